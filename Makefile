@@ -20,8 +20,9 @@ $(VENV)/runtime: install.sh $(LOCKS) pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-$(VENV)/dev: $(VENV)/runtime requirements/dev.lock
+$(VENV)/dev: $(VENV)/runtime requirements/dev.lock sdk/pyproject.toml
 	sh install.sh $(BIN)/python dev
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable sdk
 	touch $@
 
 venv: $(VENV)/dev  ## the virtual environment, with what developers need

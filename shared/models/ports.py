@@ -186,7 +186,7 @@ def models() -> Models:
     """The bound models. Raises Unavailable where nothing is bound, JobStopped in a stopped job."""
     check()
     if _Binding.models is None:
-        raise Unavailable("this process has no models bound")
+        raise Unavailable("no models are bound: Local() of touchstone_client binds them")
     return _Binding.models
 
 

@@ -67,7 +67,7 @@ def test_nothing_varies() -> None:
 
 
 def test_the_anova_is_statsmodels_mixed_model() -> None:
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd
     import statsmodels.formula.api as smf
 
     y = simulated(generator(2, "mixed"), (12, 5, 4, 2))

@@ -1,0 +1,9 @@
+"""Score every line of a file, and sum up."""
+
+from touchstone_client import Touchstone
+
+ts = Touchstone()
+batch = ts.batches.submit("posts.jsonl", "hatexscore", metadata={"model": "v7"})
+for line in batch.wait().results():
+    print(line.custom_id, line.result.score)
+print(batch.report())

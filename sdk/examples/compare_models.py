@@ -1,0 +1,11 @@
+"""Does model v8 explain better than v7? Text by text, with an interval."""
+
+from touchstone_client import Touchstone
+
+ts = Touchstone()
+a, b = (
+    ts.batches.submit("posts.jsonl", "hatexscore", metadata={"model": model}).wait()
+    for model in ("v8", "v7")
+)
+(score, *_) = ts.compare(a, b).differences
+print(score.difference.value, score.difference.low, score.difference.high, score.p_value)

@@ -1,0 +1,10 @@
+"""For cron: exit 1 where today's explanations are worse than last week's."""
+
+import sys
+
+from touchstone_client import Touchstone
+
+ts = Touchstone()
+last, today = (ts.batches.submit(file, "hatexscore").wait() for file in sys.argv[1:3])
+found = ts.compare(today, last).differences[0].difference
+sys.exit(found.high is not None and found.high < 0)

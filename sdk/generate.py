@@ -1,0 +1,169 @@
+"""`python sdk/generate.py`: writes what of the client is made from something else.
+
+`models.py` comes from docs/openapi.json by datamodel-code-generator; `_sync/` from `_async/` by
+leaving out `async` and `await`, so that no line of logic is written twice. A test makes both anew
+and compares.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+import tokenize
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+ROOT = Path(__file__).parent
+PACKAGE = ROOT / "src" / "touchstone_client"
+MODELS = PACKAGE / "models.py"
+DESCRIPTION = ROOT.parent / "docs" / "openapi.json"
+HEADING = "# Made by sdk/generate.py from {source}; do not edit.\n"
+MODELS_HEADING = (
+    '"""The messages of the API, as docs/openapi.json describes them."""\n\n'
+    + HEADING.format(source="docs/openapi.json")
+)
+# The service checks requests, and says where they are wrong: a limit that is repeated here would
+# refuse what a later service allows.
+LIMITS = frozenset({
+    "maxLength", "minLength", "pattern", "minimum", "maximum", "exclusiveMinimum",
+    "exclusiveMaximum", "minItems", "maxItems", "uniqueItems", "maxProperties", "minProperties",
+    "multipleOf", "propertyNames", "format",
+})  # fmt: skip
+NO_TYPES = frozenset({"title", "example", "examples", "contentMediaType", "contentSchema"})
+NAMED = frozenset({"properties", "schemas", "mapping"})
+VALUES = frozenset({"const", "default", "enum"})
+BASE = "touchstone_client._base"
+KINDS = (  # the last word of a component's name -> its base
+    (re.compile(r"(Cot2el|Ftc|Haf|Hatexscore|Hlv|Ice)Result"), "Result"),
+    (re.compile(r".+BatchReport"), "Report"),
+    (re.compile(r"SystemComparison"), "Shown"),
+    (re.compile(r"(?!Accepted).+Job"), "JobMessage"),
+)
+WORDS = {
+    "__aenter__": "__enter__",
+    "__aexit__": "__exit__",
+    "__aiter__": "__iter__",
+    "aclosing": "closing",
+    "asynccontextmanager": "contextmanager",
+    "AsyncIterator": "Iterator",
+    "_async": "_sync",
+}
+ASYNC_NAME = re.compile(r"Async(?=[A-Z])")
+
+
+def main() -> None:
+    """Write all of it."""
+    MODELS.write_text(models(), "utf-8")
+    for name, text in synchronous().items():
+        (PACKAGE / "_sync" / name).write_text(text, "utf-8")
+
+
+def models() -> str:
+    """The content of models.py. Needs datamodel-code-generator."""
+    from datamodel_code_generator import DataModelType, InputFileType, LiteralType, generate
+    from datamodel_code_generator.format import Formatter, PythonVersion
+
+    schemas = simplified(json.loads(DESCRIPTION.read_text("utf-8"))["components"]["schemas"], True)
+    whole = {
+        "openapi": "3.1.0",
+        "info": {"title": "Touchstone", "version": "1"},
+        "paths": {},
+        "components": {"schemas": schemas},
+    }
+    with TemporaryDirectory() as folder:
+        target = Path(folder) / "models.py"
+        generate(
+            json.dumps(whole),
+            input_filename=DESCRIPTION.name,
+            input_file_type=InputFileType.OpenAPI,
+            output=target,
+            output_model_type=DataModelType.PydanticV2BaseModel,
+            target_python_version=PythonVersion.PY_310,
+            base_class=f"{BASE}.Message",
+            base_class_map=bases(schemas),
+            use_annotated=True,
+            strict_nullable=True,
+            use_union_operator=True,
+            use_standard_collections=True,
+            enum_field_as_literal=LiteralType.All,
+            use_type_alias=True,
+            use_one_literal_as_default=True,
+            disable_timestamp=True,
+            formatters=[Formatter.BUILTIN],
+            custom_file_header=MODELS_HEADING,
+        )
+        return target.read_text("utf-8")
+
+
+def simplified(node: Any, named: bool = False) -> Any:
+    """The same schema without limits, examples and titles. named: its keys are names."""
+    if isinstance(node, list):
+        return [simplified(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    if named:
+        return {name: simplified(one) for name, one in node.items()}
+    return {
+        name: value if name in VALUES else simplified(value, name in NAMED)
+        for name, value in node.items()
+        if name not in LIMITS | NO_TYPES and not (name == "default" and isinstance(value, dict))
+    }
+
+
+def bases(schemas: dict[str, Any]) -> dict[str, str]:
+    """component -> its base, of those that have one of their own."""
+    return {
+        name: f"{BASE}.{base}"
+        for name, schema in schemas.items()
+        for pattern, base in KINDS
+        if pattern.fullmatch(name) and "properties" in schema
+    }
+
+
+def synchronous() -> dict[str, str]:
+    """file of `_sync` -> its content."""
+    return {
+        path.name: without_async(path.read_text("utf-8"), path.name)
+        for path in sorted((PACKAGE / "_async").glob("*.py"))
+    }
+
+
+def without_async(source: str, name: str) -> str:
+    """The same code, blocking."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    lines = source.splitlines(keepends=True)
+    made, row, column = [], 1, 0
+    skip = False
+    for token in tokens:
+        if token.type in (tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER):
+            continue
+        made.append(_between(lines, (row, column), token.start) if not skip else "")
+        skip = token.type == tokenize.NAME and token.string in ("async", "await")
+        made.append("" if skip else _word(token))
+        row, column = token.end
+    text = "".join(made)
+    return HEADING.format(source=f"_async/{name}") + text if text else text
+
+
+def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> str:
+    if start[0] == end[0]:
+        return lines[start[0] - 1][start[1] : end[1]]
+    gap = [lines[start[0] - 1][start[1] :] if start[0] <= len(lines) else ""]
+    gap += lines[start[0] : end[0] - 1]
+    gap.append(lines[end[0] - 1][: end[1]])
+    return "".join(gap)
+
+
+def _word(token: tokenize.TokenInfo) -> str:
+    if token.type == tokenize.NAME:
+        return ASYNC_NAME.sub("", WORDS.get(token.string, token.string))
+    if token.type == tokenize.STRING:
+        return ASYNC_NAME.sub("", token.string).replace("await ", "")
+    return token.string
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,205 @@
+"""Calls that are tried again, streams of events, and waiting for an end."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from touchstone_client._events import EventParser, ServerSentEvent
+from touchstone_client._http import Answer, AsyncHttp, AsyncStream, Request
+from touchstone_client._retries import Tries
+from touchstone_client._wire import (
+    BATCH_ENDED,
+    ENDED,
+    MOST_WAIT_SECONDS,
+    Fields,
+    VersionNotice,
+    encoded,
+    new_key,
+)
+from touchstone_client.errors import ConnectionFailed, RateLimited, TimedOut, Unavailable, refusal
+
+SILENT_SECONDS = 45.0  # of a stream: a proxy holds it back
+MOST_BROKEN = 2
+NO_CONTENT = 204  # nothing follows the last event that was seen
+KEEP_ALIVE_SECONDS = 16.0  # a stream says something as often as this
+POLL_SECONDS = (0.25, 5.0)
+LOOK_SECONDS = 5.0  # for several jobs, so that those that have ended are shown
+SLACK_SECONDS = 30.0  # beyond what the service was asked to wait
+
+
+See = Callable[[Fields], object]
+
+
+class StreamLost(Exception):
+    """Events do not come through; the end must be asked for."""
+
+
+class AsyncApi:
+    """One service. patience: seconds for which a service that is away is waited for."""
+
+    def __init__(self, http: AsyncHttp, *, patience: float, timeout: float) -> None:
+        self._http = http
+        self._timeout = timeout
+        self._notice = VersionNotice()
+        self.patience = patience
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def ask(self, asked: Request, *, patience: float = 0.0, again: bool = True) -> Answer:
+        """The good answer. again: whether a call whose answer was lost may be sent once more.
+
+        Raises ApiError, ConnectionFailed.
+        """
+        asked = replace(asked, seconds=max(asked.seconds, self._timeout))
+        tries = Tries(patience)
+        while True:
+            try:
+                answer = await self._http.send(asked)
+            except ConnectionFailed:
+                pause = tries.pause(None) if again else None
+                if pause is None:
+                    raise
+            else:
+                self._notice.look(answer)
+                if answer.is_good:
+                    return answer
+                pause = tries.pause(answer)
+                if pause is None:
+                    raise refusal(answer.status, answer.headers, answer.body)
+            await self._http.sleep(pause)
+
+    async def get(self, path: str, *, patience: float = 0.0, **params: Any) -> Answer:
+        """params: those that are None are left out."""
+        sent = {name: str(one) for name, one in params.items() if one is not None}
+        return await self.ask(Request("GET", path, params=sent), patience=patience)
+
+    async def post(
+        self, path: str, body: Any, *, wait: float = 0.0, patience: float = 0.0, key: str = ""
+    ) -> Answer:
+        """A call that may be sent twice without harm: its key is made once. wait: seconds for
+        which the service may hold the answer back."""
+        headers = {"Idempotency-Key": key or new_key()}
+        seconds = min(int(wait), MOST_WAIT_SECONDS)
+        if seconds > 0:
+            headers["Prefer"] = f"wait={seconds}"
+        asked = Request(
+            "POST", path, encoded(body), headers=headers, seconds=seconds + SLACK_SECONDS
+        )
+        return await self.ask(asked, patience=patience)
+
+    @asynccontextmanager
+    async def open(self, asked: Request) -> AsyncIterator[AsyncStream]:
+        """An answer that is read as it comes. Raises ApiError, ConnectionFailed."""
+        async with self._http.open(asked) as stream:
+            if not 200 <= stream.status < 300:
+                raise refusal(stream.status, stream.headers, await stream.read())
+            yield stream
+
+    async def events(
+        self, path: str, deadline: float | None = None
+    ) -> AsyncIterator[ServerSentEvent]:
+        """Until the last one. deadline: of `time.monotonic`; near to it nothing more is read.
+
+        Raises StreamLost where they do not come through, or no more in time.
+        """
+        parser = EventParser()
+        broken = 0
+        while broken < MOST_BROKEN:
+            before = parser.last_id
+            try:
+                async for event in self._events_once(path, parser, deadline):
+                    yield event
+            except (ConnectionFailed, RateLimited, Unavailable) as error:
+                if isinstance(error, RateLimited) or getattr(error, "silent", False):
+                    raise StreamLost from None
+            if parser.has_ended:
+                return
+            broken = broken + 1 if parser.last_id == before else 1
+            await self._http.sleep(POLL_SECONDS[0])
+        raise StreamLost
+
+    async def _events_once(
+        self, path: str, parser: EventParser, deadline: float | None
+    ) -> AsyncIterator[ServerSentEvent]:
+        """Those that come through one stream, after the last one that the parser has seen."""
+        headers = {"Accept": "text/event-stream"}
+        if parser.last_id is not None:
+            headers["Last-Event-ID"] = parser.last_id
+        asked = Request("GET", path, headers=headers, seconds=_silence(deadline))
+        parser.begin()
+        async with self.open(asked) as stream:
+            parser.has_ended = stream.status == NO_CONTENT
+            async for line in stream.lines():
+                event = parser.take(line)
+                if parser.has_ended:
+                    return
+                if event is not None:
+                    yield event
+                elif _is_near(deadline):
+                    raise StreamLost
+
+    async def ended_job(self, job_id: str, seconds: float | None) -> dict[str, Any]:
+        """The job at its end. Raises TimedOut, ApiError, ConnectionFailed."""
+        return await self._ended(f"/v1/jobs/{job_id}", seconds, ENDED, unseen)
+
+    async def ended_batch(self, batch_id: str, seconds: float | None, see: See) -> dict[str, Any]:
+        """The batch at its end; `see` is called on the way. Raises as `ended_job`."""
+        return await self._ended(f"/v1/batches/{batch_id}", seconds, BATCH_ENDED, see)
+
+    async def _ended(
+        self, path: str, seconds: float | None, ends: frozenset[str], see: See
+    ) -> dict[str, Any]:
+        deadline = None if seconds is None else time.monotonic() + seconds
+        if not _is_near(deadline):
+            try:
+                async for event in self.events(f"{path}/events", deadline):
+                    see(json.loads(event.data))
+            except StreamLost:
+                pass
+        pause = POLL_SECONDS[0]
+        while True:
+            found: dict[str, Any] = json.loads((await self.get(path, patience=self.patience)).body)
+            see(found)
+            if found["status"] in ends:
+                return found
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                raise TimedOut(found["id"], seconds or 0.0)
+            await self._http.sleep(pause if left is None else min(pause, left))
+            pause = min(2 * pause, POLL_SECONDS[1])
+
+    async def ended_jobs(self, ids: list[str]) -> AsyncIterator[Fields]:
+        """Each of these jobs (1,000 at most) once, as soon as it is seen to have ended."""
+        open_ids = ids
+        while open_ids:
+            answer = await self.post(
+                "/v1/jobs:batchGet",
+                {"ids": open_ids},
+                wait=LOOK_SECONDS,
+                patience=self.patience,
+            )
+            listed = json.loads(answer.body)["data"]
+            for job in listed:
+                if job["status"] in ENDED:
+                    yield job
+            open_ids = [job["id"] for job in listed if job["status"] not in ENDED]
+
+
+def unseen(_found: Fields) -> None:
+    """Nobody looks."""
+
+
+def _silence(deadline: float | None) -> float:
+    if deadline is None:
+        return SILENT_SECONDS
+    return min(SILENT_SECONDS, max(1.0, deadline - time.monotonic()))
+
+
+def _is_near(deadline: float | None) -> bool:
+    return deadline is not None and deadline - time.monotonic() < KEEP_ALIVE_SECONDS

@@ -1,0 +1,235 @@
+"""The face of the service: a method a metric, and an object a resource."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from pydantic import BaseModel
+
+from touchstone_client import models
+from touchstone_client._async.api import AsyncApi
+from touchstone_client._async.handles import AsyncBatch, AsyncJob
+from touchstone_client._async.many import AsyncMany, OnError, Via
+from touchstone_client._async.resources import (
+    AsyncBatches,
+    AsyncFiles,
+    AsyncJobs,
+    AsyncModels,
+    AsyncReports,
+    AsyncWebhooks,
+    endpoint_of,
+)
+from touchstone_client._base import Result
+from touchstone_client._http import Access, AsyncHttp
+from touchstone_client._progress import Progressing, progress_of
+from touchstone_client._tables import Columns, Framed, Listed, Scores, is_frame
+from touchstone_client._wire import MOST_WAIT_SECONDS, Fields, fields_of, job_of
+
+if TYPE_CHECKING:
+    import pandas
+
+HERE = "http://127.0.0.1:8000"
+WAIT_SECONDS = 60.0
+Asked = BaseModel | Fields | None  # a request; its fields may also be given by name
+
+
+class AsyncTouchstone:
+    """A client of one service; its connections are kept until `close`, or the end of a `with`
+    block.
+
+    url, api_key: else those of TOUCHSTONE_URL and TOUCHSTONE_API_KEY. patience: seconds for which
+    a service that is away is waited for while something is under way. timeout: seconds without a
+    byte of an answer.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        patience: float = 60.0,
+        timeout: float = 60.0,
+    ) -> None:
+        chosen = url or os.environ.get("TOUCHSTONE_URL") or HERE
+        key = api_key or os.environ.get("TOUCHSTONE_API_KEY") or None
+        self._use(AsyncHttp(Access(chosen.rstrip("/"), key)), patience, timeout)
+
+    def _use(self, http: AsyncHttp, patience: float, timeout: float) -> None:
+        self._api = AsyncApi(http, patience=patience, timeout=timeout)
+        self.jobs = AsyncJobs(self._api)
+        self.batches = AsyncBatches(self._api)
+        self.files = AsyncFiles(self._api)
+        self.models = AsyncModels(self._api)
+        self.reports = AsyncReports(self._api)
+        self.webhooks = AsyncWebhooks(self._api)
+
+    async def __aenter__(self) -> AsyncTouchstone:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let its connections go."""
+        await self._api.close()
+
+    async def hatexscore(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.HatexscoreResult:
+        """Does a hate-speech explanation conclude, quote what drives the prediction, name the
+        group, and hang together? Fields: those of `models.HatexscoreRequest`."""
+        return await self.score("hatexscore", request, wait=wait, **fields)
+
+    async def ice(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.IceResult:
+        """Do the tokens that an explanation points at matter more than random ones? Fields: those
+        of `models.IceRequest`."""
+        return await self.score("ice", request, wait=wait, **fields)
+
+    async def haf(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.HafResult:
+        """Would a rational human stand by the reasons of a language model? Fields: those of
+        `models.HafRequest`."""
+        return await self.score("haf", request, wait=wait, **fields)
+
+    async def ftc(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.FtcResult:
+        """Does the logic of an explanation hold for a counterfactual? Fields: those of
+        `models.FtcRequest`."""
+        return await self.score("ftc", request, wait=wait, **fields)
+
+    async def hlv(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.HlvResult:
+        """Does a judge rank options as humans do? Fields: those of `models.HlvRequest`."""
+        return await self.score("hlv", request, wait=wait, **fields)
+
+    async def cot2el(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.Cot2elResult:
+        """Which sentences of a chain of thought speak for and against each option? Fields: those
+        of `models.Cot2elRequest`."""
+        return await self.score("cot2el", request, wait=wait, **fields)
+
+    # fmt: off
+    @overload
+    async def score(self, metric: Literal["hatexscore"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.HatexscoreResult: ...  # noqa: E501
+    @overload
+    async def score(self, metric: Literal["ice"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.IceResult: ...  # noqa: E501
+    @overload
+    async def score(self, metric: Literal["haf"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.HafResult: ...  # noqa: E501
+    @overload
+    async def score(self, metric: Literal["ftc"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.FtcResult: ...  # noqa: E501
+    @overload
+    async def score(self, metric: Literal["hlv"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.HlvResult: ...  # noqa: E501
+    @overload
+    async def score(self, metric: Literal["cot2el"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.Cot2elResult: ...  # noqa: E501
+    @overload
+    async def score(self, metric: str, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> Result: ...  # noqa: E501
+    # fmt: on
+    async def score(
+        self,
+        metric: str,
+        request: Asked = None,
+        *,
+        wait: float | None = WAIT_SECONDS,
+        **fields: Any,
+    ) -> Any:
+        """The metric's result. request: a message or a dict, and fields by name; wait: seconds,
+        None as long as it takes.
+
+        Raises BadRequest for what is not valid, JobFailed, TimedOut (the job goes on).
+        """
+        begun = time.monotonic()
+        most = MOST_WAIT_SECONDS if wait is None else wait
+        job = await self._submitted(metric, fields_of(request, fields), most)
+        left = None if wait is None else max(0.0, begun + wait - time.monotonic())
+        return await job.wait(left)
+
+    async def submit(self, metric: str, request: Asked = None, **fields: Any) -> AsyncJob[Any]:
+        """A job, not waited for. metric: also `inference` and `similarity`."""
+        return await self._submitted(metric, fields_of(request, fields), 0.0)
+
+    async def _submitted(self, metric: str, sent: Fields, wait: float) -> AsyncJob[Any]:
+        answer = await self._api.post(endpoint_of(metric), sent, wait=wait)
+        return AsyncJob(self._api, job_of(json.loads(answer.body)), sent)
+
+    @overload
+    async def score_many(
+        self,
+        data: pandas.DataFrame,
+        metric: str,
+        *,
+        columns: Columns | None = None,
+        progress: Progressing = True,
+        on_error: OnError = "keep",
+        via: Via = "auto",
+    ) -> pandas.DataFrame: ...
+    @overload
+    async def score_many(  # type: ignore[overload-cannot-match]  # without stubs of pandas
+        self,
+        data: Iterable[Fields | BaseModel],
+        metric: str,
+        *,
+        columns: Columns | None = None,
+        progress: Progressing = True,
+        on_error: OnError = "keep",
+        via: Via = "auto",
+    ) -> Scores: ...
+    async def score_many(
+        self,
+        data: Any,
+        metric: str,
+        *,
+        columns: Columns | None = None,
+        progress: Progressing = True,
+        on_error: OnError = "keep",
+        via: Via = "auto",
+    ) -> Any:
+        """Every row once, in order: a DataFrame gives a DataFrame with the columns `score`,
+        `components.*`, `verdict`, `reason`, `warnings`, `job_id` and `error` besides; any iterable
+        of requests gives a list of results.
+
+        columns:  field -> the frame's column; absent: columns that are named as a field. Also
+                  `{"column": "flag", "values": {"1": "hateful"}}`, `{"value": 7}` for all rows,
+                  and `"metadata": ["model", "market"]`. An empty cell is not sent.
+        progress: a bar by tqdm where it is installed; or a function of (done, total).
+        on_error: "keep": a row without a result has its error; "raise": the first one is raised.
+        via:      "calls" of up to 1,000 rows, a "batch", or "auto": a batch above 1,000 rows.
+        """
+        table: Listed | Framed
+        table = Framed(data, metric, columns) if is_frame(data) else Listed(data, columns)
+        with progress_of(progress, table.total) as shown:
+            await self._score_rows(table, metric, on_error, via, shown)
+        return table.finished()
+
+    async def _score_rows(
+        self, table: Listed | Framed, metric: str, on_error: OnError, via: Via, shown: Any
+    ) -> None:
+        await AsyncMany(self._api, metric, table, on_error).run(via, shown)
+
+    async def compare(
+        self, a: AsyncBatch | str, b: AsyncBatch | str, *, timeout: float | None = None
+    ) -> models.SystemComparison:
+        """Two batches of one metric on the same texts, text by text: what `a` has more than `b`,
+        with intervals. Raises BadRequest where they cannot be compared."""
+        first = await self.batches.get(a) if isinstance(a, str) else a
+        other = b if isinstance(b, str) else b.id
+        report = await self.reports.make(
+            first.metric, batch=first.id, against={"batch": other}, timeout=timeout
+        )
+        found: models.SystemComparison = report.comparison
+        return found

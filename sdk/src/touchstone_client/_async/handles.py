@@ -1,0 +1,234 @@
+"""A job and a batch that can be waited for, watched and cancelled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any, Generic, TypeVar
+
+from pydantic import PrivateAttr
+
+from touchstone_client import models
+from touchstone_client._async.api import AsyncApi, StreamLost, unseen
+from touchstone_client._base import JobMessage, Report, Result
+from touchstone_client._http import Answer, Request
+from touchstone_client._lines import BatchLine, answer_of
+from touchstone_client._progress import Progressing, progress_of
+from touchstone_client._wire import (
+    BATCH_ENDED,
+    ENDED,
+    MOST_WAIT_SECONDS,
+    NOTHING,
+    Fields,
+    job_of,
+)
+from touchstone_client.errors import BatchFailed, JobCancelled, JobFailed
+
+R = TypeVar("R")
+SPLIT = b"\n"
+
+
+class AsyncJob(Generic[R]):
+    """A job; R: its result. What it shows is as fresh as the last call."""
+
+    def __init__(self, api: AsyncApi, data: JobMessage, sent: Fields = NOTHING) -> None:
+        self._api = api
+        self._sent = sent
+        self.data = data
+
+    @property
+    def id(self) -> str:
+        """`job_` and 32 hexadecimal digits."""
+        return self.data.id
+
+    @property
+    def metric(self) -> str:
+        """A metric, `inference`, `similarity`, or a metric's `-report`."""
+        return self.data.metric
+
+    @property
+    def status(self) -> str:
+        """queued, running, succeeded, failed or cancelled."""
+        return self.data.status
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing can change any more."""
+        return self.data.status in ENDED
+
+    @property
+    def result(self) -> R | None:
+        """None until the job has succeeded."""
+        found: R | None = self.data.result
+        if isinstance(found, Result):
+            found._job, found._sent = self, self._sent  # noqa: SLF001 - a result knows its job
+        return found
+
+    async def refresh(self) -> AsyncJob[R]:
+        """Itself, as it is now."""
+        self.data = job_of(json.loads((await self._api.get(f"/v1/jobs/{self.id}")).body))
+        return self
+
+    async def wait(self, timeout: float | None = None) -> R:
+        """Its result. timeout: seconds; None: as long as it takes.
+
+        Raises JobFailed, JobCancelled, TimedOut (the job goes on).
+        """
+        if not self.is_final:
+            self.data = job_of(await self._api.ended_job(self.id, timeout))
+        if self.status == "cancelled":
+            raise JobCancelled(self.id)
+        if self.result is None:
+            problem = self.data.error
+            told = problem.model_dump(by_alias=True, exclude_none=True) if problem else {}
+            raise JobFailed(self.id, told, self.data)
+        return self.result
+
+    async def cancel(self) -> AsyncJob[R]:
+        """Itself, cancelled. Raises Conflict where it has ended."""
+        answer = await self._api.post(f"/v1/jobs/{self.id}/cancel", {})
+        self.data = job_of(json.loads(answer.body))
+        return self
+
+    async def events(self) -> AsyncIterator[dict[str, Any]]:
+        """What happens to it, `{"status", "attempts", "at", …}` each, until it has ended."""
+        try:
+            async for event in self._api.events(f"/v1/jobs/{self.id}/events"):
+                yield json.loads(event.data)
+        except StreamLost:
+            yield await self._api.ended_job(self.id, None)
+
+    def __repr__(self) -> str:
+        return f"<{self.metric} job {self.id}: {self.status}>"
+
+    def _repr_html_(self) -> str:
+        from touchstone_client import _notebook
+
+        return _notebook.job_html(self.data)
+
+
+class AsyncBatch(models.Batch):
+    """Many requests in one file. What it shows is as fresh as the last call."""
+
+    _api: Any = PrivateAttr(default=None)
+
+    @classmethod
+    def of(cls, api: AsyncApi, value: Fields) -> AsyncBatch:
+        """The batch that the service shows."""
+        made = cls.model_validate(value)
+        made._api = api  # noqa: SLF001 - its own
+        return made
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing can change any more."""
+        return self.status in BATCH_ENDED
+
+    async def refresh(self) -> AsyncBatch:
+        """Itself, as it is now."""
+        return self._taken(json.loads((await self._api.get(f"/v1/batches/{self.id}")).body))
+
+    async def wait(
+        self, timeout: float | None = None, *, progress: Progressing = True
+    ) -> AsyncBatch:
+        """Itself, at its end. timeout: seconds; None: as long as it takes.
+
+        Raises BatchFailed where its file is not valid, TimedOut (the batch goes on).
+        """
+        with progress_of(progress, self.request_counts.total or None) as shown:
+
+            def see(found: Fields) -> None:
+                counts = found.get("request_counts") or {}
+                shown.reach(
+                    counts.get("completed", 0) + counts.get("failed", 0), counts.get("total")
+                )
+
+            found = await self._api.ended_batch(self.id, timeout, see)
+        self._taken(found)
+        if self.status == "failed":
+            faults = self.errors.data if self.errors else []
+            raise BatchFailed(self.id, [(one.line or 0, _said(one)) for one in faults])
+        return self
+
+    async def cancel(self) -> AsyncBatch:
+        """Itself; what runs may still end. Raises Conflict where it has ended."""
+        answer = await self._api.post(f"/v1/batches/{self.id}/cancel", {})
+        return self._taken(json.loads(answer.body))
+
+    async def events(self) -> AsyncIterator[models.Batch]:
+        """The batch at each change, until it has ended."""
+        try:
+            async for event in self._api.events(f"/v1/batches/{self.id}/events"):
+                yield models.Batch.model_validate_json(event.data)
+        except StreamLost:
+            last = await self._api.ended_batch(self.id, None, unseen)
+            yield models.Batch.model_validate(last)
+
+    async def results(self) -> AsyncIterator[BatchLine]:
+        """The lines that have a result, read as they come."""
+        if self.output_file_id is not None:
+            async for raw in _lines(self._api, self.output_file_id):
+                yield answer_of(raw)
+
+    async def failures(self) -> AsyncIterator[BatchLine]:
+        """The lines that have none, each with its error."""
+        if self.error_file_id is not None:
+            async for raw in _lines(self._api, self.error_file_id):
+                yield answer_of(raw)
+
+    async def report(self, timeout: float | None = None) -> Any:
+        """The metric's report on it, as in `HatexscoreBatchReport`. Raises Conflict where there is
+        nothing to report yet, TimedOut."""
+        answer = await _waited(self._api, f"/v1/batches/{self.id}/report", timeout)
+        return report_of(json.loads(answer))
+
+    async def report_html(self, timeout: float | None = None) -> str:
+        """The same with plots and the worst lines, as one HTML file."""
+        answer = await _waited(self._api, f"/v1/batches/{self.id}/report.html", timeout)
+        return answer.decode()
+
+    async def items_csv(self) -> str:
+        """Every line with all its numbers, as CSV."""
+        answer: Answer = await self._api.get(f"/v1/batches/{self.id}/items.csv")
+        return answer.body.decode()
+
+    def _taken(self, found: Fields) -> AsyncBatch:
+        fresh = models.Batch.model_validate(found)
+        for name in models.Batch.model_fields:
+            setattr(self, name, getattr(fresh, name))
+        return self
+
+
+def _said(fault: models.BatchFault) -> str:
+    return f"{fault.message} (at {fault.param})" if fault.param else fault.message
+
+
+def report_of(value: Fields) -> Report:
+    """A report of its metric's own type."""
+    kind = getattr(models, f"{str(value['metric']).capitalize()}BatchReport", Report)
+    found: Report = kind.model_validate(value)
+    return found
+
+
+async def _lines(api: AsyncApi, file_id: str) -> AsyncIterator[bytes]:
+    """A file, line by line: nothing but the line is in memory."""
+    rest = b""
+    async with api.open(Request("GET", f"/v1/files/{file_id}/content")) as stream:
+        async for piece in stream.pieces():
+            *whole, rest = (rest + piece).split(SPLIT)
+            for line in whole:
+                yield line
+    if rest.strip():
+        yield rest
+
+
+async def _waited(api: AsyncApi, path: str, timeout: float | None) -> bytes:
+    """What stands there, once it is ready: until then a job is answered with 202."""
+    headers = {"Prefer": f"wait={MOST_WAIT_SECONDS}"}
+    asked = Request("GET", path, headers=headers, seconds=2.0 * MOST_WAIT_SECONDS)
+    answer = await api.ask(asked, patience=api.patience)
+    if answer.status == 202:
+        job = job_of(json.loads(answer.body))
+        await AsyncJob[Any](api, job).wait(timeout)
+        answer = await api.ask(asked, patience=api.patience)
+    return answer.body

@@ -1,0 +1,243 @@
+"""HTTP, and the only module that knows httpx: a request goes out, its answer comes back.
+
+Blocking and awaited, with the same names, so that the code above them is written once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import BinaryIO
+
+import httpx
+
+from touchstone_client.errors import ConnectionFailed
+
+try:
+    CLIENT_VERSION = version("touchstone-client")
+except PackageNotFoundError:  # a folder that was never installed
+    CLIENT_VERSION = "0.0.0"
+AGENT = f"touchstone-client/{CLIENT_VERSION} python/{platform.python_version()}"
+CONNECT_SECONDS = 10.0
+WRITE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked. body: JSON, already encoded; file: (name, content) of an upload, read from
+    its beginning at each try; seconds: without a byte until the connection counts as broken."""
+
+    method: str
+    path: str
+    body: bytes | None = None
+    params: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    file: tuple[str, BinaryIO] | None = None
+    seconds: float = 60.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back, whole. headers: by lower-case name."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the service did what was asked."""
+        return 200 <= self.status < 300
+
+
+@dataclass(frozen=True)
+class Access:
+    """Where the service is, and the key that opens it."""
+
+    url: str
+    api_key: str | None = None
+
+    def client_options(self) -> dict[str, object]:
+        headers = {"User-Agent": AGENT}
+        if self.api_key:
+            headers["Authorization"] = f"Bearer {self.api_key}"
+        return {"base_url": self.url, "headers": headers}
+
+
+def _built(client: httpx.Client | httpx.AsyncClient, asked: Request) -> httpx.Request:
+    headers = dict(asked.headers)
+    if asked.body is not None:
+        headers["Content-Type"] = "application/json"
+    limits = httpx.Timeout(
+        asked.seconds, connect=CONNECT_SECONDS, write=max(asked.seconds, WRITE_SECONDS)
+    )
+    upload = {}
+    if asked.file is not None:
+        name, content = asked.file
+        content.seek(0)
+        upload = {
+            "data": {"purpose": "batch"},
+            "files": {"file": (name, content, "application/jsonl")},
+        }
+    return client.build_request(
+        asked.method,
+        asked.path,
+        content=asked.body,
+        params=dict(asked.params) or None,
+        headers=headers,
+        timeout=limits,
+        **upload,  # type: ignore[arg-type]
+    )
+
+
+def _head(found: httpx.Response) -> Mapping[str, str]:
+    return {name.lower(): value for name, value in found.headers.items()}
+
+
+def _failed(url: str, error: Exception) -> ConnectionFailed:
+    silent = isinstance(error, httpx.ReadTimeout)
+    if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
+        return ConnectionFailed(f"{url!r} is no address of a service: {error}")
+    return ConnectionFailed(
+        f"{url} cannot be reached ({error or type(error).__name__})", silent=silent
+    )
+
+
+FAILURES = (httpx.TransportError, httpx.InvalidURL)
+
+
+class Stream:
+    """An answer that is read as it comes."""
+
+    def __init__(self, found: httpx.Response, url: str) -> None:
+        self._found = found
+        self._url = url
+        self.status = found.status_code
+        self.headers = _head(found)
+
+    def read(self) -> bytes:
+        """All of it."""
+        try:
+            return self._found.read()
+        except FAILURES as error:
+            raise _failed(self._url, error) from None
+
+    def lines(self) -> Iterator[str]:
+        """Raises ConnectionFailed where it breaks off."""
+        try:
+            yield from self._found.iter_lines()
+        except FAILURES as error:
+            raise _failed(self._url, error) from None
+
+    def pieces(self) -> Iterator[bytes]:
+        """Raises ConnectionFailed where it breaks off."""
+        try:
+            yield from self._found.iter_bytes()
+        except FAILURES as error:
+            raise _failed(self._url, error) from None
+
+
+class AsyncStream:
+    """The same, awaited."""
+
+    def __init__(self, found: httpx.Response, url: str) -> None:
+        self._found = found
+        self._url = url
+        self.status = found.status_code
+        self.headers = _head(found)
+
+    async def read(self) -> bytes:
+        """All of it."""
+        try:
+            return await self._found.aread()
+        except FAILURES as error:
+            raise _failed(self._url, error) from None
+
+    async def lines(self) -> AsyncIterator[str]:
+        """Raises ConnectionFailed where it breaks off."""
+        try:
+            async for line in self._found.aiter_lines():
+                yield line
+        except FAILURES as error:
+            raise _failed(self._url, error) from None
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """Raises ConnectionFailed where it breaks off."""
+        try:
+            async for piece in self._found.aiter_bytes():
+                yield piece
+        except FAILURES as error:
+            raise _failed(self._url, error) from None
+
+
+class Http:
+    """Connections to one service, kept open between calls."""
+
+    def __init__(self, access: Access) -> None:
+        self.url = access.url
+        self._client = httpx.Client(**access.client_options())  # type: ignore[arg-type]
+
+    def send(self, asked: Request) -> Answer:
+        """Raises ConnectionFailed."""
+        try:
+            found = self._client.send(_built(self._client, asked))
+        except FAILURES as error:
+            raise _failed(self.url, error) from None
+        return Answer(found.status_code, _head(found), found.content)
+
+    @contextmanager
+    def open(self, asked: Request) -> Iterator[Stream]:
+        """Raises ConnectionFailed."""
+        try:
+            found = self._client.send(_built(self._client, asked), stream=True)
+        except FAILURES as error:
+            raise _failed(self.url, error) from None
+        try:
+            yield Stream(found, self.url)
+        finally:
+            found.close()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def close(self) -> None:
+        self._client.close()
+
+
+class AsyncHttp:
+    """The same, awaited."""
+
+    def __init__(self, access: Access) -> None:
+        self.url = access.url
+        self._client = httpx.AsyncClient(**access.client_options())  # type: ignore[arg-type]
+
+    async def send(self, asked: Request) -> Answer:
+        """Raises ConnectionFailed."""
+        try:
+            found = await self._client.send(_built(self._client, asked))
+        except FAILURES as error:
+            raise _failed(self.url, error) from None
+        return Answer(found.status_code, _head(found), found.content)
+
+    @asynccontextmanager
+    async def open(self, asked: Request) -> AsyncIterator[AsyncStream]:
+        """Raises ConnectionFailed."""
+        try:
+            found = await self._client.send(_built(self._client, asked), stream=True)
+        except FAILURES as error:
+            raise _failed(self.url, error) from None
+        try:
+            yield AsyncStream(found, self.url)
+        finally:
+            await found.aclose()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def close(self) -> None:
+        await self._client.aclose()

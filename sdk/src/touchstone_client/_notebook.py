@@ -1,0 +1,189 @@
+"""What a notebook and `print` show: escaped, without scripts, with inline styles only.
+
+Texts may be abusive: they lie in a closed `<details>` unless `options.show_texts` is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+from pydantic import BaseModel
+
+from touchstone_client import models, options
+from touchstone_client._base import JobMessage, Report, Result, Shown
+
+MOST_ROWS = 20
+COLOURS = {
+    "supported": "#1a7f37",
+    "unsupported": "#b35900",
+    "contradicted": "#b00020",
+    "undecided": "#57606a",
+    "undefined": "#57606a",
+}
+CELL = "padding:2px 10px;text-align:left;vertical-align:top"
+MARK = "background:#fff3a3"
+TEXTS = ("text", "text_pair", "explanation", "premise", "hypothesis", "question", "reasoning")
+
+
+def text(shown: Shown) -> str:
+    """Three lines."""
+    if isinstance(shown, Result):
+        head = f"{shown.metric}: {shown.verdict}, score {number(shown.score)} of {shown.range}"
+        parts = ", ".join(f"{name} {value}" for name, value in parts_of(shown.components))
+        return f"{head}\n{shown.reason}\n{parts or 'no parts that are numbers'}"
+    if isinstance(shown, Report):
+        head = f"{shown.metric}: {shown.scored} results, {shown.undefined} undefined"
+        return f"{head}\nmean score {interval(shown.score)}\n{'; '.join(shown.warnings)}"
+    return repr(shown)
+
+
+def html(shown: Shown) -> str:
+    """A table of it."""
+    if isinstance(shown, Result):
+        return result_html(shown)
+    if isinstance(shown, Report):
+        return report_html(shown)
+    if isinstance(shown, models.SystemComparison):
+        return comparison_html(shown)
+    return f"<pre>{escape(repr(shown))}</pre>"
+
+
+def result_html(found: Result) -> str:
+    """Verdict, score, sentence; parts, chance, warnings; the texts, closed."""
+    badge = (
+        f'<b style="color:{COLOURS.get(found.verdict, "#57606a")}">{escape(found.verdict)}</b> '
+        f"&nbsp; {escape(found.metric)} <b>{number(found.score)}</b> "
+        f"<small>of {escape(str(found.range))}, {escape(found.direction.replace('_', ' '))}</small>"
+    )
+    chance = parts_of(getattr(found, "control", None))
+    tables = table(("part", "value"), parts_of(found.components))
+    if chance:
+        tables += table(("chance", "value"), chance)
+    warned = "".join(f"<li>{escape(one)}</li>" for one in found.warnings)
+    return (
+        f"<div>{badge}<p>{escape(found.reason)}</p>{tables}"
+        + (f"<ul>{warned}</ul>" if warned else "")
+        + texts_html(found)
+        + "</div>"
+    )
+
+
+def texts_html(found: Result) -> str:
+    """What was sent, with what the evidence points at marked."""
+    sent = {name: found._sent[name] for name in TEXTS if isinstance(found._sent.get(name), str)}  # noqa: SLF001
+    spans = [one for one in found.evidence or () if hasattr(one, "start")]
+    shown = "".join(
+        f"<p><small>{name}</small><br>{marked(value, spans_in(spans, name))}</p>"
+        for name, value in sent.items()
+    )
+    if not shown:
+        return ""
+    opened = " open" if options.show_texts else ""
+    return f"<details{opened}><summary>Show the text</summary>{shown}</details>"
+
+
+def spans_in(spans: Iterable[Any], name: str) -> list[tuple[int, int]]:
+    """(start, end) of the evidence in this field, in code points."""
+    return sorted(
+        (one.start, one.end)
+        for one in spans
+        if one.start is not None
+        and one.end is not None
+        and getattr(one, "offsets_into", "text") == name
+    )
+
+
+def marked(value: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The text, escaped, with these spans marked; of two that overlap the first one."""
+    made, at = "", 0
+    for start, end in spans:
+        if at <= start < end <= len(value):
+            inside = escape(value[start:end])
+            made += f'{escape(value[at:start])}<mark style="{MARK}">{inside}</mark>'
+            at = end
+    return made + escape(value[at:])
+
+
+def job_html(job: JobMessage) -> str:
+    """A job in a line; its result, once it has one."""
+    head = f"<p><code>{escape(job.id)}</code> {escape(job.metric)}: <b>{escape(job.status)}</b></p>"
+    if isinstance(job.result, Shown):
+        return head + html(job.result)
+    problem = job.error
+    if problem is None:
+        return head
+    return head + f"<p>{escape(str(problem.title))}: {escape(str(problem.detail))}</p>"
+
+
+def scores_html(found: list[Any]) -> str:
+    """A row a result, the first twenty."""
+    rows = [
+        (index, one.verdict, number(one.score), one.reason)
+        if isinstance(one, Result)
+        else (index, "error", "", str(one))
+        for index, one in enumerate(found[:MOST_ROWS])
+    ]
+    more = len(found) - len(rows)
+    rest = f"<p>… and {more} more</p>" if more else ""
+    return table(("", "verdict", "score", "reason"), rows) + rest
+
+
+def report_html(found: Report) -> str:
+    """Counts, mean score and parts with their intervals."""
+    parts = getattr(found, "components", None)
+    listed = parts.items() if isinstance(parts, Mapping) else ()
+    rows = [("score", interval(found.score)), *((name, interval(one)) for name, one in listed)]
+    head = (
+        f"<p><b>{escape(found.metric)}</b>: {found.scored} results, {found.undefined} undefined</p>"
+    )
+    warned = "".join(f"<li>{escape(one)}</li>" for one in found.warnings)
+    ending = f"<ul>{warned}</ul>" if warned else ""
+    return head + table(("mean of", "value"), rows) + ending
+
+
+def comparison_html(found: models.SystemComparison) -> str:
+    """A row a difference."""
+    rows = [
+        (one.component, interval(one.difference), number(one.p_value)) for one in found.differences
+    ]
+    warned = "".join(f"<li>{escape(one)}</li>" for one in found.warnings)
+    head = f"<p>{found.pairs} texts that both have</p>"
+    return head + table(("", "difference", "p"), rows) + (f"<ul>{warned}</ul>" if warned else "")
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
+    """Every cell escaped."""
+    titles = "".join(f'<th style="{CELL}">{escape(one)}</th>' for one in head)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="{CELL}">{escape(str(one))}</td>' for one in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><tr>{titles}</tr>{body}</table>" if body else ""
+
+
+def parts_of(message: Any) -> list[tuple[str, str]]:
+    """name, value of what is a number or a word in a message."""
+    if not isinstance(message, BaseModel):
+        return []
+    return [
+        (name, number(value))
+        for name, value in message
+        if value is None or isinstance(value, bool | int | float | str)
+    ]
+
+
+def number(value: Any) -> str:
+    """Three digits; a dash for what is undefined."""
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def interval(found: Any) -> str:
+    """A mean with its interval and how many it rests on."""
+    value = getattr(found, "value", None)
+    low, high, of = (getattr(found, name, None) for name in ("low", "high", "of"))
+    bounds = "" if low is None or high is None else f" [{number(low)}, {number(high)}]"
+    return f"{number(value)}{bounds}, n = {of}"

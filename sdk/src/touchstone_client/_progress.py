@@ -1,0 +1,58 @@
+"""How far a long call has come: tqdm where it is installed, or whatever the caller passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+Progressing = bool | Callable[[int, int | None], object]  # (done, total); total None: unknown yet
+
+
+class Progress:
+    """Tells nobody."""
+
+    def reach(self, done: int, total: int | None = None) -> None:
+        """So many are done."""
+
+
+class _Called(Progress):
+    def __init__(self, told: Callable[[int, int | None], object], total: int | None) -> None:
+        self._told = told
+        self._total = total
+
+    def reach(self, done: int, total: int | None = None) -> None:
+        self._total = total or self._total
+        self._told(done, self._total)
+
+
+class _Bar(Progress):
+    def __init__(self, bar: Any) -> None:
+        self._bar = bar
+
+    def reach(self, done: int, total: int | None = None) -> None:
+        if total:
+            self._bar.total = total
+        self._bar.update(done - self._bar.n)
+
+
+@contextmanager
+def progress_of(wanted: Progressing, total: int | None) -> Iterator[Progress]:
+    """What is told while the block lasts."""
+    if callable(wanted):
+        yield _Called(wanted, total)
+        return
+    bars = _bars() if wanted else None
+    if bars is None:
+        yield Progress()
+        return
+    with bars(total=total, unit="", leave=False) as bar:
+        yield _Bar(bar)
+
+
+def _bars() -> Any:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm

@@ -1,0 +1,54 @@
+"""When a call is tried again, and after how long: four tries, 0.5 s doubled up to 8 s, full jitter.
+
+The service's own word goes first: `x-should-retry` and `Retry-After`.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass, field
+
+from touchstone_client._http import Answer
+
+TRIES = 4
+FIRST_SECONDS = 0.5
+LONGEST_SECONDS = 8.0
+LONGEST_TOLD_SECONDS = 60.0
+PASSING = frozenset({408, 429, 502, 503, 504})
+
+
+def may_pass(answer: Answer) -> bool:
+    """Whether the same request may be answered better soon."""
+    told = answer.headers.get("x-should-retry")
+    return told == "true" if told in ("true", "false") else answer.status in PASSING
+
+
+def told_seconds(answer: Answer) -> float | None:
+    """`Retry-After` in seconds; None where it is missing, or a date."""
+    told = answer.headers.get("retry-after", "")
+    return float(told) if told.isascii() and told.isdigit() else None
+
+
+@dataclass
+class Tries:
+    """The tries of one call. patience: seconds for which failures are outlasted, however many."""
+
+    patience: float = 0.0
+    _made: int = 0
+    _begun: float = field(default_factory=time.monotonic)
+
+    def pause(self, answer: Answer | None) -> float | None:
+        """Seconds until the next try; None: it is given up. answer: None where there was none."""
+        self._made += 1
+        if answer is not None and not may_pass(answer):
+            return None
+        told = None if answer is None else told_seconds(answer)
+        if told is not None and told > LONGEST_TOLD_SECONDS:
+            return None
+        is_over = time.monotonic() - self._begun >= self.patience
+        if self._made >= TRIES and is_over:
+            return None
+        most = min(LONGEST_SECONDS, FIRST_SECONDS * 2 ** min(self._made - 1, 8))
+        drawn = random.uniform(0, most)  # noqa: S311 - it spreads callers, it guards nothing
+        return max(told or 0.0, drawn)

@@ -1,0 +1,236 @@
+# Made by sdk/generate.py from _async/client.py; do not edit.
+"""The face of the service: a method a metric, and an object a resource."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from pydantic import BaseModel
+
+from touchstone_client import models
+from touchstone_client._sync.api import Api
+from touchstone_client._sync.handles import Batch, Job
+from touchstone_client._sync.many import Many, OnError, Via
+from touchstone_client._sync.resources import (
+    Batches,
+    Files,
+    Jobs,
+    Models,
+    Reports,
+    Webhooks,
+    endpoint_of,
+)
+from touchstone_client._base import Result
+from touchstone_client._http import Access, Http
+from touchstone_client._progress import Progressing, progress_of
+from touchstone_client._tables import Columns, Framed, Listed, Scores, is_frame
+from touchstone_client._wire import MOST_WAIT_SECONDS, Fields, fields_of, job_of
+
+if TYPE_CHECKING:
+    import pandas
+
+HERE = "http://127.0.0.1:8000"
+WAIT_SECONDS = 60.0
+Asked = BaseModel | Fields | None  # a request; its fields may also be given by name
+
+
+class Touchstone:
+    """A client of one service; its connections are kept until `close`, or the end of a `with`
+    block.
+
+    url, api_key: else those of TOUCHSTONE_URL and TOUCHSTONE_API_KEY. patience: seconds for which
+    a service that is away is waited for while something is under way. timeout: seconds without a
+    byte of an answer.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        patience: float = 60.0,
+        timeout: float = 60.0,
+    ) -> None:
+        chosen = url or os.environ.get("TOUCHSTONE_URL") or HERE
+        key = api_key or os.environ.get("TOUCHSTONE_API_KEY") or None
+        self._use(Http(Access(chosen.rstrip("/"), key)), patience, timeout)
+
+    def _use(self, http: Http, patience: float, timeout: float) -> None:
+        self._api = Api(http, patience=patience, timeout=timeout)
+        self.jobs = Jobs(self._api)
+        self.batches = Batches(self._api)
+        self.files = Files(self._api)
+        self.models = Models(self._api)
+        self.reports = Reports(self._api)
+        self.webhooks = Webhooks(self._api)
+
+    def __enter__(self) -> Touchstone:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let its connections go."""
+        self._api.close()
+
+    def hatexscore(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.HatexscoreResult:
+        """Does a hate-speech explanation conclude, quote what drives the prediction, name the
+        group, and hang together? Fields: those of `models.HatexscoreRequest`."""
+        return self.score("hatexscore", request, wait=wait, **fields)
+
+    def ice(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.IceResult:
+        """Do the tokens that an explanation points at matter more than random ones? Fields: those
+        of `models.IceRequest`."""
+        return self.score("ice", request, wait=wait, **fields)
+
+    def haf(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.HafResult:
+        """Would a rational human stand by the reasons of a language model? Fields: those of
+        `models.HafRequest`."""
+        return self.score("haf", request, wait=wait, **fields)
+
+    def ftc(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.FtcResult:
+        """Does the logic of an explanation hold for a counterfactual? Fields: those of
+        `models.FtcRequest`."""
+        return self.score("ftc", request, wait=wait, **fields)
+
+    def hlv(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.HlvResult:
+        """Does a judge rank options as humans do? Fields: those of `models.HlvRequest`."""
+        return self.score("hlv", request, wait=wait, **fields)
+
+    def cot2el(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.Cot2elResult:
+        """Which sentences of a chain of thought speak for and against each option? Fields: those
+        of `models.Cot2elRequest`."""
+        return self.score("cot2el", request, wait=wait, **fields)
+
+    # fmt: off
+    @overload
+    def score(self, metric: Literal["hatexscore"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.HatexscoreResult: ...  # noqa: E501
+    @overload
+    def score(self, metric: Literal["ice"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.IceResult: ...  # noqa: E501
+    @overload
+    def score(self, metric: Literal["haf"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.HafResult: ...  # noqa: E501
+    @overload
+    def score(self, metric: Literal["ftc"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.FtcResult: ...  # noqa: E501
+    @overload
+    def score(self, metric: Literal["hlv"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.HlvResult: ...  # noqa: E501
+    @overload
+    def score(self, metric: Literal["cot2el"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.Cot2elResult: ...  # noqa: E501
+    @overload
+    def score(self, metric: str, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> Result: ...  # noqa: E501
+    # fmt: on
+    def score(
+        self,
+        metric: str,
+        request: Asked = None,
+        *,
+        wait: float | None = WAIT_SECONDS,
+        **fields: Any,
+    ) -> Any:
+        """The metric's result. request: a message or a dict, and fields by name; wait: seconds,
+        None as long as it takes.
+
+        Raises BadRequest for what is not valid, JobFailed, TimedOut (the job goes on).
+        """
+        begun = time.monotonic()
+        most = MOST_WAIT_SECONDS if wait is None else wait
+        job = self._submitted(metric, fields_of(request, fields), most)
+        left = None if wait is None else max(0.0, begun + wait - time.monotonic())
+        return job.wait(left)
+
+    def submit(self, metric: str, request: Asked = None, **fields: Any) -> Job[Any]:
+        """A job, not waited for. metric: also `inference` and `similarity`."""
+        return self._submitted(metric, fields_of(request, fields), 0.0)
+
+    def _submitted(self, metric: str, sent: Fields, wait: float) -> Job[Any]:
+        answer = self._api.post(endpoint_of(metric), sent, wait=wait)
+        return Job(self._api, job_of(json.loads(answer.body)), sent)
+
+    @overload
+    def score_many(
+        self,
+        data: pandas.DataFrame,
+        metric: str,
+        *,
+        columns: Columns | None = None,
+        progress: Progressing = True,
+        on_error: OnError = "keep",
+        via: Via = "auto",
+    ) -> pandas.DataFrame: ...
+    @overload
+    def score_many(  # type: ignore[overload-cannot-match]  # without stubs of pandas
+        self,
+        data: Iterable[Fields | BaseModel],
+        metric: str,
+        *,
+        columns: Columns | None = None,
+        progress: Progressing = True,
+        on_error: OnError = "keep",
+        via: Via = "auto",
+    ) -> Scores: ...
+    def score_many(
+        self,
+        data: Any,
+        metric: str,
+        *,
+        columns: Columns | None = None,
+        progress: Progressing = True,
+        on_error: OnError = "keep",
+        via: Via = "auto",
+    ) -> Any:
+        """Every row once, in order: a DataFrame gives a DataFrame with the columns `score`,
+        `components.*`, `verdict`, `reason`, `warnings`, `job_id` and `error` besides; any iterable
+        of requests gives a list of results.
+
+        columns:  field -> the frame's column; absent: columns that are named as a field. Also
+                  `{"column": "flag", "values": {"1": "hateful"}}`, `{"value": 7}` for all rows,
+                  and `"metadata": ["model", "market"]`. An empty cell is not sent.
+        progress: a bar by tqdm where it is installed; or a function of (done, total).
+        on_error: "keep": a row without a result has its error; "raise": the first one is raised.
+        via:      "calls" of up to 1,000 rows, a "batch", or "auto": a batch above 1,000 rows.
+        """
+        table: Listed | Framed
+        table = Framed(data, metric, columns) if is_frame(data) else Listed(data, columns)
+        with progress_of(progress, table.total) as shown:
+            self._score_rows(table, metric, on_error, via, shown)
+        return table.finished()
+
+    def _score_rows(
+        self, table: Listed | Framed, metric: str, on_error: OnError, via: Via, shown: Any
+    ) -> None:
+        Many(self._api, metric, table, on_error).run(via, shown)
+
+    def compare(
+        self, a: Batch | str, b: Batch | str, *, timeout: float | None = None
+    ) -> models.SystemComparison:
+        """Two batches of one metric on the same texts, text by text: what `a` has more than `b`,
+        with intervals. Raises BadRequest where they cannot be compared."""
+        first = self.batches.get(a) if isinstance(a, str) else a
+        other = b if isinstance(b, str) else b.id
+        report = self.reports.make(
+            first.metric, batch=first.id, against={"batch": other}, timeout=timeout
+        )
+        found: models.SystemComparison = report.comparison
+        return found

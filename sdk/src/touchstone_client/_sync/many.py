@@ -1,0 +1,214 @@
+# Made by sdk/generate.py from _async/many.py; do not edit.
+"""Many rows through the service: none is lost, none is scored twice.
+
+Up to 1,000 rows go by `:batchCreate`, whose key makes a repeated call the same call; more go as a
+batch. What the service refuses of a call is named by its place, and the others are sent again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import chain, islice
+from tempfile import TemporaryFile
+from typing import BinaryIO, Literal
+
+from touchstone_client._sync.api import Api
+from touchstone_client._sync.handles import Batch
+from touchstone_client._sync.resources import Batches
+from touchstone_client._lines import line_of
+from touchstone_client._progress import Progress
+from touchstone_client._tables import Framed, Listed, Outcome, Row, outcome_of
+from touchstone_client._wire import encoded, job_of
+from touchstone_client.errors import (
+    ApiError,
+    BadRequest,
+    BatchFailed,
+    JobCancelled,
+    RateLimited,
+    TouchstoneError,
+)
+
+Via = Literal["auto", "calls", "batch"]
+OnError = Literal["keep", "raise"]
+MOST_A_CALL = 1_000
+MOST_CALL_BYTES = 8_388_608
+MOST_A_BATCH = 50_000
+MOST_BATCH_BYTES = 180_000_000
+PLACE = re.compile(r"#/requests/(\d+)(/.*)?")
+TOO_LARGE = 413
+
+
+class Many:
+    """The rows of one call of `score_many`."""
+
+    def __init__(
+        self, api: Api, metric: str, table: Listed | Framed, on_error: OnError
+    ) -> None:
+        self._api = api
+        self._metric = metric
+        self._table = table
+        self._on_error = on_error
+        self._progress = Progress()
+        self._done = 0
+
+    def run(self, via: Via, progress: Progress) -> None:
+        """Score all rows into the table."""
+        self._progress = progress
+        rows = self._table.rows()
+        first = list(islice(rows, MOST_A_CALL + 1)) if via == "auto" else []
+        if via == "batch" or len(first) > MOST_A_CALL:
+            self._by_batches(chain(first, rows))
+        else:
+            for several in chunks(chain(first, rows), MOST_A_CALL, MOST_CALL_BYTES):
+                self._by_call(several)
+
+    def _add(self, index: int, outcome: Outcome, job_id: str | None = None) -> None:
+        if self._on_error == "raise" and isinstance(outcome, TouchstoneError):
+            raise outcome
+        self._table.add(index, outcome, job_id)
+        self._done += 1
+
+    def _by_call(self, rows: list[Row]) -> None:
+        """These rows in one call, or in two where they are too much at once."""
+        while rows:
+            try:
+                ids = self._accepted(rows)
+            except (BadRequest, RateLimited) as error:
+                if len(rows) > 1 and is_too_much(error):
+                    self._by_call(rows[: len(rows) // 2])
+                    self._by_call(rows[len(rows) // 2 :])
+                    return
+                rows = self._without_faulty(rows, error)
+                continue
+            places = dict(zip(ids, (row.index for row in rows), strict=True))
+            for found in self._api.ended_jobs(ids):
+                job = job_of(found)
+                self._add(places[job.id], outcome_of(job) or JobCancelled(job.id), job.id)
+                self._progress.reach(self._done)
+            return
+        self._progress.reach(self._done)
+
+    def _accepted(self, rows: list[Row]) -> list[str]:
+        answer = self._api.post(
+            f"/v1/scores/{self._metric}:batchCreate",
+            {"requests": [row.fields for row in rows]},
+            patience=self._api.patience,
+        )
+        return [job["id"] for job in json.loads(answer.body)["data"]]
+
+    def _without_faulty(self, rows: list[Row], error: ApiError) -> list[Row]:
+        """The rows that the refusal does not name; those that it names have their error. Raises it
+        where it names none."""
+        faulty = faults_by_row(error)
+        if not faulty:
+            raise error
+        for number, own in faulty.items():
+            self._add(rows[number].index, own)
+        return [row for number, row in enumerate(rows) if number not in faulty]
+
+    def _by_batches(self, rows: Iterable[Row]) -> None:
+        for content in files(rows, f"/v1/scores/{self._metric}"):
+            left: BinaryIO | None = content
+            while left is not None:
+                with left:
+                    left = self._by_batch(left)
+
+    def _by_batch(self, content: BinaryIO) -> BinaryIO | None:
+        """None once all lines of this file are answered; where some are refused, those have their
+        error, and the file of the others is to go again."""
+        before = self._done
+        batch = Batches(self._api).submit(content, self._metric)
+        try:
+            batch.wait(progress=lambda done, _: self._progress.reach(before + done))
+        except BatchFailed as error:
+            refused = {line: said for line, said in error.faults if line}
+            if not refused:
+                raise
+            return self._refuse(content, refused)
+        self._collect(batch)
+        return None
+
+    def _collect(self, batch: Batch) -> None:
+        for line in batch.results():
+            job_id = None if line.job is None else line.job.id
+            self._add(int(line.custom_id), line.result, job_id)
+        for line in batch.failures():
+            job_id = None if line.job is None else line.job.id
+            error = line.error or JobCancelled(job_id or batch.id)
+            self._add(int(line.custom_id), error, job_id)
+        self._progress.reach(self._done)
+
+    def _refuse(self, content: BinaryIO, refused: dict[int, str]) -> BinaryIO | None:
+        """The file without these lines; None where none is left."""
+        content.seek(0)
+        with ExitStack() as held:
+            kept = held.enter_context(TemporaryFile())
+            for number, raw in enumerate(content, 1):
+                if number in refused:
+                    problem = {"type": "invalid-line", "detail": refused[number]}
+                    self._add(int(json.loads(raw)["custom_id"]), BadRequest(422, problem))
+                else:
+                    kept.write(raw)
+            if not kept.tell():
+                self._progress.reach(self._done)
+                return None
+            held.pop_all()
+        return kept
+
+
+def is_too_much(error: ApiError) -> bool:
+    """Whether fewer rows might pass."""
+    full = isinstance(error, RateLimited) and "open-jobs" in error.policies
+    return full or error.status == TOO_LARGE
+
+
+def faults_by_row(error: ApiError) -> dict[int, BadRequest]:
+    """row of the call -> its own refusal."""
+    by_row: dict[int, list[dict[str, str]]] = {}
+    for fault in error.errors:
+        if found := PLACE.fullmatch(fault.pointer):
+            own = {"detail": fault.detail, "pointer": f"#{found[2] or ''}"}
+            by_row.setdefault(int(found[1]), []).append(own)
+    return {
+        row: BadRequest(error.status, _own_problem(error, faults), error.request_id)
+        for row, faults in by_row.items()
+    }
+
+
+def _own_problem(error: ApiError, faults: list[dict[str, str]]) -> dict[str, object]:
+    said = "; ".join(f"{one['detail']} (at {one['pointer'].removeprefix('#')})" for one in faults)
+    kept = {name: one for name, one in error.problem.items() if name != "error"}
+    return {**kept, "detail": said, "errors": faults}
+
+
+def chunks(rows: Iterable[Row], most: int, most_bytes: int) -> Iterator[list[Row]]:
+    """Rows in their order, so many and so many bytes at a time."""
+    several: list[Row] = []
+    size = 0
+    for row in rows:
+        length = len(encoded(row.fields))
+        if several and (len(several) >= most or size + length > most_bytes):
+            yield several
+            several, size = [], 0
+        several.append(row)
+        size += length
+    if several:
+        yield several
+
+
+def files(rows: Iterable[Row], endpoint: str) -> Iterator[BinaryIO]:
+    """Files of batch lines whose custom_id is the row's place; a row is in memory alone."""
+    with ExitStack() as held:
+        made = held.enter_context(TemporaryFile())
+        count = 0
+        for row in rows:
+            if count >= MOST_A_BATCH or made.tell() >= MOST_BATCH_BYTES:
+                yield made
+                made, count = held.enter_context(TemporaryFile()), 0
+            made.write(encoded(line_of(str(row.index), endpoint, row.fields)) + b"\n")
+            count += 1
+        if count:
+            yield made

@@ -1,0 +1,264 @@
+# Made by sdk/generate.py from _async/resources.py; do not edit.
+"""The operations of the API, one object a resource; lists page by themselves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from touchstone_client import models
+from touchstone_client._sync.api import Api
+from touchstone_client._sync.handles import Batch, Job
+from touchstone_client._http import Request
+from touchstone_client._lines import Source, batch_file
+from touchstone_client._wire import METRICS, Fields, job_of, new_key, read
+
+MOST_A_PAGE = 100
+UPLOAD_SECONDS = 600.0
+
+
+class Resource:
+    """Base: the service that is asked."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def _pages(self, path: str, **params: Any) -> Iterator[dict[str, Any]]:
+        """Every entry of a list, newest first, asked for page by page."""
+        after: str | None = None
+        while True:
+            answer = self._api.get(path, limit=MOST_A_PAGE, after=after, **params)
+            page = json.loads(answer.body)
+            for one in page["data"]:
+                yield one
+            after = page.get("last_id")
+            if not page.get("has_more") or after is None:
+                return
+
+
+class Jobs(Resource):
+    """`/v1/jobs`."""
+
+    def get(self, job_id: str) -> Job[Any]:
+        """Raises NotFound."""
+        answer = self._api.get(f"/v1/jobs/{job_id}")
+        return Job(self._api, job_of(json.loads(answer.body)))
+
+    def get_many(self, ids: Sequence[str], *, wait: float = 0.0) -> Sequence[Job[Any]]:
+        """Up to 1,000 jobs, in this order. wait: seconds until all have ended, 30 at most."""
+        answer = self._api.post("/v1/jobs:batchGet", {"ids": list(ids)}, wait=wait)
+        found = json.loads(answer.body)["data"]
+        return [Job(self._api, job_of(one)) for one in found]
+
+    def list(
+        self, *, status: str | None = None, metric: str | None = None, batch: str | None = None
+    ) -> Iterator[Job[Any]]:
+        """Newest first."""
+        for one in self._pages("/v1/jobs", status=status, metric=metric, batch=batch):
+            yield Job(self._api, job_of(one))
+
+    def cancel(self, job_id: str) -> Job[Any]:
+        """Raises Conflict where it has ended."""
+        answer = self._api.post(f"/v1/jobs/{job_id}/cancel", {})
+        return Job(self._api, job_of(json.loads(answer.body)))
+
+
+class Files(Resource):
+    """`/v1/files`."""
+
+    def upload(
+        self, file: str | PathLike[str] | BinaryIO, name: str = ""
+    ) -> models.StoredFile:
+        """A file of batch lines, read as it is sent."""
+        if isinstance(file, str | PathLike):
+            with Path(file).open("rb") as stream:
+                return self.upload(stream, name or Path(file).name)
+        asked = Request(
+            "POST", "/v1/files", file=(name or "lines.jsonl", file), seconds=UPLOAD_SECONDS
+        )
+        return read(models.StoredFile, self._api.ask(asked, patience=self._api.patience))
+
+    def get(self, file_id: str) -> models.StoredFile:
+        """Raises NotFound."""
+        return read(models.StoredFile, self._api.get(f"/v1/files/{file_id}"))
+
+    def list(self, *, purpose: str | None = None) -> Iterator[models.StoredFile]:
+        """Newest first. purpose: batch or batch_output."""
+        for one in self._pages("/v1/files", purpose=purpose):
+            yield models.StoredFile.model_validate(one)
+
+    def content(self, file_id: str) -> Iterator[bytes]:
+        """A piece at a time."""
+        with self._api.open(Request("GET", f"/v1/files/{file_id}/content")) as stream:
+            for piece in stream.pieces():
+                yield piece
+
+    def download(self, file_id: str, target: str | PathLike[str]) -> Path:
+        """Into a file, which is there once it is whole."""
+        path = Path(target)
+        part = path.with_name(f"{path.name}.part")
+        with part.open("wb") as stream:
+            for piece in self.content(file_id):
+                stream.write(piece)
+        return part.replace(path)
+
+    def delete(self, file_id: str) -> models.DeletedFile:
+        """Raises Conflict where an open batch reads it."""
+        answer = self._api.ask(Request("DELETE", f"/v1/files/{file_id}"))
+        return read(models.DeletedFile, answer)
+
+
+class Batches(Resource):
+    """`/v1/batches`."""
+
+    def submit(
+        self, lines: Source, metric: str, *, metadata: Mapping[str, str] | None = None
+    ) -> Batch:
+        """A new batch. lines: a file of JSON Lines, or an iterable of requests; plain requests
+        become lines, whose custom_id is their `id`, else their number from 1."""
+        endpoint = endpoint_of(metric)
+        with batch_file(lines, endpoint) as (name, content):
+            stored = Files(self._api).upload(content, name)
+        return self.create(stored.id, metric, metadata=metadata)
+
+    def create(
+        self, file_id: str, metric: str, *, metadata: Mapping[str, str] | None = None
+    ) -> Batch:
+        """Of a file that was uploaded."""
+        body = {
+            "input_file_id": file_id,
+            "endpoint": endpoint_of(metric),
+            "metadata": dict(metadata or {}),
+        }
+        answer = self._api.post("/v1/batches", body, patience=self._api.patience)
+        return Batch.of(self._api, json.loads(answer.body))
+
+    def get(self, batch_id: str) -> Batch:
+        """Raises NotFound."""
+        answer = self._api.get(f"/v1/batches/{batch_id}")
+        return Batch.of(self._api, json.loads(answer.body))
+
+    def list(self) -> Iterator[Batch]:
+        """Newest first."""
+        for one in self._pages("/v1/batches"):
+            yield Batch.of(self._api, one)
+
+    def cancel(self, batch_id: str) -> Batch:
+        """Raises Conflict where it has ended."""
+        answer = self._api.post(f"/v1/batches/{batch_id}/cancel", {})
+        return Batch.of(self._api, json.loads(answer.body))
+
+
+class Models(Resource):
+    """`/v1/models`: what a request may name."""
+
+    def list(self) -> Iterator[models.Model]:
+        """In the order of `models.toml`."""
+        answer = self._api.get("/v1/models")
+        for one in read(models.ModelList, answer).data:
+            yield one
+
+    def get(self, name: str) -> models.Model:
+        """Raises NotFound."""
+        return read(models.Model, self._api.get(f"/v1/models/{name}"))
+
+
+class Reports(Resource):
+    """`/v1/reports`: what many results say together."""
+
+    def make(
+        self,
+        metric: str,
+        *,
+        jobs: Sequence[str] | None = None,
+        batch: str | None = None,
+        timeout: float | None = None,
+        **settings: Any,
+    ) -> Any:
+        """The metric's report, as in `HatexscoreBatchReport`. jobs, batch: one of the two, by ids;
+        settings: as `resamples`, `against`, of `BatchReportRequest`. Raises as `Job.wait`."""
+        body = {"jobs": jobs, "batch": batch, **settings}
+        sent = {name: one for name, one in body.items() if one is not None}
+        answer = self._api.post(f"/v1/reports/{metric}", sent, wait=30)
+        return Job[Any](self._api, job_of(json.loads(answer.body))).wait(timeout)
+
+
+class Webhooks(Resource):
+    """`/v1/webhook-endpoints`. What makes or sends something is not repeated where its answer was
+    lost, since nobody could tell whether it was done."""
+
+    def list(self) -> Iterator[models.Endpoint]:
+        """Oldest first."""
+        answer = self._api.get("/v1/webhook-endpoints")
+        for one in read(models.EndpointList, answer).data:
+            yield one
+
+    def get(self, endpoint_id: str) -> models.Endpoint:
+        """Raises NotFound."""
+        return read(models.Endpoint, self._api.get(_place(endpoint_id)))
+
+    def create(
+        self, url: str, *, events: Sequence[str] = (), description: str = ""
+    ) -> models.EndpointWithSecret:
+        """events: none listens to all. The secret is shown this once."""
+        body = {"url": url, "events": list(events), "description": description}
+        answer = self._once("POST", "/v1/webhook-endpoints", body)
+        return models.EndpointWithSecret.model_validate(answer)
+
+    def change(self, endpoint_id: str, **changes: Any) -> models.Endpoint:
+        """changes: url, events, description, enabled."""
+        answer = self._once("PATCH", _place(endpoint_id), changes)
+        return models.Endpoint.model_validate(answer)
+
+    def delete(self, endpoint_id: str) -> None:
+        """Raises NotFound."""
+        self._api.ask(Request("DELETE", _place(endpoint_id)))
+
+    def rotate_secret(
+        self, endpoint_id: str, *, overlap_seconds: int = 86_400
+    ) -> models.EndpointWithSecret:
+        """A new secret; the previous one signs as well for so long."""
+        body = {"overlap_seconds": overlap_seconds}
+        answer = self._once("POST", f"{_place(endpoint_id)}/rotate-secret", body)
+        return models.EndpointWithSecret.model_validate(answer)
+
+    def test(self, endpoint_id: str) -> models.WebhookTest:
+        """Sends `endpoint.test` at once."""
+        answer = self._once("POST", f"{_place(endpoint_id)}/test", None)
+        return models.WebhookTest.model_validate(answer)
+
+    def deliveries(
+        self, endpoint_id: str, *, status: str | None = None
+    ) -> Iterator[models.Delivery]:
+        """Newest first. status: pending, succeeded or failed."""
+        for one in self._pages(f"{_place(endpoint_id)}/deliveries", status=status):
+            yield models.Delivery.model_validate(one)
+
+    def replay(self, endpoint_id: str, delivery_id: str) -> models.Delivery:
+        """Owes it once more."""
+        path = f"{_place(endpoint_id)}/deliveries/{delivery_id}/replay"
+        return models.Delivery.model_validate(self._once("POST", path, None))
+
+    def replay_failed(self, endpoint_id: str) -> int:
+        """Owes all failed ones once more; how many they are."""
+        found = self._once("POST", f"{_place(endpoint_id)}/replay-failed", None)
+        return cast(int, found["replayed"])
+
+    def _once(self, method: str, path: str, body: Any) -> Fields:
+        content = None if body is None else json.dumps(body).encode()
+        headers = {"Idempotency-Key": new_key()} if method == "POST" else {}
+        asked = Request(method, path, content, headers=headers)
+        answer = self._api.ask(asked, again=False)
+        return cast(Fields, json.loads(answer.body))
+
+
+def _place(endpoint_id: str) -> str:
+    return f"/v1/webhook-endpoints/{endpoint_id}"
+
+
+def endpoint_of(metric: str) -> str:
+    """Where requests of this metric, or of `inference` and `similarity`, are posted."""
+    return f"/v1/scores/{metric}" if metric in METRICS else f"/v1/{metric}"

@@ -1,0 +1,88 @@
+"""What is sent and how answers are read: JSON, keys, job kinds."""
+
+from __future__ import annotations
+
+import json
+import uuid
+import warnings
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel
+
+from touchstone_client import models
+from touchstone_client._base import JobMessage
+from touchstone_client._http import CLIENT_VERSION, Answer
+
+Fields = Mapping[str, Any]
+NOTHING: Fields = MappingProxyType({})
+METRICS = ("hatexscore", "ice", "haf", "ftc", "hlv", "cot2el")
+ENDED = frozenset({"succeeded", "failed", "cancelled"})
+BATCH_ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+MOST_WAIT_SECONDS = 30  # that the service waits for an end
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def encoded(value: Any) -> bytes:
+    """JSON; messages as they were written, without what was left out."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    if hasattr(value, "tolist"):  # an array or a scalar of NumPy
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} cannot be sent: {value!r}")
+
+
+def fields_of(request: BaseModel | Fields | None, more: Fields) -> dict[str, Any]:
+    """One request out of a message or a dict, and fields by name; what is None is left out."""
+    if isinstance(request, BaseModel):
+        request = request.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return {**(request or {}), **{name: one for name, one in more.items() if one is not None}}
+
+
+def new_key() -> str:
+    """An Idempotency-Key, as a structured-header string."""
+    return f'"{uuid.uuid4()}"'
+
+
+def read(message: type[M], answer: Answer) -> M:
+    """The answer as this message."""
+    return message.model_validate_json(answer.body)
+
+
+@lru_cache(maxsize=1)
+def job_kinds() -> dict[str, type[JobMessage]]:
+    """metric -> its job."""
+    union = get_args(models.Job.__value__)[0]
+    return {kind.model_fields["metric"].default: kind for kind in get_args(union)}
+
+
+def job_of(value: Fields) -> JobMessage:
+    """A job of its metric's own type; of a metric that this version does not know, a plain one."""
+    kind = job_kinds().get(str(value.get("metric")), JobMessage)
+    return kind.model_validate(value)
+
+
+class VersionNotice:
+    """Warns once where the service's major version is another."""
+
+    def __init__(self) -> None:
+        self._is_told = False
+
+    def look(self, answer: Answer) -> None:
+        theirs = answer.headers.get("x-touchstone-version", "")
+        if self._is_told or not theirs or theirs.split(".")[0] == CLIENT_VERSION.split(".")[0]:
+            return
+        self._is_told = True
+        warnings.warn(
+            f"the service is version {theirs}, this client {CLIENT_VERSION}: "
+            "their major versions differ",
+            stacklevel=4,
+        )

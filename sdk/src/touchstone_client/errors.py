@@ -1,0 +1,182 @@
+"""Everything that this package raises of its own accord.
+
+TouchstoneError
+├── ConnectionFailed      no answer: nobody listens, the connection broke, or it was silent too long
+├── ApiError              the service said no; status, slug, detail, errors, request_id
+│   ├── BadRequest        the caller must change the request
+│   ├── Unauthenticated   401
+│   ├── Forbidden         403
+│   ├── NotFound          404
+│   ├── Conflict          409
+│   ├── RateLimited       429
+│   └── Unavailable       408, 502, 503, 504: later, perhaps
+├── JobFailed             the job has ended without a result; problem says why
+├── JobCancelled
+├── BatchFailed           the batch was refused as a whole; faults says where
+├── TimedOut              the job or batch goes on; its id is in the error
+└── InvalidSignature      a webhook that nobody with the secret has sent
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+class TouchstoneError(Exception):
+    """Base of all of them; its text is one sentence."""
+
+
+class ConnectionFailed(TouchstoneError):
+    """There was no answer. silent: the connection stood, but nothing came for too long."""
+
+    def __init__(self, said: str, *, silent: bool = False) -> None:
+        super().__init__(said)
+        self.silent = silent
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong with a request. pointer: JSON pointer into it (RFC 6901), as a URI
+    fragment."""
+
+    detail: str
+    pointer: str
+
+
+class ApiError(TouchstoneError):
+    """A refusal: an RFC 9457 problem. slug: the last part of its type, stable for ever."""
+
+    def __init__(
+        self, status: int, problem: Mapping[str, Any], request_id: str | None = None
+    ) -> None:
+        self.status = status
+        self.problem = problem
+        self.slug = slug_of(problem)
+        self.detail = str(problem.get("detail", ""))
+        self.errors = faults_of(problem)
+        self.request_id = request_id
+        said = sentence_of(problem) or f"HTTP {status}"
+        super().__init__(said if request_id is None else f"{said} [{request_id}]")
+
+
+class BadRequest(ApiError):
+    """The request must change."""
+
+
+class Unauthenticated(ApiError):
+    """No key, or one that opens nothing."""
+
+
+class Forbidden(ApiError):
+    """The key is valid, but not for this."""
+
+
+class NotFound(ApiError):
+    """It is not there, or belongs to somebody else."""
+
+
+class Conflict(ApiError):
+    """What is there does not allow it."""
+
+
+class RateLimited(ApiError):
+    """Too many requests, or a quota is used up: `problem["violated-policies"]` says which."""
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The limits that were met."""
+        return tuple(self.problem.get("violated-policies") or ())
+
+
+class Unavailable(ApiError):
+    """The service, or something that it needs, is away."""
+
+
+class JobFailed(TouchstoneError):
+    """A job ended without a result. problem: why; job: its message, None of a line of a file."""
+
+    def __init__(self, job_id: str | None, problem: Mapping[str, Any], job: Any = None) -> None:
+        self.job_id = job_id
+        self.problem = problem
+        self.slug = slug_of(problem)
+        self.errors = faults_of(problem)
+        self.job = job
+        said = sentence_of(problem) or "no reason was given"
+        super().__init__(said if job_id is None else f"{job_id} failed: {said}")
+
+
+class JobCancelled(TouchstoneError):
+    """Somebody cancelled the job."""
+
+    def __init__(self, job_id: str) -> None:
+        self.job_id = job_id
+        super().__init__(f"{job_id} was cancelled")
+
+
+class BatchFailed(TouchstoneError):
+    """The file of a batch is not valid. faults: (line, sentence); line 0: the file as a whole."""
+
+    def __init__(self, batch_id: str, faults: Sequence[tuple[int, str]]) -> None:
+        self.batch_id = batch_id
+        self.faults = tuple(faults)
+        line, first = self.faults[0] if self.faults else (0, "no reason was given")
+        more = f" and {len(self.faults) - 1} more" if len(self.faults) > 1 else ""
+        super().__init__(f"{batch_id} was refused: line {line}: {first}{more}")
+
+
+class TimedOut(TouchstoneError):
+    """It has not ended in this time, and goes on. id: of the job or batch."""
+
+    def __init__(self, id: str, seconds: float) -> None:
+        self.id = id
+        self.seconds = seconds
+        super().__init__(f"{id} has not ended within {seconds:g} s; it goes on")
+
+
+class InvalidSignature(TouchstoneError):
+    """The signature, its time or its headers are not what the holder of the secret sends."""
+
+
+KINDS: dict[int, type[ApiError]] = {
+    401: Unauthenticated,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    429: RateLimited,
+    **dict.fromkeys((408, 502, 503, 504), Unavailable),
+}
+
+
+def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
+    """The error that this answer is. headers: by lower-case name."""
+    try:
+        problem = json.loads(body)
+    except ValueError:
+        problem = None
+    if not isinstance(problem, dict):  # a proxy's page, perhaps
+        problem = {"status": status, "title": f"HTTP {status}"}
+    kind = KINDS.get(status, BadRequest if 400 <= status < 500 else ApiError)
+    return kind(status, problem, headers.get("x-request-id"))
+
+
+def slug_of(problem: Mapping[str, Any]) -> str:
+    """The last part of a problem's type."""
+    return str(problem.get("type", "about:blank")).replace("#", "/").rpartition("/")[2]
+
+
+def faults_of(problem: Mapping[str, Any]) -> tuple[Fault, ...]:
+    """Every place that is wrong."""
+    listed = problem.get("errors") or ()
+    return tuple(Fault(str(one.get("detail")), str(one.get("pointer"))) for one in listed)
+
+
+def sentence_of(problem: Mapping[str, Any]) -> str:
+    """Title, detail and place; empty where it says nothing."""
+    error = problem.get("error")
+    if isinstance(error, dict) and error.get("message"):
+        return str(error["message"])
+    title, detail = str(problem.get("title") or ""), str(problem.get("detail") or "")
+    return ": ".join(dict.fromkeys(filter(None, (title, detail))))

@@ -1,0 +1,80 @@
+"""The same face without servers: metrics run in this process, by the service's own code.
+
+It is found by the entry point `touchstone.local`, which the service's distribution declares; this
+package imports nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import entry_points
+from os import PathLike
+from typing import Protocol
+
+from touchstone_client._http import Access, Answer, Http, Request, Stream
+from touchstone_client._progress import Progress
+from touchstone_client._sync.client import Touchstone
+from touchstone_client._sync.many import OnError, Via
+from touchstone_client._tables import Framed, Listed
+from touchstone_client.errors import TouchstoneError
+
+GROUP = "touchstone.local"
+MISSING = "Local() needs the service's own code: pip install -e path/to/touchstone"
+
+
+class Engine(Protocol):
+    """What the entry point makes: a service in this process."""
+
+    def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
+        """Status and JSON, as the service would answer a request that waits for the end."""
+        ...
+
+
+class Local(Touchstone):
+    """`hatexscore` and the other metrics, `score`, `score_many`, `submit` and `models`, with the
+    same bytes as the service for the same request. Models are loaded at their first use.
+
+    models_file: a `models.toml`; absent: the embedded models. device: cpu, cuda, cuda:1 …, of the
+    models whose entry says `auto`.
+    """
+
+    def __init__(
+        self, models_file: str | PathLike[str] | None = None, *, device: str | None = None
+    ) -> None:
+        made = next(iter(entry_points(group=GROUP)), None)
+        if made is None:
+            raise TouchstoneError(MISSING)
+        engine: Engine = made.load()(models_file, device)
+        self._use(InProcess(engine), 0.0, 0.0)
+
+    def _score_rows(
+        self, table: Listed | Framed, metric: str, on_error: OnError, via: Via, shown: Progress
+    ) -> None:
+        for done, row in enumerate(table.rows(), 1):
+            try:
+                job = self.submit(metric, row.fields)
+                table.add(row.index, job.wait(), job.id)
+            except TouchstoneError as error:
+                if on_error == "raise":
+                    raise
+                table.add(row.index, error, None)
+            shown.reach(done)
+
+
+class InProcess(Http):
+    """Calls of a function in place of HTTP."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(Access("http://in-process"))
+        self._engine = engine
+
+    def send(self, asked: Request) -> Answer:
+        status, body = self._engine.answer(asked.method, asked.path, asked.body or b"")
+        return Answer(status, {}, body)
+
+    @contextmanager
+    def open(self, asked: Request) -> Iterator[Stream]:
+        detail = f"{asked.path} is kept by a service only: use Touchstone()"
+        raise TouchstoneError(detail)
+        yield

@@ -1,0 +1,6390 @@
+"""The messages of the API, as docs/openapi.json describes them."""
+from __future__ import annotations
+
+# Made by sdk/generate.py from docs/openapi.json; do not edit.
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+from touchstone_client._base import JobMessage, Message, Report, Result, Shown
+from typing_extensions import TypeAliasType
+
+
+class Against(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    batch: Annotated[str | None, Field(description="a batch's id")] = None
+    jobs: Annotated[
+        list[str] | None, Field(description='ids of jobs of this metric')
+    ] = None
+    wilcoxon: Annotated[
+        bool,
+        Field(
+            description="whether to add Wilcoxon's signed-rank test, over the texts' mean differences"
+        ),
+    ] = False
+
+
+class AttributionMethod(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    name: Literal['attention', 'gradient', 'integrated_gradients', 'lime']
+    attention: Annotated[
+        Literal['mean', 'last', 'rollout'],
+        Field(description='over layers; heads are averaged'),
+    ] = 'mean'
+    gradient: Literal['l2', 'input_x_gradient'] = 'l2'
+    steps: Annotated[int, Field(description='of integrated gradients')] = 32
+    samples: Annotated[int, Field(description='perturbations of LIME')] = 500
+    seed: Annotated[int, Field(description="of LIME's perturbations")] = 0
+    calibrated: Annotated[
+        bool,
+        Field(
+            description="whether LIME explains the probability at the model's own temperature, or at 1"
+        ),
+    ] = True
+
+
+class Attributions(Message):
+    values: Annotated[list[float], Field(description='(T,), one a token')]
+    convergence_gap: Annotated[
+        float | None,
+        Field(
+            description='integrated gradients: sum of values minus the difference of logits'
+        ),
+    ] = None
+
+
+class BatchEvent(Message):
+    id: Annotated[
+        str | None,
+        Field(description='send the last one as `Last-Event-ID` to go on from there'),
+    ] = None
+    retry: Annotated[
+        int | None, Field(description='milliseconds until coming back')
+    ] = None
+    event: Literal['end', 'batch.validating', 'batch.failed', 'batch.in_progress', 'batch.finalizing', 'batch.completed', 'batch.expired', 'batch.cancelling', 'batch.cancelled']
+    data: str
+
+
+class BatchFault(Message):
+    code: str
+    message: str
+    param: Annotated[str | None, Field(description='JSON pointer into the line')]
+    line: Annotated[int | None, Field(description='of the input file, from 1')]
+
+
+class BatchFaults(Message):
+    object: Literal['list'] = 'list'
+    data: list[BatchFault]
+
+
+class Context(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    puid: str | None = None
+    decision_ground: str | None = None
+    automated_detection: str | None = None
+    automated_decision: str | None = None
+    content_language: str | None = None
+
+
+class ContextAnswer(Message):
+    puid: str | None = None
+    decision_ground: str | None = None
+    automated_detection: str | None = None
+    automated_decision: str | None = None
+    content_language: str | None = None
+
+
+class Cot2elComponents(Message):
+    faithfulness: Annotated[
+        float | None, Field(description='explanations kept / explanations parsed')
+    ]
+    mean_similarity: Annotated[
+        float | None, Field(description='of all explanations to their nearest unit')
+    ]
+    parsed: Annotated[
+        int, Field(description='explanations of the parse, repeated ones once')
+    ]
+    kept: Annotated[int, Field(description='of these, aligned above `min_similarity`')]
+    contradicted: Annotated[
+        int,
+        Field(
+            description='aligned above `min_similarity`, but the unit says the opposite'
+        ),
+    ] = 0
+    distinct: Annotated[
+        int, Field(description='of these, different units of a label and stance')
+    ]
+    labels_with_support: Annotated[
+        int, Field(description='options that have a supporting one')
+    ]
+    units: Annotated[int, Field(description='discourse units of the reasoning')]
+
+
+class Cot2elDropped(Message):
+    explanation: str
+    label: str
+    stance: Literal['support', 'oppose']
+    similarity: Annotated[
+        float | None, Field(description='to the nearest unit; null: there is no unit')
+    ]
+    contradiction: Annotated[
+        float | None, Field(description='P that its unit contradicts it; null: unread')
+    ] = None
+    polarity: Annotated[
+        Literal['kept', 'contradicted', 'unread'] | None,
+        Field(
+            description='`contradicted`: a unit resembles it and says the opposite; null: none does'
+        ),
+    ] = None
+
+
+class Cot2elListedPair(Message):
+    explanation: str
+    label: str
+    stance: Literal['support', 'oppose']
+
+
+class Cot2elOtherItems(Message):
+    draws: int
+    faithfulness: float
+    mean_similarity: float
+
+
+class Cot2elRefinedPair(Message):
+    kind: Literal['explanation'] = 'explanation'
+    start: Annotated[
+        int | None, Field(description='character offset into the text as sent')
+    ]
+    end: Annotated[int | None, Field(description='character offset, exclusive')]
+    text: str
+    value: Annotated[
+        float, Field(description='similarity to what the parse said, [0, 1]')
+    ]
+    offsets_into: Literal['reasoning'] = 'reasoning'
+    label: str
+    stance: Literal['support', 'oppose']
+    original: Annotated[str, Field(description='what the parse said')]
+    unit_sources: Annotated[
+        list[Literal['sentence', 'clause', 'connective', 'given']],
+        Field(description='what found this unit'),
+    ]
+    contradiction: Annotated[
+        float | None,
+        Field(
+            description='P that the unit contradicts what the parse said; null: unread'
+        ),
+    ] = None
+    polarity: Annotated[
+        Literal['kept', 'contradicted', 'unread'] | None,
+        Field(
+            description='`kept`: the unit does not say the opposite; `unread`: nothing could tell; null: similarity alone decided'
+        ),
+    ] = None
+
+
+class Cot2elSets(Message):
+    el: Annotated[list[Cot2elListedPair], Field(description='EL: as parsed')]
+    el_sup: Annotated[
+        list[Cot2elListedPair],
+        Field(description='EL-sup: of these, the supporting ones'),
+    ]
+    el_opp: Annotated[
+        list[Cot2elListedPair], Field(description='EL-opp: the opposing ones')
+    ]
+    filtered: Annotated[
+        list[Cot2elListedPair],
+        Field(description='EL filtered: aligned to the reasoning'),
+    ]
+    filtered_sup: list[Cot2elListedPair]
+    filtered_opp: list[Cot2elListedPair]
+
+
+class Cot2elShuffledWords(Message):
+    draws: int
+    faithfulness: float
+    mean_similarity: float
+    other_items: Annotated[
+        Cot2elOtherItems | None,
+        Field(description='beside it: explanations of other items, in random order'),
+    ] = None
+
+
+class Cot2elSimilarities(Message):
+    lexical_1: float | None
+    lexical_2: float | None
+    lexical_3: float | None
+    syntactic_1: float | None = None
+    syntactic_2: float | None = None
+    syntactic_3: float | None = None
+    semantic_cosine: float | None = None
+    semantic_euclidean: float | None = None
+    levenshtein: float | None
+
+
+class Cot2elUnitSpan(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    start: Annotated[int, Field(description='character offset into `reasoning`')]
+    end: Annotated[int, Field(description='exclusive')]
+
+
+class Cot2elUnplaced(Message):
+    key: str
+    statements: int
+
+
+class Cot2elWriting(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    temperature: Annotated[float, Field(description='of reasoning and parse')] = 0.6
+    top_p: float = 0.95
+    max_tokens: Annotated[int, Field(description='of each answer')] = 4096
+    source: Annotated[
+        Literal['reasoning', 'answer_text'],
+        Field(
+            description='`reasoning`: only what is between <think> and </think>; `answer_text`: the whole answer, for a model that was not trained to reason first'
+        ),
+    ] = 'reasoning'
+    structuring_model: Annotated[
+        str | None, Field(description='turns the parse into JSON; absent: `model`')
+    ] = None
+
+
+class DeletedFile(Message):
+    id: str
+    object: Literal['file'] = 'file'
+    deleted: Literal[True] = True
+
+
+class Delivery(Message):
+    id: Annotated[str, Field(description='the `webhook-id` of every attempt')]
+    object: Literal['webhook_delivery'] = 'webhook_delivery'
+    endpoint_id: str
+    event: Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled']
+    status: Literal['pending', 'succeeded', 'failed']
+    attempts: int
+    last_status: Annotated[
+        int | None, Field(description='the HTTP status of the last answer')
+    ]
+    last_error: Annotated[str | None, Field(description='why the last attempt failed')]
+    created_at: Annotated[int, Field(description='unix seconds')]
+    next_attempt_at: Annotated[
+        int | None, Field(description='unix seconds; null once it has ended')
+    ]
+    ended_at: Annotated[int | None, Field(description='unix seconds')]
+
+
+class Describe(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    operation: Literal['describe'] = 'describe'
+
+
+class EndpointChange(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    url: str | None = None
+    events: list[Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled']] | None = (
+        None
+    )
+    description: str | None = None
+    enabled: Annotated[
+        bool | None, Field(description='false: what it is owed has failed')
+    ] = None
+
+
+class EndpointNotice(Message):
+    id: str
+    object: Literal['webhook_endpoint'] = 'webhook_endpoint'
+
+
+class EndpointRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    url: Annotated[
+        str,
+        Field(description='https, a public host, port 443 or 8443 unless configured'),
+    ]
+    events: Annotated[
+        list[Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled']],
+        Field(description='what it listens to; none: every event'),
+    ] = []
+    description: str = ''
+
+
+class EndpointTestWebhook(Message):
+    type: Literal['endpoint.test'] = 'endpoint.test'
+    timestamp: str
+    data: EndpointNotice
+
+
+class Endpoint(Message):
+    id: str
+    object: Literal['webhook_endpoint'] = 'webhook_endpoint'
+    url: str
+    description: str
+    events: Annotated[
+        list[Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled']],
+        Field(description='empty: every event'),
+    ]
+    enabled: bool
+    disabled_reason: str | None
+    created_at: Annotated[int, Field(description='unix seconds')]
+    last_success_at: Annotated[int | None, Field(description='unix seconds')]
+    rotating_until: Annotated[
+        int | None, Field(description='two signatures until then; unix seconds')
+    ]
+
+
+class EndpointWithSecret(Message):
+    id: str
+    object: Literal['webhook_endpoint'] = 'webhook_endpoint'
+    url: str
+    description: str
+    events: Annotated[
+        list[Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled']],
+        Field(description='empty: every event'),
+    ]
+    enabled: bool
+    disabled_reason: str | None
+    created_at: Annotated[int, Field(description='unix seconds')]
+    last_success_at: Annotated[int | None, Field(description='unix seconds')]
+    rotating_until: Annotated[
+        int | None, Field(description='two signatures until then; unix seconds')
+    ]
+    secret: Annotated[
+        str,
+        Field(
+            description='`whsec_` and base64, as Standard Webhooks libraries take it'
+        ),
+    ]
+
+
+class Evidence(Message):
+    kind: str
+    start: Annotated[
+        int | None, Field(description='character offset into the text as sent')
+    ]
+    end: Annotated[int | None, Field(description='character offset, exclusive')]
+    text: str
+    value: float | None = None
+
+
+class Explanation(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    explanation: str
+    label: Annotated[
+        str, Field(description='the key of the option that it speaks about')
+    ]
+    stance: Literal['support', 'oppose'] = 'support'
+
+
+class FieldError(Message):
+    detail: str
+    pointer: Annotated[
+        str,
+        Field(description='JSON pointer (RFC 6901) into the body, as a URI fragment'),
+    ]
+
+
+class FtcBaselineScores(Message):
+    name: Literal['always_entailment', 'majority', 'uniform', 'unedited', 'blank_premise']
+    delta: float
+    k: float
+    w: float
+    w_normalized: float
+
+
+class FtcBatchReportRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    batch: Annotated[str | None, Field(description="a batch's id")] = None
+    jobs: Annotated[
+        list[str] | None, Field(description='ids of jobs of this metric')
+    ] = None
+    seed: Annotated[int, Field(description='of the bootstrap')] = 0
+    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
+    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
+    cluster_key: Annotated[
+        str | None,
+        Field(
+            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
+        ),
+    ] = None
+    sequence: Annotated[
+        bool,
+        Field(
+            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
+        ),
+    ] = False
+    against: Annotated[
+        Against | None,
+        Field(
+            description="another system's results on the same texts: see `comparison`"
+        ),
+    ] = None
+    mixed: Annotated[
+        bool,
+        Field(
+            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
+        ),
+    ] = False
+
+
+class FtcComponents(Message):
+    delta: Annotated[
+        float | None, Field(description='share whose likeliest label is the target')
+    ]
+    k: Annotated[
+        float | None, Field(description='1 - KL(target || answer), natural logarithm')
+    ]
+    w: Annotated[
+        float | None, Field(description='1 - Wasserstein-1 distance, as printed')
+    ]
+    w_normalized: Annotated[
+        float | None,
+        Field(description='the same over the largest distance that the target allows'),
+    ]
+    geometric_mean_p: Annotated[float | None, Field(description='exp(k - 1)')]
+    gain: Annotated[
+        float | None,
+        Field(
+            description="w_normalized less the mean of its random phrases, over the counterfactuals that have some: what the explanation's words earn beyond being there; chance is 0"
+        ),
+    ] = None
+
+
+class FtcDistribution(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    entailment: float
+    neutral: float
+    contradiction: float
+
+
+class FtcDistributionAnswer(Message):
+    entailment: float
+    neutral: float
+    contradiction: float
+
+
+class FtcExtraction(Message):
+    extractor: Literal['rules', 'llm', 'supplied']
+    rule: Annotated[
+        str | None, Field(description='the pattern that fired; null unless by rules')
+    ]
+    transformation: Annotated[
+        str | None, Field(description='how the hypothesis was changed')
+    ]
+    completions: Annotated[
+        list[str],
+        Field(description='what the language model wrote, in the order of the steps'),
+    ] = []
+
+
+class FtcPerturbation(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    variance: Annotated[float, Field(description='of the zero-mean Gaussian noise')]
+    label: Annotated[
+        Literal['entailment', 'neutral', 'contradiction'],
+        Field(description="the model's label under noise"),
+    ]
+    simulated: Annotated[
+        Literal['entailment', 'neutral', 'contradiction'] | None,
+        Field(
+            description="the simulator's label from the noisy input and the explanation that was generated from it; the stability form of LRA needs it"
+        ),
+    ] = None
+
+
+class FtcSatisfaction(Message):
+    delta: Annotated[float, Field(description="1: the answer's label is the target")]
+    k: Annotated[
+        float, Field(description='1 - KL(target || answer), natural logarithm')
+    ]
+    w: Annotated[float, Field(description='1 - Wasserstein-1 distance, as printed')]
+    w_normalized: Annotated[
+        float,
+        Field(description='the same over the largest distance that the target allows'),
+    ]
+    geometric_mean_p: Annotated[
+        float,
+        Field(
+            description="exp(k - 1): for a hard target the answer's probability of it; of several, their geometric mean"
+        ),
+    ]
+
+
+class FtcSimulatability(Message):
+    case: Literal['contradiction', 'entailment', 'neutral', 'neutral a', 'neutral b']
+    statistic: Literal['delta', 'k', 'w', 'w_normalized']
+    rho: Annotated[
+        float | None,
+        Field(
+            description='P(score where they agree > where not) + half the ties = U/(n m)'
+        ),
+    ]
+    p_value: Annotated[float | None, Field(description='Wilcoxon rank-sum, two-sided')]
+    p_adjusted: Annotated[
+        float | None,
+        Field(description='Holm over all cases and statistics of the report'),
+    ] = None
+    agreeing: int
+    disagreeing: int
+    dropped: Annotated[int, Field(description='counterfactuals whose votes tie')]
+
+
+class FtcSimulation(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    from_input: Annotated[
+        Literal['entailment', 'neutral', 'contradiction'],
+        Field(description='shown premise and hypothesis'),
+    ]
+    from_input_and_explanation: Annotated[
+        Literal['entailment', 'neutral', 'contradiction'],
+        Field(description='shown the explanation too'),
+    ]
+    from_explanation: Annotated[
+        Literal['entailment', 'neutral', 'contradiction'] | None,
+        Field(description='shown the explanation alone; LAS needs it'),
+    ] = None
+
+
+class FtcSpanEvidence(Message):
+    kind: Annotated[
+        Literal['a', 'b', 'replaced'],
+        Field(
+            description='`a`, `b`: the two sides of the relation; `replaced`: what gave way to one'
+        ),
+    ]
+    start: Annotated[
+        int | None, Field(description='character offset into the text as sent')
+    ]
+    end: Annotated[int | None, Field(description='character offset, exclusive')]
+    text: str
+    value: float | None = None
+    offsets_into: Literal['explanation', 'hypothesis']
+    phrase: Annotated[
+        Literal['noun', 'verb', 'preposition', 'adjective', 'clause'] | None,
+        Field(description='null where the type is not known'),
+    ]
+
+
+class FtcStudy(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    simulation: FtcSimulation | None = None
+    perturbations: Annotated[list[FtcPerturbation], Field(validate_default=True)] = []
+    human_labels: Annotated[
+        dict[str, list[Literal['entailment', 'neutral', 'contradiction']]] | None,
+        Field(description="people's labels of (premise, counterfactual)"),
+    ] = None
+    inputs: Annotated[
+        Literal['all', 'hypothesis', 'premise', 'label', 'another_item'] | None,
+        Field(
+            description='what the explanation was generated from; `another_item`: it belongs to another pair of sentences'
+        ),
+    ] = None
+
+
+class FtcSupplied(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    kind: Annotated[
+        Literal['substituted', 'a', 'b'],
+        Field(
+            description='`substituted` where the label is entailment or contradiction; else `a`, `b`'
+        ),
+    ]
+    text: str
+
+
+class HafAnswerWeights(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    upheld: Annotated[
+        float, Field(description='sufficiency: sufficient; necessity: not')
+    ] = 1.0
+    doubtful: Annotated[float, Field(description='it may or may not suffice')] = 0.5
+    denied: Annotated[float, Field(description='the contrary of `upheld`')] = 0.1
+    unanswered: Annotated[float, Field(description='irrelevant or unclear')] = 0.1
+
+
+class HafBatchReportRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    batch: Annotated[str | None, Field(description="a batch's id")] = None
+    jobs: Annotated[
+        list[str] | None, Field(description='ids of jobs of this metric')
+    ] = None
+    seed: Annotated[int, Field(description='of the bootstrap')] = 0
+    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
+    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
+    cluster_key: Annotated[
+        str | None,
+        Field(
+            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
+        ),
+    ] = None
+    sequence: Annotated[
+        bool,
+        Field(
+            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
+        ),
+    ] = False
+    against: Annotated[
+        Against | None,
+        Field(
+            description="another system's results on the same texts: see `comparison`"
+        ),
+    ] = None
+    mixed: Annotated[
+        bool,
+        Field(
+            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
+        ),
+    ] = False
+    model_key: Annotated[
+        str, Field(description='metadata that names the model of sent responses')
+    ] = 'model'
+    dataset_key: Annotated[
+        str, Field(description='metadata that names the data set')
+    ] = 'dataset'
+
+
+class HafChange(Message):
+    original: float | None
+    values: Annotated[list[float | None], Field(description='one an order')]
+    mean_change: Annotated[
+        float | None, Field(description='mean of value minus original')
+    ]
+    largest_change: Annotated[
+        float | None, Field(description='largest absolute change')
+    ]
+
+
+class HafChatToken(Message):
+    token: str
+    logprob: Annotated[float, Field(description='natural logarithm')]
+    bytes: Annotated[
+        list[int] | None,
+        Field(description='UTF-8, for tokens that are no whole characters'),
+    ] = None
+
+
+class HafCompletionLogprobs(Message):
+    tokens: list[str]
+    token_logprobs: list[float]
+
+
+class HafComponents(Message):
+    sos: Annotated[
+        float | None, Field(description='Strength of Support (Eq. 5); higher is better')
+    ]
+    dis: Annotated[
+        float | None,
+        Field(description='Diversity in Support (Eq. 6); higher is better'),
+    ]
+    uii: Annotated[
+        float | None,
+        Field(description='Unused Internal Information (Eq. 7); LOWER is better'),
+    ]
+    uei: Annotated[
+        float | None, Field(description='Unused External Information; LOWER is better')
+    ]
+    rs: Annotated[
+        float | None,
+        Field(
+            description='Reason Sufficiency (Eq. 9), mean over reasons; for toxic and maybe stances'
+        ),
+    ]
+    rn: Annotated[
+        float | None,
+        Field(
+            description='Reason Necessity (Eq. 11), mean over reasons; for non-toxic stances'
+        ),
+    ]
+
+
+class HafControls(Message):
+    uniform_relevance: Annotated[
+        HafComponents, Field(description='every token of a reason counts the same')
+    ]
+    unweighted: Annotated[
+        HafComponents, Field(description='every confidence is 1: similarity alone')
+    ]
+
+
+class HafCounts(Message):
+    responses: int
+    reasons: Annotated[int, Field(description='of the JUSTIFY stage')]
+    refusals: int
+    irrelevant: Annotated[
+        int, Field(description='decisions that do not answer their question')
+    ]
+    tokens: Annotated[int, Field(description='of all responses')]
+    pairs: Annotated[
+        int, Field(description='distinct pairs whose similarity was computed')
+    ]
+
+
+class HafExtras(Message):
+    dis_dpp: Annotated[
+        float | None,
+        Field(description='det(g_ij C_j) of the reasons; higher: more diverse'),
+    ]
+    internal_del_pe: Annotated[
+        float | None,
+        Field(
+            description="mean uncertainty of the internal stage's reasons minus the initial ones', nats"
+        ),
+    ]
+    external_del_pe: Annotated[
+        float | None, Field(description='the same of the external stage')
+    ]
+
+
+class HafGeneration(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    temperature: float = 0.6
+    top_p: float = 0.8
+    max_tokens: Annotated[int, Field(description='of each response')] = 256
+
+
+class HafPermutation(Message):
+    orders: Annotated[
+        list[list[int]], Field(description='of the JUSTIFY reasons, 0-based')
+    ]
+    dis: Annotated[
+        HafChange,
+        Field(description='the JUSTIFY response rewritten in each order and scored'),
+    ]
+    uii: Annotated[
+        HafChange,
+        Field(description='the internal stage prompted again with each order'),
+    ]
+
+
+class HafReasonEvidence(Message):
+    kind: Literal['reason'] = 'reason'
+    start: Annotated[
+        int | None, Field(description='character offset into the JUSTIFY response')
+    ]
+    end: Annotated[int | None, Field(description='character offset, exclusive')]
+    text: str
+    value: Annotated[
+        float | None, Field(description='confidence C (Eq. 4), (0, 1]')
+    ] = None
+    offsets_into: Literal['justify'] = 'justify'
+
+
+class HafSpread(Message):
+    mean: float | None
+    sd: Annotated[
+        float | None, Field(description='n - 1; null for fewer than two values')
+    ]
+    low: Annotated[float | None, Field(description='the smallest')]
+    high: float | None
+    of: Annotated[int, Field(description='generations in which it is defined')]
+
+
+class HafTokenValue(Message):
+    start: Annotated[
+        int, Field(description="character offset into the stage's response")
+    ]
+    end: Annotated[int, Field(description="character offset into the stage's response")]
+    tokens: Annotated[
+        int, Field(description='more than 1 where they share a character')
+    ]
+    logprob: Annotated[float, Field(description='log p, nats; summed over `tokens`')]
+    relevance: Annotated[
+        float,
+        Field(
+            description="Eq. 3: 1 - g(statement, statement without it); of a decision see `decision_target`. Not normalised: Eq. 2 divides by the statement's sum"
+        ),
+    ]
+
+
+class HafWeights(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    sos_confidence: Annotated[
+        float, Field(description='w_c of Eq. 5; w_g is the rest')
+    ] = 0.8
+    uii_confidence: Annotated[float, Field(description='w_c of Eq. 7')] = 0.5
+    uei_confidence: Annotated[float, Field(description='w_c of Eq. 7 for UEI')] = 0.5
+    sufficiency_confidence: Annotated[
+        float, Field(description='of confidence in Eq. 10')
+    ] = 0.5
+    answers: HafAnswerWeights | None = None
+    necessity_without_reasons: Annotated[
+        float | None,
+        Field(
+            description="I_N where no reason is given, which Eq. 12 leaves undefined; absent: the variant's own (`robust` 0, `reference` 0.01, `paper` undefined)"
+        ),
+    ] = None
+
+
+class HatexscoreComponents(Message):
+    htc: Annotated[
+        float | None,
+        Field(
+            description='1: the explanation states a conclusion; `robust`: and not the opposite of the decision that was sent'
+        ),
+    ]
+    qf: Annotated[
+        float | None,
+        Field(
+            description='max(0, dp) of masking the quotes if hateful, else 1 - max(0, dp); `paper` and `reference`: |dp|; 0: no quote'
+        ),
+    ]
+    tgi: Annotated[
+        float | None,
+        Field(
+            description='1: it names a protected group as the target; of a non-hateful decision, one that the text names, and null where the text names none: `not_applicable`'
+        ),
+    ]
+    cc: Annotated[float | None, Field(description='1: decision, QF and TGI cohere')]
+
+
+class HatexscoreConclusion(Message):
+    start: Annotated[int, Field(description='character offset (Unicode code points)')]
+    end: Annotated[int, Field(description='character offset (Unicode code points)')]
+    text: str
+    by: Annotated[Literal['rules', 'llm'], Field(description='what read it')] = 'rules'
+    label: Annotated[
+        Literal['hateful', 'non-hateful'] | None,
+        Field(
+            description='the side that it states; null in results before version 2.0'
+        ),
+    ] = None
+    word: Annotated[
+        str | None,
+        Field(description='the label as written; null where a model read it'),
+    ] = None
+    form: Annotated[
+        Literal['final', 'classification', 'predication', 'bare'] | None,
+        Field(
+            description='`final`: a label line, or marked as the last word; `classification`: a verb of judging; `predication`: is, contains, meets; `bare`: the label alone, or an answer'
+        ),
+    ] = None
+    confidence: Annotated[
+        Literal['plain', 'inferred', 'contested'] | None,
+        Field(
+            description='a grade of the reading, no probability. `inferred`: from a rejected label, a question answered or a word of the second rank; `contested`: another verdict on the text says the opposite; else `plain`'
+        ),
+    ] = None
+
+
+class HatexscoreGroupEvidence(Message):
+    kind: Literal['group'] = 'group'
+    start: Annotated[
+        int | None, Field(description='character offset into the explanation as sent')
+    ]
+    end: Annotated[int | None, Field(description='character offset, exclusive')]
+    text: str
+    value: float | None = None
+    offsets_into: Literal['explanation'] = 'explanation'
+    group: Annotated[str, Field(description="the list's name of the group")]
+    category: Annotated[str, Field(description="the list's category")]
+    found_as: Annotated[str, Field(description='how the mention matches the list')]
+    by: Annotated[
+        Literal['rules', 'llm'], Field(description='what read the explanation')
+    ] = 'rules'
+    counts: Annotated[
+        bool, Field(description='whether it counts as identification of the target')
+    ]
+    reason: Annotated[str, Field(description='why it counts, or why it does not')]
+    attacked: Annotated[
+        bool,
+        Field(
+            description='whether the explanation says, without a hedge, that the group is attacked'
+        ),
+    ] = False
+    in_text: Annotated[
+        bool | None,
+        Field(
+            description='whether the text names the same group; null where it names none, or is in another language than the explanation'
+        ),
+    ] = None
+
+
+class HatexscoreHallucinatedQuote(Message):
+    start: Annotated[int, Field(description='character offset (Unicode code points)')]
+    end: Annotated[int, Field(description='character offset (Unicode code points)')]
+    text: str
+
+
+class HatexscoreLabelConflicts(Message):
+    compared: Annotated[
+        int, Field(description='results with both a sent and a stated label')
+    ]
+    conflicting: Annotated[
+        int, Field(description='of these, results in which they differ')
+    ]
+    no_conclusion: Annotated[
+        int, Field(description='results whose explanation states no decision')
+    ]
+    conflicts: Annotated[
+        list[str], Field(description='the first of them, by custom_id, else by job')
+    ]
+
+
+class HatexscoreOtherQuotation(Message):
+    start: Annotated[int, Field(description='character offset (Unicode code points)')]
+    end: Annotated[int, Field(description='character offset (Unicode code points)')]
+    text: str
+    reason: Annotated[
+        Literal['label', 'idiom', 'gloss', 'other_source', 'echo', 'unattributed'],
+        Field(
+            description='label: the name of a label or field; idiom: a set phrase; gloss: a paraphrase of an earlier quotation; other_source: words of somebody else, or that the text might have had; echo: the whole text, beside quotations of parts; unattributed: not in the text, and not said to be'
+        ),
+    ]
+
+
+class HatexscoreOtherVerdict(Message):
+    start: Annotated[int, Field(description='character offset (Unicode code points)')]
+    end: Annotated[int, Field(description='character offset (Unicode code points)')]
+    label: Annotated[
+        Literal['hateful', 'non-hateful'], Field(description='what it would state')
+    ]
+    why: Annotated[
+        Literal['earlier', 'hedged', 'hypothetical', 'appeal', 'general', 'reported', 'partial', 'outranked'],
+        Field(description='why it does not hold'),
+    ]
+
+
+class HatexscoreProbabilities(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    original: Annotated[
+        float | None, Field(description='P(hateful) of the text, [0, 1]')
+    ]
+    masked: Annotated[
+        float | None,
+        Field(
+            description='P(hateful) of the text with the quoted spans masked, [0, 1]'
+        ),
+    ]
+
+
+class HatexscoreProbabilityReading(Message):
+    reading: Annotated[
+        Literal['head', 'verbalizers', 'scored', 'label-endpoint', 'top-logprobs', 'votes'] | None,
+        Field(description="the first of the two's"),
+    ]
+    mass: Annotated[
+        float | None,
+        Field(description='what all labels had together, the smaller; null: unknown'),
+    ]
+    uncertainty: Annotated[
+        float, Field(description='of P because of the reading, the larger')
+    ]
+
+
+class HatexscoreQuoteEvidence(Message):
+    kind: Literal['quote'] = 'quote'
+    start: Annotated[
+        int | None, Field(description='character offset into the text as sent')
+    ]
+    end: Annotated[int | None, Field(description='character offset, exclusive')]
+    text: str
+    value: Annotated[
+        float | None, Field(description='similarity: 1 - edit distance / longer length')
+    ] = None
+    offsets_into: Literal['text'] = 'text'
+    match: Annotated[
+        Literal['exact', 'inflected', 'fuzzy'],
+        Field(
+            description='exact: equal after normalisation; inflected: one word, which differs from that of the text by its ending; fuzzy: at most 15 % of the characters edited'
+        ),
+    ]
+    quoted_as: Annotated[str, Field(description='how the explanation writes it')]
+
+
+class HatexscoreRandomSpans(Message):
+    draws: Annotated[
+        int, Field(description='different random placements, the quoted one excluded')
+    ]
+    placements: Annotated[
+        int | None,
+        Field(
+            description='that exist besides the quoted one; null above 1e15, and before version 2.0'
+        ),
+    ] = None
+    exact: Annotated[
+        bool, Field(description='whether all of them were compared with')
+    ] = False
+    p_value: Annotated[
+        float | None,
+        Field(
+            description='one-sided, (1 + draws that reach the quotes) / (1 + draws): how often random spans do as well; lower is stronger. `robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is shown without judgement'
+        ),
+    ] = None
+    attainable_p: Annotated[
+        float | None, Field(description='the least p that so many draws can give')
+    ] = None
+    quoted_drop: Annotated[
+        float, Field(description='|dp| of masking the quotes, probability')
+    ]
+    mean_drop: Annotated[
+        float, Field(description='mean |dp| over the draws, probability')
+    ]
+    sd_drop: Annotated[
+        float | None,
+        Field(description='standard deviation of |dp| (n - 1); null for a single draw'),
+    ]
+    share_beaten: Annotated[
+        float,
+        Field(
+            description='draws that the quotes beat, in what `p_value` is of, ties half; 0.5 is chance'
+        ),
+    ]
+    drops: Annotated[
+        list[float],
+        Field(description='|dp| of each draw, probability, in the order of drawing'),
+    ] = []
+    signed_drops: Annotated[
+        list[float], Field(description='dp of each draw, as `signed_drop`')
+    ] = []
+    qf_mean: Annotated[
+        float | None, Field(description='QF that the draws would have, on average')
+    ] = None
+    qf_excess: Annotated[
+        float | None,
+        Field(description='QF less `qf_mean`; 0 is chance, higher is better'),
+    ] = None
+
+
+class HatexscoreReaderUse(Message):
+    by: Literal['rules', 'llm']
+    model: Annotated[str | None, Field(description='of `llm`')] = None
+    prompt: Annotated[
+        str | None, Field(description='its name and version, of `llm`')
+    ] = None
+    prompt_sha256: Annotated[str | None, Field(description='of its file')] = None
+
+
+class HatexscoreReason(Message):
+    component: Literal['htc', 'qf', 'tgi', 'cc', 'score']
+    code: Literal['no-rules', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    detail: str
+
+
+Evidence1 = TypeAliasType(
+    "Evidence1",
+    Annotated[
+        HatexscoreQuoteEvidence | HatexscoreGroupEvidence, Field(discriminator='kind')
+    ],
+)
+
+
+class HatexscoreVariantOutcome(Message):
+    variant: Literal['robust', 'paper', 'reference']
+    score: Annotated[
+        float | None, Field(description='null where undefined; see `reasons`')
+    ]
+    components: HatexscoreComponents
+    reasons: Annotated[
+        list[HatexscoreReason],
+        Field(description='why something is null', validate_default=True),
+    ] = []
+    tau: Annotated[float, Field(description='in force: that of `reference` is fixed')]
+    consistency_rule: Annotated[
+        Literal['causal', 'eq5', 'reference'],
+        Field(description="in force: as sent, else the variant's own"),
+    ]
+    warnings: Annotated[
+        list[str], Field(description='why something is null or doubtful')
+    ] = []
+
+
+class HatexscoreWeights(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    htc: Annotated[float, Field(description='of the Hate-Type Check')] = 1.0
+    qf: Annotated[float, Field(description='of Quotation Faithfulness')] = 1.0
+    tgi: Annotated[float, Field(description='of Target-Group Identification')] = 1.0
+    cc: Annotated[float, Field(description='of the Consistency Check')] = 1.0
+
+
+class Health(Message):
+    status: Literal['ok'] = 'ok'
+
+
+class Histogram(Message):
+    low: Annotated[
+        float, Field(description='the least value: where the first bin begins')
+    ]
+    high: Annotated[
+        float,
+        Field(description='the greatest value: where the last bin ends, inclusive'),
+    ]
+    counts: Annotated[
+        list[int],
+        Field(
+            description='values in each bin, lowest first; one bin where all values are the same'
+        ),
+    ]
+
+
+class HlvAnswers(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    rankings: Annotated[
+        list[dict[str, float]],
+        Field(description='places, 1 = best; missing ones tie for last'),
+    ] = []
+    distributions: Annotated[
+        list[dict[str, float]],
+        Field(description='probabilities, or weights of any sum > 0'),
+    ] = []
+    logits: Annotated[
+        list[dict[str, float]],
+        Field(description="of the options' letters, every option"),
+    ] = []
+    scores: Annotated[
+        list[dict[str, float]],
+        Field(description='on the scale of `human`, every option'),
+    ] = []
+
+
+class HlvCeilingOf(Message):
+    high: Annotated[
+        float,
+        Field(
+            description='mean of a judge that is the distribution which the annotators were drawn from'
+        ),
+    ]
+    low: Annotated[
+        float | None,
+        Field(
+            description='mean of one half of the annotators before the other; correlations stepped up to all of them (Spearman-Brown); null where no source has two votes'
+        ),
+    ]
+    chance: Annotated[
+        float, Field(description='of the uniform judge; of correlations 0')
+    ]
+    least_room: Annotated[
+        float,
+        Field(description='between chance and `high`; with less nothing is normalised'),
+    ]
+    higher_is_better: bool
+
+
+class HlvDivergences(Message):
+    kl_model_gold: Annotated[float | None, Field(description='D(model ‖ gold), nats')]
+    kl_gold_model: Annotated[float | None, Field(description='D(gold ‖ model), nats')]
+    jsd: Annotated[
+        float,
+        Field(description='Jensen-Shannon distance, at most 0.8326 (base e) or 1'),
+    ]
+    tvd: Annotated[float, Field(description='total variation distance')]
+
+
+class HlvErrors(Message):
+    rmse: float
+    mae: float
+    r2: Annotated[
+        float | None,
+        Field(description="over this item's options; null: gold is constant"),
+    ]
+
+
+class HlvGain(Message):
+    tau_b: float | None = None
+    tau_a: float | None = None
+    spearman: float | None = None
+    kl_model_gold: float | None = None
+    kl_gold_model: float | None = None
+    jsd: float | None = None
+    tvd: float | None = None
+    rmse: float | None = None
+    mae: float | None = None
+
+
+class HlvGold(Message):
+    kind: Literal['distribution', 'scores', 'ranking']
+    values: Annotated[
+        dict[str, float] | None, Field(description='probabilities or mean ratings')
+    ]
+    ranks: Annotated[
+        dict[str, float],
+        Field(description='1 = best; ties share the mean of their places'),
+    ]
+    sources: int
+
+
+class HlvJudge(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    methods: Annotated[
+        list[Literal['rank', 'logits', 'score']],
+        Field(
+            description='`rank`: it lists the options from best to worst; `logits`: probability of each letter as the first token; `score`: it rates each option from 1 to 5. The first is the headline'
+        ),
+    ] = ['rank', 'logits', 'score']
+    runs: Annotated[int, Field(description='of `rank` and `score`, averaged')] = 3
+    order: Annotated[
+        Literal['fixed', 'rotated'],
+        Field(
+            description='`rotated`: run r shows the options rotated by r places under the same letters, and `logits` is averaged over all rotations'
+        ),
+    ] = 'fixed'
+    temperature: Annotated[float, Field(description='0: greedy, and one run')] = 0.7
+    top_p: float = 1.0
+    max_tokens: Annotated[int, Field(description='of an answer')] = 64
+    chat: Annotated[
+        bool,
+        Field(
+            description='false: the prompt as raw text, for a model without chat template'
+        ),
+    ] = True
+
+
+class HlvMeasured(Message):
+    ranks: Annotated[
+        dict[str, float], Field(description='mean over runs, ranked again')
+    ]
+    values: Annotated[
+        dict[str, float] | None, Field(description='mean distribution, or mean scores')
+    ]
+    tau_b: Annotated[float | None, Field(description='Kendall, corrected for ties')]
+    tau_a: Annotated[
+        float | None, Field(description='Kendall as printed (Eq. 13): ties count 0')
+    ]
+    spearman: Annotated[
+        float | None, Field(description="Pearson's correlation of fractional ranks")
+    ]
+    spearman_without_ties: Annotated[
+        float | None, Field(description='as printed (Eq. 14)')
+    ]
+    distribution: HlvDivergences | None
+    scalar: HlvErrors | None
+    runs: Annotated[int, Field(description='answers that were averaged')]
+    invalid_runs: Annotated[
+        int, Field(description='answers that could not be read')
+    ] = 0
+    label_mass: Annotated[
+        float | None, Field(description='probability of all letters as the first token')
+    ] = None
+    normalised: Annotated[
+        dict[str, float | None] | None,
+        Field(
+            description='metric → (value - chance) / (ceiling - chance): 0 as the uniform judge, 1 as near as people come to themselves; null where these are hardly better than chance; empty without a ceiling'
+        ),
+    ] = None
+
+
+class HlvMethodResult(Message):
+    method: Literal['rank', 'logits', 'score']
+    explained: Annotated[
+        HlvMeasured | None,
+        Field(description='with explanations; null where none were given'),
+    ]
+    baseline: Annotated[HlvMeasured | None, Field(description='the same judge without')]
+    gain: Annotated[
+        HlvGain | None, Field(description='null where one of the two is missing')
+    ]
+
+
+class HlvPredictions(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    explained: Annotated[
+        HlvAnswers | None, Field(description='asked with the explanations')
+    ] = None
+    baseline: Annotated[HlvAnswers | None, Field(description='asked without')] = None
+
+
+class HlvScale(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    low: Annotated[float, Field(description='impossible')] = 1
+    high: Annotated[float, Field(description='very likely')] = 5
+
+
+class IceAdaptive(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    first: Annotated[
+        int,
+        Field(
+            description='random rationales that everything begins with, and that the win rate rests on; at most `draws`'
+        ),
+    ] = 199
+    exceedances: Annotated[
+        int,
+        Field(
+            description="a tail is settled where so many of the first reach the rationale's score"
+        ),
+    ] = 10
+
+
+class IceArea(Message):
+    explanation: str
+    operator: Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill', 'mean']
+    k_from: float
+    k_to: float
+    win_rate: Annotated[
+        float | None, Field(description='of sufficiency; 0.5 is chance')
+    ]
+    nsr: Annotated[float | None, Field(description='null where one of the values is')]
+
+
+class IceAttributedSpan(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    start: Annotated[int, Field(description='character offset (Unicode code points)')]
+    end: Annotated[int, Field(description='character offset, exclusive')]
+    of: Annotated[
+        Literal['text', 'text_pair'], Field(description='what the offsets point into')
+    ] = 'text'
+    value: Annotated[float, Field(description='importance, in units of your own')]
+
+
+class IceBatchReportRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    batch: Annotated[str | None, Field(description="a batch's id")] = None
+    jobs: Annotated[
+        list[str] | None, Field(description='ids of jobs of this metric')
+    ] = None
+    seed: Annotated[int, Field(description='of the bootstrap')] = 0
+    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
+    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
+    cluster_key: Annotated[
+        str | None,
+        Field(
+            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
+        ),
+    ] = None
+    sequence: Annotated[
+        bool,
+        Field(
+            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
+        ),
+    ] = False
+    against: Annotated[
+        Against | None,
+        Field(
+            description="another system's results on the same texts: see `comparison`"
+        ),
+    ] = None
+    mixed: Annotated[
+        bool,
+        Field(
+            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
+        ),
+    ] = False
+    alpha: Annotated[
+        float, Field(description='false discovery rate over configurations')
+    ] = 0.05
+    example_alpha: Annotated[
+        float, Field(description="false discovery rate over examples (the paper's)")
+    ] = 0.1
+    error: Annotated[
+        Literal['discovery', 'family'],
+        Field(
+            description='what `alpha` bounds over configurations: the share of false verdicts (Benjamini-Hochberg), or the chance of any (Holm)'
+        ),
+    ] = 'discovery'
+
+
+class IceCausalReading(Message):
+    explanation: str
+    k: float | None
+    operator: Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill']
+    interaction: Annotated[
+        float | None,
+        Field(
+            description='g(x) - g(r) - g(x without r) + g(empty), g = log odds of s: above 0 the rationale and the rest need each other, below 0 they replace each other; null without s(empty)'
+        ),
+    ]
+    p_interaction: Annotated[
+        float | None,
+        Field(description='two-sided, among the interactions of random rationales'),
+    ]
+    reading: Annotated[
+        Literal['cause', 'redundant', 'sufficient', 'partner', 'needed', 'no evidence', 'against', 'undecidable', 'undefined'],
+        Field(
+            description='`cause`: enough alone and needed; `redundant`: enough, and the rest is enough too; `partner`: needed, but only together with the rest; `sufficient`, `needed`: one of them, and the interaction does not say how; `against`: the prediction does better without it; `undecidable`: too few random rationales; `undefined`: there is none'
+        ),
+    ]
+
+
+class IceChance(Message):
+    win_rate: Annotated[
+        float,
+        Field(description='mean of the mid-rank win rate under the null, by symmetry'),
+    ]
+    sd: Annotated[
+        float | None,
+        Field(
+            description='standard deviation of the score: over random rationales, of the mean over operators of their mid-ranks; of one operator without ties √((M+2)/(12M)). Variants paper and reference: that. Null where M was decided by what the draws showed'
+        ),
+    ]
+    draws: Annotated[int, Field(description='M')]
+
+
+class IceComparison(Message):
+    first: str
+    second: str
+    k: float
+    operator: Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill', 'mean']
+    score_difference: Annotated[
+        float, Field(description='s(first) - s(second), probability; no sampling')
+    ]
+    win_rate_difference: Annotated[
+        float | None,
+        Field(description='first - second, over the random rationales of `draws`'),
+    ]
+    low: Annotated[
+        float | None,
+        Field(description='95 % Wilson interval over the draws; exact: the value'),
+    ]
+    high: float | None
+    draws: Annotated[
+        int, Field(description='random rationales that both were compared with')
+    ]
+
+
+class IceConfiguration(Message):
+    model: str
+    variant: Literal['robust', 'paper', 'reference']
+    explanation: str
+    k: Annotated[
+        float | None, Field(description='null for rationales that were sent as spans')
+    ]
+    operator: Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill', 'mean']
+    rows: Annotated[
+        Literal['tokens', 'words'], Field(description='what rationales are made of')
+    ] = 'tokens'
+    aspect: Literal['sufficiency', 'necessity'] = 'sufficiency'
+
+
+class IceDistance(Message):
+    rows: Annotated[
+        int, Field(description='perturbed texts that the model was asked about')
+    ]
+    kept: Annotated[
+        float | None, Field(description='mean share of the tokens that they keep')
+    ]
+    entropy_gain: Annotated[
+        float | None,
+        Field(
+            description="mean entropy of the model's answers to them less that of the text, nats; null of rows of words, where the target's probability alone is read"
+        ),
+    ]
+    flip_share: Annotated[
+        float | None,
+        Field(
+            description="share of random rationales' rows whose likeliest label is not the text's; null likewise"
+        ),
+    ]
+    length_share: Annotated[
+        float | None,
+        Field(
+            description="share of rows shorter or longer than 98 % of the texts that the model was trained on; null where the model's card does not say"
+        ),
+    ] = None
+    ece_perturbed: Annotated[
+        float | None,
+        Field(
+            description="the largest excess of calibration error on such inputs, by the model's card (nearest operator and share that stays); null where it does not say"
+        ),
+    ] = None
+
+
+class IceNull(Message):
+    kind: Annotated[
+        Literal['tokens', 'words', 'spans', 'spans_gaps'],
+        Field(
+            description='as many tokens, as many whole words with as many tokens, passages of the same lengths, or those with the same gaps; in rows of words `words` are as many words'
+        ),
+    ] = 'tokens'
+    strata: Annotated[
+        Literal['frequency', 'pos'] | None,
+        Field(description='what else they have in common, token by token'),
+    ] = None
+    match_tokens: Annotated[
+        bool,
+        Field(description='whether they have about as many tokens as the rationale'),
+    ] = False
+    placements: Annotated[
+        int | None,
+        Field(
+            description='that exist besides the rationale; null above 1e15, and where only a sample of those of about as many tokens was looked through'
+        ),
+    ] = None
+    overlap: Annotated[
+        float | None,
+        Field(
+            description="mean intersection over union of its tokens with a random one's: near 1 the null is the rationale itself, and the win rate tends to 1/2"
+        ),
+    ] = None
+    attainable_p: Annotated[
+        float | None,
+        Field(
+            description='the least p that could have come, one-sided where `alternative` is `greater`: of as many draws as the request allows, or of all placements'
+        ),
+    ] = None
+    draws: Annotated[int, Field(description='random rationales compared with')]
+    win_rate_draws: Annotated[
+        int | None,
+        Field(
+            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before'
+        ),
+    ] = None
+    exact: Annotated[bool, Field(description='whether they are all that there are')]
+    sequential: Annotated[
+        bool,
+        Field(
+            description="whether the win rate's draws were ended by what they showed (`stop: anytime`)"
+        ),
+    ]
+    mean: float | None
+    sd: Annotated[
+        float | None,
+        Field(description='n - 1 (variants paper and reference: n); null if undefined'),
+    ]
+    deciles: Annotated[
+        list[float],
+        Field(description='the 10 % to 90 % quantiles; empty without draws'),
+    ]
+    histogram: Annotated[
+        Histogram | None,
+        Field(
+            description='in 20 equal bins over their range; the values are probabilities of the target (variants paper and reference: NSR); null without draws'
+        ),
+    ] = None
+
+
+class IceOverExamples(Message):
+    alpha: float
+    rejected: Annotated[int, Field(description='examples whose one-sided p survives')]
+    least_p: Annotated[
+        float | None,
+        Field(description='the smallest p that the draws allow, 1 / (M + 1)'),
+    ]
+    needed: Annotated[
+        int | None,
+        Field(
+            description='examples that would have to reach it before any is rejected'
+        ),
+    ]
+    raw: Annotated[int, Field(description='examples with p <= alpha, uncorrected')]
+
+
+class IcePlausibility(Message):
+    explanation: str
+    k: float | None
+    human_tokens: int
+    iou: Annotated[float, Field(description='intersection over union of tokens')]
+    precision: float
+    recall: float
+    f1: float
+    auprc: Annotated[
+        float | None,
+        Field(
+            description='average precision of the ranking, any budget; null for spans without values'
+        ),
+    ]
+    prevalence: Annotated[
+        float, Field(description='share of marked tokens: what AUPRC is by chance')
+    ]
+
+
+class IceRationaleEvidence(Message):
+    kind: Literal['rationale'] = 'rationale'
+    start: Annotated[
+        int | None, Field(description='character offset into the text as sent')
+    ]
+    end: Annotated[int | None, Field(description='character offset, exclusive')]
+    text: str
+    value: Annotated[
+        float | None, Field(description='mean value of its tokens, as given')
+    ] = None
+    offsets_into: Literal['text', 'text_pair'] = 'text'
+    explanation: str
+
+
+class IceReadingCounts(Message):
+    model: str
+    explanation: str
+    k: float | None
+    operator: Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill']
+    examples: int
+    readings: dict[str, int]
+
+
+class IceScores(Message):
+    full: Annotated[float, Field(description='s(x): the whole text')]
+    rationale: Annotated[float, Field(description='s(r): only the rationale stays')]
+    empty: Annotated[
+        float | None, Field(description='s(empty): nothing of the text stays')
+    ]
+    without: Annotated[
+        float | None,
+        Field(
+            description='s(x without r): everything but the rationale stays; null where it was not asked for, and where nothing would be left that the model can read'
+        ),
+    ] = None
+
+
+class IceSpan(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    start: Annotated[int, Field(description='character offset (Unicode code points)')]
+    end: Annotated[int, Field(description='character offset, exclusive')]
+    of: Annotated[
+        Literal['text', 'text_pair'], Field(description='what the offsets point into')
+    ] = 'text'
+
+
+class IceTest(Message):
+    explanation: str
+    aspect: Annotated[
+        Literal['sufficiency', 'necessity'],
+        Field(
+            description='what is compared with that of random rationales: what the rationale alone keeps, s(r), or what its removal costs, s(x) - s(x without r)'
+        ),
+    ] = 'sufficiency'
+    k: Annotated[
+        float | None, Field(description='null for a rationale that was sent as spans')
+    ]
+    tokens: Annotated[int, Field(description='size of the rationale')]
+    operator: Annotated[
+        Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill', 'mean'],
+        Field(
+            description='`mean`: NSR averaged over the operators (variants paper and reference)'
+        ),
+    ]
+    win_rate: Annotated[
+        float | None,
+        Field(
+            description='share of random rationales that score lower, ties half; 0.5 is chance'
+        ),
+    ]
+    strict_win_rate: Annotated[float | None, Field(description='ties count as losses')]
+    tie_rate: float | None
+    effect: Annotated[
+        float | None,
+        Field(description='(observed - null mean) / null sd; null if sd is 0'),
+    ]
+    p_value: Annotated[
+        float | None,
+        Field(description='one-sided: P(a random rationale scores as high)'),
+    ]
+    p_anti: Annotated[float | None, Field(description='the other side: as low')]
+    p_two_sided: Annotated[
+        float | None, Field(description='twice the smaller, at most 1')
+    ]
+    p_adjusted: Annotated[
+        float | None,
+        Field(
+            description="corrected for all tests of the request: max-T over an explanation's own, Holm over explanations; null in variants paper and reference"
+        ),
+    ] = None
+    verdict: Annotated[
+        Literal['faithful', 'inconclusive', 'anti-faithful', 'undecidable'] | None,
+        Field(
+            description='at level alpha, by `p_adjusted` (variants paper and reference: `p_two_sided`); `undecidable`: `null.attainable_p` is above alpha, so that no other could have come'
+        ),
+    ]
+    drop: Annotated[
+        float | None,
+        Field(
+            description='probability of the target label that is lost: s(x) - s(r); of a necessity test s(x) - s(x without r)'
+        ),
+    ] = None
+    nsr: Annotated[
+        float | None, Field(description='Eq. 1; null where |s(x) - s(empty)| < epsilon')
+    ]
+    stopped_early: Annotated[
+        bool, Field(description='whether fewer draws than allowed settled it')
+    ]
+    scores: Annotated[IceScores | None, Field(description='null for operator `mean`')]
+    null: IceNull
+
+
+class IceToken(Message):
+    start: Annotated[
+        int | None, Field(description='character offset; null outside text and pair')
+    ]
+    end: Annotated[
+        int | None, Field(description='character offset, exclusive; null likewise')
+    ]
+    of: Annotated[
+        Literal['text', 'text_pair', 'template', 'special'],
+        Field(description='what the offsets point into, or what else it belongs to'),
+    ]
+    eligible: Annotated[bool, Field(description='whether a rationale may hold it')]
+
+
+class IceTokenValues(Message):
+    explanation: str
+    values: Annotated[
+        list[float | None],
+        Field(
+            description='one a token; null for tokens that are not eligible, and for spans without values'
+        ),
+    ]
+    rationale: Annotated[
+        list[int], Field(description='its tokens at the first budget, ascending')
+    ]
+
+
+class Interval(Message):
+    value: Annotated[float | None, Field(description='null where nothing was observed')]
+    low: Annotated[
+        float | None,
+        Field(description='null for fewer than two clusters, or where undefined'),
+    ]
+    high: float | None
+    of: Annotated[int, Field(description='observations')]
+    method: Annotated[
+        Literal['wilson', 'studentised', 'bca', 'order', 't', 'exact'] | None,
+        Field(description='how the ends were found'),
+    ] = None
+    clusters: Annotated[
+        int | None,
+        Field(description='texts that the observations belong to; null: not known'),
+    ] = None
+    effective: Annotated[
+        float | None, Field(description='independent observations that these are worth')
+    ] = None
+    se: Annotated[
+        float | None, Field(description='standard error, in units of the value')
+    ] = None
+    detectable: Annotated[
+        float | None,
+        Field(
+            description="smallest true distance that so many texts find with power 0.8, same units; null where the quantity's range is not as wide"
+        ),
+    ] = None
+
+
+class JobEvent(Message):
+    id: Annotated[
+        str | None,
+        Field(description='send the last one as `Last-Event-ID` to go on from there'),
+    ] = None
+    retry: Annotated[
+        int | None, Field(description='milliseconds until coming back')
+    ] = None
+    event: Literal['end', 'job.queued', 'job.running', 'job.succeeded', 'job.failed', 'job.cancelled']
+    data: str
+
+
+class JobIds(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    ids: Annotated[
+        list[str], Field(description='in the order in which they are answered')
+    ]
+
+
+class JobNotice(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: str
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    batch_id: str | None
+    score: Annotated[
+        float | None,
+        Field(description='null where it is undefined, and where there is none'),
+    ]
+    error_type: Annotated[
+        str | None, Field(description='the `type` of the problem of a failed job')
+    ]
+
+
+class JobProgress(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    attempts: int
+    at: Annotated[
+        int | None, Field(description='unix seconds; null where it was not kept')
+    ]
+
+
+class JobSucceededWebhook(Message):
+    type: Literal['job.succeeded'] = 'job.succeeded'
+    timestamp: str
+    data: JobNotice
+
+
+class JobTiming(Message):
+    queued_seconds: Annotated[
+        float | None,
+        Field(
+            description='from its acceptance to its first start, or to its end where it never started; null while queued'
+        ),
+    ]
+    run_seconds: Annotated[
+        float | None,
+        Field(
+            description='from its first start to its end, further attempts among them; null until then'
+        ),
+    ]
+
+
+class LanguageFound(Message):
+    code: Annotated[
+        str,
+        Field(
+            description='BCP 47, varieties folded into their macrolanguage; `und`: undecided'
+        ),
+    ]
+    confidence: Annotated[
+        float,
+        Field(
+            description='share of the script, or probability of the model; 1: as sent'
+        ),
+    ]
+    by: Literal['request', 'script', 'model', 'undecided']
+
+
+class LanguageScores(Message):
+    results: int
+    undefined: Annotated[int, Field(description='of these, results without a score')]
+    score: Annotated[
+        Interval, Field(description='mean score, with its interval over texts')
+    ]
+
+
+class Languages(Message):
+    text: LanguageFound
+    explanation: Annotated[
+        LanguageFound | None, Field(description='null where it has no words of its own')
+    ] = None
+
+
+class Model(Message):
+    name: str
+    created: Annotated[
+        int, Field(description='when its entry or its files were changed; unix seconds')
+    ]
+    owned_by: str
+    kind: Annotated[
+        Literal['classifier', 'causal', 'similarity', 'cross-encoder'] | None,
+        Field(description='null where its entry does not say'),
+    ]
+    revision: str
+    sha256: Annotated[
+        str | None,
+        Field(description='of the weights; null where they are not on this disk'),
+    ]
+    capabilities: list[str]
+    labels: Annotated[
+        list[str] | None, Field(description='canonical labels, as requests name them')
+    ]
+    languages: list[str] | None
+    dtype: str
+    device: str
+    outputs: Annotated[
+        list[str] | None,
+        Field(
+            description='of its head, in order; null where its files are not on this disk'
+        ),
+    ]
+    mapping: Annotated[
+        dict[str, list[str]] | None,
+        Field(
+            description='canonical label → its outputs; none: 1 minus the other label'
+        ),
+    ]
+    ignored: Annotated[list[str], Field(description='outputs in no canonical label')]
+    activation: Literal['softmax', 'sigmoid', 'one-output'] | None
+    warnings: Annotated[list[str], Field(description='of every report that it serves')]
+    preset: Annotated[
+        str | None, Field(description='with its version, as name@version')
+    ]
+    licence: str | None
+    card: str | None
+    id: Annotated[str, Field(description='its name, as requests name it')]
+    object: Literal['model'] = 'model'
+    state: Annotated[
+        Literal['absent', 'downloading', 'waiting', 'loading', 'ready', 'failed', 'away'] | None,
+        Field(
+            description='of the best worker that holds it; null where no worker reports it. `waiting`: for memory; `away`: its server cannot be reached; `absent`: its files are not there; `failed`: they cannot be used'
+        ),
+    ]
+    error: Annotated[str | None, Field(description='why it is not ready')]
+    since: Annotated[
+        int | None, Field(description='when it came into this state; unix seconds')
+    ]
+    bytes: Annotated[
+        int | None,
+        Field(description='of its files; null where no worker has placed it'),
+    ]
+    memory: Annotated[
+        int | None,
+        Field(description='that it needs, an estimate in bytes; null likewise'),
+    ]
+
+
+class NliQuestion(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    premise: str
+    hypothesis: str
+
+
+class NullReason(Message):
+    component: Annotated[str, Field(description='the component, or `score`')]
+    code: Literal['no-rules', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    detail: str
+
+
+class Option(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    key: Annotated[str, Field(description='the letter that is put before it')]
+    text: str
+
+
+class OutputExpiry(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    anchor: Literal['created_at'] = 'created_at'
+    seconds: int
+
+
+class Pair(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    a: str
+    b: str
+
+
+class PartExcess(Message):
+    operator: Annotated[
+        Literal['delete', 'mask'], Field(description='what was done to the other words')
+    ]
+    kept: Annotated[float, Field(description='share of the words that stayed')]
+    excess: Annotated[
+        float, Field(description='expected calibration error less its floor by chance')
+    ]
+
+
+class Plot(Message):
+    name: str
+    title: str
+    svg: str
+    png_base64: str
+
+
+class Probabilities(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    operation: Literal['probabilities'] = 'probabilities'
+    texts: list[str]
+
+
+class PromptKeys(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    style: Annotated[
+        Literal['chat', 'raw'] | None,
+        Field(description='`chat` if there is a chat template; `raw`: `user` is all'),
+    ] = None
+    system: str | None = None
+    policy: Annotated[str | None, Field(description='what `{policy}` stands for')] = (
+        None
+    )
+    user: Annotated[str | None, Field(description="else the task's own question")] = (
+        None
+    )
+    after: Annotated[
+        str | None,
+        Field(
+            description="a further turn of the user, after the text's (Granite Guardian)"
+        ),
+    ] = None
+    answer_prefix: Annotated[
+        str, Field(description='what the model writes before its label')
+    ] = ''
+    verbalizers: Annotated[
+        dict[str, list[str]] | None,
+        Field(description='label → strings that stand for it'),
+    ] = None
+    template_kwargs: Annotated[
+        dict[str, Any] | None, Field(description='handed to the chat template')
+    ] = None
+    add_generation_prompt: bool = True
+    thinking: Annotated[
+        Literal['off', 'before'],
+        Field(description='`before`: reasoning is written first'),
+    ] = 'off'
+    reasoning_tokens: int = 512
+    draws: Annotated[int, Field(description='of the reasoning; P is their mean')] = 1
+
+
+class Readiness(Message):
+    status: Literal['ok'] = 'ok'
+    ledger: Literal['ok'] = 'ok'
+    broker: Literal['ok'] = 'ok'
+
+
+class Replayed(Message):
+    object: Literal['webhook_replay'] = 'webhook_replay'
+    replayed: int
+
+
+class RequestCounts(Message):
+    total: int
+    completed: int
+    failed: int
+
+
+class RotationRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    overlap_seconds: Annotated[
+        int, Field(description='how long the previous secret signs as well')
+    ] = 86400
+
+
+class Row(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    kept: Annotated[
+        list[int] | None,
+        Field(description='positions that stay, ascending; absent: all'),
+    ] = None
+    replaced: Annotated[
+        list[list[int]], Field(description='(position, token id) pairs')
+    ] = []
+
+
+class Sampling(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    temperature: Annotated[float, Field(description='0: greedy')] = 0.6
+    top_p: float = 0.8
+    max_tokens: int = 256
+    stop: list[str] = []
+    seed: int = 0
+    answer_schema: Annotated[
+        str | None,
+        Field(
+            description="JSON Schema that a chat's answer must fit, where its server constrains it"
+        ),
+    ] = None
+
+
+class Scenario(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    scenario: str
+    question: str
+
+
+class SdkError(Message):
+    message: Annotated[
+        str, Field(description='title, detail and place in one sentence')
+    ]
+    type: Annotated[
+        str, Field(description='as in `invalid_request_error`; follows from the status')
+    ]
+    code: Annotated[str, Field(description="the last part of the problem's `type`")]
+    param: Annotated[
+        str | None,
+        Field(description='the first place that is wrong, as in `requests.17.text`'),
+    ]
+
+
+class SequenceInterval(Message):
+    low: float
+    high: float
+    of: Annotated[
+        int, Field(description='texts so far; several results of one are averaged')
+    ]
+
+
+class SimilarityRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    pairs: Annotated[
+        list[Pair],
+        Field(
+            description='a cross-encoder reads `a` before `b`; to a bi-encoder the order is the same'
+        ),
+    ]
+
+
+class StoredFile(Message):
+    id: str
+    object: Literal['file'] = 'file'
+    bytes: int
+    created_at: Annotated[int, Field(description='unix seconds')]
+    expires_at: Annotated[int | None, Field(description='unix seconds')]
+    filename: str
+    purpose: Literal['batch', 'batch_output']
+    status: Literal['processed'] = 'processed'
+
+
+class Template(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    prefix: str = ''
+    suffix: str = ''
+    verbalizers: Annotated[
+        dict[str, str],
+        Field(description='label → the string that the model would write for it'),
+    ]
+
+
+class Tokens(Message):
+    ids: list[int]
+    parts: Annotated[
+        list[Literal['text', 'text_pair', 'template', 'special']],
+        Field(description='what each token belongs to'),
+    ]
+    starts: Annotated[
+        list[int | None],
+        Field(
+            description='character offset into `text` (or `text_pair`); null for other parts'
+        ),
+    ]
+    ends: Annotated[
+        list[int | None],
+        Field(description='character offset, exclusive; null likewise'),
+    ]
+    truncated: Annotated[
+        bool, Field(description='whether the model reads only the beginning')
+    ]
+    mask_id: Annotated[
+        int | None, Field(description='the text of a masked token, if there is one')
+    ]
+    unk_id: int | None
+    pad_id: int | None
+    mask_text: Annotated[
+        str | None,
+        Field(
+            description='what stands for a masked token in a text: the token mask, else unk, pad, eos'
+        ),
+    ] = None
+
+
+class Truncated(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    operation: Literal['truncated'] = 'truncated'
+    texts: list[str]
+
+
+class Turn(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    role: Literal['system', 'user', 'assistant']
+    content: str
+
+
+class Unread(Message):
+    code: Literal['answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    detail: str
+
+
+class WaitingFor(Message):
+    model: str
+    state: Annotated[
+        Literal['absent', 'downloading', 'waiting', 'loading', 'ready', 'failed', 'away'] | None,
+        Field(description='how it was when it was last tried'),
+    ] = None
+    detail: Annotated[str, Field(description='why it is not ready')]
+
+
+class WebhookTest(Message):
+    id: Annotated[str, Field(description='the `webhook-id` that it was sent under')]
+    object: Literal['webhook_test'] = 'webhook_test'
+    delivered: Annotated[bool, Field(description='whether the answer was 2xx')]
+    status: Annotated[int | None, Field(description='the HTTP status of the answer')]
+    milliseconds: Annotated[
+        int, Field(description="from the name's resolution to the answer")
+    ]
+    error: Annotated[str | None, Field(description='why it was not delivered')]
+
+
+class WordJudgements(Message):
+    probabilities: Annotated[
+        list[list[float] | None],
+        Field(description='(R, L), rows of sum 1; null: it could not be read'),
+    ]
+    unread: Annotated[
+        Unread | None, Field(description='why the first that is null is')
+    ] = None
+    uncertainty: Annotated[float, Field(description='the largest of a row')] = 0
+
+
+class WordRow(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    kept: Annotated[
+        list[int] | None, Field(description='words that stay, ascending; absent: all')
+    ] = None
+    masked: Annotated[
+        list[int], Field(description="words that become the model's `mask_text`")
+    ] = []
+    replaced: Annotated[
+        list[list[int | str]],
+        Field(description='(word, what stands in its place) pairs'),
+    ] = []
+
+
+class WordSpan(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    start: Annotated[int, Field(description='character offset (Unicode code points)')]
+    end: Annotated[int, Field(description='character offset, exclusive')]
+    of: Literal['text', 'text_pair'] = 'text'
+
+
+class WrittenToken(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    id: Annotated[int | None, Field(description='null where the server does not say')]
+    start: Annotated[
+        int, Field(description="character offset into the completion's text")
+    ]
+    end: Annotated[int, Field(description='character offset, exclusive')]
+    logprob: Annotated[
+        float, Field(description='natural logarithm, under the unscaled distribution')
+    ]
+
+
+class WrittenTokenAnswer(Message):
+    id: Annotated[int | None, Field(description='null where the server does not say')]
+    start: Annotated[
+        int, Field(description="character offset into the completion's text")
+    ]
+    end: Annotated[int, Field(description='character offset, exclusive')]
+    logprob: Annotated[
+        float, Field(description='natural logarithm, under the unscaled distribution')
+    ]
+
+
+class BatchNotice(Message):
+    id: str
+    object: Literal['batch'] = 'batch'
+    status: Literal['validating', 'failed', 'in_progress', 'finalizing', 'completed', 'expired', 'cancelling', 'cancelled']
+    request_counts: RequestCounts
+
+
+class BatchReportRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    batch: Annotated[str | None, Field(description="a batch's id")] = None
+    jobs: Annotated[
+        list[str] | None, Field(description='ids of jobs of this metric')
+    ] = None
+    seed: Annotated[int, Field(description='of the bootstrap')] = 0
+    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
+    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
+    cluster_key: Annotated[
+        str | None,
+        Field(
+            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
+        ),
+    ] = None
+    sequence: Annotated[
+        bool,
+        Field(
+            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
+        ),
+    ] = False
+    against: Annotated[
+        Against | None,
+        Field(
+            description="another system's results on the same texts: see `comparison`"
+        ),
+    ] = None
+    mixed: Annotated[
+        bool,
+        Field(
+            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
+        ),
+    ] = False
+
+
+class BatchRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    input_file_id: Annotated[
+        str, Field(description='a file of purpose `batch`, one request a line')
+    ]
+    endpoint: Annotated[
+        Literal['/v1/inference', '/v1/scores/cot2el', '/v1/scores/ftc', '/v1/scores/haf', '/v1/scores/hatexscore', '/v1/scores/hlv', '/v1/scores/ice', '/v1/similarity'],
+        Field(description='the `url` of every line, as in /v1/scores/hatexscore'),
+    ]
+    completion_window: Literal['24h'] = '24h'
+    metadata: dict[str, str] | None = None
+    output_expires_after: OutputExpiry | None = None
+
+
+class Batch(Message):
+    id: str
+    object: Literal['batch'] = 'batch'
+    endpoint: str
+    metric: str
+    errors: BatchFaults | None
+    input_file_id: str
+    completion_window: Literal['24h'] = '24h'
+    status: Literal['validating', 'failed', 'in_progress', 'finalizing', 'completed', 'expired', 'cancelling', 'cancelled']
+    output_file_id: str | None
+    error_file_id: str | None
+    created_at: int
+    in_progress_at: int | None
+    expires_at: int
+    finalizing_at: int | None
+    completed_at: int | None
+    failed_at: int | None
+    expired_at: int | None
+    cancelling_at: int | None
+    cancelled_at: int | None
+    request_counts: RequestCounts
+    metadata: dict[str, str]
+
+
+class Completion(Message):
+    text: str
+    tokens: list[WrittenTokenAnswer]
+    finish: Annotated[
+        Literal['stop', 'length', 'given'],
+        Field(description='`given`: the text was not generated but scored'),
+    ]
+
+
+class ComponentDifference(Message):
+    component: Annotated[str, Field(description="`score`, or the component's name")]
+    pairs: Annotated[int, Field(description='pairs where both systems have it')]
+    difference: Annotated[
+        Interval,
+        Field(
+            description='mean of first - second, in units of the component, with its interval over texts'
+        ),
+    ]
+    p_value: Annotated[
+        float | None,
+        Field(
+            description='that the mean difference is 0, two-sided: the larger of the next two; null without pairs, 1 for a single text'
+        ),
+    ]
+    p_t: Annotated[float | None, Field(description='of t over texts')]
+    p_randomization: Annotated[
+        float | None,
+        Field(
+            description="of sign flips of whole texts; of 0/1 parts on single texts McNemar's exact p"
+        ),
+    ]
+    p_adjusted: Annotated[
+        float | None,
+        Field(description='`p_value` after Holm over all components of the comparison'),
+    ] = None
+    p_wilcoxon: Annotated[
+        float | None,
+        Field(
+            description='of the signed-rank test, where requested; null where no text differs'
+        ),
+    ] = None
+    effect: Annotated[
+        float | None,
+        Field(
+            description='mean difference in its standard deviations over pairs; null where that is 0'
+        ),
+    ]
+    better: Annotated[int, Field(description='pairs whose first has the larger value')]
+    equal: int
+    worse: int
+
+
+class Cot2elAgreement(Message):
+    precision: Annotated[
+        float,
+        Field(description='Eqs. 9-12 as printed: what was found, among what humans'),
+    ]
+    recall: Annotated[
+        float,
+        Field(description='the other direction: what humans marked, among what found'),
+    ]
+    f1: Annotated[float, Field(description='harmonic mean')]
+    support_precision: Annotated[float, Field(description='over supporting sets only')]
+    support_recall: float
+    support_f1: float
+    columns: Annotated[
+        Cot2elSimilarities, Field(description='Table 8, of the best matches')
+    ]
+
+
+class Cot2elRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    variant: Annotated[
+        Literal['robust', 'paper', 'reference'],
+        Field(
+            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
+        ),
+    ] = 'robust'
+    seed: Annotated[int, Field(description='of every random draw')] = 0
+    language: Annotated[
+        str,
+        Field(
+            description='BCP 47, of question and reasoning, believed as it is; `auto` identifies each by itself. The prompts are English; the rules of segmentation read en, zh, ko and ja; `units` of your own need neither'
+        ),
+    ] = 'auto'
+    accept_untrained_languages: Annotated[
+        bool,
+        Field(
+            description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
+        ),
+    ] = False
+    question: Annotated[
+        NliQuestion | Scenario | str,
+        Field(
+            description='a string; or `premise` and `hypothesis`; or `scenario` and `question`'
+        ),
+    ]
+    options: Annotated[
+        list[Option], Field(description='in the order in which they are shown')
+    ]
+    reasoning: Annotated[
+        str | None, Field(description='the chain of thought; absent: `model` writes it')
+    ] = None
+    answer: Annotated[
+        str | None,
+        Field(description='what followed the reasoning; shown to the parser if given'),
+    ] = None
+    pairs: Annotated[
+        list[Explanation] | None,
+        Field(
+            description='the parse, bring your own: it is aligned and checked, no model is called'
+        ),
+    ] = None
+    units: Annotated[
+        list[Cot2elUnitSpan] | None,
+        Field(description='discourse units of your own; absent: our rules'),
+    ] = None
+    granularity: Annotated[
+        Literal['edu', 'sentence', 'both'] | None,
+        Field(
+            description="units to align to: clauses and what connectives begin; sentences; or all; absent: the variant's own, `both`, and `edu` for `paper` and `reference`"
+        ),
+    ] = None
+    min_similarity: Annotated[
+        float | None,
+        Field(
+            description="an explanation that no unit exceeds is dropped; 0: none is; absent: the variant's own, 0.6, and 0 for `paper`"
+        ),
+    ] = None
+    polarity: Annotated[
+        Literal['nli', 'cues', 'none'] | None,
+        Field(
+            description="what tells whether the unit says the opposite of an explanation that it resembles, which is then dropped: `nli`, a model of inference, P(contradiction) >= 0.5; `cues`, an even and an odd number of negations; `none`, nothing; absent: the variant's own, `nli`, and `none` for `paper` and `reference`. `nli` falls back on `cues` where the model does not know the language, or is not configured"
+        ),
+    ] = None
+    nli_model: Annotated[
+        str | None,
+        Field(
+            description='tells entailment, neutral and contradiction; absent: embedded-nli'
+        ),
+    ] = None
+    human_pairs: Annotated[
+        list[Explanation] | None,
+        Field(
+            description='pairs that an annotator marked: the result is compared with them'
+        ),
+    ] = None
+    similarity: Annotated[
+        str | None,
+        Field(
+            description='compares with `human_pairs` by meaning; absent: no semantic similarity'
+        ),
+    ] = None
+    writing: Annotated[
+        Cot2elWriting | None, Field(description='how `model` is prompted')
+    ] = None
+    control_draws: Annotated[
+        int,
+        Field(
+            description='explanations with shuffled words, and those of other items, to measure chance'
+        ),
+    ] = 3
+    control_pool: Annotated[
+        list[str],
+        Field(
+            description="explanations of other items to draw from; absent: 200 of the service's own"
+        ),
+    ] = []
+
+
+class Cot2elValidated(Message):
+    items: Annotated[
+        int, Field(description='with human pairs, and a parse that came through')
+    ]
+    precision: Interval
+    recall: Interval
+    f1: Interval
+    columns: Annotated[
+        dict[str, Interval],
+        Field(description='Table 8, over items where it is measured'),
+    ]
+
+
+class Cot2elValidation(Message):
+    metrics_used: list[Literal['lexical', 'syntactic', 'semantic', 'levenshtein']]
+    group_mean: Annotated[
+        Cot2elAgreement,
+        Field(
+            description='best matches by the mean of the groups of similarities (`weight-avg`)'
+        ),
+    ]
+    column_mean: Annotated[
+        Cot2elAgreement,
+        Field(
+            description='best matches by the mean of all columns (`equal-avg`, which Table 3 prints)'
+        ),
+    ]
+    parsed: Annotated[
+        Cot2elAgreement,
+        Field(description='EL before the alignment, by the mean of the groups'),
+    ]
+
+
+class DeliveryList(Message):
+    object: Literal['list'] = 'list'
+    data: list[Delivery]
+    first_id: str | None
+    last_id: Annotated[
+        str | None, Field(description='pass it as `after` to get the next page')
+    ]
+    has_more: bool
+
+
+class EndpointList(Message):
+    object: Literal['list'] = 'list'
+    data: list[Endpoint]
+    has_more: Literal[False] = False
+
+
+class Example(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    text: str
+    text_pair: str | None = None
+    template: Annotated[
+        Template | None, Field(description='for causal models, and only those')
+    ] = None
+    prompt: Annotated[
+        PromptKeys | None,
+        Field(
+            description="in the place of a causal model's own, key by key, where its entry allows it"
+        ),
+    ] = None
+
+
+class ExampleRows(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    example: Example
+    rows: list[Row]
+    calibrated: Annotated[
+        bool,
+        Field(
+            description="whether a classifier's logits are divided by its temperature"
+        ),
+    ] = True
+
+
+class FileList(Message):
+    object: Literal['list'] = 'list'
+    data: list[StoredFile]
+    first_id: str | None
+    last_id: Annotated[
+        str | None, Field(description='pass it as `after` to get the next page')
+    ]
+    has_more: bool
+
+
+class FtcBaselines(Message):
+    always_entailment: Annotated[
+        FtcSatisfaction, Field(description='a model that always says entailment')
+    ]
+    uniform: Annotated[
+        FtcSatisfaction, Field(description='a model that says one third each')
+    ]
+    unedited: Annotated[
+        FtcSatisfaction | None,
+        Field(
+            description="the model's answer to the hypothesis as sent; null where no model was called"
+        ),
+    ]
+    blank_premise: Annotated[
+        FtcSatisfaction | None,
+        Field(
+            description="the model's answer to the counterfactuals without the premise"
+        ),
+    ]
+    null_win_rate: Annotated[
+        float | None,
+        Field(
+            description='mean over the counterfactuals that have a null; chance is 0.5'
+        ),
+    ]
+    null_p_value: Annotated[
+        float | None,
+        Field(description='of the mean over the counterfactuals, draw by draw'),
+    ]
+    null_attainable_p: Annotated[
+        float | None,
+        Field(
+            description='the least that null_p_value could have been: above 0.05 chance cannot be ruled out, whatever the explanation'
+        ),
+    ] = None
+
+
+class FtcLas(Message):
+    las: Annotated[Interval, Field(description='mean of the two groups, [-1, 1]')]
+    leaking: Annotated[
+        float | None,
+        Field(description='where the explanation alone gives the label away'),
+    ]
+    not_leaking: float | None
+    of_leaking: int
+    of_not_leaking: int
+
+
+class FtcLra(Message):
+    variance: float
+    literal: Annotated[
+        Interval, Field(description="as printed: stable label = simulator's gain")
+    ]
+    stability: Annotated[
+        Interval, Field(description='both stable or both not; null without `simulated`')
+    ]
+
+
+class FtcNull(Message):
+    kind: Annotated[
+        Literal['phrases', 'any'],
+        Field(
+            description='`phrases`: of the same type, and the premise holds as much of them; `any`: of the same type'
+        ),
+    ] = 'any'
+    placements: Annotated[
+        int | None,
+        Field(description='other phrases that there are; null in earlier results'),
+    ] = None
+    draws: Annotated[int, Field(description='random substitutions, M; distinct')]
+    win_rate_draws: Annotated[
+        int | None,
+        Field(
+            description='of these, the first ones, that the win rate rests on, so that it does not depend on where the draws stopped'
+        ),
+    ] = None
+    exact: Annotated[
+        bool | None, Field(description='whether these are all phrases that there are')
+    ] = None
+    premise_overlap: Annotated[
+        float | None,
+        Field(
+            description="share of the content words of the explanation's phrase that the premise holds; of `phrases` all random ones are of its class: none, at most half, more, all"
+        ),
+    ] = None
+    statistic: Literal['w_normalized'] = 'w_normalized'
+    observed: Annotated[float, Field(description='of the counterfactual')]
+    mean: Annotated[float, Field(description='over the draws')]
+    sd: Annotated[
+        float | None,
+        Field(description='over the draws (n - 1); null for a single draw'),
+    ]
+    win_rate: Annotated[
+        float, Field(description='draws that score lower, ties half; chance is 0.5')
+    ]
+    p_value: Annotated[float, Field(description='one-sided: a draw scores as high')]
+    attainable_p: Annotated[
+        float | None, Field(description='the least p that could have come')
+    ] = None
+    ties: Annotated[float | None, Field(description='draws that score the same')] = None
+    histogram: Annotated[
+        Histogram | None,
+        Field(
+            description="of the draws' scores; null in results of before it was counted"
+        ),
+    ] = None
+
+
+class FtcRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    variant: Annotated[
+        Literal['robust', 'paper', 'reference'],
+        Field(
+            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
+        ),
+    ] = 'robust'
+    seed: Annotated[int, Field(description='of every random draw')] = 0
+    language: Annotated[
+        str,
+        Field(
+            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
+        ),
+    ] = 'auto'
+    accept_untrained_languages: Annotated[
+        bool,
+        Field(
+            description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
+        ),
+    ] = False
+    premise: Annotated[str, Field(description='what is taken to be true')]
+    hypothesis: Annotated[
+        str, Field(description='what follows from it, contradicts it, or neither')
+    ]
+    explanation: Annotated[
+        str, Field(description='of the label; from an empty one nothing is extracted')
+    ]
+    label: Annotated[
+        Literal['entailment', 'neutral', 'contradiction'] | None,
+        Field(
+            description="the explained label; if absent, the model's own (faithfulness)"
+        ),
+    ] = None
+    prompt: Annotated[
+        PromptKeys | None,
+        Field(
+            description="how a causal model or a chat server is asked for the three labels, in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)"
+        ),
+    ] = None
+    extractor: Annotated[
+        Literal['rules', 'llm'],
+        Field(description='what makes the counterfactuals; not used if they are sent'),
+    ] = 'rules'
+    writer: Annotated[
+        str | None,
+        Field(description='the configured language model of the extractor `llm`'),
+    ] = None
+    counterfactuals: Annotated[
+        list[FtcSupplied] | None, Field(description='bring your own')
+    ] = None
+    targets: Annotated[
+        dict[str, FtcDistribution] | None,
+        Field(
+            description="label distributions, human votes for instance, in place of the logic's own target of a counterfactual"
+        ),
+    ] = None
+    alpha: Annotated[
+        float,
+        Field(
+            description='distance of neutral from the other two labels, which are 1 apart; under 1/2 it is no metric'
+        ),
+    ] = 0.7
+    epsilon: Annotated[
+        float, Field(description='smallest probability that k distinguishes')
+    ] = 1e-06
+    null: Annotated[
+        Literal['phrases', 'any'] | None,
+        Field(
+            description="what random phrases share with the explanation's: `phrases`, their type and how much of them the premise holds; `any`, their type; absent: the variant's own, `phrases`, and `any` for `paper` and `reference`"
+        ),
+    ] = None
+    draws: Annotated[
+        int | None,
+        Field(
+            description="random substitutions, M, at most; 0: none; absent: the variant's own, 199, and 50 for `paper` and `reference`. `robust` makes 39 first, and the others where fewer than 5 of these score as high"
+        ),
+    ] = None
+    substitutes: Annotated[
+        list[str],
+        Field(
+            description="phrases of other examples to draw from; absent: the service's own list"
+        ),
+    ] = []
+    study: Annotated[
+        FtcStudy | None, Field(description='for the batch report; never scored')
+    ] = None
+
+
+class FtcScores(Message):
+    delta: Interval
+    k: Interval
+    w: Interval
+    w_normalized: Interval
+    geometric_mean_p: Annotated[float | None, Field(description='exp(mean k - 1)')]
+
+
+class FtcSkill(Message):
+    label: Literal['macro', 'entailment', 'neutral', 'contradiction']
+    skill: Annotated[
+        float | None,
+        Field(
+            description='(score - baseline_score) / (1 - baseline_score): 1 perfect, 0 no better, negative worse; null where less than 0.05 is left above the baseline, see `reason`'
+        ),
+    ]
+    score: Annotated[
+        float, Field(description='mean w_normalized of the covered results')
+    ]
+    baseline: Annotated[
+        Literal['always_entailment', 'always_neutral', 'always_contradiction', 'uniform', 'unedited', 'blank_premise'],
+        Field(description='the best answer without the explanation'),
+    ]
+    baseline_score: Annotated[float, Field(description='its mean on the same targets')]
+    difference: Annotated[
+        Interval,
+        Field(
+            description='score - baseline_score, paired, with its interval over texts, [-1, 1]'
+        ),
+    ]
+    p_value: Annotated[
+        float | None,
+        Field(
+            description='that the mean difference is 0, two-sided, by sign flips of whole texts'
+        ),
+    ]
+    reason: Annotated[str | None, Field(description='why skill is null')]
+
+
+class HafChatLogprobs(Message):
+    content: list[HafChatToken]
+
+
+class HafDecisionPart(Message):
+    text: str
+    start: int | None
+    end: int | None
+    tokens: int
+    confidence: Annotated[float | None, Field(description='C(Y) (Eq. 4), (0, 1]')]
+    confidence_uniform: float | None
+    answer: Annotated[
+        Literal['sufficient', 'insufficient', 'doubtful', 'irrelevant', 'unclear'] | None,
+        Field(description='of later stages: what it says about the reasons'),
+    ]
+    judge: Annotated[
+        Literal['rules', 'similarity', 'nli'] | None,
+        Field(description='what read the answer off the sentence'),
+    ]
+    certainty: Annotated[
+        float | None,
+        Field(
+            description="rules: share of the cues that agree; nli: its probability; similarity: the winning side's share of both"
+        ),
+    ]
+    token_values: Annotated[
+        list[HafTokenValue],
+        Field(
+            description="absent unless the request's `token_values` asks for it",
+            validate_default=True,
+        ),
+    ] = []
+
+
+class HafIndividual(Message):
+    rs_decision: Annotated[Interval, Field(description='w_S C(Y)')]
+    rs_informativeness: Annotated[Interval, Field(description='I_S (Eq. 10)')]
+    rn_decision: Annotated[Interval, Field(description='w_N C(Y)')]
+    rn_informativeness: Annotated[Interval, Field(description='I_N (Eq. 12)')]
+
+
+class HafMeans(Message):
+    sos: Interval
+    dis: Interval
+    uii: Interval
+    uei: Interval
+    rs: Interval
+    rn: Interval
+
+
+class HafReasonPart(Message):
+    text: str
+    start: Annotated[
+        int | None, Field(description='null where it does not occur there as such')
+    ]
+    end: int | None
+    tokens: Annotated[int, Field(description='that count for its confidence')]
+    confidence: Annotated[float | None, Field(description='C (Eq. 4), (0, 1]')]
+    confidence_uniform: Annotated[
+        float | None, Field(description='control: every token counts the same')
+    ]
+    similarity: Annotated[
+        float | None,
+        Field(
+            description='g: JUSTIFY, to the text; necessity, to the left-out reason; else null'
+        ),
+    ]
+    diversity: Annotated[
+        float | None,
+        Field(
+            description='div (Eq. 8) from the JUSTIFY reasons (sufficiency: from the other ones)'
+        ),
+    ]
+    value: Annotated[
+        float | None,
+        Field(description='its term in SoS, UII, UEI or the informativeness'),
+    ]
+    token_values: Annotated[
+        list[HafTokenValue],
+        Field(
+            description="absent unless the request's `token_values` asks for it",
+            validate_default=True,
+        ),
+    ] = []
+
+
+class HafRepetition(Message):
+    samples: int
+    sos: HafSpread
+    dis: HafSpread
+    uii: HafSpread
+    uei: HafSpread
+    rs: HafSpread
+    rn: HafSpread
+    stances: Annotated[
+        dict[str, int], Field(description='how often each stance was taken')
+    ]
+
+
+class HafResponse(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    text: str
+    logprobs: Annotated[
+        HafChatLogprobs | HafCompletionLogprobs | None,
+        Field(
+            description='`choices[].logprobs` of a chat completion or of a completion'
+        ),
+    ] = None
+    tokens: Annotated[
+        list[WrittenToken] | None,
+        Field(
+            description='instead: offsets into `text`, as `POST /v1/inference` returns them'
+        ),
+    ] = None
+
+
+class HafResponses(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    justify: Annotated[
+        HafResponse, Field(description='to: is the text toxic, and why?')
+    ]
+    internal: Annotated[
+        HafResponse | None,
+        Field(description='UPHOLD-REASON: is a reason based on the text missing?'),
+    ] = None
+    external: Annotated[
+        HafResponse | None,
+        Field(description='UPHOLD-REASON: is a reason beyond the text missing?'),
+    ] = None
+    individual: Annotated[
+        list[HafResponse | None] | None,
+        Field(
+            description='UPHOLD-STANCE, one for each JUSTIFY reason in their order: asked with that reason alone (toxic, maybe) or with all others (non-toxic); null where there is none'
+        ),
+    ] = None
+
+
+class HafShares(Message):
+    internal: Interval
+    external: Interval
+    sufficiency: Interval
+    necessity: Interval
+
+
+class HafStagePart(Message):
+    stage: Literal['justify', 'internal', 'external', 'sufficiency', 'necessity']
+    reason: Annotated[
+        int | None,
+        Field(description='the JUSTIFY reason that it is about, 0-based; else null'),
+    ]
+    response: str
+    refusal: bool
+    irrelevant: Annotated[
+        bool,
+        Field(description='a decision that does not answer the question (Table 5)'),
+    ]
+    decision: HafDecisionPart | None
+    reasons: list[HafReasonPart]
+    weight: Annotated[float | None, Field(description='w_S or w_N of the answer')] = (
+        None
+    )
+    informativeness: Annotated[
+        float | None, Field(description='I_S (Eq. 10), I_N (Eq. 12)')
+    ] = None
+    value: Annotated[float | None, Field(description='RS or RN of this reason')] = None
+
+
+class HafStanceScores(Message):
+    stance: Literal['toxic', 'maybe', 'non-toxic', 'unclear']
+    results: int
+    score: Interval
+    means: HafMeans
+
+
+class HatexscoreDecisionMeans(Message):
+    results: int
+    score: Interval
+    components: Annotated[
+        dict[str, Interval],
+        Field(description='mean of htc, qf, tgi and cc, each [0, 1]'),
+    ]
+    share_beaten: Annotated[Interval, Field(description='as in the report')]
+    qf_excess: Annotated[
+        Interval | None,
+        Field(description='QF above that of random quotes, mean; 0 is chance'),
+    ] = None
+
+
+class HatexscoreModelAgreement(Message):
+    agreement: Annotated[
+        Interval,
+        Field(description='share of results where P(hateful) >= 0.5 decides so'),
+    ]
+    by_decision: Annotated[
+        dict[str, Interval], Field(description='the same of each decision')
+    ]
+    kappa: Annotated[
+        float | None,
+        Field(
+            description="Cohen's, of model and decision; null where both are constant"
+        ),
+    ]
+    qf_where_agreeing: Annotated[
+        Interval, Field(description='mean QF where the model makes the decision')
+    ]
+    corr_p_qf: Annotated[
+        Interval, Field(description="Pearson's r of P(hateful) and QF")
+    ]
+
+
+class HatexscoreReaderScores(Message):
+    results: int
+    htc: Interval
+    tgi: Interval
+    score: Interval
+
+
+class HatexscoreRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    variant: Annotated[
+        Literal['robust', 'paper', 'reference'],
+        Field(
+            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
+        ),
+    ] = 'robust'
+    seed: Annotated[int, Field(description='of every random draw')] = 0
+    language: Annotated[
+        str,
+        Field(
+            description='BCP 47, of text and explanation, believed as it is; `auto` identifies each by itself. The rules read en, zh and ko; the model reads what it states'
+        ),
+    ] = 'auto'
+    accept_untrained_languages: Annotated[
+        bool,
+        Field(
+            description='ask the model about a text in a language that it did not learn, with a warning; else QF, CC and the score of such a text are null'
+        ),
+    ] = False
+    text: Annotated[str, Field(description='the moderated text')]
+    explanation: Annotated[
+        str,
+        Field(description='of the decision; an empty one is legal and earns nothing'),
+    ]
+    labels: Annotated[
+        Literal['default', 'hate', 'toxicity', 'safety', 'policy', 'three-way', 'sentiment-free'] | dict[str, list[str]] | None,
+        Field(
+            description='words for the two sides of the decision, in which the explanation is read: a built-in vocabulary, or your own, which replaces it (capitals match capitals only; digits and single characters in a label line only); absent: as `predicted_label` tells, else `default`'
+        ),
+    ] = None
+    prompt: Annotated[
+        PromptKeys | None,
+        Field(
+            description="how a causal model or a chat server is asked for P(hateful), in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)"
+        ),
+    ] = None
+    predicted_label: Annotated[
+        str | None,
+        Field(
+            description='the explained decision, `hateful`, `non-hateful` or a word of `labels`; if absent, the one that the explanation states'
+        ),
+    ] = None
+    reader: Annotated[
+        Literal['rules', 'llm', 'auto'],
+        Field(
+            description="what reads the explanation's conclusion and groups (HTC, TGI): the rules; `reader_model`; `auto`: the rules where they know its language, else `reader_model` where one is named, else nothing"
+        ),
+    ] = 'auto'
+    reader_model: Annotated[
+        str | None,
+        Field(
+            description='the configured language model that reads; absent: the one that the entry of the judge names'
+        ),
+    ] = None
+    policy: Annotated[
+        Literal['un', 'meta', 'twitter', 'youtube'] | dict[str, list[str]],
+        Field(
+            description='protected groups: a named list, or your own `{"category": ["term", ...]}`'
+        ),
+    ] = 'un'
+    tau: Annotated[
+        float, Field(description='threshold of the Consistency Check, probability')
+    ] = 0.3
+    consistency_rule: Annotated[
+        Literal['causal', 'eq5', 'reference'] | None,
+        Field(
+            description="what coherence requires of a non-hateful decision without a group: `causal` |dp| < tau, `eq5` QF < tau, `reference` QF >= tau; absent: the variant's own"
+        ),
+    ] = None
+    weights: HatexscoreWeights | None = None
+    short_text_max_words: Annotated[
+        int, Field(description='a text of at most so many words may be quoted whole')
+    ] = 5
+    probabilities: Annotated[
+        HatexscoreProbabilities | None,
+        Field(
+            description='bring your own: no model is called, and there is no control'
+        ),
+    ] = None
+    control_draws: Annotated[
+        int, Field(description='random spans masked to measure chance')
+    ] = 20
+    other_variants: Annotated[
+        bool,
+        Field(
+            description='also report what the other two variants say, in the same call of the model'
+        ),
+    ] = False
+
+
+class HlvBaselines(Message):
+    uniform: Annotated[
+        HlvMeasured,
+        Field(description='every option alike: its rank correlation is undefined'),
+    ]
+    majority: Annotated[
+        HlvMeasured,
+        Field(description="an oracle that knows the humans' first choice only"),
+    ]
+
+
+class HlvCeiling(Message):
+    annotators: Annotated[
+        int, Field(description='votes, ratings or rankings that were given')
+    ]
+    resamples: Annotated[int, Field(description='draws behind each number')]
+    metrics: dict[str, HlvCeilingOf]
+
+
+class HlvCeilings(Message):
+    high: Annotated[
+        Interval,
+        Field(description='a judge that is the distribution they were drawn from'),
+    ]
+    low: Annotated[Interval, Field(description='one half of them before the other')]
+    chance: Annotated[Interval, Field(description='the uniform judge')]
+
+
+class HlvComponents(Message):
+    kendall: Annotated[
+        float | None, Field(description='tau-b; tau-a for variant `paper`')
+    ]
+    spearman: float | None
+    kendall_baseline: Annotated[
+        float | None, Field(description='of the explanation-free judge')
+    ]
+    spearman_baseline: float | None
+    kendall_gain: float | None
+    spearman_gain: float | None
+    kendall_normalised: Annotated[
+        float | None,
+        Field(
+            description="the headline's Kendall between chance, 0, and what people reach, 1; null without a ceiling"
+        ),
+    ] = None
+    methods: list[HlvMethodResult]
+
+
+class HlvEstimate(Message):
+    mean: Annotated[
+        Interval,
+        Field(description='over items where it is defined; pooled ones over all pairs'),
+    ]
+    undefined: Annotated[int, Field(description='items where it is undefined')]
+    undefined_as_zero: Annotated[
+        float | None,
+        Field(description='the mean with these as 0; of correlations only'),
+    ] = None
+
+
+class HlvHuman(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    votes: Annotated[
+        list[dict[str, float]] | dict[str, float] | None,
+        Field(
+            description='option → count; a missing option is 0. Every source is normalised, then the mean is taken'
+        ),
+    ] = None
+    ratings: Annotated[
+        list[dict[str, float]] | dict[str, float] | None,
+        Field(
+            description='option → plausibility on `scale`, every option; the mean is taken'
+        ),
+    ] = None
+    ranking: Annotated[
+        list[dict[str, float]] | dict[str, float] | None,
+        Field(
+            description='option → place, 1 = best, equal places tie; options that are missing tie for last. The mean of fractional ranks is taken, and ranked again'
+        ),
+    ] = None
+    scale: Annotated[HlvScale | None, Field(description='of `ratings`')] = None
+
+
+class HlvRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    variant: Annotated[
+        Literal['robust', 'paper', 'reference'],
+        Field(
+            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
+        ),
+    ] = 'robust'
+    seed: Annotated[int, Field(description='of every random draw')] = 0
+    language: Annotated[
+        str,
+        Field(
+            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
+        ),
+    ] = 'auto'
+    accept_untrained_languages: Annotated[
+        bool,
+        Field(
+            description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
+        ),
+    ] = False
+    question: Annotated[
+        NliQuestion | Scenario | str,
+        Field(
+            description='a string; or `premise` and `hypothesis`; or `scenario` and `question`'
+        ),
+    ]
+    options: Annotated[
+        list[Option], Field(description='in the order in which they are shown')
+    ]
+    explanations: Annotated[
+        list[Explanation],
+        Field(
+            description='shown to the judge; the baseline never sees them',
+            validate_default=True,
+        ),
+    ] = []
+    rationale: Annotated[
+        str | None,
+        Field(
+            description='an explanation that is no list of pairs, as a chain of thought'
+        ),
+    ] = None
+    human: HlvHuman
+    judge: Annotated[
+        HlvJudge | None, Field(description='how `model` is prompted; absent: defaults')
+    ] = None
+    predictions: Annotated[
+        HlvPredictions | None, Field(description='bring your own: no model is called')
+    ] = None
+    normalisation: Annotated[
+        Literal['softmax', 'abs_sum_reference'] | None,
+        Field(
+            description="of logits; absent: the variant's own (`abs_sum_reference` for `reference`, which needs `predictions` with `logits`)"
+        ),
+    ] = None
+    epsilon: Annotated[
+        float | None,
+        Field(
+            description="both sides of KL are clipped to it; 0: as printed; absent: the variant's own, 1e-10, and 0 for `paper`"
+        ),
+    ] = None
+    log_base: Annotated[
+        Literal['e', '2'], Field(description='of the Jensen-Shannon distance')
+    ] = 'e'
+
+
+class HlvTable(Message):
+    method: Annotated[
+        Literal['rank', 'logits', 'score'] | None,
+        Field(description='null for judges that read nothing'),
+    ]
+    judged: Literal['explained', 'baseline', 'gain', 'uniform', 'majority']
+    items: int
+    invalid_runs: Annotated[
+        int, Field(description='answers that could not be read')
+    ] = 0
+    metrics: dict[str, HlvEstimate]
+    normalised: Annotated[
+        dict[str, Interval] | None,
+        Field(
+            description='metric → over all items together, sum of (value - chance) / sum of (ceiling - chance): 0 as the uniform judge, 1 as near as people come to themselves; null where these are hardly better than chance'
+        ),
+    ] = None
+
+
+class IceAgreement(Message):
+    first: IceConfiguration
+    second: IceConfiguration
+    examples: int
+    spearman: Annotated[
+        float | None, Field(description='of the win rates; null where one is constant')
+    ]
+    same_side: Annotated[
+        float | None, Field(description='share on one side of 0.5 under both')
+    ]
+    same_verdict: float | None
+
+
+class IceAntiFaithful(Message):
+    configurations: list[IceConfiguration]
+    examples: Annotated[
+        list[str],
+        Field(
+            description='jobs (custom id, else id) whose first test is anti-faithful; at most 1,000'
+        ),
+    ]
+    examples_in_all: int
+
+
+class IceComponents(Message):
+    tests: list[IceTest]
+    areas: Annotated[
+        list[IceArea], Field(description='where there are several budgets')
+    ]
+    comparisons: Annotated[
+        list[IceComparison], Field(description='where there are several explanations')
+    ]
+    plausibility: Annotated[
+        list[IcePlausibility], Field(description='where `human` was sent')
+    ]
+    readings: Annotated[
+        list[IceCausalReading],
+        Field(description='where both sides were tested', validate_default=True),
+    ] = []
+
+
+class IceConfigurationResult(Message):
+    configuration: IceConfiguration
+    undefined: Annotated[
+        int, Field(description='examples whose win rate is null; left out')
+    ]
+    win_rate: Annotated[Interval, Field(description='mean mid-rank win rate')]
+    strict_win_rate: Annotated[
+        float | None, Field(description='mean; ties count as losses')
+    ]
+    tie_rate: Annotated[float | None, Field(description='mean')]
+    z: Annotated[
+        float | None,
+        Field(description='of reports before metric version 2.0; now `omnibus_z`'),
+    ] = None
+    t: Annotated[
+        float | None,
+        Field(
+            description='(mean - 1/2) / its standard error over texts; null without spread'
+        ),
+    ] = None
+    p_t: Annotated[float | None, Field(description='of t, two-sided')] = None
+    p_randomization: Annotated[
+        float | None, Field(description='of sign flips of whole texts, two-sided')
+    ] = None
+    p_value: Annotated[
+        float | None, Field(description='that the mean is 1/2: the larger of both')
+    ]
+    q_value: Annotated[
+        float | None, Field(description='corrected over configurations, see `error`')
+    ]
+    verdict: Annotated[
+        Literal['faithful', 'inconclusive', 'anti-faithful', 'undecidable'] | None,
+        Field(
+            description='of the configuration, by q and the side of 1/2; `undecidable`: so few texts could not have reached alpha'
+        ),
+    ]
+    omnibus_z: Annotated[
+        float | None,
+        Field(
+            description='is any explanation better or worse than random? (mean - 1/2) / its exact sd if all were random; null where draws could repeat or ended by what they showed'
+        ),
+    ] = None
+    omnibus_p: Annotated[float | None, Field(description='of omnibus_z, two-sided')] = (
+        None
+    )
+    effect: Annotated[
+        Interval,
+        Field(
+            description='median effect, distribution-free interval by order statistics'
+        ),
+    ]
+    exact: Annotated[int, Field(description='examples whose test was exact')]
+    verdicts: Annotated[dict[str, int], Field(description='of the examples')]
+    over_examples: IceOverExamples
+
+
+class IceMeanDifference(Message):
+    first: IceConfiguration
+    second: IceConfiguration
+    difference: Annotated[Interval, Field(description='mean win rate, first - second')]
+    first_better: Annotated[
+        int, Field(description='examples where first has the higher win rate')
+    ]
+    second_better: int
+    equal: Annotated[int, Field(description='examples where neither has')] = 0
+    p_value: Annotated[
+        float | None,
+        Field(description='that the mean difference is 0: the larger of the next two'),
+    ] = None
+    p_t: Annotated[float | None, Field(description='of t over texts, two-sided')] = None
+    p_randomization: Annotated[
+        float | None, Field(description='of sign flips of whole texts, two-sided')
+    ] = None
+    p_adjusted: Annotated[
+        float | None, Field(description='Holm over all pairs of the report')
+    ] = None
+    effect: Annotated[
+        float | None,
+        Field(
+            description='mean difference in its sds over examples; null where that is 0'
+        ),
+    ] = None
+
+
+class IceNamedExplanation(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    name: Annotated[
+        str,
+        Field(
+            description='what to call it in the report; it stays where no text is kept'
+        ),
+    ]
+    attributions: list[IceAttributedSpan] | None = None
+    rationale: list[IceSpan | str] | str | None = None
+
+
+class IceOrthogonality(Message):
+    configuration: IceConfiguration
+    measure: Annotated[str, Field(description='iou, f1 or auprc')]
+    mean: Annotated[Interval, Field(description='of the measure')]
+    pearson: Annotated[Interval, Field(description='with the win rate')]
+    spearman: float | None
+    p_value: Annotated[float | None, Field(description="of Pearson's r, two-sided")]
+    q_value: Annotated[
+        float | None, Field(description='Benjamini-Hochberg over this table')
+    ] = None
+
+
+class IceRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    variant: Annotated[
+        Literal['robust', 'paper', 'reference'],
+        Field(
+            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
+        ),
+    ] = 'robust'
+    seed: Annotated[int, Field(description='of every random draw')] = 0
+    language: Annotated[
+        str,
+        Field(
+            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
+        ),
+    ] = 'auto'
+    accept_untrained_languages: Annotated[
+        bool,
+        Field(
+            description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
+        ),
+    ] = False
+    text: Annotated[str, Field(description='what the model judged')]
+    text_pair: Annotated[str | None, Field(description='second text, for encoders')] = (
+        None
+    )
+    target: Annotated[
+        str,
+        Field(
+            description="the label whose probability is the score; `predicted`: the model's own"
+        ),
+    ] = 'predicted'
+    template: Annotated[
+        Template | None, Field(description='for causal models, and only those')
+    ] = None
+    attribution: Annotated[
+        Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod | list[Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod] | None,
+        Field(description='explanations that the service computes: one, or a list'),
+    ] = None
+    attributions: Annotated[
+        list[IceAttributedSpan] | None,
+        Field(description='values that you computed; a token without one has 0'),
+    ] = None
+    rationale: Annotated[
+        list[IceSpan | str] | str | None,
+        Field(
+            description='spans without values (quoted, highlighted), or quotations of the text as strings; their size is fixed'
+        ),
+    ] = None
+    explanations: Annotated[
+        list[IceNamedExplanation],
+        Field(
+            description='more explanations of your own, by name', validate_default=True
+        ),
+    ] = []
+    human: Annotated[
+        list[IceSpan | str] | str | None,
+        Field(
+            description='spans that people marked, or quotations: for plausibility, in addition to faithfulness'
+        ),
+    ] = None
+    rank_by: Annotated[
+        Literal['value', 'magnitude'],
+        Field(description='whether a strongly negative value ranks low or high'),
+    ] = 'value'
+    k: Annotated[
+        float | list[float],
+        Field(description='share of the eligible tokens that a rationale has'),
+    ] = 0.2
+    rows: Annotated[
+        Literal['tokens', 'words'] | None,
+        Field(
+            description="what a rationale is made of and operators work on: the model's tokens, or words of the text, which any judge reads. absent: tokens where the model shows them, else words"
+        ),
+    ] = None
+    operators: Annotated[
+        list[Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill']],
+        Field(
+            description='what is done to other tokens or words; `mask_unk` and `mask_pad`: to tokens only'
+        ),
+    ] = ['delete']
+    null: Annotated[
+        Literal['tokens', 'words', 'spans', 'spans_gaps'] | None,
+        Field(
+            description='what random rationales keep of one of spans; absent: `words` for single scattered words, else `spans`. Explanations with values are compared with tokens'
+        ),
+    ] = None
+    strata: Annotated[
+        Literal['frequency', 'pos'] | None,
+        Field(
+            description="random tokens as rare as the explanation's (quintiles of the text, by a list of English words), or of the same part of speech (English); for nulls `tokens` and `words`"
+        ),
+    ] = None
+    match_tokens: Annotated[
+        bool,
+        Field(
+            description='random spans of about as many tokens (within a factor of 1.25), not only of as many words; dropped with a warning where fewer than 19 exist'
+        ),
+    ] = False
+    aspects: Annotated[
+        list[Literal['sufficiency', 'necessity']],
+        Field(
+            description='what is tested: whether the rationale alone keeps the decision, whether its removal loses it, or both, from which a causal reading follows; absent: both, in variants paper and reference `sufficiency` alone. The score is of `sufficiency`'
+        ),
+    ] = ['sufficiency', 'necessity']
+    draws: Annotated[
+        int,
+        Field(
+            description='random rationales, at most; absent: 999, in variants paper and reference 50'
+        ),
+    ] = 999
+    adaptive: Annotated[
+        IceAdaptive | None,
+        Field(
+            description='null, and always in variants paper and reference: exactly `draws`'
+        ),
+    ] = None
+    stop: Annotated[
+        Literal['stages', 'anytime'],
+        Field(
+            description='`anytime`: a test ends at the draw that decides it (Fischer & Ramdas 2024): fewer draws for clear cases; the win rate then rests on the draws made'
+        ),
+    ] = 'stages'
+    alternative: Annotated[
+        Literal['two-sided', 'greater'],
+        Field(
+            description='`greater`: only whether the explanation is better than random ones'
+        ),
+    ] = 'two-sided'
+    infills: Annotated[int, Field(description='fills a mask, averaged')] = 4
+    infill_pool: Annotated[
+        list[str], Field(description='texts whose tokens fill; your own is left out')
+    ] = []
+    infill_excluded: Annotated[
+        list[str], Field(description='words never filled in, besides the label words')
+    ] = []
+    eligible: Annotated[
+        Literal['text', 'all'] | None,
+        Field(
+            description="which tokens a rationale may hold: the text's, or the template's too; absent: `text`, in variant reference `all`"
+        ),
+    ] = None
+    alpha: Annotated[float, Field(description='level of the verdicts')] = 0.05
+    nsr_epsilon: Annotated[
+        float, Field(description='NSR is null where |s(x) - s(empty)| is below')
+    ] = 0.05
+    token_values: Annotated[
+        bool,
+        Field(
+            description='whether the report lists each token and its value by every explanation, as a heat map needs it'
+        ),
+    ] = False
+
+
+class JobCancelledWebhook(Message):
+    type: Literal['job.cancelled'] = 'job.cancelled'
+    timestamp: str
+    data: JobNotice
+
+
+class JobFailedWebhook(Message):
+    type: Literal['job.failed'] = 'job.failed'
+    timestamp: str
+    data: JobNotice
+
+
+class JudgeExamples(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    operation: Literal['judge'] = 'judge'
+    examples: list[Example]
+
+
+class JudgeRows(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    operation: Literal['judge_rows'] = 'judge_rows'
+    asked: list[ExampleRows]
+
+
+class Judgement(Message):
+    labels: list[str]
+    probabilities: Annotated[
+        list[float] | None,
+        Field(
+            description='(L,) in the order of `labels`, of sum 1 unless the model has outputs that stand for no label; null: `unread` says why'
+        ),
+    ]
+    mass: Annotated[
+        float | None,
+        Field(
+            description='what the model gave to all labels together, before normalising; null: unknown'
+        ),
+    ] = None
+    reading: Annotated[
+        Literal['head', 'verbalizers', 'scored', 'label-endpoint', 'top-logprobs', 'votes'] | None,
+        Field(description='null where no way to read P was found'),
+    ]
+    uncertainty: Annotated[
+        float,
+        Field(
+            description="how far a probability may be from the model's own because of the reading: the share of labels that a server did not list, half the 95 % Wilson interval of votes"
+        ),
+    ] = 0
+    votes: Annotated[
+        int | None, Field(description='answers that were drawn, where P is their share')
+    ] = None
+    prompt_sha256: Annotated[
+        str | None,
+        Field(
+            description='of the prompt around an empty text, where the example brought its own'
+        ),
+    ] = None
+    read_share: Annotated[
+        float, Field(description='of the text; below 1: it was cut')
+    ] = 1.0
+    unread: Unread | None = None
+
+
+class ModelList(Message):
+    object: Literal['list'] = 'list'
+    data: list[Model]
+
+
+class ModelUse(Message):
+    name: str
+    revision: str
+    sha256: Annotated[
+        str | None,
+        Field(description='of its safetensors; null where a server has them'),
+    ]
+    device: str
+    dtype: str
+    numerics: Annotated[
+        Literal['bytes', 'tolerance'],
+        Field(
+            description='`bytes`: on one kind of processor the same request has the same bytes, whatever is computed at the same time; `tolerance`: probabilities may move by 1e-5 in float32, by 0.02 in bfloat16, float16 and behind a server'
+        ),
+    ] = 'tolerance'
+    prompt_sha256: Annotated[
+        str | None,
+        Field(
+            description='of the prompt that a causal model judges by, around an empty text; of one behind a server, of its turns as JSON'
+        ),
+    ] = None
+    preset: Annotated[
+        str | None,
+        Field(
+            description='the bundle of keys, prompt included, that its entry names, as name@version'
+        ),
+    ] = None
+    warnings: Annotated[
+        list[str],
+        Field(
+            description='standing doubts about its labels; they stand in every report that it serves'
+        ),
+    ] = []
+    thresholds: Annotated[
+        dict[str, float] | None,
+        Field(
+            description='label → probability from which it is decided; absent: the likeliest is'
+        ),
+    ] = None
+    on_parts: Annotated[
+        list[PartExcess],
+        Field(
+            description='how it is calibrated on parts of texts, where its card has it',
+            validate_default=True,
+        ),
+    ] = []
+
+
+class Problem(Message):
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: Annotated[
+        str | None,
+        Field(description="`urn:touchstone:` and the request's id, as in x-request-id"),
+    ] = None
+    errors: list[FieldError] | None = None
+    error: SdkError
+    error_id: Annotated[
+        str | None, Field(description='what the log calls this failure')
+    ] = None
+    model: Annotated[
+        str | None, Field(description='that cannot do what is asked of it')
+    ] = None
+    ability: Annotated[str | None, Field(description='that the model lacks')] = None
+    abilities: Annotated[list[str] | None, Field(description='that the model has')] = (
+        None
+    )
+    violated_policies: Annotated[
+        list[str] | None,
+        Field(
+            alias='violated-policies',
+            description='of a 429: `requests` (see RateLimit-Policy), `open-jobs`, `open-streams`, `open-batches`, `stored-files`, `stored-bytes`, `uploads` or `bulk-calls`',
+        ),
+    ] = None
+
+
+class Prompt(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    text: str | None = None
+    turns: list[Turn] | None = None
+    draw: Annotated[
+        int | None,
+        Field(
+            description="which of the seed's draws: replaces the place in the call, so that a prompt is drawn alike alone and among others; absent: the place"
+        ),
+    ] = None
+
+
+class Provenance(Message):
+    metric_version: str
+    variant: Literal['robust', 'paper', 'reference']
+    seed: int
+    parameters: Annotated[
+        dict[str, Any], Field(description='the parameters in force, defaults included')
+    ]
+    models: Annotated[
+        list[ModelUse], Field(description='empty where no model was called')
+    ]
+    service_version: str
+    text_key: Annotated[
+        str | None,
+        Field(
+            description='keyed hash (BLAKE2b, 128 bits) of the text that is judged, case and spaces folded: results of one text have the same, also once the text is gone. It compares within this installation only; absent where that has no TOUCHSTONE_SECRET_KEYS'
+        ),
+    ] = None
+
+
+class ReadLabels(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    operation: Literal['judgements'] = 'judgements'
+    examples: list[Example]
+
+
+class ScoreCompletions(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    operation: Literal['score'] = 'score'
+    prompts: list[Prompt]
+    completions: list[str]
+
+
+class SimilarityResult(Message):
+    similarities: Annotated[
+        list[float], Field(description='in [0, 1]; higher: more similar')
+    ]
+    model: ModelUse
+    service_version: str
+
+
+class SystemComparison(Shown):
+    pairs: int
+    unpaired_a: Annotated[
+        int, Field(description='results of the report without a partner; left out')
+    ]
+    unpaired_b: Annotated[
+        int, Field(description='results of `against` without a partner; left out')
+    ]
+    left_out: Annotated[
+        dict[str, int] | None,
+        Field(description='jobs of `against` without a result, by status'),
+    ] = None
+    differences: list[ComponentDifference]
+    warnings: Annotated[
+        list[str],
+        Field(
+            description='what to doubt of the pairs and of the difference of the scores'
+        ),
+    ] = []
+
+
+class Tokenize(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    operation: Literal['tokens'] = 'tokens'
+    examples: list[Example]
+
+
+class WordRows(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    example: Example
+    words: Annotated[
+        list[WordSpan],
+        Field(description='ascending, those of `text` first; none overlap'),
+    ]
+    rows: list[WordRow]
+
+
+class Attribute(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    operation: Literal['attributions'] = 'attributions'
+    examples: list[Example]
+    targets: list[str]
+    method: AttributionMethod
+
+
+class BatchCancelledWebhook(Message):
+    type: Literal['batch.cancelled'] = 'batch.cancelled'
+    timestamp: str
+    data: BatchNotice
+
+
+class BatchCompletedWebhook(Message):
+    type: Literal['batch.completed'] = 'batch.completed'
+    timestamp: str
+    data: BatchNotice
+
+
+class BatchExpiredWebhook(Message):
+    type: Literal['batch.expired'] = 'batch.expired'
+    timestamp: str
+    data: BatchNotice
+
+
+class BatchFailedWebhook(Message):
+    type: Literal['batch.failed'] = 'batch.failed'
+    timestamp: str
+    data: BatchNotice
+
+
+class BatchList(Message):
+    object: Literal['list'] = 'list'
+    data: list[Batch]
+    first_id: str | None
+    last_id: Annotated[
+        str | None, Field(description='pass it as `after` to get the next page')
+    ]
+    has_more: bool
+
+
+class Cot2elBatchReport(Report):
+    metric: Literal['cot2el'] = 'cot2el'
+    scored: Annotated[int, Field(description='results that this report rests on')]
+    undefined: Annotated[int, Field(description='of these, results without a score')]
+    left_out: Annotated[
+        dict[str, int] | None,
+        Field(description='jobs without a result, by status; filled in by the worker'),
+    ] = None
+    duplicates: Annotated[
+        int,
+        Field(description="results that repeat another's request and report; left out"),
+    ] = 0
+    score: Annotated[
+        Interval, Field(description='mean score, with its interval over texts')
+    ]
+    sequence: Annotated[
+        SequenceInterval | None,
+        Field(
+            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
+        ),
+    ] = None
+    reasons: Annotated[
+        dict[str, int] | None,
+        Field(
+            description='code → results whose score is null for it; one may have several'
+        ),
+    ] = None
+    by_language: Annotated[
+        dict[str, LanguageScores] | None,
+        Field(
+            description='language of the text → its results; those without one are left out'
+        ),
+    ] = None
+    comparison: Annotated[
+        SystemComparison | None,
+        Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    corrected: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
+        ),
+    ] = None
+    warnings: list[str] = []
+    plots: Annotated[list[Plot], Field(validate_default=True)] = []
+    seed: int
+    resamples: int
+    confidence: float
+    statistics_version: Annotated[
+        str, Field(description='of how intervals are made')
+    ] = '1'
+    service_version: str
+    statuses: Annotated[
+        dict[str, int], Field(description='of the results, by `status`')
+    ]
+    faithfulness: Annotated[
+        Interval, Field(description='over items; `pooled` is over explanations')
+    ]
+    faithfulness_pooled: Interval
+    faithfulness_by_chance: Annotated[
+        Interval, Field(description='of explanations with shuffled words')
+    ]
+    faithfulness_of_others: Annotated[
+        Interval | None,
+        Field(description='of explanations of other items; null in earlier reports'),
+    ] = None
+    contradicted: Annotated[
+        Interval | None,
+        Field(
+            description='share of explanations, over all items, whose unit says the opposite'
+        ),
+    ] = None
+    mean_similarity: Interval
+    kept_per_item: Annotated[
+        Interval, Field(description='explanations after alignment and de-duplication')
+    ]
+    filtered: Annotated[
+        Cot2elValidated | None, Field(description='EL filtered against annotators')
+    ]
+    parsed: Annotated[
+        Cot2elValidated | None,
+        Field(description='EL before alignment against annotators'),
+    ]
+    refinement: Annotated[
+        Interval | None,
+        Field(description='F1 of EL filtered minus F1 of EL, item by item'),
+    ]
+
+
+class Cot2elBulkRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    requests: Annotated[
+        list[Cot2elRequest], Field(description='all are accepted, or none')
+    ]
+
+
+class Cot2elReportJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['cot2el-report'] = 'cot2el-report'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        Cot2elBatchReport | None, Field(description='where the job succeeded')
+    ]
+
+
+class Cot2elResult(Result):
+    metric: Literal['cot2el'] = 'cot2el'
+    score: Annotated[
+        float | None,
+        Field(description='null where the metric is undefined; see `warnings`'),
+    ]
+    verdict: Annotated[
+        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Field(
+            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+        ),
+    ]
+    reason: Annotated[
+        str,
+        Field(
+            description="why, in one sentence of our own words, without anybody's text"
+        ),
+    ]
+    range: list[float]
+    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
+    components: Cot2elComponents
+    evidence: Annotated[
+        list[Cot2elRefinedPair], Field(description="EL filtered, in the parse's order")
+    ]
+    control: Cot2elShuffledWords | None
+    warnings: Annotated[
+        list[str], Field(description='why something is null or doubtful')
+    ] = []
+    reasons: Annotated[
+        list[NullReason],
+        Field(
+            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
+            validate_default=True,
+        ),
+    ] = []
+    languages: Annotated[
+        Languages | None,
+        Field(
+            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
+        ),
+    ] = None
+    provenance: Provenance
+    status: Annotated[
+        Literal['ok', 'no_reasoning', 'parse_failed', 'not_read'],
+        Field(
+            description='`no_reasoning`: the model wrote no reasoning part; `parse_failed`: no valid JSON in three tries; `not_read`: its language is not known, see `reasons`. An empty list of pairs is then no finding'
+        ),
+    ]
+    dropped: list[Cot2elDropped]
+    unplaced: Annotated[list[Cot2elUnplaced], Field(validate_default=True)] = []
+    sets: Cot2elSets
+    reasoning: Annotated[
+        str | None,
+        Field(description='the chain of thought that the offsets point into'),
+    ]
+    parse: Annotated[
+        str | None, Field(description="CoT parser: the parse in the model's own words")
+    ]
+    validation: Annotated[
+        Cot2elValidation | None,
+        Field(description='null where no human pairs were sent'),
+    ]
+
+
+class Description(Message):
+    kind: Literal['classifier', 'causal', 'similarity', 'cross-encoder']
+    use: ModelUse
+    labels: Annotated[
+        list[str],
+        Field(
+            description="of a classifier, or of a causal model's own prompt; else empty"
+        ),
+    ]
+    languages: list[str]
+    mask_text: Annotated[
+        str, Field(description='what stands for a masked word in rows of words')
+    ] = '[MASK]'
+
+
+class FtcBulkRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    requests: Annotated[
+        list[FtcRequest], Field(description='all are accepted, or none')
+    ]
+
+
+class FtcCaseScores(Message):
+    case: Literal['contradiction', 'entailment', 'neutral', 'neutral a', 'neutral b']
+    coverage: Annotated[
+        Interval, Field(description="share of the label's results that have a score")
+    ]
+    scores: FtcScores
+    human_ceiling: Annotated[
+        float | None,
+        Field(
+            description='delta of people in the paper (Table 10): what even a perfect model cannot be expected to exceed; null for the mean of both'
+        ),
+    ]
+    null_win_rate: Annotated[
+        Interval, Field(description='mean over results; chance is 0.5')
+    ]
+
+
+class FtcCounterfactual(Message):
+    kind: Annotated[
+        Literal['substituted', 'a', 'b'],
+        Field(
+            description='`substituted` for entailment and contradiction; `a` and `b` for neutral: the hypothesis that states A without B, and the one that states B'
+        ),
+    ]
+    text: str
+    target: Annotated[
+        FtcDistributionAnswer, Field(description="what the explanation's logic demands")
+    ]
+    answer: Annotated[
+        FtcDistributionAnswer, Field(description="the model's probabilities")
+    ]
+    predicted: Annotated[
+        Literal['entailment', 'neutral', 'contradiction'] | None,
+        Field(description='its label; null where two labels tie'),
+    ]
+    satisfaction: FtcSatisfaction
+    floored: Annotated[
+        bool,
+        Field(description='whether epsilon stood in for a smaller probability in k'),
+    ]
+    blank_premise: Annotated[
+        FtcSatisfaction | None,
+        Field(
+            description='the same with an empty premise: what the hypothesis alone gives away'
+        ),
+    ]
+    null: Annotated[
+        FtcNull | None, Field(description='null where undefined; see `warnings`')
+    ]
+
+
+class FtcInputScores(Message):
+    inputs: Literal['all', 'hypothesis', 'premise', 'label', 'another_item']
+    results: int
+    coverage: Interval
+    scores: FtcScores
+    difference: Annotated[
+        dict[str, Interval],
+        Field(
+            description='`all` minus this one over the items (premise, hypothesis) that both cover'
+        ),
+    ]
+
+
+class FtcResult(Result):
+    metric: Literal['ftc'] = 'ftc'
+    score: Annotated[
+        float | None,
+        Field(description='null where the metric is undefined; see `warnings`'),
+    ]
+    verdict: Annotated[
+        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Field(
+            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+        ),
+    ]
+    reason: Annotated[
+        str,
+        Field(
+            description="why, in one sentence of our own words, without anybody's text"
+        ),
+    ]
+    range: list[float] = [0.0, 1.0]
+    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
+    components: FtcComponents
+    evidence: list[FtcSpanEvidence]
+    control: FtcBaselines | None
+    warnings: Annotated[
+        list[str], Field(description='why something is null or doubtful')
+    ] = []
+    reasons: Annotated[
+        list[NullReason],
+        Field(
+            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
+            validate_default=True,
+        ),
+    ] = []
+    languages: Annotated[
+        Languages | None,
+        Field(
+            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
+        ),
+    ] = None
+    provenance: Provenance
+    label: Annotated[
+        Literal['entailment', 'neutral', 'contradiction'] | None,
+        Field(
+            description="the explained label: as sent, else the model's own; null where that was not asked"
+        ),
+    ]
+    label_source: Literal['request', 'model']
+    original: Annotated[
+        FtcDistributionAnswer | None,
+        Field(
+            description="the model's answer to the hypothesis as sent; null where no model was called"
+        ),
+    ]
+    abstained: Annotated[
+        str | None, Field(description='why there is no score; null where there is one')
+    ]
+    extraction: FtcExtraction
+    counterfactuals: list[FtcCounterfactual]
+
+
+class Generate(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    operation: Literal['generate'] = 'generate'
+    prompts: list[Prompt]
+    sampling: Sampling | None = None
+
+
+class HafGroup(Message):
+    model: Annotated[
+        str, Field(description="the request's, else as its metadata names it")
+    ]
+    dataset: str
+    results: int
+    score: Interval
+    means: HafMeans
+    individual: HafIndividual
+    sufficient: Annotated[
+        HafShares, Field(description='Table 2: decisions that say `sufficient`')
+    ]
+    irrelevant: Annotated[
+        HafShares,
+        Field(description='Table 5: decisions that do not answer the question'),
+    ]
+    refused: Annotated[
+        Interval, Field(description='share of results that refuse at JUSTIFY')
+    ]
+    by_stance: list[HafStanceScores]
+
+
+class HafRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    variant: Annotated[
+        Literal['robust', 'paper', 'reference'],
+        Field(
+            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
+        ),
+    ] = 'robust'
+    seed: Annotated[int, Field(description='of every random draw')] = 0
+    language: Annotated[
+        str,
+        Field(
+            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
+        ),
+    ] = 'auto'
+    accept_untrained_languages: Annotated[
+        bool,
+        Field(
+            description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
+        ),
+    ] = False
+    text: Annotated[str, Field(description='the moderated text')]
+    responses: Annotated[
+        HafResponses | None,
+        Field(description='bring your own, instead of `model`: nothing is generated'),
+    ] = None
+    similarity: Annotated[
+        str, Field(description='a configured similarity or cross-encoder: g')
+    ] = 'embedded-similarity'
+    decision_model: Annotated[
+        str | None,
+        Field(
+            description='what reads decisions that the rules cannot: a judge of pairs with the label `entailment`, or a similarity; absent: `similarity`'
+        ),
+    ] = None
+    generation: HafGeneration | None = None
+    samples: Annotated[int, Field(description='generations; needs `model`')] = 1
+    permute_reasons: Annotated[
+        int, Field(description='other orders of the reasons to try; needs `model`')
+    ] = 0
+    decision_target: Annotated[
+        Literal['sentence', 'label'] | None,
+        Field(
+            description="what a decision's tokens are relevant to: the `sentence` (Eq. 3), or its `label` as in the released code; absent: the variant's own"
+        ),
+    ] = None
+    weights: HafWeights | None = None
+    extras: Annotated[bool, Field(description='report DiS-dpp and del-PE too')] = False
+    token_values: Annotated[
+        bool,
+        Field(
+            description="report each token's log-probability and relevance, of every reason and decision; about 100 bytes a token"
+        ),
+    ] = False
+
+
+class HafResult(Result):
+    metric: Literal['haf'] = 'haf'
+    score: Annotated[
+        float | None,
+        Field(description='null where the metric is undefined; see `warnings`'),
+    ]
+    verdict: Annotated[
+        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Field(
+            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+        ),
+    ]
+    reason: Annotated[
+        str,
+        Field(
+            description="why, in one sentence of our own words, without anybody's text"
+        ),
+    ]
+    range: list[float] = [0.0, 1.0]
+    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
+    components: HafComponents
+    evidence: list[HafReasonEvidence]
+    control: HafControls | None
+    warnings: list[str] = []
+    reasons: Annotated[
+        list[NullReason],
+        Field(
+            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
+            validate_default=True,
+        ),
+    ] = []
+    languages: Annotated[
+        Languages | None,
+        Field(
+            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
+        ),
+    ] = None
+    provenance: Provenance
+    stance: Annotated[
+        Literal['toxic', 'maybe', 'non-toxic', 'unclear'] | None,
+        Field(description='null where the JUSTIFY response was not read'),
+    ]
+    refusal: Annotated[bool, Field(description='the JUSTIFY response refuses the task')]
+    stages: Annotated[
+        list[HafStagePart], Field(description='in the order of the prompts')
+    ]
+    counts: HafCounts
+    extras: HafExtras | None
+    repetition: HafRepetition | None
+    permutation: HafPermutation | None
+    similarities: Annotated[
+        list[list[float]],
+        Field(
+            description='(R, R) g of the JUSTIFY reasons as DiS uses it: computed once a pair, the earlier reason first, and mirrored; 1 on the diagonal. Empty for more than 64 reasons'
+        ),
+    ] = []
+
+
+class HatexscoreBatchReport(Report):
+    metric: Literal['hatexscore'] = 'hatexscore'
+    scored: Annotated[int, Field(description='results that this report rests on')]
+    undefined: Annotated[int, Field(description='of these, results without a score')]
+    left_out: Annotated[
+        dict[str, int] | None,
+        Field(description='jobs without a result, by status; filled in by the worker'),
+    ] = None
+    duplicates: Annotated[
+        int,
+        Field(description="results that repeat another's request and report; left out"),
+    ] = 0
+    score: Annotated[
+        Interval, Field(description='mean score, with its interval over texts')
+    ]
+    sequence: Annotated[
+        SequenceInterval | None,
+        Field(
+            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
+        ),
+    ] = None
+    reasons: Annotated[
+        dict[str, int] | None,
+        Field(
+            description='code → results whose score is null for it; one may have several'
+        ),
+    ] = None
+    by_language: Annotated[
+        dict[str, LanguageScores] | None,
+        Field(
+            description='language of the text → its results; those without one are left out'
+        ),
+    ] = None
+    comparison: Annotated[
+        SystemComparison | None,
+        Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    corrected: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
+        ),
+    ] = None
+    warnings: list[str] = []
+    plots: Annotated[list[Plot], Field(validate_default=True)] = []
+    seed: int
+    resamples: int
+    confidence: float
+    statistics_version: Annotated[
+        str, Field(description='of how intervals are made')
+    ] = '1'
+    service_version: str
+    components: Annotated[
+        dict[str, Interval],
+        Field(description='mean of htc, qf, tgi and cc, each [0, 1]'),
+    ]
+    share_beaten: Annotated[
+        Interval,
+        Field(
+            description='mean share of random spans that the quotations beat; 0.5 is chance'
+        ),
+    ]
+    by_decision: Annotated[
+        dict[str, HatexscoreDecisionMeans] | None,
+        Field(description='the same for each decision; `unknown`: none was found'),
+    ] = None
+    model_agreement: Annotated[
+        HatexscoreModelAgreement | None,
+        Field(description='null where no model was asked about a decision'),
+    ] = None
+    evidence: Annotated[
+        Interval | None,
+        Field(
+            description='share of hateful decisions whose quotes move P more than random spans do, p <= 0.05, of those where so small a p can be had; 0.05 is chance'
+        ),
+    ] = None
+    labels: HatexscoreLabelConflicts
+    groups: Annotated[
+        dict[str, int], Field(description='group that counts as identified → results')
+    ]
+    languages: Annotated[
+        dict[str, int], Field(description='language of the text → results')
+    ]
+    readers: Annotated[
+        dict[str, HatexscoreReaderScores] | None,
+        Field(
+            description='what read the explanation → its results: rules and models are no same measure'
+        ),
+    ] = None
+
+
+class HatexscoreBulkRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    requests: Annotated[
+        list[HatexscoreRequest], Field(description='all are accepted, or none')
+    ]
+
+
+class HatexscoreReportJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['hatexscore-report'] = 'hatexscore-report'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        HatexscoreBatchReport | None, Field(description='where the job succeeded')
+    ]
+
+
+class HatexscoreResult(Result):
+    metric: Literal['hatexscore'] = 'hatexscore'
+    score: Annotated[
+        float | None,
+        Field(description='null where the metric is undefined; see `warnings`'),
+    ]
+    verdict: Annotated[
+        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Field(
+            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+        ),
+    ]
+    reason: Annotated[
+        str,
+        Field(
+            description="why, in one sentence of our own words, without anybody's text"
+        ),
+    ]
+    range: list[float] = [0.0, 1.0]
+    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
+    components: HatexscoreComponents
+    evidence: list[Evidence1]
+    control: Annotated[
+        HatexscoreRandomSpans | None,
+        Field(description='null where undefined; see `warnings`'),
+    ]
+    warnings: Annotated[
+        list[str], Field(description='why something is null or doubtful')
+    ] = []
+    reasons: Annotated[
+        list[HatexscoreReason],
+        Field(
+            description='why each part that is null, and the score, is null; `warnings` has more in sentences',
+            validate_default=True,
+        ),
+    ] = []
+    languages: Annotated[
+        Languages | None,
+        Field(
+            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
+        ),
+    ] = None
+    provenance: Provenance
+    partial_score: Annotated[
+        float | None,
+        Field(
+            description='weighted mean over `partial_parts`; no substitute for the score, which it equals where that is defined'
+        ),
+    ] = None
+    partial_parts: Annotated[
+        list[Literal['htc', 'qf', 'tgi', 'cc', 'score']],
+        Field(description='parts with weight that are defined'),
+    ] = []
+    undefined: Annotated[
+        dict[str, Literal['no-rules', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']] | None,
+        Field(
+            description='part that is null → why, the first of its `reasons`; the score is null if the part has weight'
+        ),
+    ] = None
+    not_applicable: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='part of which there is nothing to ask → why; its weight goes to the others'
+        ),
+    ] = None
+    hallucinated_quotes: list[HatexscoreHallucinatedQuote]
+    other_quotations: Annotated[
+        list[HatexscoreOtherQuotation],
+        Field(
+            description='of something else than the text, each with its reason',
+            validate_default=True,
+        ),
+    ] = []
+    quotes_unsearched: Annotated[
+        int,
+        Field(
+            description='quotations that were looked for word for word only, because the search for near passages had spent its budget; none of them is called hallucinated'
+        ),
+    ] = 0
+    echo: Annotated[
+        bool,
+        Field(
+            description='a quotation of the whole text was left out, because others quote parts of it'
+        ),
+    ] = False
+    masked_text: Annotated[
+        str | None, Field(description='null where nothing is quoted')
+    ]
+    probability_original: Annotated[
+        float | None,
+        Field(
+            description='P(hateful) of the text; null where it was not needed or not given'
+        ),
+    ]
+    probability_masked: Annotated[
+        float | None, Field(description='P(hateful) of the masked text; null likewise')
+    ]
+    model_agrees: Annotated[
+        bool | None,
+        Field(
+            description='whether the asked model makes the decision itself: P(hateful) >= 0.5 if it is hateful, else < 0.5; `robust`: where not, QF is null, and CC with it unless the explanation concludes the opposite. Null: no P, or no decision'
+        ),
+    ] = None
+    signed_drop: Annotated[
+        float | None,
+        Field(
+            description='P(hateful) of the text less that of the masked text, probability; > 0: what is quoted makes the text more hateful; null where either is missing'
+        ),
+    ] = None
+    relative_drop: Annotated[
+        float | None,
+        Field(
+            description='`signed_drop` over P of the decision, [-19, 19], to compare across texts; null where that P is under 0.05'
+        ),
+    ] = None
+    drop_direction: Annotated[
+        Literal['supports', 'opposes', 'none'] | None,
+        Field(
+            description='whether what is quoted makes for the decision (`supports`) or against it (`opposes`); `none`: masking moves nothing; null where `signed_drop` is, or the decision'
+        ),
+    ] = None
+    quotes_matter: Annotated[
+        Literal['yes', 'no', 'too_few'] | None,
+        Field(
+            description='of a hateful decision with QF and a control: whether the quotes move P more than random spans do, `control.p_value` <= 0.05; `too_few`: fewer than 19 draws, with which no p can be so small. Null for a non-hateful one, where little movement is wanted'
+        ),
+    ] = None
+    probability_reading: Annotated[
+        HatexscoreProbabilityReading | None,
+        Field(description="absent where a classifier's head tells P"),
+    ] = None
+    predicted_label: Annotated[
+        Literal['hateful', 'non-hateful'] | None,
+        Field(description='in force: as sent, else as stated'),
+    ]
+    predicted_label_sent: Annotated[
+        str | None,
+        Field(
+            description="the decision in the caller's own word; null where none was sent"
+        ),
+    ] = None
+    stated_label: Annotated[
+        Literal['hateful', 'non-hateful'] | None,
+        Field(description='what the explanation concludes'),
+    ]
+    label_match: Annotated[
+        bool | None,
+        Field(
+            description='whether the stated label is the one sent; null where either is absent'
+        ),
+    ]
+    conclusion: HatexscoreConclusion | None
+    other_verdicts: Annotated[
+        list[HatexscoreOtherVerdict],
+        Field(
+            description='verdicts that do not hold, the last ones first',
+            validate_default=True,
+        ),
+    ] = []
+    language: Annotated[str, Field(description='of the text: `languages.text.code`')]
+    explanation_language: Annotated[
+        str,
+        Field(
+            description="`languages.explanation.code`; of one without words, the text's"
+        ),
+    ]
+    reader: Annotated[
+        HatexscoreReaderUse | None,
+        Field(
+            description='null where neither rules nor a model could, and in results before version 1.2; the parts of an answer that could not be used are null all the same'
+        ),
+    ] = None
+    groups: Annotated[
+        list[str], Field(description='groups that count as identified, sorted')
+    ]
+    other_variants: Annotated[
+        list[HatexscoreVariantOutcome],
+        Field(
+            description='what the other two variants give; absent unless requested',
+            validate_default=True,
+        ),
+    ] = []
+
+
+class HlvBatchReport(Report):
+    metric: Literal['hlv'] = 'hlv'
+    scored: Annotated[int, Field(description='results that this report rests on')]
+    undefined: Annotated[int, Field(description='of these, results without a score')]
+    left_out: Annotated[
+        dict[str, int] | None,
+        Field(description='jobs without a result, by status; filled in by the worker'),
+    ] = None
+    duplicates: Annotated[
+        int,
+        Field(description="results that repeat another's request and report; left out"),
+    ] = 0
+    score: Annotated[
+        Interval, Field(description='mean score, with its interval over texts')
+    ]
+    sequence: Annotated[
+        SequenceInterval | None,
+        Field(
+            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
+        ),
+    ] = None
+    reasons: Annotated[
+        dict[str, int] | None,
+        Field(
+            description='code → results whose score is null for it; one may have several'
+        ),
+    ] = None
+    by_language: Annotated[
+        dict[str, LanguageScores] | None,
+        Field(
+            description='language of the text → its results; those without one are left out'
+        ),
+    ] = None
+    comparison: Annotated[
+        SystemComparison | None,
+        Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    corrected: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
+        ),
+    ] = None
+    warnings: list[str] = []
+    plots: Annotated[list[Plot], Field(validate_default=True)] = []
+    seed: int
+    resamples: int
+    confidence: float
+    statistics_version: Annotated[
+        str, Field(description='of how intervals are made')
+    ] = '1'
+    service_version: str
+    score_of: Annotated[
+        Literal['gain', 'agreement', 'mixed'] | None,
+        Field(
+            description='what the mean score is of; `mixed`: results of both kinds, and no mean; null: no results'
+        ),
+    ]
+    ceilings: Annotated[
+        dict[str, HlvCeilings] | None,
+        Field(description='metric → what people themselves reach'),
+    ] = None
+    tables: list[HlvTable]
+
+
+class HlvBulkRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    requests: Annotated[
+        list[HlvRequest], Field(description='all are accepted, or none')
+    ]
+
+
+class HlvReportJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['hlv-report'] = 'hlv-report'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        HlvBatchReport | None, Field(description='where the job succeeded')
+    ]
+
+
+class HlvResult(Result):
+    metric: Literal['hlv'] = 'hlv'
+    score: Annotated[
+        float | None,
+        Field(description='null where the metric is undefined; see `warnings`'),
+    ]
+    verdict: Annotated[
+        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Field(
+            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+        ),
+    ]
+    reason: Annotated[
+        str,
+        Field(
+            description="why, in one sentence of our own words, without anybody's text"
+        ),
+    ]
+    range: Annotated[
+        list[float], Field(description='[-2, 2] for a gain, [-1, 1] for an agreement')
+    ]
+    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
+    components: HlvComponents
+    evidence: Annotated[list[Evidence], Field(validate_default=True)] = []
+    control: HlvBaselines
+    warnings: Annotated[
+        list[str], Field(description='why something is null or doubtful')
+    ] = []
+    reasons: Annotated[
+        list[NullReason],
+        Field(
+            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
+            validate_default=True,
+        ),
+    ] = []
+    languages: Annotated[
+        Languages | None,
+        Field(
+            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
+        ),
+    ] = None
+    provenance: Provenance
+    score_of: Annotated[
+        Literal['gain', 'agreement'],
+        Field(
+            description="`gain`: what explanations add to Kendall's tau; `agreement`: the tau itself, where there are no explanations or no baseline"
+        ),
+    ]
+    gold: HlvGold
+    ceiling: Annotated[
+        HlvCeiling | None,
+        Field(description='null with its reason in `warnings`, and in earlier results'),
+    ] = None
+
+
+class IceBatchReport(Report):
+    metric: Literal['ice'] = 'ice'
+    scored: Annotated[int, Field(description='results that this report rests on')]
+    undefined: Annotated[int, Field(description='of these, results without a score')]
+    left_out: Annotated[
+        dict[str, int] | None,
+        Field(description='jobs without a result, by status; filled in by the worker'),
+    ] = None
+    duplicates: Annotated[
+        int,
+        Field(description="results that repeat another's request and report; left out"),
+    ] = 0
+    score: Annotated[
+        Interval, Field(description='mean score, with its interval over texts')
+    ]
+    sequence: Annotated[
+        SequenceInterval | None,
+        Field(
+            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
+        ),
+    ] = None
+    reasons: Annotated[
+        dict[str, int] | None,
+        Field(
+            description='code → results whose score is null for it; one may have several'
+        ),
+    ] = None
+    by_language: Annotated[
+        dict[str, LanguageScores] | None,
+        Field(
+            description='language of the text → its results; those without one are left out'
+        ),
+    ] = None
+    comparison: Annotated[
+        SystemComparison | None,
+        Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    corrected: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
+        ),
+    ] = None
+    warnings: list[str] = []
+    plots: Annotated[list[Plot], Field(validate_default=True)] = []
+    seed: int
+    resamples: int
+    confidence: float
+    statistics_version: Annotated[
+        str, Field(description='of how intervals are made')
+    ] = '1'
+    service_version: str
+    configurations: list[IceConfigurationResult]
+    differences: list[IceMeanDifference]
+    operator_agreement: list[IceAgreement]
+    readings: Annotated[
+        list[IceReadingCounts],
+        Field(description='where both sides were tested', validate_default=True),
+    ] = []
+    orthogonality: list[IceOrthogonality]
+    anti_faithful: IceAntiFaithful
+
+
+class IceBulkRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    requests: Annotated[
+        list[IceRequest], Field(description='all are accepted, or none')
+    ]
+
+
+class IceReportJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['ice-report'] = 'ice-report'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        IceBatchReport | None, Field(description='where the job succeeded')
+    ]
+
+
+class IceResult(Result):
+    metric: Literal['ice'] = 'ice'
+    score: Annotated[
+        float | None,
+        Field(description='null where the metric is undefined; see `warnings`'),
+    ]
+    verdict: Annotated[
+        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Field(
+            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+        ),
+    ]
+    reason: Annotated[
+        str,
+        Field(
+            description="why, in one sentence of our own words, without anybody's text"
+        ),
+    ]
+    range: list[float] = [0.0, 1.0]
+    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
+    components: IceComponents
+    evidence: list[IceRationaleEvidence]
+    control: Annotated[
+        IceChance | None, Field(description='null where undefined; see `warnings`')
+    ]
+    warnings: Annotated[
+        list[str], Field(description='why something is null or doubtful')
+    ] = []
+    reasons: Annotated[
+        list[NullReason],
+        Field(
+            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
+            validate_default=True,
+        ),
+    ] = []
+    languages: Annotated[
+        Languages | None,
+        Field(
+            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
+        ),
+    ] = None
+    provenance: Provenance
+    target: Annotated[
+        str, Field(description='the label whose probability is the score s')
+    ]
+    predicted_label: Annotated[
+        str | None, Field(description='null where the model was not asked')
+    ]
+    probabilities: Annotated[
+        dict[str, float], Field(description='of the whole text, by label')
+    ]
+    rows: Annotated[
+        Literal['tokens', 'words'],
+        Field(
+            description='what rationales are made of; with `words`, all that is said of tokens here is of words'
+        ),
+    ] = 'tokens'
+    eligible_tokens: Annotated[
+        int,
+        Field(
+            description='tokens that a rationale may hold; 0 where the model was not asked'
+        ),
+    ]
+    characters_read: Annotated[
+        list[int], Field(description='of text and pair, by the model')
+    ]
+    forward_rows: Annotated[
+        int, Field(description='rows that the model was called with')
+    ]
+    reading: Annotated[
+        Literal['cause', 'redundant', 'sufficient', 'partner', 'needed', 'no evidence', 'against', 'undecidable', 'undefined'] | None,
+        Field(
+            description='of the first explanation at its first budget under the first operator; null where one side was tested'
+        ),
+    ] = None
+    distance: Annotated[
+        IceDistance | None,
+        Field(description='null in results of before, and in the published variants'),
+    ] = None
+    tokens: Annotated[
+        list[IceToken],
+        Field(
+            description='in reading order; where `token_values` was requested',
+            validate_default=True,
+        ),
+    ] = []
+    token_values: Annotated[
+        list[IceTokenValues],
+        Field(description='one an explanation; likewise', validate_default=True),
+    ] = []
+
+
+class InferenceAttributeResult(Message):
+    operation: Literal['attributions'] = 'attributions'
+    answer: Annotated[
+        list[Attributions],
+        Field(description='as the operation says; rows in the order of the request'),
+    ]
+    labels: Annotated[
+        list[str], Field(description="of a classifier's columns; else empty")
+    ]
+    model: ModelUse
+    service_version: str
+
+
+class InferenceDescribeResult(Message):
+    operation: Literal['describe'] = 'describe'
+    answer: Annotated[
+        Description,
+        Field(description='as the operation says; rows in the order of the request'),
+    ]
+    labels: Annotated[
+        list[str], Field(description="of a classifier's columns; else empty")
+    ]
+    model: ModelUse
+    service_version: str
+
+
+class InferenceGenerateResult(Message):
+    operation: Literal['generate'] = 'generate'
+    answer: Annotated[
+        list[Completion],
+        Field(description='as the operation says; rows in the order of the request'),
+    ]
+    labels: Annotated[
+        list[str], Field(description="of a classifier's columns; else empty")
+    ]
+    model: ModelUse
+    service_version: str
+
+
+class InferenceJudgeExamplesResult(Message):
+    operation: Literal['judge'] = 'judge'
+    answer: Annotated[
+        list[list[float]],
+        Field(description='as the operation says; rows in the order of the request'),
+    ]
+    labels: Annotated[
+        list[str], Field(description="of a classifier's columns; else empty")
+    ]
+    model: ModelUse
+    service_version: str
+
+
+class InferenceJudgeRowsResult(Message):
+    operation: Literal['judge_rows'] = 'judge_rows'
+    answer: Annotated[
+        list[list[list[float]]],
+        Field(description='as the operation says; rows in the order of the request'),
+    ]
+    labels: Annotated[
+        list[str], Field(description="of a classifier's columns; else empty")
+    ]
+    model: ModelUse
+    service_version: str
+
+
+class InferenceJudgeWordsResult(Message):
+    operation: Literal['judge_words'] = 'judge_words'
+    answer: Annotated[
+        list[WordJudgements],
+        Field(description='as the operation says; rows in the order of the request'),
+    ]
+    labels: Annotated[
+        list[str], Field(description="of a classifier's columns; else empty")
+    ]
+    model: ModelUse
+    service_version: str
+
+
+class InferenceProbabilitiesResult(Message):
+    operation: Literal['probabilities'] = 'probabilities'
+    answer: Annotated[
+        list[list[float]],
+        Field(description='as the operation says; rows in the order of the request'),
+    ]
+    labels: Annotated[
+        list[str], Field(description="of a classifier's columns; else empty")
+    ]
+    model: ModelUse
+    service_version: str
+
+
+class InferenceReadLabelsResult(Message):
+    operation: Literal['judgements'] = 'judgements'
+    answer: Annotated[
+        list[Judgement],
+        Field(description='as the operation says; rows in the order of the request'),
+    ]
+    labels: Annotated[
+        list[str], Field(description="of a classifier's columns; else empty")
+    ]
+    model: ModelUse
+    service_version: str
+
+
+class InferenceScoreCompletionsResult(Message):
+    operation: Literal['score'] = 'score'
+    answer: Annotated[
+        list[Completion],
+        Field(description='as the operation says; rows in the order of the request'),
+    ]
+    labels: Annotated[
+        list[str], Field(description="of a classifier's columns; else empty")
+    ]
+    model: ModelUse
+    service_version: str
+
+
+class InferenceTokenizeResult(Message):
+    operation: Literal['tokens'] = 'tokens'
+    answer: Annotated[
+        list[Tokens],
+        Field(description='as the operation says; rows in the order of the request'),
+    ]
+    labels: Annotated[
+        list[str], Field(description="of a classifier's columns; else empty")
+    ]
+    model: ModelUse
+    service_version: str
+
+
+class InferenceTruncatedResult(Message):
+    operation: Literal['truncated'] = 'truncated'
+    answer: Annotated[
+        list[bool],
+        Field(description='as the operation says; rows in the order of the request'),
+    ]
+    labels: Annotated[
+        list[str], Field(description="of a classifier's columns; else empty")
+    ]
+    model: ModelUse
+    service_version: str
+
+
+class JudgeWords(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    operation: Literal['judge_words'] = 'judge_words'
+    asked: list[WordRows]
+
+
+class SimilarityJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['similarity'] = 'similarity'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        SimilarityResult | None, Field(description='where the job succeeded')
+    ]
+
+
+class AcceptedCot2elJob(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['cot2el'] = 'cot2el'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int | None, Field(description='unix seconds')] = None
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ] = None
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ] = None
+    timing: JobTiming | None = None
+    attempts: int | None = None
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ] = None
+    batch_id: str | None = None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ] = None
+    metadata: dict[str, str] | None = None
+    context: ContextAnswer | None = None
+    error: Annotated[Problem | None, Field(description='where the job failed')] = None
+    result: Annotated[
+        Cot2elResult | None, Field(description='where the job succeeded')
+    ] = None
+
+
+class AcceptedCot2elJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[AcceptedCot2elJob]
+    has_more: Literal[False] = False
+
+
+class AcceptedFtcJob(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['ftc'] = 'ftc'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int | None, Field(description='unix seconds')] = None
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ] = None
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ] = None
+    timing: JobTiming | None = None
+    attempts: int | None = None
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ] = None
+    batch_id: str | None = None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ] = None
+    metadata: dict[str, str] | None = None
+    context: ContextAnswer | None = None
+    error: Annotated[Problem | None, Field(description='where the job failed')] = None
+    result: Annotated[
+        FtcResult | None, Field(description='where the job succeeded')
+    ] = None
+
+
+class AcceptedFtcJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[AcceptedFtcJob]
+    has_more: Literal[False] = False
+
+
+class AcceptedHafJob(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['haf'] = 'haf'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int | None, Field(description='unix seconds')] = None
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ] = None
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ] = None
+    timing: JobTiming | None = None
+    attempts: int | None = None
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ] = None
+    batch_id: str | None = None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ] = None
+    metadata: dict[str, str] | None = None
+    context: ContextAnswer | None = None
+    error: Annotated[Problem | None, Field(description='where the job failed')] = None
+    result: Annotated[
+        HafResult | None, Field(description='where the job succeeded')
+    ] = None
+
+
+class AcceptedHafJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[AcceptedHafJob]
+    has_more: Literal[False] = False
+
+
+class AcceptedHatexscoreJob(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['hatexscore'] = 'hatexscore'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int | None, Field(description='unix seconds')] = None
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ] = None
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ] = None
+    timing: JobTiming | None = None
+    attempts: int | None = None
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ] = None
+    batch_id: str | None = None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ] = None
+    metadata: dict[str, str] | None = None
+    context: ContextAnswer | None = None
+    error: Annotated[Problem | None, Field(description='where the job failed')] = None
+    result: Annotated[
+        HatexscoreResult | None, Field(description='where the job succeeded')
+    ] = None
+
+
+class AcceptedHatexscoreJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[AcceptedHatexscoreJob]
+    has_more: Literal[False] = False
+
+
+class AcceptedHlvJob(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['hlv'] = 'hlv'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int | None, Field(description='unix seconds')] = None
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ] = None
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ] = None
+    timing: JobTiming | None = None
+    attempts: int | None = None
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ] = None
+    batch_id: str | None = None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ] = None
+    metadata: dict[str, str] | None = None
+    context: ContextAnswer | None = None
+    error: Annotated[Problem | None, Field(description='where the job failed')] = None
+    result: Annotated[
+        HlvResult | None, Field(description='where the job succeeded')
+    ] = None
+
+
+class AcceptedHlvJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[AcceptedHlvJob]
+    has_more: Literal[False] = False
+
+
+class AcceptedIceJob(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['ice'] = 'ice'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int | None, Field(description='unix seconds')] = None
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ] = None
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ] = None
+    timing: JobTiming | None = None
+    attempts: int | None = None
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ] = None
+    batch_id: str | None = None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ] = None
+    metadata: dict[str, str] | None = None
+    context: ContextAnswer | None = None
+    error: Annotated[Problem | None, Field(description='where the job failed')] = None
+    result: Annotated[
+        IceResult | None, Field(description='where the job succeeded')
+    ] = None
+
+
+class AcceptedIceJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[AcceptedIceJob]
+    has_more: Literal[False] = False
+
+
+class Cot2elJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['cot2el'] = 'cot2el'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[Cot2elResult | None, Field(description='where the job succeeded')]
+
+
+class Cot2elJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[Cot2elJob]
+    has_more: Literal[False] = False
+
+
+class FtcBatchReport(Report):
+    metric: Literal['ftc'] = 'ftc'
+    scored: Annotated[int, Field(description='results that this report rests on')]
+    undefined: Annotated[int, Field(description='of these, results without a score')]
+    left_out: Annotated[
+        dict[str, int] | None,
+        Field(description='jobs without a result, by status; filled in by the worker'),
+    ] = None
+    duplicates: Annotated[
+        int,
+        Field(description="results that repeat another's request and report; left out"),
+    ] = 0
+    score: Annotated[
+        Interval, Field(description='mean score, with its interval over texts')
+    ]
+    sequence: Annotated[
+        SequenceInterval | None,
+        Field(
+            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
+        ),
+    ] = None
+    reasons: Annotated[
+        dict[str, int] | None,
+        Field(
+            description='code → results whose score is null for it; one may have several'
+        ),
+    ] = None
+    by_language: Annotated[
+        dict[str, LanguageScores] | None,
+        Field(
+            description='language of the text → its results; those without one are left out'
+        ),
+    ] = None
+    comparison: Annotated[
+        SystemComparison | None,
+        Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    corrected: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
+        ),
+    ] = None
+    warnings: list[str] = []
+    plots: Annotated[list[Plot], Field(validate_default=True)] = []
+    seed: int
+    resamples: int
+    confidence: float
+    statistics_version: Annotated[
+        str, Field(description='of how intervals are made')
+    ] = '1'
+    service_version: str
+    skill: Annotated[
+        list[FtcSkill],
+        Field(
+            description='the headline; empty where no result has a score',
+            validate_default=True,
+        ),
+    ] = []
+    gain: Annotated[
+        Interval | None,
+        Field(
+            description="mean over the labels' means of `gain`: w_normalized less that of random phrases; chance is 0"
+        ),
+    ] = None
+    coverage: Annotated[
+        Interval, Field(description='share of results that have a score')
+    ]
+    cases: list[FtcCaseScores]
+    macro: Annotated[
+        FtcScores, Field(description="mean of the original labels' means; the headline")
+    ]
+    micro: Annotated[FtcScores, Field(description='mean over results')]
+    baselines: list[FtcBaselineScores]
+    null_win_rate: Interval
+    null_significant: Annotated[
+        Interval,
+        Field(
+            description='share of results with p <= 0.05, of those that could have reached it (`of`: how many); 0.05 is expected by chance'
+        ),
+    ]
+    rules: Annotated[dict[str, int], Field(description='pattern that fired → results')]
+    transformations: Annotated[
+        dict[str, int], Field(description='how the hypothesis changed → results')
+    ]
+    abstentions: Annotated[dict[str, int], Field(description='reason → results')]
+    las: Annotated[
+        FtcLas | None, Field(description='null unless results bring `study.simulation`')
+    ]
+    lra: Annotated[
+        list[FtcLra],
+        Field(description='empty unless results bring `study.perturbations`'),
+    ]
+    simulatability: Annotated[
+        list[FtcSimulatability],
+        Field(description='empty unless results bring `study.human_labels`'),
+    ]
+    sensitivity: Annotated[
+        list[FtcInputScores],
+        Field(description='empty unless results bring `study.inputs`'),
+    ]
+
+
+class FtcJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['ftc'] = 'ftc'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[FtcResult | None, Field(description='where the job succeeded')]
+
+
+class FtcJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[FtcJob]
+    has_more: Literal[False] = False
+
+
+class FtcReportJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['ftc-report'] = 'ftc-report'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        FtcBatchReport | None, Field(description='where the job succeeded')
+    ]
+
+
+class HafBatchReport(Report):
+    metric: Literal['haf'] = 'haf'
+    scored: Annotated[int, Field(description='results that this report rests on')]
+    undefined: Annotated[int, Field(description='of these, results without a score')]
+    left_out: Annotated[
+        dict[str, int] | None,
+        Field(description='jobs without a result, by status; filled in by the worker'),
+    ] = None
+    duplicates: Annotated[
+        int,
+        Field(description="results that repeat another's request and report; left out"),
+    ] = 0
+    score: Annotated[
+        Interval, Field(description='mean score, with its interval over texts')
+    ]
+    sequence: Annotated[
+        SequenceInterval | None,
+        Field(
+            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
+        ),
+    ] = None
+    reasons: Annotated[
+        dict[str, int] | None,
+        Field(
+            description='code → results whose score is null for it; one may have several'
+        ),
+    ] = None
+    by_language: Annotated[
+        dict[str, LanguageScores] | None,
+        Field(
+            description='language of the text → its results; those without one are left out'
+        ),
+    ] = None
+    comparison: Annotated[
+        SystemComparison | None,
+        Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    corrected: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
+        ),
+    ] = None
+    warnings: list[str] = []
+    plots: Annotated[list[Plot], Field(validate_default=True)] = []
+    seed: int
+    resamples: int
+    confidence: float
+    statistics_version: Annotated[
+        str, Field(description='of how intervals are made')
+    ] = '1'
+    service_version: str
+    groups: list[HafGroup]
+    variants: Annotated[
+        list[str], Field(description='that the results were scored with')
+    ]
+
+
+class HafBulkRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    requests: Annotated[
+        list[HafRequest], Field(description='all are accepted, or none')
+    ]
+
+
+class HafJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['haf'] = 'haf'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[HafResult | None, Field(description='where the job succeeded')]
+
+
+class HafJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[HafJob]
+    has_more: Literal[False] = False
+
+
+class HafReportJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['haf-report'] = 'haf-report'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        HafBatchReport | None, Field(description='where the job succeeded')
+    ]
+
+
+class HatexscoreJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['hatexscore'] = 'hatexscore'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        HatexscoreResult | None, Field(description='where the job succeeded')
+    ]
+
+
+class HatexscoreJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[HatexscoreJob]
+    has_more: Literal[False] = False
+
+
+class HlvJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['hlv'] = 'hlv'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[HlvResult | None, Field(description='where the job succeeded')]
+
+
+class HlvJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[HlvJob]
+    has_more: Literal[False] = False
+
+
+class IceJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['ice'] = 'ice'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[IceResult | None, Field(description='where the job succeeded')]
+
+
+class IceJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[IceJob]
+    has_more: Literal[False] = False
+
+
+class InferenceJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['inference'] = 'inference'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        InferenceDescribeResult | InferenceTokenizeResult | InferenceJudgeExamplesResult | InferenceReadLabelsResult | InferenceJudgeRowsResult | InferenceJudgeWordsResult | InferenceProbabilitiesResult | InferenceTruncatedResult | InferenceAttributeResult | InferenceGenerateResult | InferenceScoreCompletionsResult | None,
+        Field(description='where the job succeeded'),
+    ]
+
+
+class InferenceRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[str, Field(description='a configured classifier or causal model')]
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    ask: Annotated[
+        Describe | Tokenize | JudgeExamples | ReadLabels | JudgeRows | JudgeWords | Probabilities | Truncated | Attribute | Generate | ScoreCompletions,
+        Field(
+            description='`judge` and `judge_rows` (label probabilities of examples and of variations of them), `judge_words` (of variations in words, by any judge), `judgements` (with mass and uncertainty), `tokens`, `attributions`, `generate`, `score` (token log-probabilities), `describe`; `probabilities` and `truncated` for plain texts',
+            discriminator='operation',
+        ),
+    ]
+
+
+Job = TypeAliasType(
+    "Job",
+    Annotated[
+        Cot2elJob | FtcJob | HafJob | HatexscoreJob | HlvJob | IceJob | InferenceJob | SimilarityJob | Cot2elReportJob | FtcReportJob | HafReportJob | HatexscoreReportJob | HlvReportJob | IceReportJob,
+        Field(description='A job of any kind.', discriminator='metric'),
+    ],
+)
+
+
+class JobList(Message):
+    object: Literal['list'] = 'list'
+    first_id: str | None
+    last_id: Annotated[
+        str | None, Field(description='pass it as `after` to get the next page')
+    ]
+    has_more: bool
+    data: list[Job]
+
+
+class Jobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[Job]
+    has_more: Literal[False] = False
+
+
+BatchReport = TypeAliasType(
+    "BatchReport",
+    Annotated[
+        Cot2elBatchReport | FtcBatchReport | HafBatchReport | HatexscoreBatchReport | HlvBatchReport | IceBatchReport,
+        Field(description='A batch report of any metric.', discriminator='metric'),
+    ],
+)

@@ -1,0 +1,97 @@
+"""Webhooks as Standard Webhooks signs them. Source: standardwebhooks.com, specification 1.0.0.
+
+    event = webhooks.verify(body, headers, secret)
+
+Nothing but the standard library checks the signature.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import time
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from touchstone_client import models
+from touchstone_client._base import Message
+from touchstone_client.errors import InvalidSignature
+
+TOLERANCE_SECONDS = 300
+PREFIX = "whsec_"
+
+Event = (
+    models.JobSucceededWebhook
+    | models.JobFailedWebhook
+    | models.JobCancelledWebhook
+    | models.BatchCompletedWebhook
+    | models.BatchFailedWebhook
+    | models.BatchExpiredWebhook
+    | models.BatchCancelledWebhook
+    | models.EndpointTestWebhook
+)
+KNOWN: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="type")])
+
+
+class OtherEvent(Message):
+    """An event of a type that this version does not know."""
+
+    type: str
+    timestamp: str
+    data: dict[str, object]
+
+
+def verify(
+    body: bytes | str,
+    headers: Mapping[str, str],
+    secret: str,
+    *,
+    tolerance: float = TOLERANCE_SECONDS,
+) -> Event | OtherEvent:
+    """The event, if the holder of the secret has sent it and not long ago.
+
+    body: as it came, before any parsing; headers: in any case; secret: `whsec_…`; tolerance:
+    seconds by which the two clocks may differ. Raises InvalidSignature.
+    """
+    given = {name.lower(): value for name, value in headers.items()}
+    try:
+        id, moment, signatures = (
+            given[f"webhook-{name}"] for name in ("id", "timestamp", "signature")
+        )
+    except KeyError as error:
+        raise InvalidSignature(f"the header {error.args[0]} is missing") from None
+    _require_fresh(moment, tolerance)
+    raw = body.encode() if isinstance(body, str) else body
+    expected = sign(raw, id, moment, secret)
+    listed = signatures.split(" ")
+    if not any(hmac.compare_digest(one.encode(), expected.encode()) for one in listed):
+        raise InvalidSignature("no signature is one of this secret")
+    try:
+        return KNOWN.validate_json(raw)
+    except ValidationError:
+        pass
+    try:
+        return OtherEvent.model_validate_json(raw)
+    except ValidationError as error:
+        raise InvalidSignature(f"it is signed, but no event: {error}") from None
+
+
+def sign(body: bytes, id: str, timestamp: str, secret: str) -> str:
+    """The signature, version 1: HMAC-SHA256 of id, time and body."""
+    try:
+        key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
+    except binascii.Error:
+        raise InvalidSignature("the secret is not `whsec_` and base64") from None
+    content = b".".join((id.encode(), timestamp.encode(), body))
+    return "v1," + base64.b64encode(hmac.new(key, content, hashlib.sha256).digest()).decode()
+
+
+def _require_fresh(moment: str, tolerance: float) -> None:
+    if not (moment.isascii() and moment.isdigit()):
+        raise InvalidSignature("webhook-timestamp is no time")
+    if abs(time.time() - int(moment)) > tolerance:
+        raise InvalidSignature("it was signed too long ago, or a clock is wrong")

@@ -1,0 +1,56 @@
+"""What is made is what would be made now."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.end_to_end.service import ROOT
+
+SDK = ROOT / "sdk"
+PACKAGE = SDK / "src" / "touchstone_client"
+
+
+@pytest.fixture(scope="module")
+def generate() -> ModuleType:
+    found = importlib.util.spec_from_file_location("generate", SDK / "generate.py")
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def test_the_blocking_half_is_made_of_the_other(generate: ModuleType) -> None:
+    made = generate.synchronous()
+    assert {path.name for path in (PACKAGE / "_sync").glob("*.py")} == set(made)
+    for name, text in made.items():
+        assert (PACKAGE / "_sync" / name).read_text("utf-8") == text, f"run sdk/generate.py: {name}"
+        assert "async " not in text
+        assert "await " not in text
+
+
+def test_models_are_made_of_the_description(tmp_path: Path) -> None:
+    pytest.importorskip("datamodel_code_generator")
+    script = (
+        "import generate, pathlib, sys; pathlib.Path(sys.argv[1]).write_text(generate.models())"
+    )
+    target = tmp_path / "models.py"
+    command = [sys.executable, "-W", "ignore", "-c", script, str(target)]
+    subprocess.run(command, cwd=SDK, check=True)
+    found = (PACKAGE / "models.py").read_text("utf-8")
+    assert target.read_text("utf-8") == found, "run sdk/generate.py"
+
+
+def test_every_component_of_the_description_has_a_type() -> None:
+    from touchstone_client import models
+
+    described = json.loads((ROOT / "docs" / "openapi.json").read_text("utf-8"))
+    missing = [name for name in described["components"]["schemas"] if not hasattr(models, name)]
+    assert missing == []

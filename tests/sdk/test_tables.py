@@ -1,0 +1,97 @@
+"""Rows to requests, results to columns; what a mapping does to a cell."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.sdk.conftest import recorded
+from touchstone_client import BadRequest, Scores, _tables, models
+from touchstone_client._tables import Framed, Listed, flat, mapped
+from touchstone_client._wire import encoded
+
+
+def result_of(metric: str) -> Any:
+    """A recorded one, of its own type."""
+    answer = recorded(f"score_{metric}")["answer"]
+    kind = getattr(models, f"{metric.capitalize()}Job")
+    return kind.model_validate(answer).result
+
+
+@pytest.mark.parametrize("empty", [None, math.nan, np.nan, pd.NaT])
+def test_an_empty_cell_is_not_sent(empty: Any) -> None:
+    assert mapped({"a": "x", "b": empty}, {"text": "a", "explanation": "b"}) == {"text": "x"}
+
+
+def test_what_a_mapping_can_say() -> None:
+    row = {"body": "x", "flag": 1, "model": "v7", "market": None, "spans": [{"start": 0, "end": 1}]}
+    columns = {
+        "text": "body",
+        "predicted_label": {"column": "flag", "values": {"1": "hateful"}},
+        "seed": {"value": 7},
+        "metadata": ["model", "market"],
+        "rationale": "spans",
+    }
+    assert mapped(row, columns) == {
+        "text": "x",
+        "predicted_label": "hateful",
+        "seed": 7,
+        "metadata": {"model": "v7"},
+        "rationale": [{"start": 0, "end": 1}],
+    }
+
+
+def test_numbers_of_numpy_can_be_sent() -> None:
+    values = {"a": np.int64(3), "b": np.float64(0.5), "c": np.array([1, 2]), "d": np.bool_(True)}
+    assert encoded(values) == b'{"a": 3, "b": 0.5, "c": [1, 2], "d": true}'
+    with pytest.raises(TypeError, match="set"):
+        encoded({"a": {1}})
+    with pytest.raises(ValueError, match="JSON"):
+        encoded({"a": math.inf})
+
+
+def test_columns_are_found_by_their_names() -> None:
+    frame = pd.DataFrame({"text": ["a"], "explanation": ["b"], "other": ["c"], "seed": [3]})
+    (row,) = Framed(frame, "hatexscore", None).rows()
+    assert row.fields == {"text": "a", "explanation": "b", "seed": 3}
+    with pytest.raises(ValueError, match="explanation"):
+        Framed(frame.drop(columns="explanation"), "hatexscore", None)
+    with pytest.raises(ValueError, match="'nowhere'"):
+        list(Framed(frame, "hatexscore", {"text": "nowhere"}).rows())
+
+
+@pytest.mark.parametrize("metric", ["hatexscore", "ice", "haf", "ftc", "hlv", "cot2el"])
+def test_a_result_becomes_columns_of_scalars(metric: str) -> None:
+    result = result_of(metric)
+    found = flat(result, "job_1")
+    assert found["score"] == result.score
+    assert found["verdict"] == result.verdict
+    scalars = (type(None), bool, int, float, str)
+    assert all(isinstance(value, scalars) for value in found.values())
+
+
+def test_results_are_in_order_however_they_come() -> None:
+    table = Listed([{"text": "a"}] * 3, None)
+    error = BadRequest(422, {"detail": "no"})
+    result = result_of("hatexscore")
+    for index, one in ((2, error), (0, result), (1, result)):
+        table.add(index, one, None)
+    assert table.finished() == Scores([result, result, error])
+    lost = Listed([{}] * 3, None)
+    lost.add(2, result, None)
+    with pytest.raises(KeyError):
+        lost.finished()
+
+
+def test_no_column_of_the_frame_is_overwritten() -> None:
+    frame = pd.DataFrame({"text": ["a"], "explanation": ["b"], "score": ["mine"]}, index=["x"])
+    table = Framed(frame, "hatexscore", None)
+    table.add(0, result_of("hatexscore"), "job_1")
+    found = table.finished()
+    assert found.loc["x", "score"] == "mine"
+    assert found.loc["x", "touchstone.score"] == result_of("hatexscore").score
+    assert not _tables.is_frame([1])
