@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from shared.contracts import Message
 from shared.errors import BadInput, ModelCannot, QuotaExceeded, ScoringError, TooCostly
+from shared.validation_messages import plain
 
 Problem = dict[str, Any]
 
@@ -60,15 +61,19 @@ def problem(error: ScoringError) -> Problem:
 
 def validation_problem(error: ValidationError, body: Any) -> Problem:
     """What pydantic found wrong with this body, a JSON pointer each."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    return invalid(found, body)
+    return invalid(error.errors(include_url=False, include_input=False), body)
 
 
 def invalid(found: Iterable[Mapping[str, Any]], body: Any) -> Problem:
-    """A 422 from entries of pydantic's shape: `loc`, `type` and `msg`."""
+    """A 422 from entries of pydantic's shape: `loc`, `type`, `msg` and `ctx`; one entry a place,
+    whatever the kinds of value that could stand there find wrong."""
+    at: dict[str, list[str]] = {}
+    for entry in found:
+        place = pointer(places(entry["loc"], entry["type"], body))
+        at.setdefault(place, []).append(plain(entry))
     errors = [
-        {"detail": entry["msg"], "pointer": pointer(places(entry["loc"], entry["type"], body))}
-        for entry in found
+        {"detail": ", or ".join(dict.fromkeys(said)), "pointer": place}
+        for place, said in at.items()
     ]
     count = len(errors)
     detail = errors[0]["detail"] if count == 1 else f"{count} fields are not valid"

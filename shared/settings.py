@@ -34,6 +34,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from shared.validation_messages import plain
 from shared.work import WorkLimit
 
 PREFIX = "TOUCHSTONE_"
@@ -479,7 +480,7 @@ def wrong_settings(error: ValidationError) -> Iterator[str]:
     entry of a list, which is no secret."""
     for one in error.errors(include_url=False):
         if not one["loc"]:  # of several together: it names them itself
-            yield one["msg"].removeprefix("Value error, ")
+            yield plain(one)
             continue
         name, *inside = map(str, one["loc"])
         variable = name if name.isupper() else f"{PREFIX}{name.upper()}"
@@ -489,10 +490,7 @@ def wrong_settings(error: ValidationError) -> Iterator[str]:
             yield f"{variable}: {json.dumps(one['input'])} {NO_ENTRY[one['type']]}"
         else:
             place = f" (entry {'/'.join(inside)})" if inside else ""
-            said = one["msg"].removeprefix("Value error, ")
-            yield f"{variable}{place}: {said[:1].lower()}{said[1:]}".replace(
-                ": input should be ", " must be ", 1
-            ).replace(": must ", " must ", 1)
+            yield f"{variable}{place}: {plain(one)}".replace(": must ", " must ", 1)
 
 
 def unknown_settings() -> list[tuple[str, str | None]]:

@@ -17,6 +17,7 @@ from services.gateway.answer_headers import DEFAULTS
 from shared import telemetry
 from shared.errors import BadInput, NotThere, ScoringError
 from shared.problems import Problem, internal, invalid, make, may_retry, problem, shown
+from shared.validation_messages import plain
 
 MEDIA_TYPE = "application/problem+json"
 ROUTER_SLUGS = {404: NotThere.slug, 405: "method-not-allowed"}
@@ -181,7 +182,10 @@ def invalid_parameters(_request: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, RequestValidationError):
         raise error
     # no body to look the place up in: "missing" lets the parameter's own name stand
-    found = [entry | {"loc": entry["loc"][1:], "type": "missing"} for entry in error.errors()]
+    found = [
+        {"loc": entry["loc"][1:], "type": "missing", "msg": plain(entry)}
+        for entry in error.errors()
+    ]
     return answer(invalid(found, None))
 
 
