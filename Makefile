@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 RUN := PYTHONUNBUFFERED=1 $(BIN)/python
 
 .PHONY: help venv demo serve test nightly lint bench chaos soak fuzz examples openapi clients \
-	pictures lock clean
+	reference pictures lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -39,12 +39,13 @@ test: $(VENV)/dev  ## the whole suite: real Redis, real PostgreSQL, no network, 
 nightly: $(VENV)/dev  ## coverage of intervals and size of tests, at full size (minutes)
 	$(BIN)/pytest -m nightly --numprocesses 2
 
-lint: $(VENV)/dev  ## ruff, mypy --strict, import borders, generated manifests
+lint: $(VENV)/dev  ## ruff, mypy --strict, import borders, generated manifests and pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m services.stack.manifests check
+	$(BIN)/python -m services.stack.reference check
 
 bench: $(VENV)/dev  ## measured comparisons; written to bench/RESULTS.md
 	$(RUN) -m bench
@@ -66,6 +67,9 @@ openapi: $(VENV)/dev  ## docs/openapi.json, as the service serves it
 
 clients: $(VENV)/dev  ## lint the API's description; generate clients, compile and run them (Node.js)
 	$(RUN) -m tests.clients
+
+reference: $(VENV)/dev  ## docs/errors.md and docs/settings.md, from the code
+	$(RUN) -m services.stack.reference write
 
 pictures: $(VENV)/dev  ## the README's pictures, taken of a running service
 	$(RUN) -m tests.browser.pictures

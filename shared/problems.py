@@ -18,7 +18,14 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from shared.contracts import Message
-from shared.errors import BadInput, ModelCannot, QuotaExceeded, ScoringError, TooCostly
+from shared.errors import (
+    AttemptsExhausted,
+    BadInput,
+    ModelCannot,
+    QuotaExceeded,
+    ScoringError,
+    TooCostly,
+)
 from shared.validation_messages import plain
 
 Problem = dict[str, Any]
@@ -102,12 +109,8 @@ def pointer(steps: Iterable[str | int]) -> str:
 
 def attempts_exhausted(attempts: int, last: str) -> Problem:
     """The job was tried as often as allowed."""
-    return make(
-        "attempts-exhausted",
-        "The job was tried as often as allowed",
-        503,
-        f"{attempts} attempts ended without a result; the last one: {last}",
-    )
+    detail = f"{attempts} attempts ended without a result; the last one: {last}"
+    return problem(AttemptsExhausted(detail))
 
 
 def ran_too_long(seconds: float) -> Problem:
@@ -128,9 +131,7 @@ def endless_attempts(attempts: int) -> Problem:
 
 def internal(error_id: str) -> Problem:
     """Our fault: the log has all of it under this id."""
-    return make(
-        "internal", "Something went wrong on our side", 500, f"quote {error_id} when you ask"
-    ) | {"error_id": error_id}
+    return problem(ScoringError(f"quote {error_id} when you ask")) | {"error_id": error_id}
 
 
 def shown(found: Problem, request_id: str | None) -> Problem:
