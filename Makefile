@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := PYTHONUNBUFFERED=1 $(BIN)/python
 
-.PHONY: help venv demo serve test nightly lint bench chaos soak fuzz examples openapi clients \
+.PHONY: help venv demo serve test met nightly lint bench chaos soak fuzz examples openapi clients \
 	reference pictures lock clean
 
 help:  ## what there is
@@ -32,9 +32,16 @@ demo: $(VENV)/runtime  ## score examples/posts.jsonl through the whole service, 
 serve: $(VENV)/runtime  ## the same service, until Ctrl-C
 	$(RUN) -m services.stack serve
 
+MET := .pytest_cache/answers
+
 test: $(VENV)/dev  ## the whole suite: real Redis, real PostgreSQL, no network, no GPU
-	$(BIN)/pytest -m "not end_to_end and not nightly" --numprocesses 2 --dist worksteal
-	$(BIN)/pytest -m end_to_end --numprocesses 2 --dist loadfile
+	rm -rf $(MET)
+	ANSWERS_MET=$(CURDIR)/$(MET) $(BIN)/pytest -m "not end_to_end and not nightly" \
+		--numprocesses 2 --dist worksteal
+	ANSWERS_MET=$(CURDIR)/$(MET) $(BIN)/pytest -m end_to_end --numprocesses 2 --dist loadfile
+
+met:  ## after `make test`: which answers and problems of the API no test has met
+	$(BIN)/python -m tests.answers_met $(MET)
 
 nightly: $(VENV)/dev  ## coverage of intervals and size of tests, at full size (minutes)
 	$(BIN)/pytest -m nightly --numprocesses 2

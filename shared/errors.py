@@ -240,7 +240,7 @@ class QuotaExceeded(ScoringError):
 
 
 class Unavailable(ScoringError):
-    """A model, the ledger or the broker is away or too slow; the same request may succeed later."""
+    """A model, the database or the queue is away or slow; the same request may succeed later."""
 
     status = 503
     slug = "unavailable"
@@ -250,7 +250,7 @@ class Unavailable(ScoringError):
 
 
 class FileStoreAway(Unavailable):
-    """The place where files lie cannot be reached; the ledger may be well."""
+    """The place where files lie cannot be reached; the database may be well."""
 
 
 class StorageFull(FileStoreAway):

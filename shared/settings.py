@@ -236,7 +236,7 @@ class Settings(FromEnvironment):
     webhook_keys: SecretStr | None = Field(
         default=None,
         description="Fernet keys, separated by commas, that seal the endpoints' secrets in the "
-        "ledger: the first seals, all open; none: no webhooks",
+        "database: the first seals, all open; none: no webhooks",
     )
     secret_keys: SecretStr | None = Field(
         default=None,
