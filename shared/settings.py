@@ -10,13 +10,10 @@ import difflib
 import json
 import os
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args
-from urllib.parse import parse_qs, urlsplit
 
 from pydantic import (
     BeforeValidator,
@@ -34,10 +31,9 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from shared.validation_messages import plain
+from shared.setting_faults import PREFIX, WrongFile, unprotected_stores, wrong_settings
 from shared.work import WorkLimit
 
-PREFIX = "TOUCHSTONE_"
 OTHERS = frozenset({"TOUCHSTONE_REDIS_ADDRESS"})  # for the autoscaler, in the same secret as ours
 T = TypeVar("T")
 
@@ -58,13 +54,6 @@ def entries(value: Any) -> Any:
 
 
 Listed = Annotated[tuple[T, ...], NoDecode, BeforeValidator(entries)]
-
-
-@dataclass(frozen=True)
-class WrongFile:
-    """Stands for a secret that its file does not give."""
-
-    fault: str
 
 
 class SecretFiles(PydanticBaseSettingsSource):
@@ -449,17 +438,6 @@ class Settings(FromEnvironment):
         return self.model_fields_set >= {"redis_url", "database_url"}
 
 
-def unprotected_stores(redis_url: str, database_url: str) -> list[str]:
-    """Why these addresses are not fit for stores outside: no TLS, no password; without secrets."""
-    redis, database = urlsplit(redis_url), parse_qs(urlsplit(database_url).query)
-    faults = []
-    if redis.scheme != "rediss" or not redis.password:
-        faults.append("REDIS_URL must be rediss:// with a password")
-    if not {"require", "verify-ca", "verify-full"} & set(database.get("sslmode", [])):
-        faults.append("DATABASE_URL must end with ?sslmode=verify-full (or verify-ca, require)")
-    return faults
-
-
 def secret(name: str) -> SecretStr | None:
     """The environment variable that `models.toml` names for a server's key, or the text of the file
     that `<name>_FILE` names; None: neither is there."""
@@ -512,31 +490,6 @@ def settings_or_exit() -> Settings:
     except ValidationError as error:
         sys.stderr.write("".join(f"{line}\n" for line in wrong_settings(error)))
         raise SystemExit(2) from None
-
-
-NO_ENTRY = {  # what an entry of a list is not
-    "ip_any_network": "is no network (as in 10.20.0.0/16)",
-    "int_parsing": "is no whole number",
-    "float_parsing": "is no number",
-}
-
-
-def wrong_settings(error: ValidationError) -> Iterator[str]:
-    """A line for each wrong variable: its name and what is allowed; of its value no more than an
-    entry of a list, which is no secret."""
-    for one in error.errors(include_url=False):
-        if not one["loc"]:  # of several together: it names them itself
-            yield plain(one)
-            continue
-        name, *inside = map(str, one["loc"])
-        variable = name if name.isupper() else f"{PREFIX}{name.upper()}"
-        if isinstance(one["input"], WrongFile):
-            yield f"{variable}_FILE: {one['input'].fault}"
-        elif inside and one["type"] in NO_ENTRY:
-            yield f"{variable}: {json.dumps(one['input'])} {NO_ENTRY[one['type']]}"
-        else:
-            place = f" (entry {'/'.join(inside)})" if inside else ""
-            yield f"{variable}{place}: {plain(one)}".replace(": must ", " must ", 1)
 
 
 def unknown_settings() -> list[tuple[str, str | None]]:

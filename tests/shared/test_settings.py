@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from shared.setting_faults import wrong_settings
 from shared.settings import (
     CommandSettings,
     Settings,
@@ -24,7 +25,6 @@ from shared.settings import (
     secret,
     unknown_settings,
     variable_of,
-    wrong_settings,
 )
 from tests.deployment.manifests import ROOT
 

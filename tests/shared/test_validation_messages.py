@@ -28,7 +28,7 @@ JSON = st.recursive(
 
 
 def test_every_kind_is_one_of_pydantics_and_has_what_it_is_said_with() -> None:
-    known = {error["type"]: error["example_context"] or {} for error in list_all_errors()}
+    known = {str(error["type"]): error["example_context"] or {} for error in list_all_errors()}
     for kind, said in SAID.items():
         assert said.format(**known[kind])
 

@@ -10,6 +10,7 @@ import pytest
 from pydantic import Field
 
 from services.stack import reference
+from shared.errors import ScoringError
 from shared.settings import Settings
 from tests.deployment.manifests import ROOT
 
@@ -41,7 +42,7 @@ def test_every_slug_has_an_entry_with_a_cause_and_a_cure() -> None:
     page = (ROOT / "docs" / "errors.md").read_text("utf-8")
     for slug, kind in found.items():
         assert f'<a id="{slug}"></a>' in page
-        assert kind is reference.ScoringError or "cure" in vars(kind), f"{slug} inherits its cure"
+        assert kind is ScoringError or "cure" in vars(kind), f"{slug} inherits its cure"
         assert len(kind.cure) > len("Try again."), slug
         assert inspect.getdoc(kind)
 
