@@ -6,8 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := PYTHONUNBUFFERED=1 $(BIN)/python
 
-.PHONY: help venv demo serve test nightly lint bench chaos soak fuzz examples openapi clients \
-	pictures lock clean
+.PHONY: help venv demo serve test met nightly lint bench chaos soak fuzz examples openapi clients \
+	reference pictures lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -33,19 +33,27 @@ demo: $(VENV)/runtime  ## score examples/posts.jsonl through the whole service, 
 serve: $(VENV)/runtime  ## the same service, until Ctrl-C
 	$(RUN) -m services.stack serve
 
+MET := .pytest_cache/answers
+
 test: $(VENV)/dev  ## the whole suite: real Redis, real PostgreSQL, no network, no GPU
-	$(BIN)/pytest -m "not end_to_end and not nightly" --numprocesses 2 --dist worksteal
-	$(BIN)/pytest -m end_to_end --numprocesses 2 --dist loadfile
+	rm -rf $(MET)
+	ANSWERS_MET=$(CURDIR)/$(MET) $(BIN)/pytest -m "not end_to_end and not nightly" \
+		--numprocesses 2 --dist worksteal
+	ANSWERS_MET=$(CURDIR)/$(MET) $(BIN)/pytest -m end_to_end --numprocesses 2 --dist loadfile
+
+met:  ## after `make test`: which answers and problems of the API no test has met
+	$(BIN)/python -m tests.answers_met $(MET)
 
 nightly: $(VENV)/dev  ## coverage of intervals and size of tests, at full size (minutes)
 	$(BIN)/pytest -m nightly --numprocesses 2
 
-lint: $(VENV)/dev  ## ruff, mypy --strict, import borders, generated manifests
+lint: $(VENV)/dev  ## ruff, mypy --strict, import borders, generated manifests and pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m services.stack.manifests check
+	$(BIN)/python -m services.stack.reference check
 
 bench: $(VENV)/dev  ## measured comparisons; written to bench/RESULTS.md
 	$(RUN) -m bench
@@ -67,6 +75,9 @@ openapi: $(VENV)/dev  ## docs/openapi.json, as the service serves it
 
 clients: $(VENV)/dev  ## lint the API's description; generate clients, compile and run them (Node.js)
 	$(RUN) -m tests.clients
+
+reference: $(VENV)/dev  ## docs/errors.md and docs/settings.md, from the code
+	$(RUN) -m services.stack.reference write
 
 pictures: $(VENV)/dev  ## the README's pictures, taken of a running service
 	$(RUN) -m tests.browser.pictures

@@ -15,6 +15,7 @@ ScoringError
 │   ├── UnknownModel
 │   └── UnknownBatch
 ├── QuotaExceeded        429  the caller has used up what it may; later the same request may pass
+├── AttemptsExhausted    503  the job was tried as often as allowed
 ├── JobStopped           500  nobody wants the result any more: the computation ends where it is
 │   ├── JobCancelled
 │   └── DeadlineExceeded
@@ -34,12 +35,20 @@ ModelState = Literal["absent", "downloading", "waiting", "loading", "ready", "fa
 
 
 class ScoringError(Exception):
-    """Base of everything that we raise on purpose. `pointer` is a JSON pointer into the request;
-    `pointers` are all of them, where there are several."""
+    """Something failed that should not have: the log of the service has all of it.
+
+    Base of everything that we raise on purpose. A docstring's first paragraph and `cure`, which
+    tells the caller what to do, stand in docs/errors.md. `pointer` is a JSON pointer into the
+    request; `pointers` are all of them, where there are several.
+    """
 
     status = 500
     slug = "internal"
     title = "Something went wrong on our side"
+    cure = (
+        "Send it again once; if it comes again, ask the operator and quote the `error_id` or "
+        "`x-request-id`."
+    )
     retry_after: int | None = None  # seconds after which a retry makes sense
 
     def __init__(
@@ -57,6 +66,7 @@ class BadInput(ScoringError):
     status = 422
     slug = "invalid-request"
     title = "The request is not valid"
+    cure = "Change what `errors` points at; `/docs` lists the fields of each request."
 
 
 class DegenerateInput(BadInput):
@@ -64,6 +74,10 @@ class DegenerateInput(BadInput):
 
     slug = "degenerate-input"
     title = "The metric is undefined on this input"
+    cure = (
+        "Nothing is wrong with the service: the detail says what the metric needs that this "
+        "input has not. Leave the input out, or send another."
+    )
 
 
 class ModelUnusable(BadInput):
@@ -71,6 +85,10 @@ class ModelUnusable(BadInput):
 
     slug = "model-unusable"
     title = "The model cannot be used"
+    cure = (
+        "Name another model (`GET /v1/models`), or have the operator mend its entry in "
+        "`models.toml`: `touchstone models check MODEL` says what is wrong."
+    )
 
 
 class TooCostly(BadInput):
@@ -79,6 +97,10 @@ class TooCostly(BadInput):
 
     slug = "too-costly"
     title = "The request asks for more work than one job may do"
+    cure = (
+        "Lower what `errors` points at, the first one first; or have the operator raise "
+        "`TOUCHSTONE_MAX_WORK_SECONDS`."
+    )
 
 
 class TooManyRows(TooCostly):
@@ -86,6 +108,10 @@ class TooManyRows(TooCostly):
 
     slug = "too-many-rows"
     title = "The request asks for more rows than one job may send to a model's server"
+    cure = (
+        "Lower what `errors` points at, use a model that the service holds itself, or have the"
+        " operator raise `TOUCHSTONE_SERVER_ROWS`."
+    )
 
 
 class TextTooLong(BadInput):
@@ -93,6 +119,7 @@ class TextTooLong(BadInput):
 
     slug = "text-too-long"
     title = "The text is longer than the model reads"
+    cure = "Send a shorter text, or name a model that reads longer ones."
 
 
 class AnswerCut(BadInput):
@@ -100,6 +127,10 @@ class AnswerCut(BadInput):
 
     slug = "answer-cut-by-reasoning"
     title = "The model reasoned until its tokens were used up"
+    cure = (
+        "Name another model, or have the operator raise `reasoning_tokens` of this one in "
+        "`models.toml`."
+    )
 
 
 class ModelCannot(BadInput):
@@ -107,6 +138,10 @@ class ModelCannot(BadInput):
 
     slug = "model-cannot"
     title = "The model cannot do this"
+    cure = (
+        "Name a model with the ability in `ability`; `GET /v1/models` lists each one's "
+        "`capabilities`."
+    )
 
     def __init__(
         self, detail: str, *, model: str, ability: str, abilities: tuple[str, ...] = ()
@@ -117,11 +152,24 @@ class ModelCannot(BadInput):
         self.abilities = abilities
 
 
+class AttemptsExhausted(ScoringError):
+    """A job was tried as often as allowed, and each time its worker ended or a model was away."""
+
+    status = 503
+    slug = "attempts-exhausted"
+    title = "The job was tried as often as allowed"
+    cure = (
+        "Send the request again later; if it comes again, ask the operator for the log of the "
+        "job's worker."
+    )
+
+
 class JobStopped(ScoringError):
     """Nobody wants the result of this job any more; its computation ends where it is."""
 
     slug = "job-stopped"
     title = "The job was stopped"
+    cure = "Send the request again if its result is still wanted."
 
 
 class JobCancelled(JobStopped):
@@ -138,6 +186,7 @@ class NotThere(ScoringError):
     status = 404
     slug = "not-found"
     title = "Not found"
+    cure = "Check the address and the id; ids of other tenants are not found either."
 
 
 class UnknownModel(NotThere):
@@ -145,6 +194,7 @@ class UnknownModel(NotThere):
 
     slug = "unknown-model"
     title = "No such model"
+    cure = "Name one of those that `GET /v1/models` lists."
 
 
 class UnknownFile(NotThere):
@@ -152,6 +202,7 @@ class UnknownFile(NotThere):
 
     slug = "unknown-file"
     title = "No such file"
+    cure = "Upload the file again: files are deleted when their term is over."
 
 
 class UnknownBatch(NotThere):
@@ -159,6 +210,7 @@ class UnknownBatch(NotThere):
 
     slug = "unknown-batch"
     title = "No such batch"
+    cure = "Check the id; ended batches are deleted after `TOUCHSTONE_JOB_RETENTION_HOURS`."
 
 
 class UnknownJob(NotThere):
@@ -166,6 +218,7 @@ class UnknownJob(NotThere):
 
     slug = "unknown-job"
     title = "No such job"
+    cure = "Check the id; ended jobs are deleted after `TOUCHSTONE_JOB_RETENTION_HOURS`."
 
 
 class QuotaExceeded(ScoringError):
@@ -174,6 +227,11 @@ class QuotaExceeded(ScoringError):
     status = 429
     slug = "quota-exceeded"
     title = "The quota is used up"
+    cure = (
+        "`violated-policies` names the limit. Of `requests`, `open-streams`, `uploads` and "
+        "`bulk-calls`: wait for `Retry-After`. Of the others: let jobs or batches end, delete "
+        "files, or have the limit raised."
+    )
 
     def __init__(self, detail: str, *, policy: str, retry_after: int) -> None:
         super().__init__(detail)
@@ -182,16 +240,17 @@ class QuotaExceeded(ScoringError):
 
 
 class Unavailable(ScoringError):
-    """A model, the ledger or the broker is away or too slow; the same request may succeed later."""
+    """A model, the database or the queue is away or slow; the same request may succeed later."""
 
     status = 503
     slug = "unavailable"
     title = "A part of the service is unavailable"
+    cure = "Wait for `Retry-After` and send it again; `GET /readyz` names what is away."
     retry_after = 5
 
 
 class FileStoreAway(Unavailable):
-    """The place where files lie cannot be reached; the ledger may be well."""
+    """The place where files lie cannot be reached; the database may be well."""
 
 
 class StorageFull(FileStoreAway):
@@ -200,6 +259,9 @@ class StorageFull(FileStoreAway):
     status = 507
     slug = "storage-full"
     title = "There is no space left"
+    cure = (
+        "Have the operator free or add space where `TOUCHSTONE_FILES_URL` lies; then send it again."
+    )
     retry_after = 60
 
 
@@ -208,6 +270,10 @@ class ModelNotReady(Unavailable):
 
     slug = "model-not-ready"
     title = "The model is not ready"
+    cure = (
+        "Wait for `Retry-After` and send it again; `GET /v1/models` shows the model's `state` "
+        "and `error`."
+    )
 
     def __init__(
         self, detail: str, *, model: str, state: ModelState = "loading", pointer: str | None = None

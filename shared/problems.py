@@ -18,7 +18,15 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from shared.contracts import Message
-from shared.errors import BadInput, ModelCannot, QuotaExceeded, ScoringError, TooCostly
+from shared.errors import (
+    AttemptsExhausted,
+    BadInput,
+    ModelCannot,
+    QuotaExceeded,
+    ScoringError,
+    TooCostly,
+)
+from shared.validation_messages import plain
 
 Problem = dict[str, Any]
 
@@ -66,15 +74,20 @@ def validation_problem(error: ValidationError, body: Any) -> Problem:
     if error.error_count() > MOST_FAULTS:
         said = f"{error.error_count():,} fields are not valid, too many to be told one by one"
         return invalid([{"loc": (), "type": "too_many", "msg": said}], body)
-    found = error.errors(include_url=False, include_context=False, include_input=False)
+    found = error.errors(include_url=False, include_input=False)
     return invalid(found, body)
 
 
 def invalid(found: Iterable[Mapping[str, Any]], body: Any) -> Problem:
-    """A 422 from entries of pydantic's shape: `loc`, `type` and `msg`."""
+    """A 422 from entries of pydantic's shape: `loc`, `type`, `msg` and `ctx`; one entry a place,
+    whatever the kinds of value that could stand there find wrong."""
+    at: dict[str, list[str]] = {}
+    for entry in found:
+        place = pointer(places(entry["loc"], entry["type"], body))
+        at.setdefault(place, []).append(plain(entry))
     errors = [
-        {"detail": entry["msg"], "pointer": pointer(places(entry["loc"], entry["type"], body))}
-        for entry in found
+        {"detail": ", or ".join(dict.fromkeys(said)), "pointer": place}
+        for place, said in at.items()
     ]
     count = len(errors)
     detail = errors[0]["detail"] if count == 1 else f"{count} fields are not valid"
@@ -103,12 +116,8 @@ def pointer(steps: Iterable[str | int]) -> str:
 
 def attempts_exhausted(attempts: int, last: str) -> Problem:
     """The job was tried as often as allowed."""
-    return make(
-        "attempts-exhausted",
-        "The job was tried as often as allowed",
-        503,
-        f"{attempts} attempts ended without a result; the last one: {last}",
-    )
+    detail = f"{attempts} attempts ended without a result; the last one: {last}"
+    return problem(AttemptsExhausted(detail))
 
 
 def ran_too_long(seconds: float) -> Problem:
@@ -129,9 +138,7 @@ def endless_attempts(attempts: int) -> Problem:
 
 def internal(error_id: str) -> Problem:
     """Our fault: the log has all of it under this id."""
-    return make(
-        "internal", "Something went wrong on our side", 500, f"quote {error_id} when you ask"
-    ) | {"error_id": error_id}
+    return problem(ScoringError(f"quote {error_id} when you ask")) | {"error_id": error_id}
 
 
 def shown(found: Problem, request_id: str | None) -> Problem:

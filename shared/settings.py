@@ -10,13 +10,10 @@ import difflib
 import json
 import os
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args
-from urllib.parse import parse_qs, urlsplit
 
 from pydantic import (
     BeforeValidator,
@@ -36,9 +33,9 @@ from pydantic_settings import (
 )
 
 from shared.encryption_keys import require_keys
+from shared.setting_faults import PREFIX, WrongFile, unprotected_stores, wrong_settings
 from shared.work import WorkLimit
 
-PREFIX = "TOUCHSTONE_"
 OTHERS = frozenset({"TOUCHSTONE_REDIS_ADDRESS"})  # for the autoscaler, in the same secret as ours
 T = TypeVar("T")
 
@@ -59,13 +56,6 @@ def entries(value: Any) -> Any:
 
 
 Listed = Annotated[tuple[T, ...], NoDecode, BeforeValidator(entries)]
-
-
-@dataclass(frozen=True)
-class WrongFile:
-    """Stands for a secret that its file does not give."""
-
-    fault: str
 
 
 class SecretFiles(PydanticBaseSettingsSource):
@@ -134,18 +124,23 @@ class Settings(FromEnvironment):
     """Every knob of every process; each is `TOUCHSTONE_<NAME>` unless an alias is given."""
 
     redis_url: SecretStr = Field(
-        default=SecretStr("redis://127.0.0.1:6379/0"), validation_alias="REDIS_URL"
+        default=SecretStr("redis://127.0.0.1:6379/0"),
+        validation_alias="REDIS_URL",
+        description="the Redis of queues, rate limits and sessions",
     )
     database_url: SecretStr = Field(
         default=SecretStr("postgresql://postgres@127.0.0.1:5432/postgres"),
         validation_alias="DATABASE_URL",
+        description="the PostgreSQL that keeps jobs, batches, keys and webhooks",
     )
     stores_tls: Literal["any", "required"] = Field(
         default="any",
         description="`required`: REDIS_URL must be rediss:// with a password, and DATABASE_URL ask "
         "for TLS (sslmode require, verify-ca or verify-full)",
     )
-    models_file: Path = Path("models.toml")
+    models_file: Path = Field(
+        default=Path("models.toml"), description="the list of models that requests may name"
+    )
     models_dir: Path = Field(
         default=Path("var/models"),
         description="weights: `hub/`, the hub client's cache, and `converted/`",
@@ -156,31 +151,43 @@ class Settings(FromEnvironment):
         description="where `touchstone models add` and `pull` find models; no worker goes there",
     )
 
-    host: str = "127.0.0.1"
-    port: int = Field(default=8000, ge=0, le=65_535)
+    host: str = Field(default="127.0.0.1", description="the address that the gateway listens on")
+    port: int = Field(default=8000, ge=0, le=65_535, description="of the gateway; 0: any free one")
     host_names: Listed[str] = Field(
         default=(),
         description="names besides loopback ones that a gateway without keys answers to",
     )
-    connections: int = Field(default=1_000, ge=1, description="open ones, of one gateway")
-    connections_per_address: int = Field(default=250, ge=1)
+    connections: int = Field(default=1_000, ge=1, description="open connections of one gateway")
+    connections_per_address: int = Field(
+        default=250, ge=1, description="open connections of one client address that is no proxy's"
+    )
     proxies: Listed[IPvAnyNetwork] = Field(
         default=(), description="networks whose addresses are shared by many clients"
     )
     concurrent_requests: int = Field(
-        default=500, ge=1, description="in one gateway at a time, but for event streams and probes"
+        default=500,
+        ge=1,
+        description="requests in one gateway at a time, but for event streams and probes",
     )
-    head_seconds: float = Field(default=10, gt=0, description="for a request's head to come whole")
-    body_seconds: float = Field(default=1_800, gt=0, description="for a body to come whole")
+    head_seconds: float = Field(
+        default=10, gt=0, description="within which a request's head must come whole"
+    )
+    body_seconds: float = Field(
+        default=1_800, gt=0, description="within which a body must come whole"
+    )
     body_bytes_per_second: int = Field(
         default=4_096, ge=1, description="a body that comes more slowly for long is given up"
     )
-    max_body_bytes: int = Field(default=1_048_576, ge=1_024)
+    max_body_bytes: int = Field(
+        default=1_048_576, ge=1_024, description="of a request's body, unless it is a file"
+    )
     max_bulk_bytes: int = Field(
         default=16_777_216, ge=1_024, description="of one call of `:batchCreate`"
     )
     max_wait_seconds: int = Field(default=30, ge=0, le=30, description="cap of Prefer: wait=N")
-    idempotency_hours: int = Field(default=24, ge=1)
+    idempotency_hours: int = Field(
+        default=24, ge=1, description="how long an `Idempotency-Key` is remembered"
+    )
 
     authentication: Literal["auto", "keys", "none"] = Field(
         default="auto",
@@ -190,16 +197,22 @@ class Settings(FromEnvironment):
     requests_per_minute: int = Field(
         default=600, ge=1, description="of one key, where the key has no limit of its own"
     )
-    open_jobs: int = Field(default=10_000, ge=1, description="queued and running, of one tenant")
-    open_batches: int = Field(default=100, ge=1, description="that have not ended, of one tenant")
-    stored_files: int = Field(default=1_000, ge=1, description="uploaded and kept, of one tenant")
+    open_jobs: int = Field(
+        default=10_000, ge=1, description="jobs of one tenant that are queued or running"
+    )
+    open_batches: int = Field(
+        default=100, ge=1, description="batches of one tenant that have not ended"
+    )
+    stored_files: int = Field(
+        default=1_000, ge=1, description="files that one tenant has uploaded and keeps"
+    )
     stored_bytes: int = Field(
         default=20_000_000_000,
         ge=1,
         description="of one tenant's files; those that batches write count, but are never refused",
     )
     uploads: int = Field(
-        default=4, ge=1, description="at a time, of one tenant in one gateway process"
+        default=4, ge=1, description="uploads of one tenant at a time in one gateway process"
     )
     spool_folder: Path | None = Field(
         default=None,
@@ -214,7 +227,7 @@ class Settings(FromEnvironment):
     webhook_keys: SecretStr | None = Field(
         default=None,
         description="Fernet keys, separated by commas, that seal the endpoints' secrets in the "
-        "ledger: the first seals, all open; none: no webhooks",
+        "database: the first seals, all open; none: no webhooks",
     )
     secret_keys: SecretStr | None = Field(
         default=None,
@@ -226,9 +239,12 @@ class Settings(FromEnvironment):
         default=(), description="networks that webhooks may reach though they are not public"
     )
     webhook_ports: Listed[int] = Field(
-        default=(443, 8443), description="of public addresses; allowed networks may use any"
+        default=(443, 8443),
+        description="ports of public addresses for webhooks; allowed networks may use any",
     )
-    webhook_seconds: float = Field(default=20, gt=0, le=30, description="of one attempt, in all")
+    webhook_seconds: float = Field(
+        default=20, gt=0, le=30, description="the length of one attempt, in all"
+    )
     webhook_concurrency: int = Field(default=64, ge=1, description="attempts at a time")
     webhook_schedule: Listed[float] = Field(
         default=(0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400),
@@ -242,8 +258,8 @@ class Settings(FromEnvironment):
         description="where files of batches are kept: a folder, or any place that fsspec knows, as "
         "in s3://bucket/folder; the same for gateway and scheduler",
     )
-    max_file_bytes: int = Field(default=200_000_000, ge=1)
-    max_batch_lines: int = Field(default=50_000, ge=1)
+    max_file_bytes: int = Field(default=200_000_000, ge=1, description="of one uploaded file")
+    max_batch_lines: int = Field(default=50_000, ge=1, description="of one batch's input file")
     batch_window: int = Field(
         default=500, ge=1, description="jobs of batches in a metric's queue at a time"
     )
@@ -255,10 +271,18 @@ class Settings(FromEnvironment):
         default=720, gt=0, description="files are deleted after this time, unless they say sooner"
     )
 
-    lease_seconds: float = Field(default=60, gt=0)
-    heartbeat_seconds: float = Field(default=15, gt=0)
+    lease_seconds: float = Field(
+        default=60,
+        gt=0,
+        description="a worker that has not been heard of for this long has lost its job to another",
+    )
+    heartbeat_seconds: float = Field(
+        default=15, gt=0, description="between two signs of life of a worker for its job"
+    )
     resend_seconds: float = Field(default=15, gt=0, description="unclaimed for this long: re-send")
-    max_attempts: int = Field(default=3, ge=1)
+    max_attempts: int = Field(
+        default=3, ge=1, description="of one job, before it fails with `attempts-exhausted`"
+    )
     max_run_seconds: float = Field(
         default=900, gt=0, description="a computation that takes longer is ended as too costly"
     )
@@ -314,7 +338,9 @@ class Settings(FromEnvironment):
     openai_seconds: float = Field(
         default=120, gt=0, description="for an answer of an OpenAI-compatible server"
     )
-    openai_connect_seconds: float = Field(default=5, gt=0)
+    openai_connect_seconds: float = Field(
+        default=5, gt=0, description="for a connection to such a server"
+    )
     openai_attempts: int = Field(
         default=4, ge=1, le=10, description="after lost connections, status 429 and 5xx"
     )
@@ -341,7 +367,9 @@ class Settings(FromEnvironment):
     tenant_share: float = Field(
         default=0.75, gt=0, le=1, description="the most that one tenant's jobs take of the threads"
     )
-    metrics_host: str = "127.0.0.1"
+    metrics_host: str = Field(
+        default="127.0.0.1", description="the address that `metrics_port` listens on"
+    )
     metrics_port: int | None = Field(
         default=None,
         description="of workers (/healthz, /readyz, /metrics), scheduler and gateway (/metrics); "
@@ -378,8 +406,12 @@ class Settings(FromEnvironment):
         pattern=r"^https?://",
         description="of an OpenTelemetry collector, as in http://collector:4318; none: no traces",
     )
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-    log_format: Literal["json", "console"] = "json"
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="the least level that is logged"
+    )
+    log_format: Literal["json", "console"] = Field(
+        default="json", description="one JSON object a line, or lines for people"
+    )
     access_log: bool = Field(
         default=True, description="of the gateway: a line at level info for each request; or `off`"
     )
@@ -408,17 +440,6 @@ class Settings(FromEnvironment):
     def names_servers(self) -> bool:
         """Whether both servers were named, so that embedded ones are not wanted."""
         return self.model_fields_set >= {"redis_url", "database_url"}
-
-
-def unprotected_stores(redis_url: str, database_url: str) -> list[str]:
-    """Why these addresses are not fit for stores outside: no TLS, no password; without secrets."""
-    redis, database = urlsplit(redis_url), parse_qs(urlsplit(database_url).query)
-    faults = []
-    if redis.scheme != "rediss" or not redis.password:
-        faults.append("REDIS_URL must be rediss:// with a password")
-    if not {"require", "verify-ca", "verify-full"} & set(database.get("sslmode", [])):
-        faults.append("DATABASE_URL must end with ?sslmode=verify-full (or verify-ca, require)")
-    return faults
 
 
 def secret(name: str) -> SecretStr | None:
@@ -452,8 +473,12 @@ def environment_value(name: str) -> str | None:
 class CommandSettings(FromEnvironment):
     """What the command line needs to know."""
 
-    url: str = "http://127.0.0.1:8000"
-    api_key: SecretStr | None = None
+    url: str = Field(
+        default="http://127.0.0.1:8000", description="of the service that the commands speak to"
+    )
+    api_key: SecretStr | None = Field(
+        default=None, description="the key that the commands send, where the service asks for one"
+    )
 
 
 @lru_cache(maxsize=1)
@@ -469,34 +494,6 @@ def settings_or_exit() -> Settings:
     except ValidationError as error:
         sys.stderr.write("".join(f"{line}\n" for line in wrong_settings(error)))
         raise SystemExit(2) from None
-
-
-NO_ENTRY = {  # what an entry of a list is not
-    "ip_any_network": "is no network (as in 10.20.0.0/16)",
-    "int_parsing": "is no whole number",
-    "float_parsing": "is no number",
-}
-
-
-def wrong_settings(error: ValidationError) -> Iterator[str]:
-    """A line for each wrong variable: its name and what is allowed; of its value no more than an
-    entry of a list, which is no secret."""
-    for one in error.errors(include_url=False):
-        if not one["loc"]:  # of several together: it names them itself
-            yield one["msg"].removeprefix("Value error, ")
-            continue
-        name, *inside = map(str, one["loc"])
-        variable = name if name.isupper() else f"{PREFIX}{name.upper()}"
-        if isinstance(one["input"], WrongFile):
-            yield f"{variable}_FILE: {one['input'].fault}"
-        elif inside and one["type"] in NO_ENTRY:
-            yield f"{variable}: {json.dumps(one['input'])} {NO_ENTRY[one['type']]}"
-        else:
-            place = f" (entry {'/'.join(inside)})" if inside else ""
-            said = one["msg"].removeprefix("Value error, ")
-            yield f"{variable}{place}: {said[:1].lower()}{said[1:]}".replace(
-                ": input should be ", " must be ", 1
-            ).replace(": must ", " must ", 1)
 
 
 def unknown_settings() -> list[tuple[str, str | None]]:

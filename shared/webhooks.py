@@ -30,8 +30,11 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 PUBLIC_V6 = ip_network("2000::/3")  # global unicast; all else is special
 MOST_CHARACTERS = 2_048
-HOST = re.compile(r"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")  # a name, or an IPv6 address
+HOST = re.compile(  # a name of labels (RFC 1035, 2.3.4), or an IPv6 address
+    r"(?=.{1,254}$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?|[0-9a-f:.]{2,45}"
+)
 PORTS = {"https": 443, "http": 80}
+MOST_PORT = 65_535
 INSIDE = frozenset({"local", "localdomain", "internal", "svc"})  # last labels of names
 
 
@@ -105,12 +108,15 @@ def read(url: str) -> Destination:
         raise ForbiddenDestination("this is not a URL") from None
     if parsed.scheme not in PORTS or not HOST.fullmatch(host):
         raise ForbiddenDestination("the URL must begin with https:// and name a host")
+    port = PORTS[parsed.scheme] if parsed.port is None else parsed.port
+    if not 1 <= port <= MOST_PORT:
+        raise ForbiddenDestination(f"a port is a number from 1 to {MOST_PORT}")
     if parsed.userinfo or parsed.fragment:
         raise ForbiddenDestination("the URL may have neither credentials nor a fragment")
     return Destination(
         scheme=parsed.scheme,
         host=host,
-        port=parsed.port or PORTS[parsed.scheme],
+        port=port,
         target=parsed.raw_path.decode("ascii"),
     )
 

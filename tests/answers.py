@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -17,13 +18,16 @@ import jsonschema_rs
 
 from services.gateway.app import create_app
 from services.gateway.openapi_schemas import VALUES
+from shared.problems import QUOTA_EXCEEDED, TYPE_BASE, slug_of
 from shared.settings import Settings
 
 Json = dict[str, Any]
 MADE_UP = "echo"
 PROBLEM = "application/problem+json"
 BEFORE_ANY = {"400", "414", "431"}  # refused by the server before any operation is known
-MET: set[tuple[str, str]] = set()  # (operation, status) of every answer so far, in this process
+# (operation, status) and slugs of problems, of every answer so far, in this process
+MET: set[tuple[str, str]] = set()
+PROBLEMS: set[str] = set()
 
 
 class Wrong(AssertionError):
@@ -84,10 +88,23 @@ def _check_body(answer: httpx.Response, allowed: jsonschema_rs.Validator) -> Non
         return
     answer.read()
     found = _without_made_up(json.loads(answer.content))
+    PROBLEMS.update(_problems_in(found))
     error = next(iter(allowed.iter_errors(found)), None)
     if error is not None:
         place = "/".join(map(str, error.instance_path))
         raise Wrong(f"{answer.request.method} {answer.url}: at /{place}: {error.message[:300]}")
+
+
+def _problems_in(node: Any) -> Iterator[str]:
+    """The slugs of the problem that it is, or that are anywhere in it."""
+    if isinstance(node, dict):
+        if str(node.get("type", "")).startswith((TYPE_BASE, QUOTA_EXCEEDED)):
+            yield slug_of(node)
+        for value in node.values():
+            yield from _problems_in(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _problems_in(value)
 
 
 def _without_made_up(node: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +41,14 @@ TABLES = (
     "webhook_deliveries",
     "webhook_tests",
 )
+
+
+def pytest_sessionfinish() -> None:
+    """What the description's answers are checked against, for `tests.answers_met`."""
+    if "tests.answers" in sys.modules:
+        from tests import answers_met  # it loads the whole gateway
+
+        answers_met.write()
 
 
 @pytest.fixture(scope="module")

@@ -355,7 +355,8 @@ def checkout(toy: AnyMetric, tmp_path: Path) -> Path:
     root.mkdir()
     for name in ("docker-compose.yml", "README.md", "models.toml"):
         shutil.copy(ROOT / name, root)
-    shutil.copytree(ROOT / "k8s", root / "k8s")
+    for folder in ("k8s", "docs"):
+        shutil.copytree(ROOT / folder, root / folder)
     assert manifests.main(["check", "--root", str(root)]) == 1
     assert manifests.main(["write", "--root", str(root)]) == 0
     assert manifests.main(["check", "--root", str(root)]) == 0

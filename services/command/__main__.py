@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 from services.command import models
 from services.command.api import Api, Refused
-from shared.settings import CommandSettings, wrong_settings
+from shared.setting_faults import wrong_settings
+from shared.settings import CommandSettings
 
 KEYS = "services.gateway.keys"
 EPILOG = """\

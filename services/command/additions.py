@@ -23,6 +23,7 @@ from shared.models.entry import COMMIT, SERVED, ModelEntry, fixed_kind
 from shared.models.labels import LabelMapping, label_mapping
 from shared.models.presets import preset, presets_of, with_preset
 from shared.settings import Settings, secret
+from shared.validation_messages import plain
 
 SMALL = ("config.json", "tokenizer_config.json", "README.md")
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(@\S+)?")
@@ -62,7 +63,7 @@ def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
         entry = ModelEntry.model_validate(with_preset(stated))
         mapping = _mapping(entry, found.checkpoint)
     except ValidationError as error:
-        reasons = "; ".join(str(one["msg"]) for one in error.errors())
+        reasons = "; ".join(plain(one) for one in error.errors())
         raise Refused(f"{found.source}: {reasons}") from None
     except ValueError as error:
         advice = _fitting_preset(found) or SAY_SO

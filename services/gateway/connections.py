@@ -21,7 +21,9 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from shared.problems import make, shown
+from services.gateway.refusals import HeaderFieldsTooLarge, NotHttp, RequestTimeout
+from shared.errors import ScoringError
+from shared.problems import problem, shown
 from shared.telemetry import HTTP_REFUSED, new_request_id
 
 SPARE = 64  # connections beyond the limits: they may ask for probes, and are closed after that
@@ -33,6 +35,7 @@ READ_BYTES = 16_384  # at a time: between two reads others have their turn
 HEAD_LINES = 128
 CHUNKS = 256  # of a body, of any size; all others have
 CHUNK_BYTES = 32  # on the average
+CLOSED = "the connection is closed"
 
 LOGGER = logging.getLogger("uvicorn.error.connections")
 LOGGER.setLevel(logging.ERROR)  # a line for each request that is no HTTP would fill the disk
@@ -188,7 +191,7 @@ class BoundedProtocol(H11Protocol):
         if self.conn.their_state is h11.IDLE:
             self._head_lines += data.partition(b"\r\n\r\n")[0].count(b"\n")
             if self._head_lines > HEAD_LINES:
-                self._give_up_head(431, "request-header-fields-too-large", "Too many header fields")
+                self._give_up_head(HeaderFieldsTooLarge(CLOSED))
                 return
         super().data_received(data)
         if self._timer is None and self.conn.their_state is h11.IDLE:
@@ -243,15 +246,15 @@ class BoundedProtocol(H11Protocol):
         if self.transport.is_closing():
             return
         if self.conn.our_state is h11.IDLE and self.conn.trailing_data[0]:
-            self._give_up_head(408, "request-timeout", "The head did not come in time")
+            self._give_up_head(RequestTimeout(f"the head did not come in time; {CLOSED}"))
         else:
             HTTP_REFUSED.labels("head").inc()
             self._close()
 
-    def _give_up_head(self, status: int, slug: str, title: str) -> None:
+    def _give_up_head(self, error: ScoringError) -> None:
         HTTP_REFUSED.labels("head").inc()
         if self.conn.our_state is h11.IDLE:
-            self._refuse(status, slug, title)
+            self._refuse(error)
         self._close()
 
     def timeout_keep_alive_handler(self) -> None:
@@ -285,15 +288,14 @@ class BoundedProtocol(H11Protocol):
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            self._refuse(400, "not-http", "This is not HTTP")
+            self._refuse(NotHttp(CLOSED))
             self.transport.close()
         else:
             self.transport.abort()
 
-    def _refuse(self, status: int, slug: str, title: str) -> None:
-        found = make(slug, title, status, "the connection is closed")
+    def _refuse(self, error: ScoringError) -> None:
         request_id = new_request_id()
-        body = json.dumps(shown(found, request_id)).encode()
+        body = json.dumps(shown(problem(error), request_id)).encode()
         headers = [
             ("content-type", "application/problem+json"),
             ("content-length", str(len(body))),
@@ -303,7 +305,7 @@ class BoundedProtocol(H11Protocol):
             ("x-content-type-options", "nosniff"),
             ("connection", "close"),
         ]
-        response = h11.Response(status_code=status, headers=headers, reason=title)
+        response = h11.Response(status_code=error.status, headers=headers, reason=error.title)
         for event in (response, h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
 

@@ -122,6 +122,7 @@ class InvalidKey(BadInput):
 
     slug = "idempotency-key-invalid"
     title = "The Idempotency-Key is not valid"
+    cure = "Send 1 to 255 printable ASCII characters; a UUID is a good key."
 
 
 def key_of(header: str | None) -> str | None:

@@ -17,9 +17,9 @@ from services.gateway.answer_headers import DEFAULTS
 from shared import telemetry
 from shared.errors import BadInput, NotThere, ScoringError
 from shared.problems import Problem, internal, invalid, make, may_retry, problem, shown
+from shared.validation_messages import plain
 
 MEDIA_TYPE = "application/problem+json"
-ROUTER_SLUGS = {404: NotThere.slug, 405: "method-not-allowed"}
 
 logger = telemetry.logger(__name__)
 
@@ -43,6 +43,10 @@ class BodyTooLarge(ScoringError):
     status = 413
     slug = "body-too-large"
     title = "The body is too large"
+    cure = (
+        "Send less at a time; the detail names the limit. Many requests go into a file: `POST "
+        "/v1/files`, then a batch."
+    )
 
 
 class UnsupportedMediaType(ScoringError):
@@ -51,6 +55,10 @@ class UnsupportedMediaType(ScoringError):
     status = 415
     slug = "unsupported-media-type"
     title = "The body's type is not supported"
+    cure = (
+        "Send JSON as `Content-Type: application/json` and files as `multipart/form-data`, "
+        "without `Content-Encoding`."
+    )
 
 
 class Unauthenticated(ScoringError):
@@ -59,6 +67,10 @@ class Unauthenticated(ScoringError):
     status = 401
     slug = "unauthenticated"
     title = "A valid API key is needed"
+    cure = (
+        "Send `Authorization: Bearer KEY` with a key that is neither revoked nor expired; the "
+        "operator makes keys."
+    )
 
     def __init__(self, detail: str, *, wrong: bool = False) -> None:
         super().__init__(detail)
@@ -71,6 +83,43 @@ class Forbidden(ScoringError):
     status = 403
     slug = "forbidden"
     title = "This key may not do that"
+    cure = "Use a key with the scope that the detail names."
+
+
+class MethodNotAllowed(ScoringError):
+    """The address is right, and the method is not one of those in `Allow`."""
+
+    status = 405
+    slug = "method-not-allowed"
+    title = "Method Not Allowed"
+    cure = "Use one of the methods that the header `Allow` names."
+
+
+class NotHttp(ScoringError):
+    """What came over the connection is not HTTP."""
+
+    status = 400
+    slug = "not-http"
+    title = "This is not HTTP"
+    cure = "Use an HTTP client, and http:// or https:// as the service's address says."
+
+
+class HeaderFieldsTooLarge(ScoringError):
+    """The head of the request has more, or longer, fields than are read."""
+
+    status = 431
+    slug = "request-header-fields-too-large"
+    title = "Too many header fields"
+    cure = "Send fewer header fields, and shorter ones; cookies of other sites are the usual cause."
+
+
+class BrokenRequest(ScoringError):
+    """The request broke off, or its HTTP is one that the service does not speak."""
+
+    status = 400
+    slug = "http"
+    title = "The request cannot be read"
+    cure = "Send it again; where it was written by hand, look at its first line and headers."
 
 
 class RequestTimeout(ScoringError):
@@ -79,6 +128,7 @@ class RequestTimeout(ScoringError):
     status = 408
     slug = "request-timeout"
     title = "The request took too long"
+    cure = "Send it again over a faster connection, or in smaller pieces."
 
 
 class Busy(ScoringError):
@@ -87,6 +137,7 @@ class Busy(ScoringError):
     status = 503
     slug = "busy"
     title = "The service is busy"
+    cure = "Wait for `Retry-After` and send it again; open fewer connections at a time."
     retry_after = 2
 
 
@@ -96,6 +147,10 @@ class ForeignSite(ScoringError):
     status = 403
     slug = "foreign-site"
     title = "This was sent by another site"
+    cure = (
+        "Call the API from a program or from the service's own pages; where keys are asked "
+        "for, other sites may call it with one."
+    )
 
 
 class MisdirectedRequest(ScoringError):
@@ -104,6 +159,9 @@ class MisdirectedRequest(ScoringError):
     status = 421
     slug = "misdirected-request"
     title = "The service does not answer to this name"
+    cure = (
+        "Use the service's own name, or have the operator add this one to `TOUCHSTONE_HOST_NAMES`."
+    )
 
 
 class WebhooksOff(ScoringError):
@@ -112,6 +170,7 @@ class WebhooksOff(ScoringError):
     status = 503
     slug = "webhooks-off"
     title = "Webhooks are not configured"
+    cure = "Have the operator set `TOUCHSTONE_WEBHOOK_KEYS`; until then, poll or use event streams."
 
 
 class UnknownMetric(ScoringError):
@@ -120,6 +179,7 @@ class UnknownMetric(ScoringError):
     status = 404
     slug = "unknown-metric"
     title = "No such metric"
+    cure = "Use one of the metrics that the detail lists."
 
 
 class StillInUse(ScoringError):
@@ -128,6 +188,7 @@ class StillInUse(ScoringError):
     status = 409
     slug = "file-in-use"
     title = "The file is in use"
+    cure = "Wait until the batches that read the file have ended, or cancel them."
 
 
 class NothingToReport(ScoringError):
@@ -136,6 +197,7 @@ class NothingToReport(ScoringError):
     status = 409
     slug = "nothing-to-report"
     title = "There is nothing to report"
+    cure = "Wait until the batch has ended; one without any result has no report."
 
 
 class UnknownPlot(NotThere):
@@ -143,6 +205,7 @@ class UnknownPlot(NotThere):
 
     slug = "unknown-plot"
     title = "No such plot"
+    cure = "Use one of the plots that the report's page shows."
 
 
 class AlreadyFinal(ScoringError):
@@ -151,6 +214,10 @@ class AlreadyFinal(ScoringError):
     status = 409
     slug = "already-final"
     title = "The job has already ended"
+    cure = "Nothing is to be done: the job has ended, and its state stays."
+
+
+ROUTER_SLUGS = {404: NotThere.slug, 405: MethodNotAllowed.slug}
 
 
 def answer(found: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
@@ -181,7 +248,10 @@ def invalid_parameters(_request: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, RequestValidationError):
         raise error
     # no body to look the place up in: "missing" lets the parameter's own name stand
-    found = [entry | {"loc": entry["loc"][1:], "type": "missing"} for entry in error.errors()]
+    found = [
+        {"loc": entry["loc"][1:], "type": "missing", "msg": plain(entry)}
+        for entry in error.errors()
+    ]
     return answer(invalid(found, None))
 
 
@@ -189,7 +259,7 @@ def http_error(request: Request, error: Exception) -> JSONResponse:
     """Unknown path, wrong method: what the router itself refuses."""
     if not isinstance(error, HTTPException):
         raise error
-    slug = ROUTER_SLUGS.get(error.status_code, "http")
+    slug = ROUTER_SLUGS.get(error.status_code, BrokenRequest.slug)
     found = make(slug, str(error.detail), error.status_code, str(error.detail))
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     if error.status_code == 405:
@@ -217,7 +287,7 @@ def with_head(methods: Iterable[str]) -> list[str]:
 
 def client_disconnected(_request: Request, _error: Exception) -> JSONResponse:
     """The client hung up while it was sending; nobody reads this."""
-    return answer(make("http", "The body broke off", 400, "the client disconnected"))
+    return answer(problem(BrokenRequest("the client disconnected")))
 
 
 def unexpected(request: Request, error: Exception) -> JSONResponse:

@@ -16,7 +16,7 @@ from services.gateway.connections import SPARE, Limits, protocol
 from services.gateway.state import State
 from shared import telemetry
 from shared.errors import Unavailable
-from shared.ledger import jobs
+from shared.ledger import jobs, overview
 from shared.ledger.engine import transaction
 from shared.settings import Settings
 
@@ -92,11 +92,20 @@ def measurements(engine: Engine) -> bytes:
     gauge = Gauge(
         "touchstone_jobs_open", "Jobs not yet final", ["metric", "status"], registry=registry
     )
+    oldest = Gauge(
+        "touchstone_oldest_job_seconds",
+        "How long the oldest interactive job has been queued",
+        ["metric"],
+        registry=registry,
+    )
     try:
         with transaction(engine) as connection:
             counts = jobs.open_counts(connection)
+            waits = overview.oldest_seconds(connection)
     except Unavailable:  # the process's own counters are still worth a scrape
-        counts = {}
+        counts, waits = {}, {}
+    for metric, seconds in waits.items():
+        oldest.labels(metric).set(seconds)
     for (metric, status), count in counts.items():
         gauge.labels(metric, status).set(count)
     return generate_latest() + generate_latest(registry)

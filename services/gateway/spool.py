@@ -26,6 +26,7 @@ class SpoolFull(ScoringError):
     status = 503
     slug = "spool-full"
     title = "Too much is being uploaded at once"
+    cure = "Wait for `Retry-After` and upload again."
     retry_after = RETRY_SECONDS
 
 

@@ -40,6 +40,7 @@ from shared.models.catalogue import Catalogue
 from shared.problems import pointer, read_strictly, slug_of, validation_problem
 from shared.service_contract import ServiceContract
 from shared.settings import Settings
+from shared.validation_messages import plain
 from shared.work import WorkLimit
 
 KINDS: tuple[Kind, ...] = ("output", "error")
@@ -356,11 +357,11 @@ class Reader:
         try:
             return BatchLine.model_validate_json(raw, strict=True)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            first = error.errors(include_url=False, include_input=False)[0]
             if first["type"] == "json_invalid":
-                raise InvalidLine(first["msg"], slug="invalid_json", pointer="#") from None
+                raise InvalidLine(plain(first), slug="invalid_json", pointer="#") from None
             place = pointer(step for step in first["loc"] if isinstance(step, str))
-            raise InvalidLine(first["msg"], slug="invalid_line", pointer=place) from None
+            raise InvalidLine(plain(first), slug="invalid_line", pointer=place) from None
 
 
 class InvalidLine(BadInput):

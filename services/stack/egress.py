@@ -21,7 +21,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from shared.models.catalogue import load_catalogue
-from shared.settings import Settings, settings_or_exit, unprotected_stores
+from shared.setting_faults import unprotected_stores
+from shared.settings import Settings, settings_or_exit
 
 Json = dict[str, Any]
 EVERYWHERE = ("0.0.0.0/0", "::/0")

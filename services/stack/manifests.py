@@ -2,7 +2,8 @@
 
 `python -m services.stack.manifests write` puts the workers into `docker-compose.yml` and
 `k8s/base/workers.yaml` and the metrics into the README's table; `check` fails where one is stale.
-The cluster's `models.toml` is the project's, since kustomize reads no file above its folder.
+The cluster's `models.toml` and dashboard are the project's, since kustomize reads no file above its
+folder; the operator's rules are `alerts.yaml`, which Prometheus reads as it is.
 """
 
 from __future__ import annotations
@@ -36,6 +37,14 @@ TRIGGER = Template("""\
         listLength: "$length"
         activationListLength: "1"
 """)
+RULES = f"""\
+# Written by `{COMMAND}` from alerts.yaml.
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata: {{name: touchstone}}
+spec:
+  groups:
+"""
 ASKER = {  # its image, its memory, and where weights lie, for who holds models
     "image": "touchstone-metrics",
     "memory": "2Gi",
@@ -89,7 +98,12 @@ def manifests(root: Path) -> dict[Path, str]:
         folders / name / "policy.yaml": written + policy
         for name, policy in policies(EXAMPLE).items()
     }
+    monitoring = folders / "monitoring"
+    alerts = (monitoring / "alerts.yaml").read_text("utf-8").partition("groups:\n")[2]
     return egress | {
+        monitoring / "rules.yaml": RULES
+        + alerts.replace("\n ", "\n   ").replace("  - ", "    - ", 1),
+        monitoring / "grafana.json": (root / "docs" / "grafana.json").read_text("utf-8"),
         compose: between(compose.read_text("utf-8"), "  # {}\n", "\n".join(compose_services())),
         workers: f"# Written by `{COMMAND}` from services/stack/worker.yaml.\n"
         + "".join(cluster_workers()),

@@ -54,6 +54,7 @@ class StillRunning(ScoringError):
     status = 409
     slug = STILL_RUNNING
     title = "The first request with this Idempotency-Key is still being answered"
+    cure = "Wait for `Retry-After` and send the same request with the same key again."
     retry_after = 1
 
 

@@ -120,6 +120,9 @@ class KeyReused(BadInput):
 
     slug = "idempotency-key-reused"
     title = "This Idempotency-Key belongs to another request"
+    cure = (
+        "Use a new key for each new request; keep the key only to send the very same request again."
+    )
 
 
 def accept(

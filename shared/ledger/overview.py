@@ -45,6 +45,20 @@ def counts(connection: Connection, tenant: str) -> dict[tuple[str, str], int]:
     return ended | _counts(connection, own, jobs.c.status.in_(OPEN))
 
 
+def oldest_seconds(connection: Connection) -> dict[str, float]:
+    """metric → how long its oldest interactive job has been queued, by the database's clock.
+
+    Jobs that wait for their model are left out: `GET /v1/models` says why they do.
+    """
+    since = func.extract("epoch", func.now() - func.min(jobs.c.created_at))
+    rows = connection.execute(
+        select(jobs.c.metric, since)
+        .where(jobs.c.status == "queued", jobs.c.batch_id.is_(None), jobs.c.waiting_for.is_(None))
+        .group_by(jobs.c.metric)
+    )
+    return {metric: float(seconds) for metric, seconds in rows}
+
+
 def signs(connection: Connection, tenant: str) -> Signs:
     """Of this tenant's models. Looks into results: to be kept for some seconds."""
     own = (jobs.c.tenant == tenant, jobs.c.id > _oldest())

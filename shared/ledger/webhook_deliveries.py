@@ -202,6 +202,7 @@ class UnknownDelivery(ScoringError):
     status = 404
     slug = "unknown-webhook-delivery"
     title = "No such webhook delivery"
+    cure = "Check the id; ended deliveries are deleted after `TOUCHSTONE_WEBHOOK_DAYS`."
 
 
 class NotReplayable(ScoringError):
@@ -210,6 +211,7 @@ class NotReplayable(ScoringError):
     status = 409
     slug = "not-replayable"
     title = "This cannot be replayed now"
+    cure = "Wait until the delivery has ended, or enable its endpoint first."
 
 
 @dataclass(frozen=True)

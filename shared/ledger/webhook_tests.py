@@ -31,6 +31,7 @@ class TestRunning(ScoringError):
     status = 409
     slug = "webhook-test-running"
     title = "This webhook endpoint is being tested"
+    cure = "Wait for the test that is under way, and ask again."
 
 
 @dataclass(frozen=True)

@@ -158,6 +158,7 @@ class UnknownEndpoint(ScoringError):
     status = 404
     slug = "unknown-webhook-endpoint"
     title = "No such webhook endpoint"
+    cure = "Check the id with `GET /v1/webhook-endpoints`."
 
 
 class TooManyEndpoints(ScoringError):
@@ -166,6 +167,7 @@ class TooManyEndpoints(ScoringError):
     status = 409
     slug = "too-many-webhook-endpoints"
     title = "There are too many webhook endpoints"
+    cure = "Delete an endpoint that is no longer used, or let one receive several kinds of event."
 
 
 def new_id() -> str:

@@ -21,6 +21,7 @@ from shared.models.checkpoint import files_of
 from shared.models.entry import ModelEntry, fixed_kind
 from shared.models.presets import with_preset
 from shared.models.prompt_table import with_files
+from shared.validation_messages import plain
 
 SCHEMAS = (1, 2)
 
@@ -152,6 +153,6 @@ def _reasons(error: ValidationError) -> str:
 
 def _said(found: ErrorDetails) -> str:
     if found["type"] != "extra_forbidden":
-        return found["msg"]
+        return plain(found)
     alike = get_close_matches(str(found["loc"][-1]), ModelEntry.model_fields, n=1)
     return "there is no such key" + (f"; did you mean {alike[0]}?" if alike else "")

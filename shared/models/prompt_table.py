@@ -25,6 +25,7 @@ from pydantic import (
 from shared.contracts import MAX_TEXT, Message
 from shared.errors import BadInput
 from shared.models.labels import Task
+from shared.validation_messages import plain
 from shared.work import words_of
 
 Template = Annotated[str, StringConstraints(min_length=1, max_length=50_000)]
@@ -234,7 +235,7 @@ def _shot(file: str, number: int, line: str) -> Shot:
     except ValidationError as error:
         reason = error.errors()[0]
         place = ".".join(map(str, reason["loc"]))
-        raise ValueError(f"prompt.shots: {file}, line {number}: {place} {reason['msg']}") from None
+        raise ValueError(f"prompt.shots: {file}, line {number}: {place} {plain(reason)}") from None
 
 
 def overridden(table: PromptTable | None, asked: PromptKeys | None) -> PromptTable | None:
@@ -257,7 +258,7 @@ def prompt_tokens(prompt: PromptKeys) -> int:
 def first_reason(error: ValueError) -> str:
     """In a line, without what was sent."""
     if isinstance(error, ValidationError):
-        return str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+        return plain(error.errors()[0])
     return str(error)
 
 

@@ -64,13 +64,13 @@ SCENARIOS = (
     ),
     Scenario(
         "10a",
-        "all our clocks 10 min ahead of the ledger's",
+        "all our clocks 10 min ahead of the database's",
         settings=_skewed("+10m"),
         skipped=NO_CLOCK,
     ),
     Scenario(
         "10b",
-        "all our clocks 10 min behind the ledger's",
+        "all our clocks 10 min behind the database's",
         settings=_skewed("-10m"),
         skipped=NO_CLOCK,
     ),

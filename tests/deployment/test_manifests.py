@@ -18,7 +18,8 @@ def test_they_are_as_the_registry_says() -> None:
 def test_a_stale_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("docker-compose.yml", "README.md", "models.toml"):
         shutil.copy(ROOT / name, tmp_path)
-    shutil.copytree(ROOT / "k8s", tmp_path / "k8s")
+    for folder in ("k8s", "docs"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
     compose = tmp_path / "docker-compose.yml"
     compose.write_text(compose.read_text("utf-8").replace("services.worker, hlv", "services.hlv"))
     assert manifests.main(["check", "--root", str(tmp_path)]) == 1

@@ -58,6 +58,7 @@ def test_the_secret_is_shown_once_and_sealed_in_the_ledger(
         ({"url": "http://example.com/"}, None),  # judged when its address is known: see the policy
         ({"url": "http://8.8.8.8/"}, "#/url"),
         ({"url": "https://8.8.8.8:22/"}, "#/url"),
+        ({"url": "http://127.0.0.1:99999/"}, "#/url"),
         ({"url": "https://10.0.0.1/"}, "#/url"),
         ({"url": "https://[::1]/"}, "#/url"),
         ({"url": "https://169.254.169.254/latest/meta-data/"}, "#/url"),

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from shared.setting_faults import wrong_settings
 from shared.settings import (
     CommandSettings,
     Settings,
@@ -24,7 +25,6 @@ from shared.settings import (
     secret,
     unknown_settings,
     variable_of,
-    wrong_settings,
 )
 from tests.deployment.manifests import ROOT
 
@@ -86,7 +86,7 @@ def test_all_faults_are_said_at_once_a_line_each(monkeypatch: pytest.MonkeyPatch
         TOUCHSTONE_PORT="loud",
     )
     assert said == [
-        "TOUCHSTONE_PORT must be a valid integer, unable to parse string as an integer",
+        "TOUCHSTONE_PORT must be a whole number",
         "TOUCHSTONE_PROXIES must have commas between its entries, or be a JSON list",
         'TOUCHSTONE_WEBHOOK_ALLOW: "127.0.0.1/33" is no network (as in 10.20.0.0/16)',
         'TOUCHSTONE_WEBHOOK_PORTS: "loud" is no whole number',
@@ -164,4 +164,4 @@ def test_a_key_that_is_none_is_a_wrong_setting(
     monkeypatch: pytest.MonkeyPatch, name: str, keys: str
 ) -> None:
     [said] = faults(monkeypatch, **{name: keys})
-    assert said == f"{name} must be 32 bytes each in url-safe base64, between commas"
+    assert said == f"{name} must be 32 bytes each in url-safe base64, set off by commas"

@@ -24,9 +24,9 @@ from tests.deployment.manifests import ROOT
 from tests.patience import eventually
 
 WRONG = {
-    "TOUCHSTONE_PORT": ("loud", "TOUCHSTONE_PORT must be a valid integer"),
+    "TOUCHSTONE_PORT": ("loud", "TOUCHSTONE_PORT must be a whole number"),
     "TOUCHSTONE_BINDING": ("loud", "TOUCHSTONE_BINDING must be 'local' or 'queue'"),
-    "TOUCHSTONE_UPLOADS": ("0", "TOUCHSTONE_UPLOADS must be greater than or equal to 1"),
+    "TOUCHSTONE_UPLOADS": ("0", "TOUCHSTONE_UPLOADS must be at least 1"),
     "TOUCHSTONE_PROXIES": ("[loud", "TOUCHSTONE_PROXIES must have commas between its entries"),
 }
 

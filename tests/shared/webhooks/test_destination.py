@@ -70,6 +70,27 @@ def test_everything_else_is_forbidden(url: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "url",
+    [
+        "https://127.0.0.1:99999/",
+        "http://example.com:99999/",
+        "https://example.com:65536/",
+        "https://example.com:0/",
+        "https://example.com:-1/",
+        f"https://{'a' * 64}.com/",
+        "https://a..com/",
+        "https://.com/",
+        "https://example.com../",
+        "https://example.com.../",
+    ],
+)
+def test_what_no_socket_can_reach_is_refused_whatever_is_allowed(url: str) -> None:
+    for policy in (PUBLIC, ELSEWHERE):
+        with pytest.raises(ForbiddenDestination):
+            policy.check(url)
+
+
+@pytest.mark.parametrize(
     "host",
     [
         "127.1",
@@ -144,8 +165,6 @@ def test_names_with_digits_are_names(host: str) -> None:
         "redis.touchstone.svc.cluster.local",
         "printer.LOCAL.",
         "db.localdomain",
-        "example.com..",
-        "example.com...",
     ],
 )
 def test_a_name_that_is_only_known_inside_is_refused_unless_networks_are_allowed(host: str) -> None:

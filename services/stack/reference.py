@@ -1,0 +1,280 @@
+"""The pages on errors and settings, written from the code: docs/errors.md and docs/settings.md.
+
+`python -m services.stack.reference write` writes them, `check` fails where one is stale. What a
+page says stands where the thing itself stands: the docstring and the cure of an error's class, the
+description of a setting's field; the processes that read a setting are those whose modules do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import inspect
+import json
+import pkgutil
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings
+
+import services.gateway
+import services.scheduler
+import shared
+from services.stack.manifests import ROOT
+from shared.errors import BadInput, QuotaExceeded, ScoringError
+from shared.problems import RATES, TYPE_BASE, kind_of, may_retry, problem, shown
+from shared.settings import CommandSettings, Settings, fields_of, variable_of
+
+COMMAND = "make reference"
+WRITTEN = f"<!-- written by `{COMMAND}` from the code -->\n\n"
+HEAVY = ("shared.worker", "shared.statistics", "shared.language", "shared.charts")  # and no errors
+READERS = {"gateway": "gateway", "scheduler": "scheduler", "command": "`touchstone`",
+           "stack": "`make serve`"}  # fmt: skip  # every other folder of services/ is a worker's
+WORKERS = "workers"
+EVERY = {*READERS.values(), WORKERS}  # where settings check it among themselves
+HOLDERS = ("settings", "settings()", "chosen")  # expressions that are the settings end so
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the pages, or say which are stale: then 1."""
+    parser = argparse.ArgumentParser(prog="python -m services.stack.reference", description=__doc__)
+    parser.add_argument("command", choices=("write", "check"))
+    asked = parser.parse_args(arguments)
+    stale = {
+        file: text
+        for file, text in pages().items()
+        if not file.exists() or file.read_text("utf-8") != text
+    }
+    for file, text in stale.items():
+        if asked.command == "write":
+            file.write_text(text, "utf-8")
+        else:
+            sys.stderr.write(f"{file} is not as the code says: run `{COMMAND}`\n")
+    return 1 if stale and asked.command == "check" else 0
+
+
+def pages() -> dict[Path, str]:
+    """file → what it should hold."""
+    docs = ROOT / "docs"
+    return {
+        docs / "errors.md": "".join(errors_page()),
+        docs / "settings.md": "".join(settings_page()),
+    }
+
+
+def errors() -> dict[str, type[ScoringError]]:
+    """slug → the class that has it first, of everything that can be raised on purpose."""
+    for package in (services.gateway, services.scheduler, shared):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            is_entry = module.name.endswith("__main__") or ".migrations" in module.name
+            if not is_entry and not module.name.startswith(HEAVY):
+                importlib.import_module(module.name)
+    found: dict[str, type[ScoringError]] = {}
+    for kind in _tree(ScoringError):
+        if kind.__module__.startswith(("services.", "shared.")):
+            found.setdefault(kind.slug, kind)
+    return dict(sorted(found.items()))
+
+
+def _tree(kind: type[ScoringError]) -> Iterator[type[ScoringError]]:
+    yield kind
+    for inner in kind.__subclasses__():
+        yield from _tree(inner)
+
+
+def errors_page() -> Iterator[str]:
+    """An entry a slug, with its anchor."""
+    yield "# Errors\n\n" + WRITTEN
+    yield f"""\
+Every error is `application/problem+json` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)); a
+failed job's `error` has the same shape. `type` ends in the slug, `errors` points at what is wrong,
+`error` says the same as OpenAI's SDKs read it:
+
+```json
+{json.dumps(_example(), ensure_ascii=False, indent=1)}
+```
+
+`x-should-retry: true` says that the very same request may pass soon, not before `Retry-After` (in
+seconds).
+
+"""
+    for slug, kind in errors().items():
+        yield _entry(slug, kind)
+
+
+def _example() -> dict[str, Any]:
+    return shown(problem(BadInput("Field required", pointer="/explanation")), "req_4f…")
+
+
+def _entry(slug: str, kind: type[ScoringError]) -> str:
+    cause = inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
+    made = {"type": TYPE_BASE + slug, "status": kind.status}
+    says = {True: "yes", False: "no", None: "perhaps"}[may_retry(made)]
+    if issubclass(kind, QuotaExceeded):
+        says = f"yes for {_listed(RATES)}; no for others"
+    return (
+        f'## <a id="{slug}"></a>`{slug}`\n\n'
+        f"{kind.title}. Status {kind.status}, `error.type` `{kind_of(made)}`. "
+        f"Will a retry help: {says}.\n\n"
+        f"**Cause.** {cause[0].upper()}{cause[1:]}\n\n**Cure.** {kind.cure}\n\n"
+    )
+
+
+def _listed(names: frozenset[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
+def settings_page() -> Iterator[str]:
+    """A row a setting. Raises ValueError where one is not described."""
+    yield "# Settings\n\n" + WRITTEN
+    yield (
+        "Environment variables, read once when a process starts; a wrong one ends it with a line "
+        "that says why. A list is written with commas, or as JSON. A secret may stand in a file "
+        "that `<NAME>_FILE` names.\n\n"
+        "| variable | type | default | meaning | read by |\n|---|---|---|---|---|\n"
+    )
+    for kind in (Settings, CommandSettings):
+        for name, field in fields_of(kind):
+            yield _row(kind, name, field)
+
+
+def _row(kind: type[BaseSettings], name: str, field: FieldInfo) -> str:
+    variable = variable_of(name, field)
+    if not field.description:
+        raise ValueError(f"{variable} has no description")
+    known = kind.model_json_schema(mode="validation")["properties"]
+    schema = known.get(str(field.validation_alias or name)) or known[name]
+    readers = ["`touchstone`"] if kind is CommandSettings else sorted(readers_of(name) or EVERY)
+    cells = (
+        f"`{variable}`",
+        _type(schema),
+        _default(field),
+        f"{field.description[0].upper()}{field.description[1:]}",
+        ", ".join(readers),
+    )
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """In words."""
+    arms = [arm for arm in schema.get("anyOf", [schema]) if arm.get("type") != "null"]
+    arm = arms[0]
+    if "enum" in arm:
+        return " or ".join(f"`{word}`" for word in arm["enum"])
+    words = {"integer": "whole number", "number": "number", "boolean": "`on` or `off`",
+             "array": "list"}  # fmt: skip
+    kind = words.get(str(arm.get("type")), "text")
+    if arm.get("format") == "password":
+        kind = "secret"
+    bounds = [
+        f"{sign} {arm[key]}"
+        for key, sign in (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"))
+        if key in arm
+    ]
+    return f"{kind} {', '.join(bounds)}".strip()
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.default
+    if value is None or value == ():
+        return "none"
+    if isinstance(value, bool):
+        return "`on`" if value else "`off`"
+    if isinstance(value, tuple):
+        return f"`{','.join(map(str, value))}`"
+    return f"`{value.get_secret_value() if isinstance(value, SecretStr) else value}`"
+
+
+def readers_of(name: str) -> set[str]:
+    """The processes whose modules read this setting."""
+    wanted = {name} | {made for made, uses in _properties().items() if name in uses}
+    found: set[str] = set()
+    for module, read in _reads().items():
+        if wanted & read:
+            found |= _processes(module)
+    return found
+
+
+@cache
+def _properties() -> dict[str, set[str]]:
+    """property of Settings → the fields that it is made of."""
+    tree = ast.parse(inspect.getsource(Settings))
+    return {
+        function.name: {
+            node.attr
+            for node in ast.walk(function)
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self"
+        }
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+    }
+
+
+@cache
+def _modules() -> dict[str, ast.Module]:
+    """module → its tree, of services and shared."""
+    return {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): ast.parse(
+            file.read_text("utf-8")
+        )
+        for folder in ("services", "shared")
+        for file in sorted((ROOT / folder).rglob("*.py"))
+    }
+
+
+@cache
+def _reads() -> dict[str, set[str]]:
+    """module → the attributes of settings that it reads."""
+    return {
+        module: {
+            node.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith(HOLDERS)
+        }
+        for module, tree in _modules().items()
+    }
+
+
+@cache
+def _processes(module: str) -> frozenset[str]:
+    """Those that a module of a service runs in; of one in shared, those of its importers."""
+    top, _, rest = module.partition(".")
+    folder = rest.partition(".")[0]
+    if top == "services":
+        return frozenset({READERS.get(folder, WORKERS)})
+    if module == "shared.settings":  # what settings check among themselves
+        return frozenset()
+    if folder == "worker":
+        return frozenset({WORKERS})
+    found: set[str] = set()
+    seen, look = {module}, [module]
+    while look:
+        for importer in _importers().get(look.pop(), set()) - seen:
+            seen.add(importer)
+            if importer.startswith("services."):
+                found |= _processes(importer)
+            else:
+                look.append(importer)
+    return frozenset(found)
+
+
+@cache
+def _importers() -> dict[str, set[str]]:
+    """module, or a name in it → the modules that import it."""
+    found: dict[str, set[str]] = {}
+    for module, tree in _modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for name in (node.module, *(f"{node.module}.{one.name}" for one in node.names)):
+                    found.setdefault(name, set()).add(module)
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

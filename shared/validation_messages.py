@@ -1,0 +1,84 @@
+"""What validation finds wrong, in sentences: pydantic's words name classes of Python.
+
+Kinds of errors and their context: https://docs.pydantic.dev/latest/errors/validation_errors/
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+ID = re.compile(r"\^([a-z]+_)\[0-9a-f\]\{32\}\$")  # the pattern of our own ids
+NUL_FREE = r"^[^\x00]*$"
+
+SAID = {
+    "extra_forbidden": "there is no such field",
+    "string_type": "must be a string",
+    "string_unicode": "holds half of a surrogate pair, which is no character",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_parsing_size": "must be a whole number of fewer digits",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "mapping_type": "must be an object",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "none_required": "must be null",
+    "greater_than": "must be greater than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+    "multiple_of": "must be a multiple of {multiple_of}",
+    "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
+    "string_too_long": "must have at most {max_length} characters",
+    "union_tag_invalid": "{discriminator} must be one of {expected_tags}",
+    "union_tag_not_found": "{discriminator} is needed: it tells which kind this is",
+}
+
+
+def plain(found: Mapping[str, Any]) -> str:
+    """One entry of `ValidationError.errors()` as a clause about the field that it points at.
+
+    What we say ourselves, and kinds that no request of ours can have, stay as they are.
+    """
+    kind, context = str(found["type"]), found.get("ctx") or {}
+    if kind in ("value_error", "assertion_error"):
+        return re.sub("^(Value error|Assertion failed), ", "", str(found["msg"]))
+    if kind in ("too_short", "too_long", "string_too_short"):
+        return _of_length(kind, context)
+    if kind == "string_pattern_mismatch":
+        return _of_pattern(str(context["pattern"]))
+    return SAID[kind].format(**context) if kind in SAID else str(found["msg"])
+
+
+def _of_length(kind: str, context: Mapping[str, Any]) -> str:
+    what = "character" if kind == "string_too_short" else "entry"
+    if kind == "too_long":
+        return f"must have at most {counted(context['max_length'], what)}"
+    if context["min_length"] == 1:
+        return "must not be empty"
+    return f"must have at least {counted(context['min_length'], what)}"
+
+
+def counted(count: int, what: str) -> str:
+    """As in "1 entry", "2 entries"."""
+    many = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{count} {what if count == 1 else many}"
+
+
+def _of_pattern(pattern: str) -> str:
+    of_id = ID.fullmatch(pattern)
+    if of_id:
+        return f"must be {of_id[1]} and 32 of the digits 0 to 9 and a to f"
+    if pattern == NUL_FREE:
+        return "must not hold the character NUL"
+    return f"must match the pattern {pattern}"

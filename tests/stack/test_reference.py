@@ -1,0 +1,75 @@
+"""docs/errors.md and docs/settings.md say what the code says, and all of it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+
+import pytest
+from pydantic import Field
+
+from services.stack import reference
+from shared.errors import ScoringError
+from shared.settings import Settings
+from tests.deployment.manifests import ROOT
+
+# codes of a batch's faulty lines, in OpenAI's spelling, are no types of problems
+OF_LINES = "_"
+
+
+def test_the_pages_are_as_the_code_says() -> None:
+    assert reference.main(["check"]) == 0
+
+
+def raised() -> Iterator[str]:
+    """Every slug that is written anywhere: as a class's, or as the first word of `make`."""
+    for folder in ("services", "shared"):
+        for file in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                said: ast.expr | None = None
+                if isinstance(node, ast.Call) and ast.unparse(node.func) == "make" and node.args:
+                    said = node.args[0]
+                if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "slug":
+                    said = node.value
+                if isinstance(said, ast.Constant) and isinstance(said.value, str):
+                    yield said.value
+
+
+def test_every_slug_has_an_entry_with_a_cause_and_a_cure() -> None:
+    found = reference.errors()
+    assert {slug for slug in raised() if OF_LINES not in slug} - found.keys() == set()
+    page = (ROOT / "docs" / "errors.md").read_text("utf-8")
+    for slug, kind in found.items():
+        assert f'<a id="{slug}"></a>' in page
+        assert kind is ScoringError or "cure" in vars(kind), f"{slug} inherits its cure"
+        assert len(kind.cure) > len("Try again."), slug
+        assert inspect.getdoc(kind)
+
+
+def test_a_setting_without_a_description_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Undescribed(Settings):
+        surprise: int = Field(default=1)
+
+    monkeypatch.setattr(reference, "Settings", Undescribed)
+    with pytest.raises(ValueError, match="TOUCHSTONE_SURPRISE has no description"):
+        "".join(reference.settings_page())
+
+
+@pytest.mark.parametrize(
+    ("name", "readers"),
+    [
+        ("webhook_schedule", {"scheduler"}),
+        ("webhook_allow", {"gateway", "scheduler"}),
+        ("batch_threads", {"workers"}),
+        ("max_bulk_bytes", {"gateway"}),
+        ("silent_seconds", {"`make serve`"}),
+    ],
+)
+def test_who_reads_a_setting(name: str, readers: set[str]) -> None:
+    assert reference.readers_of(name) == readers
+
+
+def test_every_setting_is_read_by_somebody() -> None:
+    unread = {name for name in Settings.model_fields if not reference.readers_of(name)}
+    assert unread == {"stores_tls"}  # which settings check among themselves
