@@ -10,7 +10,17 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from shared.batch_contracts import BatchReport, Interval
-from shared.contracts import Count, Evidence, Message, NullReason, ReasonCode, Report, Variant, Word
+from shared.contracts import (
+    Column,
+    Count,
+    Evidence,
+    Message,
+    NullReason,
+    ReasonCode,
+    Report,
+    Variant,
+    Word,
+)
 from shared.models.judgement import Reading
 
 MOST_NAMED = 100  # results with a label conflict
@@ -155,7 +165,7 @@ class HatexscoreConclusion(Message):
     label: Label | None = Field(
         default=None, description="the side that it states; null in results before version 2.0"
     )
-    word: str | None = Field(
+    word: Annotated[str, Column] | None = Field(
         default=None, description="the label as written; null where a model read it"
     )
     form: Form | None = Field(
