@@ -194,6 +194,12 @@ class HatexscoreRandomSpans(Message):
     """The control: what masking random spans of the same lengths does to P(hateful)."""
 
     draws: int = Field(ge=1, description="different random placements, the quoted one excluded")
+    win_rate_draws: int | None = Field(
+        default=None,
+        ge=1,
+        description="of these, the first ones, that `share_beaten` rests on, so that it does not "
+        "depend on where the draws stopped; null in earlier results: all",
+    )
     placements: int | None = Field(
         default=None,
         ge=1,
@@ -204,12 +210,13 @@ class HatexscoreRandomSpans(Message):
         default=None,
         gt=0,
         le=1,
-        description="one-sided, (1 + draws that reach the quotes) / (1 + draws): how often random "
-        "spans do as well; lower is stronger. `robust`, hateful: of the signed drop; else of |dp|, "
-        "which for a non-hateful decision is shown without judgement",
+        description="one-sided, (1 + draws that reach the quotes) / (1 + draws), of the first "
+        "draws where these settle it: how often random spans do as well; lower is stronger. "
+        "`robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is "
+        "shown without judgement",
     )
     attainable_p: float | None = Field(
-        default=None, gt=0, le=1, description="the least p that so many draws can give"
+        default=None, gt=0, le=1, description="the least p that could have come"
     )
     quoted_drop: float = Field(ge=0, le=1, description="|dp| of masking the quotes, probability")
     mean_drop: float = Field(ge=0, le=1, description="mean |dp| over the draws, probability")
@@ -220,6 +227,9 @@ class HatexscoreRandomSpans(Message):
         ge=0,
         le=1,
         description="draws that the quotes beat, in what `p_value` is of, ties half; 0.5 is chance",
+    )
+    ties: float | None = Field(
+        default=None, ge=0, le=1, description="share of the draws that equal the quotes"
     )
     drops: tuple[Probability, ...] = Field(
         default=(), description="|dp| of each draw, probability, in the order of drawing"
@@ -341,8 +351,9 @@ class HatexscoreResult(Report):
     quotes_matter: QuotesMatter | None = Field(
         default=None,
         description="of a hateful decision with QF and a control: whether the quotes move P more "
-        "than random spans do, `control.p_value` <= 0.05; `too_few`: fewer than 19 draws, with "
-        "which no p can be so small. Null for a non-hateful one, where little movement is wanted",
+        "than random spans do, `control.p_value` <= 0.05; `too_few`: fewer than 19 draws can "
+        "be made, with which no p is so small. Null for a non-hateful one, where little movement "
+        "is wanted",
     )
     probability_reading: HatexscoreProbabilityReading | None = Field(
         default=None,
