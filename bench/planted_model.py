@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from bench.planted_texts import LONGEST, WORDS, Plant, by_arithmetic
 from shared.contracts import ModelKind, ModelUse
 from shared.models import ports
+from shared.models.abilities import Ability
 from shared.models.calls import Example, ExampleRows, Row, Tokens
 from shared.models.judgement import Judgement
 from shared.models.label_readout import of_head
@@ -152,6 +153,7 @@ class PlantedJudge:
     labels: tuple[str, str] = ("non-hateful", "hateful")
     languages: tuple[str, ...] = ("*",)
     use: ModelUse = USE
+    abilities: frozenset[Ability] = frozenset(("judge", "token_rows"))
     rows: int = 0  # asked so far
 
     def labels_of(self, example: Example) -> tuple[str, ...]:

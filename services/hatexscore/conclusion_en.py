@@ -31,6 +31,9 @@ def read_clause(sentence: str, word: WordInText) -> Clause | None:
     if word.word.capitals and not cues.AFTER_BARE.match(after):
         return None
     own, prior = _own_clause(before)
+    inverted = _inverted(sentence, own, after)
+    if inverted is not None:
+        return inverted
     denies = _unmet(own, after) if word.word.side == "hateful" else None
     if denies is None and not verb and _only_named(before, after):
         return None
@@ -47,6 +50,22 @@ def read_clause(sentence: str, word: WordInText) -> Clause | None:
     conceded = cues.CONCESSION.search(prior) is not None
     denials = _denials(own, asked=mood == "asked") + bool(rejects) + bool(denies)
     return Clause(form, mood, denials, bool(rejects), conceded)
+
+
+def _inverted(sentence: str, own: str, after: str) -> Clause | None:
+    """A verdict whose subject or answer stands behind the word; None where none does."""
+    if _asks(sentence):
+        return None
+    behind = cues.FRONTED.match(after) or cues.ANSWERED_BEHIND.match(after)
+    if behind is not None and cues.BARE.fullmatch(own):
+        return Clause("predication", denials=_denials(own) + bool(behind["no"]))
+    if cues.DANGLING.fullmatch(own) and cues.SUBJECT_NEXT.match(after):
+        return Clause("predication", denials=_denials(own))
+    return None
+
+
+def _asks(sentence: str) -> bool:
+    return sentence.rstrip(" \"'*_)").endswith(("?", "\uff1f"))
 
 
 def _only_named(before: str, after: str) -> bool:
@@ -68,6 +87,8 @@ def _own_clause(before: str) -> tuple[str, str]:
 
 def _denials(own: str, *, asked: bool = False) -> int:
     """asked: "isn't it hateful?" asks the same as "is it hateful?"."""
+    if (last := cues.CONTRASTED.search(own)) and last.start() > 0:
+        return 1
     found = [match.group() for match in cues.NEGATION.finditer(own)]
     doubled = sum(one == "nor" for one in found[1:])  # neither ... nor, not ... nor: one denial
     turned = asked and cues.NEGATIVE_QUESTION.match(own) is not None
@@ -93,14 +114,15 @@ def _unmet(own: str, after: str) -> bool | None:
 def _rejects(own: str, after: str) -> bool | None:
     """Whether a label is rejected ("the classification as normal is not accurate") or confirmed;
     None where no label is spoken of."""
-    said = cues.VERDICT_AFTER.match(after) if cues.LABEL_SUBJECT.search(own) else None
+    label = cues.LABEL_SUBJECT.search(own) or cues.LABEL_NOUN_AFTER.match(after)
+    said = cues.VERDICT_AFTER.match(after) if label else None
     if said is None:
         return None
     judged, verb = said["judged"], said["verb"]
     if judged is None and verb not in cues.SUFFICES:
         return None
     negative = bool(said["no"]) or verb.endswith(("n't", "n\u2019t"))
-    rejecting: bool = judged in cues.REJECTING or verb in ("fails", "misses")
+    rejecting: bool = judged in cues.REJECTING or verb in ("fails", "misses", *cues.CHEAPENS)
     return rejecting != negative
 
 
@@ -134,8 +156,7 @@ def _bare(own: str, prior: str, after: str, word: WordInText) -> Form | None:
 
 def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
     """Why the clause asserts nothing; `asserted` where its verbs do, whatever the subject is."""
-    asks = sentence.rstrip(" \"'*_)").endswith(("?", "\uff1f"))
-    if asks or cues.ASKED.search(own) or cues.OR_NOT.match(after):
+    if _asks(sentence) or cues.ASKED.search(own) or cues.OR_NOT.match(after):
         return "asked"
     segment = f"{own} \x00 {cues.CONTRAST.split(after)[0]}"
     conditional = cues.IF.search(segment) or cues.IF.search(cues.CONTRAST.split(prior)[-1])
@@ -209,6 +230,8 @@ def _of_another(own: str) -> bool:
 
 def _about_text(own: str, prior: str) -> bool:
     """Is the subject this text? A clause without one takes that of the clauses before it."""
+    if cues.MAKES_IT.search(own):
+        return True
     leading = cues.LEADING.match(own)
     head = own[leading.end() :] if leading else own
     if head.startswith("which"):

@@ -22,6 +22,7 @@ from services.hatexscore.quotes import quotations
 from services.hatexscore.report import (
     ConsistencyRule,
     HatexscoreBatchReport,
+    HatexscoreBatchReportRequest,
     HatexscoreResult,
     Label,
     Language,
@@ -412,8 +413,9 @@ CONTRACT = MetricContract(
         "a decision in other words": _OWN_LABELS,
     },
     batch_report=HatexscoreBatchReport,
+    batch_request=HatexscoreBatchReportRequest,
     batch_summary="Means of the four parts with intervals, and label conflicts, over many results",
-    batch_intervals=18,
+    batch_intervals=20,
     form=(
         FormField(name="text", label="Text", hint="what was moderated"),
         FormField(

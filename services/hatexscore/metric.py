@@ -27,6 +27,7 @@ from services.hatexscore.reader import read_by_model
 from services.hatexscore.report import (
     NO_WITNESS,
     HatexscoreBatchReport,
+    HatexscoreBatchReportRequest,
     HatexscoreComponents,
     HatexscoreConclusion,
     HatexscoreHallucinatedQuote,
@@ -40,7 +41,6 @@ from services.hatexscore.report import (
     QuotesMatter,
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant
-from shared.batch_contracts import BatchReportRequest
 from shared.contracts import Languages, ReasonCode, Scored
 from shared.estimates import BatchStatistics
 from shared.language import Obstacle
@@ -269,7 +269,7 @@ class HateXScore(
     def summarize(
         self,
         rows: Sequence[Scored[HatexscoreRequest, HatexscoreResult]],
-        over: BatchStatistics[BatchReportRequest],
+        over: BatchStatistics[HatexscoreBatchReportRequest],
     ) -> HatexscoreBatchReport:
         return batch_report(rows, over)
 

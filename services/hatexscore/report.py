@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from shared.batch_contracts import BatchReport, Interval
+from shared.batch_contracts import BatchReport, BatchReportRequest, Interval
 from shared.contracts import (
     Column,
     Count,
@@ -23,6 +23,7 @@ from shared.contracts import (
 )
 from shared.models.judgement import Reading
 
+ROUNDING = 1e-9  # of shares that add up to 1
 MOST_NAMED = 100  # results with a label conflict
 # Where the asked model cannot witness at all: a CC that is 0 for some such texts and null for the
 # others would have a mean that says nothing.
@@ -394,6 +395,24 @@ class HatexscoreResult(Report):
     )
 
 
+class HatexscoreBatchReportRequest(BatchReportRequest):
+    """Whose results are summed up, and for which mix of decisions."""
+
+    reference_mix: dict[Label, Probability] | None = Field(
+        default=None,
+        examples=[{"hateful": 0.1, "non-hateful": 0.9}],
+        description="shares of the two decisions, which add up to 1, that the mean score is "
+        "standardised to: batches of other mixes can then be compared",
+    )
+
+    @field_validator("reference_mix")
+    @classmethod
+    def _adds_up(cls, mix: dict[Label, float] | None) -> dict[Label, float] | None:
+        if mix is not None and abs(sum(mix.values()) - 1) > ROUNDING:
+            raise ValueError("the shares of the two decisions must add up to 1")
+        return mix
+
+
 class HatexscoreLabelConflicts(Message):
     """Where an explanation states another decision than the one it was sent for."""
 
@@ -444,6 +463,14 @@ class HatexscoreReaderScores(Message):
 class HatexscoreBatchReport(BatchReport):
     """Means over the results in which the quantity is defined."""
 
+    label_mix: dict[Decision, int] = Field(
+        default_factory=dict, description="decision → results with a score: what `score` is of"
+    )
+    standardised_score: Interval | None = Field(
+        default=None,
+        description="mean score of `reference_mix`: the mean of each decision, weighted by its "
+        "share; null where none was sent, or a decision that has a share has no score",
+    )
     components: dict[str, Interval] = Field(description="mean of htc, qf, tgi and cc, each [0, 1]")
     share_beaten: Interval = Field(
         description="mean share of random spans that the quotations beat; 0.5 is chance"
