@@ -142,6 +142,11 @@ def test_qf_above_chance_is_averaged_over_results_with_a_control(rows: list[Row]
 
 
 def test_the_mean_score_of_another_mix_of_decisions(rows: list[Row]) -> None:
+    said = 'The phrase "kind neighbours" mocks Muslim people. The text is hateful.'
+    for name, masked in (("mocked", 0.1), ("scorned", 0.8)):
+        probabilities = {"original": 0.9, "masked": masked}
+        fields = {"explanation": said, "predicted_label": "hateful"}
+        rows = [*rows, row(name, probabilities=probabilities, **fields)]
     scores: dict[str, list[float]] = {}
     for one in rows:
         if one.report.score is not None:
