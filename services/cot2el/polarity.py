@@ -66,8 +66,8 @@ def copies_with_other_polarity(unit: str, explanation: str, language: Language) 
     """Whether nearly the same words are said, with an odd number of negations more or fewer."""
     if negations(unit, language) % 2 == negations(explanation, language) % 2:
         return False
-    bare = [" ".join(CUES[language].sub(" ", one).split()) for one in (unit, explanation)]
-    return SequenceMatcher(None, *bare, autojunk=False).ratio() >= COPY
+    bare = (" ".join(CUES[language].sub(" ", one).split()) for one in (unit, explanation))
+    return SequenceMatcher(None, next(bare), next(bare), autojunk=False).ratio() >= COPY
 
 
 def negations(text: str, language: Language) -> int:

@@ -233,10 +233,10 @@ def correlation(first: Floats, second: Floats, keys: Sequence[str]) -> RankedTog
     if len(texts) >= 3:
         codes = np.searchsorted(texts, list(keys))
         counts = np.bincount(codes)
-        means = [np.bincount(codes, weights=column) / counts for column in (first, second)]
-        if all(_varies(column) for column in means):
-            p_pearson = float(stats.pearsonr(*means).pvalue)
-            p_spearman = float(stats.spearmanr(*means).pvalue)
+        ours, others = (np.bincount(codes, weights=one) / counts for one in (first, second))
+        if _varies(ours) and _varies(others):
+            p_pearson = float(stats.pearsonr(ours, others).pvalue)
+            p_spearman = float(stats.spearmanr(ours, others).pvalue)
     told = first.size >= 3 and _varies(first) and _varies(second)
     spearman = float(stats.spearmanr(first, second).statistic) if told else None
     return RankedTogether(spearman, p_pearson, p_spearman)

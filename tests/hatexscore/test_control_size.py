@@ -24,7 +24,7 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.model_calls import RandomPlacements, ask_classifiers
 from services.hatexscore.quotes import count_units, mask_spans
-from services.hatexscore.report import HatexscoreResult
+from services.hatexscore.report import HatexscoreResult, Label
 from services.hatexscore.variants import VARIANTS
 from services.hatexscore.words import Span
 from shared.models import ports
@@ -77,14 +77,14 @@ def random_quotes(each: int, seed: int) -> Iterator[RandomQuote]:
                 yield RandomQuote(text, span, others)
 
 
-def reported(quotes: Sequence[RandomQuote], label: str) -> list[HatexscoreResult]:
+def reported(quotes: Sequence[RandomQuote], label: Label) -> list[HatexscoreResult]:
     """What the metric reports of explanations that quote these spans."""
-    common = {"predicted_label": label, "language": "en"}
+    common: dict[str, Any] = {"predicted_label": label, "language": "en"}
     asked = [
-        HatexscoreRequest(text=one.text, explanation="", seed=number, **common)  # type: ignore[arg-type]
+        HatexscoreRequest(text=one.text, explanation="", seed=number, **common)
         for number, one in enumerate(quotes)
     ]
-    plain = HatexscoreRequest(text="It rains.", explanation='"rains": hateful.', **common)  # type: ignore[arg-type]
+    plain = HatexscoreRequest(text="It rains.", explanation='"rains": hateful.', **common)
     read = VARIANTS["robust"].read(plain)
     parsed = [
         replace(
