@@ -462,40 +462,6 @@ OWN_VIEW = re.compile(
 )
 
 
-# "The threshold for hate speech is not met": what is met or crossed, and whether it is.
-THRESHOLD = (
-    r"(?:threshold|bar|line|level|standard|definition|criteri(?:a|on)|requirements?|conditions?|test|tests"
-    r"|thresholds|standards|mark)"
-)
-THRESHOLD_BEFORE = re.compile(
-    rf"\b{THRESHOLD}\s+(?:\w+\s+){{0,2}}?(?:for|of|to\s+be|to\s+count\s+as|into)\s+(?:being\s+)?(?:\w+\s+)?$"
-)
-MET_AFTER = re.compile(
-    rf"^[\s-]*(?P<noun>{THRESHOLD}\s+)?(?:here\s+)?(?:is|are|was|were|has|have)(?:\s+\w+ly)?(?P<no>n['\u2019]t"
-    r"|\s+(?:not|never|hardly))?\s+(?:yet\s+|clearly\s+|been\s+|being\s+|fully\s+|therefore\s+)*"
-    r"(?P<un>un)?(?:met|reached|satisfied|fulfilled|crossed|passed|exceeded|surpassed)\b"
-)
-# "Violates the hate speech policy", "in breach of the rules on hateful conduct".
-VIOLATES = re.compile(
-    r"\b(?:violat\w+|breach\w*|contraven\w+|infring\w+|break(?:s|ing)?|broke|against|afoul|foul|outside"
-    r"|prohibited|banned|forbidden|barred|disallowed|removed|actionable)\b[^,;:]{0,60}$"
-)
-RESPECTS = re.compile(
-    r"\b(?:compl(?:y|ies|iant)|consistent|in\s+line|within|adher\w+|abid\w+|conforms?|follows?|respects?"
-    r"|allowed|permitted)\b[^,;:]{0,60}$"
-)
-RULES = (
-    r"(?:polic(?:y|ies)|rules?|guidelines?|standards?|terms|laws?|provisions?|clauses?|sections?"
-    r"|code)"
-)
-RULES_AFTER = re.compile(
-    rf"^[\s-]*(?:and\s+\w+\s+)?(?:content\s+|conduct\s+|speech\s+)?{RULES}"
-    r"\b(?!\s+(?:is|are|was|does|prohibits?|bans?))"
-)
-RULES_BEFORE = re.compile(
-    rf"\b{RULES}\s+(?:on|against|about|regarding|concerning|prohibiting|banning|for|covering|around)"
-    r"\s+(?:the\s+)?(?:use\s+of\s+)?(?:\w+\s+(?:and|or)\s+)?$"
-)
 CHEAPENS = (
     "cheapens",
     "trivialises",
@@ -539,24 +505,6 @@ FIELD_OF_VERDICT = re.compile(
 )
 LABEL_NOUN_AFTER = re.compile(
     r"^[\s\"']*(?:labels?|flags?|tags?|ratings?|classifications?|verdicts?|predictions?|readings?)\b"
-)
-# "Hateful it is not": the predicate stands first.
-FRONTED = re.compile(
-    rf"^\s+(?:it|this|that|(?:this|the)\s+(?:{TEXT_NOUN}))\s+(?:(?:certainly|simply|most\s+certainly)\s+)?"
-    r"(?:is|was)(?P<no>n['\u2019]t|\s+not)?\s*(?:$|[.,;:!)\u2014])"
-)
-# "Sarcastic, yes; hateful, no."
-ANSWERED_BEHIND = re.compile(
-    r"^\s*[,:]?\s*(?:(?P<no>no|nope|not\s+(?:at\s+all|really|quite|so\s+much))|yes)\s*(?:$|[.;!)])"
-)
-# "Far from being hateful, the post …": the subject comes with the main clause.
-DANGLING = re.compile(
-    r"\W*(?:(?:far|miles)\s+from|rather\s+than|instead\s+of|without)(?:\s+(?:being|constituting"
-    r"|containing|amounting\s+to|promoting|spreading|using|an?|any|in\s+any\s+way|itself|\w+ly))*\W*"
-)
-SUBJECT_NEXT = re.compile(
-    rf"^(?:\s+(?:speech|content|language|conduct))?\s*,\s*(?:it|this|(?:this|the|that)\s+"
-    rf"(?:[\w'\u2019-]+\s+){{0,2}}?(?:{TEXT_NOUN})|what)\b"
 )
 MAKES_IT = re.compile(
     rf"\b(?:makes?|making|made|renders?|rendering)\s+(?:it|this|(?:this|the)\s+(?:[\w'\u2019-]+\s+){{0,2}}?"
