@@ -45,6 +45,11 @@ class Word:
     `do_not_store_text` is asked for, as in `group: Annotated[str, Word]`."""
 
 
+class Column:
+    """Marks a few words of the caller's that stand in a column of `items.csv`, as a label does;
+    unlike a `Word` they go where `do_not_store_text` is asked for."""
+
+
 class Input:
     """Marks a request's field as data to be scored, as in `text: Annotated[str, Input]`: texts,
     and places in them, are no parameters and stay out of the provenance. A number, a choice or a

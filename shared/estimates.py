@@ -176,13 +176,15 @@ class BatchStatistics(Generic[BatchRequest]):
         keys: Sequence[Keys] = (),
         *,
         bounds: Bounds = UNBOUNDED,
+        weights: Sequence[float] | None = None,
     ) -> Interval:
         """The mean of the groups' means, each resampled by itself; empty groups are left out.
 
         keys: of each group the cluster of each value; none: each value is one of its own.
+        weights: of each group's mean, >= 0; None: equal.
         """
         strata = list(zip(groups, keys or [None] * len(groups), strict=True))
-        return as_interval(intervals.macro(name, strata, bounds, self.how))
+        return as_interval(intervals.macro(name, strata, bounds, self.how, weights))
 
     def ratio(self, name: str, parts: Floats, of: OfSums, keys: Keys = None) -> Interval:
         """A function of the K sums over (N, K) parts: shares of sums, pooled errors, R².

@@ -28,6 +28,7 @@ examples:
   touchstone submit posts.jsonl --metric hatexscore --wait --output scores.jsonl
   touchstone report batch_01a1fc...
   touchstone report batch_01a1fc... --html report.html
+  touchstone report batch_01a1fc... --against batch_02b7de...
 """
 
 
@@ -84,6 +85,11 @@ def _get(made: argparse.ArgumentParser) -> None:
 def _report(made: argparse.ArgumentParser) -> None:
     made.description = "The report of a batch that has ended; made at the first ask."
     made.add_argument("batch", metavar="BATCH", help="its id")
+    made.add_argument(
+        "--against",
+        metavar="BATCH",
+        help="another system's batch on the same texts: the report has a `comparison` with it",
+    )
     instead = made.add_mutually_exclusive_group()
     instead.add_argument(
         "--plot", help="one of the report's plots, by name, instead of the numbers"

@@ -18,6 +18,7 @@ Json = dict[str, Any]
 SECONDS = 60.0  # without a byte
 PATIENCE_SECONDS = 60.0  # for a service that is away while we wait for a batch
 POLL_SECONDS = 1.0
+FINAL = ("completed", "succeeded", "failed", "expired", "cancelled")  # of batches and of jobs
 
 
 class Refused(Exception):
@@ -73,10 +74,10 @@ class Api(HttpSession):
         made: Json = answer.json()
         return made
 
-    def make_batch(self, asked: Json) -> Json:
-        """A new batch; the key makes a repeated try safe."""
+    def make(self, path: str, asked: Json) -> Json:
+        """A new batch or job; the key makes a repeated try safe."""
         key = {"Idempotency-Key": f'"{uuid.uuid4()}"'}
-        made: Json = self._asked("POST", "/v1/batches", json=asked, headers=key).json()
+        made: Json = self._asked("POST", path, json=asked, headers=key).json()
         return made
 
     def download(self, file_id: str) -> Iterator[bytes]:
@@ -93,18 +94,19 @@ class Api(HttpSession):
         except httpx.TransportError as error:
             raise self._away(error) from None
 
-    def watched(self, batch: Json) -> Iterator[Json]:
-        """The batch over and over until it is final; a service that is away is waited for."""
-        last_heard = time.monotonic()
+    def watched(self, path: str) -> Iterator[Json]:
+        """The batch or job over and over until it is final; a service that is away is waited
+        for."""
+        last_heard, found = time.monotonic(), Json()
         while True:
             try:
-                batch = self.get(f"/v1/batches/{batch['id']}")
+                found = self.get(path)
                 last_heard = time.monotonic()
-                yield batch
+                yield found
             except Away:
                 if time.monotonic() - last_heard > PATIENCE_SECONDS:
                     raise
-            if batch["status"] in ("completed", "failed", "expired", "cancelled"):
+            if found.get("status") in FINAL:
                 return
             time.sleep(POLL_SECONDS)
 

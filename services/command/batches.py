@@ -48,8 +48,9 @@ def _create_batch(api: Api, asked: Namespace) -> Json:
         else:
             endpoint = endpoint_of(asked.file)
         uploaded = api.upload(file)
-    return api.make_batch(
-        {"input_file_id": uploaded["id"], "endpoint": endpoint, "metadata": dict(asked.metadata)}
+    return api.make(
+        "/v1/batches",
+        {"input_file_id": uploaded["id"], "endpoint": endpoint, "metadata": dict(asked.metadata)},
     )
 
 
@@ -58,7 +59,7 @@ def _waited(api: Api, batch: Json, said: Console) -> Json:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=said) as progress:
         task = progress.add_task(batch["status"], total=None)
-        for now in api.watched(batch):
+        for now in api.watched(f"/v1/batches/{batch['id']}"):
             batch, counts = now, now["request_counts"]
             progress.update(
                 task,
@@ -168,6 +169,8 @@ def get(api: Api, asked: Namespace, console: Console, said: Console) -> int:
 
 def report(api: Api, asked: Namespace, console: Console, said: Console) -> int:
     """A batch's report as JSON, one of its plots as a picture, or a file to be taken away."""
+    if asked.against is not None:
+        return _compare(api, asked, said)
     place = f"/v1/batches/{asked.batch}/report"
     if asked.csv is not None:
         _stream(api, f"/v1/batches/{asked.batch}/items.csv", asked.csv)
@@ -185,6 +188,24 @@ def report(api: Api, asked: Namespace, console: Console, said: Console) -> int:
         raise Refused("a png goes into a file: give --output FILE.png")
     else:
         _write(answer.content, asked)
+    return 0
+
+
+def _compare(api: Api, asked: Namespace, said: Console) -> int:
+    """The report as JSON, with its comparison with another batch."""
+    if asked.csv or asked.html or asked.plot:
+        raise Refused("--against brings the numbers alone: leave out --plot, --html and --csv")
+    found = [api.get(f"/v1/batches/{one}") for one in (asked.batch, asked.against)]
+    metric = found[0]["endpoint"].removeprefix("/v1/scores/")
+    body = {"batch": asked.batch, "against": {"batch": asked.against}}
+    with said.status("the report is being made …"):
+        job = api.make(f"/v1/reports/{metric}", body)
+        for now in api.watched(f"/v1/jobs/{job['id']}"):
+            job = now
+    if job["status"] != "succeeded":
+        error = job["error"] or {}
+        raise Refused(f"{job['id']} {job['status']}: {error.get('detail', 'no report was made')}")
+    _write(json.dumps(job["result"], ensure_ascii=False, indent=2), asked)
     return 0
 
 

@@ -94,10 +94,11 @@ class Cot2elRequest(LanguageRequest):
     polarity: Polarity | None = Field(
         default=None,
         description="what tells whether the unit says the opposite of an explanation that it "
-        "resembles, which is then dropped: `nli`, a model of inference, P(contradiction) >= 0.5; "
-        "`cues`, an even and an odd number of negations; `none`, nothing; absent: the variant's "
-        "own, `nli`, and `none` for `paper` and `reference`. `nli` falls back on `cues` where "
-        "the model does not know the language, or is not configured",
+        "resembles, which is then dropped: `nli`, a model of inference, P(contradiction) >= 0.5, "
+        "or the same words but for an odd number of negations; `cues`, an even and an odd number "
+        "of negations; `none`, nothing; absent: the variant's own, `nli`, and `none` for `paper` "
+        "and `reference`. `nli` falls back on `cues` where the model does not know the language, "
+        "or is not configured",
     )
     nli_model: ModelName | None = Field(
         default=None,

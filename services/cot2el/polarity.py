@@ -2,7 +2,8 @@
 
 `nli`: a model of inference reads the unit as premise and the explanation as hypothesis; `cues`:
 both must have an even, or both an odd, number of negations. Cues are lists by language, and read
-neither scope nor irony. Pure.
+neither scope nor irony. Where the two say the same but for their negations, cues tell what small
+models of inference miss, so that `nli` asks both. Pure.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from services.cot2el.report import PolarityOutcome
 from services.cot2el.segmentation import Language
 
 CONTRADICTED = 0.5  # P(contradiction) from which on a pair is dropped
+COPY = 0.9  # similarity of two texts without their negations, from which one copies the other
 
 CUES: dict[Language, re.Pattern[str]] = {
     "en": re.compile(
@@ -57,6 +60,14 @@ def by_cues(language: Language) -> ReadPolarity:
         return PolarityReading("kept" if same else "contradicted")
 
     return read
+
+
+def copies_with_other_polarity(unit: str, explanation: str, language: Language) -> bool:
+    """Whether nearly the same words are said, with an odd number of negations more or fewer."""
+    if negations(unit, language) % 2 == negations(explanation, language) % 2:
+        return False
+    bare = (" ".join(CUES[language].sub(" ", one).split()) for one in (unit, explanation))
+    return SequenceMatcher(None, next(bare), next(bare), autojunk=False).ratio() >= COPY
 
 
 def negations(text: str, language: Language) -> int:

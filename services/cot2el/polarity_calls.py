@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from services.cot2el.contract import DEFAULT_NLI, Cot2elRequest, Polarity
 from services.cot2el.polarity import (
@@ -12,9 +13,11 @@ from services.cot2el.polarity import (
     ReadPolarity,
     by_cues,
     by_probability,
+    copies_with_other_polarity,
     unasked,
 )
 from services.cot2el.refinement import AlignedReasoning, RefinedReasoning
+from services.cot2el.segmentation import Language
 from services.cot2el.variants import VARIANTS
 from shared.contracts import ModelUse
 from shared.errors import BadInput, pointing_to
@@ -106,4 +109,14 @@ def _reader(
         return unasked
     if polarity == "cues":
         return by_cues(own.language) if own.language in CUES else lambda unit, said: UNREAD
-    return lambda unit, said: readings[unit, said]
+    return lambda unit, said: _read_twice(readings[unit, said], unit, said, own.language)
+
+
+def _read_twice(
+    found: PolarityReading, unit: str, said: str, language: Language
+) -> PolarityReading:
+    """What the model says, unless it is blind to a "not"; what it did not read stays unread."""
+    blind = found.polarity == "kept" and language in CUES
+    if blind and copies_with_other_polarity(unit, said, language):
+        return replace(found, polarity="contradicted")
+    return found

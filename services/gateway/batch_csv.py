@@ -9,13 +9,13 @@ from __future__ import annotations
 import csv
 import io
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from sqlalchemy import Engine
 
-from shared.contracts import Message, Report, Word, hint_of
+from shared.contracts import Column, Message, Report, Word, hint_of
 from shared.ledger import batch_lines
 from shared.ledger.batch_lines import EndedLine
 from shared.ledger.batches import Batch
@@ -26,6 +26,7 @@ LINES_AT_ONCE = 500
 FIRST = ("custom_id", "line", "job", "status", "score")
 LAST = ("warnings", "error")
 PARTS = ("components", "control")
+MARKS = (Word, Column)  # strings that have a column
 COUNT = "count"  # the column of a list
 SCALARS = (bool, int, float, str)
 FORMULA = frozenset("=+-@")  # OWASP, "CSV injection"; full-width and small forms count too
@@ -54,7 +55,7 @@ def written(engine: Engine, batch: Batch, contract: ServiceContract | None) -> I
 def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
     """The paths of all single values in the components and the control of such a report, then of
     its metric's own numbers and words beside them, and of what is within those; of a list of
-    evidence how much there is of it. No text of a caller is among them.
+    evidence how much there is of it. No text of a caller is among them but a `Column`.
     """
     return [
         path
@@ -75,11 +76,11 @@ def _own_values(report: type[Message]) -> Iterator[tuple[str, ...]]:
 
 def _own_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Of numbers and words of our own; of a dictionary where its keys are known beforehand."""
-    kinds = _alternatives(hint, kept=Word)
-    if kinds and all(kind is Word or (kind is not str and _is_scalar(kind)) for kind in kinds):
+    kinds = _alternatives(hint, kept=MARKS)
+    if kinds and all(kind in MARKS or (kind is not str and _is_scalar(kind)) for kind in kinds):
         yield path
     for kind in kinds:
-        if isinstance(kind, type) and kind is not Word and issubclass(kind, Message):
+        if isinstance(kind, type) and kind not in MARKS and issubclass(kind, Message):
             for name, field in kind.model_fields.items():
                 yield from _own_paths(hint_of(field), (*path, name))
         elif get_origin(kind) is tuple and _holds_messages(kind):
@@ -105,11 +106,11 @@ def _paths(kind: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             return
 
 
-def _alternatives(kind: Any, kept: type | None = None) -> list[Any]:
-    """What a value of this kind may be, but for null. kept: a mark that stands for its kind."""
+def _alternatives(kind: Any, kept: Collection[type] = ()) -> list[Any]:
+    """What a value of this kind may be, but for null. kept: marks that stand for their kind."""
     while hasattr(kind, "__metadata__"):  # Annotated
-        if kept is not None and kept in kind.__metadata__:
-            return [kept]
+        if marks := [mark for mark in kind.__metadata__ if mark in kept]:
+            return marks[:1]
         kind = kind.__origin__
     if get_origin(kind) in (Union, UnionType):
         return [one for part in get_args(kind) for one in _alternatives(part, kept)]

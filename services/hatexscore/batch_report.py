@@ -15,6 +15,7 @@ from services.hatexscore.report import (
     MOST_NAMED,
     Decision,
     HatexscoreBatchReport,
+    HatexscoreBatchReportRequest,
     HatexscoreComponents,
     HatexscoreDecisionMeans,
     HatexscoreLabelConflicts,
@@ -23,25 +24,25 @@ from services.hatexscore.report import (
     HatexscoreResult,
     Reader,
 )
-from shared.batch_contracts import BatchReportRequest, Interval
+from shared.batch_contracts import Interval
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
 
 Row = Scored[HatexscoreRequest, HatexscoreResult]
+Statistics = BatchStatistics[HatexscoreBatchReportRequest]
 
 
 ROUNDING = 1e-12
 AGREEING = 0.5  # of P(hateful), from which the model itself decides so
 FAITHLESS = 0.8  # agreement under which QF tells about the model
+NOT_STANDARDISED = "no score is standardised: no result with a score was decided {decisions}"
 FOREIGN = (
     "the asked model makes {share:.0%} of the decisions: QF tells about the asked model, not about "
     "the explanations"
 )
 
 
-def batch_report(
-    rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
-) -> HatexscoreBatchReport:
+def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport:
     """How good are these explanations, and where do they contradict the decision they explain?"""
     common = over.envelope()
     whole = _means("", rows, over)
@@ -49,8 +50,12 @@ def batch_report(
     share = None if agreement is None else agreement.agreement.value
     if share is not None and share < FAITHLESS:
         common["warnings"] = (*common["warnings"], FOREIGN.format(share=share))
+    standardised, unknown = _standardised(rows, over)
+    common["warnings"] = (*common["warnings"], *unknown)
     return HatexscoreBatchReport(
         **common,
+        label_mix={decision: len(own) for decision, own in _scored(rows).items()},
+        standardised_score=standardised,
         components=whole.components,
         share_beaten=whole.share_beaten,
         by_decision={
@@ -73,9 +78,33 @@ def _by_decision(rows: Sequence[Row]) -> dict[Decision, list[Row]]:
     return found
 
 
-def _means(
-    name: str, rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
-) -> HatexscoreDecisionMeans:
+def _scored(rows: Sequence[Row]) -> dict[Decision, list[Row]]:
+    """The results with a score, by decision."""
+    found = _by_decision([row for row in rows if row.report.score is not None])
+    return dict(sorted(found.items()))
+
+
+def _standardised(rows: Sequence[Row], over: Statistics) -> tuple[Interval | None, tuple[str, ...]]:
+    """The mean score of the mix that was sent, or why there is none."""
+    mix = over.request.reference_mix
+    if mix is None:
+        return None, ()
+    scored = _scored(rows)
+    wanted = {decision: share for decision, share in mix.items() if share > 0}
+    if missing := sorted(set(wanted) - set(scored)):
+        return None, (NOT_STANDARDISED.format(decisions=", ".join(missing)),)
+    strata = [scored[decision] for decision in wanted]
+    found = over.macro(
+        "standardised score",
+        [np.array([row.report.score for row in own], dtype=np.float64) for own in strata],
+        [over.keys(own) for own in strata],
+        bounds=UNIT,
+        weights=list(wanted.values()),
+    )
+    return found, ()
+
+
+def _means(name: str, rows: Sequence[Row], over: Statistics) -> HatexscoreDecisionMeans:
     """Means of all that a result has, over these. name: of the part of the batch, or empty."""
     keys = over.keys(rows)
 
@@ -100,7 +129,7 @@ def _means(
     )
 
 
-def _evidence(rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]) -> Interval | None:
+def _evidence(rows: Sequence[Row], over: Statistics) -> Interval | None:
     """Of the hateful decisions that can be told."""
     told = [row for row in rows if row.report.quotes_matter in ("yes", "no")]
     if not told:
@@ -109,9 +138,7 @@ def _evidence(rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]) ->
     return over.share(found, over.keys(told))
 
 
-def model_agreement(
-    rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
-) -> HatexscoreModelAgreement | None:
+def model_agreement(rows: Sequence[Row], over: Statistics) -> HatexscoreModelAgreement | None:
     """Of the results whose decision and whose P(hateful) are known."""
     known = [row for row in rows if row.report.predicted_label and _p(row) is not None]
     if not known:
@@ -135,7 +162,7 @@ def model_agreement(
     )
 
 
-def _agreement(rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]) -> Interval:
+def _agreement(rows: Sequence[Row], over: Statistics) -> Interval:
     return over.share([float(_agrees(row)) for row in rows], over.keys(rows))
 
 
@@ -158,9 +185,7 @@ def _agrees(row: Row) -> bool:
     return ((_p(row) or 0.0) >= AGREEING) == (row.report.predicted_label == "hateful")
 
 
-def _readers(
-    rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
-) -> dict[Reader, HatexscoreReaderScores]:
+def _readers(rows: Sequence[Row], over: Statistics) -> dict[Reader, HatexscoreReaderScores]:
     """What rules read beside what models read."""
     found: dict[Reader, list[Row]] = {}
     for row in rows:
@@ -169,9 +194,7 @@ def _readers(
     return {by: _scores_by(by, own, over) for by, own in sorted(found.items())}
 
 
-def _scores_by(
-    by: Reader, rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
-) -> HatexscoreReaderScores:
+def _scores_by(by: Reader, rows: Sequence[Row], over: Statistics) -> HatexscoreReaderScores:
     means = _means(f"by {by}", rows, over)
     return HatexscoreReaderScores(
         results=len(rows),

@@ -39,12 +39,16 @@ _READERS = {
     "ko": conclusion_ko.read_clause,
 }
 _YES_NO = re.compile(
-    r"[\s\"]*(?:(?P<yes>yes|yeah|certainly|definitely|absolutely|indeed|of course"
-    r"|i (?:think|believe|would say|['\u2019]d say) (?:so|it (?:is|does)|yes)"
+    r"[\s\"]*(?:(?:also|again|likewise|similarly|once\s+more|here\s+too|then|well|and|still)[\s,]+)*"
+    r"(?:(?P<yes>yes|yeah|certainly|definitely|absolutely|indeed|of course"
+    r"|without (?:a|any) doubt|no doubt|undoubtedly|unquestionably"
+    r"|i(?: (?:think|believe|would say)|['\u2019]d say)"
+    r" (?:so|it (?:is|does)(?!\s*n['\u2019]t|\s+not)|yes)"
     r"|it (?:certainly |clearly |definitely |indeed |sure )?(?:is|does|was)"
     r"(?!\s*n['\u2019]t|\s+not)|(?:我(?:认为|觉得)|答案是|显然)(?:是|算|构成|属于)"
     r"|是的|是。|有[，。,]|对|当然|네|예|그렇(?!지\s?않))"
-    r"|(?P<no>no|not at all|i (?:do not|don['\u2019]t|would not|wouldn['\u2019]t)"
+    r"|(?P<no>no|not at all|i(?: (?:think|believe|would say)|['\u2019]d say) (?:no|it (?:is|does))"
+    r"|i (?:do not|don['\u2019]t|would not|wouldn['\u2019]t)"
     r" (?:think|believe|say|find)|i doubt|not really|hardly|it is not|it isn['\u2019]t"
     r"|it does not|it doesn['\u2019]t|by no means|never"
     r"|(?:我(?:认为|觉得|看)|在我看来[，,]?|答案是|显然)?(?:并?不是|并?不算|并?不构成|并?不属于|并非)"
@@ -334,4 +338,4 @@ def _plain(explanation: str, vocabulary: Vocabulary) -> str:
 def _is_label(quoted: str, vocabulary: Vocabulary) -> bool:
     """A label, or the key of one, as JSON has it."""
     is_key = label_lines.KEY_ALONE.fullmatch(quoted) is not None
-    return is_key or vocabulary.label_of(quoted) is not None
+    return is_key or vocabulary.label_of(label_lines.ASKING.sub("", quoted)) is not None

@@ -7,9 +7,12 @@ Everything is looked for in at most `REACH` characters before a word and `BEYOND
 
 from __future__ import annotations
 
+import re
+
 from services.hatexscore import cues_en as cues
 from services.hatexscore.readings import Clause, Mood
 from services.hatexscore.report import Form
+from services.hatexscore.thresholds_en import unmet
 from services.hatexscore.vocabulary import WordInText
 from services.hatexscore.words import one_line
 
@@ -18,6 +21,25 @@ BEYOND = 200  # after it
 OPENING = 60  # characters of a clause that may mark it as final
 LONG = 200  # characters before a word, from which the sentence's own opening is another clause's
 NEAR = 80
+
+# "Hateful it is not": the predicate stands first.
+FRONTED = re.compile(
+    rf"^\s+(?:it|this|that|(?:this|the)\s+(?:{cues.TEXT_NOUN}))\s+(?:(?:certainly|simply|most\s+certainly)\s+)?"
+    r"(?:is|was)(?P<no>n['\u2019]t|\s+not)?\s*(?:$|[.,;:!)\u2014])"
+)
+# "Sarcastic, yes; hateful, no."
+ANSWERED_BEHIND = re.compile(
+    r"^\s*[,:]?\s*(?:(?P<no>no|nope|not\s+(?:at\s+all|really|quite|so\s+much))|yes)\s*(?:$|[.;!)])"
+)
+# "Far from being hateful, the post …": the subject comes with the main clause.
+DANGLING = re.compile(
+    r"\W*(?:(?:far|miles)\s+from|rather\s+than|instead\s+of|without)(?:\s+(?:being|constituting"
+    r"|containing|amounting\s+to|promoting|spreading|using|an?|any|in\s+any\s+way|itself|\w+ly))*\W*"
+)
+SUBJECT_NEXT = re.compile(
+    rf"^(?:\s+(?:speech|content|language|conduct))?\s*,\s*(?:it|this|(?:this|the|that)\s+"
+    rf"(?:[\w'\u2019-]+\s+){{0,2}}?(?:{cues.TEXT_NOUN})|what)\b"
+)
 
 
 def read_clause(sentence: str, word: WordInText) -> Clause | None:
@@ -31,7 +53,10 @@ def read_clause(sentence: str, word: WordInText) -> Clause | None:
     if word.word.capitals and not cues.AFTER_BARE.match(after):
         return None
     own, prior = _own_clause(before)
-    denies = _unmet(own, after) if word.word.side == "hateful" else None
+    inverted = _inverted(sentence, own, after)
+    if inverted is not None:
+        return inverted
+    denies = unmet(own, after) if word.word.side == "hateful" else None
     if denies is None and not verb and _only_named(before, after):
         return None
     rejects = _rejects(own, after) if denies is None else None
@@ -47,6 +72,22 @@ def read_clause(sentence: str, word: WordInText) -> Clause | None:
     conceded = cues.CONCESSION.search(prior) is not None
     denials = _denials(own, asked=mood == "asked") + bool(rejects) + bool(denies)
     return Clause(form, mood, denials, bool(rejects), conceded)
+
+
+def _inverted(sentence: str, own: str, after: str) -> Clause | None:
+    """A verdict whose subject or answer stands behind the word; None where none does."""
+    if _asks(sentence):
+        return None
+    behind = FRONTED.match(after) or ANSWERED_BEHIND.match(after)
+    if behind is not None and cues.BARE.fullmatch(own):
+        return Clause("predication", denials=_denials(own) + bool(behind["no"]))
+    if DANGLING.fullmatch(own) and SUBJECT_NEXT.match(after):
+        return Clause("predication", denials=_denials(own))
+    return None
+
+
+def _asks(sentence: str) -> bool:
+    return sentence.rstrip(" \"'*_)").endswith(("?", "\uff1f"))
 
 
 def _only_named(before: str, after: str) -> bool:
@@ -68,39 +109,26 @@ def _own_clause(before: str) -> tuple[str, str]:
 
 def _denials(own: str, *, asked: bool = False) -> int:
     """asked: "isn't it hateful?" asks the same as "is it hateful?"."""
+    if (last := cues.CONTRASTED.search(own)) and last.start() > 0:
+        return 1
     found = [match.group() for match in cues.NEGATION.finditer(own)]
     doubled = sum(one == "nor" for one in found[1:])  # neither ... nor, not ... nor: one denial
     turned = asked and cues.NEGATIVE_QUESTION.match(own) is not None
     return len(found) - doubled - turned
 
 
-def _unmet(own: str, after: str) -> bool | None:
-    """Of a threshold or a rule whose name holds the word: is it not met, or respected?
-
-    None where none is spoken of. "The bar for hate speech is not met": True; "violates the hate
-    speech policy": False.
-    """
-    met = cues.MET_AFTER.match(after)
-    if met is not None and (met["noun"] or cues.THRESHOLD_BEFORE.search(own)):
-        return bool(met["no"]) != bool(met["un"])
-    if not (cues.RULES_AFTER.match(after) or cues.RULES_BEFORE.search(own)):
-        return None
-    if cues.VIOLATES.search(own):
-        return False
-    return True if cues.RESPECTS.search(own) else None
-
-
 def _rejects(own: str, after: str) -> bool | None:
     """Whether a label is rejected ("the classification as normal is not accurate") or confirmed;
     None where no label is spoken of."""
-    said = cues.VERDICT_AFTER.match(after) if cues.LABEL_SUBJECT.search(own) else None
+    label = cues.LABEL_SUBJECT.search(own) or cues.LABEL_NOUN_AFTER.match(after)
+    said = cues.VERDICT_AFTER.match(after) if label else None
     if said is None:
         return None
     judged, verb = said["judged"], said["verb"]
     if judged is None and verb not in cues.SUFFICES:
         return None
     negative = bool(said["no"]) or verb.endswith(("n't", "n\u2019t"))
-    rejecting: bool = judged in cues.REJECTING or verb in ("fails", "misses")
+    rejecting: bool = judged in cues.REJECTING or verb in ("fails", "misses", *cues.CHEAPENS)
     return rejecting != negative
 
 
@@ -134,8 +162,7 @@ def _bare(own: str, prior: str, after: str, word: WordInText) -> Form | None:
 
 def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
     """Why the clause asserts nothing; `asserted` where its verbs do, whatever the subject is."""
-    asks = sentence.rstrip(" \"'*_)").endswith(("?", "\uff1f"))
-    if asks or cues.ASKED.search(own) or cues.OR_NOT.match(after):
+    if _asks(sentence) or cues.ASKED.search(own) or cues.OR_NOT.match(after):
         return "asked"
     segment = f"{own} \x00 {cues.CONTRAST.split(after)[0]}"
     conditional = cues.IF.search(segment) or cues.IF.search(cues.CONTRAST.split(prior)[-1])
@@ -209,6 +236,8 @@ def _of_another(own: str) -> bool:
 
 def _about_text(own: str, prior: str) -> bool:
     """Is the subject this text? A clause without one takes that of the clauses before it."""
+    if cues.MAKES_IT.search(own):
+        return True
     leading = cues.LEADING.match(own)
     head = own[leading.end() :] if leading else own
     if head.startswith("which"):

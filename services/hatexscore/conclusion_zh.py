@@ -22,11 +22,16 @@ _BORDER = re.compile(
 _COPULA = re.compile("是|属于|构成|含有|包含|既|充满|带有|具有|涉及")
 _IDIOM = re.compile(
     r"不仅仅?|不但|不只|不光|不止|毫无疑问|毫无疑义|毫无悬念|无疑|不可否认|无可否认|不容否认"
-    r"|(?:没有?人|无人|谁也?不)(?:会|能|可以)?否认|无法否认|不能否认|难以否认|毋庸置疑|毋庸讳言|不容置疑|无庸置疑|非常"
+    r"|(?:没有?人|无人|谁也?不)(?:会|能|可以)?否认|谁都?(?:很?难以?|无法|不能)否认|很难否认|无法否认|不能否认|难以否认|毋庸置疑|毋庸讳言|不容置疑|无庸置疑|非常"
     r"|不同(?!意)|不满|不幸|无论|不管|不论|不断|不少|不久|不禁|未来|无意中|不过是|不外乎|无非是?|不失为"
     r"|不亚于|无异于|不妨|莫不"
 )
 _DOUBLE = re.compile(r"不得不|不能不|不可不|无不|没有不|不无")
+# "很难说这不是": not to be denied.
+_UNDENIED = re.compile(
+    "(?:很难|难以|不能|没法|无法|不好|谁能)(?:说|否认|认为|讲)(?P<what>[^，,；;。不没非是]{0,8})"
+    "(?:并?不(?:是|算|属于|构成)|并非|没有)"
+)
 _NEGATION = re.compile(
     r"与其说|没有?|不|未(?!必)|无(?!辜)|并非|绝非|而非|(?<![并绝而])非|勿|缺乏|缺少|找不到|谈不上|称不上"
     r"|算不上|够不上|错误地|误|反对将|拒绝|否认|难以(?:被|构成|视|认|归|称|算)|远离|排除|免于"
@@ -140,6 +145,14 @@ _REJECTED = re.compile(
     r"|有误|正确|准确|恰当|妥当|成立|合适|合理|站不住脚|过于严厉|言过其实|夸大|误判|失当|属实|确切"
     r"|对的?(?=[。，]|$)|过头|过分|不当|错)"
 )
+_DISBELIEVED = re.compile(
+    "^[，,]?(?:恐怕|大概|也|是|更|都)*(?:没有?人(?:会|能)?(?:相)?信|说不过去|难以服众|站不住脚"
+    "|难以令人信服)"
+)
+_EVIDENT = re.compile(
+    "^(?:性质|性|意味|意图|倾向|色彩)?(?:是)?(?:毋庸置疑|不容置疑|毫无疑问|显而易见|一目了然|昭然若揭"
+    "|十分明显|非常明显|很明显)"
+)
 _LABEL_AFTER = re.compile(r"^\W?(?:的|这一|这个|这种)?(?:标签|分类|归类|判断|判定|说法|结论|认定)")
 _MEETS = re.compile(r"(?:符合|满足|达到|不到|够得上)\W*$")
 _UNRELATED = re.compile(r"^(?:毫|完全|并)?(?:无关|不沾边|没有?(?:任何)?关系|相去甚远|相距甚远)")
@@ -199,7 +212,7 @@ def _own_clause(before: str) -> tuple[str, str]:
         if border.group() == "、" and listed:
             continue
         cut = border.end()
-    own = _IDIOM.sub(" ", before[cut:])
+    own = _IDIOM.sub(" ", _UNDENIED.sub(r"\g<what>是", before[cut:]))
     return _DOUBLE.sub("不不", own), before[:cut]
 
 
@@ -212,6 +225,8 @@ def _rejection(own: str, after: str) -> bool | None:
     """Whether a label is rejected ("归类为仇恨言论是错误的"); None where none is spoken of."""
     if not (_LABEL_SUBJECT.search(own) or _LABEL_AFTER.match(after)):
         return None
+    if _DISBELIEVED.match(after):
+        return True
     said = _REJECTED.match(after)
     if said is None:
         return None
@@ -221,7 +236,7 @@ def _rejection(own: str, after: str) -> bool | None:
 def _form(own: str, prior: str, after: str, word: WordInText) -> Form | None:
     if word.word.kind == "verbs":
         return "predication"
-    if _UNRELATED.match(after):
+    if _UNRELATED.match(after) or _EVIDENT.match(after):
         return "predication"
     if _ABOUT_IT.search(own):
         return None

@@ -22,6 +22,7 @@ from services.hatexscore.quotes import quotations
 from services.hatexscore.report import (
     ConsistencyRule,
     HatexscoreBatchReport,
+    HatexscoreBatchReportRequest,
     HatexscoreResult,
     Label,
     Language,
@@ -59,6 +60,7 @@ DEFAULT_MODEL = "embedded-hate"
 MARKS = "\"'\uff02\u201c\u201e\u201f\u00ab\u300c\u300e\u300a\u2018\u201b"  # that open a quotation
 MOST_QUOTATIONS = 200  # different ones
 MOST_MASKED = 2_000_000  # characters of all random placements
+DRAWS: dict[Variant, int] = {"robust": 199, "paper": 20, "reference": 20}  # at most
 SECONDS_A_CHARACTER = 5e-5  # of text and explanation: words, groups, conclusion
 SECONDS_A_QUOTATION = 2e-3  # that is looked for among near misses
 SECONDS_A_TERM = 1.5e-4  # of a policy of your own
@@ -184,8 +186,14 @@ class HatexscoreRequest(LanguageRequest):
     probabilities: HatexscoreProbabilities | None = Field(
         default=None, description="bring your own: no model is called, and there is no control"
     )
-    control_draws: int = Field(
-        default=20, ge=0, le=200, description="random spans masked to measure chance"
+    control_draws: int | None = Field(
+        default=None,
+        ge=0,
+        le=200,
+        description="random spans masked to measure chance, at most. `robust` masks 39 first, and "
+        "goes on only where fewer than 5 of these reach the quotes. Absent: 199 in `robust`, or as "
+        "many as 2,000,000 characters of masked text hold, that is fewer above 10,050 characters "
+        "of `text`; else 20",
     )
     other_variants: bool = Field(
         default=False,
@@ -202,6 +210,13 @@ class HatexscoreRequest(LanguageRequest):
         """The side of the decision that was sent; None where none was."""
         sent = self.predicted_label
         return None if sent is None else _side(self.vocabulary, sent)
+
+    @property
+    def most_draws(self) -> int:
+        """Random spans, at most."""
+        if self.control_draws is not None:
+            return self.control_draws
+        return min(DRAWS[self.variant], MOST_MASKED // len(self.text))
 
     @field_validator("labels")
     @classmethod
@@ -235,8 +250,8 @@ class HatexscoreRequest(LanguageRequest):
 
     @model_validator(mode="after")
     def _masks_within_reason(self) -> Self:
-        masked = self.control_draws * len(self.text)
-        if masked > MOST_MASKED:
+        masked = (self.control_draws or 0) * len(self.text)
+        if self.control_draws is not None and masked > MOST_MASKED:
             _refuse(
                 "control_draws",
                 f"`control_draws` x characters of `text` is {masked:,}, more than {MOST_MASKED:,}",
@@ -363,7 +378,7 @@ def _works(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
         size = Size("terms of `policy`", terms, "/policy")
         yield Work((size,), "terms", seconds_each=SECONDS_A_TERM)
     if marks and request.probabilities is None:
-        draws = Size("texts (`control_draws` and two)", 2 + request.control_draws, "/control_draws")
+        draws = Size("texts (`control_draws` and two)", 2 + request.most_draws, "/control_draws")
         tokens = Size("tokens of `text`", max(1, min(words_of(request.text), reads)), "/text")
         yield Work((draws, tokens, variants))
         if request.prompt is not None:
@@ -399,8 +414,9 @@ CONTRACT = MetricContract(
         "a decision in other words": _OWN_LABELS,
     },
     batch_report=HatexscoreBatchReport,
+    batch_request=HatexscoreBatchReportRequest,
     batch_summary="Means of the four parts with intervals, and label conflicts, over many results",
-    batch_intervals=18,
+    batch_intervals=20,
     form=(
         FormField(name="text", label="Text", hint="what was moderated"),
         FormField(

@@ -47,6 +47,9 @@ IDIOM = re.compile(
     r"|\bundeniabl[ey]\b"
     r"|\bmore\s+often\s+than\s+not\b|\bif\s+not\b|\bwhether\s+or\s+not\s+(?:it\s+was\s+)?intended\b"
     r"|\b(?:un)?intentionally\s+or\s+not\b|\bjoke\s+or\s+not\b|\bnot\s+to\s+mention\b"
+    r"|\b(?:nobody|no\s+one|no\s+\w+|(?:can|could)(?:not|n['\u2019]t|\s+not)|hard\s+to"
+    r"|impossible\s+to)\b[^,;:]{0,80}?\bmistak\w+\s+(?:it|this|(?:this|the)\s+\w+)\s+for"
+    r"\s+anything\s+(?:but|other\s+than)\b"
     r"|\b(?:no|nobody|no\s+one|cannot|can['\u2019]t)\s+(?:\w+\s+)?(?:den(?:y|ies|ied)|disput(?:e|es"
     r"|ed))\b"
 )
@@ -154,7 +157,8 @@ PREDICATE = re.compile(
     r"|out\s+)?as|render(?:s|ed|ing)?|clears|exceeds?|satisf(?:y|ies)|surpass(?:es)?|pass(?:es|ed)"
     r"|conveys?|holds?|offers?|perpetuat(?:e|es|ing)|encourag(?:e|es|ing)|embod(?:y|ies)|reads?"
     r"|looks?"
-    rf"|refrains?|crossed|denotes?|says?|said|full|{JUDGE})\b"
+    rf"|refrains?|crossed|denotes?|says?|said|full|ticks?|ticked|match(?:es|ed)?|fulfil\w*"
+    rf"|settles?\s+on|opts?\s+for|choose|pick|{JUDGE})\b"
     r"|\b(?:it|this|that|there|what)['\u2019]s\b|\b(?:isn|aren|wasn|weren)['\u2019]t\b"
 )
 ABOUT_IT = re.compile(  # between predicate and word: the text speaks of it, and is not it
@@ -230,7 +234,10 @@ WOULD = re.compile(
 )
 WOULD_JUDGE = re.compile(
     rf"\b(?:(?:i|we|one|moderators?|annotators?|reviewers?)(?:\s+would|['\u2019]d)|would\s+(?:i|we"
-    rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude)\b"
+    rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|go\s+(?:with"
+    rf"|for)|choose|pick|select|settle\s+on|opt\s+for)\b"
+    rf"|\b(?:readers?|persons?|observers?|members?|audience)\b[^,;:]{{0,60}}?\bwould\s+"
+    rf"(?:\w+ly\s+)?(?:{JUDGE})\b"
 )
 # "This would be considered hateful": no condition stands before it.
 WOULD_OF_TEXT = re.compile(
@@ -346,13 +353,15 @@ PRESENT = re.compile(
 _REJECTING = (
     r"wrong|incorrect|mistaken|false|inaccurate|unjustified|unwarranted|misplaced|error|mistake|far|harsh"
     r"|strong|unfair|overstated|overstatement|exaggerated|exaggeration|unfounded|misleading|stretch"
-    r"|inappropriate|untenable|rejected|withdrawn"
+    r"|inappropriate|untenable|rejected|withdrawn|removed|dropped|lifted|reversed|overturned|ignore"
+    r"|overlook|misread|misunderstand"
 )
 REJECTING = frozenset(_REJECTING.split("|"))
 VERDICT_AFTER = re.compile(
-    r"^[^.;!?]{0,80}?\b(?P<verb>is|are|was|were|seems|would\s+be|does|do|did|isn['\u2019]t"
-    r"|doesn['\u2019]t|goes|fits|applies|holds|fails|misses)\b"
-    r"\s*(?P<no>not\s+|n['\u2019]t\s+)?(?:\w+ly\s+|quite\s+|a\s+|an\s+|the\s+|too\s+|well\s+"
+    r"^[^.;!?]{0,80}?\b(?P<verb>is|are|was|were|seems|would\s+be|should\s+be|does|do|did|isn['\u2019]t"
+    r"|doesn['\u2019]t|goes|fits|applies|holds|fails|misses|cheapens|trivialises|trivializes"
+    r"|dilutes|devalues|distorts|stretches)\b"
+    r"\s*(?P<no>not\s+|n['\u2019]t\s+)?(?:\w+ly\s+|quite\s+|a\s+|an\s+|the\s+|too\s+|to\s+|well\s+"
     r"|fully\s+)*(?P<judged>correct|right|justified|accurate|appropriate"
     r"|fitting|apt|fair|warranted|true|valid|sound|tenable|supported|case|fit|apply|hold|stand"
     r"|here|word|term"
@@ -448,45 +457,21 @@ JUDGED_OBJECT = re.compile(rf"\b(?:{JUDGE})\s+(?:the|its|his|her|their|your)\s+\
 OWN_VIEW = re.compile(
     r"\b(?:point|locate|notice|spot|persuaded|convinced|sure|opinion|view|evidence|verdict|reason"
     r"|doubt"
+    r"|go\s+(?:with|for)|choose|pick|select|settle\s+on|opt\s+for"
     r"|disagree|decision|conclu\w+|judge?ment|say|vote|answer|label|classification|category|rating)\b"
 )
 
 
-# "The threshold for hate speech is not met": what is met or crossed, and whether it is.
-THRESHOLD = (
-    r"(?:threshold|bar|line|level|standard|definition|criteri(?:a|on)|requirements?|conditions?|test|tests"
-    r"|thresholds|standards|mark)"
+CHEAPENS = (
+    "cheapens",
+    "trivialises",
+    "trivializes",
+    "dilutes",
+    "devalues",
+    "distorts",
+    "stretches",
 )
-THRESHOLD_BEFORE = re.compile(
-    rf"\b{THRESHOLD}\s+(?:\w+\s+){{0,2}}?(?:for|of|to\s+be|to\s+count\s+as|into)\s+(?:being\s+)?(?:\w+\s+)?$"
-)
-MET_AFTER = re.compile(
-    rf"^[\s-]*(?P<noun>{THRESHOLD}\s+)?(?:here\s+)?(?:is|are|was|were|has|have)(?:\s+\w+ly)?(?P<no>n['\u2019]t"
-    r"|\s+(?:not|never|hardly))?\s+(?:yet\s+|clearly\s+|been\s+|being\s+|fully\s+|therefore\s+)*"
-    r"(?P<un>un)?(?:met|reached|satisfied|fulfilled|crossed|passed|exceeded|surpassed)\b"
-)
-# "Violates the hate speech policy", "in breach of the rules on hateful conduct".
-VIOLATES = re.compile(
-    r"\b(?:violat\w+|breach\w*|contraven\w+|infring\w+|break(?:s|ing)?|broke|against|afoul|foul|outside"
-    r"|prohibited|banned|forbidden|barred|disallowed|removed|actionable)\b[^,;:]{0,60}$"
-)
-RESPECTS = re.compile(
-    r"\b(?:compl(?:y|ies|iant)|consistent|in\s+line|within|adher\w+|abid\w+|conforms?|follows?|respects?"
-    r"|allowed|permitted)\b[^,;:]{0,60}$"
-)
-RULES = (
-    r"(?:polic(?:y|ies)|rules?|guidelines?|standards?|terms|laws?|provisions?|clauses?|sections?"
-    r"|code)"
-)
-RULES_AFTER = re.compile(
-    rf"^[\s-]*(?:and\s+\w+\s+)?(?:content\s+|conduct\s+|speech\s+)?{RULES}"
-    r"\b(?!\s+(?:is|are|was|does|prohibits?|bans?))"
-)
-RULES_BEFORE = re.compile(
-    rf"\b{RULES}\s+(?:on|against|about|regarding|concerning|prohibiting|banning|for|covering|around)"
-    r"\s+(?:the\s+)?(?:use\s+of\s+)?(?:\w+\s+(?:and|or)\s+)?$"
-)
-SUFFICES = ("fits", "applies", "holds", "fails", "misses")  # that need no adjective
+SUFFICES = ("fits", "applies", "holds", "fails", "misses", *CHEAPENS)  # that need no adjective
 DROPPED_SUBJECT = re.compile(r"[;:.]\s*$")
 OPENS_BARE = re.compile(r"[;:,)\u2014-]\s*$|\bbut\s*$")
 CONTRAST = re.compile(r"[;\u2014]|\bbut\b|\bhowever\b|\byet\b")
@@ -517,4 +502,16 @@ FIELD_OF_VERDICT = re.compile(
     r"|recommendation|action|safety|toxicity|outcome|therefore|thus|so|hence|verdict|conclusion|final(?:ly)?"
     r"|view|opinion|step|label|decision|classification|class|category|prediction|rating|result"
     r"|judge?ment|word|finding|point|item|yes|no|reason\s+why)\b[^:]*:\s*$"
+)
+LABEL_NOUN_AFTER = re.compile(
+    r"^[\s\"']*(?:labels?|flags?|tags?|ratings?|classifications?|verdicts?|predictions?|readings?)\b"
+)
+MAKES_IT = re.compile(
+    rf"\b(?:makes?|making|made|renders?|rendering)\s+(?:it|this|(?:this|the)\s+(?:[\w'\u2019-]+\s+){{0,2}}?"
+    rf"(?:{TEXT_NOUN}))\s+(?:\w+ly\s+|so\s+)*$"
+)
+# "X rather than hateful": denied, whatever was denied before it.
+CONTRASTED = re.compile(
+    r"\b(?:rather\s+than|instead\s+of|as\s+opposed\s+to)"
+    r"(?:\s+(?:as|being|an?|outright|plainly))*[\s\"]*$"
 )

@@ -144,6 +144,14 @@ def weighted_mean(parts: Sequence[float | None], weights: Sequence[float]) -> fl
     return math.fsum(known) / math.fsum(weight for _, weight in counted)
 
 
+def compared(observed: float, null: Floats, *, signed: bool) -> tuple[float, Floats]:
+    """(the quotes' drop, (R,) those of random spans) as they are ranked; greater = more.
+
+    observed, null: dp, [-1, 1]. signed: whether it matters which way masking moved P.
+    """
+    return (observed, null) if signed else (abs(observed), np.abs(null))
+
+
 def share_beaten(observed: float, null: Floats) -> float:
     """Mid-rank of the observed drop among random ones, [0, 1]; higher = better, chance is 0.5.
 

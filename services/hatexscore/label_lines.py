@@ -36,10 +36,11 @@ LINE = re.compile(
     rf"(?:^|[\n\r,;.。；、，!?(\u2014|-]|\d[.)]?)[\s\"']*(?:(?:(?P<earlier>{EARLIER})|{WHOSE}"
     rf"|\d{{1,3}}[.):]?|[一二三四五六七八九十]+[、.])[\s_:：]*){{0,4}}(?:{KEY})"
     rf"\s*(?:\([^()]{{0,40}}\)\s*)?[\"']?\s*(?:[:：=]|[-\u2013\u2014](?=\s)|(?:is|was)\b\s*[:：]?)"
-    rf"(?P<value>(?:[\s\"'\[(“‘【「=]|(?:{VALUE})(?![a-z]))*)$"
+    rf"(?P<value>(?:[\s\"'\[(“‘【「=]|\d{{1,2}}(?=\s*[(\[=])|(?:{VALUE})(?![a-z]))*)$"
 )
 KEYED = re.compile(rf"\b(?:{KEY})\s+$")  # "Label 1"
 KEY_ALONE = re.compile(rf"(?:{KEY})")
+ASKING = re.compile(r"(?:is|contains|has)\s+")  # of a key that asks: "is_hateful"
 DENIAL = re.compile(r"\bnot\b|\bno\b|\bnon\b|不|没|无|并非")
 ENDS = re.compile(
     r"\s*(?:speech|content|language|text|post|comment|conduct|言论|内容|的|表현|표현|발언|적|글"

@@ -17,11 +17,17 @@ from services.hatexscore.explanation import (
     QuotedSpans,
     where_rules_read,
 )
-from services.hatexscore.model_calls import NO_CONTROL, HatexscoreCollected, ask_classifiers
+from services.hatexscore.model_calls import (
+    NO_CONTROL,
+    HatexscoreCollected,
+    ask_classifiers,
+    one_sided,
+)
 from services.hatexscore.reader import read_by_model
 from services.hatexscore.report import (
     NO_WITNESS,
     HatexscoreBatchReport,
+    HatexscoreBatchReportRequest,
     HatexscoreComponents,
     HatexscoreConclusion,
     HatexscoreHallucinatedQuote,
@@ -35,7 +41,6 @@ from services.hatexscore.report import (
     QuotesMatter,
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant
-from shared.batch_contracts import BatchReportRequest
 from shared.contracts import Languages, ReasonCode, Scored
 from shared.estimates import BatchStatistics
 from shared.language import Obstacle
@@ -218,24 +223,26 @@ class HateXScore(
         self, request: HatexscoreRequest, collected: HatexscoreCollected, qf: float | None
     ) -> HatexscoreRandomSpans | None:
         original, masked, found = collected.original, collected.masked, collected.control
-        if found is None or original is None or masked is None:
+        stages = collected.stages
+        if found is None or original is None or masked is None or stages is None:
             return None
-        signed, observed = original - found, original - masked
-        one_sided = self.variant(request).decision_aware and collected.parsed.label == "hateful"
-        rank = (observed, signed) if one_sided else (abs(observed), np.abs(signed))
-        expected = None if qf is None else self._expected(request, collected, signed)
+        drops, observed = original - found, original - masked
+        own, null = kernel.compared(observed, drops, signed=one_sided(request, collected.parsed))
+        expected = None if qf is None else self._expected(request, collected, drops)
         return HatexscoreRandomSpans(
-            draws=signed.size,
+            draws=drops.size,
+            win_rate_draws=min(drops.size, stages.first),
             placements=collected.others if collected.others <= MOST_TOLD else None,
-            exact=signed.size == collected.others,
-            p_value=ranks.p_value(*rank),
-            attainable_p=ranks.attainable_p(signed.size),
+            exact=drops.size == collected.others,
+            p_value=stages.p_value(ranks.reaching(own, null)),
+            attainable_p=ranks.attainable_p(min(stages.most, collected.others)),
             quoted_drop=abs(observed),
-            mean_drop=float(np.mean(np.abs(signed))),
-            sd_drop=float(np.std(np.abs(signed), ddof=1)) if signed.size > 1 else None,
-            share_beaten=kernel.share_beaten(*rank),
-            drops=tuple(np.abs(signed).tolist()),
-            signed_drops=tuple(signed.tolist()),
+            mean_drop=float(np.mean(np.abs(drops))),
+            sd_drop=float(np.std(np.abs(drops), ddof=1)) if drops.size > 1 else None,
+            share_beaten=kernel.share_beaten(own, null[: stages.first]),
+            ties=ranks.tie_rate(own, null),
+            drops=tuple(np.abs(drops).tolist()),
+            signed_drops=tuple(drops.tolist()),
             qf_mean=expected,
             qf_excess=None if qf is None or expected is None else qf - expected,
         )
@@ -256,12 +263,13 @@ class HateXScore(
     ) -> Mapping[str, Any]:
         own = self.variant(request).tau
         named = request.vocabulary.name or request.labels
-        return {"tau": request.tau if own is None else own, "vocabulary": named}
+        tau = request.tau if own is None else own
+        return {"tau": tau, "vocabulary": named, "control_draws": request.most_draws}
 
     def summarize(
         self,
         rows: Sequence[Scored[HatexscoreRequest, HatexscoreResult]],
-        over: BatchStatistics[BatchReportRequest],
+        over: BatchStatistics[HatexscoreBatchReportRequest],
     ) -> HatexscoreBatchReport:
         return batch_report(rows, over)
 
@@ -449,7 +457,7 @@ def _quotes_matter(
     """Whether the quotes of a hateful decision move P more than random spans do."""
     if label != "hateful" or qf is None or control is None or control.p_value is None:
         return None
-    if ranks.attainable_p(control.draws) > LEVEL:
+    if control.attainable_p is None or control.attainable_p > LEVEL:
         return "too_few"
     return "yes" if control.p_value <= LEVEL else "no"
 

@@ -1,7 +1,8 @@
 """The calls of HateXScore's judge: original, masked and control texts of many requests at once.
 
-One call a model, every text once; a model's row does not depend on the others, so that a
-request scores the same alone and in a batch (shared.models.ports).
+Two calls a model at most, every text once: the second one is about the further random passages of
+requests whose p the first ones do not settle. A model's row does not depend on the others, so that
+a request scores the same alone and in a batch (shared.models.ports).
 
 The control is our own, after the null of arXiv:2603.18579 (ICE): random passages of the same
 lengths as the quoted ones, in the same text. A quotation that moves P(hateful) no more than they do
@@ -14,11 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
+from services.hatexscore import kernel
 from services.hatexscore.contract import (
     DEFAULT_MODEL,
     HATEFUL,
@@ -40,10 +42,12 @@ from shared.models.calls import Example, text_cut
 from shared.models.judgement import Judgement, Unread, low_mass
 from shared.models.ports import models
 from shared.models.prompt_table import OF_THE_MODEL, PromptKeys
-from shared.statistics.draws import others
+from shared.statistics import ranks
+from shared.statistics.draws import TwoStages, others
 from shared.statistics.placements import Places, Runs, runs_of
 from shared.statistics.seeds import generator
 
+EXCEEDANCES = 5  # of the first draws that reach the quotes: then they settle p
 ONE = 1 + 1e-6  # a sum of exclusive outputs, and what rounding adds to it
 NO_CONTROL = "no control: "  # so begins the warning that says why
 Asked = tuple[str, str | None]  # a model, and a request's prompt for it
@@ -52,8 +56,8 @@ UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HatexscoreCollected(Collected):
-    """P(hateful) with and without the quotes. control: of the control texts, (R,), or None; others:
-    how many such texts there could be.
+    """P(hateful) with and without the quotes. control: of the control texts, (R,), in the order of
+    their draw, or None; others: how many such texts there could be; stages: how many were drawn.
 
     no_probability: why there is none, though QF needs it. reading: how P was read, where a model's
     head does not tell it."""
@@ -63,8 +67,24 @@ class HatexscoreCollected(Collected):
     masked: float | None
     control: Floats | None = None
     others: int = 0
+    stages: TwoStages | None = None
     no_probability: Obstacle | None = None
     reading: HatexscoreProbabilityReading | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RandomNull:
+    """The random passages of one request, in two stages. signed: whether the sign of dp counts."""
+
+    placements: RandomPlacements
+    seed: int
+    stages: TwoStages
+    signed: bool
+
+    def texts(self, most: int) -> tuple[str, ...]:
+        """So many masked texts, or as many as there are; more of them only add."""
+        drawn = self.placements.draws(self.seed, most, self.stages.first)
+        return tuple(mask_spans(self.placements.text, spans) for spans in checking(drawn))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +92,15 @@ class ClassifierTexts:
     """The texts of one request that its model classifies.
 
     hateful: the model's labels that lie on the hateful side.
-    others: placements besides the quoted one, of which `control` are the drawn ones.
+    control: the masked texts of `null` that were drawn so far.
     """
 
     model: str
     text: str
     masked: str
     hateful: tuple[str, ...]
+    null: RandomNull | None = None
     control: tuple[str, ...] = ()
-    others: int = 0
     warnings: tuple[str, ...] = ()
     prompt: PromptKeys | None = None  # of the request
 
@@ -109,6 +129,9 @@ def ask_classifiers(
         asked: _Judgements([each for each in texts if each and each.asked == asked])
         for asked in dict.fromkeys(each.asked for each in texts if each)
     }
+    texts = [each and answers[each.asked].drawn_on(each) for each in texts]
+    for asked, judged in answers.items():
+        judged.ask([each for each in texts if each and each.asked == asked])
     return [
         answers[own.asked].collected(own, explanation)
         if own
@@ -139,21 +162,26 @@ def _classifier_texts(
     name = request.model or DEFAULT_MODEL
     hateful = _hateful_labels(request, name)
     why = VARIANTS[request.variant].why_no_control
-    if why is None and request.control_draws == 0:
+    if why is None and request.most_draws == 0:
         why = "no draws were requested"
     placements = RandomPlacements.of(request.text, quoting.spans)
     why = why or placements.why_none
+    texts = ClassifierTexts(name, request.text, quoting.masked, hateful, prompt=request.prompt)
     if why is not None:
-        warnings = (f"{NO_CONTROL}{why}",)
-        return ClassifierTexts(
-            name, request.text, quoting.masked, hateful, warnings=warnings, prompt=request.prompt
-        )
-    drawn = placements.draws(request.seed, request.control_draws)
-    control = tuple(mask_spans(request.text, spans) for spans in checking(drawn))
-    others = placements.others
-    return ClassifierTexts(
-        name, request.text, quoting.masked, hateful, control, others, prompt=request.prompt
-    )
+        return replace(texts, warnings=(f"{NO_CONTROL}{why}",))
+    null = RandomNull(placements, request.seed, _stages(request), one_sided(request, parsed))
+    return replace(texts, null=null, control=null.texts(null.stages.first))
+
+
+def _stages(request: HatexscoreRequest) -> TwoStages:
+    most, first = request.most_draws, VARIANTS[request.variant].first
+    return TwoStages(min(first or most, most), most, EXCEEDANCES)
+
+
+def one_sided(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
+    """Whether random spans are compared by how far they lower P(hateful); else by how far they
+    move it."""
+    return VARIANTS[request.variant].decision_aware and parsed.label == HATEFUL
 
 
 def _hateful_labels(request: HatexscoreRequest, name: str) -> tuple[str, ...]:
@@ -202,13 +230,38 @@ def _without_model(
 
 
 class _Judgements:
-    """One model's judgements of all texts of the requests that ask it in one way: one call."""
+    """One model's judgements of all texts of the requests that ask it in one way."""
 
     def __init__(self, requested: Sequence[ClassifierTexts]) -> None:
-        self._model, prompt = models().judge(requested[0].model), requested[0].prompt
-        texts = list(dict.fromkeys(text for each in requested for text in each.texts))
-        found = self._model.judgements([Example(text=text, prompt=prompt) for text in texts])
-        self._found = {text: one.fine() for text, one in zip(texts, found, strict=True)}
+        self._model, self._prompt = models().judge(requested[0].model), requested[0].prompt
+        self._found: dict[str, Judgement] = {}
+        self.ask(requested)
+
+    def ask(self, requested: Sequence[ClassifierTexts]) -> None:
+        """About these too, in one call, of those texts that were not asked about yet."""
+        named = dict.fromkeys(text for each in requested for text in each.texts)
+        texts = [text for text in named if text not in self._found]
+        if texts:
+            examples = [Example(text=text, prompt=self._prompt) for text in texts]
+            found = self._model.judgements(examples)
+            self._found |= {text: one.fine() for text, one in zip(texts, found, strict=True)}
+
+    def drawn_on(self, texts: ClassifierTexts) -> ClassifierTexts:
+        """With all its draws, where the first ones do not settle p."""
+        null = texts.null
+        if null is None or null.stages.first == null.stages.most:
+            return texts
+        original, masked, *control = (
+            _hateful(self._found[text], texts.hateful) for text in texts.texts
+        )
+        known = [p for p in control if p is not None]
+        if original is None or masked is None or len(known) < len(control):
+            return texts
+        signed = original - np.array(known, dtype=np.float64)
+        ranked = kernel.compared(original - masked, signed, signed=null.signed)
+        if null.stages.settled(ranks.reaching(*ranked)):
+            return texts
+        return replace(texts, control=null.texts(null.stages.most))
 
     def collected(self, texts: ClassifierTexts, parsed: ParsedExplanation) -> HatexscoreCollected:
         both = {"text": self._found[texts.text], "masked text": self._found[texts.masked]}
@@ -221,7 +274,8 @@ class _Judgements:
             original=_hateful(both["text"], texts.hateful),
             masked=_hateful(both["masked text"], texts.hateful),
             control=control,
-            others=texts.others,
+            others=texts.null.placements.others if texts.null else 0,
+            stages=texts.null.stages if texts.null else None,
             no_probability=obstacle,
             reading=_reading(list(both.values())),
             models=(self._use(both["text"]),),
@@ -323,11 +377,12 @@ class RandomPlacements:
             return "the quotes leave no word of the text for another placement"
         return None if self.others else "there is no other placement of the quoted words"
 
-    def draws(self, seed: int, most: int) -> list[list[Span]]:
+    def draws(self, seed: int, most: int, first: int | None = None) -> list[list[Span]]:
         """Different placements, each a list of spans of the text: all others if they are no more
-        than `most`, else so many, uniformly."""
+        than `most`, else so many, uniformly. first: up to how many come in the order of the text,
+        where there are no more; None: `most`."""
         random = generator(seed, "null", "spans", self.text, self.lengths)
-        drawn = others(self.space, self.observed, random, most)
+        drawn = others(self.space, self.observed, random, most if first is None else first)
         return [self._spans(places) for places in checking(islice(drawn, min(most, self.others)))]
 
     def _spans(self, places: Places) -> list[Span]:

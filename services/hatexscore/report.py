@@ -7,12 +7,23 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from shared.batch_contracts import BatchReport, Interval
-from shared.contracts import Count, Evidence, Message, NullReason, ReasonCode, Report, Variant, Word
+from shared.batch_contracts import BatchReport, BatchReportRequest, Interval
+from shared.contracts import (
+    Column,
+    Count,
+    Evidence,
+    Message,
+    NullReason,
+    ReasonCode,
+    Report,
+    Variant,
+    Word,
+)
 from shared.models.judgement import Reading
 
+ROUNDING = 1e-9  # of shares that add up to 1
 MOST_NAMED = 100  # results with a label conflict
 # Where the asked model cannot witness at all: a CC that is 0 for some such texts and null for the
 # others would have a mean that says nothing.
@@ -155,7 +166,7 @@ class HatexscoreConclusion(Message):
     label: Label | None = Field(
         default=None, description="the side that it states; null in results before version 2.0"
     )
-    word: str | None = Field(
+    word: Annotated[str, Column] | None = Field(
         default=None, description="the label as written; null where a model read it"
     )
     form: Form | None = Field(
@@ -184,6 +195,12 @@ class HatexscoreRandomSpans(Message):
     """The control: what masking random spans of the same lengths does to P(hateful)."""
 
     draws: int = Field(ge=1, description="different random placements, the quoted one excluded")
+    win_rate_draws: int | None = Field(
+        default=None,
+        ge=1,
+        description="of these, the first ones, that `share_beaten` rests on, so that it does not "
+        "depend on where the draws stopped; null in earlier results: all",
+    )
     placements: int | None = Field(
         default=None,
         ge=1,
@@ -194,12 +211,13 @@ class HatexscoreRandomSpans(Message):
         default=None,
         gt=0,
         le=1,
-        description="one-sided, (1 + draws that reach the quotes) / (1 + draws): how often random "
-        "spans do as well; lower is stronger. `robust`, hateful: of the signed drop; else of |dp|, "
-        "which for a non-hateful decision is shown without judgement",
+        description="one-sided, (1 + draws that reach the quotes) / (1 + draws), of the first "
+        "draws where these settle it: how often random spans do as well; lower is stronger. "
+        "`robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is "
+        "shown without judgement",
     )
     attainable_p: float | None = Field(
-        default=None, gt=0, le=1, description="the least p that so many draws can give"
+        default=None, gt=0, le=1, description="the least p that could have come"
     )
     quoted_drop: float = Field(ge=0, le=1, description="|dp| of masking the quotes, probability")
     mean_drop: float = Field(ge=0, le=1, description="mean |dp| over the draws, probability")
@@ -210,6 +228,9 @@ class HatexscoreRandomSpans(Message):
         ge=0,
         le=1,
         description="draws that the quotes beat, in what `p_value` is of, ties half; 0.5 is chance",
+    )
+    ties: float | None = Field(
+        default=None, ge=0, le=1, description="share of the draws that equal the quotes"
     )
     drops: tuple[Probability, ...] = Field(
         default=(), description="|dp| of each draw, probability, in the order of drawing"
@@ -331,8 +352,9 @@ class HatexscoreResult(Report):
     quotes_matter: QuotesMatter | None = Field(
         default=None,
         description="of a hateful decision with QF and a control: whether the quotes move P more "
-        "than random spans do, `control.p_value` <= 0.05; `too_few`: fewer than 19 draws, with "
-        "which no p can be so small. Null for a non-hateful one, where little movement is wanted",
+        "than random spans do, `control.p_value` <= 0.05; `too_few`: fewer than 19 draws can "
+        "be made, with which no p is so small. Null for a non-hateful one, where little movement "
+        "is wanted",
     )
     probability_reading: HatexscoreProbabilityReading | None = Field(
         default=None,
@@ -371,6 +393,24 @@ class HatexscoreResult(Report):
         exclude_if=lambda outcomes: not outcomes,
         description="what the other two variants give; absent unless requested",
     )
+
+
+class HatexscoreBatchReportRequest(BatchReportRequest):
+    """Whose results are summed up, and for which mix of decisions."""
+
+    reference_mix: dict[Label, Probability] | None = Field(
+        default=None,
+        examples=[{"hateful": 0.1, "non-hateful": 0.9}],
+        description="shares of the two decisions, which add up to 1, that the mean score is "
+        "standardised to: batches of other mixes can then be compared",
+    )
+
+    @field_validator("reference_mix")
+    @classmethod
+    def _adds_up(cls, mix: dict[Label, float] | None) -> dict[Label, float] | None:
+        if mix is not None and abs(sum(mix.values()) - 1) > ROUNDING:
+            raise ValueError("the shares of the two decisions must add up to 1")
+        return mix
 
 
 class HatexscoreLabelConflicts(Message):
@@ -423,6 +463,14 @@ class HatexscoreReaderScores(Message):
 class HatexscoreBatchReport(BatchReport):
     """Means over the results in which the quantity is defined."""
 
+    label_mix: dict[Decision, int] = Field(
+        default_factory=dict, description="decision → results with a score: what `score` is of"
+    )
+    standardised_score: Interval | None = Field(
+        default=None,
+        description="mean score of `reference_mix`: the mean of each decision, weighted by its "
+        "share; null where none was sent, or a decision that has a share has no score",
+    )
     components: dict[str, Interval] = Field(description="mean of htc, qf, tgi and cc, each [0, 1]")
     share_beaten: Interval = Field(
         description="mean share of random spans that the quotations beat; 0.5 is chance"

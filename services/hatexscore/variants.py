@@ -24,11 +24,15 @@ class HatexscoreVariant:
     # whether the explanation concludes its opposite.
     decision_aware: bool = False
     why_no_control: str | None = None  # None: there is one
+    first: int | None = None  # draws that settle p where enough reach it; None: all are made
 
 
 VARIANTS: dict[Variant, HatexscoreVariant] = {
     "robust": HatexscoreVariant(
-        read=variant_robust.read_as_meant, consistency_rule="causal", decision_aware=True
+        read=variant_robust.read_as_meant,
+        consistency_rule="causal",
+        decision_aware=True,
+        first=39,
     ),
     "paper": HatexscoreVariant(read=variant_paper.read_as_printed, consistency_rule="eq5"),
     "reference": HatexscoreVariant(

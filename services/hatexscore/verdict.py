@@ -97,12 +97,13 @@ def _chance(report: HatexscoreResult) -> str:
     control = report.control
     if control is None:
         return "There is no comparison with chance; the warnings say why."
-    spans = "random span" if control.draws == 1 else "random spans"
+    counted = control.win_rate_draws or control.draws
+    spans = "random span" if counted == 1 else "random spans"
+    which = "the first " if counted < control.draws else "all " if control.exact else ""
     far = "lowers P(hateful) more" if _signed(report) else "moves P(hateful) more"
     said = (
         f"Masking the quotes {far} than {control.share_beaten:.0%} of "
-        f"{'all ' if control.exact else ''}{control.draws} {spans} of the same lengths; chance "
-        "would be 50%, ties count half."
+        f"{which}{counted} {spans} of the same lengths; chance would be 50%, ties count half."
     )
     if report.predicted_label == "non-hateful":
         return f"{said} For a non-hateful decision little movement is wanted."
@@ -210,8 +211,9 @@ def _beside_qf(report: HatexscoreResult) -> str:
     control = report.control
     if control is None or control.p_value is None:
         return " There is no comparison with chance."
+    counted = control.win_rate_draws or control.draws
     return (
-        f" It beats {control.share_beaten:.0%} of {control.draws} random spans, "
+        f" It beats {control.share_beaten:.0%} of {counted} random spans, "
         f"p = {significant(control.p_value)}."
     )
 

@@ -137,6 +137,10 @@ class IceAgreement(Message):
     second: IceConfiguration
     examples: int = Field(ge=0)
     spearman: float | None = Field(description="of the win rates; null where one is constant")
+    p_value: Share | None = Field(
+        default=None, description="of Spearman's rho over the means of each text, two-sided"
+    )
+    q_value: Share | None = Field(default=None, description="Benjamini-Hochberg over this table")
     same_side: Share | None = Field(description="share on one side of 0.5 under both")
     same_verdict: Share | None
 
@@ -149,7 +153,9 @@ class IceOrthogonality(Message):
     mean: Interval = Field(description="of the measure")
     pearson: Interval = Field(description="with the win rate")
     spearman: float | None
-    p_value: Share | None = Field(description="of Pearson's r, two-sided")
+    p_value: Share | None = Field(
+        description="of Pearson's r over the means of each text, two-sided"
+    )
     q_value: Share | None = Field(default=None, description="Benjamini-Hochberg over this table")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 
@@ -38,6 +39,8 @@ from shared.charts.engine import BLUE, GREY, NOT_DRAWN, ORANGE
 from shared.charts.intervals import IntervalRow, interval_plot
 from shared.estimates import UNIT, BatchStatistics, as_interval
 from shared.statistics.families import benjamini_hochberg, holm
+
+Correlated = TypeVar("Correlated", IceAgreement, IceOrthogonality)
 
 MOST_LISTED = 1_000
 MEASURES = ("iou", "f1", "auprc")
@@ -71,7 +74,7 @@ def batch_report(
         plots=() if picture is None else (picture,),
         configurations=tuple(results),
         differences=tuple(differences(table, over)),
-        operator_agreement=tuple(agreements(table)),
+        operator_agreement=tuple(agreements(table, over)),
         readings=batch_tables.reading_counts(scored),
         orthogonality=tuple(orthogonality(table, over)),
         anti_faithful=_anti_faithful(scored, results),
@@ -172,34 +175,52 @@ def _two_explanations(first: IceConfiguration, second: IceConfiguration) -> bool
     return alike == first
 
 
-def agreements(table: Table) -> Iterator[IceAgreement]:
-    """Of every two operators on one explanation and budget."""
-    for first, second in combinations(table, 2):
-        if not same_but(first, second, "operator") or "mean" in (first.operator, second.operator):
-            continue
-        ours, others = _common(table[first], table[second])
-        _, spearman, _ = batch_tables.correlation(_rates(ours), _rates(others))
-        pairs = [(one.test, other.test) for one, other in zip(ours, others, strict=True)]
-        yield IceAgreement(
-            first=first,
-            second=second,
-            examples=len(pairs),
-            spearman=spearman,
-            same_side=_share([_side(a) == _side(b) for a, b in pairs]),
-            same_verdict=_share([a.verdict == b.verdict for a, b in pairs]),
-        )
+def agreements(
+    table: Table, over: BatchStatistics[IceBatchReportRequest]
+) -> Iterator[IceAgreement]:
+    """Of every two operators on one explanation and budget; Benjamini-Hochberg over all."""
+    pairs = [pair for pair in combinations(table, 2) if _two_operators(*pair)]
+    yield from _with_q([_agreement(table, pair, over) for pair in pairs])
+
+
+def _two_operators(first: IceConfiguration, second: IceConfiguration) -> bool:
+    return same_but(first, second, "operator") and "mean" not in (first.operator, second.operator)
+
+
+def _agreement(
+    table: Table,
+    pair: tuple[IceConfiguration, IceConfiguration],
+    over: BatchStatistics[IceBatchReportRequest],
+) -> IceAgreement:
+    ours, others = _common(*(table[one] for one in pair))
+    keys = batch_tables.keys_of(ours, over)
+    together = batch_tables.correlation(_rates(ours), _rates(others), keys)
+    tests = [(one.test, other.test) for one, other in zip(ours, others, strict=True)]
+    return IceAgreement(
+        first=pair[0],
+        second=pair[1],
+        examples=len(tests),
+        spearman=together.spearman,
+        p_value=together.p_spearman,
+        same_side=_share([_side(a) == _side(b) for a, b in tests]),
+        same_verdict=_share([a.verdict == b.verdict for a, b in tests]),
+    )
+
+
+def _with_q(found: Sequence[Correlated]) -> Iterator[Correlated]:
+    """Benjamini-Hochberg over the table's p-values."""
+    known = [one.p_value for one in found if one.p_value is not None]
+    adjusted = iter(benjamini_hochberg(known))
+    for one in found:
+        q = None if one.p_value is None else next(adjusted)
+        yield one.model_copy(update={"q_value": q})
 
 
 def orthogonality(
     table: Table, over: BatchStatistics[IceBatchReportRequest]
 ) -> Iterator[IceOrthogonality]:
     """Of each configuration whose examples have human spans, by measure."""
-    found = list(_orthogonality(table, over))
-    known = [one.p_value for one in found if one.p_value is not None]
-    adjusted = iter(benjamini_hochberg(known))
-    for one in found:
-        q = None if one.p_value is None else next(adjusted)
-        yield one.model_copy(update={"q_value": q})
+    yield from _with_q(list(_orthogonality(table, over)))
 
 
 def _orthogonality(
@@ -213,15 +234,15 @@ def _orthogonality(
                 continue
             keys = batch_tables.keys_of(known, over)
             quantity = f"{measure} {name(key)}"
-            _, spearman, p = batch_tables.correlation(values, rates)
+            together = batch_tables.correlation(values, rates, keys)
             pairs = np.stack([values, rates], axis=1)
             yield IceOrthogonality(
                 configuration=key,
                 measure=measure,
                 mean=over.mean(quantity, values, keys, UNIT),
                 pearson=over.correlation(f"r {quantity}", pairs, keys),
-                spearman=spearman,
-                p_value=p,
+                spearman=together.spearman,
+                p_value=together.p_pearson,
             )
 
 

@@ -26,7 +26,7 @@ from services.ice.report import IcePlausibility, IceResult, IceTest, Operator, R
 from services.ice.variants import VARIANTS
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
-from shared.statistics.clusters import clustered
+from shared.statistics.clusters import NO_SPREAD, clustered
 from shared.statistics.comparing import least_flip_p, mean_test, normal_p, omnibus_z
 from shared.statistics.families import benjamini_hochberg, holm, needed_at_least_p
 
@@ -213,10 +213,34 @@ def reading_counts(scored: Sequence[ScoredIce]) -> tuple[IceReadingCounts, ...]:
     )
 
 
-def correlation(first: Floats, second: Floats) -> tuple[float | None, float | None, float | None]:
-    """(Pearson's r, Spearman's rho, p of r); None where a side is constant or n < 3."""
-    if first.size < 3 or np.ptp(first) == 0 or np.ptp(second) == 0:
-        return None, None, None
-    r = stats.pearsonr(first, second)
-    rho = stats.spearmanr(first, second)
-    return float(r.statistic), float(rho.statistic), float(r.pvalue)
+@dataclass(frozen=True)
+class RankedTogether:
+    """Do two columns rise together? None where a side is constant or n < 3.
+
+    p of r and of rho: two-sided, of the means of each text, since rows of one text are not
+    independent of each other.
+    """
+
+    spearman: float | None
+    p_pearson: float | None
+    p_spearman: float | None
+
+
+def correlation(first: Floats, second: Floats, keys: Sequence[str]) -> RankedTogether:
+    """first, second: (n,) values; keys: the cluster of each."""
+    p_pearson, p_spearman = None, None
+    texts = sorted(set(keys))
+    if len(texts) >= 3:
+        codes = np.searchsorted(texts, list(keys))
+        counts = np.bincount(codes)
+        ours, others = (np.bincount(codes, weights=one) / counts for one in (first, second))
+        if _varies(ours) and _varies(others):
+            p_pearson = float(stats.pearsonr(ours, others).pvalue)
+            p_spearman = float(stats.spearmanr(ours, others).pvalue)
+    told = first.size >= 3 and _varies(first) and _varies(second)
+    spearman = float(stats.spearmanr(first, second).statistic) if told else None
+    return RankedTogether(spearman, p_pearson, p_spearman)
+
+
+def _varies(column: Floats) -> bool:
+    return bool(np.ptp(column) > NO_SPREAD * np.max(np.abs(column)))

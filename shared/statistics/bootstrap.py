@@ -59,15 +59,23 @@ def studentised_roots(name: str, rows: Clustered, mean: float, how: Resampling) 
     return _roots(shift, error, ROUNDING * float(np.max(np.abs(rows.values))))
 
 
-def macro_roots(name: str, strata: list[Clustered], means: list[float], how: Resampling) -> Floats:
-    """As `studentised_roots`, of the mean of the strata's means, each stratum drawn by itself."""
+def macro_roots(
+    name: str, strata: list[Clustered], means: list[float], weights: Floats, how: Resampling
+) -> Floats:
+    """As `studentised_roots`, of the mean of the strata's means, each stratum drawn by itself.
+
+    weights: (S,) of mean 1.
+    """
     drawn = [
         _shift_and_error(f"{name}/{place}", rows, mean, how)
         for place, (rows, mean) in enumerate(zip(strata, means, strict=True))
     ]
-    error = np.sqrt(np.sum([error**2 for _, error in drawn], axis=0)) / len(strata)
+    pairs = list(zip(weights, drawn, strict=True))
+    squares = [(weight * error) ** 2 for weight, (_, error) in pairs]
+    error = np.sqrt(np.sum(squares, axis=0)) / len(strata)
     scale = max(float(np.max(np.abs(rows.values))) for rows in strata)
-    return _roots(np.mean([shift for shift, _ in drawn], axis=0), error, ROUNDING * scale)
+    shift = np.mean([weight * shift for weight, (shift, _) in pairs], axis=0)
+    return _roots(shift, error, ROUNDING * scale)
 
 
 def _shift_and_error(

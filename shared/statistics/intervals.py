@@ -137,18 +137,21 @@ def macro(
     strata: Sequence[tuple[Sequence[float | None] | Floats, Keys]],
     bounds: Bounds = UNBOUNDED,
     how: Resampling | None = None,
+    weights: Sequence[float] | None = None,
 ) -> IntervalEstimate:
     """The mean of the strata's means, each resampled by itself; empty strata are left out.
 
-    strata: the values of each, and their clusters.
+    strata: the values of each, and their clusters. weights: of each, >= 0; None: equal.
     """
     how = how or Resampling()
     found = [known(*one) for one in strata]
     parts = [rows for rows, _ in found if rows.rows]
+    held = [rows.rows > 0 for rows, _ in found]
+    shares = _of_mean_one(np.ones(len(strata)) if weights is None else np.array(weights), held)
     each = [_described(rows, 0) for rows in parts]
     means = [one.value for one in each if one.value is not None]
     made = IntervalEstimate(
-        float(np.mean(means)) if means else None,
+        float(np.mean(shares * means)) if means else None,
         rows=sum(one.rows for one in each),
         clusters=sum(one.clusters for one in each),
         effective=sum(one.effective for one in each),
@@ -158,14 +161,22 @@ def macro(
     errors = [one.se for one in each if one.se is not None]
     if made.value is None or len(errors) < len(each):
         return made
-    error = float(np.sqrt(np.sum(np.square(errors)))) / len(errors)
+    error = float(np.sqrt(np.sum(np.square(shares * errors)))) / len(errors)
     made = replace(made, se=error, detectable=detectable(error, made.clusters, how.confidence))
     if error == 0:
         ends = _ends_of_equal(made.value or 0.0, made.clusters, bounds, how.tail)
         return _with_ends(made, ends, "studentised")
-    roots = macro_roots(name, parts, means, how)
+    roots = macro_roots(name, parts, means, shares, how)
     ends = _cut(*root_ends(made.value or 0.0, error, roots, how.tail), bounds)
     return _with_ends(made, ends, "studentised")
+
+
+def _of_mean_one(weights: Floats, held: Sequence[bool]) -> Floats:
+    """Those of the strata that are not empty, scaled. Raises ValueError where all are 0."""
+    kept = weights[np.array(held, dtype=np.bool_)]
+    if kept.size and not (np.isfinite(kept).all() and kept.min() >= 0 and kept.sum() > 0):
+        raise ValueError("weights are at least 0, and not all 0")
+    return kept / kept.mean() if kept.size else kept
 
 
 def ratio(

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import csv
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from services.command.__main__ import main
 from tests.batches import OWN, Scene, line, packed
-from tests.gateway.test_batch_reports import REPORT, end_report
+from tests.gateway.test_batch_reports import REPORT, end_report, report_jobs
+from tests.patience import eventually
 
 PLAIN = [OWN | {"id": "first", "text": "a"}, OWN | {"text": "bad b"}, OWN | {"text": "c"}]
+
+
+def end_comparison(scene: Scene, **end: Any) -> None:
+    """What the worker does to a report job, once it is there."""
+    eventually(lambda: report_jobs(scene) > 0)
+    end_report(scene, **end)
 
 
 def written(path: Path, *lines: object) -> str:
@@ -115,6 +124,50 @@ def test_a_report_as_a_file(
     assert html.read_text().startswith("<!doctype html>")
     assert "=a" in html.read_text()
     assert capsys.readouterr().out == ""
+
+
+def test_two_batches_are_compared(
+    scene: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours, theirs = (scene.finish(scene.make([line("a", "a")])) for _ in range(2))
+    answer = tmp_path / "comparison.json"
+    capsys.readouterr()  # the scheduler's words
+    command = ["report", ours["id"], f"--against={theirs['id']}", f"--output={answer}"]
+    with ThreadPoolExecutor() as pool:
+        asked = pool.submit(main, command)
+        end_comparison(scene, result=REPORT)
+        assert asked.result() == 0
+    assert json.loads(answer.read_text()) == REPORT
+    [job] = scene.client.get("/v1/jobs", params={"metric": "hatexscore-report"}).json()["data"]
+    assert job["status"] == "succeeded"
+
+
+def test_a_comparison_that_fails_says_why(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
+    batch = scene.finish(scene.make([line("a", "a")]))
+    capsys.readouterr()
+    command = ["report", batch["id"], f"--against={batch['id']}"]
+    error = {"type": "x/y", "title": "t", "status": 422, "detail": "other variants"}
+    with ThreadPoolExecutor() as pool:
+        asked = pool.submit(main, command)
+        end_comparison(scene, error=error)
+        assert asked.result() == 1
+    assert "failed: other variants" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (["--against=batch_" + "0" * 32], "No such batch"),
+        (["--against=batch_" + "0" * 32, "--plot=means"], "leave out --plot"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(
+    scene: Scene, capsys: pytest.CaptureFixture[str], more: list[str], reason: str
+) -> None:
+    batch = scene.finish(scene.make([line("a", "a")]))
+    capsys.readouterr()
+    assert main(["report", batch["id"], *more]) == 1
+    assert reason in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["--csv", "--html"])

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench.cot2el_polarity import measured
+from services.bindings import local
 from services.cot2el.metric import SERVICE
 from services.cot2el.polarity import by_cues, by_probability, negations
 from services.cot2el.report import Cot2elResult
 from services.cot2el.segmentation import Language
 from shared.errors import BadInput
+from shared.models import ports
+from shared.models.calls import Example
+from shared.models.catalogue import load_catalogue
+from shared.models.judgement import Judgement
 from tests.cot2el.writers import Negations, bound, sent
+
+
+class Blind(Negations):
+    """Finds no contradiction anywhere."""
+
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+        return super().judgements([Example(text="", text_pair="") for _ in examples])
+
 
 THOUGHT = (
     "The man is holding an umbrella while he waits. It is raining in the street today. "
@@ -98,6 +114,32 @@ def test_a_model_that_tells_no_inference_is_the_callers_mistake_if_it_was_named(
     assert unknown.value.pointer == "/nli_model"
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("It is raining in the street today.", True),
+        ("It is not raining in the street today.", False),
+        ("It isn't raining in the street today.", False),
+        ("Nobody mentions any wet cars.", True),
+        ("They mention wet cars.", True),  # other words: the model alone tells
+        ("The man is never holding an umbrella while he waits.", False),
+    ],
+)
+def test_a_model_that_is_blind_to_a_not_is_helped_where_words_are_copied(
+    said: str, kept: bool
+) -> None:
+    with bound(nli=Blind()):
+        report = score(said, min_similarity=0.5)
+        by_name = score(said, min_similarity=0.5, polarity="none")
+    assert by_name.components.kept == 1
+    assert report.components.kept == int(kept)
+    if not kept:
+        assert (report.dropped[0].polarity, report.dropped[0].contradiction) == (
+            "contradicted",
+            0.1,
+        )
+
+
 def test_half_is_too_much() -> None:
     assert [by_probability(p).polarity for p in (0, 0.49, 0.5, 1)] == [
         "kept", "kept", "contradicted", "contradicted",
@@ -135,3 +177,20 @@ def test_chance_is_read_alike() -> None:
     assert report.control.other_items.mean_similarity > 0.6
     assert report.control.other_items.faithfulness == 0
     assert Cot2elResult.model_validate_json(report.model_dump_json()) == report
+
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not DATA.exists(), reason="no shared data on this machine")
+def test_sentences_with_a_not_more_are_dropped_and_others_kept() -> None:
+    before = ports._Binding.models
+    ports.bind(local(load_catalogue(Path("models.toml"))))
+    try:
+        found = measured(DATA, "nli")
+    finally:
+        ports.bind(before)
+    assert found["originals"]["share"] >= 0.95
+    assert found["negated"]["share"] <= 0.30
+    assert found["other_items"]["share"] <= 0.05

@@ -57,6 +57,24 @@ def test_a_report_and_an_event_stream_stay_with_their_tenant(opens: Opens) -> No
     assert other.get(f"/v1/jobs/{job_id}/events").status_code == 404
 
 
+def test_a_report_is_not_compared_with_what_another_tenant_has(opens: Opens) -> None:
+    mine, other = opens("a", "admin"), opens("b", "admin")
+    theirs = mine.post(URL, json=GOOD).json()["id"]
+    asked = {"input_file_id": uploaded(mine), "endpoint": URL}
+    batch_id = mine.post("/v1/batches", json=asked).json()["id"]
+    own = other.post(URL, json=GOOD).json()["id"]
+    for against, pointer in (
+        ({"jobs": [own, theirs]}, "#/against/jobs/1"),
+        ({"batch": batch_id}, "#/against/batch"),
+    ):
+        body = {"jobs": [own], "against": against}
+        refused = other.post("/v1/reports/hatexscore", json=body)
+        assert refused.status_code == 422, refused.text
+        assert refused.json()["errors"][0]["pointer"] == pointer
+    body = {"jobs": [own], "against": {"jobs": [own]}}
+    assert other.post("/v1/reports/hatexscore", json=body).status_code == 202
+
+
 def test_batches_need_their_scope(opens: Opens) -> None:
     client = opens("a", "score")
     for path in ("/v1/files", "/v1/batches"):

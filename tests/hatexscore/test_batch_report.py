@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from services.hatexscore.batch_report import Row
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.report import HatexscoreBatchReport
-from shared.batch_contracts import BatchReportRequest
+from services.hatexscore.report import HatexscoreBatchReport, HatexscoreBatchReportRequest
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 
@@ -24,7 +24,7 @@ def batch_report(rows: Any, request: Any) -> HatexscoreBatchReport:
     return SERVICE.summarize(rows, over)
 
 
-REQUEST = BatchReportRequest(batch="batch_1")
+REQUEST = HatexscoreBatchReportRequest(batch="batch_1")
 
 
 def row(name: str, **change: Any) -> Row:
@@ -139,3 +139,45 @@ def test_qf_above_chance_is_averaged_over_results_with_a_control(rows: list[Row]
     assert all(row.report.control is None for row in rows)
     means = batch_report(rows, REQUEST).by_decision
     assert all(own.qf_excess is not None and own.qf_excess.of == 0 for own in means.values())
+
+
+def test_the_mean_score_of_another_mix_of_decisions(rows: list[Row]) -> None:
+    said = 'The phrase "kind neighbours" mocks Muslim people. The text is hateful.'
+    for name, masked in (("mocked", 0.1), ("scorned", 0.8)):
+        probabilities = {"original": 0.9, "masked": masked}
+        fields = {"explanation": said, "predicted_label": "hateful"}
+        rows = [*rows, row(name, probabilities=probabilities, **fields)]
+    scores: dict[str, list[float]] = {}
+    for one in rows:
+        if one.report.score is not None:
+            scores.setdefault(str(one.report.predicted_label), []).append(one.report.score)
+    assert set(scores) == {"hateful", "non-hateful"}
+    mix = {"hateful": 0.25, "non-hateful": 0.75}
+    asked = REQUEST.model_copy(update={"reference_mix": mix})
+    found = batch_report(rows, asked)
+    assert found.label_mix == {label: len(own) for label, own in scores.items()}
+    assert found.standardised_score is not None
+    assert found.standardised_score.value == pytest.approx(
+        sum(share * np.mean(scores[label]) for label, share in mix.items())
+    )
+    assert batch_report(rows, REQUEST).standardised_score is None
+
+
+def test_pooled_and_standardised_agree_where_there_is_one_decision(rows: list[Row]) -> None:
+    one = [row for row in rows if row.report.predicted_label == "non-hateful"]
+    asked = REQUEST.model_copy(update={"reference_mix": {"non-hateful": 1.0}})
+    found = batch_report(one, asked)
+    assert found.standardised_score is not None
+    assert found.standardised_score.value == pytest.approx(found.score.value)
+    assert found.standardised_score.se == pytest.approx(found.score.se)
+    other = REQUEST.model_copy(update={"reference_mix": {"hateful": 1.0}})
+    missing = batch_report(one, other)
+    assert missing.standardised_score is None
+    assert any("no score is standardised" in warning for warning in missing.warnings)
+
+
+def test_shares_that_do_not_add_up_are_refused() -> None:
+    with pytest.raises(ValidationError, match="add up to 1"):
+        HatexscoreBatchReportRequest(
+            batch="batch_1", reference_mix={"hateful": 0.5, "non-hateful": 0.6}
+        )

@@ -1,23 +1,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.stats import chi2
+from scipy.stats import betabinom, binom, chi2
 
-from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.model_calls import RandomPlacements
+from services.hatexscore.model_calls import EXCEEDANCES, RandomPlacements
 from services.hatexscore.quotes import MASK, Span, count_units, mask_spans, touched_words
+from services.hatexscore.report import HatexscoreRandomSpans
 from shared.contracts import MAX_TEXT
 from shared.models import calls as op
 from shared.models.calls import Example
+from shared.statistics.draws import TwoStages
 from shared.statistics.placements import MOST_RUNS, runs_of
 from shared.statistics.ranks import p_value
+from shared.work import WorkLimit
 from tests.hatexscore.fake import FakeClassifier, bound, by_hash
 
 score = SERVICE.score
@@ -187,6 +192,109 @@ def test_the_p_value_counts_the_observed_and_needs_nineteen_draws() -> None:
     assert many.control.p_value == pytest.approx(1 / (1 + many.control.draws))
     assert (few.quotes_matter, many.quotes_matter, none.quotes_matter) == ("too_few", "yes", "no")
     assert many.control.qf_excess == pytest.approx(0.8)
+
+
+VERY_LONG = " ".join(f"word{place} and" for place in range(120))
+
+
+def drawing(p: Callable[[str], float], *, seed: int = 0, **fields: Any) -> HatexscoreRandomSpans:
+    """The control of "word7" in a text of 240 words, by default draws."""
+    asked = quoting("word7", text=VERY_LONG, seed=seed).model_copy(
+        update={"control_draws": None, **fields}
+    )
+    with bound(FakeClassifier(p)):
+        control = score(asked).control
+    assert control is not None
+    return control
+
+
+def test_clear_cases_end_with_the_first_draws_and_others_go_on() -> None:
+    clear = drawing(lambda text: 0.9 - by_hash(text) / 100 if "word7 " in text else 0.95)
+    assert (clear.draws, clear.win_rate_draws, clear.exact) == (39, 39, False)
+    assert clear.p_value is not None
+    assert clear.p_value > 0.1
+    open_ = drawing(lambda text: 0.9 if "word7 " in text else 0.1)
+    assert (open_.draws, open_.win_rate_draws) == (199, 39)
+    assert (open_.share_beaten, open_.p_value) == (1.0, 1 / 200)
+    assert open_.attainable_p == clear.attainable_p == 1 / 200
+    assert open_.placements == len(count_units(VERY_LONG)) - 1
+
+
+def test_the_share_beaten_rests_on_the_first_draws_and_p_on_what_settled_it() -> None:
+    def p(text: str) -> float:
+        return 0.9 - 0.5 * ("word7 " not in text) - 0.55 * ("word3" not in text)
+
+    found = drawing(p, seed=4)
+    null = np.array(found.signed_drops)
+    reached = null >= (0.9 - p(VERY_LONG.replace("word7 ", "[MASK] "))) - 1e-12
+    assert found.share_beaten == pytest.approx(np.mean(null[:39] < 0.5))
+    assert found.draws == 199
+    assert found.p_value == pytest.approx((1 + reached.sum()) / 200)
+
+
+def test_draws_that_were_sent_are_the_most_and_fewer_are_one_stage() -> None:
+    def p(text: str) -> float:
+        return 0.9 if "word7 " in text else 0.1
+
+    assert [drawing(p, control_draws=n).draws for n in (1, 20, 39, 40, 120)] == [1, 20, 39, 40, 120]
+    assert drawing(p, control_draws=120).win_rate_draws == 39
+    assert drawing(p, variant="paper").draws == 20
+    few = drawing(p, control_draws=120)
+    assert few.signed_drops == drawing(p).signed_drops[:120]
+
+
+def test_further_draws_are_one_more_call_for_all_and_change_no_byte() -> None:
+    def p(text: str) -> float:
+        return 0.9 if "word7 " in text else by_hash(text) / 2
+
+    asked = [
+        quoting(word, text=VERY_LONG, seed=seed).model_copy(update={"control_draws": None})
+        for seed, word in enumerate(["word7", "word9", "word30", "word7 and word8"])
+    ]
+    judge = FakeClassifier(p)
+    with bound(judge):
+        together = SERVICE.score_batch(asked)
+        calls = list(judge.calls)
+        alone = [score(one) for one in asked]
+    assert [one.model_dump_json() for one in together] == [one.model_dump_json() for one in alone]
+    assert {one.control.draws for one in together if one.control} == {39, 199}
+    assert len(calls) == 2
+    texts = [text for call in calls for text in call]
+    assert len(texts) == len(set(texts))
+
+
+def test_the_longest_text_has_the_draws_that_its_budget_holds() -> None:
+    request = HatexscoreRequest(text="x " * (MAX_TEXT // 2), explanation="")
+    assert request.most_draws == 100
+    WorkLimit(seconds=900, tokens_per_second=10_000).check(CONTRACT.work(request, 512))
+    assert HatexscoreRequest(text="x", explanation="").most_draws == 199
+    assert HatexscoreRequest(text="x", explanation="", variant="paper").most_draws == 20
+
+
+@pytest.mark.parametrize(
+    ("beat_rate", "significant", "draws"),
+    [(None, 0.049, 59), (0.97, 0.92, None), (0.98, 0.99, None)],
+)
+def test_how_often_quotes_are_called_better_than_chance(
+    beat_rate: float | None, significant: float, draws: int | None
+) -> None:
+    """The table of the card, by exact sums over 39 and 160 draws."""
+    stages = TwoStages(39, 199, EXCEEDANCES)
+    counts = np.arange(40)
+    first = np.full(40, 1 / 40) if beat_rate is None else binom.pmf(counts, 39, 1 - beat_rate)
+    most = 9  # of 199: (1 + 9) / 200 = 0.05
+    late = [
+        betabinom.cdf(most - lost, 160, lost + 1, 40 - lost)
+        if beat_rate is None
+        else binom.cdf(most - lost, 160, 1 - beat_rate)
+        for lost in range(EXCEEDANCES)
+    ]
+    early = sum(first[EXCEEDANCES:][(1 + counts[EXCEEDANCES:]) / 40 <= 0.05])
+    assert early + first[:EXCEEDANCES] @ late == pytest.approx(significant, abs=0.006)
+    if draws is not None:
+        assert 39 + 160 * first[:EXCEEDANCES].sum() == pytest.approx(draws, abs=1)
+    assert stages.settled(np.arange(39) < EXCEEDANCES)
+    assert not stages.settled(np.arange(39) < EXCEEDANCES - 1)
 
 
 def test_a_drop_of_the_other_sign_beats_nothing() -> None:

@@ -16,8 +16,11 @@ from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.page import view
 from services.hatexscore.reader import FILE
-from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreResult
-from shared.batch_contracts import BatchReportRequest
+from services.hatexscore.report import (
+    HatexscoreBatchReportRequest,
+    HatexscoreGroupEvidence,
+    HatexscoreResult,
+)
 from shared.contracts import ModelUse, Scored
 from shared.errors import BadInput
 from shared.estimates import BatchStatistics
@@ -283,6 +286,6 @@ def test_the_page_and_the_batch_report_show_who_read() -> None:
         Scored(job_id=f"job_{n}", custom_id=None, request=one, report=report)
         for n, (one, report) in enumerate(zip(requests, reports, strict=True))
     ]
-    over = BatchStatistics(CONTRACT, rows, BatchReportRequest(batch="b", resamples=100))
+    over = BatchStatistics(CONTRACT, rows, HatexscoreBatchReportRequest(batch="b", resamples=100))
     found = SERVICE.summarize(rows, over).readers
     assert {by: one.results for by, one in found.items()} == {"llm": 1, "rules": 1}

@@ -11,11 +11,10 @@ import pytest
 from scipy import stats
 from sklearn.metrics import average_precision_score  # type: ignore[import-untyped]
 
-from services.ice import batch_tables
 from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
-from services.ice.batch_tables import ScoredIce
+from services.ice.batch_tables import RankedTogether, ScoredIce, correlation
 from services.ice.comparison import average_precision, overlap
-from services.ice.contract import IceRequest
+from services.ice.contract import CONTRACT, IceRequest
 from services.ice.metric import SERVICE
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
@@ -179,13 +178,14 @@ def test_the_bootstrap_of_a_correlation_holds_it() -> None:
     asked = IceBatchReportRequest(jobs=("job",), resamples=1_000)
     drawn = BatchStatistics(SERVICE.contract, (), asked).correlation("r", pair)
     low, high = drawn.low, drawn.high
-    r, rho, p = batch_tables.correlation(pair[:, 0], pair[:, 1])
+    found = correlation(pair[:, 0], pair[:, 1], [str(place) for place in range(80)])
     oracle = stats.pearsonr(pair[:, 0], pair[:, 1])
-    assert (r, p) == pytest.approx((oracle.statistic, oracle.pvalue))
-    assert rho == pytest.approx(stats.spearmanr(pair[:, 0], pair[:, 1]).statistic)
+    assert found.p_pearson == pytest.approx(oracle.pvalue)
+    assert found.spearman == pytest.approx(stats.spearmanr(pair[:, 0], pair[:, 1]).statistic)
     fisher = oracle.confidence_interval(0.95)
     assert (low, high) == pytest.approx((fisher.low, fisher.high), abs=0.08)
-    assert batch_tables.correlation(first, np.ones(80)) == (None, None, None)
+    same = correlation(first, np.ones(80), [str(place) for place in range(80)])
+    assert same == RankedTogether(None, None, None)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -232,6 +232,40 @@ def test_metadata_can_say_which_results_belong_together() -> None:
     found = batch_report(jobs, asked)
     assert {one.win_rate.clusters for one in found.configurations} == {4}
     assert {one.verdict for one in found.configurations} == {"undecidable"}
+
+
+def test_agreement_of_operators_is_corrected_over_its_table(report: IceBatchReport) -> None:
+    table = report.operator_agreement
+    assert [one.p_value for one in table if one.spearman is None] == []
+    assert [one.q_value for one in table] == pytest.approx(
+        stats.false_discovery_control([one.p_value or 1.0 for one in table])
+    )
+    assert all((one.q_value or 0) >= (one.p_value or 0) for one in table)
+    corrected = CONTRACT.batch.corrections
+    assert set(corrected) >= {"operator_agreement.q_value", "orthogonality.q_value"}
+
+
+def test_results_that_repeat_a_text_make_no_correlation_surer() -> None:
+    random = np.random.default_rng(3)
+    first, second = random.random(12), random.random(12)
+    keys = [str(n) for n in range(12)]
+    once = correlation(first, second, keys)
+    often = correlation(np.tile(first, 20), np.tile(second, 20), keys * 20)
+    assert once.p_spearman == pytest.approx(stats.spearmanr(first, second).pvalue)
+    assert once.p_pearson == pytest.approx(stats.pearsonr(first, second).pvalue)
+    assert often.p_spearman == pytest.approx(once.p_spearman)
+    assert often.p_pearson == pytest.approx(once.p_pearson)
+    assert often.spearman == pytest.approx(once.spearman)
+
+
+@pytest.mark.parametrize("texts", [0, 1, 2])
+def test_too_few_texts_have_no_correlation_to_test(texts: int) -> None:
+    keys = [str(n % texts) for n in range(8)] if texts else []
+    values = np.arange(len(keys), dtype=np.float64)
+    found = correlation(values, values**2, keys)
+    assert (found.p_spearman, found.p_pearson) == (None, None)
+    constant = correlation(values, np.zeros_like(values), keys)
+    assert constant.spearman is None
 
 
 def test_differences_and_correlations_are_corrected(report: IceBatchReport) -> None:

@@ -13,9 +13,12 @@ from services.gateway.batch_csv import numbers_of
 from services.gateway.pages.batch_report import ELSEWHERE, MOST_COLUMNS, ReportTable, tables_of
 from services.gateway.pages.templates import environment
 from services.haf.report import HafBatchReport
+from services.hatexscore.report import HatexscoreConclusion
 from services.hlv.report import HlvBatchReport
 from services.registry import metrics
 from shared.batch_contracts import Interval
+from shared.contracts import hint_of
+from shared.redaction import is_ours
 
 Json = dict[str, Any]
 ESTIMATE = {"value": 0.5, "low": 0.25, "high": 0.75, "of": 9}
@@ -137,10 +140,16 @@ def test_every_number_of_a_metric_has_a_column(metric: str) -> None:
 def test_what_a_report_says_in_words_of_its_own_has_columns_and_what_it_quotes_has_none() -> None:
     columns = {".".join(path) for path in numbers_of(metrics()["hatexscore"].report)}
     assert {
-        "conclusion.label", "conclusion.form", "conclusion.confidence", "other_verdicts.count",
+        "conclusion.label", "conclusion.word", "conclusion.form", "conclusion.confidence",
+        "other_verdicts.count",
         "hallucinated_quotes.count", "other_quotations.count", "quotes_unsearched", "echo",
         "undefined.qf", "not_applicable.tgi", "partial_score", "model_agrees", "signed_drop",
         "relative_drop", "drop_direction", "quotes_matter", "predicted_label_sent",
         "control.placements", "control.exact", "control.p_value", "control.attainable_p",
     } <= columns  # fmt: skip
-    assert columns.isdisjoint({"conclusion.text", "conclusion.word", "masked_text"})
+    assert columns.isdisjoint({"conclusion.text", "masked_text"})
+
+
+def test_a_word_of_the_caller_s_in_a_column_goes_with_the_other_texts() -> None:
+    hint = hint_of(HatexscoreConclusion.model_fields["word"])
+    assert not is_ours("violates our rules", hint)

@@ -159,6 +159,28 @@ def test_strata_are_drawn_each_by_itself() -> None:
     assert "one cluster has no spread" in lone.warnings
 
 
+def test_strata_can_have_weights() -> None:
+    random = generator(9, "macro")
+    strata = [(random.normal(place, 1, size=40), None) for place in range(2)]
+    how = Resampling(resamples=2_000)
+    found = intervals.macro("x", strata, how=how, weights=[3, 1])
+    means = [float(values.mean()) for values, _ in strata]
+    pairs = zip((0.75, 0.25), strata, strict=True)
+    se = np.sqrt(sum(weight**2 * values.var(ddof=1) / 40 for weight, (values, _) in pairs))
+    assert found.value == pytest.approx(0.75 * means[0] + 0.25 * means[1])
+    assert found.se == pytest.approx(se)
+    assert found.low == pytest.approx(found.value - 1.99 * se, abs=0.04)
+    assert intervals.macro("x", strata, how=how, weights=[2, 2]) == intervals.macro(
+        "x", strata, how=how
+    )
+    alone = intervals.macro("x", strata[:1], how=how, weights=[5])
+    single = intervals.mean("x/0", strata[0][0], how=how)
+    assert (alone.value, alone.se) == pytest.approx((single.value, single.se))
+    for wrong in ([0, 0], [-1, 2], [float("nan"), 1]):
+        with pytest.raises(ValueError, match="weights"):
+            intervals.macro("x", strata, how=how, weights=wrong)
+
+
 VALUES = st.lists(
     st.one_of(st.none(), st.sampled_from([0.0, 0.25, 1.0]), st.floats(0, 1)), max_size=25
 )

@@ -1,0 +1,144 @@
+"""How often quotes that are no better than chance are called better, on real posts (skipped where
+there are none): 5 % of those that can be told. No post is printed.
+
+The spans are drawn as the null draws them. Quotations by way of an explanation would not do: a
+function word alone is no quotation, so that these are no random spans of the text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from math import floor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench.explanations import DATA, RATIONALES
+from services.bindings import local
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.metric import SERVICE
+from services.hatexscore.model_calls import RandomPlacements, ask_classifiers
+from services.hatexscore.quotes import count_units, mask_spans
+from services.hatexscore.report import HatexscoreResult, Label
+from services.hatexscore.variants import VARIANTS
+from services.hatexscore.words import Span
+from shared.models import ports
+from shared.models.catalogue import load_catalogue
+from shared.statistics.seeds import generator
+from tests.hatexscore.fake import FakeClassifier, bound, surely
+
+LEVEL = 0.05
+MOST_AT_ONCE = 200
+pytestmark = pytest.mark.skipif(
+    not (DATA / RATIONALES).exists(), reason="no shared data on this machine"
+)
+
+
+@dataclass(frozen=True)
+class RandomQuote:
+    """A span of a post at a random place, as long as what people marked in it."""
+
+    text: str
+    span: Span
+    others: int  # places besides this one
+
+    @property
+    def size(self) -> float:
+        """How often p <= 0.05 is due by chance: exactly, where all places are drawn."""
+        most = min(self.others, 199)
+        return floor(LEVEL * (most + 1) + 1e-9) / (most + 1)
+
+
+def longest_runs() -> Iterator[tuple[str, int]]:
+    """Posts with a rationale, and the tokens of its longest run."""
+    for line in (DATA / RATIONALES).read_text("utf-8").splitlines():
+        row: dict[str, Any] = json.loads(line)
+        marked = [bool(one) for one in row["rationale_majority"] or ()]
+        runs = [len(list(several)) for held, several in groupby(marked) if held]
+        if runs:
+            yield row["text"], max(runs)
+
+
+def random_quotes(each: int, seed: int) -> Iterator[RandomQuote]:
+    """each: of every post that has enough places for a p of 0.05."""
+    for number, (text, length) in enumerate(longest_runs()):
+        units = count_units(text)
+        random = generator(seed, "random quote", number)
+        for _ in range(each if length < len(units) else 0):
+            first = int(random.integers(len(units) - length + 1))
+            span = (units[first][0], units[first + length - 1][1])
+            others = RandomPlacements.of(text, [span]).others
+            if others >= 19:
+                yield RandomQuote(text, span, others)
+
+
+def reported(quotes: Sequence[RandomQuote], label: Label) -> list[HatexscoreResult]:
+    """What the metric reports of explanations that quote these spans."""
+    common: dict[str, Any] = {"predicted_label": label, "language": "en"}
+    asked = [
+        HatexscoreRequest(text=one.text, explanation="", seed=number, **common)
+        for number, one in enumerate(quotes)
+    ]
+    plain = HatexscoreRequest(text="It rains.", explanation='"rains": hateful.', **common)
+    read = VARIANTS["robust"].read(plain)
+    parsed = [
+        replace(
+            read,
+            label=label,
+            quoting=replace(
+                read.quoting, spans=(one.span,), masked=mask_spans(one.text, [one.span])
+            ),
+        )
+        for one in quotes
+    ]
+    return [
+        SERVICE.report(*pair) for pair in zip(asked, ask_classifiers(asked, parsed), strict=True)
+    ]
+
+
+def share_called_better(quotes: Sequence[RandomQuote]) -> tuple[float, float]:
+    """(`evidence` of a batch of hateful decisions, what is due by chance)."""
+    told, due = [], []
+    for start in range(0, len(quotes), MOST_AT_ONCE):
+        some = quotes[start : start + MOST_AT_ONCE]
+        reports = reported(some, "hateful")
+        for quote, report in zip(some, reports, strict=True):
+            if report.quotes_matter is not None:
+                assert report.quotes_matter != "too_few"
+                told.append(report.quotes_matter == "yes")
+                due.append(quote.size)
+    return float(np.mean(told)), float(np.mean(due))
+
+
+def test_random_quotes_are_called_better_as_often_as_chance_allows() -> None:
+    """400 of them: three standard errors."""
+    quotes = list(random_quotes(1, seed=1))[:400]
+    assert len(quotes) >= 300
+    with bound(FakeClassifier(surely)):
+        found, due = share_called_better(quotes)
+    assert 0.03 < due <= LEVEL
+    assert found == pytest.approx(due, abs=3 * np.sqrt(due * (1 - due) / len(quotes)))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("judge", ["surely", "embedded-hate"])
+def test_of_all_posts_one_random_quote_in_twenty_is_called_better(judge: str) -> None:
+    each = 8 if judge == "surely" else 3
+    quotes = list(random_quotes(each, seed=2))
+    if judge == "surely":
+        with bound(FakeClassifier(surely)):
+            found, due = share_called_better(quotes)
+    else:
+        before = ports._Binding.models
+        ports.bind(local(load_catalogue(Path("models.toml"))))
+        try:
+            found, due = share_called_better(quotes)
+        finally:
+            ports.bind(before)
+    assert found <= LEVEL + 0.01
+    assert found == pytest.approx(due, abs=0.015)
