@@ -77,11 +77,13 @@ class IceAdaptive(Message):
 
 
 ROBUST: dict[str, Any] = {
-    "draws": 999,
     "adaptive": IceAdaptive(),
     "aspects": ("sufficiency", "necessity"),
 }
-PUBLISHED: dict[str, Any] = {"draws": 50, "adaptive": None, "aspects": ("sufficiency",)}
+PUBLISHED: dict[str, Any] = {"adaptive": None, "aspects": ("sufficiency",)}
+DRAWS = 999
+SERVED_DRAWS = 199
+PUBLISHED_DRAWS = 50
 
 
 class IceRequest(LanguageRequest):
@@ -154,7 +156,7 @@ class IceRequest(LanguageRequest):
     match_tokens: bool = Field(
         default=False,
         description="random spans of about as many tokens (within a factor of 1.25), not only of "
-        "as many words; dropped with a warning where fewer than 19 exist",
+        "as many words; dropped with a warning where fewer than 19 exist. In rows of tokens only",
     )
     aspects: tuple[Aspect, ...] = Field(
         default=ROBUST["aspects"],
@@ -164,11 +166,12 @@ class IceRequest(LanguageRequest):
         "removal loses it, or both, from which a causal reading follows; absent: both, in variants "
         "paper and reference `sufficiency` alone. The score is of `sufficiency`",
     )
-    draws: int = Field(
-        default=ROBUST["draws"],
+    draws: int | None = Field(
+        default=None,
         ge=1,
         le=10_000,
-        description="random rationales, at most; absent: 999, in variants paper and reference 50",
+        description="random rationales, at most; absent: 999, of a model behind a server, where "
+        "each is a request, the first ones alone (199), in variants paper and reference 50",
     )
     adaptive: IceAdaptive | None = Field(
         default=ROBUST["adaptive"],
@@ -288,6 +291,8 @@ class IceRequest(LanguageRequest):
             return f"the operator {of_tokens[0]}"
         if self.variant == "reference":
             return "variant reference"
+        if self.match_tokens:
+            return "`match_tokens`"
         return "`eligible: all`" if self.eligible == "all" else None
 
     @property
@@ -298,8 +303,22 @@ class IceRequest(LanguageRequest):
     def first_draws(self) -> int:
         """The draws that everything begins with."""
         if self.adaptive is None or self.stop == "anytime":
+            return self.most_draws
+        return min(self.adaptive.first, self.most_draws)
+
+    @property
+    def most_draws(self) -> int:
+        """As sent, else as is usual of a model that is asked here."""
+        if self.draws is not None:
             return self.draws
-        return min(self.adaptive.first, self.draws)
+        return DRAWS if self.variant == "robust" else PUBLISHED_DRAWS
+
+    def at_server(self) -> Self:
+        """The same, asked of a model behind a server."""
+        if self.draws is not None or self.variant != "robust":
+            return self
+        first = SERVED_DRAWS if self.adaptive is None else self.adaptive.first
+        return self.model_copy(update={"draws": first})
 
     @property
     def methods(self) -> tuple[Method, ...]:

@@ -121,15 +121,17 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         )
 
     def in_force(self, request: IceRequest, collected: IceCollected) -> Mapping[str, Any]:
-        """What rationales are made of, and what masks a word; how many texts fill: they are inputs
-        themselves; the temperature, if not the model's."""
+        """What rationales are made of, and what masks a word; how many draws; how many texts
+        fill: they are inputs themselves; the temperature, if not the model's."""
         raw = {} if self.variant(request).calibrated else {"temperature": 1.0}
         words = None if collected.experiment is None else collected.experiment.tokenized.words
         rows: dict[str, Any] = {"rows": "tokens"}
         if words is not None:
             mask = {"mask_text": words.mask_text} if "mask" in request.operators else {}
             rows = {"rows": "words", **mask}
-        return {"infill_pool_texts": len(request.infill_pool), **rows, **raw}
+        asked = request if collected.experiment is None else collected.experiment.tokenized.request
+        draws = {"draws": asked.most_draws}
+        return {"infill_pool_texts": len(request.infill_pool), **draws, **rows, **raw}
 
     def summarize(
         self,

@@ -50,6 +50,7 @@ from shared.errors import DegenerateInput, TooCostly
 from shared.job_context import checking
 from shared.language import ModelLanguages, Obstacle
 from shared.models.calls import AttributionMethod, Attributions, Example, ExampleRows, Row
+from shared.models.catalogue import SERVER
 from shared.models.judgement import Unread
 from shared.models.labels import decided
 from shared.models.ports import Judge, models
@@ -69,7 +70,10 @@ def run_experiments(requests: Sequence[IceRequest]) -> list[tuple[Experiment | U
     for name in dict.fromkeys(names):
         places = [place for place, own in enumerate(names) if own == name]
         model = models().judge(name)
-        experiments = _experiments([requests[place] for place in places], model, name)
+        asked = [requests[place] for place in places]
+        if model.use.device == SERVER:
+            asked = [request.at_server() for request in asked]
+        experiments = _experiments(asked, model, name)
         done |= {place: (one, model.use) for place, one in zip(places, experiments, strict=True)}
     return [done[place] for place in range(len(requests))]
 
@@ -338,7 +342,7 @@ def cost_of(experiment: Experiment) -> tuple[Work, ...]:
         drawn = [
             Drawn(
                 (scaffold + null.size, whole - null.size)[: len(request.aspects)],
-                min(request.draws, null.others),
+                min(request.most_draws, null.others),
             )
             for null in nulls
         ]

@@ -235,10 +235,9 @@ class Catalogue:
             and entry.kind == "classifier"
         )
         reads = EMBEDDED_READS if embedded else FEWEST_READ
-        works = contract.work(request, reads)
         if entry is None or not entry.is_served or contract.server_cost is None:
-            return works
-        return (*works, *contract.server_cost(request, reads))
+            return contract.work(request, reads)
+        return contract.server_cost(request, reads)
 
     def folder(self, entry: ModelEntry) -> Path | None:
         """Where the weights lie on this disk; None for a source that is elsewhere."""
