@@ -25,6 +25,7 @@ from services.ice.report import (
 from services.ice.verdict import in_a_word
 from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, Parameter, Word
 from shared.models.calls import AttributionMethod, Template
+from shared.models.prompt_table import PromptKeys
 from shared.service_contract import FormField, MetricContract, SurprisingRule
 
 DEFAULT_MODEL = "embedded-hate"
@@ -103,6 +104,12 @@ class IceRequest(LanguageRequest):
     )
     template: Annotated[Template | None, Parameter] = Field(
         default=None, description="for causal models, and only those"
+    )
+    prompt: Annotated[PromptKeys | None, Parameter] = Field(
+        default=None,
+        description="how a causal model or a chat server is asked for its labels, in the place of "
+        "its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`); not "
+        "beside `template`",
     )
     attribution: Methods | None = Field(
         default=None, description="explanations that the service computes: one, or a list"
@@ -236,6 +243,12 @@ class IceRequest(LanguageRequest):
         if "sufficiency" not in given:
             raise ValueError("`aspects` always holds `sufficiency`: the score is of it")
         return tuple(sorted(given, reverse=True))
+
+    @model_validator(mode="after")
+    def _asked_in_one_way(self) -> Self:
+        if self.template is not None and self.prompt is not None:
+            raise ValueError("`template` and `prompt`: give one of the two")
+        return self
 
     @model_validator(mode="after")
     def _something_to_test(self) -> Self:

@@ -73,8 +73,8 @@ def _rows_a_draw(request: IceRequest) -> int:
 
 def _tokens_of_texts(request: IceRequest, reads: int) -> int:
     """Tokens that the model reads of the texts, at least, if they have so many."""
-    template = request.template
-    beside = 0 if template is None else len(template.model_dump_json().encode())
+    around = request.template or request.prompt
+    beside = 0 if around is None else len(around.model_dump_json().encode())
     return max(1, reads - SPECIAL - beside)
 
 

@@ -220,7 +220,7 @@ def warnings(
     score: float | None,
 ) -> tuple[str, ...]:
     """Each once, in this order."""
-    found = [*_truncation(experiment), *_of_words(experiment), *_human_spans(experiment)]
+    found = [*_truncation(experiment), *_reading_doubts(experiment), *_human_spans(experiment)]
     found += _of_variant(experiment, score)
     found += [*_split_words(experiment), *_null_options(experiment)]
     found += [warning for test in tests for warning in _undefined_numbers(experiment, test)]
@@ -263,8 +263,9 @@ def _truncation(experiment: Experiment) -> Iterator[str]:
             )
 
 
-def _of_words(experiment: Experiment) -> Iterator[str]:
-    """What is doubtful about how P was read off strings."""
+def _reading_doubts(experiment: Experiment) -> Iterator[str]:
+    """What is doubtful about how P was read."""
+    yield from experiment.tokenized.doubts
     words = experiment.tokenized.words
     if words is None:
         return

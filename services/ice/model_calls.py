@@ -45,13 +45,13 @@ from services.ice.word_calls import (
     word_inputs,
 )
 from services.ice.words import WordReading, no_words, rows_of
-from shared.contracts import ModelUse
+from shared.contracts import ModelKind, ModelUse
 from shared.errors import DegenerateInput, TooCostly
 from shared.job_context import checking
 from shared.language import ModelLanguages, Obstacle
-from shared.models.calls import AttributionMethod, Attributions, Example, ExampleRows, Row
+from shared.models.calls import AttributionMethod, Attributions, Example, ExampleRows, Row, Tokens
 from shared.models.catalogue import SERVER
-from shared.models.judgement import Unread
+from shared.models.judgement import Judgement, Unread, mass_doubts
 from shared.models.labels import decided
 from shared.models.ports import Judge, models
 from shared.settings import settings
@@ -74,8 +74,16 @@ def run_experiments(requests: Sequence[IceRequest]) -> list[tuple[Experiment | U
         if model.use.device == SERVER:
             asked = [request.at_server() for request in asked]
         experiments = _experiments(asked, model, name)
-        done |= {place: (one, model.use) for place, one in zip(places, experiments, strict=True)}
+        done |= {
+            place: (one, _use(one, model)) for place, one in zip(places, experiments, strict=True)
+        }
     return [done[place] for place in range(len(requests))]
+
+
+def _use(found: Experiment | Unread, model: Judge) -> ModelUse:
+    """The model, and the prompt that a request brought."""
+    brought = found.tokenized.prompt_sha256 if isinstance(found, Experiment) else None
+    return model.use.model_copy(update={"prompt_sha256": brought}) if brought else model.use
 
 
 def model_languages(request: IceRequest) -> ModelLanguages:
@@ -124,41 +132,62 @@ def _inputs(
     return [next(words) if one else next(tokens) for one in in_words]
 
 
-def _tokenize(requests: Sequence[IceRequest], model: Judge, name: str) -> list[TokenizedInput]:
-    """Tokens, and the probabilities of the whole texts."""
+def _tokenize(
+    requests: Sequence[IceRequest], model: Judge, name: str
+) -> list[TokenizedInput | Unread]:
+    """Tokens, and the probabilities of the whole texts, or why there are none."""
     if not requests:
         return []
     examples = [example_of(request) for request in requests]
     kind = models().kind(name)
-    inputs = []
-    for request, example, tokens, probabilities in zip(
-        requests, examples, model.tokens(examples), _whole(requests, examples, model), strict=True
-    ):
-        labels = model.labels_of(example)
-        _check_numbers(probabilities)
-        predicted = decided(labels, probabilities.tolist(), model.use.thresholds)
-        target = target_column(request, labels, predicted)
-        eligible = eligible_tokens(request, tokens)
-        inputs.append(
-            TokenizedInput(request, kind, tokens, eligible, labels, probabilities, target)
+    return [
+        read.unread or _input(request, kind, tokens, read, model)
+        for request, tokens, read in zip(
+            requests, model.tokens(examples), _whole(requests, examples, model), strict=True
         )
-    return inputs
+    ]
+
+
+def _input(
+    request: IceRequest, kind: ModelKind, tokens: Tokens, read: Judgement, model: Judge
+) -> TokenizedInput:
+    row = read.demand()
+    predicted = decided(read.labels, list(row), model.use.thresholds)
+    return TokenizedInput(
+        request=request,
+        kind=kind,
+        tokens=tokens,
+        eligible=eligible_tokens(request, tokens),
+        labels=read.labels,
+        probabilities=np.array(row),
+        target=target_column(request, read.labels, predicted),
+        prompt_sha256=read.prompt_sha256,
+        doubts=mass_doubts(model.use.name, read),
+    )
 
 
 def _whole(
     requests: Sequence[IceRequest], examples: Sequence[Example], model: Judge
-) -> list[Floats]:
-    """(L,) probabilities of each whole text, calibrated where its variant asks for that."""
-    raw = [not VARIANTS[request.variant].calibrated for request in requests]
-    pairs = list(zip(examples, raw, strict=True))
-    plain = iter(model.judge([example for example, is_raw in pairs if not is_raw]))
+) -> list[Judgement]:
+    """P of each whole text; the published variants take it however little the labels have."""
+    robust = [request.variant == "robust" for request in requests]
+    pairs = list(zip(requests, examples, robust, strict=True))
+    judged = iter(model.judgements([example for _, example, is_robust in pairs if is_robust]))
     asked = [
-        ExampleRows(example=example, rows=(Row(),), calibrated=False)
-        for example, is_raw in pairs
-        if is_raw
+        ExampleRows(example=example, rows=(Row(),), calibrated=VARIANTS[request.variant].calibrated)
+        for request, example, is_robust in pairs
+        if not is_robust
     ]
     others = iter(model.judge_rows(asked) if asked else [])
-    return [next(others)[0] if is_raw else next(plain) for is_raw in raw]
+    return [
+        next(judged) if is_robust else _as_it_is(next(others)[0], model.labels_of(example))
+        for _, example, is_robust in pairs
+    ]
+
+
+def _as_it_is(row: Floats, labels: tuple[str, ...]) -> Judgement:
+    _check_numbers(row)
+    return Judgement(labels=labels, probabilities=tuple(row.tolist()), reading=None)
 
 
 def _explanations(

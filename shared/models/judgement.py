@@ -193,6 +193,13 @@ def half_wilson(share: float, count: int, z: float = Z_95) -> float:
     return z * math.sqrt(spread) / (1 + z * z / count)
 
 
+def mass_doubts(model: str, judged: Judgement) -> tuple[str, ...]:
+    """The warning `low-mass`, where it is due."""
+    if judged.unread or judged.mass is None or not judged.low_mass:
+        return ()
+    return (low_mass(model, judged.mass),)
+
+
 def low_mass(model: str, mass: float) -> str:
     """The warning where a model gives its labels less than half of what it may say next."""
     return f"low-mass: {model} gives its labels together {mass:.2g} of what it would say"
