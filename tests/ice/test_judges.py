@@ -100,6 +100,12 @@ def test_a_requests_own_prompt_is_asked_in_the_place_of_the_entrys(
     full = judges.shares(OWN.replace("{text}", TEXT))[0]
     assert alone.probabilities["hateful"] == pytest.approx(full, abs=1e-4)
     assert beside.probabilities["hateful"] == pytest.approx(of_verbalizers(judges, TEXT), abs=1e-4)
+    for report, user in ((alone, OWN), (beside, USER)):
+        scores = report.components.tests[0].scores
+        assert scores is not None
+        if report.rows == "words":
+            kept = judges.shares(user.replace("{text}", "are ruining"))[0]
+            assert scores.rationale == pytest.approx(kept, abs=1e-4)
     [own], [theirs] = alone.provenance.models, beside.provenance.models
     assert own.prompt_sha256
     assert own.prompt_sha256 != theirs.prompt_sha256
