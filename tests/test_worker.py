@@ -42,7 +42,8 @@ def test_a_worker_without_models_computes_without_torch() -> None:
 
 def test_each_example_is_tried_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """One whose model is away leaves the others their turn: their analysers are loaded by them."""
-    contract, tried = contracts()["hatexscore"], []
+    contract = contracts()["hatexscore"]
+    tried: list[Any] = []
 
     def score(request: Any) -> Message:
         tried.append(request)

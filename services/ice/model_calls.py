@@ -169,19 +169,20 @@ def _input(
 def _whole(
     requests: Sequence[IceRequest], examples: Sequence[Example], model: Judge
 ) -> list[Judgement]:
-    """P of each whole text; the published variants take it however little the labels have."""
-    robust = [request.variant == "robust" for request in requests]
-    pairs = list(zip(requests, examples, robust, strict=True))
-    judged = iter(model.judgements([example for _, example, is_robust in pairs if is_robust]))
+    """P of each whole text; the published variants, and a template of the request, which is theirs,
+    take it however little the labels have."""
+    doubted = [one.variant == "robust" and one.template is None for one in requests]
+    pairs = list(zip(requests, examples, doubted, strict=True))
+    judged = iter(model.judgements([example for _, example, is_doubted in pairs if is_doubted]))
     asked = [
         ExampleRows(example=example, rows=(Row(),), calibrated=VARIANTS[request.variant].calibrated)
-        for request, example, is_robust in pairs
-        if not is_robust
+        for request, example, is_doubted in pairs
+        if not is_doubted
     ]
     others = iter(model.judge_rows(asked) if asked else [])
     return [
-        next(judged) if is_robust else _as_it_is(next(others)[0], model.labels_of(example))
-        for _, example, is_robust in pairs
+        next(judged) if is_doubted else _as_it_is(next(others)[0], model.labels_of(example))
+        for _, example, is_doubted in pairs
     ]
 
 

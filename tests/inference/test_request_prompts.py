@@ -74,7 +74,9 @@ def test_a_prompt_that_was_kept_and_sent_replaces_no_key_that_it_left_out(
         "prompt": {"user": "Hm: {text}", "system": None}
     }
     asked = contract.request.model_validate(body)
-    kept = contract.request.model_validate(json.loads(json.dumps(asked.model_dump(mode="json"))))
+    kept: Any = contract.request.model_validate(
+        json.loads(json.dumps(asked.model_dump(mode="json")))
+    )
     assert kept.prompt.model_fields_set == {"user", "system"}
     call = ReadLabels(examples=(Example(text=TEXT, prompt=kept.prompt),))
     [sent] = ReadLabels.model_validate_json(call.model_dump_json()).examples
