@@ -75,15 +75,18 @@ def run_experiments(requests: Sequence[IceRequest]) -> list[tuple[Experiment | U
             asked = [request.at_server() for request in asked]
         experiments = _experiments(asked, model, name)
         done |= {
-            place: (one, _use(one, model)) for place, one in zip(places, experiments, strict=True)
+            place: (one, _use(one, requests[place], model))
+            for place, one in zip(places, experiments, strict=True)
         }
     return [done[place] for place in range(len(requests))]
 
 
-def _use(found: Experiment | Unread, model: Judge) -> ModelUse:
-    """The model, and the prompt that a request brought."""
+def _use(found: Experiment | Unread, request: IceRequest, model: Judge) -> ModelUse:
+    """The model, and the prompt that a request brought; its hash is not told of one unread."""
+    if request.prompt is None:
+        return model.use
     brought = found.tokenized.prompt_sha256 if isinstance(found, Experiment) else None
-    return model.use.model_copy(update={"prompt_sha256": brought}) if brought else model.use
+    return model.use.model_copy(update={"prompt_sha256": brought})
 
 
 def model_languages(request: IceRequest) -> ModelLanguages:

@@ -119,9 +119,9 @@ def test_a_server_is_asked_for_the_first_draws_where_none_are_named() -> None:
     assert served["requests to the model's server"] == 1 + 500 + 2 * 199
     assert (served["rows"], here["rows"]) == (2 * 199, 2 * 999)
     assert "requests to the model's server" not in here
-    published = asked.model_copy(update={"variant": "paper", "model": "head"})
+    published: Any = asked.model_copy(update={"variant": "paper", "model": "head"})
     assert published.at_server().most_draws == 50
-    named = asked.model_copy(update={"draws": 300})
+    named: Any = asked.model_copy(update={"draws": 300})
     assert named.at_server().most_draws == 300
 
 
