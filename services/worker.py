@@ -19,6 +19,7 @@ from services.registry import contracts, service
 from services.server_watch import ServerWatch
 from shared import queue, telemetry
 from shared.errors import ScoringError
+from shared.job_context import impatient
 from shared.models import ports
 from shared.models.availability import ModelStates
 from shared.models.catalogue import Catalogue, load_catalogue
@@ -36,6 +37,7 @@ from shared.worker.process import serve as serve_health
 from shared.worker.tasks import RegisteredTask
 from shared.worker.watchdog import watchdog
 
+AWAY_SECONDS = 15.0  # that a start waits for models that give no answer
 SWITCH_SECONDS = 0.0005  # a thread that wakes waits no longer for one that computes
 
 logger = telemetry.logger(__name__)
@@ -64,25 +66,25 @@ def needed(names: list[str], catalogue: Catalogue) -> list[str]:
 
 def warm_up() -> None:
     """Score each service's examples before any job comes: whoever computes while the analysers of
-    the further languages load (seconds under the interpreter's lock) would wait for them."""
-    for task in registered.values():
-        _score_examples(task)
+    the further languages load (seconds under the interpreter's lock) would wait for them. Models
+    that are away are waited for once, not example by example."""
+    with impatient(AWAY_SECONDS):
+        for task in registered.values():
+            _score_examples(task)
 
 
 def _score_examples(task: RegisteredTask) -> None:
-    started = time.perf_counter()
-    try:
-        task.score_examples()
-    except ScoringError as error:  # an example's model may be away, or not configured at all
-        logger.warning("service.cold", service=task.contract.name, detail=error.detail)
-        return
+    """Each by itself: an example's model may be away, or not configured at all."""
+    started, scored = time.perf_counter(), 0
+    for name, example in task.contract.examples.items():
+        try:
+            task.score(task.contract.request.model_validate(example))
+            scored += 1
+        except ScoringError as error:
+            service = task.contract.name
+            logger.warning("service.cold", service=service, example=name, detail=error.detail)
     seconds = round(time.perf_counter() - started, 2)
-    logger.info(
-        "service.warm",
-        service=task.contract.name,
-        examples=len(task.contract.examples),
-        seconds=seconds,
-    )
+    logger.info("service.warm", service=task.contract.name, examples=scored, seconds=seconds)
 
 
 class NoTorch(MetaPathFinder):

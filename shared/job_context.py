@@ -20,6 +20,7 @@ from shared.interpreter import interpreter
 from shared.priority import NOBODY, Party
 
 SLICE_SECONDS = 0.5  # who waits looks so often whether it is still wanted
+LEAST_SECONDS = 1.0  # that an impatient thread gives each call, however long it has waited before
 
 Item = TypeVar("Item")
 
@@ -59,6 +60,16 @@ class JobContext:
 
 _current: ContextVar[JobContext | None] = ContextVar("job", default=None)
 _acting: ContextVar[Party | None] = ContextVar("party", default=None)
+
+
+@dataclass
+class _Patience:
+    """Seconds that are left for whoever gives no answer."""
+
+    left: float
+
+
+_patience: ContextVar[_Patience | None] = ContextVar("patience", default=None)
 
 
 def current() -> JobContext | None:
@@ -152,6 +163,29 @@ def holding(lock: Lockable) -> Iterator[None]:
             yield
         finally:
             lock.release()
+
+
+@contextmanager
+def impatient(seconds: float) -> Iterator[None]:
+    """In this block no call is sent twice, and all that nobody answers cost about so long in all:
+    the first one is waited for, the next ones for a second each."""
+    token = _patience.set(_Patience(seconds))
+    try:
+        yield
+    finally:
+        _patience.reset(token)
+
+
+def tries(most: int, seconds: float) -> Iterator[float]:
+    """How long to wait for the answer to a call, each time that it is sent; whoever takes the next
+    one had none."""
+    patience = _patience.get()
+    if patience is None:
+        yield from [seconds] * most
+        return
+    first = min(seconds, max(LEAST_SECONDS, patience.left))
+    yield first
+    patience.left -= first
 
 
 @contextmanager

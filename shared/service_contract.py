@@ -64,7 +64,7 @@ class ServiceContract:
     model_optional: bool = False  # whether some requests need none: the contract tells which
     examples: dict[str, dict[str, Any]] = field(default_factory=dict)
     cost: Cost | None = None  # how much work a request asks for; see `shared.work`
-    server_cost: Cost | None = None  # what it asks of a model's server besides, request by request
+    server_cost: Cost | None = None  # instead, where its model is behind a server; absent: the same
     needs: Callable[[Any], tuple[str, ...]] | None = None  # abilities of its model that a request
     # needs; see `shared.models.abilities`
     writers: tuple[str, ...] = ()  # fields of a request that name a language model besides

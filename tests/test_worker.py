@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
+import pytest
+
+from services import worker
+from services.registry import contracts
+from shared.contracts import Message
+from shared.errors import ScoringError, Unavailable
+from shared.worker.tasks import RegisteredTask
 from tests.patience import SECONDS, busy
 
 COMPUTES = """
@@ -30,3 +38,21 @@ def test_a_worker_without_models_computes_without_torch() -> None:
         check=True,
     )
     assert ran.stdout == "a worker that holds no models has no torch False\n"
+
+
+def test_each_example_is_tried_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One whose model is away leaves the others their turn: their analysers are loaded by them."""
+    contract = contracts()["hatexscore"]
+    tried: list[Any] = []
+
+    def score(request: Any) -> Message:
+        tried.append(request)
+        if len(tried) == 1:
+            raise Unavailable("its model is away")
+        if len(tried) == 2:
+            raise ScoringError("not configured at all")
+        return Message()
+
+    monkeypatch.setattr(worker, "registered", {contract.name: RegisteredTask(contract, score)})
+    worker.warm_up()
+    assert len(tried) == len(contract.examples) > 2

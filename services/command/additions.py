@@ -17,11 +17,13 @@ from pydantic import ValidationError
 from services.command import entries
 from services.command.api import Refused
 from services.command.hub import Hub, Repository
+from services.weights.folder import PICKLE
 from shared.models.catalogue import load_catalogue
 from shared.models.checkpoint import Checkpoint, front_matter, read_checkpoint
 from shared.models.entry import COMMIT, SERVED, ModelEntry, fixed_kind
 from shared.models.labels import LabelMapping, label_mapping
 from shared.models.presets import preset, presets_of, with_preset
+from shared.models.prompt_table import NO_LABELS
 from shared.settings import Settings, secret
 from shared.validation_messages import plain
 
@@ -29,6 +31,7 @@ SMALL = ("config.json", "tokenizer_config.json", "README.md")
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(@\S+)?")
 NAME = re.compile(r"[A-Za-z0-9][\w.:/-]{0,127}")
 SAY_SO = "; here: --label LABEL=OUTPUT, --ignore, --outputs, --activation, --task"
+PICKLED = "it has no safetensors: run `touchstone models convert NAME` before it is used"
 UNNAMED = re.compile(r"LABEL_\d+")  # as Transformers names outputs that nobody named
 
 
@@ -133,10 +136,14 @@ def _folder(written: str, beside: Path) -> Found:
     folder = next((one for one in starts if one.is_dir()), None)
     if folder is None:
         raise Refused(f"there is no folder {written}")
+    notes: tuple[str, ...] = ()
     if not any(folder.glob("*.safetensors")):
-        raise Refused(f"{folder} holds no safetensors: weights are read from nothing else")
+        if not (folder / PICKLE).is_file():
+            raise Refused(f"{folder} holds no safetensors: weights are read from nothing else")
+        notes = (PICKLED,)
     source = f"path:{written if folder == starts[0] else folder}"
-    return Found(source, checkpoint=_loadable(folder, str(folder)), licence=_licence(folder))
+    checkpoint, licence = _loadable(folder, str(folder)), _licence(folder)
+    return Found(source, checkpoint=checkpoint, licence=licence, notes=notes)
 
 
 def _repository(written: str, chosen: Settings) -> Found:
@@ -170,8 +177,7 @@ def _with_safetensors(hub: Hub, found: Repository) -> tuple[Repository, tuple[st
     if (other := hub.converted(found.name)) is not None:
         said = f"{found.commit} has no safetensors; taken is {other.commit}, a conversion of it"
         return other, (said,)
-    said = "it has no safetensors: run `touchstone models convert NAME` before it is used"
-    return found, (said,)
+    return found, (PICKLED,)
 
 
 def _loadable(folder: Path, name: str) -> Checkpoint:
@@ -229,6 +235,8 @@ def _described(entry: ModelEntry, mapping: LabelMapping | None, found: Found) ->
                 'labels = { hateful = [...], "non-hateful" = [...] } in the entry'
             )
         said += mapping.warnings
+    if entry.kind == "causal" and not (entry.prompt and entry.prompt.verbalizers):
+        said.append(NO_LABELS)
     stated = entry.languages or (found.checkpoint.languages if found.checkpoint else None)
     if not entry.is_served:
         advice = 'not stated: add `languages = ["en"]`, or what it was trained on, to the entry'

@@ -25,6 +25,7 @@ from services.ice.report import (
 from services.ice.verdict import in_a_word
 from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, Parameter, Word
 from shared.models.calls import AttributionMethod, Template
+from shared.models.prompt_table import PromptKeys
 from shared.service_contract import FormField, MetricContract, SurprisingRule
 
 DEFAULT_MODEL = "embedded-hate"
@@ -77,11 +78,13 @@ class IceAdaptive(Message):
 
 
 ROBUST: dict[str, Any] = {
-    "draws": 999,
     "adaptive": IceAdaptive(),
     "aspects": ("sufficiency", "necessity"),
 }
-PUBLISHED: dict[str, Any] = {"draws": 50, "adaptive": None, "aspects": ("sufficiency",)}
+PUBLISHED: dict[str, Any] = {"adaptive": None, "aspects": ("sufficiency",)}
+DRAWS = 999
+SERVED_DRAWS = 199
+PUBLISHED_DRAWS = 50
 
 
 class IceRequest(LanguageRequest):
@@ -101,6 +104,12 @@ class IceRequest(LanguageRequest):
     )
     template: Annotated[Template | None, Parameter] = Field(
         default=None, description="for causal models, and only those"
+    )
+    prompt: Annotated[PromptKeys | None, Parameter] = Field(
+        default=None,
+        description="how a causal model or a chat server is asked for its labels, in the place of "
+        "its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`); not "
+        "beside `template`",
     )
     attribution: Methods | None = Field(
         default=None, description="explanations that the service computes: one, or a list"
@@ -154,7 +163,7 @@ class IceRequest(LanguageRequest):
     match_tokens: bool = Field(
         default=False,
         description="random spans of about as many tokens (within a factor of 1.25), not only of "
-        "as many words; dropped with a warning where fewer than 19 exist",
+        "as many words; dropped with a warning where fewer than 19 exist. In rows of tokens only",
     )
     aspects: tuple[Aspect, ...] = Field(
         default=ROBUST["aspects"],
@@ -164,11 +173,12 @@ class IceRequest(LanguageRequest):
         "removal loses it, or both, from which a causal reading follows; absent: both, in variants "
         "paper and reference `sufficiency` alone. The score is of `sufficiency`",
     )
-    draws: int = Field(
-        default=ROBUST["draws"],
+    draws: int | None = Field(
+        default=None,
         ge=1,
         le=10_000,
-        description="random rationales, at most; absent: 999, in variants paper and reference 50",
+        description="random rationales, at most; absent: 999, of a model behind a server, where "
+        "each is a request, the first ones alone (199), in variants paper and reference 50",
     )
     adaptive: IceAdaptive | None = Field(
         default=ROBUST["adaptive"],
@@ -235,6 +245,12 @@ class IceRequest(LanguageRequest):
         return tuple(sorted(given, reverse=True))
 
     @model_validator(mode="after")
+    def _asked_in_one_way(self) -> Self:
+        if self.template is not None and self.prompt is not None:
+            raise ValueError("`template` and `prompt`: give one of the two")
+        return self
+
+    @model_validator(mode="after")
     def _something_to_test(self) -> Self:
         if not (self.attribution or self.attributions or self.rationale or self.explanations):
             raise ValueError("give `attribution`, `attributions`, `rationale` or `explanations`")
@@ -288,6 +304,8 @@ class IceRequest(LanguageRequest):
             return f"the operator {of_tokens[0]}"
         if self.variant == "reference":
             return "variant reference"
+        if self.match_tokens:
+            return "`match_tokens`"
         return "`eligible: all`" if self.eligible == "all" else None
 
     @property
@@ -298,8 +316,22 @@ class IceRequest(LanguageRequest):
     def first_draws(self) -> int:
         """The draws that everything begins with."""
         if self.adaptive is None or self.stop == "anytime":
+            return self.most_draws
+        return min(self.adaptive.first, self.most_draws)
+
+    @property
+    def most_draws(self) -> int:
+        """As sent, else as is usual of a model that is asked here."""
+        if self.draws is not None:
             return self.draws
-        return min(self.adaptive.first, self.draws)
+        return DRAWS if self.variant == "robust" else PUBLISHED_DRAWS
+
+    def at_server(self) -> Self:
+        """The same, asked of a model behind a server."""
+        if self.draws is not None or self.variant != "robust":
+            return self
+        first = SERVED_DRAWS if self.adaptive is None else self.adaptive.first
+        return self.model_copy(update={"draws": first})
 
     @property
     def methods(self) -> tuple[Method, ...]:

@@ -41,13 +41,14 @@ def cost(request: IceRequest, reads: int) -> Sequence[Work]:
 
 
 def server_cost(request: IceRequest, reads: int) -> Sequence[Work]:
-    """Requests to the model's server, one a row of words."""
-    read = _tokens_of_texts(request, reads)
-    words = words_of(request.text) + words_of(request.text_pair or "")
+    """All work where the model is behind a server: each row of words is a request to it, too."""
+    asked = request.at_server()
+    read = _tokens_of_texts(asked, reads)
+    words = words_of(asked.text) + words_of(asked.text_pair or "")
     whole = max(1, min(words, read))
-    lower = lowerings(request, whole, lambda other: server_cost(other, reads))
-    drawn = [one.draws for one in _draws_by_size(request, whole, read)]
-    return (work_at_server(request, drawn, lower),)
+    lower = lowerings(asked, whole, lambda other: server_cost(other, reads))
+    drawn = [one.draws for one in _draws_by_size(asked, whole, read)]
+    return (work_at_server(asked, drawn, lower), *cost(asked, reads))
 
 
 def work_at_server(
@@ -57,7 +58,7 @@ def work_at_server(
     samples = sum(one.samples for one in _computed(request) if one.name == "lime")
     rows = 1 + samples + sum(drawn) * _rows_a_draw(request)
     return Work(
-        (Size("rows (`draws` × `operators`, `aspects`, `samples`)", rows),),
+        (Size("rows (`draws` × `operators` × `aspects`, `samples`)", rows),),
         unit="requests to the model's server",
         seconds_each=SECONDS_A_ROW,
         lowerings=tuple(lowerings),
@@ -72,8 +73,8 @@ def _rows_a_draw(request: IceRequest) -> int:
 
 def _tokens_of_texts(request: IceRequest, reads: int) -> int:
     """Tokens that the model reads of the texts, at least, if they have so many."""
-    template = request.template
-    beside = 0 if template is None else len(template.model_dump_json().encode())
+    around = request.template or request.prompt
+    beside = 0 if around is None else len(around.model_dump_json().encode())
     return max(1, reads - SPECIAL - beside)
 
 
@@ -86,7 +87,7 @@ def _draws_by_size(request: IceRequest, whole: int, read: int) -> list[Drawn]:
         inside, outside = _words_inside(request, marked, read)
         found.append((inside, outside, comb(inside + outside, inside) - 1))
     return [
-        Drawn((alone, rest)[: len(request.aspects)], min(request.draws, others))
+        Drawn((alone, rest)[: len(request.aspects)], min(request.most_draws, others))
         for alone, rest, others in found
         if others > 0
     ]
@@ -159,7 +160,7 @@ def lowerings(
         amounts = {k: sum(work.amount for work in work_with("k")(k)) for k in request.budgets}
         return sorted(request.budgets, key=lambda k: (k in apart, amounts[k]), reverse=True)
 
-    yield Lowering("`draws`", "/draws", request.draws, work_with("draws"))
+    yield Lowering("`draws`", "/draws", request.most_draws, work_with("draws"))
     if "infill" in request.operators:
         yield Lowering("`infills`", "/infills", request.infills, work_with("infills"))
     yield Lowering(
@@ -214,7 +215,7 @@ def _comparisons(request: IceRequest) -> Iterator[Work]:
     values = len(_explanations_with_values(request))
     if values > 1:
         sizes = (
-            Size("`draws`", request.draws, "/draws"),
+            Size("`draws`", request.most_draws, "/draws"),
             Size("`operators`", len(request.operators), "/operators"),
             Size("`k`", len(request.budgets), "/k"),
             Size("pairs of explanations", values * (values - 1) // 2, "/explanations"),

@@ -67,11 +67,11 @@ class Experiment:
         self.asked = AskedRows(self.tokenized)
         self.design = TwoStages(
             request.first_draws,
-            request.draws,
+            request.most_draws,
             1 if request.adaptive is None else request.adaptive.exceedances,
         )
         self.anytime = request.stop == "anytime"
-        first = min(FIRST_ROUND, request.draws) if self.anytime else self.design.first
+        first = min(FIRST_ROUND, request.most_draws) if self.anytime else self.design.first
         self.limits = {explanation.name: first for explanation in self.explanations}
 
     def begin(self) -> None:
@@ -277,7 +277,7 @@ class Experiment:
             random = random_of(request, "subsets", null.size)
             return variant.stream(request.seed, random, len(self.tokenized.eligible), null.size)
         random = random_of(request, "null", *null.key)
-        first = request.draws if self.anytime else self.design.first
+        first = request.most_draws if self.anytime else self.design.first
         return null.drawn(self._rankings, random, first, self.design.most)
 
 

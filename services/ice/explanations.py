@@ -109,6 +109,8 @@ class TokenizedInput:
     probabilities: Floats  # (L,)
     target: int  # its column
     words: WordReading | None = None  # of rows of words: `tokens` are words then
+    prompt_sha256: str | None = None  # of the request's own prompt
+    doubts: tuple[str, ...] = ()  # warnings about how its answers were read
 
     @property
     def unit(self) -> str:
@@ -161,8 +163,13 @@ class TokenizedInput:
 
 
 def example_of(request: IceRequest) -> Example:
-    """The text, its pair and its template."""
-    return Example(text=request.text, text_pair=request.text_pair, template=request.template)
+    """The text, its pair, and its template or prompt."""
+    return Example(
+        text=request.text,
+        text_pair=request.text_pair,
+        template=request.template,
+        prompt=request.prompt,
+    )
 
 
 def eligible_tokens(request: IceRequest, tokens: Tokens) -> Positions:

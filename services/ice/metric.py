@@ -121,15 +121,17 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         )
 
     def in_force(self, request: IceRequest, collected: IceCollected) -> Mapping[str, Any]:
-        """What rationales are made of, and what masks a word; how many texts fill: they are inputs
-        themselves; the temperature, if not the model's."""
+        """What rationales are made of, and what masks a word; how many draws; how many texts
+        fill: they are inputs themselves; the temperature, if not the model's."""
         raw = {} if self.variant(request).calibrated else {"temperature": 1.0}
         words = None if collected.experiment is None else collected.experiment.tokenized.words
         rows: dict[str, Any] = {"rows": "tokens"}
         if words is not None:
             mask = {"mask_text": words.mask_text} if "mask" in request.operators else {}
             rows = {"rows": "words", **mask}
-        return {"infill_pool_texts": len(request.infill_pool), **rows, **raw}
+        asked = request if collected.experiment is None else collected.experiment.tokenized.request
+        draws = {"draws": asked.most_draws}
+        return {"infill_pool_texts": len(request.infill_pool), **draws, **rows, **raw}
 
     def summarize(
         self,
@@ -218,7 +220,7 @@ def warnings(
     score: float | None,
 ) -> tuple[str, ...]:
     """Each once, in this order."""
-    found = [*_truncation(experiment), *_of_words(experiment), *_human_spans(experiment)]
+    found = [*_truncation(experiment), *_reading_doubts(experiment), *_human_spans(experiment)]
     found += _of_variant(experiment, score)
     found += [*_split_words(experiment), *_null_options(experiment)]
     found += [warning for test in tests for warning in _undefined_numbers(experiment, test)]
@@ -261,8 +263,9 @@ def _truncation(experiment: Experiment) -> Iterator[str]:
             )
 
 
-def _of_words(experiment: Experiment) -> Iterator[str]:
-    """What is doubtful about how P was read off strings."""
+def _reading_doubts(experiment: Experiment) -> Iterator[str]:
+    """What is doubtful about how P was read."""
+    yield from experiment.tokenized.doubts
     words = experiment.tokenized.words
     if words is None:
         return

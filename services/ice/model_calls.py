@@ -45,12 +45,13 @@ from services.ice.word_calls import (
     word_inputs,
 )
 from services.ice.words import WordReading, no_words, rows_of
-from shared.contracts import ModelUse
+from shared.contracts import ModelKind, ModelUse
 from shared.errors import DegenerateInput, TooCostly
 from shared.job_context import checking
 from shared.language import ModelLanguages, Obstacle
-from shared.models.calls import AttributionMethod, Attributions, Example, ExampleRows, Row
-from shared.models.judgement import Unread
+from shared.models.calls import AttributionMethod, Attributions, Example, ExampleRows, Row, Tokens
+from shared.models.catalogue import SERVER
+from shared.models.judgement import Judgement, Unread, mass_doubts
 from shared.models.labels import decided
 from shared.models.ports import Judge, models
 from shared.settings import settings
@@ -69,9 +70,23 @@ def run_experiments(requests: Sequence[IceRequest]) -> list[tuple[Experiment | U
     for name in dict.fromkeys(names):
         places = [place for place, own in enumerate(names) if own == name]
         model = models().judge(name)
-        experiments = _experiments([requests[place] for place in places], model, name)
-        done |= {place: (one, model.use) for place, one in zip(places, experiments, strict=True)}
+        asked = [requests[place] for place in places]
+        if model.use.device == SERVER:
+            asked = [request.at_server() for request in asked]
+        experiments = _experiments(asked, model, name)
+        done |= {
+            place: (one, _use(one, requests[place], model))
+            for place, one in zip(places, experiments, strict=True)
+        }
     return [done[place] for place in range(len(requests))]
+
+
+def _use(found: Experiment | Unread, request: IceRequest, model: Judge) -> ModelUse:
+    """The model, and the prompt that a request brought; its hash is not told of one unread."""
+    if request.prompt is None:
+        return model.use
+    brought = found.tokenized.prompt_sha256 if isinstance(found, Experiment) else None
+    return model.use.model_copy(update={"prompt_sha256": brought})
 
 
 def model_languages(request: IceRequest) -> ModelLanguages:
@@ -120,41 +135,63 @@ def _inputs(
     return [next(words) if one else next(tokens) for one in in_words]
 
 
-def _tokenize(requests: Sequence[IceRequest], model: Judge, name: str) -> list[TokenizedInput]:
-    """Tokens, and the probabilities of the whole texts."""
+def _tokenize(
+    requests: Sequence[IceRequest], model: Judge, name: str
+) -> list[TokenizedInput | Unread]:
+    """Tokens, and the probabilities of the whole texts, or why there are none."""
     if not requests:
         return []
     examples = [example_of(request) for request in requests]
     kind = models().kind(name)
-    inputs = []
-    for request, example, tokens, probabilities in zip(
-        requests, examples, model.tokens(examples), _whole(requests, examples, model), strict=True
-    ):
-        labels = model.labels_of(example)
-        _check_numbers(probabilities)
-        predicted = decided(labels, probabilities.tolist(), model.use.thresholds)
-        target = target_column(request, labels, predicted)
-        eligible = eligible_tokens(request, tokens)
-        inputs.append(
-            TokenizedInput(request, kind, tokens, eligible, labels, probabilities, target)
+    return [
+        read.unread or _input(request, kind, tokens, read, model)
+        for request, tokens, read in zip(
+            requests, model.tokens(examples), _whole(requests, examples, model), strict=True
         )
-    return inputs
+    ]
+
+
+def _input(
+    request: IceRequest, kind: ModelKind, tokens: Tokens, read: Judgement, model: Judge
+) -> TokenizedInput:
+    row = read.demand()
+    predicted = decided(read.labels, list(row), model.use.thresholds)
+    return TokenizedInput(
+        request=request,
+        kind=kind,
+        tokens=tokens,
+        eligible=eligible_tokens(request, tokens),
+        labels=read.labels,
+        probabilities=np.array(row),
+        target=target_column(request, read.labels, predicted),
+        prompt_sha256=read.prompt_sha256,
+        doubts=mass_doubts(model.use.name, read),
+    )
 
 
 def _whole(
     requests: Sequence[IceRequest], examples: Sequence[Example], model: Judge
-) -> list[Floats]:
-    """(L,) probabilities of each whole text, calibrated where its variant asks for that."""
-    raw = [not VARIANTS[request.variant].calibrated for request in requests]
-    pairs = list(zip(examples, raw, strict=True))
-    plain = iter(model.judge([example for example, is_raw in pairs if not is_raw]))
+) -> list[Judgement]:
+    """P of each whole text; the published variants, and a template of the request, which is theirs,
+    take it however little the labels have."""
+    doubted = [one.variant == "robust" and one.template is None for one in requests]
+    pairs = list(zip(requests, examples, doubted, strict=True))
+    judged = iter(model.judgements([example for _, example, is_doubted in pairs if is_doubted]))
     asked = [
-        ExampleRows(example=example, rows=(Row(),), calibrated=False)
-        for example, is_raw in pairs
-        if is_raw
+        ExampleRows(example=example, rows=(Row(),), calibrated=VARIANTS[request.variant].calibrated)
+        for request, example, is_doubted in pairs
+        if not is_doubted
     ]
     others = iter(model.judge_rows(asked) if asked else [])
-    return [next(others)[0] if is_raw else next(plain) for is_raw in raw]
+    return [
+        next(judged) if is_doubted else _as_it_is(next(others)[0], model.labels_of(example))
+        for _, example, is_doubted in pairs
+    ]
+
+
+def _as_it_is(row: Floats, labels: tuple[str, ...]) -> Judgement:
+    _check_numbers(row)
+    return Judgement(labels=labels, probabilities=tuple(row.tolist()), reading=None)
 
 
 def _explanations(
@@ -338,7 +375,7 @@ def cost_of(experiment: Experiment) -> tuple[Work, ...]:
         drawn = [
             Drawn(
                 (scaffold + null.size, whole - null.size)[: len(request.aspects)],
-                min(request.draws, null.others),
+                min(request.most_draws, null.others),
             )
             for null in nulls
         ]

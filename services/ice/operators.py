@@ -13,6 +13,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +75,7 @@ class Operators:
         text = "" if operator == "delete" or mask is None else " ".join([mask] * BASELINE)
         template = self.tokenized.request.template
         if template is None:
-            return Example(text=text)
+            return Example(text=text, prompt=self.tokenized.request.prompt)
         # in the template a special token is one; in the text it would be read as it is written
         return Example(text="", template=template.model_copy(update={"prefix": text, "suffix": ""}))
 
@@ -147,7 +148,7 @@ def pool_examples(request: IceRequest) -> list[Example]:
     """The pool's texts, each once, the request's own left out."""
     own = {_same(request.text), _same(request.text_pair or "")}
     texts = [text for text in dict.fromkeys(request.infill_pool) if _same(text) not in own]
-    return [Example(text=text, template=request.template) for text in texts]
+    return [Example(text=text, template=request.template, prompt=request.prompt) for text in texts]
 
 
 def pool_of(
@@ -170,7 +171,9 @@ def _same(text: str) -> str:
 
 def _banned(request: IceRequest, labels: Sequence[str]) -> set[str]:
     """Words of the labels, of the verbalizers, and those that the request names."""
-    verbalizers = request.template.verbalizers.values() if request.template else ()
+    template, prompt = request.template, request.prompt
+    verbalizers = list(template.verbalizers.values() if template else ())
+    verbalizers += chain(*(prompt.verbalizers or {}).values()) if prompt else ()
     strings = (*labels, *verbalizers, *request.infill_excluded)
     return {word.casefold() for string in strings for word in WORD.findall(string)}
 

@@ -23,7 +23,7 @@ from shared.models.calls import (
     WordJudgements,
     text_cut,
 )
-from shared.models.judgement import Judgement, Unread, low_mass
+from shared.models.judgement import Judgement, Unread, mass_doubts
 from shared.models.labels import decided
 from shared.models.ports import Judge
 from shared.statistics import lime
@@ -49,8 +49,6 @@ def _input(
     if judged.probabilities is None:
         return judged.unread or Unread(code="answer-unread", detail="P was not read")
     use = model.use
-    if judged.mass is not None and judged.low_mass:
-        reading.doubts.append(low_mass(use.name, judged.mass))
     if judged.read_share < 1:
         reading.doubts.append(text_cut(use.name, judged.read_share))
     reading.uncertainty = judged.uncertainty
@@ -64,6 +62,8 @@ def _input(
         probabilities=np.array(judged.probabilities),
         target=target_column(request, judged.labels, predicted),
         words=reading,
+        prompt_sha256=judged.prompt_sha256,
+        doubts=mass_doubts(use.name, judged),
     )
 
 

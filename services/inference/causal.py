@@ -76,7 +76,8 @@ class LocalLanguageModel(LocalWriter):
                 name=weights.use.name,
             )
         )
-        encoder = Encoder(weights.tokenizer)
+        chat_keys = weights.prompt.template_kwargs if weights.prompt else None
+        encoder = Encoder(weights.tokenizer, chat_keys)
         super().__init__(weights, causal, batcher, encoder)
         self._reader = CausalReader(weights, encoder)
         self._reasoner = Reasoner(causal, encoder, self._reader, weights.longest)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from shared import telemetry
 from shared.models.catalogue import Catalogue, ModelCard, load_catalogue
 from shared.models.entry import ModelEntry
+from shared.models.prompt_table import NO_LABELS
 from shared.settings import settings_or_exit, stay_offline
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ def report(catalogue: Catalogue, name: str) -> Report:
     known = _configured(card)
     if entry.prompt is not None and entry.prompt.verbalizers:
         known["labels"] = {label: list(own) for label, own in entry.prompt.verbalizers.items()}
+    elif entry.kind == "causal" and not entry.is_served:
+        known["warnings"] += [f"no-prompt: {NO_LABELS}"]
     return known | (_of_server(entry) if entry.is_served else _of_weights(catalogue, entry))
 
 
@@ -108,7 +111,7 @@ def _of_server(entry: ModelEntry) -> Report:
 
     found = probe(entry)
     return {
-        "state": "ready" if found.is_usable else "away",
+        "state": "ready" if found.is_usable else "away" if found.is_away else "failed",
         "error": found.error,
         "server": found.model_dump(mode="json"),
     }

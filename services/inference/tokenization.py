@@ -9,7 +9,7 @@ the positions of what is left from 0. Source: shared.models.calls.Row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from threading import Lock
@@ -20,7 +20,7 @@ import jinja2
 from services.inference.label_prompt import Inserted
 from services.weights.loader import LoadedModel
 from shared.errors import BadInput
-from shared.models.calls import Example, Prompt, Row, Tokens
+from shared.models.calls import Example, Prompt, Row, Tokens, Turn
 from shared.models.encoder_input import OUTSIDE, EncoderTexts, Side
 from shared.priority_lock import PriorityLock
 
@@ -231,10 +231,11 @@ class TokenContext:
 
 
 class Encoder:
-    """A fast tokenizer, for any number of threads."""
+    """A fast tokenizer, for any number of threads. chat_keys: what its chat template is handed."""
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: Any, chat_keys: Mapping[str, Any] | None = None) -> None:
         self._tokenizer = tokenizer
+        self._chat_keys = dict(chat_keys or {})
         self._alone = Lock()
         begins = [tokenizer.bos_token_id, tokenizer.eos_token_id]
         self.first: Ids = tuple(token for token in begins if token is not None)[:1]
@@ -316,11 +317,11 @@ class Encoder:
         try:
             with self._alone:
                 text: str = self._tokenizer.apply_chat_template(
-                    turns, tokenize=False, add_generation_prompt=True
+                    turns, tokenize=False, add_generation_prompt=True, **self._chat_keys
                 )
-        except jinja2.TemplateError as error:  # for example: it knows no system turns
+        except (jinja2.TemplateError, TypeError) as error:  # for example: it knows no system turns
             raise BadInput(f"the chat template refuses it: {error}", pointer="/prompts") from error
-        return TokenContext(text, special=False)
+        return TokenContext(text, special=False, inserted=tuple(_users(text, prompt.turns)))
 
     def text(self, ids: Sequence[int]) -> str:
         """Tokens as a string, special ones left out."""
@@ -329,3 +330,17 @@ class Encoder:
                 list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
             )
         return found
+
+
+def _users(text: str, turns: Sequence[Turn]) -> Iterator[Inserted]:
+    """Where the users' turns stand in what the chat template made: special tokens that they write
+    are plain text there. A template may trim them; of one that it changes, nothing is known."""
+    begin = 0
+    for turn in turns:
+        own = turn.content.strip()
+        place = text.find(own, begin)
+        if place < 0:
+            continue
+        begin = place + len(own)
+        if turn.role == "user":
+            yield Inserted("text", place, begin)

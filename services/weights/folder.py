@@ -31,6 +31,8 @@ def weights_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
             f"change its source",
             "absent",
         )
+    elif entry.scheme == "path" and not is_whole(folder):
+        _demand_converted(entry, folder)
     return folder
 
 
@@ -64,11 +66,15 @@ def _demand_fetched(entry: ModelEntry, folder: Path) -> None:
     if (bytes_ := fetched_so_far(folder)) is not None:
         said = f"the model {name!r} is being downloaded: {bytes_ / 1e9:.2f} GB so far"
         raise LoadingError(said, "downloading")
-    if (folder / PICKLE).is_file():
-        said = f"the model {name!r} has no safetensors: run `touchstone models convert {name}`"
-        raise LoadingError(said, "failed")
+    _demand_converted(entry, folder)
     said = f"the model {name!r} is not on this disk: run `touchstone models pull {name}`"
     raise LoadingError(said, "absent")
+
+
+def _demand_converted(entry: ModelEntry, folder: Path) -> None:
+    if (folder / PICKLE).is_file():
+        said = f"run `touchstone models convert {entry.name}`"
+        raise LoadingError(f"the model {entry.name!r} has no safetensors: {said}", "failed")
 
 
 def fetched_so_far(snapshot: Path) -> int | None:

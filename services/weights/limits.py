@@ -69,7 +69,7 @@ def proof(tokenizer: Any, longest: int) -> list[int]:
 @torch.inference_mode()
 def prove(model: Any, ids: Sequence[int], outputs: int | None = None) -> None:
     """One pass of the longest text. Raises ValueError where the model reads less than it states, or
-    its head has another number of outputs."""
+    its head has another number of outputs or answers no number."""
     try:
         found = model(input_ids=torch.tensor([ids], device=model.device))
     except torch.OutOfMemoryError:
@@ -78,8 +78,15 @@ def prove(model: Any, ids: Sequence[int], outputs: int | None = None) -> None:
         raise ValueError(
             f"reads fewer tokens than it states: a text of {len(ids)} tokens fails"
         ) from error
-    if outputs is not None and found.logits.shape[-1] != outputs:
+    if outputs is None:
+        return
+    if found.logits.shape[-1] != outputs:
         raise ValueError(f"its head has {found.logits.shape[-1]} outputs, not {outputs}")
+    if not found.logits.isfinite().all():
+        dtype = str(model.dtype).removeprefix("torch.")
+        raise ValueError(
+            f"its answer is not a number in {dtype}: its weights are damaged, or need another dtype"
+        )
 
 
 @torch.inference_mode()

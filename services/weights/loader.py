@@ -38,20 +38,12 @@ from shared.contracts import ModelUse, PartExcess
 from shared.errors import ScoringError
 from shared.models.availability import LoadingError, Placement, placed, unloadable
 from shared.models.calls import MASK_TEXT
-from shared.models.catalogue import Catalogue
+from shared.models.catalogue import Catalogue, of_prompted_labels
 from shared.models.checkpoint import read_checkpoint
 from shared.models.embedded import EmbeddedNote, base_folder
 from shared.models.entry import InputTable, ModelEntry
 from shared.models.hashes import folder_sha256
-from shared.models.labels import (
-    CANONICAL,
-    Head,
-    LabelMapping,
-    Task,
-    first_label,
-    label_mapping,
-    thresholds,
-)
+from shared.models.labels import Head, LabelMapping, Task, label_mapping
 from shared.models.presets import versioned
 from shared.models.prompt_table import PromptTable
 from shared.numerics import promised
@@ -165,7 +157,7 @@ def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
             mapping=None,
             languages=catalogue.languages(entry) or (),
             temperature=entry.temperature or 1.0,
-            use=_of_causal(catalogue, entry, use),
+            use=use.model_copy(update=of_prompted_labels(entry)),
             prompt=entry.prompt,
             own_prompts=entry.allow_request_prompt,
             task=entry.task or "hate",
@@ -177,19 +169,6 @@ def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
 def _mask_text(entry: ModelEntry, tokenizer: Any) -> str:
     """The entry's, else the tokenizer's mask token, which it reads as one."""
     return entry.mask_text or tokenizer.mask_token or MASK_TEXT
-
-
-def _of_causal(catalogue: Catalogue, entry: ModelEntry, use: ModelUse) -> ModelUse:
-    """What the provenance says of its labels, which its prompt names."""
-    task = entry.task or "hate"
-    verbalizers = entry.prompt.verbalizers if entry.prompt else None
-    first = first_label(task, tuple(verbalizers or CANONICAL[task] or CANONICAL["hate"]))
-    return use.model_copy(
-        update={
-            "warnings": catalogue.warnings(entry),
-            "thresholds": thresholds(entry.threshold, first),
-        }
-    )
 
 
 def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> LoadedEncoder:

@@ -34,7 +34,15 @@ from shared.models.embedded import (
 )
 from shared.models.entry import Dtype, ModelEntry
 from shared.models.hashes import files_state, folder_sha256
-from shared.models.labels import Activation, Head, LabelMapping, label_mapping
+from shared.models.labels import (
+    CANONICAL,
+    Activation,
+    Head,
+    LabelMapping,
+    first_label,
+    label_mapping,
+    thresholds,
+)
 from shared.models.models_file import FaultyEntry, read_entries
 from shared.models.presets import preset, versioned
 from shared.models.prompt_table import (
@@ -235,10 +243,9 @@ class Catalogue:
             and entry.kind == "classifier"
         )
         reads = EMBEDDED_READS if embedded else FEWEST_READ
-        works = contract.work(request, reads)
         if entry is None or not entry.is_served or contract.server_cost is None:
-            return works
-        return (*works, *contract.server_cost(request, reads))
+            return contract.work(request, reads)
+        return contract.server_cost(request, reads)
 
     def folder(self, entry: ModelEntry) -> Path | None:
         """Where the weights lie on this disk; None for a source that is elsewhere."""
@@ -279,9 +286,7 @@ class Catalogue:
     def warnings(self, entry: ModelEntry) -> tuple[str, ...]:
         """Standing doubts about its labels, for every report. Raises ValueError."""
         mapping = self.mapping(entry)
-        own = mapping.warnings if mapping else ()
-        wider = preset(entry.preset).wider if entry.preset and entry.kind == "causal" else None
-        return (*own, f"wider-label: {wider}") if wider else own
+        return (*(mapping.warnings if mapping else ()), *_wider_labels(entry))
 
     def revision(self, entry: ModelEntry) -> str:
         """The pinned commit, an embedded model's revision, a server's name for it, or `local`."""
@@ -360,6 +365,23 @@ class Catalogue:
         if entry.source == BASE:
             return BASE_SHA256
         return folder_sha256(folder) if folder and hashed else None
+
+
+def of_prompted_labels(entry: ModelEntry) -> dict[str, Any]:
+    """What the provenance says of the labels that a causal model's prompt names."""
+    task = entry.task or "hate"
+    verbalizers = entry.prompt.verbalizers if entry.prompt else None
+    first = first_label(task, tuple(verbalizers or CANONICAL[task] or CANONICAL["hate"]))
+    return {
+        "warnings": _wider_labels(entry),
+        "thresholds": thresholds(entry.threshold, first),
+    }
+
+
+def _wider_labels(entry: ModelEntry) -> tuple[str, ...]:
+    """Of a causal model whose preset asks for more than its labels say."""
+    wider = preset(entry.preset).wider if entry.preset and entry.kind == "causal" else None
+    return (f"wider-label: {wider}",) if wider else ()
 
 
 def _own_prompt(request: JobRequest) -> PromptKeys | None:

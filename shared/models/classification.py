@@ -75,9 +75,18 @@ class ServedClassifier(BehindServer):
 
     @property
     def use(self) -> ModelUse:
-        """For the provenance; the weights' hash, device and dtype are the server's affair."""
-        name, revision = self._entry.name, self.served
-        return ModelUse(name=name, revision=revision, sha256=None, device=SERVER, dtype=SERVER)
+        """For the provenance; the weights' hash, device and dtype are the server's affair. What its
+        labels mean is known once it was asked."""
+        mapping = self._head.mapping if self._head else None
+        return ModelUse(
+            name=self._entry.name,
+            revision=self.served,
+            sha256=None,
+            device=SERVER,
+            dtype=SERVER,
+            warnings=mapping.warnings if mapping else (),
+            thresholds=mapping.thresholds if mapping else {},
+        )
 
     @property
     def labels(self) -> tuple[str, ...]:

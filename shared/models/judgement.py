@@ -20,6 +20,7 @@ from shared.errors import DegenerateInput
 Reading = Literal["head", "verbalizers", "scored", "label-endpoint", "top-logprobs", "votes"]
 LOW_MASS, NO_MASS = 0.5, 0.01  # the model would rather say, or says, something else
 ROUNDING = 1e-9  # of a sum of probabilities
+NO_NUMBER = "the model's answer is not a number"
 TOO_LONG = "the model's server reads no text that long"  # its own words may repeat the text
 FEWEST_VOTES = 200  # of which a difference between two P is read
 Z_95 = 1.959963984540054
@@ -141,6 +142,8 @@ def with_mass(
     labels: Sequence[str], row: Sequence[float], mass: float, reading: Reading
 ) -> Judgement:
     """(L,) normalised probabilities, and what they had together before; null below 0.01 of it."""
+    if not all(map(math.isfinite, row)):
+        return unread(labels, "answer-unread", NO_NUMBER, reading=reading)
     mass = min(1.0, mass)
     if mass < NO_MASS:
         detail = f"the model gives all labels together {mass:.3g}: it would say something else"
@@ -191,6 +194,13 @@ def half_wilson(share: float, count: int, z: float = Z_95) -> float:
     """Half the width of a share's 95 % score interval, [0, 0.5]."""
     spread = share * (1 - share) / count + z * z / (4 * count * count)
     return z * math.sqrt(spread) / (1 + z * z / count)
+
+
+def mass_doubts(model: str, judged: Judgement) -> tuple[str, ...]:
+    """The warning `low-mass`, where it is due."""
+    if judged.unread or judged.mass is None or not judged.low_mass:
+        return ()
+    return (low_mass(model, judged.mass),)
 
 
 def low_mass(model: str, mass: float) -> str:

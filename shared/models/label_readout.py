@@ -12,13 +12,14 @@ the activations are those of the Transformers pipeline (`TextClassificationPipel
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shared.models.judgement import NO_MASS, Judgement, unread
+from shared.models.judgement import NO_MASS, NO_NUMBER, Judgement, unread
 from shared.models.labels import LabelMapping
 
 Floats = NDArray[np.float64]
@@ -93,6 +94,8 @@ def of_head(probabilities: Floats, mass: Floats | None, labels: Sequence[str]) -
 
 
 def _of_row(labels: tuple[str, ...], row: tuple[float, ...], mass: float | None) -> Judgement:
+    if not all(map(math.isfinite, row)):
+        return unread(labels, "answer-unread", NO_NUMBER, reading="head")
     if mass is not None and mass < NO_MASS:
         detail = f"the model gives all labels together {mass:.3g}"
         return unread(labels, "answer-unread", detail, reading="head", mass=mass)

@@ -37,7 +37,11 @@ SAME_MEANING: dict[Task, dict[str, str]] = {  # folded
     "hate": {
         **dict.fromkeys(("hate", "hatespeech", "hatefulspeech"), "hateful"),
         **dict.fromkeys(
-            ("nothate", "nohate", "nonhate", "normal", "none", "acceptable"), "non-hateful"
+            (
+                *("nothate", "nohate", "nonhate", "nothatespeech", "nonhatespeech", "nothateful"),
+                *("normal", "none", "acceptable"),
+            ),
+            "non-hateful",
         ),
     },
     "nli": {"entail": "entailment", "contradict": "contradiction"},

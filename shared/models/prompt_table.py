@@ -16,9 +16,11 @@ from typing import Annotated, Any, Literal, Protocol, Self
 
 from pydantic import (
     Field,
+    SerializerFunctionWrapHandler,
     StringConstraints,
     ValidationError,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
@@ -34,6 +36,10 @@ LabelName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 PLACEHOLDERS = ("text", "premise", "hypothesis", "policy", "labels", "language")
 FROM_USERS = frozenset({"text", "premise", "hypothesis"})
 NOT_ALLOWED = "the entry of {!r} allows no prompt of a request (allow_request_prompt)"
+NO_LABELS = (
+    "it tells no labels: HateXScore, FTC and ICE need `verbalizers` under [models.prompt] in its "
+    "entry, or a preset; a request may bring a `prompt` of its own"
+)
 # where a metric is refused for its judge, and not for a prompt that its request brought
 OF_THE_MODEL = (None, "/model", "/template", "/template/verbalizers", "/text", "/text_pair")
 NO_VARIABLES = {  # what else Transformers' `apply_chat_template` takes
@@ -178,6 +184,13 @@ class PromptKeys(Message):
         if self.style == "raw" and (self.system or self.after):
             raise ValueError("style `raw` has no `system` and no `after`: `user` is all of it")
         return self
+
+    @model_serializer(mode="wrap")
+    def _as_stated(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The keys that were stated alone: a request is kept and sent as JSON, and a key that it
+        left out must not come back as one that replaces the entry's."""
+        found: dict[str, Any] = whole(self)
+        return {name: value for name, value in found.items() if name in self.model_fields_set}
 
     @model_validator(mode="after")
     def _verbalizers_differ(self) -> Self:

@@ -35,7 +35,7 @@ from shared.errors import (
     ScoringError,
     Unavailable,
 )
-from shared.job_context import SLICE_SECONDS, JobContext, computing, current, pause, waiting
+from shared.job_context import SLICE_SECONDS, JobContext, computing, current, pause, tries, waiting
 from shared.models import calls as op
 from shared.models.abilities import Ability, abilities
 from shared.models.availability import ModelStates
@@ -195,9 +195,9 @@ def _error(refusal: RemoteRefusal, model: str) -> ScoringError:
 
 
 def _answered(service: ModelService, model: str, operation: Any) -> bytes:
-    seconds, call_id = settings().call_seconds, secrets.token_hex(16)
-    job, given_up = current(), time.time() + SENDINGS * seconds
-    for sending in range(SENDINGS):
+    began, longest, call_id = time.time(), settings().call_seconds, secrets.token_hex(16)
+    job, given_up = current(), began + SENDINGS * longest
+    for sending, seconds in enumerate(tries(SENDINGS, longest)):
         call = RemoteCall(
             id=call_id,
             model=model,
@@ -211,7 +211,7 @@ def _answered(service: ModelService, model: str, operation: Any) -> bytes:
         if raw is not None:
             return raw
         logger.warning("call.unanswered", model=model, call=call_id, sending=sending + 1)
-    raise Unavailable(f"the model {model!r} gave no answer in {SENDINGS} x {seconds:g} s")
+    raise Unavailable(f"the model {model!r} gave no answer in {time.time() - began:.0f} s")
 
 
 def _sent_and_waited(service: ModelService, call: RemoteCall, seconds: float) -> bytes | None:

@@ -45,6 +45,7 @@ class ServerAbilities(Message):
     owner: str | None = Field(default=None, description="as the server says")
     milliseconds: float | None = Field(default=None, description="of one short answer")
     error: str | None = Field(default=None, description="why it cannot be used")
+    is_away: bool = Field(default=False, description="whether that is so only for now")
     lists_models: bool | None = None
     completions: bool | None = None
     chat: bool | None = None
@@ -87,7 +88,8 @@ def probe(entry: ModelEntry) -> ServerAbilities:
     try:
         return ServerAbilities(**base, **ask(entry))
     except ScoringError as error:
-        return ServerAbilities(**base, error=error.detail)
+        away = isinstance(error, Unavailable)
+        return ServerAbilities(**base, error=error.detail, is_away=away)
 
 
 def render(record: ServerAbilities) -> str:

@@ -41,8 +41,8 @@ def judged_words(judge: Reads, asked: Sequence[WordRows], mask_text: str) -> lis
 
 
 def _content(example: Example) -> tuple[object, ...]:
-    """What tells examples of one request apart; a template is hashed by its identity."""
-    return example.text, example.text_pair, id(example.template)
+    """What tells examples apart; a template and a prompt are known by their identity."""
+    return example.text, example.text_pair, id(example.template), id(example.prompt)
 
 
 def _joined(judged: Sequence[Judgement]) -> WordJudgements:

@@ -43,11 +43,6 @@ class RegisteredTask:
     contract: ServiceContract
     score: Score
 
-    def score_examples(self) -> None:
-        """Score the examples of the contract, so that no caller waits for what loads lazily."""
-        for example in self.contract.examples.values():
-            self.score(self.contract.request.model_validate(example))
-
 
 registered: dict[str, RegisteredTask] = {}
 

@@ -22,6 +22,7 @@ from shared.models.hashes import folder_sha256
 from shared.settings import settings
 from tests.command.hub_double import HubDouble, hub_double
 from tests.end_to_end.service import ROOT
+from tests.tiny_models.causal import CAUSAL, save_causal
 from tests.tiny_models.encoders import ENCODERS, save_encoder
 
 COMMIT, OTHER, THIRD = "a" * 40, "b" * 40, "c" * 40
@@ -164,6 +165,22 @@ def test_pickles_are_converted_by_a_child_and_loaded_from_the_folder(
     assert (note["commit"], note["to"]["model.safetensors"]) == (OTHER, folder_sha256(folder))
 
 
+def test_a_folder_of_pickles_is_added_and_converted(
+    tiny: Path, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pickled(tiny, place / "old")
+    assert models.main(["add", f"path:{place / 'old'}", "--name", "mine"]) == 0
+    assert "touchstone models convert" in capsys.readouterr().err
+    assert models.main(["list"]) == 0
+    assert "failed: the model 'mine' has no safetensors: run `touchstone models convert mine`" in (
+        capsys.readouterr().out
+    )
+    assert models.main(["convert", "mine"]) == 0
+    [entry] = load_catalogue(place / "models.toml").entries
+    assert entry.source == f"path:{place / 'weights' / 'converted' / 'mine'}"
+    assert models.main(["convert", "mine"]) == 1  # nothing is left to convert
+
+
 class Evil:
     """A pickle that would run something."""
 
@@ -231,6 +248,18 @@ def test_a_folder_and_servers_are_added_without_a_hub(place: Path, tiny: Path) -
         ("mine", "classifier", "path"),
         ("llama", "causal", "openai"),
     ]
+
+
+def test_a_causal_model_without_a_prompt_is_added_with_what_it_lacks(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_causal(place / "chat", CAUSAL["qwen3guard"])
+    assert models.main(["add", f"path:{place / 'chat'}"]) == 0
+    assert "tells no labels" in capsys.readouterr().err
+    assert (
+        models.main(["add", f"path:{place / 'chat'}", "--name", "g", "--preset", "qwen3guard"]) == 0
+    )
+    assert "tells no labels" not in capsys.readouterr().err
 
 
 def test_outputs_of_a_known_model_are_recognised(

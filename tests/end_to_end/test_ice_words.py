@@ -100,6 +100,7 @@ def test_a_quotation_is_tested_in_words(place: Place) -> None:
     assert deleted["win_rate"] == pytest.approx(beaten.mean() + ties.mean() / 2)
     kept = " ".join(w if n in (3, 4) else "[MASK]" for n, w in enumerate(words))
     assert masked["scores"]["rationale"] == pytest.approx(hateful(kept), abs=1e-6)
+    assert result["provenance"]["parameters"]["draws"] == 50
     assert result["provenance"]["parameters"]["rows"] == "words"
     assert result["provenance"]["parameters"]["mask_text"] == "[MASK]"
 

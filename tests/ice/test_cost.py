@@ -107,7 +107,7 @@ def test_more_of_anything_is_never_less_work(
     request: IceRequest, draws: int, infills: int, words: int
 ) -> None:
     more = {
-        "draws": max(request.draws, draws),
+        "draws": max(request.most_draws, draws),
         "infills": max(request.infills, infills),
         "text": " ".join([request.text, *map(word, range(words))]),
     }

@@ -102,7 +102,15 @@ def test_many_spans_take_no_long() -> None:
     assert found.eligible_tokens == 510
 
 
-def test_a_model_that_answers_no_number_is_an_error_and_no_report() -> None:
-    for answer in (lambda ids: float("nan"), lambda ids: float("nan") if len(ids) < 10 else 0.5):
-        with planted(answer), pytest.raises(DegenerateInput, match="not a number"):
-            score(IceRequest(text=TEXT, attribution="attention"))
+def test_a_model_that_answers_no_number_has_no_score() -> None:
+    with planted(lambda ids: float("nan")):
+        found = score(IceRequest(text=TEXT, attribution="attention"))
+        assert found.score is None
+        assert [one.code for one in found.reasons] == ["answer-unread"]
+        with pytest.raises(DegenerateInput, match="not a number"):
+            score(IceRequest(text=TEXT, attribution="attention", variant="paper"))
+    with (
+        planted(lambda ids: float("nan") if len(ids) < 10 else 0.5),
+        pytest.raises(DegenerateInput, match="not a number"),
+    ):
+        score(IceRequest(text=TEXT, attribution="attention"))

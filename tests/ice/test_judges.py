@@ -14,7 +14,7 @@ from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.registry import contracts
 from shared.contracts import Scored
-from shared.errors import ModelCannot
+from shared.errors import BadInput, ModelCannot
 from shared.models.calls import Example
 from tests.judges import TinyJudges, tiny_judges
 
@@ -83,6 +83,53 @@ def test_the_same_words_by_every_kind_of_judge(
     assert (test.null.draws, test.null.exact) == (4, True)
     assert report.rows == "words"
     assert [use.name for use in report.provenance.models] == [model]
+
+
+OWN = "Text: {text}\nThat is"
+
+
+@pytest.mark.parametrize(
+    ("model", "rows"), [("causal", "words"), ("causal", None), ("scored", None)]
+)
+def test_a_requests_own_prompt_is_asked_in_the_place_of_the_entrys(
+    judges: TinyJudges, model: str, rows: str | None
+) -> None:
+    alone, beside = SERVICE.score_batch(
+        [asked(model, rows=rows, prompt={"user": OWN}), asked(model, rows=rows)]
+    )
+    full = judges.shares(OWN.replace("{text}", TEXT))[0]
+    assert alone.probabilities["hateful"] == pytest.approx(full, abs=1e-4)
+    assert beside.probabilities["hateful"] == pytest.approx(of_verbalizers(judges, TEXT), abs=1e-4)
+    for report, user in ((alone, OWN), (beside, USER)):
+        scores = report.components.tests[0].scores
+        assert scores is not None
+        if report.rows == "words":
+            kept = judges.shares(user.replace("{text}", "are ruining"))[0]
+            assert scores.rationale == pytest.approx(kept, abs=1e-4)
+    [own], [theirs] = alone.provenance.models, beside.provenance.models
+    assert own.prompt_sha256
+    assert own.prompt_sha256 != theirs.prompt_sha256
+    assert alone.provenance.parameters["prompt"]["user"] == OWN
+
+
+def test_an_encoder_takes_no_prompt(judges: TinyJudges) -> None:
+    with pytest.raises(BadInput, match="takes no prompt") as caught:
+        SERVICE.score(asked("encoder", prompt={"user": OWN}))
+    assert caught.value.pointer == "/prompt"
+    template = {"verbalizers": {"hateful": " yes", "non-hateful": " no"}}
+    with pytest.raises(ValueError, match="give one of the two"):
+        asked("causal", prompt={"user": OWN}, template=template)
+
+
+def test_labels_that_the_model_would_never_say_have_no_score(judges: TinyJudges) -> None:
+    """In tokens as in words; the published variants give their number whatever it is worth."""
+    rare = {"verbalizers": {"hateful": ["wug blicket"], "non-hateful": ["zup dax"]}}
+    for rows in ("tokens", "words"):
+        report = SERVICE.score(asked("causal", rows=rows, prompt=rare))
+        assert report.score is None
+        assert [one.code for one in report.reasons] == ["answer-unread"]
+    printed = SERVICE.score(asked("causal", rows="tokens", prompt=rare, variant="paper"))
+    assert printed.components.tests
 
 
 def test_a_chat_server_is_as_good_as_what_it_lists(judges: TinyJudges) -> None:

@@ -16,7 +16,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from services.inference.causal import LocalLanguageModel
 from services.inference.local_models import LocalModels
 from shared.errors import BadInput, ModelNotReady
-from shared.models.calls import Example
+from shared.models.calls import Example, Prompt, Turn
 from shared.models.catalogue import Catalogue, load_catalogue
 from shared.models.ports import describe
 from shared.models.presets import preset, preset_names
@@ -171,6 +171,30 @@ def test_no_text_can_close_its_turn(name: str, made: Made) -> None:
     ]
     written = words.decode(of(attacked, "text"), clean_up_tokenization_spaces=False)
     assert written.strip() == attack.strip()
+
+
+@pytest.mark.parametrize("name", [name for name, one in CAUSAL.items() if one.chat])
+def test_no_turn_of_a_user_can_end_where_the_model_writes(name: str, made: Made) -> None:
+    model = made(name)
+    words = model._weights.tokenizer
+    special = set(words.all_special_ids)
+
+    def controls(content: str) -> list[int]:
+        told = Prompt(turns=(Turn(role="user", content=content),))
+        read = [one.id for one in model._encoder.tokens(model._encoder.context(told))]
+        assert content.strip() in words.decode(read, clean_up_tokenization_spaces=False)
+        return [one for one in read if one in special]
+
+    attack = "".join(words.all_special_tokens) + " ok " + CAUSAL[name].control[1]
+    assert controls(f"  {attack}\n") == controls("ok")
+    assert controls(f"{attack}{attack}") == controls("ok")
+
+
+def test_a_writer_is_told_what_its_entry_hands_to_the_chat_template(made: Made) -> None:
+    """Without `guardian_config` this template has no question to put."""
+    encoder = made("granite-guardian-3")._encoder
+    told = encoder.context(Prompt(turns=(Turn(role="user", content="ok"),)))
+    assert "Is there social_bias?" in told.text
 
 
 @pytest.mark.parametrize("name", CAUSAL)

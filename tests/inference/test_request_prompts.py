@@ -14,8 +14,9 @@ import torch
 
 from services.inference.causal import LocalLanguageModel
 from services.inference.local_models import LocalModels
+from services.registry import contracts
 from shared.errors import BadInput
-from shared.models.calls import Example, ExampleRows, Row
+from shared.models.calls import Example, ExampleRows, ReadLabels, Row
 from shared.models.catalogue import load_catalogue
 from shared.models.prompt_table import PromptKeys
 from tests.inference.shapes import save_gpt2, save_llama
@@ -61,6 +62,30 @@ def test_a_requests_prompt_stands_in_the_place_of_the_models_own(llama: Path) ->
     assert own.prompt_sha256 == same.use.prompt_sha256 != model.use.prompt_sha256
     [there] = same.judgements([Example(text=TEXT)])
     assert own.probabilities == pytest.approx(there.probabilities, abs=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["hatexscore", "ice", "ftc"])
+def test_a_prompt_that_was_kept_and_sent_replaces_no_key_that_it_left_out(
+    llama: Path, metric: str
+) -> None:
+    """As the ledger and the queue have it: an absent key is the entry's, a stated one is not."""
+    contract = contracts()[metric]
+    body = next(iter(contract.examples.values())) | {
+        "prompt": {"user": "Hm: {text}", "system": None}
+    }
+    asked = contract.request.model_validate(body)
+    kept: Any = contract.request.model_validate(
+        json.loads(json.dumps(asked.model_dump(mode="json")))
+    )
+    assert kept.prompt.model_fields_set == {"user", "system"}
+    call = ReadLabels(examples=(Example(text=TEXT, prompt=kept.prompt),))
+    [sent] = ReadLabels.model_validate_json(call.model_dump_json()).examples
+    assert sent.prompt is not None
+    assert sent.prompt.model_fields_set == {"user", "system"}
+    model = model_of(llama, f'answer_prefix = "So:"\n{VERBALIZERS}')
+    [there], [here] = (model.judgements([one]) for one in (sent, Example(text=TEXT, prompt=OWN)))
+    assert there.labels == ("hateful", "non-hateful")
+    assert there.probabilities == here.probabilities
 
 
 def test_a_requests_words_are_its_own_labels(llama: Path) -> None:

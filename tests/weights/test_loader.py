@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import (
     BertConfig,
     BertForMaskedLM,
@@ -20,7 +21,7 @@ from transformers import (
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
 from services.weights.placement import dtype_of, parameters
-from shared.errors import BadInput, ScoringError
+from shared.errors import BadInput, ModelNotReady, ScoringError
 from shared.models.calls import AttributionMethod, Example
 from shared.models.catalogue import load_catalogue
 from shared.models.entry import ModelEntry
@@ -55,6 +56,14 @@ def test_max_length_only_lowers(models: Models) -> None:
     low = models("max_length = 16").local_classifier("m")
     assert len(low.tokens([Example(text=LONG)])[0].ids) == 16
     assert models("max_length = 4096").local_classifier("m")._weights.longest == 512
+
+
+def test_weights_that_answer_no_number_are_refused(models: Models, dynabench: Path) -> None:
+    file = dynabench / "model.safetensors"
+    damaged = {name: value * float("nan") for name, value in load_file(file).items()}
+    save_file(damaged, file, metadata={"format": "pt"})
+    with pytest.raises(ModelNotReady, match="its answer is not a number in float32"):
+        models().judge("m").judge([Example(text="a")])
 
 
 @pytest.mark.usefixtures("dynabench")

@@ -10,7 +10,7 @@ import numpy as np
 from shared.contracts import ModelUse
 from shared.models.abilities import BehindServer
 from shared.models.calls import Completion, Example, Prompt, Sampling
-from shared.models.catalogue import SERVER
+from shared.models.catalogue import SERVER, of_prompted_labels
 from shared.models.entry import ModelEntry
 from shared.models.judgement import Judgement
 from shared.models.openai.label_ways import judgements
@@ -59,6 +59,7 @@ class ServedLanguageModel(BehindServer):
             dtype=SERVER,
             prompt_sha256=prompt_sha256(self._entry),
             preset=versioned(self._entry.preset),
+            **of_prompted_labels(self._entry),
         )
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:

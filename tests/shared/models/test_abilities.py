@@ -107,3 +107,31 @@ def test_rows_of_a_server_are_counted_before_they_are_asked() -> None:
     limit.check(CATALOGUE.work(ice, asked.model_copy(update={"draws": 999})))
     limit.check(CATALOGUE.work(ice, asked.model_copy(update={"model": "here"})))
     assert problem(TooManyRows("so many"))["type"].endswith("/too-many-rows")
+
+
+def test_a_server_is_asked_for_the_first_draws_where_none_are_named() -> None:
+    ice = contracts()["ice"]
+    asked = ice.request.model_validate({"text": "a b c d " * 90, "attribution": "lime"})
+    served, here = (
+        {work.unit: work.amount for work in CATALOGUE.work(ice, one)}
+        for one in (asked.model_copy(update={"model": name}) for name in ("head", "here"))
+    )
+    assert served["requests to the model's server"] == 1 + 500 + 2 * 199
+    assert (served["rows"], here["rows"]) == (2 * 199, 2 * 999)
+    assert "requests to the model's server" not in here
+    published: Any = asked.model_copy(update={"variant": "paper", "model": "head"})
+    assert published.at_server().most_draws == 50
+    named: Any = asked.model_copy(update={"draws": 300})
+    assert named.at_server().most_draws == 300
+
+
+@pytest.mark.parametrize("model", ["there", "head"])
+def test_spans_of_as_many_tokens_need_tokens(model: str) -> None:
+    """A served model shows none: said when the request is posted, not dropped in its report."""
+    ice = contracts()["ice"]
+    body = {"text": "A short text", "rationale": ["short text"], "match_tokens": True}
+    with pytest.raises(ModelCannot, match="token rows"):
+        post(ice, model=model, **body)
+    post(ice, model="here", **body)
+    with pytest.raises(ValueError, match="`match_tokens` needs rows of tokens"):
+        post(ice, model="here", **body, rows="words")

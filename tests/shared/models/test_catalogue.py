@@ -16,10 +16,11 @@ import pytest
 from services.registry import contracts
 from shared.contracts import JobRequest
 from shared.errors import BadInput
-from shared.models.catalogue import Catalogue, load_catalogue
+from shared.models.catalogue import Catalogue, load_catalogue, of_prompted_labels
 from shared.models.embedded import BASE_REVISION, BASE_SHA256
+from shared.models.entry import ModelEntry
 from shared.models.hashes import file_sha256, folder_sha256
-from shared.models.presets import preset_names
+from shared.models.presets import preset_names, with_preset
 from tests.echo_metric import ECHO
 
 ROOT = Path(__file__).parents[3]
@@ -393,3 +394,13 @@ def test_a_reader_that_writes_no_text_takes_its_entry_out(several: Catalogue) ->
     [fault] = several.faults
     assert fault.name == "misled"
     assert "'judge' is no causal model here" in fault.reason
+
+
+def test_labels_of_a_prompt_mean_what_its_preset_says_wherever_the_model_is() -> None:
+    stated = {"name": "m", "preset": "qwen3guard", "threshold": 0.4}
+    for source in ("path:m", "openai:http://127.0.0.1:1/v1"):
+        entry = ModelEntry.model_validate(with_preset(stated | {"source": source}))
+        assert of_prompted_labels(entry) == {
+            "warnings": ("wider-label: P(Unsafe) stands for P(hateful)",),
+            "thresholds": {"hateful": 0.4},
+        }

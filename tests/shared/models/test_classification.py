@@ -115,6 +115,18 @@ def test_a_server_of_unnamed_outputs_needs_them_named(serving: Making) -> None:
         _ = serving("sglang", outputs=None).labels
 
 
+def test_reports_say_what_its_labels_mean_and_from_where_they_are_decided(serving: Making) -> None:
+    names = ("neutral", "fine", "toxic")
+    more = {"labels": {"hateful": ("toxic",), "non-hateful": ("neutral", "fine")}}
+    model = serving("tei", names, threshold=0.3, **more)
+    model.judge([Example(text="A text")])
+    assert model.use.warnings == (
+        "wider-label: P(toxic) stands for P(hateful)",
+        "wider-label: P(neutral) stands for P(non-hateful)",
+    )
+    assert model.use.thresholds == {"hateful": 0.3}
+
+
 def test_a_temperature_divides_the_logits(serving: Making, own: LocalClassifier) -> None:
     flat = serving("tei", temperature=4.0, task="free", outputs=NAMES).probabilities(TEXTS)
     logits = own.logits(TEXTS) / 4

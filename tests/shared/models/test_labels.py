@@ -59,6 +59,16 @@ def test_spelling_changes_no_mapping(spelling: Any, name: str) -> None:
     assert mapped(("normal", spelling(name))).columns == mapped(("normal", name)).columns
 
 
+@pytest.mark.parametrize(
+    "names",
+    [("HATEFUL", "not hateful"), ("Hate_Speech", "Non-Hate-Speech"), ("hate", "acceptable")],
+)
+def test_the_same_meaning_is_mapped_without_a_word(names: tuple[str, str]) -> None:
+    found = mapped(names)
+    assert found.by_label == {"hateful": names[:1], "non-hateful": names[1:]}
+    assert found.warnings == ()
+
+
 def test_a_wider_meaning_is_mapped_and_said() -> None:
     assert mapped(("nothate", "hate")).warnings == ()
     assert mapped(("non-toxic", "toxic")).warnings == (
