@@ -897,6 +897,72 @@ class HafWeights(Message):
     ] = None
 
 
+class HatexscoreBatchReportRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    batch: Annotated[str | None, Field(description="a batch's id")] = None
+    jobs: Annotated[
+        list[str] | None, Field(description='ids of jobs of this metric')
+    ] = None
+    seed: Annotated[int, Field(description='of the bootstrap')] = 0
+    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
+    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
+    cluster_key: Annotated[
+        str | None,
+        Field(
+            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
+        ),
+    ] = None
+    sequence: Annotated[
+        bool,
+        Field(
+            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
+        ),
+    ] = False
+    against: Annotated[
+        Against | None,
+        Field(
+            description="another system's results on the same texts: see `comparison`"
+        ),
+    ] = None
+    mixed: Annotated[
+        bool,
+        Field(
+            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
+        ),
+    ] = False
+    reference_mix: Annotated[
+        dict[str, float] | None,
+        Field(
+            description='shares of the two decisions, which add up to 1, that the mean score is standardised to: batches of other mixes can then be compared'
+        ),
+    ] = None
+
+
 class HatexscoreComponents(Message):
     htc: Annotated[
         float | None,
@@ -1079,6 +1145,12 @@ class HatexscoreRandomSpans(Message):
     draws: Annotated[
         int, Field(description='different random placements, the quoted one excluded')
     ]
+    win_rate_draws: Annotated[
+        int | None,
+        Field(
+            description='of these, the first ones, that `share_beaten` rests on, so that it does not depend on where the draws stopped; null in earlier results: all'
+        ),
+    ] = None
     placements: Annotated[
         int | None,
         Field(
@@ -1091,11 +1163,11 @@ class HatexscoreRandomSpans(Message):
     p_value: Annotated[
         float | None,
         Field(
-            description='one-sided, (1 + draws that reach the quotes) / (1 + draws): how often random spans do as well; lower is stronger. `robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is shown without judgement'
+            description='one-sided, (1 + draws that reach the quotes) / (1 + draws), of the first draws where these settle it: how often random spans do as well; lower is stronger. `robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is shown without judgement'
         ),
     ] = None
     attainable_p: Annotated[
-        float | None, Field(description='the least p that so many draws can give')
+        float | None, Field(description='the least p that could have come')
     ] = None
     quoted_drop: Annotated[
         float, Field(description='|dp| of masking the quotes, probability')
@@ -1113,6 +1185,9 @@ class HatexscoreRandomSpans(Message):
             description='draws that the quotes beat, in what `p_value` is of, ties half; 0.5 is chance'
         ),
     ]
+    ties: Annotated[
+        float | None, Field(description='share of the draws that equal the quotes')
+    ] = None
     drops: Annotated[
         list[float],
         Field(description='|dp| of each draw, probability, in the order of drawing'),
@@ -2677,7 +2752,7 @@ class Cot2elRequest(Message):
     polarity: Annotated[
         Literal['nli', 'cues', 'none'] | None,
         Field(
-            description="what tells whether the unit says the opposite of an explanation that it resembles, which is then dropped: `nli`, a model of inference, P(contradiction) >= 0.5; `cues`, an even and an odd number of negations; `none`, nothing; absent: the variant's own, `nli`, and `none` for `paper` and `reference`. `nli` falls back on `cues` where the model does not know the language, or is not configured"
+            description="what tells whether the unit says the opposite of an explanation that it resembles, which is then dropped: `nli`, a model of inference, P(contradiction) >= 0.5, or the same words but for an odd number of negations; `cues`, an even and an odd number of negations; `none`, nothing; absent: the variant's own, `nli`, and `none` for `paper` and `reference`. `nli` falls back on `cues` where the model does not know the language, or is not configured"
         ),
     ] = None
     nli_model: Annotated[
@@ -3394,8 +3469,11 @@ class HatexscoreRequest(Message):
         ),
     ] = None
     control_draws: Annotated[
-        int, Field(description='random spans masked to measure chance')
-    ] = 20
+        int | None,
+        Field(
+            description='random spans masked to measure chance, at most. `robust` masks 39 first, and goes on only where fewer than 5 of these reach the quotes. Absent: 199 in `robust`, or as many as 2,000,000 characters of masked text hold, that is fewer above 10,050 characters of `text`; else 20'
+        ),
+    ] = None
     other_variants: Annotated[
         bool,
         Field(
@@ -3607,6 +3685,13 @@ class IceAgreement(Message):
     spearman: Annotated[
         float | None, Field(description='of the win rates; null where one is constant')
     ]
+    p_value: Annotated[
+        float | None,
+        Field(description="of Spearman's rho over the means of each text, two-sided"),
+    ] = None
+    q_value: Annotated[
+        float | None, Field(description='Benjamini-Hochberg over this table')
+    ] = None
     same_side: Annotated[
         float | None, Field(description='share on one side of 0.5 under both')
     ]
@@ -3745,7 +3830,10 @@ class IceOrthogonality(Message):
     mean: Annotated[Interval, Field(description='of the measure')]
     pearson: Annotated[Interval, Field(description='with the win rate')]
     spearman: float | None
-    p_value: Annotated[float | None, Field(description="of Pearson's r, two-sided")]
+    p_value: Annotated[
+        float | None,
+        Field(description="of Pearson's r over the means of each text, two-sided"),
+    ]
     q_value: Annotated[
         float | None, Field(description='Benjamini-Hochberg over this table')
     ] = None
@@ -3810,6 +3898,12 @@ class IceRequest(Message):
     template: Annotated[
         Template | None, Field(description='for causal models, and only those')
     ] = None
+    prompt: Annotated[
+        PromptKeys | None,
+        Field(
+            description="how a causal model or a chat server is asked for its labels, in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`); not beside `template`"
+        ),
+    ] = None
     attribution: Annotated[
         Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod | list[Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod] | None,
         Field(description='explanations that the service computes: one, or a list'),
@@ -3871,7 +3965,7 @@ class IceRequest(Message):
     match_tokens: Annotated[
         bool,
         Field(
-            description='random spans of about as many tokens (within a factor of 1.25), not only of as many words; dropped with a warning where fewer than 19 exist'
+            description='random spans of about as many tokens (within a factor of 1.25), not only of as many words; dropped with a warning where fewer than 19 exist. In rows of tokens only'
         ),
     ] = False
     aspects: Annotated[
@@ -3881,11 +3975,11 @@ class IceRequest(Message):
         ),
     ] = ['sufficiency', 'necessity']
     draws: Annotated[
-        int,
+        int | None,
         Field(
-            description='random rationales, at most; absent: 999, in variants paper and reference 50'
+            description='random rationales, at most; absent: 999, of a model behind a server, where each is a request, the first ones alone (199), in variants paper and reference 50'
         ),
-    ] = 999
+    ] = None
     adaptive: Annotated[
         IceAdaptive | None,
         Field(
@@ -4787,6 +4881,16 @@ class HatexscoreBatchReport(Report):
         str, Field(description='of how intervals are made')
     ] = '1'
     service_version: str
+    label_mix: Annotated[
+        dict[str, int] | None,
+        Field(description='decision → results with a score: what `score` is of'),
+    ] = None
+    standardised_score: Annotated[
+        Interval | None,
+        Field(
+            description='mean score of `reference_mix`: the mean of each decision, weighted by its share; null where none was sent, or a decision that has a share has no score'
+        ),
+    ] = None
     components: Annotated[
         dict[str, Interval],
         Field(description='mean of htc, qf, tgi and cc, each [0, 1]'),
@@ -4992,7 +5096,7 @@ class HatexscoreResult(Result):
     quotes_matter: Annotated[
         Literal['yes', 'no', 'too_few'] | None,
         Field(
-            description='of a hateful decision with QF and a control: whether the quotes move P more than random spans do, `control.p_value` <= 0.05; `too_few`: fewer than 19 draws, with which no p can be so small. Null for a non-hateful one, where little movement is wanted'
+            description='of a hateful decision with QF and a control: whether the quotes move P more than random spans do, `control.p_value` <= 0.05; `too_few`: fewer than 19 draws can be made, with which no p is so small. Null for a non-hateful one, where little movement is wanted'
         ),
     ] = None
     probability_reading: Annotated[
