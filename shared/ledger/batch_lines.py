@@ -33,6 +33,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, JSONPATH, insert
 
 from shared.errors import BadInput
+from shared.ledger.jobs import Job
 from shared.ledger.tables import batch_items, batch_lines, batches, jobs
 from shared.service_contract import SurprisingRule
 
@@ -82,6 +83,14 @@ class EndedLine(NamedTuple):
     job_id: str | None
     result: dict[str, Any] | None
     error: dict[str, Any] | None
+
+
+class AskingLine(NamedTuple):
+    """A line that asked for a job. caller: its own metadata and context; None: the job's."""
+
+    number: int
+    custom_id: str
+    caller: dict[str, Any] | None
 
 
 @dataclass(frozen=True)
@@ -172,6 +181,17 @@ def _conditions(wanted: LineFilter, line: Any) -> list[ColumnElement[bool]]:
         sought = func.lower(literal(wanted.text))
         conditions.append(func.strpos(func.lower(line.custom_id), sought) > 0)
     return conditions
+
+
+def lines_of_job(connection: Connection, job: Job, most: int) -> list[AskingLine]:
+    """The first lines of its batch that asked for this job."""
+    rows = connection.execute(
+        select(batch_lines.c.number, batch_lines.c.custom_id, batch_lines.c.caller)
+        .where(batch_lines.c.batch_id == job.batch_id, batch_lines.c.job_id == job.id)
+        .order_by(batch_lines.c.number)
+        .limit(most)
+    )
+    return [AskingLine(*row) for row in rows]
 
 
 def ended_after(connection: Connection, batch_id: str, number: int, limit: int) -> list[EndedLine]:
