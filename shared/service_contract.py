@@ -58,6 +58,7 @@ class FactPaths:
 
     parts: of a report; none: every number of its `components`. chance: the metric's own figure
     against chance, the share of random rivals that are beaten. text, label_sent: of a request.
+    chance_score: the score that chance has; None: it depends on the text.
     """
 
     parts: tuple[str, ...] = ()
@@ -66,6 +67,7 @@ class FactPaths:
     language: str = "languages.text.code"
     text: str = "text"
     label_sent: str = ""
+    chance_score: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +189,7 @@ class MetricContract(ServiceContract):
         """Name of a part of the score → its dotted path into a report, in order."""
         if self.facts.parts:
             return {path.rpartition(".")[2]: path for path in self.facts.parts}
-        (components,) = messages_in(self.report.model_fields["components"].annotation)
+        components = next(messages_in(self.report.model_fields["components"].annotation))
         fields = components.model_fields.items()
         return {name: f"components.{name}" for name, field in fields if is_number(field.annotation)}
 

@@ -330,7 +330,7 @@ CONTRACT = MetricContract(
     clustered_by=("question",),
     batch_intervals=30,
     finding=in_a_word,
-    facts=FactPaths(text="question"),
+    facts=FactPaths(text="question", chance_score=0.0),
     surprising=(
         SurprisingRule(
             name="away-from-humans",

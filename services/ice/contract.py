@@ -388,6 +388,7 @@ CONTRACT = MetricContract(
         ),
         chance="components.tests.0.win_rate",
         label_stated="target",
+        chance_score=0.5,
     ),
     surprising=(
         SurprisingRule(

@@ -129,7 +129,7 @@ def test_a_model_that_disagrees_is_told_above_the_parts() -> None:
         probabilities={"original": 0.2, "masked": 0.1},
     )
     html = shown(request, scored(request))
-    banner, parts = html.index("The asked model disagrees"), html.index(">QF</abbr>")
+    banner, parts = html.index("The asked model disagrees"), html.index(">QF</span>")
     assert banner < parts
 
 

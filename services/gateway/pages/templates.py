@@ -26,7 +26,7 @@ from services.gateway.http_requests import read_bounded
 from services.gateway.pages.terms import terms
 from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaType
 from services.gateway.site_security import is_same_origin
-from shared.page_text import MarkedText, language_of, moment, significant, span
+from shared.page_text import MarkedText, language_of, moment, significant, span, thousands
 from shared.settings import SERVICE_VERSION
 
 STATIC = Path(__file__).with_name("static")
@@ -52,6 +52,7 @@ def environment() -> Environment:
         "moment": moment,
         "significant": significant,
         "span": span,
+        "thousands": thousands,
     }
     return made
 

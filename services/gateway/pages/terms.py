@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
+from services.registry import metrics
 from shared.page_text import significant
 
 WORDS = "words"  # of statistics, beside the metrics
@@ -29,6 +30,7 @@ class Term:
     better: Literal["higher", "lower", ""] = ""
     level: float | None = None
     chance: str = ""
+    many: tuple[str, str] | None = None  # what many do, and what random ones do
 
     @property
     def details(self) -> tuple[str, ...]:
@@ -46,17 +48,35 @@ class Term:
         return tuple(said)
 
 
-@lru_cache(maxsize=1)
-def terms() -> dict[str, dict[str, Term]]:
+class Terms(dict[str, dict[str, Term]]):
     """metric, or `words` → name of the part → what people call it."""
+
+    def of(self, metric: str) -> dict[str, Term]:
+        """Of a metric; one that nobody has written names for has those of its fields."""
+        if metric not in self:
+            contract = metrics().get(metric)
+            names = () if contract is None else contract.parts
+            self[metric] = {name: _plain(metric, name) for name in names}
+        return self[metric]
+
+
+@lru_cache(maxsize=1)
+def terms() -> Terms:
     read = tomllib.loads(Path(__file__).with_name("terms.toml").read_text("utf-8"))
-    return {
-        group: {name: _term(f"term-{group}-{name}", fields) for name, fields in named.items()}
+    return Terms(
+        (group, {name: _term(f"term-{group}-{name}", fields) for name, fields in named.items()})
         for group, named in read.items()
-    }
+    )
+
+
+def _plain(metric: str, name: str) -> Term:
+    words = name.replace("_", " ")
+    return Term(id=f"term-{metric}-{name}", symbol=words, name=words, says="A part of the score.")
 
 
 def _term(term_id: str, fields: dict[str, object]) -> Term:
     bounds = fields.pop("range", None)
     low_high = (float(bounds[0]), float(bounds[1])) if isinstance(bounds, list) else None
-    return Term(id=term_id, range=low_high, **fields)  # type: ignore[arg-type]
+    many = fields.pop("many", None)
+    stem = (str(many[0]), str(many[1])) if isinstance(many, list) else None
+    return Term(id=term_id, range=low_high, many=stem, **fields)  # type: ignore[arg-type]
