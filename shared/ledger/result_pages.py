@@ -30,7 +30,7 @@ from sqlalchemy import (
 from shared.ledger.tables import batch_lines, jobs, result_facts
 
 FACTS = result_facts.c
-INFINITE = literal_column("'Infinity'::float8")
+INFINITE = literal_column("'Infinity'::float8", Double)
 COUNTED = ("verdict", "status", "label_sent", "label_stated", "model", "language")
 EQUAL = (*COUNTED, "variant", "sentence")
 MOST_VALUES = 50  # of a column that are offered as filters
@@ -106,7 +106,8 @@ class SortColumn:
     is_text: bool = False
 
     def after(self, last: Any) -> ColumnElement[bool]:
-        return self.value < last if self.descending else self.value > last
+        beyond: ColumnElement[bool] = self.value < last if self.descending else self.value > last
+        return beyond
 
 
 def rows_of(

@@ -36,7 +36,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Histogram:
+class ScoreHistogram:
     """Scores in equal bins over the metric's range. chance: where its score lies, [0, 1]."""
 
     bars: Sequence[Bar]
@@ -76,7 +76,7 @@ class BatchFinding:
 
     sentences: Sequence[str]
     verdicts: Sequence[Bar]
-    histogram: Histogram | None
+    histogram: ScoreHistogram | None
     parts: Sequence[PartRow]
     undefined: Sequence[Bar]
     counts: ResultCounts
@@ -139,7 +139,7 @@ def _compared(
     term, beaten = terms().of(contract.name).get(name), _interval(report, name)
     if term is not None and term.many and term.level is not None and beaten is not None:
         return [_against(term, beaten, term.level)]
-    mean = report.get("score")
+    mean: Any = report.get("score")
     if not is_interval(mean) or mean["value"] is None:
         return []
     return [f"Their mean score is {significant(mean['value'])}{_between(mean)}."]
@@ -181,7 +181,7 @@ def _bars(view: ResultView, name: str, counted: Mapping[str, int]) -> list[Bar]:
 
 def _histogram(
     view: ResultView, contract: MetricContract | None, counts: ResultCounts
-) -> Histogram:
+) -> ScoreHistogram:
     edges = edges_of(contract)
     most = max(counts.bins) or 1
     bars = [
@@ -194,7 +194,7 @@ def _histogram(
         for (low, high), count in zip(pairwise(edges), counts.bins, strict=True)
     ]
     scale = scale_of(contract)
-    return Histogram(bars, scale.low, scale.high, scale.chance)
+    return ScoreHistogram(bars, scale.low, scale.high, scale.chance)
 
 
 def scale_of(contract: MetricContract | None) -> Scale:
@@ -223,7 +223,7 @@ def _interval(report: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     """The first estimate of this name in the report, the least nested one."""
     for level in _levels(report):
         for one in level:
-            found = one.get(name)
+            found: Any = one.get(name)
             if is_interval(found) and found["value"] is not None:
                 return dict(found)
     return None

@@ -134,8 +134,9 @@ def _metadata(job: Job, lines: list[AskingLine]) -> dict[str, str]:
     """The job's own; of a batch's line, the line's, as long as no other line shares the job."""
     if len(lines) > 1:
         return {}
-    own: dict[str, str] = (lines[0].caller or {}).get("metadata") if lines else None
-    return own or job.request.get("metadata") or {}
+    own = (lines[0].caller or {}).get("metadata") if lines else None
+    found: dict[str, str] = own or job.request.get("metadata") or {}
+    return found
 
 
 async def _found(job_id: str, gateway: State, caller: Caller) -> Job:

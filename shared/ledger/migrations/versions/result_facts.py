@@ -52,12 +52,11 @@ def upgrade() -> None:
 def columns() -> list[sa.Column[object]]:
     """Of the table."""
     instant = sa.DateTime(timezone=True)
-    cascade = {"ondelete": "CASCADE"}
     return [
         sa.Column("source", sa.String, primary_key=True),
         sa.Column("line", sa.Integer, primary_key=True),
-        sa.Column("job_id", sa.String, sa.ForeignKey("jobs.id", **cascade)),
-        sa.Column("batch_id", sa.String, sa.ForeignKey("batches.id", **cascade)),
+        sa.Column("job_id", sa.String, sa.ForeignKey("jobs.id", ondelete="CASCADE")),
+        sa.Column("batch_id", sa.String, sa.ForeignKey("batches.id", ondelete="CASCADE")),
         sa.Column("tenant", sa.String, nullable=False),
         sa.Column("custom_id", sa.String),
         sa.Column("metric", sa.String, nullable=False),
