@@ -123,7 +123,7 @@ def _most(why: Mapping[str, int]) -> str:
     if not sentence:
         return ""
     told = sentence.rstrip(".")
-    return f": {told}" if count == sum(why.values()) else f", most of them ({count:,}): {told}"
+    return f": {told}" if count == sum(why.values()) else f", most often ({count:,}): {told}"
 
 
 def _compared(
@@ -150,7 +150,8 @@ def _against(term: Term, beaten: Mapping[str, Any], level: float) -> str:
     low, high = beaten["low"], beaten["high"]
     told = f"({beaten['value']:.0%}; chance {level:.0%})"
     if low is None or high is None:
-        return f"{stem} better than {rivals} in {told}: too few to say more."
+        own = f"{stem[:1].lower()}{stem[1:]}"
+        return f"Too few to tell whether {own} better than {rivals} {told}."
     told = f"({beaten['value']:.0%}, interval {low:.0%} to {high:.0%}; chance {level:.0%})"
     if low <= level <= high:
         own = f"{stem[:1].lower()}{stem[1:]}"

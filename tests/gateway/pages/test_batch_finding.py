@@ -80,6 +80,14 @@ class TestSentences:
         assert said in sentence
         assert ("cannot be told" in said) is ("cannot be told" in sentence)
 
+    def test_without_an_interval_nothing_is_better(self) -> None:
+        alone = {"value": 0.9, "low": None, "high": None, "of": 1}
+        sentence = found(1, report={"share_beaten": alone}).sentences[1]
+        assert sentence == (
+            "Too few to tell whether their quotes move the model better than random spans do "
+            "(90%; chance 50%)."
+        )
+
     def test_few_are_said_to_be_few(self) -> None:
         assert "That is few." in found(29).sentences[0]
         assert "That is few." not in found(30).sentences[0]
@@ -97,9 +105,7 @@ class TestSentences:
 
     def test_the_most_frequent_reason_is_told_with_its_count(self) -> None:
         why = {"One reason.": 60, "Another.": 13}
-        assert (
-            "73 have no score, most of them (60): One reason." in found(37, 73, why=why).sentences
-        )
+        assert "73 have no score, most often (60): One reason." in found(37, 73, why=why).sentences
 
 
 class TestPictures:
