@@ -8,13 +8,18 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
 
 import services
+from shared.contracts import Finding
 from shared.ledger.batch_lines import FAILED, SurprisingRules
+from shared.ledger.result_facts import FactPlan
 from shared.service_contract import MetricContract, ServiceContract, SurprisingRule
 
 if TYPE_CHECKING:
@@ -23,6 +28,8 @@ if TYPE_CHECKING:
 UNDEFINED = SurprisingRule(
     name="undefined", path="$ ? (@.score == null)", says="the metric is undefined here"
 )
+
+EARLIER = Finding("undecided", "An earlier version made this result.")
 
 
 @lru_cache(maxsize=1)
@@ -84,6 +91,26 @@ def surprising_words(metric: str) -> dict[str, str]:
     """reason → how a line of this metric says it."""
     rules = surprising_rules(metric).listed
     return {**{rule.name: rule.says for rule in rules}, FAILED: "the job failed"}
+
+
+def fact_plan(name: str) -> FactPlan | None:
+    """How results of this metric become rows of the results table; None for what is no metric."""
+    contract = metrics().get(name)
+    if contract is None and name in every_contract():
+        return None
+    return FactPlan(surprising_rules(name), contract, lambda result: finding_of(name, result))
+
+
+def finding_of(name: str, result: Mapping[str, Any]) -> Finding:
+    """What a result comes to that was stored before results had a verdict."""
+    contract = metrics().get(name)
+    if contract is None:
+        return EARLIER
+    try:
+        judged = contract.judged(contract.report.model_validate(result))
+    except ValidationError:
+        return EARLIER
+    return Finding(judged.verdict, judged.reason)
 
 
 def _folders() -> list[str]:

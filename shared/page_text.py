@@ -321,6 +321,11 @@ def significant(value: float | int | str | None, digits: int = 3) -> str:
     return "0" if rounded == "-0" else rounded
 
 
+def thousands(count: int) -> str:
+    """With thin spaces, which break no line, between thousands."""
+    return f"{count:,}".replace(",", "\u202f")
+
+
 Tone = Literal["good", "bad", "neutral"]
 
 

@@ -9,7 +9,8 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar, get_args
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from shared.batch_contracts import BatchReport, BatchReportRequest
 from shared.contracts import (
@@ -49,6 +50,24 @@ class SurprisingRule:
     name: str
     path: str
     says: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactPaths:
+    """Where a table of results finds what it shows: dotted paths into a report, or a request.
+
+    parts: of a report; none: every number of its `components`. chance: the metric's own figure
+    against chance, the share of random rivals that are beaten. text, label_sent: of a request.
+    chance_score: the score that chance has; None: it depends on the text.
+    """
+
+    parts: tuple[str, ...] = ()
+    chance: str = ""
+    label_stated: str = ""
+    language: str = "languages.text.code"
+    text: str = "text"
+    label_sent: str = ""
+    chance_score: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +158,7 @@ class MetricContract(ServiceContract):
     batch_intervals: int = 1
     form: tuple[FormField, ...] = ()
     surprising: tuple[SurprisingRule, ...] = ()  # the most surprising first
+    facts: FactPaths = FactPaths()
     finding: Callable[[Any], Finding] | None = None  # of a report; absent: nothing is concluded
 
     @property
@@ -163,6 +183,15 @@ class MetricContract(ServiceContract):
         fields = [getattr(request, name, None) for name in self.clustered_by]
         texts = [normalised(text) for text in map(_written, fields) if text]
         return str(texts) if texts else None
+
+    @cached_property
+    def parts(self) -> dict[str, str]:
+        """Name of a part of the score → its dotted path into a report, in order."""
+        if self.facts.parts:
+            return {path.rpartition(".")[2]: path for path in self.facts.parts}
+        components = next(messages_in(self.report.model_fields["components"].annotation))
+        fields = components.model_fields.items()
+        return {name: f"components.{name}" for name, field in fields if is_number(field.annotation)}
 
     @cached_property
     def not_parameters(self) -> frozenset[str]:
@@ -192,6 +221,15 @@ def _corrections(report: type[Message], path: str) -> Iterator[tuple[str, str]]:
             yield f"{path}{name}", found.description or ""
         for inner in messages_in(found.annotation):
             yield from _corrections(inner, f"{path}{name}.")
+
+
+def is_number(hint: Any) -> bool:
+    """Whether a value of this type is a number, or null."""
+    if get_origin(hint) is Annotated:
+        return is_number(get_args(hint)[0])
+    if get_origin(hint) in (Union, UnionType):
+        return all(one is NoneType or is_number(one) for one in get_args(hint))
+    return hint in (int, float)
 
 
 def messages_in(hint: Any) -> Iterator[type[Message]]:

@@ -35,7 +35,7 @@ TABLES = (
     "files",
     "batches",
     "batch_lines",
-    "batch_items",
+    "result_facts",
     "api_keys",
     "webhook_endpoints",
     "webhook_deliveries",

@@ -14,7 +14,7 @@ from services.cot2el.report import Cot2elBatchReport, Cot2elResult
 from services.cot2el.verdict import in_a_word
 from shared.contracts import Input, LanguageRequest, LanguageTag, Message, ModelName, Parameter
 from shared.questions import Explanation, Options, Passage, Question, asked
-from shared.service_contract import FormField, MetricContract, SurprisingRule
+from shared.service_contract import FactPaths, FormField, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
 Polarity = Literal["nli", "cues", "none"]
@@ -282,6 +282,7 @@ CONTRACT = MetricContract(
         FormField(name="reasoning", label="Reasoning", hint="a chain of thought", required=False),
     ),
     finding=in_a_word,
+    facts=FactPaths(text="question"),
     surprising=(
         SurprisingRule(
             name="not-parsed",

@@ -32,7 +32,7 @@ from shared.contracts import (
     Variant,
 )
 from shared.models.prompt_table import PromptKeys, prompt_tokens
-from shared.service_contract import FormField, MetricContract, SurprisingRule
+from shared.service_contract import FactPaths, FormField, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
 DEFAULT_MODEL = "embedded-nli"
@@ -225,6 +225,9 @@ CONTRACT = MetricContract(
         ),
     ),
     finding=in_a_word,
+    facts=FactPaths(
+        chance="control.null_win_rate", text="premise", label_sent="label", label_stated="label"
+    ),
     surprising=(
         SurprisingRule(
             name="abstained",

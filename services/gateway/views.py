@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from services.registry import metrics
+from services.registry import finding_of, metrics
 from shared.contracts import Context
 from shared.errors import ModelState
 from shared.ledger.batches import Batch, BatchStatus
@@ -190,14 +190,11 @@ def job_view(job: Job) -> dict[str, Any]:
 
 def result_of(job: Job) -> dict[str, Any] | None:
     """As the worker wrote it; one from before there were verdicts gets its own on reading."""
-    found, contract = job.result, metrics().get(job.metric)
-    if found is None or contract is None or "verdict" in found:
+    found = job.result
+    if found is None or job.metric not in metrics() or "verdict" in found:
         return found
-    try:
-        judged = contract.judged(contract.report.model_validate(found))
-    except ValidationError:
-        return found | {"verdict": "undecided", "reason": "An earlier version made this result."}
-    return found | {"verdict": judged.verdict, "reason": judged.reason}
+    verdict, reason = finding_of(job.metric, found)
+    return found | {"verdict": verdict, "reason": reason}
 
 
 def seconds(instant: datetime | None) -> int | None:

@@ -52,7 +52,7 @@ from shared.contracts import (
     Variant,
 )
 from shared.models.prompt_table import PromptKeys, prompt_tokens
-from shared.service_contract import FormField, MetricContract, SurprisingRule
+from shared.service_contract import FactPaths, FormField, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
 DEFAULT_MODEL = "embedded-hate"
@@ -431,6 +431,9 @@ CONTRACT = MetricContract(
         ),
     ),
     finding=in_a_word,
+    facts=FactPaths(
+        chance="control.share_beaten", label_sent="predicted_label", label_stated="stated_label"
+    ),
     surprising=(
         SurprisingRule(
             name="label-conflict",

@@ -14,7 +14,7 @@ from services.hlv.report import HlvBatchReport, HlvResult, Method
 from services.hlv.verdict import in_a_word
 from shared.contracts import Input, LanguageRequest, Message
 from shared.questions import Explanation, Key, Options, Passage, Question, asked, listed
-from shared.service_contract import MetricContract, SurprisingRule
+from shared.service_contract import FactPaths, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
 METHODS: tuple[Method, ...] = ("rank", "logits", "score")
@@ -330,6 +330,7 @@ CONTRACT = MetricContract(
     clustered_by=("question",),
     batch_intervals=30,
     finding=in_a_word,
+    facts=FactPaths(text="question", chance_score=0.0),
     surprising=(
         SurprisingRule(
             name="away-from-humans",

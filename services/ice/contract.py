@@ -26,7 +26,7 @@ from services.ice.verdict import in_a_word
 from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, Parameter, Word
 from shared.models.calls import AttributionMethod, Template
 from shared.models.prompt_table import PromptKeys
-from shared.service_contract import FormField, MetricContract, SurprisingRule
+from shared.service_contract import FactPaths, FormField, MetricContract, SurprisingRule
 
 DEFAULT_MODEL = "embedded-hate"
 PREDICTED = "predicted"
@@ -413,6 +413,15 @@ CONTRACT = MetricContract(
         ),
     ),
     finding=in_a_word,
+    facts=FactPaths(
+        parts=tuple(
+            f"components.tests.0.{name}"
+            for name in ("win_rate", "strict_win_rate", "effect", "drop", "nsr")
+        ),
+        chance="components.tests.0.win_rate",
+        label_stated="target",
+        chance_score=0.5,
+    ),
     surprising=(
         SurprisingRule(
             name="anti-faithful",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from services.scheduler import recovery
 from services.scheduler.batch_feed import Feeder
 from services.scheduler.batch_files import Filing
+from services.scheduler.facts import Facts
 from services.scheduler.health import Rounds, serve
 from services.scheduler.retention import PrivateInputs, Retention
 from services.scheduler.steps import Boundary
@@ -27,6 +28,7 @@ from shared.settings import Settings, settings_or_exit
 from shared.stop_signal import setting
 
 PURGE_EVERY_SECONDS = 600
+FACTS_EVERY_SECONDS = 2.0
 PRIVATE_EVERY_SECONDS = 5.0
 BUSY_SECONDS = 0.01
 FIRST_SECONDS = 1.0  # after the start; who restarts often must purge too
@@ -72,6 +74,7 @@ def duties(chosen: Settings) -> list[Duty]:
         Duty("wakeups", Wakeups(engine).round, tick),
         Duty("feeding", lambda: feeder.round() and None, tick),
         Duty("filing", filing.round, tick),
+        Duty("facts", Facts(engine).round, FACTS_EVERY_SECONDS),
         Duty("private inputs", PrivateInputs(engine, chosen).round, PRIVATE_EVERY_SECONDS),
         Duty("purging", Retention(engine, chosen).round, PURGE_EVERY_SECONDS),
     ]

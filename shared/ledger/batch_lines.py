@@ -1,8 +1,4 @@
-"""The lines of a batch: listed with the most surprising first, or read with their jobs' results.
-
-What is surprising of a result is decoded once and kept in a small row beside the line: to decode
-50,000 results at every look would take seconds.
-"""
+"""The lines of a batch, read with their jobs' results; and which results are surprising."""
 
 from __future__ import annotations
 
@@ -12,65 +8,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import (
-    ARRAY,
-    ColumnElement,
-    Connection,
-    Double,
-    Row,
-    Select,
-    String,
-    Text,
-    and_,
-    case,
-    cast,
-    exists,
-    func,
-    literal,
-    select,
-    type_coerce,
-)
-from sqlalchemy.dialects.postgresql import JSONB, JSONPATH, insert
+from sqlalchemy import ARRAY, Connection, Row, Select, String, func, literal, select
 
 from shared.errors import BadInput
-from shared.ledger.tables import batch_items, batch_lines, batches, jobs
+from shared.ledger.jobs import Job
+from shared.ledger.tables import batch_lines, batches, jobs
 from shared.service_contract import SurprisingRule
 
 LineStatus = Literal["waiting", "open", "succeeded", "failed", "cancelled", "expired"]
 STATUSES: tuple[LineStatus, ...] = ("succeeded", "failed", "cancelled", "expired")  # at the end
 FAILED = "failed"  # a reason that the line's own state gives
-ITEM = and_(
-    batch_items.c.batch_id == batch_lines.c.batch_id, batch_items.c.number == batch_lines.c.number
-)
-
-# jsonb has no U+0000, which JSON allows: `\u0000` becomes `\ufffd`, but `\\u0000` stays
-RAW = cast(jobs.c.result, Text)
-WITHOUT_NUL = func.regexp_replace(RAW, r"(?<!\\)((?:\\\\)*)\\u0000", r"\1\\ufffd", "g")
-DOCUMENT = cast(case((func.strpos(RAW, r"\u0000") > 0, WITHOUT_NUL), else_=RAW), JSONB)
 ROWS_AT_ONCE = 200  # fetched; a result can have some 100 kB
-
-
-@dataclass(frozen=True)
-class LineFilter:
-    """Which lines. reason, status: any where empty; text: what the custom_id contains."""
-
-    batch_id: str
-    limit: int
-    offset: int = 0
-    status: str = ""
-    reason: str = ""
-    text: str = ""
-
-
-class LineSummary(NamedTuple):
-    """A line. score: null where there is none. reasons: why it is surprising."""
-
-    number: int
-    custom_id: str
-    status: str
-    job_id: str | None
-    score: float | None
-    reasons: list[str]
 
 
 class EndedLine(NamedTuple):
@@ -82,6 +30,14 @@ class EndedLine(NamedTuple):
     job_id: str | None
     result: dict[str, Any] | None
     error: dict[str, Any] | None
+
+
+class AskingLine(NamedTuple):
+    """A line that asked for a job. caller: its own metadata and context; None: the job's."""
+
+    number: int
+    custom_id: str
+    caller: dict[str, Any] | None
 
 
 @dataclass(frozen=True)
@@ -114,64 +70,15 @@ class JobOutcome(NamedTuple):
     result: dict[str, Any] | None
 
 
-def page_of(
-    connection: Connection, wanted: LineFilter, rules: SurprisingRules
-) -> tuple[list[LineSummary], bool]:
-    """These lines, and whether others follow: by their first reason in the order of the rules,
-    then the worst score first, then in the order of the file."""
-    line = _lines_of(wanted.batch_id).subquery("line")
-    place = func.array_position(literal(rules.names, ARRAY(String)), line.c.reasons[1])
-    worst = line.c.score if rules.higher_is_better else line.c.score.desc()
-    found = connection.execute(
-        select(*(line.c[name] for name in LineSummary._fields))
-        .where(*_conditions(wanted, line.c))
-        .order_by(place.nulls_last(), worst.nulls_last(), line.c.number)
-        .limit(wanted.limit + 1)
-        .offset(wanted.offset)
-    ).all()
-    return [LineSummary(*row) for row in found[: wanted.limit]], len(found) > wanted.limit
-
-
-def reasons_of(connection: Connection, batch_id: str) -> dict[str, int]:
-    """reason → lines that have it; the most frequent first, then by name."""
-    line = _lines_of(batch_id).subquery("line")
-    each = select(func.unnest(line.c.reasons).label("reason")).subquery("each")
-    rows = connection.execute(select(each.c.reason, func.count()).group_by(each.c.reason))
-    counted = [(reason, count) for reason, count in rows]
-    return dict(sorted(counted, key=lambda one: (-one[1], one[0])))
-
-
-def _lines_of(batch_id: str) -> Select[Any]:
-    """Every line; failing is a reason, too."""
-    none = cast(literal([], ARRAY(String)), ARRAY(String))
-    reasons = case(
-        (batch_lines.c.status == FAILED, literal([FAILED], ARRAY(String))),
-        else_=func.coalesce(batch_items.c.reasons, none),
+def lines_of_job(connection: Connection, job: Job, most: int) -> list[AskingLine]:
+    """The first lines of its batch that asked for this job."""
+    rows = connection.execute(
+        select(batch_lines.c.number, batch_lines.c.custom_id, batch_lines.c.caller)
+        .where(batch_lines.c.batch_id == job.batch_id, batch_lines.c.job_id == job.id)
+        .order_by(batch_lines.c.number)
+        .limit(most)
     )
-    return (
-        select(
-            batch_lines.c.number,
-            batch_lines.c.custom_id,
-            batch_lines.c.status,
-            batch_lines.c.job_id,
-            batch_items.c.score,
-            type_coerce(reasons, ARRAY(String)).label("reasons"),
-        )
-        .select_from(batch_lines.outerjoin(batch_items, ITEM))
-        .where(batch_lines.c.batch_id == batch_id)
-    )
-
-
-def _conditions(wanted: LineFilter, line: Any) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = []
-    if wanted.status:
-        conditions.append(line.status == wanted.status)
-    if wanted.reason:
-        conditions.append(literal(wanted.reason) == func.any(line.reasons))
-    if wanted.text:
-        sought = func.lower(literal(wanted.text))
-        conditions.append(func.strpos(func.lower(line.custom_id), sought) > 0)
-    return conditions
+    return [AskingLine(*row) for row in rows]
 
 
 def ended_after(connection: Connection, batch_id: str, number: int, limit: int) -> list[EndedLine]:
@@ -191,49 +98,6 @@ def ended_after(connection: Connection, batch_id: str, number: int, limit: int) 
         .limit(limit)
     )
     return [EndedLine(*row) for row in rows]
-
-
-def decode_next(connection: Connection, batch_id: str, rules: SurprisingRules, most: int) -> int:
-    """Decode the next results that nobody has looked at under these rules; how many there were."""
-    unread = _unread(batch_id, rules, most).subquery("unread")
-    rule = (
-        func.unnest(
-            literal([rule.name for rule in rules.listed], ARRAY(String)),
-            literal([rule.path for rule in rules.listed], ARRAY(String)),
-        )
-        .table_valued("name", "path", with_ordinality="place")
-        .render_derived("rule")
-    )
-    fits = func.jsonb_path_exists(unread.c.document, cast(rule.c.path, JSONPATH))
-    reasons = select(rule.c.name).where(fits).order_by(rule.c.place).scalar_subquery()
-    looked_at = select(
-        unread.c.batch_id,
-        unread.c.number,
-        literal(rules.fingerprint),
-        cast(unread.c.document["score"].astext, Double),
-        func.array(reasons),
-    )
-    names = ["batch_id", "number", "rules", "score", "reasons"]
-    making = insert(batch_items).from_select(names, looked_at)
-    changed = {name: making.excluded[name] for name in names[2:]}
-    made = making.on_conflict_do_update(index_elements=["batch_id", "number"], set_=changed)
-    return len(connection.execute(made.returning(batch_items.c.number)).all())
-
-
-def _unread(batch_id: str, rules: SurprisingRules, most: int) -> Select[Any]:
-    current = exists().where(ITEM, batch_items.c.rules == rules.fingerprint)
-    return (
-        select(batch_lines.c.batch_id, batch_lines.c.number, DOCUMENT.label("document"))
-        .join(jobs, jobs.c.id == batch_lines.c.job_id)
-        .where(
-            batch_lines.c.batch_id == batch_id,
-            batch_lines.c.status == "succeeded",
-            jobs.c.result.is_not(None),
-            ~current,
-        )
-        .order_by(batch_lines.c.number)
-        .limit(most)
-    )
 
 
 def outcomes_of_batch(connection: Connection, metric: str, batch_id: str) -> Iterator[JobOutcome]:

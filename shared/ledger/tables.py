@@ -32,6 +32,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY as PG_ARRAY
+from sqlalchemy.dialects.postgresql import JSONB
 
 from shared.ledger.private_requests import RequestJson
 
@@ -70,6 +71,7 @@ jobs = Table(
     Column("waits", Integer, nullable=False, server_default="0"),  # attempts that only waited
     Column("claimed_by", String),  # the process of the last attempt, as its sessions name it
     Column("request_id", String),  # of the HTTP request that made it, or its batch
+    Column("has_facts", Boolean, nullable=False, server_default=text("false")),  # of no batch
     CheckConstraint(
         "status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')", name="status"
     ),
@@ -112,6 +114,11 @@ Index(
     "ix_jobs_open",
     jobs.c.resend_at,
     postgresql_where=text("status IN ('queued', 'running')"),
+)
+Index(
+    "ix_jobs_without_facts",
+    jobs.c.finished_at,
+    postgresql_where=text("finished_at IS NOT NULL AND batch_id IS NULL AND NOT has_facts"),
 )
 
 idempotency_keys = Table(
@@ -218,6 +225,7 @@ batch_lines = Table(
     Column("status", String, nullable=False, server_default="waiting"),
     Column("job_id", String),  # lines with the same fingerprint share a job
     Column("caller", Json),  # metadata and context, which differ between such lines
+    Column("has_facts", Boolean, nullable=False, server_default=text("false")),
     UniqueConstraint("batch_id", "custom_id", name="uq_batch_lines_custom_id"),
     CheckConstraint(
         "status IN ('waiting', 'open', 'succeeded', 'failed', 'cancelled', 'expired')",
@@ -233,14 +241,53 @@ Index(
 )
 Index("ix_batch_lines_open", batch_lines.c.job_id, postgresql_where=text("status = 'open'"))
 
-batch_items = Table(  # what a page says of an answered line; made when somebody looks
-    "batch_items",
+LINE_ENDED = "status IN ('succeeded', 'failed', 'cancelled', 'expired')"
+Index(
+    "ix_batch_lines_without_facts",
+    batch_lines.c.batch_id,
+    batch_lines.c.number,
+    postgresql_where=text(f"{LINE_ENDED} AND NOT has_facts"),
+)
+
+result_facts = Table(  # what tables show: a row an ended line, or an ended job of a metric
+    "result_facts",
     metadata,
-    Column("batch_id", ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
-    Column("number", Integer, primary_key=True),  # of the line
-    Column("rules", String, nullable=False),  # SHA-256 of those that gave the reasons
+    Column("source", String, primary_key=True),  # the batch, or the job of no batch
+    Column("line", Integer, primary_key=True),  # of the batch; 0 for a job of no batch
+    Column(
+        "job_id", ForeignKey("jobs.id", ondelete="CASCADE"), index=True
+    ),  # shared by equal lines
+    Column("batch_id", ForeignKey("batches.id", ondelete="CASCADE"), index=True),
+    Column("tenant", String, nullable=False),
+    Column("custom_id", String),
+    Column("metric", String, nullable=False),
+    Column("metric_version", String),
+    Column("variant", String),
+    Column("model", String),
+    Column("created_at", Instant),
+    Column("finished_at", Instant),
+    Column("status", String, nullable=False),
+    Column("verdict", String),
     Column("score", Double),
-    Column("reasons", ARRAY(String), nullable=False),  # why the result is surprising
+    Column("chance", Double),  # the metric's own figure against chance
+    Column("parts", ARRAY(Double), nullable=False),  # in the order of the contract
+    Column("label_sent", String),
+    Column("label_stated", String),
+    Column("language", String),
+    Column("reasons", ARRAY(String), nullable=False),  # why it is surprising
+    Column("surprise", Integer, nullable=False),  # place of the first reason among the rules
+    Column("sentence", String, nullable=False),  # our own words
+    Column("warnings", Integer, nullable=False),
+    Column("snippet", String),  # null with `do_not_store_text`
+    Column("metadata", JSONB, nullable=False),
+    Column("text_key", String),
+    Column("rules", String, nullable=False),  # SHA-256 of those that gave the reasons
+    Index("ix_result_facts_score", "tenant", "batch_id", "score", "line"),
+    Index("ix_result_facts_line", "tenant", "batch_id", "line"),
+    Index("ix_result_facts_metric", "tenant", "metric", "finished_at"),
+    Index("ix_result_facts_text_key", "tenant", "text_key"),
+    Index("ix_result_facts_rules", "metric", "rules"),
+    Index("ix_result_facts_metadata", "metadata", postgresql_using="gin"),
 )
 
 

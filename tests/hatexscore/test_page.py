@@ -71,7 +71,7 @@ def test_the_examples_have_a_page_with_every_component(name: str, variant: Varia
     request = HatexscoreRequest.model_validate(fields)
     html = shown(request, scored(request))
     for symbol in HatexscoreComponents.model_fields:
-        assert f">{symbol.upper()}</abbr>" in html
+        assert f'<span class="symbol">{symbol.upper()}</span>' in html
     for other in get_args(Variant):
         assert f"<code>{other}</code>" in html
     assert " style=" not in html
@@ -129,7 +129,7 @@ def test_a_model_that_disagrees_is_told_above_the_parts() -> None:
         probabilities={"original": 0.2, "masked": 0.1},
     )
     html = shown(request, scored(request))
-    banner, parts = html.index("The asked model disagrees"), html.index(">QF</abbr>")
+    banner, parts = html.index("The asked model disagrees"), html.index(">QF</span>")
     assert banner < parts
 
 

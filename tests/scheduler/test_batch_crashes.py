@@ -54,7 +54,7 @@ def rounds(scene: Scene, batch: Json) -> None:
 def emptied(scene: Scene) -> None:
     with scene.engine.begin() as connection:
         connection.execute(
-            text("TRUNCATE jobs, batches, batch_lines, batch_items, files, idempotency_keys")
+            text("TRUNCATE jobs, batches, batch_lines, result_facts, files, idempotency_keys")
         )
     for blob in store_folder(scene.chosen).glob("*"):
         blob.unlink()

@@ -8,11 +8,14 @@ import pytest
 from sqlalchemy import Engine, text
 
 from services.registry import metrics, surprising_rules, surprising_words
-from shared.ledger import batch_lines
-from shared.ledger.batch_lines import FAILED, LineFilter, LineSummary, SurprisingRules
+from shared.ledger import result_facts, result_pages
+from shared.ledger.batch_lines import FAILED, SurprisingRules
+from shared.ledger.result_facts import FactPlan
+from shared.ledger.result_pages import ResultFilter, ResultOrder, ResultRow
 from shared.service_contract import SurprisingRule
 
 BATCH = "batch_" + "0" * 32
+WANTED = ResultFilter(tenant="default", batch_id=BATCH)
 INSERT = """
 INSERT INTO batches (id, metric, endpoint, input_file_id, metadata, expires_at)
 VALUES (:batch, 'm', '/', 'f', '{}', now())
@@ -27,7 +30,7 @@ VALUES (:batch, :number, :job, 0, 0, :job, 'succeeded', :job)
 """
 
 
-def looked(engine: Engine, results: list[str], rules: SurprisingRules) -> list[LineSummary]:
+def looked(engine: Engine, results: list[str], rules: SurprisingRules) -> list[ResultRow]:
     """Lines with these results, in order of the page."""
     with engine.begin() as connection:
         connection.execute(text(INSERT), {"batch": BATCH})
@@ -35,9 +38,10 @@ def looked(engine: Engine, results: list[str], rules: SurprisingRules) -> list[L
             named = {"batch": BATCH, "job": f"job_{number}", "result": result, "number": number}
             connection.execute(text(JOB), named)
             connection.execute(text(LINE), named)
-        while batch_lines.decode_next(connection, BATCH, rules, 2):
+        while result_facts.write_of_lines(connection, lambda _: FactPlan(rules), 2):
             pass
-        return batch_lines.page_of(connection, LineFilter(BATCH, 100), rules)[0]
+        order = ResultOrder(higher_is_better=rules.higher_is_better)
+        return result_pages.rows_of(connection, WANTED, order, 100)[0]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +101,7 @@ def test_the_worst_first(engine: Engine, higher: bool) -> None:
         higher_is_better=higher,
     )
     results = ['{"score": 0.2}', '{"score": 0.1}', '{"score": null}', '{"odd": true, "score": 1}']
-    found = [item.number for item in looked(engine, results, rules)]
+    found = [item.line for item in looked(engine, results, rules)]
     assert found == ([4, 2, 1, 3] if higher else [4, 1, 2, 3])
 
 
@@ -118,10 +122,11 @@ def test_new_rules_are_applied_to_what_was_decoded(engine: Engine) -> None:
     )
     looked(engine, ['{"score": 1}'], old)
     with engine.begin() as connection:
-        assert batch_lines.decode_next(connection, BATCH, new, 10) == 1
-        assert batch_lines.decode_next(connection, BATCH, new, 10) == 0
-        assert batch_lines.page_of(connection, LineFilter(BATCH, 1), new)[0][0].reasons == ["new"]
-        assert batch_lines.reasons_of(connection, BATCH) == {"new": 1}
+        assert result_facts.renew(connection, "m", FactPlan(new), 10) == 1
+        assert result_facts.renew(connection, "m", FactPlan(new), 10) == 0
+        (row,), _ = result_pages.rows_of(connection, WANTED, ResultOrder(), 1)
+        assert row.reasons == ["new"]
+        assert result_pages.counts_of(connection, WANTED, [0.0, 1.0]).reasons == {"new": 1}
 
 
 def test_reasons_come_by_their_count_and_then_by_name(engine: Engine) -> None:
@@ -133,7 +138,7 @@ def test_reasons_come_by_their_count_and_then_by_name(engine: Engine) -> None:
     )
     looked(engine, ['{"b": true, "often": true}', '{"a": true, "often": true}'], rules)
     with engine.begin() as connection:
-        counts = batch_lines.reasons_of(connection, BATCH)
+        counts = result_pages.counts_of(connection, WANTED, [0.0, 1.0]).reasons
     assert list(counts.items()) == [("often", 2), ("a", 1), ("b", 1)]
 
 

@@ -20,8 +20,8 @@ from services.gateway.views import batch_view
 from services.registry import metrics, surprising_words
 from shared.batch_contracts import Interval
 from shared.contracts import Message
-from shared.ledger.batch_lines import LineSummary
 from shared.ledger.batches import Batch
+from shared.ledger.result_pages import ResultRow
 from shared.page_text import significant
 
 ELSEWHERE = {  # what the summary says
@@ -220,7 +220,11 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
 
 
 def file_of(
-    batch: Batch, report: dict[str, Any], items: Sequence[LineSummary], reasons: dict[str, int]
+    batch: Batch,
+    report: dict[str, Any],
+    items: Sequence[ResultRow],
+    reasons: dict[str, int],
+    models: Sequence[dict[str, Any]],
 ) -> str:
     """The report as one HTML file: no script, nothing from outside, and no text of anybody's."""
     sheets = "\n".join((STATIC / name).read_text("utf-8") for name in SHEETS)
@@ -231,6 +235,7 @@ def file_of(
         summary=summary_of(batch, report, inside=True),
         items=items,
         reasons=reasons,
+        models=models,
         words=surprising_words(batch.metric),
         policy=FILE_POLICY,
         sheets=Markup(sheets),  # noqa: S704 (our own files)

@@ -1,4 +1,5 @@
 """`/batches` lists batches; `/batches/{id}` shows progress, then the report and the worst lines.
+The address of the results table is its view.
 
 Beside it stand its downloads and the pictures of its report.
 """
@@ -7,33 +8,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
-from urllib.parse import urlencode
 
 from fastapi import Depends, Query, Request
+from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from services.gateway.auth import Viewer, require_scope, stream_held, while_viewing
 from services.gateway.caller import Caller
-from services.gateway.pages import templates
+from services.gateway.pages import result_export, templates
+from services.gateway.pages.batch_finding import finding_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, summary_of
 from services.gateway.pages.page_route import pages
+from services.gateway.pages.result_query import VERDICTS, ResultView, edges_of, view_of
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import NothingToReport
 from services.gateway.routes import batch_results
-from services.gateway.routes.batch_results import Look, decode, look, picture, report_job
+from services.gateway.routes.batch_results import picture, report_job, write_facts
 from services.gateway.routes.batches import BATCH_ID, found, known
 from services.gateway.routes.events import stream
 from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
 from services.gateway.views import batch_view
-from services.registry import contracts, surprising_rules, surprising_words
+from services.registry import contracts, metrics, surprising_rules, surprising_words
 from shared.errors import UnknownFile
-from shared.ledger import batches
-from shared.ledger.batch_lines import STATUSES, LineFilter
+from shared.ledger import batches, result_pages
+from shared.ledger.batch_lines import STATUSES
 from shared.ledger.batches import Batch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
+from shared.ledger.result_pages import ResultCounts, ResultRow
 
 ON_A_PAGE = 50
 
@@ -60,10 +64,8 @@ async def batch_list(
     )
 
 
-MOST_PAGES = 1_000
-DECODE_SECONDS = 0.4  # of a first look at a large batch; the rest is read while the page says so
-
-Text = Annotated[str, Query(max_length=200)]
+FACT_SECONDS = 0.3  # of a first look at a large batch; the rest is read while the page says so
+MOST_REASONS = 8  # why results are undefined
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ class BatchReportState:
     """The batch's report: finished, or the job that makes it, or why there is none."""
 
     summary: ReportSummary | None = None
+    report: dict[str, Any] | None = None
     job: Job | None = None
     why_not: str = ""
 
@@ -81,15 +84,18 @@ class BatchReportState:
 
 
 @dataclass(frozen=True)
-class Lines:
-    """The lines that the page shows. complete: whether every result was looked at."""
+class Results:
+    """What the page shows of the results. complete: whether every line has its row."""
 
-    look: Look
+    view: ResultView
+    rows: list[ResultRow]
+    count: int
+    counts: ResultCounts
+    why: dict[str, int]
+    keys: list[str]  # of metadata
+    models: list[dict[str, Any]]
+    next: str | None
     complete: bool
-    filters: dict[str, str]
-    place: int
-    newer: str | None
-    older: str | None
 
 
 @router.get("/batches/{batch_id}")
@@ -98,23 +104,28 @@ async def batch_page(
     batch_id: str,
     gateway: Gateway,
     caller: Viewer,
-    status: Text = "",
-    reason: Text = "",
-    contains: Text = "",
-    place: Annotated[int, Query(alias="page", ge=1, le=MOST_PAGES)] = 1,
 ) -> Response:
     """The page of one batch."""
     batch = await owned(batch_id, gateway, caller)
-    filters = {"status": status, "reason": reason, "contains": contains.replace("\x00", "")}
     ended = batch.is_final and batch.total > 0
+    report = await _report(batch, gateway) if ended else None
+    results = await _results(batch, gateway, request) if ended else None
+    finding = None
+    if results is not None:
+        found = report.report if report is not None else None
+        contract = metrics().get(batch.metric)
+        finding = finding_of(results.view, contract, results.counts, results.why, found)
     return page(
         request,
         "batch.html",
         batch=batch_view(batch),
         contract=contracts().get(batch.metric),
-        report=await _report(batch, gateway) if ended else None,
-        lines=await _lines(batch, gateway, filters, place) if ended else None,
+        report=report,
+        results=results,
+        finding=finding,
+        scale=None if finding is None else scale_of(metrics().get(batch.metric)),
         statuses=STATUSES,
+        verdicts=VERDICTS,
         reasons=surprising_rules(batch.metric).names,
         words=surprising_words(batch.metric),
     )
@@ -127,7 +138,7 @@ async def batch_live(request: Request, batch_id: str, gateway: Gateway, caller: 
     async def see() -> Batch:
         batch = await owned(batch_id, gateway, caller)
         if batch.is_final:
-            await decode(gateway, batch, surprising_rules(batch.metric))
+            await write_facts(gateway, batch)
         return batch
 
     watched = while_viewing(request, gateway, see)
@@ -159,35 +170,49 @@ async def _report(batch: Batch, gateway: State) -> BatchReportState:
             job=job, why_not="" if not job.is_final else "its job was cancelled"
         )
     return BatchReportState(
-        await run_in_threadpool(summary_of, batch, job.result, inside=False), job
+        await run_in_threadpool(summary_of, batch, job.result, inside=False), job.result, job
     )
 
 
-async def _lines(batch: Batch, gateway: State, filters: dict[str, str], place: int) -> Lines:
-    rules = surprising_rules(batch.metric)
-    complete = await decode(gateway, batch, rules, DECODE_SECONDS)
-    wanted = LineFilter(
-        batch.id,
-        ON_A_PAGE,
-        (place - 1) * ON_A_PAGE,
-        filters["status"] if filters["status"] in STATUSES else "",
-        filters["reason"] if filters["reason"] in rules.names else "",
-        filters["contains"],
-    )
-    seen = await look(gateway, wanted, rules)
+async def _results(batch: Batch, gateway: State, request: Request) -> Results:
+    complete = await write_facts(gateway, batch, FACT_SECONDS)
+    view = view_of(batch, batch.tenant, request.query_params.multi_items())
+    edges = edges_of(metrics().get(batch.metric))
 
-    def address(number: int) -> str:
-        kept: dict[str, Any] = {name: value for name, value in filters.items() if value}
-        return f"/batches/{batch.id}?{urlencode(kept | {'page': number})}#items"
+    def read(connection: Connection) -> Results:
+        rows, key = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
+        return Results(
+            view=view,
+            rows=rows,
+            count=result_pages.count_of(connection, view.filter),
+            counts=result_pages.counts_of(connection, view.filter, edges),
+            why=result_pages.why_undefined(connection, view.filter, MOST_REASONS),
+            keys=result_pages.metadata_keys(connection, view.filter),
+            models=result_pages.models_of(connection, view.filter),
+            next=None if key is None else view.next(key),
+            complete=complete,
+        )
 
-    return Lines(
-        look=seen,
-        complete=complete,
-        filters=filters,
-        place=place,
-        newer=address(place - 1) if place > 1 else None,
-        older=address(place + 1) if seen.more else None,
-    )
+    return await gateway.in_ledger(read)
+
+
+@router.get("/batches/{batch_id}/results.{ending}")
+async def batch_results_file(
+    request: Request,
+    batch_id: str,
+    ending: Literal["jsonl", "csv"],
+    gateway: Gateway,
+    caller: Viewer,
+) -> Response:
+    """The chosen lines, or where none is chosen all that the filters leave."""
+    batch = await owned(batch_id, gateway, caller)
+    batch_results.require_ended(batch)
+    await write_facts(gateway, batch)
+    view = view_of(batch, batch.tenant, request.query_params.multi_items())
+    pieces = result_export.written(gateway.engine, batch, view, ending)
+    kind = {"jsonl": "application/jsonl", "csv": "text/csv; charset=utf-8"}[ending]
+    headers = batch_results.saved_as(f"{batch.id}-results.{ending}")
+    return StreamingResponse(pieces, media_type=kind, headers=headers)
 
 
 PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"

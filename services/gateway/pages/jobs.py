@@ -34,6 +34,7 @@ from services.gateway.views import job_view
 from services.registry import every_contract
 from shared.contracts import JobRequest
 from shared.ledger import jobs
+from shared.ledger.batch_lines import AskingLine, lines_of_job
 from shared.ledger.jobs import Job, JobPage, JobStatus
 from shared.redaction import are_ours, repeats, sent
 from shared.service_contract import ServiceContract
@@ -81,6 +82,7 @@ async def job_list(
     )
 
 
+MOST_LINES = 5  # of a batch that share a job, shown on its page
 MOST_PASTED = 50_000  # characters
 
 
@@ -88,8 +90,9 @@ MOST_PASTED = 50_000  # characters
 async def job_page(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """The page of one job."""
     job = await _found(job_id, gateway, caller)
+    lines = await _lines(job, gateway)
     context = await run_in_threadpool(_context, job, request, with_key=caller.key is not None)
-    return page(request, "job.html", **context)
+    return page(request, "job.html", lines=lines, metadata=_metadata(job, lines), **context)
 
 
 @router.get("/jobs/{job_id}/result.json")
@@ -121,6 +124,21 @@ async def job_cancel(request: Request, job_id: str, gateway: Gateway, caller: Vi
     return RedirectResponse(f"/jobs/{job_id}", 303)
 
 
+async def _lines(job: Job, gateway: State) -> list[AskingLine]:
+    if job.batch_id is None:
+        return []
+    return await gateway.in_ledger(lambda connection: lines_of_job(connection, job, MOST_LINES))
+
+
+def _metadata(job: Job, lines: list[AskingLine]) -> dict[str, str]:
+    """The job's own; of a batch's line, the line's, as long as no other line shares the job."""
+    if len(lines) > 1:
+        return {}
+    own = (lines[0].caller or {}).get("metadata") if lines else None
+    found: dict[str, str] = own or job.request.get("metadata") or {}
+    return found
+
+
 async def _found(job_id: str, gateway: State, caller: Caller) -> Job:
     return await gateway.in_ledger(
         lambda connection: jobs.find(connection, known(job_id), tenant=caller.tenant)
@@ -136,6 +154,7 @@ def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
         "seconds": _seconds(job),
         "warnings": warnings(job),
         "failed": failed(job),
+        "models": ((job.result or {}).get("provenance") or {}).get("models") or [],
         "style": sheet if templates.style_sheet(sheet := f"{job.metric}.css") else None,
         "body": result_html(job),
         "snippets": _snippets(job, request, with_key=with_key),

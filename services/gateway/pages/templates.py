@@ -23,9 +23,10 @@ from starlette.responses import HTMLResponse, Response
 
 from services import registry
 from services.gateway.http_requests import read_bounded
+from services.gateway.pages.terms import terms
 from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaType
 from services.gateway.site_security import is_same_origin
-from shared.page_text import MarkedText, language_of, moment, significant, span
+from shared.page_text import MarkedText, language_of, moment, significant, span, thousands
 from shared.settings import SERVICE_VERSION
 
 STATIC = Path(__file__).with_name("static")
@@ -45,12 +46,13 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"asset": asset, "version": SERVICE_VERSION}
+    made.globals |= {"asset": asset, "version": SERVICE_VERSION, "terms": terms()}
     made.filters |= {
         "language": language,
         "moment": moment,
         "significant": significant,
         "span": span,
+        "thousands": thousands,
     }
     return made
 

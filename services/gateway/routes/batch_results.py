@@ -1,7 +1,7 @@
 """What a batch has brought: its report, as JSON, picture or HTML file, and its lines as CSV.
 
-The first ask for a report makes its job. Reasons why lines are surprising are decoded when somebody
-first looks, as far as time allows.
+The first ask for a report makes its job. Rows of the results table that the scheduler has not come
+to are written when somebody looks, as far as time allows.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import base64
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
@@ -27,15 +26,15 @@ from services.gateway.refusals import NothingToReport, UnknownPlot, answer
 from services.gateway.routes.batches import found
 from services.gateway.routes.scores import LOCATION, Prefer, ended
 from services.gateway.state import Gateway, State
-from services.registry import metrics, surprising_rules
+from services.registry import fact_plan, metrics, surprising_rules
 from shared.batch_contracts import Plot
-from shared.ledger import batch_lines, batches
-from shared.ledger.batch_lines import LineFilter, LineSummary, SurprisingRules
+from shared.ledger import batches, result_facts, result_pages
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Accepted, Job
+from shared.ledger.result_pages import ResultFilter, ResultOrder, ResultRow
 from shared.telemetry import JOBS_ACCEPTED
 
-AT_ONCE = 2_000  # results decoded in one transaction
+AT_ONCE = 500  # rows written in one transaction
 Format = Literal["svg", "png"]
 router = APIRouter(prefix="/v1/batches", tags=["reports"])
 WORST = 50  # lines in the HTML file
@@ -159,10 +158,17 @@ def picture(report: dict[str, Any], name: str, format: Format) -> Response:
 
 async def as_html(batch: Batch, report: dict[str, Any], gateway: State) -> Response:
     """The file. report: the finished one."""
-    rules = surprising_rules(batch.metric)
-    await decode(gateway, batch, rules)
-    seen = await look(gateway, LineFilter(batch.id, WORST), rules)
-    html = await run_in_threadpool(file_of, batch, report, seen.items, seen.reasons)
+    await write_facts(gateway, batch)
+    higher = surprising_rules(batch.metric).higher_is_better
+    wanted = ResultFilter(tenant=batch.tenant, batch_id=batch.id)
+
+    def read(connection: Connection) -> tuple[list[ResultRow], dict[str, int], list[Any]]:
+        order = ResultOrder(higher_is_better=higher)
+        rows, _ = result_pages.rows_of(connection, wanted, order, WORST)
+        reasons = dict(result_pages.counts_of(connection, wanted, [0.0, 1.0]).reasons)
+        return rows, reasons, result_pages.models_of(connection, wanted)
+
+    html = await run_in_threadpool(file_of, batch, report, *await gateway.in_ledger(read))
     return HTMLResponse(
         html, headers=saved_as(f"{batch.id}.html") | {"Content-Security-Policy": FILE_POLICY}
     )
@@ -180,44 +186,26 @@ async def as_csv(batch: Batch, gateway: State) -> Response:
     )
 
 
-@dataclass(frozen=True)
-class Look:
-    """A page of lines. reasons: each with how many lines have it."""
-
-    items: list[LineSummary]
-    more: bool
-    reasons: dict[str, int]
-
-
 def require_ended(batch: Batch) -> None:
     """Raises NothingToReport while something can still change."""
     if not batch.is_final:
         raise NothingToReport(f"the batch is {batch.status}; its results are not all there yet")
 
 
-async def decode(
-    gateway: State, batch: Batch, rules: SurprisingRules, seconds: float = math.inf
-) -> bool:
-    """Look at the results that nobody has looked at, for so long; whether none is left."""
+async def write_facts(gateway: State, batch: Batch, seconds: float = math.inf) -> bool:
+    """Write the rows of lines that the scheduler has not come to, for so long; whether none is
+    left."""
     until = time.monotonic() + seconds
 
     def step(connection: Connection) -> int:
-        return batch_lines.decode_next(connection, batch.id, rules, AT_ONCE)
+        return result_facts.write_of_lines(connection, fact_plan, AT_ONCE, batch.id)
 
     while await gateway.in_ledger(step) == AT_ONCE:
         if time.monotonic() > until:
             return False
-    return True
-
-
-async def look(gateway: State, wanted: LineFilter, rules: SurprisingRules) -> Look:
-    """The lines that are asked for, of those that are decoded."""
-
-    def read(connection: Connection) -> Look:
-        found, more = batch_lines.page_of(connection, wanted, rules)
-        return Look(found, more, batch_lines.reasons_of(connection, wanted.batch_id))
-
-    return await gateway.in_ledger(read)
+    return not await gateway.in_ledger(
+        lambda connection: result_pages.unwritten(connection, batch.id)
+    )
 
 
 def saved_as(name: str) -> dict[str, str]:

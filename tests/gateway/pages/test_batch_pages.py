@@ -16,7 +16,7 @@ from sqlalchemy import Engine, func, select
 
 from services.gateway.batch_csv import cell
 from shared.ledger import leases
-from shared.ledger.tables import batch_items, jobs
+from shared.ledger.tables import jobs, result_facts
 from shared.settings import Settings
 from tests.batches import MINUTE, Json, Scene, line
 from tests.gateway.conftest import Opens
@@ -204,6 +204,33 @@ class TestEnded:
         assert "&lt;x&gt;" in text
 
 
+FILTERS: list[tuple[dict[str, str], list[int]]] = [
+    ({"status": "failed"}, [5]),
+    ({"status": "nonsense"}, [3, 4, 5, 2, 1]),
+    ({"reason": "label-conflict"}, [3]),
+    ({"reason": "undefined"}, [4]),
+    ({"reason": "failed"}, [5]),
+    ({"contains": "LO"}, [2]),
+    ({"contains": "%"}, []),
+    ({"contains": "\x00<script>"}, [3]),
+    ({"status": "succeeded", "contains": "fine"}, [1]),
+    ({"verdict": "undecided"}, [3, 4, 2, 1]),
+    ({"score_from": "0.5"}, [3, 1]),
+    ({"score_from": "0.1", "score_to": "0.75"}, [2]),
+    ({"score_from": "nan", "score_to": "1e999"}, [3, 4, 5, 2, 1]),
+    ({"sort": "score"}, [2, 3, 1, 4, 5]),
+    ({"sort": "score", "desc": "1"}, [1, 3, 2, 4, 5]),
+    ({"sort": "line", "desc": "1"}, [5, 4, 3, 2, 1]),
+    ({"sort": "request", "after": "[1]"}, [3, 4, 5, 2, 1]),
+    ({"sort": "score", "after": '["x", 1]'}, [2, 3, 1, 4, 5]),
+    ({"sort": "score", "after": "[1e400, 99999999999999999999]"}, [2, 3, 1, 4, 5]),
+    ({"after": "[[[["}, [3, 4, 5, 2, 1]),
+    ({"meta": "no-pair"}, [3, 4, 5, 2, 1]),
+    ({"meta": "market=nl"}, []),
+    ({"htc_from": "1"}, [1]),
+]
+
+
 class TestItems:
     """The most surprising and the worst first."""
 
@@ -212,46 +239,53 @@ class TestItems:
         assert shown(page) == [3, 4, 5, 2, 1]  # a conflict, undefined, failed; then the worst
         assert page.text.count('class="reason"') == 3
 
-    @pytest.mark.parametrize(
-        ("filters", "numbers"),
-        [
-            ({"status": "failed"}, [5]),
-            ({"status": "nonsense"}, [3, 4, 5, 2, 1]),
-            ({"reason": "label-conflict"}, [3]),
-            ({"reason": "undefined"}, [4]),
-            ({"reason": "failed"}, [5]),
-            ({"contains": "LO"}, [2]),
-            ({"contains": "%"}, []),
-            ({"contains": "\x00<script>"}, [3]),
-            ({"status": "succeeded", "contains": "fine"}, [1]),
-            ({"page": "2"}, []),
-        ],
-    )
-    def test_filters(
-        self, scene: Judged, batch: Json, filters: dict[str, str], numbers: list[int]
+    def test_filters(self, scene: Judged, batch: Json) -> None:
+        for filters, numbers in FILTERS:
+            page = scene.client.get(f"/batches/{batch['id']}", params=filters)
+            assert shown(page) == numbers, filters
+            if numbers:
+                assert f"{len(numbers)} of 5 lines" in page.text
+                file = scene.client.get(f"/batches/{batch['id']}/results.csv", params=filters)
+                assert sorted(int(row["line"]) for row in rows(file)) == sorted(numbers)
+
+    def test_a_chosen_line_is_exported_with_all_that_is_said_of_it(
+        self, scene: Judged, batch: Json
     ) -> None:
-        assert shown(scene.client.get(f"/batches/{batch['id']}", params=filters)) == numbers
+        url = f"/batches/{batch['id']}/results"
+        (row,) = rows(scene.client.get(f"{url}.csv", params={"line": "3", "contains": "script"}))
+        assert row["custom_id"] == f"'{HOSTILE}"
+        assert (row["score"], row["reasons"], row["verdict"]) == (
+            "0.75",
+            "label-conflict",
+            "undecided",
+        )
+        taken = scene.client.get(f"{url}.jsonl", params=[("line", "1"), ("line", "5")])
+        one, five = map(json.loads, taken.text.splitlines())
+        assert (one["score"], one["result"]["components"], one["error"]) == (0.9, {"htc": 1}, None)
+        assert (five["result"], five["error"]["detail"]) == (None, "@too bad, <i>")
+        assert scene.client.get(f"{url}.xml").status_code == 422
 
     def test_fifty_on_a_page(self, scene: Judged) -> None:
         scores = [judged(f"id {number}", score=number / 64) for number in range(60, 0, -1)]
         made = scene.finish(scene.make(scores))
         first = scene.client.get(f"/batches/{made['id']}", params={"contains": "id"})
-        after = re.search(r'href="([^"]+page=2#items)"', first.text)
+        after = re.search(r'href="([^"]+)" rel="next"', first.text)
         assert after is not None
         second = scene.client.get(after[1].replace("&amp;", "&"))
         assert shown(first) + shown(second) == list(range(60, 0, -1))
-        assert "Before" in second.text
+        assert "First lines" in second.text
+        assert 'rel="next"' not in second.text
 
     def test_a_result_is_decoded_once(self, scene: Judged, batch: Json) -> None:
         def seen() -> list[Any]:
             with scene.engine.connect() as connection:
-                return list(connection.execute(select(batch_items.c.number, func.text("xmin"))))
+                return list(connection.execute(select(result_facts.c.line, func.text("xmin"))))
 
         assert seen() == []
         scene.client.get(f"/batches/{batch['id']}")
         first = seen()
         scene.client.get(f"/batches/{batch['id']}")
-        assert (len(first), seen()) == (4, first)
+        assert (len(first), seen()) == (5, first)
 
 
 class TestTakenAway:
@@ -378,7 +412,7 @@ class TestTenants:
         inside, outside = entered(opens, "a", "batch"), entered(opens, "b", "batch")
         other = opens("b", "batch")
         assert inside.get(f"/batches/{made['id']}").status_code == 200
-        for path in ("", "/live", "/items.csv", "/report.html", "/output.jsonl", "/plots/x.svg"):
+        for path in ("", "/live", "/items.csv", "/report.html", "/output.jsonl", "/results.csv"):
             assert outside.get(f"/batches/{made['id']}{path}").status_code == 404, path
         for path in ("items.csv", "report.html"):
             assert other.get(f"/v1/batches/{made['id']}/{path}").status_code == 404

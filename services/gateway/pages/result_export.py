@@ -1,0 +1,77 @@
+"""A selection of a batch's lines as CSV or JSON Lines, with all that the table says of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from sqlalchemy import Engine
+
+from services.gateway.batch_csv import cell
+from services.gateway.pages.result_query import ResultView
+from shared.ledger import result_pages
+from shared.ledger.batches import Batch
+from shared.ledger.engine import transaction
+from shared.ledger.result_pages import ExportedRow
+
+LINES_AT_ONCE = 200
+COLUMNS = (
+    "line", "custom_id", "job_id", "status", "verdict", "sentence", "score", "chance",
+)  # fmt: skip
+MORE = ("label_sent", "label_stated", "language", "model", "warnings")
+
+
+def written(engine: Engine, batch: Batch, view: ResultView, ending: str) -> Iterator[bytes]:
+    """The file, some lines at a time, in the order of the input; no transaction stays open between
+    them. ending: `csv` or `jsonl`."""
+    with transaction(engine) as connection:
+        keys = result_pages.metadata_keys(connection, view.filter)
+    if ending == "csv":
+        metadata = [f"metadata.{key}" for key in keys]
+        yield _csv([[*COLUMNS, *view.filter.parts, *MORE, "reasons", *metadata, "error"]])
+    last = 0
+    while True:
+        with transaction(engine) as connection:
+            some = result_pages.exported(connection, view.filter, last, LINES_AT_ONCE)
+        if not some:
+            return
+        last = some[-1].row.line
+        yield _csv(_cells(one, keys) for one in some) if ending == "csv" else _jsonl(some, batch)
+
+
+def _cells(one: ExportedRow, keys: list[str]) -> list[str]:
+    row = one.row
+    error = str((one.error or {}).get("detail", "")) or None
+    return [
+        *(cell(getattr(row, name)) for name in COLUMNS),
+        *(cell(part) for part in row.parts),
+        *(cell(getattr(row, name)) for name in MORE),
+        cell(" ".join(row.reasons)),
+        *(cell(row.metadata.get(key)) for key in keys),
+        cell(error),
+    ]
+
+
+def _jsonl(some: Iterable[ExportedRow], batch: Batch) -> bytes:
+    return "".join(f"{json.dumps(_told(one, batch))}\n" for one in some).encode()
+
+
+def _told(one: ExportedRow, batch: Batch) -> dict[str, Any]:
+    row = one.row
+    return {
+        "batch_id": batch.id,
+        **{name: getattr(row, name) for name in COLUMNS},
+        "reasons": row.reasons,
+        "metadata": row.metadata,
+        "result": one.result,
+        "error": one.error,
+    }
+
+
+def _csv(rows: Iterable[list[str]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(rows)
+    return text.getvalue().encode()

@@ -1,0 +1,216 @@
+"""The address is the view: filters, order and columns of the results table, and back.
+
+What an address says that this batch does not know filters nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+from urllib.parse import urlencode
+
+from services.registry import metrics, surprising_rules
+from shared.contracts import VerdictWord
+from shared.ledger.batch_lines import STATUSES
+from shared.ledger.batches import Batch
+from shared.ledger.result_pages import EQUAL, Bounds, ResultFilter, ResultOrder
+from shared.service_contract import MetricContract
+
+VERDICTS: tuple[str, ...] = get_args(VerdictWord)
+LONGEST = 200  # characters of a value
+MOST_PAIRS = 60
+BINS = 20  # of the score
+MOST_LINES = 1_000  # chosen one by one
+LARGEST = 2**31
+NAMES = {  # of a filter → how a chip says it
+    "status": "state",
+    "verdict": "verdict",
+    "reason": "reason",
+    "why": "why",
+    "label_sent": "label sent",
+    "label_stated": "label stated",
+    "model": "model",
+    "language": "language",
+    "variant": "variant",
+    "contains": "custom id contains",
+    "text": "text contains",
+    "meta": "metadata",
+}
+SORTS = ("surprise", "line", "custom_id", "verdict", "score", "chance", "model", "status")
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A filter in force. address: of the table without it."""
+
+    text: str
+    address: str
+
+
+@dataclass(frozen=True)
+class ResultView:
+    """What the table shows. pairs: of the address, those that are known, but for `after`."""
+
+    path: str
+    pairs: tuple[Pair, ...]
+    filter: ResultFilter
+    order: ResultOrder
+    columns: tuple[str, ...]  # keys of metadata
+
+    @property
+    def filters(self) -> tuple[Pair, ...]:
+        """The pairs that leave rows out."""
+        return tuple(pair for pair in self.pairs if pair[0] not in ("sort", "desc", "col", "line"))
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """name → value, of filters that have one."""
+        return dict(self.filters)
+
+    @property
+    def chips(self) -> list[Chip]:
+        return [
+            Chip(_said(*pair), self._address(one for one in self.pairs if one != pair))
+            for pair in self.filters
+        ]
+
+    def next(self, key: Sequence[Any]) -> str:
+        """Of the page that follows the row with this key."""
+        return self._address([*self.pairs, ("after", json.dumps(list(key)))])
+
+    @property
+    def first(self) -> str:
+        """Of the first page."""
+        return self._address(self.pairs)
+
+    def sorted_by(self, name: str) -> str:
+        """Of the same rows in another order; by the same column the other way round."""
+        others = [pair for pair in self.pairs if pair[0] not in ("sort", "desc")]
+        turned = self.order.by == name and not self.order.descending
+        return self._address([*others, ("sort", name), *([("desc", "1")] if turned else [])])
+
+    def only(self, *pairs: Pair) -> str:
+        """Of these rows of the batch and no other filter."""
+        return self._address(pairs)
+
+    def direction(self, name: str) -> str:
+        """As `aria-sort` says it; empty where another column sorts."""
+        if self.order.by != name:
+            return ""
+        return "descending" if self.order.descending else "ascending"
+
+    def _address(self, pairs: Iterable[Pair]) -> str:
+        query = urlencode(list(pairs))
+        return f"{self.path}{'?' if query else ''}{query}#items"
+
+
+def view_of(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultView:
+    """sent: the pairs of the address, in order."""
+    contract = metrics().get(batch.metric)
+    rules = surprising_rules(batch.metric)
+    parts = () if contract is None else tuple(contract.parts)
+    pairs = [(name, value.replace("\0", "")) for name, value in sent[:MOST_PAIRS]]
+    known = tuple(
+        dict.fromkeys(pair for pair in pairs if _is_known(*pair, parts=parts, reasons=rules.names))
+    )
+    chosen = {name: value for name, value in known if name != "meta"}
+    wanted = ResultFilter(
+        tenant=tenant,
+        batch_id=batch.id,
+        parts=parts,
+        top=edges_of(contract)[-1],
+        equal=_equal(chosen),
+        reason=chosen.get("reason", ""),
+        contains=chosen.get("contains", ""),
+        text=chosen.get("text", ""),
+        metadata=dict(_pair(value) for name, value in known if name == "meta"),
+        ranges=_ranges(chosen),
+        lines=[int(value) for name, value in known if name == "line"][:MOST_LINES],
+    )
+    order = ResultOrder(
+        chosen.get("sort", "surprise"), "desc" in chosen, rules.higher_is_better, _key(pairs)
+    )
+    columns = tuple(value for name, value in known if name == "col")
+    return ResultView(f"/batches/{batch.id}", known, wanted, order, columns)
+
+
+def edges_of(contract: MetricContract | None) -> list[float]:
+    """The borders of the bins of a metric's score."""
+    bounds = None if contract is None else contract.report.model_fields["range"].default
+    low, high = bounds if isinstance(bounds, tuple) else (-2.0, 2.0)  # HLV's depends on its gain
+    return [low + (high - low) * place / BINS for place in range(BINS)] + [high]
+
+
+def _is_known(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str]) -> bool:
+    if not value or len(value) > LONGEST:
+        return False
+    if name in ("status", "verdict", "reason"):
+        return value in {"status": STATUSES, "verdict": VERDICTS, "reason": reasons}[name]
+    if name == "sort":
+        return value in (*SORTS, *parts) or value.startswith("metadata.")
+    if name == "meta":
+        return "=" in value
+    if name == "line":
+        return value.isascii() and value.isdigit() and len(value) < 9
+    column, _, end = name.rpartition("_")
+    if end in ("from", "to") and column in ("score", "chance", *parts):
+        return _number(value) is not None
+    return name in ("desc", "col", "why") or name in NAMES
+
+
+def _equal(chosen: dict[str, str]) -> dict[str, str]:
+    found = {name: value for name, value in chosen.items() if name in EQUAL}
+    return found | ({"sentence": chosen["why"]} if "why" in chosen else {})
+
+
+def _ranges(chosen: dict[str, str]) -> dict[str, Bounds]:
+    named = {
+        name.rpartition("_")[0] for name in chosen if name.rpartition("_")[2] in ("from", "to")
+    }
+    return {
+        name: (_number(chosen.get(f"{name}_from")), _number(chosen.get(f"{name}_to")))
+        for name in sorted(named)
+    }
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        found = float(value or "")
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _pair(value: str) -> Pair:
+    key, _, rest = value.partition("=")
+    return key, rest
+
+
+def _key(pairs: Sequence[Pair]) -> list[str | float | int]:
+    """The key that a page begins after; empty: the first page."""
+    sent = next((value for name, value in pairs if name == "after"), "[]")
+    try:
+        found = json.loads(sent)
+    except (ValueError, RecursionError):
+        return []
+    fits = isinstance(found, list) and all(_is_key(one) for one in found)
+    return found if fits else []
+
+
+def _is_key(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return False
+    if isinstance(value, int):
+        return abs(value) < LARGEST
+    return isinstance(value, str) or not math.isnan(value)
+
+
+def _said(name: str, value: str) -> str:
+    if name in NAMES:
+        return f"{NAMES[name]}: {value}"
+    column, _, end = name.rpartition("_")
+    return f"{column} {'from' if end == 'from' else 'below'} {value}"

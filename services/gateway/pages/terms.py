@@ -1,0 +1,82 @@
+"""Plain names: `terms.toml` has one for every part of every metric, and for words of statistics."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from services.registry import metrics
+from shared.page_text import significant
+
+WORDS = "words"  # of statistics, beside the metrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """A part of a result as people call it.
+
+    symbol: the field's own name for it. range: least and greatest value; None: unbounded, or a
+    count. level: what chance has, where that is one number. id: unique in a page.
+    """
+
+    id: str
+    symbol: str
+    name: str
+    says: str
+    range: tuple[float, float] | None = None
+    better: Literal["higher", "lower", ""] = ""
+    level: float | None = None
+    chance: str = ""
+    many: tuple[str, str] | None = None  # what many do, and what random ones do
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """Range, direction and chance, a sentence each."""
+        said = []
+        if self.range is not None:
+            low, high = self.range
+            said.append(f"From {significant(low)} to {significant(high)}.")
+        if self.better:
+            said.append(f"{self.better.capitalize()} is better.")
+        if self.level is not None:
+            said.append(f"Chance has {significant(self.level)}.")
+        if self.chance:
+            said.append(self.chance)
+        return tuple(said)
+
+
+class Terms(dict[str, dict[str, Term]]):
+    """metric, or `words` → name of the part → what people call it."""
+
+    def of(self, metric: str) -> dict[str, Term]:
+        """Of a metric; one that nobody has written names for has those of its fields."""
+        if metric not in self:
+            contract = metrics().get(metric)
+            names = () if contract is None else contract.parts
+            self[metric] = {name: _plain(metric, name) for name in names}
+        return self[metric]
+
+
+@lru_cache(maxsize=1)
+def terms() -> Terms:
+    read = tomllib.loads(Path(__file__).with_name("terms.toml").read_text("utf-8"))
+    return Terms(
+        (group, {name: _term(f"term-{group}-{name}", fields) for name, fields in named.items()})
+        for group, named in read.items()
+    )
+
+
+def _plain(metric: str, name: str) -> Term:
+    words = name.replace("_", " ")
+    return Term(id=f"term-{metric}-{name}", symbol=words, name=words, says="A part of the score.")
+
+
+def _term(term_id: str, fields: dict[str, object]) -> Term:
+    bounds = fields.pop("range", None)
+    low_high = (float(bounds[0]), float(bounds[1])) if isinstance(bounds, list) else None
+    many = fields.pop("many", None)
+    stem = (str(many[0]), str(many[1])) if isinstance(many, list) else None
+    return Term(id=term_id, range=low_high, many=stem, **fields)  # type: ignore[arg-type]

@@ -1,0 +1,40 @@
+"""Rows of the results table, written within seconds of a job's end, and of old ones by and by."""
+
+from __future__ import annotations
+
+from sqlalchemy import Engine
+
+from services.registry import fact_plan, metrics
+from shared.ledger import result_facts
+from shared.ledger.engine import transaction
+
+AT_ONCE = 500  # rows a transaction
+
+
+class Facts:
+    """What one scheduler writes down of results."""
+
+    def __init__(self, engine: Engine, at_once: int = AT_ONCE) -> None:
+        self._engine = engine
+        self._at_once = at_once
+
+    def round(self) -> int:
+        """How much more there may be to do: 0, or as much as a full portion. Raises Unavailable."""
+        with transaction(self._engine) as connection:
+            lines = result_facts.write_of_lines(connection, fact_plan, self._at_once)
+        with transaction(self._engine) as connection:
+            alone = result_facts.write_of_jobs(connection, fact_plan, self._at_once)
+        most = max(lines, alone)
+        return most if most >= self._at_once else self._renewed()
+
+    def _renewed(self) -> int:
+        """Rows that an earlier version wrote by other rules."""
+        for metric in metrics():
+            plan = fact_plan(metric)
+            if plan is None:
+                continue
+            with transaction(self._engine) as connection:
+                renewed = result_facts.renew(connection, metric, plan, self._at_once)
+            if renewed >= self._at_once:
+                return renewed
+        return 0

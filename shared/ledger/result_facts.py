@@ -1,0 +1,309 @@
+"""What tables show of results, one small row a line: written once a line or a job has ended.
+
+To decode 50,000 results at every look would take seconds. The scheduler writes the rows; a page
+that comes before it writes those of its own batch. Lines that ask the same share a job, and each
+has its row. What is surprising of a result is evaluated by PostgreSQL, and anew where the rules
+have changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    String,
+    Text,
+    case,
+    cast,
+    func,
+    literal,
+    or_,
+    select,
+    text,
+    tuple_,
+    type_coerce,
+    update,
+)
+from sqlalchemy.dialects.postgresql import JSONB, JSONPATH, insert
+
+from shared.contracts import Finding
+from shared.ledger.batch_lines import FAILED, SurprisingRules
+from shared.ledger.tables import LINE_ENDED, batch_lines, batches, jobs, result_facts
+from shared.service_contract import MetricContract
+
+# jsonb has no U+0000, which JSON allows: `\u0000` becomes `\ufffd`, but `\\u0000` stays
+RAW = cast(jobs.c.result, Text)
+WITHOUT_NUL = func.regexp_replace(RAW, r"(?<!\\)((?:\\\\)*)\\u0000", r"\1\\ufffd", "g")
+DOCUMENT = cast(case((func.strpos(RAW, r"\u0000") > 0, WITHOUT_NUL), else_=RAW), JSONB)
+SNIPPET = 160  # characters of a text
+OF_ALL = {  # name → dotted path, of every metric
+    "score": "score",
+    "verdict": "verdict",
+    "sentence": "reason",
+    "metric_version": "provenance.metric_version",
+    "variant": "provenance.variant",
+    "text_key": "provenance.text_key",
+    "model": "provenance.models.0.name",
+}
+WORDS = ("metric_version", "variant", "text_key", "model", "label_stated", "language")
+KEY = ("source", "line")
+NO_RESULT = {
+    "failed": "There is no result: the job failed.",
+    "cancelled": "There is no result: the line was cancelled.",
+    "expired": "There is no result: the batch expired first.",
+}
+
+Json = Any
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class FactPlan:
+    """How the results of one metric are read. contract: None for one that this version lacks.
+
+    finding: of a result, for those from before there were verdicts.
+    """
+
+    rules: SurprisingRules
+    contract: MetricContract | None = None
+    finding: Callable[[Mapping[str, Any]], Finding] = lambda _: Finding("undecided", "")
+
+    @property
+    def paths(self) -> dict[str, str]:
+        """What is taken from a result: name → dotted path."""
+        if self.contract is None:
+            return OF_ALL
+        facts = self.contract.facts
+        own = {
+            "chance": facts.chance,
+            "label_stated": facts.label_stated,
+            "language": facts.language,
+        }
+        parts = {f"part {name}": path for name, path in self.contract.parts.items()}
+        return OF_ALL | {name: path for name, path in own.items() if path} | parts
+
+    @property
+    def fingerprint(self) -> str:
+        """Differs where the rows would."""
+        paths = "".join(f"{name}={path};" for name, path in self.paths.items())
+        return hashlib.sha256(f"{self.rules.fingerprint}{paths}".encode()).hexdigest()
+
+
+Plans = Callable[[str], FactPlan | None]  # by metric; None: nothing is shown of its jobs
+
+
+def write_of_lines(
+    connection: Connection, plans: Plans, most: int, batch_id: str | None = None
+) -> int:
+    """Write the rows of the next ended lines that have none; how many lines there were.
+
+    batch_id: of this batch; None: of all.
+    """
+    query = (
+        select(
+            batch_lines.c.batch_id.label("source"),
+            batch_lines.c.number.label("line"),
+            batch_lines.c.batch_id,
+            batch_lines.c.custom_id,
+            batch_lines.c.status,
+            batch_lines.c.job_id,
+            batch_lines.c.caller,
+            batches.c.tenant,
+            batches.c.metric,
+        )
+        .join(batches, batches.c.id == batch_lines.c.batch_id)
+        .where(text(f"batch_lines.{LINE_ENDED}"), ~batch_lines.c.has_facts)
+        .order_by(batch_lines.c.batch_id, batch_lines.c.number)
+        .limit(most)
+        .with_for_update(skip_locked=True, of=batch_lines)
+    )
+    if batch_id is not None:
+        query = query.where(batch_lines.c.batch_id == batch_id)
+    found = connection.execute(query).all()
+    _write(connection, plans, [row._asdict() for row in found])
+    key = tuple_(batch_lines.c.batch_id, batch_lines.c.number)
+    keys = [(row.source, row.line) for row in found]
+    connection.execute(update(batch_lines).where(key.in_(keys)).values(has_facts=True))
+    return len(found)
+
+
+def write_of_jobs(connection: Connection, plans: Plans, most: int) -> int:
+    """Write the rows of the next ended jobs of no batch that have none; how many there were."""
+    query = (
+        select(
+            jobs.c.id.label("source"),
+            literal(0).label("line"),
+            jobs.c.id.label("job_id"),
+            jobs.c.tenant,
+            jobs.c.metric,
+            jobs.c.status,
+        )
+        .where(jobs.c.finished_at.is_not(None), jobs.c.batch_id.is_(None), ~jobs.c.has_facts)
+        .order_by(jobs.c.finished_at)
+        .limit(most)
+        .with_for_update(skip_locked=True)
+    )
+    found = connection.execute(query).all()
+    _write(connection, plans, [row._asdict() for row in found])
+    ids = [row.source for row in found]
+    connection.execute(update(jobs).where(jobs.c.id.in_(ids)).values(has_facts=True))
+    return len(found)
+
+
+def renew(connection: Connection, metric: str, plan: FactPlan, most: int) -> int:
+    """Write anew the rows that other rules have made; how many."""
+    own = plan.fingerprint
+    facts = result_facts.c
+    stale = (
+        select(*(facts[name] for name in (*KEY, "job_id", "batch_id", "custom_id", "status")))
+        .add_columns(facts.tenant, facts.metric, facts.metadata)
+        .where(facts.metric == metric, or_(facts.rules < own, facts.rules > own))
+        .limit(most)
+        .with_for_update(skip_locked=True)
+    )
+    found = connection.execute(stale).all()
+    _write(connection, lambda _: plan, [row._asdict() for row in found])
+    return len(found)
+
+
+def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> None:
+    by_metric: defaultdict[str, list[Facts]] = defaultdict(list)
+    for line in lines:
+        by_metric[line["metric"]].append(line)
+    for metric, some in by_metric.items():
+        plan = plans(metric)
+        if plan is None:
+            continue
+        ended = _ended_jobs(connection, plan, {line["job_id"] for line in some if line["job_id"]})
+        rows = [_facts(plan, line, ended.get(line["job_id"])) for line in some]
+        made = insert(result_facts)
+        changed = {name: made.excluded[name] for name in rows[0] if name not in KEY}
+        connection.execute(made.on_conflict_do_update(index_elements=KEY, set_=changed), rows)
+
+
+def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> dict[str, Row[Any]]:
+    """id → the job with what the paths find in its result, and its reasons."""
+    document = (
+        select(jobs.c.id, DOCUMENT.label("document"))
+        .where(jobs.c.id.in_(list(ids)))
+        .cte("document")
+        .prefix_with("MATERIALIZED", dialect="postgresql")
+    )
+    told = [
+        document.c.document.op("#>")(literal(path.split("."), ARRAY(String)))
+        for path in plan.paths.values()
+    ]
+    warnings = func.jsonb_path_query_first(document.c.document, cast("$.warnings.size()", JSONPATH))
+    has_verdict = func.jsonb_exists(document.c.document, "verdict")
+    rows = connection.execute(
+        select(
+            jobs.c.id,
+            jobs.c.status,
+            jobs.c.created_at,
+            jobs.c.finished_at,
+            jobs.c.request,
+            case((has_verdict, None), else_=jobs.c.result).label("earlier"),
+            type_coerce(func.jsonb_build_array(*told, warnings), JSONB).label("told"),
+            type_coerce(func.array(_reasons(plan.rules, document.c.document)), ARRAY(String)).label(
+                "reasons"
+            ),
+        ).join(document, document.c.id == jobs.c.id)
+    )
+    return {row.id: row for row in rows}
+
+
+def _reasons(rules: SurprisingRules, document: ColumnElement[Any]) -> Any:
+    """The names of the rules that fit, in their order."""
+    rule = (
+        func.unnest(
+            literal([rule.name for rule in rules.listed], ARRAY(String)),
+            literal([rule.path for rule in rules.listed], ARRAY(String)),
+        )
+        .table_valued("name", "path", with_ordinality="place")
+        .render_derived("rule")
+    )
+    fits = func.jsonb_path_exists(document, cast(rule.c.path, JSONPATH))
+    found: Select[Any] = select(rule.c.name).where(fits).order_by(rule.c.place)
+    return found.scalar_subquery()
+
+
+def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
+    """The row of a line. job: None where it never had one, or has none any more."""
+    request: Mapping[str, Any] = {} if job is None else job.request
+    asked = (line.get("caller") or {}).get("metadata") or request.get("metadata") or {}
+    reasons = [FAILED] if line["status"] == FAILED else _list(job and job.reasons)
+    named = {name: line.get(name) for name in (*KEY, "job_id", "batch_id", "custom_id", "status")}
+    return {
+        **named,
+        "tenant": line["tenant"],
+        "metric": line["metric"],
+        "created_at": job and job.created_at,
+        "finished_at": job and job.finished_at,
+        **_told(plan, line["status"], job),
+        "label_sent": _sent(plan, request),
+        "snippet": _snippet(plan, request),
+        "reasons": reasons,
+        "surprise": min(map(plan.rules.names.index, reasons), default=len(plan.rules.names)),
+        "metadata": line.get("metadata", asked),
+        "rules": plan.fingerprint,
+    }
+
+
+def _told(plan: FactPlan, status: str, job: Row[Any] | None) -> Facts:
+    """What the result says; of no result, why there is none."""
+    has_result = status == "succeeded" and job is not None
+    told = dict(
+        zip((*plan.paths, "warnings"), job.told if has_result and job else (), strict=False)
+    )
+    found: Facts = {name: _word(told.get(name)) for name in WORDS}
+    found |= {name: _number(told.get(name)) for name in ("score", "chance")}
+    found["parts"] = [_number(told.get(name)) for name in plan.paths if name.startswith("part ")]
+    found["warnings"] = int(_number(told.get("warnings")) or 0)
+    if not has_result or job is None:
+        return found | {"verdict": None, "sentence": NO_RESULT.get(status, "")}
+    if job.earlier is not None:
+        verdict, sentence = plan.finding(job.earlier)
+    else:
+        verdict, sentence = told["verdict"], told["sentence"]
+    return found | {"verdict": _word(verdict), "sentence": _word(sentence) or ""}
+
+
+def _sent(plan: FactPlan, request: Mapping[str, Any]) -> str | None:
+    field = "" if plan.contract is None else plan.contract.facts.label_sent
+    return _word(request.get(field))
+
+
+def _snippet(plan: FactPlan, request: Mapping[str, Any]) -> str | None:
+    """The beginning of the text; of several, of all of them in turn."""
+    if plan.contract is None or request.get("do_not_store_text"):
+        return None
+    found = request.get(plan.contract.facts.text)
+    if isinstance(found, Mapping):
+        found = " ".join(one for one in found.values() if isinstance(one, str))
+    written = _word(found)
+    return written[:SNIPPET] if written else None
+
+
+def _word(value: Json) -> str | None:
+    """PostgreSQL keeps no U+0000 and no lone surrogate."""
+    if not isinstance(value, str):
+        return None
+    return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def _number(value: Json) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number else None
+
+
+def _list(value: Json) -> list[str]:
+    return list(value or ())

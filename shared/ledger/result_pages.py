@@ -1,0 +1,339 @@
+"""The results table of a batch: filtered, sorted, counted, and paged by key.
+
+A page begins after the last row of the one before, wherever that stands by now: no OFFSET counts
+50,000 rows again. Every query names the tenant, and reads one batch by an index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Connection,
+    Double,
+    Float,
+    and_,
+    cast,
+    false,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    type_coerce,
+)
+
+from shared.ledger.tables import batch_lines, jobs, result_facts
+
+FACTS = result_facts.c
+INFINITE = literal_column("'Infinity'::float8", Double)
+COUNTED = ("verdict", "status", "label_sent", "label_stated", "model", "language")
+EQUAL = (*COUNTED, "variant", "sentence")
+MOST_VALUES = 50  # of a column that are offered as filters
+
+Bounds = tuple[float | None, float | None]
+
+
+class ResultRow(NamedTuple):
+    """A row of the table."""
+
+    line: int
+    custom_id: str
+    job_id: str | None
+    status: str
+    verdict: str | None
+    score: float | None
+    chance: float | None
+    parts: list[float | None]
+    sentence: str
+    reasons: list[str]
+    snippet: str | None
+    language: str | None
+    model: str | None
+    label_sent: str | None
+    label_stated: str | None
+    metadata: dict[str, str]
+    warnings: int
+    surprise: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultFilter:
+    """Which rows of a batch. Empty: any.
+
+    equal: column of `EQUAL` → value. contains: of the custom id; text: of the snippet. ranges:
+    `score`, `chance` or a part → bounds, the lower inclusive, the upper not, unless it is `top`.
+    """
+
+    tenant: str
+    batch_id: str
+    parts: Sequence[str] = ()
+    top: float | None = None  # the greatest score there can be
+    equal: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
+    contains: str = ""
+    text: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    ranges: Mapping[str, Bounds] = field(default_factory=dict)
+    lines: Sequence[int] = ()
+
+    @property
+    def whole(self) -> ResultFilter:
+        """Every row of the batch."""
+        return ResultFilter(tenant=self.tenant, batch_id=self.batch_id, parts=self.parts)
+
+
+@dataclass(frozen=True)
+class ResultOrder:
+    """by: `surprise`, a column, a part, or `metadata.<key>`. after: the key of the last row."""
+
+    by: str = "surprise"
+    descending: bool = False
+    higher_is_better: bool = True
+    after: Sequence[str | float | int] = ()
+
+
+@dataclass(frozen=True)
+class SortColumn:
+    """A value to sort by that is never null: what is undefined stands last."""
+
+    value: ColumnElement[Any]
+    descending: bool = False
+    is_text: bool = False
+
+    def after(self, last: Any) -> ColumnElement[bool]:
+        beyond: ColumnElement[bool] = self.value < last if self.descending else self.value > last
+        return beyond
+
+
+def rows_of(
+    connection: Connection, wanted: ResultFilter, order: ResultOrder, limit: int
+) -> tuple[list[ResultRow], list[Any] | None]:
+    """These rows, and the key of the last one where others follow."""
+    columns = sort_columns(wanted, order)
+    query = (
+        select(*(FACTS[name] for name in ResultRow._fields), *(one.value for one in columns))
+        .where(*conditions(wanted))
+        .order_by(*(one.value.desc() if one.descending else one.value for one in columns))
+        .limit(limit + 1)
+    )
+    if _fit(columns, order.after):
+        query = query.where(_beyond(columns, order.after))
+    width = len(ResultRow._fields)
+    found = connection.execute(query).all()
+    rows = [ResultRow(*row[:width]) for row in found[:limit]]
+    return rows, list(found[limit - 1][width:]) if len(found) > limit else None
+
+
+def sort_columns(wanted: ResultFilter, order: ResultOrder) -> list[SortColumn]:
+    """The last one is the line, which no two rows share."""
+    line = SortColumn(FACTS.line)
+    if order.by == "line":
+        return [SortColumn(FACTS.line, order.descending)]
+    if order.by == "surprise":
+        score = FACTS.score if order.higher_is_better else -FACTS.score
+        worst = func.coalesce(score, INFINITE)
+        return [SortColumn(FACTS.surprise), SortColumn(worst), line]
+    number = _numbers(wanted.parts).get(order.by)
+    if number is not None:
+        signed = -number if order.descending else number
+        return [SortColumn(func.coalesce(signed, INFINITE)), line]
+    return [SortColumn(_word(order.by), order.descending, is_text=True), line]
+
+
+def _word(name: str) -> ColumnElement[Any]:
+    key = name.partition(".")[2]
+    value = FACTS.metadata[key].astext if name.startswith("metadata.") else FACTS[name]
+    return func.coalesce(value, "").collate("C")
+
+
+def _numbers(parts: Sequence[str]) -> dict[str, ColumnElement[Any]]:
+    named: dict[str, ColumnElement[Any]] = {
+        name: FACTS.parts[place] for place, name in enumerate(parts, 1)
+    }
+    return named | {"score": FACTS.score, "chance": FACTS.chance}
+
+
+def _fit(columns: Sequence[SortColumn], key: Sequence[Any]) -> bool:
+    """Whether this is a key of such a row: it comes from an address."""
+    return len(key) == len(columns) and all(
+        isinstance(value, str) == column.is_text for column, value in zip(columns, key, strict=True)
+    )
+
+
+def _beyond(columns: Sequence[SortColumn], last: Sequence[Any]) -> ColumnElement[bool]:
+    """Whether a row comes after the one with these values."""
+    found: ColumnElement[bool] = false()
+    for column, value in zip(reversed(columns), reversed(last), strict=True):
+        bound = cast(literal(value), Float) if value == float("inf") else literal(value)
+        found = or_(column.after(bound), and_(column.value == bound, found))
+    return found
+
+
+def conditions(wanted: ResultFilter) -> list[ColumnElement[bool]]:
+    """What is true of the rows."""
+    found = [FACTS.tenant == wanted.tenant, FACTS.batch_id == wanted.batch_id]
+    found += [FACTS[name] == value for name, value in wanted.equal.items() if name in EQUAL]
+    if wanted.reason:
+        found.append(literal(wanted.reason) == func.any(FACTS.reasons))
+    for column, sought in ((FACTS.custom_id, wanted.contains), (FACTS.snippet, wanted.text)):
+        if sought:
+            found.append(func.strpos(func.lower(column), func.lower(literal(sought))) > 0)
+    if wanted.metadata:
+        found.append(FACTS.metadata.contains(dict(wanted.metadata)))
+    for name, bounds in wanted.ranges.items():
+        found += _within(_numbers(wanted.parts)[name], bounds, wanted.top)
+    if wanted.lines:
+        found.append(FACTS.line.in_(wanted.lines))
+    return found
+
+
+def _within(
+    value: ColumnElement[Any], bounds: Bounds, top: float | None
+) -> list[ColumnElement[bool]]:
+    low, high = bounds
+    found: list[ColumnElement[bool]] = [] if low is None else [value >= low]
+    if high is not None:
+        found.append(value <= high if high == top else value < high)
+    return found
+
+
+def count_of(connection: Connection, wanted: ResultFilter) -> int:
+    """How many rows there are."""
+    counted = select(func.count()).where(*conditions(wanted))
+    return int(connection.execute(counted).scalar_one())
+
+
+@dataclass(frozen=True)
+class ResultCounts:
+    """Of a whole batch. values: column → value → rows, the most frequent first. bins: rows by bin
+    of the score, lowest first. reasons: reason → rows."""
+
+    rows: int
+    scored: int
+    values: Mapping[str, Mapping[str, int]]
+    bins: Sequence[int]
+    reasons: Mapping[str, int]
+
+
+def counts_of(connection: Connection, wanted: ResultFilter, edges: Sequence[float]) -> ResultCounts:
+    """Two statements, each over the batch once. edges: of the bins, ascending; the last one
+    belongs to the last bin."""
+    inner = type_coerce(literal(list(edges[:-1]), ARRAY(Double)), ARRAY(Double))
+    bucket = func.width_bucket(FACTS.score, inner).label("bucket")
+    some = select(*(FACTS[name] for name in COUNTED), bucket, FACTS.score)
+    facts = some.where(*conditions(wanted.whole)).subquery("facts")
+    names = (*COUNTED, "bucket")
+    grouped = select(
+        func.grouping(*(facts.c[name] for name in names)).label("by"),
+        *(facts.c[name] for name in names),
+        func.count().label("rows"),
+        func.count(facts.c.score).label("scored"),
+    ).group_by(func.grouping_sets(*(facts.c[name] for name in names)))
+    values: dict[str, dict[str, int]] = {name: {} for name in COUNTED}
+    bins, rows, scored = [0] * (len(edges) - 1), 0, 0
+    for row in connection.execute(grouped):
+        name = names[_place(row.by, len(names))]
+        value = getattr(row, name)
+        if name == "bucket" and value is not None:
+            bins[min(max(value, 1), len(bins)) - 1] += row.rows
+        elif name == "status":
+            rows, scored = rows + row.rows, scored + row.scored
+            values[name][value] = row.rows
+        elif name != "bucket" and value is not None:
+            values[name][value] = row.rows
+    return ResultCounts(
+        rows, scored, {name: _frequent(found) for name, found in values.items()}, bins,
+        _reasons(connection, wanted),
+    )  # fmt: skip
+
+
+def _place(grouping: int, width: int) -> int:
+    """Which column a row is grouped by: the one whose bit is not set."""
+    unset = ~grouping & ((1 << width) - 1)
+    return width - unset.bit_length()
+
+
+def _frequent(counted: Mapping[str, int]) -> dict[str, int]:
+    ordered = sorted(counted.items(), key=lambda one: (-one[1], one[0]))
+    return dict(ordered[:MOST_VALUES])
+
+
+def _reasons(connection: Connection, wanted: ResultFilter) -> dict[str, int]:
+    reason = func.unnest(FACTS.reasons).label("reason")
+    each = select(reason).where(*conditions(wanted.whole)).subquery("each")
+    rows = connection.execute(select(each.c.reason, func.count()).group_by(each.c.reason))
+    return _frequent({name: count for name, count in rows})
+
+
+def metadata_keys(connection: Connection, wanted: ResultFilter) -> list[str]:
+    """The keys that the rows of the batch have."""
+    key = func.jsonb_object_keys(FACTS.metadata).label("key")
+    each = select(key).where(*conditions(wanted.whole)).subquery("each")
+    found = select(each.c.key).distinct().order_by(each.c.key).limit(MOST_VALUES)
+    return [str(name) for name in connection.execute(found).scalars()]
+
+
+def why_undefined(connection: Connection, wanted: ResultFilter, most: int) -> dict[str, int]:
+    """Sentence → rows of the batch without a score that it tells of, the most frequent first."""
+    count = func.count().label("rows")
+    rows = connection.execute(
+        select(FACTS.sentence, count)
+        .where(*conditions(wanted.whole), FACTS.score.is_(None))
+        .group_by(FACTS.sentence)
+        .order_by(count.desc(), FACTS.sentence)
+        .limit(most)
+    )
+    return {sentence: rows for sentence, rows in rows}
+
+
+def models_of(connection: Connection, wanted: ResultFilter) -> list[dict[str, Any]]:
+    """The models behind the first result of the batch, as its provenance has them."""
+    query = (
+        select(jobs.c.result["provenance"]["models"])
+        .join(result_facts, FACTS.job_id == jobs.c.id)
+        .where(*conditions(wanted.whole), FACTS.status == "succeeded")
+        .order_by(FACTS.line)
+        .limit(1)
+    )
+    return list(connection.execute(query).scalar_one_or_none() or ())
+
+
+class ExportedRow(NamedTuple):
+    """A row with what its job answered."""
+
+    row: ResultRow
+    result: dict[str, Any] | None
+    error: dict[str, Any] | None
+
+
+def exported(
+    connection: Connection, wanted: ResultFilter, after_line: int, limit: int
+) -> list[ExportedRow]:
+    """The next rows in the order of the file."""
+    width = len(ResultRow._fields)
+    query = (
+        select(*(FACTS[name] for name in ResultRow._fields), jobs.c.result, jobs.c.error)
+        .select_from(result_facts.outerjoin(jobs, jobs.c.id == FACTS.job_id))
+        .where(*conditions(wanted), FACTS.line > after_line)
+        .order_by(FACTS.line)
+        .limit(limit)
+    )
+    return [
+        ExportedRow(ResultRow(*row[:width]), row.result, row.error)
+        for row in connection.execute(query)
+    ]
+
+
+def unwritten(connection: Connection, batch_id: str) -> bool:
+    """Whether ended lines of this batch have no row yet."""
+    missing = select(literal(1)).where(
+        batch_lines.c.batch_id == batch_id,
+        ~batch_lines.c.has_facts,
+        batch_lines.c.status.in_(("succeeded", "failed", "cancelled", "expired")),
+    )
+    return connection.execute(missing.limit(1)).first() is not None

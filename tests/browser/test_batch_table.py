@@ -1,0 +1,93 @@
+"""A batch's page in a real browser: bars and chips lead where they say, without JavaScript too."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import Engine
+
+from bench.pages import PATH, fill
+from tests.browser.conftest import Visits
+from tests.browser.test_accessibility import PHONE, grave
+from tests.gateway.results import a_report
+
+LINES = 200
+
+
+@pytest.fixture
+def filled_batch(open_gateway: str, engine: Engine) -> str:
+    """The gateway's address; behind it a batch of 200 results."""
+    fill(engine, LINES, a_report())
+    return open_gateway
+
+
+def counted(page: Page) -> int:
+    """How many lines the chips say that there are."""
+    return int(page.locator(".chips").inner_text().split(" of ")[0].replace("\u202f", ""))
+
+
+def test_it_works_without_javascript(filled_batch: str, visits: Visits) -> None:
+    page = visits(filled_batch, java_script_enabled=False)
+    page.goto(PATH)
+    bar = page.locator("svg.histogram a").first
+    said = int((bar.get_attribute("aria-label") or "").split()[0])
+    bar.click()
+    assert counted(page) == said
+    assert page.locator(".results tbody tr").count() == min(said, 50)
+    assert page.locator("a.chip").count() == 2
+    for left in (1, 0):
+        page.locator("a.chip").first.click()
+        assert page.locator("a.chip").count() == left
+    assert counted(page) == LINES
+    page.get_by_role("link", name="Score", exact=True).click()
+    first = page.locator(".results tbody tr").first.inner_text()
+    page.get_by_role("link", name="Next lines").click()
+    assert page.locator(".results tbody tr").first.inner_text() != first
+    address = page.url
+    shown = page.locator(".results tbody th").all_inner_texts()
+    again = visits(filled_batch, java_script_enabled=False)
+    again.goto(address)
+    assert again.locator(".results tbody th").all_inner_texts() == shown
+    page.go_back()
+    assert page.locator(".results tbody tr").first.inner_text() == first
+
+
+def test_a_filter_form_keeps_the_view_and_lines_are_chosen(
+    filled_batch: str, visits: Visits
+) -> None:
+    page = visits(filled_batch, java_script_enabled=False)
+    page.goto(f"{PATH}?sort=line&desc=1")
+    page.locator("select[name=verdict]").select_option("undefined")
+    page.get_by_role("button", name="Filter").click()
+    assert counted(page) == LINES // 5
+    assert "sort=line" in page.url
+    page.locator(".results input[type=checkbox]").nth(1).check()
+    chosen = page.locator(".results tbody tr").nth(1).locator("td").nth(1).inner_text()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    lines = download.value.path().read_text("utf-8").splitlines()
+    assert len(lines) == 2
+    assert lines[1].split(",")[0] == chosen
+
+
+def test_a_term_is_told_in_a_popover(filled_batch: str, visits: Visits) -> None:
+    page = visits(filled_batch, java_script_enabled=False)
+    page.goto(PATH)
+    popover = page.locator("#term-hatexscore-qf")
+    expect(popover).to_be_hidden()
+    page.locator("button[popovertarget=term-hatexscore-qf]").first.click()
+    expect(popover).to_be_visible()
+    expect(popover).to_contain_text(re.compile("Higher is better"))
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", PHONE["width"])])
+def test_it_can_be_used_by_all_on_any_screen(
+    filled_batch: str, visits: Visits, scheme: str, width: int
+) -> None:
+    page = visits(filled_batch, color_scheme=scheme, viewport={"width": width, "height": 740})
+    page.goto(f"{PATH}?verdict=undecided&col=market&sort=score")
+    page.get_by_role("button", name="Show texts").click()
+    assert grave(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,171 @@
+"""What a batch's page says first, with its denominators; pictures as data; addresses as views."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from services.gateway.pages.batch_finding import BatchFinding, finding_of
+from services.gateway.pages.result_query import ResultView, edges_of, view_of
+from services.registry import metrics
+from shared.ledger.batches import Batch
+from shared.ledger.result_pages import COUNTED, ResultCounts
+
+ID = "batch_" + "0" * 32
+BEATEN = {"value": 0.62, "low": 0.55, "high": 0.69, "of": 40}
+
+
+def batch(metric: str = "hatexscore") -> Batch:
+    now = datetime.now(UTC)
+    given: dict[str, Any] = dict.fromkeys(Batch.__dataclass_fields__)
+    return Batch(**given | {"id": ID, "metric": metric, "created_at": now, "tenant": "default"})
+
+
+def view(*pairs: tuple[str, str], metric: str = "hatexscore") -> ResultView:
+    return view_of(batch(metric), "default", pairs)
+
+
+def found(
+    scored: int = 110, undefined: int = 0, metric: str = "hatexscore", **more: Any
+) -> BatchFinding:
+    """Of so many results. more: `report`, `verdicts`, `why`."""
+    edges = edges_of(metrics()[metric])
+    bins = [0] * (len(edges) - 1)
+    bins[3] = scored
+    verdicts = more.get("verdicts", {"supported": scored, "undefined": undefined})
+    values: dict[str, dict[str, int]] = {name: {} for name in COUNTED}
+    counts = ResultCounts(
+        scored + undefined, scored, values | {"verdict": verdicts}, bins, more.get("reasons", {})
+    )
+    why = more.get("why", {"No label was sent and none is stated.": undefined} if undefined else {})
+    shown = view(metric=metric)
+    return finding_of(shown, metrics()[metric], counts, why, more.get("report"))
+
+
+class TestSentences:
+    """Always with a denominator."""
+
+    def test_a_large_undefined_share_is_said_before_what_was_found(self) -> None:
+        report = {"scored": 110, "share_beaten": BEATEN}
+        first, second, third = found(37, 73, report=report).sentences
+        assert first == "Of 110 explanations 37 could be scored."
+        assert second == "73 have no score: No label was sent and none is stated."
+        assert third == (
+            "Their quotes move the model better than random spans do "
+            "(62%, interval 55% to 69%; chance 50%)."
+        )
+
+    def test_a_small_one_is_said_after(self) -> None:
+        _, second, third = found(109, 1, report={"share_beaten": BEATEN}).sentences
+        assert second.startswith("Their quotes")
+        assert third.startswith("1 has no score")
+
+    @pytest.mark.parametrize(
+        ("low", "high", "said"),
+        [
+            (0.45, 0.69, "It cannot be told apart from chance"),
+            (0.5, 0.6, "It cannot be told apart from chance"),
+            (0.51, 0.6, " better than "),
+            (0.31, 0.4, " worse than "),
+        ],
+    )
+    def test_nothing_is_better_while_chance_is_in_the_interval(
+        self, low: float, high: float, said: str
+    ) -> None:
+        interval = {"value": (low + high) / 2, "low": low, "high": high, "of": 110}
+        sentence = found(report={"share_beaten": interval}).sentences[1]
+        assert said in sentence
+        assert ("cannot be told" in said) is ("cannot be told" in sentence)
+
+    def test_without_an_interval_nothing_is_better(self) -> None:
+        alone = {"value": 0.9, "low": None, "high": None, "of": 1}
+        sentence = found(1, report={"share_beaten": alone}).sentences[1]
+        assert sentence == (
+            "Too few to tell whether their quotes move the model better than random spans do "
+            "(90%; chance 50%)."
+        )
+
+    def test_few_are_said_to_be_few(self) -> None:
+        assert "That is few." in found(29).sentences[0]
+        assert "That is few." not in found(30).sentences[0]
+        assert "That is few." not in found(0, 3).sentences[0]
+
+    def test_where_all_are_undecided_no_mean_is_told(self) -> None:
+        told = found(120, verdicts={"undecided": 120}, report={"share_beaten": BEATEN}).sentences
+        assert told[1].startswith("All 120 are undecided")
+        assert len(told) == 2
+
+    def test_without_a_figure_against_chance_the_mean_is_told(self) -> None:
+        mean = {"value": 0.5, "low": 0.25, "high": 0.75, "of": 110}
+        told = found(metric="haf", report={"score": mean}).sentences
+        assert told[1] == "Their mean score is 0.5 (interval 0.25 to 0.75)."
+
+    def test_the_most_frequent_reason_is_told_with_its_count(self) -> None:
+        why = {"One reason.": 60, "Another.": 13}
+        assert "73 have no score, most often (60): One reason." in found(37, 73, why=why).sentences
+
+
+class TestPictures:
+    """Bars lead to their lines and add up."""
+
+    def test_verdicts_fill_the_bar(self) -> None:
+        bars = found(
+            60, 20, verdicts={"contradicted": 15, "supported": 45, "undefined": 20}
+        ).verdicts
+        assert [bar.name for bar in bars] == ["supported", "contradicted", "undefined"]
+        assert sum(bar.share for bar in bars) == pytest.approx(1)
+        assert bars[1].start == pytest.approx(45 / 80)
+        assert bars[1].address == f"/batches/{ID}?verdict=contradicted#items"
+
+    def test_every_bin_leads_to_a_filter_that_its_page_understands(self) -> None:
+        histogram = found().histogram
+        assert histogram is not None
+        edges = edges_of(metrics()["hatexscore"])
+        for place, bar in enumerate(histogram.bars):
+            pairs = parse_qsl(urlsplit(bar.address).query)
+            wanted = view(*pairs).filter
+            assert wanted.ranges == {"score": (edges[place], edges[place + 1])}
+            assert wanted.top == edges[-1]
+
+    def test_parts_are_the_reports_own_wherever_they_stand(self) -> None:
+        report = {"scored": 50, "share_beaten": BEATEN, "components": {"qf": BEATEN | {"of": 25}}}
+        rows = {row.term.name: row for row in found(report=report).parts}
+        assert set(rows) == {"Quotes what matters", "Beats random spans"}
+        assert rows["Quotes what matters"].undefined == pytest.approx(0.5)
+        assert rows["Quotes what matters"].place(0.62) == pytest.approx(0.62)
+
+
+class TestAddresses:
+    """The address is the view."""
+
+    PAIRS = (
+        ("verdict", "supported"),
+        ("meta", "market=nl"),
+        ("score_from", "0.5"),
+        ("sort", "qf"),
+        ("desc", "1"),
+        ("col", "market"),
+    )
+
+    def test_an_address_gives_the_same_view_again(self) -> None:
+        one = view(*self.PAIRS, ("unknown", "x"), ("verdict", "nonsense"), ("contains", ""))
+        assert one.pairs == self.PAIRS
+        again = view(*parse_qsl(urlsplit(one.first).query))
+        assert again == one
+
+    def test_a_chip_takes_its_own_filter_away_and_no_other(self) -> None:
+        one = view(*self.PAIRS)
+        assert len(one.chips) == 3
+        for chip, gone in zip(one.chips, one.filters, strict=True):
+            left = view(*parse_qsl(urlsplit(chip.address).query))
+            assert set(one.pairs) - set(left.pairs) == {gone}
+
+    def test_sorting_again_turns_round(self) -> None:
+        first = view(*parse_qsl(urlsplit(view().sorted_by("score")).query))
+        assert (first.order.by, first.order.descending) == ("score", False)
+        assert first.direction("score") == "ascending"
+        second = view(*parse_qsl(urlsplit(first.sorted_by("score")).query))
+        assert second.direction("score") == "descending"

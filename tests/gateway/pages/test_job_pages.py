@@ -1,0 +1,112 @@
+"""One job's page over real HTTP: the verdict before the number, plain names, where it is from."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from html import unescape
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+
+from services.gateway.pages.terms import terms
+from services.registry import metrics
+from shared.ledger import jobs, leases
+from shared.settings import Settings
+from tests.batches import Scene, line
+from tests.gateway.results import a_result
+
+FAR = timedelta(hours=1)
+
+
+def put(engine: Engine, metric: str, result: dict[str, Any], **more: Any) -> str:
+    """A job of this metric's first example that has this result; its id."""
+    asked = next(iter(metrics()[metric].examples.values())) | more
+    request = metrics()[metric].request.model_validate(asked).model_dump(mode="json")
+    job_id = jobs.new_id()
+    with engine.begin() as connection:
+        jobs.insert_job(connection, job_id, metric, request, FAR)
+        claim = leases.claim(connection, job_id, lease=FAR, max_attempts=3)
+        assert claim is not None
+        assert leases.succeed(connection, claim, result)
+    return job_id
+
+
+def seen(html: str) -> str:
+    """The words of a page, without its marks."""
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", html)))
+
+
+@pytest.mark.parametrize("metric", sorted(metrics()))
+def test_the_verdict_stands_before_the_number(
+    client: httpx.Client, engine: Engine, metric: str
+) -> None:
+    result = a_result(0.8125, metric)
+    text = client.get(f"/jobs/{put(engine, metric, result)}").text
+    verdict, number = text.index(f'class="finding {result["verdict"]}"'), text.index("0.812")
+    assert verdict < text.index(f'<span class="word {result["verdict"]}">') < number
+    assert result["reason"] in seen(text[verdict:number])
+
+
+@pytest.mark.parametrize(
+    ("verdict", "grey"),
+    [
+        ("supported", False),
+        ("unsupported", False),
+        ("undecided", True),
+        ("contradicted", True),
+        ("undefined", True),
+    ],
+)
+def test_a_number_that_says_nothing_is_grey(
+    client: httpx.Client, engine: Engine, verdict: str, grey: bool
+) -> None:
+    result = a_result(0.9) | {"verdict": verdict}
+    text = client.get(f"/jobs/{put(engine, 'hatexscore', result)}").text
+    assert ('class="score unsure"' in text) is grey
+    assert ("scored as if it spoke for <em>hateful</em>" in text) is (verdict == "contradicted")
+
+
+@pytest.mark.parametrize("metric", sorted(metrics()))
+def test_parts_have_plain_names_and_a_popover_without_script(
+    client: httpx.Client, engine: Engine, metric: str
+) -> None:
+    text = client.get(f"/jobs/{put(engine, metric, a_result(0.5, metric))}").text
+    asked = set(re.findall(r'popovertarget="([^"]+)"', text))
+    there = re.findall(r'<div popover class="popover" id="([^"]+)"', text)
+    assert len(set(there)) == len(there)
+    assert asked <= set(there)
+    own = {term.id for term in terms()[metric].values()}
+    assert asked & own
+    for term in terms()[metric].values():
+        assert term.says in unescape(text)
+
+
+def test_it_says_where_it_is_from(client: httpx.Client, engine: Engine) -> None:
+    result = a_result(0.5)
+    (model,) = result["provenance"]["models"]
+    job_id = put(engine, "hatexscore", result, metadata={"market": "<nl>"})
+    with engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE jobs SET request_id = 'req_of_mine'")
+    text = client.get(f"/jobs/{job_id}").text
+    for said in ("req_of_mine", "&lt;nl&gt;", f'title="{model["sha256"]}">{model["sha256"][:12]}<'):
+        assert said in text
+
+
+def test_a_line_says_its_batch_and_its_own_id(
+    client: httpx.Client, engine: Engine, chosen: Settings
+) -> None:
+    scene = Scene(client, engine, chosen)
+    own = line("mine", "one", metadata={"team": "own"})
+    twins = [line("first", "two", metadata={"team": "a"}), line("<b>", "two")]
+    made = scene.finish(scene.make([own, *twins]))
+    found = client.get("/v1/jobs", params={"batch": made["id"]}).json()["data"]
+    pages = [client.get(f"/jobs/{job['id']}").text for job in found]
+    (alone,) = [page for page in pages if "mine" in page]
+    (shared,) = [page for page in pages if "first" in page]
+    assert f'href="/batches/{made["id"]}"' in alone
+    assert "<bdi>team</bdi>" in alone
+    assert "&lt;b&gt;" in shared
+    assert "<bdi>team</bdi>" not in shared  # both lines share the job, not what they say of it

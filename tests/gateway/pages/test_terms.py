@@ -1,0 +1,38 @@
+"""The plain names are complete: every part of every metric has one, and none is of nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from services.gateway.pages.terms import WORDS, terms
+from services.registry import metrics
+
+
+@pytest.mark.parametrize("metric", sorted(metrics()))
+def test_every_part_of_every_contract_has_a_plain_name(metric: str) -> None:
+    contract = metrics()[metric]
+    chance = contract.facts.chance.rpartition(".")[2]
+    told = {*contract.parts, *([chance] if chance else [])}
+    assert told
+    assert set(terms()[metric]) == told
+
+
+def test_no_terms_are_of_nothing() -> None:
+    assert {name for name, found in terms().items() if found} == {*metrics(), WORDS}
+
+
+def test_a_name_is_plain_and_its_own() -> None:
+    for named in terms().values():
+        names = [term.name for term in named.values()]
+        assert len(set(names)) == len(names)
+        for term in named.values():
+            assert term.says.endswith(".")
+            assert "_" not in term.name
+
+
+@pytest.mark.parametrize("metric", sorted(metrics()))
+def test_chance_lies_within_the_range(metric: str) -> None:
+    for term in terms()[metric].values():
+        if term.range is not None and term.level is not None:
+            low, high = term.range
+            assert low <= term.level <= high

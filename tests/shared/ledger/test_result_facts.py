@@ -1,0 +1,325 @@
+"""One row a line and a job: written once, equal to what the result says, by every key in order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, Engine, select, text
+
+from services.registry import fact_plan, metrics, surprising_rules
+from shared.ledger import jobs, leases, result_facts, result_pages
+from shared.ledger.result_facts import FactPlan
+from shared.ledger.result_pages import ResultFilter, ResultOrder, ResultRow
+from shared.ledger.tables import result_facts as table
+from shared.service_contract import SurprisingRule
+from tests.gateway.results import a_result
+
+BATCH = "batch_" + "0" * 32
+WANTED = ResultFilter(tenant="default", batch_id=BATCH)
+FAR = timedelta(hours=1)
+MAKE = """
+INSERT INTO batches (id, metric, endpoint, input_file_id, metadata, expires_at)
+VALUES (:batch, :metric, '/', 'f', '{}', now())
+"""
+JOB = """
+INSERT INTO jobs (id, metric, status, request, result, error, resend_at, finished_at, batch_id)
+VALUES (:job, :metric, :status, CAST(:request AS json), CAST(:result AS json),
+        CAST(:error AS json), now(), now(), :batch)
+"""
+LINE = """
+INSERT INTO batch_lines (batch_id, number, custom_id, start, length, fingerprint, status, job_id)
+VALUES (:batch, :number, :custom_id, 0, 0, :custom_id, :status, :job)
+"""
+
+
+def fill(
+    connection: Connection, results: list[dict[str, Any] | None], metric: str = "hatexscore"
+) -> None:
+    """A batch of lines with these results; None: its job failed."""
+    connection.execute(text(MAKE), {"batch": BATCH, "metric": metric})
+    for number, result in enumerate(results, 1):
+        named = {
+            "batch": BATCH,
+            "metric": metric,
+            "number": number,
+            "custom_id": f"line {number}",
+            "job": f"job_{number}",
+            "status": "failed" if result is None else "succeeded",
+            "request": json.dumps({"text": f"text {number}", "metadata": {"odd": f"{number % 2}"}}),
+            "result": None if result is None else json.dumps(result),
+            "error": '{"title": "t"}' if result is None else None,
+        }
+        connection.execute(text(JOB), named)
+        connection.execute(text(LINE), named)
+
+
+def written(connection: Connection, most: int = 2) -> int:
+    total = 0
+    while count := result_facts.write_of_lines(connection, fact_plan, most):
+        total += count
+    return total
+
+
+def put(engine: Engine, metric: str, result: dict[str, Any], **more: Any) -> str:
+    asked = next(iter(metrics()[metric].examples.values())) | more
+    request = metrics()[metric].request.model_validate(asked).model_dump(mode="json")
+    job_id = jobs.new_id()
+    with engine.begin() as connection:
+        jobs.insert_job(connection, job_id, metric, request, FAR)
+        claim = leases.claim(connection, job_id, lease=FAR, max_attempts=3)
+        assert claim is not None
+        assert leases.succeed(connection, claim, result)
+    return job_id
+
+
+def the_row(engine: Engine) -> Any:
+    with engine.begin() as connection:
+        assert result_facts.write_of_jobs(connection, fact_plan, 10) == 1
+        assert result_facts.write_of_jobs(connection, fact_plan, 10) == 0
+        return connection.execute(select(table)).one()
+
+
+def at(document: Any, path: str) -> Any:
+    """An independent walk along a dotted path."""
+    for name in path.split("."):
+        if isinstance(document, list):
+            document = document[int(name)] if int(name) < len(document) else None
+        else:
+            document = (document or {}).get(name)
+    return document
+
+
+class TestSingleJobs:
+    """A job of no batch."""
+
+    @pytest.mark.parametrize("metric", sorted(metrics()))
+    def test_it_says_what_the_result_says(self, engine: Engine, metric: str) -> None:
+        result = a_result(0.625, metric)
+        job_id = put(engine, metric, result, metadata={"market": "nl\x00"})
+        row, contract = the_row(engine), metrics()[metric]
+        assert (row.source, row.job_id, row.line, row.batch_id) == (job_id, job_id, 0, None)
+        assert (row.verdict, row.sentence) == (result["verdict"], result["reason"])
+        assert (row.score, row.status, row.tenant) == (0.625, "succeeded", "default")
+        assert row.parts == [at(result, path) for path in contract.parts.values()]
+        assert any(part is not None for part in row.parts)
+        assert row.metadata == {"market": "nl\ufffd"}
+        assert row.warnings == len(result["warnings"])
+        assert row.variant == result["provenance"]["variant"]
+        if contract.facts.chance:
+            assert row.chance == at(result, contract.facts.chance)
+        assert row.snippet
+
+    def test_a_text_that_must_not_be_stored_leaves_no_snippet(self, engine: Engine) -> None:
+        put(engine, "hatexscore", a_result(0.5), do_not_store_text=True, text="a secret text")
+        row = the_row(engine)
+        assert row.snippet is None
+        assert "secret" not in str(row)
+
+    def test_a_result_from_before_verdicts_gets_one(self, engine: Engine) -> None:
+        result = a_result(0.5)
+        verdict, reason = result.pop("verdict"), result.pop("reason")
+        put(engine, "hatexscore", result)
+        row = the_row(engine)
+        assert row.verdict in ("supported", "unsupported", "undecided", "contradicted")
+        assert (row.verdict, row.sentence) == (verdict, reason) or row.sentence
+
+    def test_it_goes_with_its_job(self, engine: Engine) -> None:
+        put(engine, "hatexscore", a_result(0.5))
+        the_row(engine)
+        with engine.begin() as connection:
+            connection.execute(text("DELETE FROM jobs"))
+            assert connection.execute(select(table)).all() == []
+
+    def test_what_is_no_metric_has_no_row_and_is_not_asked_again(self, engine: Engine) -> None:
+        with engine.begin() as connection:
+            named = {"job": "job_a", "metric": "similarity", "status": "succeeded", "batch": None}
+            named |= {"request": "{}", "result": "{}", "error": None}
+            connection.execute(text(JOB), named)
+            assert result_facts.write_of_jobs(connection, fact_plan, 10) == 1
+            assert result_facts.write_of_jobs(connection, fact_plan, 10) == 0
+            assert connection.execute(select(table)).all() == []
+
+
+class TestLines:
+    """The lines of a batch."""
+
+    def test_each_is_written_once_in_portions(self, engine: Engine) -> None:
+        with engine.begin() as connection:
+            fill(connection, [{"score": 0.5}, None, {"score": None}, {"score": 1}, {"x": "\x00"}])
+            assert result_pages.unwritten(connection, BATCH)
+            assert written(connection, 2) == 5
+            assert not result_pages.unwritten(connection, BATCH)
+            assert written(connection) == 0
+            rows, _ = result_pages.rows_of(connection, WANTED, ResultOrder("line"), 10)
+        assert [row.score for row in rows] == [0.5, None, None, 1, None]
+        assert [row.status for row in rows] == ["succeeded", "failed", *["succeeded"] * 3]
+        assert rows[1].reasons == ["failed"]
+        assert all(row.sentence for row in rows)
+
+    def test_lines_that_share_a_job_have_their_own_rows(self, engine: Engine) -> None:
+        with engine.begin() as connection:
+            fill(connection, [{"score": 0.5}])
+            named = {"batch": BATCH, "number": 2, "custom_id": "twin", "job": "job_1"}
+            connection.execute(text(LINE), named | {"status": "succeeded"})
+            connection.execute(
+                text(
+                    'UPDATE batch_lines SET caller = \'{"metadata": {"own": "yes"}}\''
+                    " WHERE number = 2"
+                )
+            )
+            written(connection)
+            rows, _ = result_pages.rows_of(connection, WANTED, ResultOrder("line"), 10)
+        assert [(row.custom_id, row.score) for row in rows] == [("line 1", 0.5), ("twin", 0.5)]
+        assert [row.metadata for row in rows] == [{"odd": "1"}, {"own": "yes"}]
+
+    def test_other_rules_write_anew(self, engine: Engine) -> None:
+        rules = (SurprisingRule(name="low", path="$ ? (@.score < 0.6)", says="it is low"),)
+        other = FactPlan(type(surprising_rules("hatexscore"))(rules), metrics()["hatexscore"])
+        with engine.begin() as connection:
+            fill(connection, [{"score": 0.5}, {"score": 0.7}])
+            written(connection)
+            assert result_facts.renew(connection, "hatexscore", other, 10) == 2
+            assert result_facts.renew(connection, "hatexscore", other, 10) == 0
+            found = connection.execute(
+                select(table.c.reasons, table.c.metadata).order_by(table.c.line)
+            )
+            assert [tuple(row) for row in found] == [(["low"], {"odd": "1"}), ([], {"odd": "0"})]
+
+
+SCORES = [0.5, None, 0.25, 0.5, 1.0, 0.0, None, 0.75, 0.5, 0.25]
+
+
+FILTERS: list[tuple[dict[str, Any], list[int]]] = [
+    ({"equal": {"verdict": "undefined"}}, [2, 7]),
+    ({"equal": {"model": "m0"}}, [1, 4, 7, 10]),
+    ({"ranges": {"score": (0.25, 0.5)}}, [3, 10]),
+    ({"ranges": {"score": (0.75, 1.0)}, "top": 1.0}, [5, 8]),
+    ({"ranges": {"qf": (None, 0.25)}}, [6]),
+    ({"contains": "E 1"}, [1, 10]),
+    ({"text": "TEXT 7"}, [7]),
+    ({"metadata": {"odd": "0"}, "equal": {"verdict": "undecided"}}, [4, 6, 8, 10]),
+    ({"reason": "undefined"}, [2, 7]),
+    ({"lines": [9, 2]}, [2, 9]),
+    ({"contains": "'; DROP TABLE jobs"}, []),
+]
+
+
+def paged(
+    connection: Connection, wanted: ResultFilter, order: ResultOrder, size: int
+) -> list[ResultRow]:
+    """Every page of this size in turn."""
+    pages: list[ResultRow] = []
+    after: Sequence[Any] | None = ()
+    while after is not None:
+        again = replace(order, after=after)
+        rows, after = result_pages.rows_of(connection, wanted, again, size)
+        pages += rows
+    return pages
+
+
+class TestPages:
+    """What the table shows."""
+
+    @pytest.fixture
+    def connection(self, engine: Engine) -> Any:
+        with engine.begin() as connection:
+            results: list[dict[str, Any] | None] = [
+                {
+                    "score": score,
+                    "verdict": "undefined" if score is None else "undecided",
+                    "reason": "so",
+                    "components": {"htc": 1.0, "qf": score},
+                    "label_match": number == 3 or None,
+                    "provenance": {"models": [{"name": f"m{number % 3}"}]},
+                }
+                for number, score in enumerate(SCORES)
+            ]
+            fill(connection, results)
+            written(connection, 100)
+            yield connection
+
+    @pytest.mark.parametrize("descending", [False, True])
+    def test_pages_joined_are_the_whole_in_order(
+        self, connection: Connection, descending: bool
+    ) -> None:
+        wanted = ResultFilter(tenant="default", batch_id=BATCH, parts=("htc", "qf", "tgi", "cc"))
+        for by in ("surprise", "line", "score", "chance", "qf", "verdict", "model", "metadata.odd"):
+            order = ResultOrder(by, descending)
+            whole, none = result_pages.rows_of(connection, wanted, order, 100)
+            assert none is None
+            assert sorted(row.line for row in whole) == list(range(1, 11))
+            for size in (1, 3, 100):
+                assert paged(connection, wanted, order, size) == whole, (by, size)
+            if by == "score":
+                values = [row.score for row in whole if row.score is not None]
+                assert values == sorted(values, reverse=descending)
+                assert [row.score for row in whole[-2:]] == [None, None]
+
+    def test_filters(self, connection: Connection) -> None:
+        for filters, lines in FILTERS:
+            parts = ("htc", "qf", "tgi", "cc")
+            wanted = ResultFilter(tenant="default", batch_id=BATCH, parts=parts, **filters)
+            rows, _ = result_pages.rows_of(connection, wanted, ResultOrder("line"), 100)
+            assert [row.line for row in rows] == lines, filters
+            assert result_pages.count_of(connection, wanted) == len(lines)
+            exported = result_pages.exported(connection, wanted, 0, 100)
+            assert [one.row.line for one in exported] == lines
+
+    def test_counts_add_up_and_bins_are_their_filters(self, connection: Connection) -> None:
+        edges = [0.0, 0.25, 0.5, 0.75, 1.0]
+        counts = result_pages.counts_of(connection, WANTED, edges)
+        assert (counts.rows, counts.scored) == (10, 8)
+        assert sum(counts.bins) == 8
+        for low, high, count in zip(edges, edges[1:], counts.bins, strict=False):
+            wanted = ResultFilter(
+                tenant="default", batch_id=BATCH, ranges={"score": (low, high)}, top=1.0
+            )
+            assert result_pages.count_of(connection, wanted) == count
+        assert counts.values["verdict"] == {"undecided": 8, "undefined": 2}
+        assert counts.values["model"] == {"m0": 4, "m1": 3, "m2": 3}
+        assert counts.reasons["undefined"] == 2
+        assert result_pages.metadata_keys(connection, WANTED) == ["odd"]
+
+    def test_another_tenant_sees_nothing(self, connection: Connection) -> None:
+        foreign = ResultFilter(tenant="other", batch_id=BATCH)
+        assert result_pages.rows_of(connection, foreign, ResultOrder(), 10) == ([], None)
+        assert result_pages.counts_of(connection, foreign, [0.0, 1.0]).rows == 0
+        assert result_pages.exported(connection, foreign, 0, 10) == []
+
+
+def test_a_page_of_many_batches_is_read_by_an_index(engine: Engine) -> None:
+    with engine.begin() as connection:
+        fill(connection, [{"score": 0.5}])
+        written(connection)
+        connection.execute(
+            text(
+                "INSERT INTO batches (id, metric, endpoint, input_file_id, metadata, expires_at) "
+                "SELECT 'b' || n, 'm', '/', 'f', '{}', now() FROM generate_series(1, 40) n"
+            )
+        )
+        connection.execute(
+            text(
+                "INSERT INTO result_facts (source, line, batch_id, tenant, metric, status, parts, "
+                "reasons, surprise, sentence, warnings, metadata, rules, score) "
+                "SELECT 'b' || (n % 40 + 1), n, 'b' || (n % 40 + 1), 'default', 'm', 'succeeded', "
+                "'{}', '{}', 0, 's', 0, '{}', 'r', n FROM generate_series(1, 20000) n"
+            )
+        )
+        connection.execute(text("ANALYZE result_facts"))
+        for order in (ResultOrder(), ResultOrder("score"), ResultOrder("line")):
+            columns = result_pages.sort_columns(WANTED, order)
+            query = (
+                select(table.c.line)
+                .where(*result_pages.conditions(WANTED))
+                .order_by(*(one.value for one in columns))
+                .limit(51)
+            )
+            sql = query.compile(connection, compile_kwargs={"literal_binds": True})
+            plan = "\n".join(connection.exec_driver_sql(f"EXPLAIN {sql}").scalars())
+            assert "Index" in plan, plan
+            assert "Seq Scan" not in plan, plan
