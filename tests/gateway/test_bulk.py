@@ -24,6 +24,8 @@ from services.gateway import caller
 from services.stack.servers import HOST, free_port
 from shared import queue
 from shared.ledger import leases
+from shared.ledger.jobs import new_id
+from shared.ledger.migrations.versions.bulk_nul import MENDED
 from shared.settings import Settings
 from tests.gateway.conftest import Opens
 from tests.gateway.results import a_result
@@ -57,6 +59,60 @@ def end(engine: Engine, job_id: str) -> None:
         claim = leases.claim(connection, job_id, lease=LEASE, max_attempts=3)
         assert claim is not None
         assert leases.succeed(connection, claim, a_result(1))
+
+
+@pytest.mark.parametrize("field", ["text", "explanation", "metadata"])
+def test_what_the_database_cannot_hold_ends_as_any_job(
+    client: httpx.Client, engine: Engine, field: str
+) -> None:
+    """U+0000 and a lone surrogate become U+FFFD, as in a single request."""
+    odd = {"k\0": "a\0b"} if field == "metadata" else "a\0b\\u0000"
+    [first, second] = ids_of(client.post(BULK, json={"requests": [GOOD | {field: odd}] * 2}))
+    sent = client.get(f"/v1/jobs/{first}").json()
+    assert sent["status"] == "queued"
+    if field == "metadata":
+        assert sent["metadata"] == {"k\ufffd": "a\ufffdb"}
+    assert client.post(f"/v1/jobs/{first}/cancel").json()["status"] == "cancelled"
+    with engine.begin() as connection:
+        claim = leases.claim(connection, second, lease=LEASE, max_attempts=3)
+        assert claim is not None
+        if field != "metadata":
+            assert claim.request[field] == "a\ufffdb\\u0000"
+        assert leases.succeed(connection, claim, a_result(1))
+
+
+def test_jobs_that_came_before_with_such_a_letter_are_mended(engine: Engine) -> None:
+    ids = []
+    with engine.begin() as connection:
+        for odd in ("a\\u0000b", "a\\\\u0000b", "\\\\\\u0000"):
+            job_id = new_id()
+            document = json.dumps(GOOD | {"text": "HERE"}).replace("HERE", odd)
+            connection.execute(
+                text(
+                    "INSERT INTO jobs (id, metric, tenant, request, resend_at)"
+                    " VALUES (:id, 'hatexscore', 'default', CAST(:request AS json), now())"
+                ),
+                {"id": job_id, "request": document},
+            )
+            ids.append(job_id)
+        connection.execute(text(MENDED.replace(":", "\\:")))
+        found = [
+            connection.execute(
+                text("SELECT request ->> 'text' FROM jobs WHERE id = :id"), {"id": job_id}
+            ).scalar_one()
+            for job_id in ids
+        ]
+    assert found == ["a\ufffdb", "a\\u0000b", "\\\ufffd"]
+
+
+def test_of_too_many_faults_the_first_hundred_are_told(client: httpx.Client) -> None:
+    """And each request's, not those of the first alone."""
+    wrong = [GOOD | {f"f{n}": 1 for n in range(3)} for _ in range(600)]
+    refusal = client.post(BULK, json={"requests": wrong})
+    assert refusal.status_code == 422
+    places = [one["pointer"] for one in refusal.json()["errors"]]
+    assert 100 <= len(places) <= 102
+    assert {place.split("/")[2] for place in places} == {str(n) for n in range(34)}
 
 
 @pytest.mark.parametrize("count", [1, 7, 1_000])

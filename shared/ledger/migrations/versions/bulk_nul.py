@@ -9,16 +9,17 @@ down_revision = "result_facts"
 branch_labels = None
 depends_on = None
 
-NUL = r"(?<!\\)((?:\\\\)*)\\u0000"  # an escape of its own, not the end of an escaped backslash
+# `\\u0000` is no U+0000 but an escaped backslash before letters
+MENDED = r"""
+    UPDATE jobs
+    SET request = regexp_replace(request::text, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g')::json
+    WHERE strpos(request::text, '\u0000') > 0
+"""
 
 
 def upgrade() -> None:
     """Forward."""
-    op.execute(
-        "UPDATE jobs SET request = "
-        rf"regexp_replace(request::text, '{NUL}', '\1\\ufffd', 'g')::json "
-        r"WHERE strpos(request::text, '\u0000') > 0"
-    )
+    op.execute(MENDED)
 
 
 def downgrade() -> None:
