@@ -75,7 +75,10 @@ def validation_problem(error: ValidationError, body: Any) -> Problem:
         said = f"{error.error_count():,} fields are not valid, too many to be told one by one"
         return invalid([{"loc": (), "type": "too_many", "msg": said}], body)
     found = error.errors(include_url=False, include_input=False)
-    return invalid(found, body)
+    around = {entry["loc"][:steps] for entry in found for steps in range(len(entry["loc"]))}
+    # a list is called too short where an item of it is wrong, since none of it was taken
+    told = [one for one in found if one["type"] != "too_short" or one["loc"] not in around]
+    return invalid(told, body)
 
 
 def invalid(found: Iterable[Mapping[str, Any]], body: Any) -> Problem:

@@ -70,7 +70,8 @@ def foreign(method: str, headers: Headers, settings: Settings) -> ScoringError |
 def is_same_origin(headers: Headers) -> bool:
     """Whether a browser says that our own page sent this; or nothing, as programs do."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-    if origin is not None and origin.partition("://")[2].lower() != headers.get("host", "").lower():
+    host = headers.get("host", "").lower()
+    if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
         return False
     return site is None or site in OWN_SITES
 

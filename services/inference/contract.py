@@ -12,9 +12,18 @@ from typing import Annotated, Any, Union, get_args
 from pydantic import Field, JsonValue, create_model
 
 from shared.contracts import JobRequest, Message, ModelName, ModelUse
-from shared.models.calls import AttributionMethod, Example, InferenceOperation, Prompt, Row
+from shared.models.calls import (
+    MOST,
+    AttributionMethod,
+    Example,
+    InferenceOperation,
+    Prompt,
+    Row,
+)
 from shared.service_contract import ServiceContract
 from shared.work import Size, Work, words_of
+
+SECONDS_A_ROW = 1e-5  # to be told apart from the others, whatever the model takes for it
 
 
 class InferenceRequest(JobRequest):
@@ -106,7 +115,7 @@ def _rows(asked: Any, reads: int) -> Sequence[Work]:
     for rows in asked.asked:
         whole = _tokens(rows.example, reads)
         tokens += [_kept(row, whole) for row in rows.rows]
-    return _work("rows", "/ask/asked", tokens)
+    return _of_rows(tokens)
 
 
 def _word_rows(asked: Any, reads: int) -> Sequence[Work]:
@@ -117,7 +126,16 @@ def _word_rows(asked: Any, reads: int) -> Sequence[Work]:
         tokens += [
             most if row.kept is None else min(most, max(1, len(row.kept))) for row in rows.rows
         ]
-    return _work("rows", "/ask/asked", tokens)
+    return _of_rows(tokens)
+
+
+def _of_rows(tokens: Sequence[int]) -> Sequence[Work]:
+    """A text without blanks counts as one word, whatever the model makes of it, so that rows have a
+    limit of their own."""
+    if len(tokens) <= MOST:
+        return _work("rows", "/ask/asked", tokens)
+    rows = Size("`rows`", len(tokens), "/ask/asked")
+    return (Work((rows,), unit="rows of one request", seconds_each=SECONDS_A_ROW, most=MOST),)
 
 
 def _kept(row: Row, whole: int) -> int:

@@ -26,6 +26,7 @@ WordPosition = Annotated[int, Field(ge=0, description="of a word in `words`, 0-b
 TokenId = Annotated[int, Field(ge=0)]
 Part = Literal["text", "text_pair", "template", "special"]
 MOST = 10_000  # of anything in one call
+MOST_ROWS = 100_000  # of one example
 MASK_TEXT = "[MASK]"  # where neither the model's entry nor its tokenizer says otherwise
 Vector = list[float]
 Matrix = list[Vector]
@@ -148,7 +149,7 @@ class ExampleRows(Message):
     """An example and its variations."""
 
     example: Example
-    rows: tuple[Row, ...]
+    rows: tuple[Row, ...] = Field(max_length=MOST_ROWS)
     calibrated: bool = Field(
         default=True,
         exclude_if=lambda calibrated: bool(calibrated),
@@ -186,7 +187,7 @@ class WordRows(Message):
     words: tuple[WordSpan, ...] = Field(
         max_length=MOST_CHARACTERS, description="ascending, those of `text` first; none overlap"
     )
-    rows: tuple[WordRow, ...]
+    rows: tuple[WordRow, ...] = Field(max_length=MOST_ROWS)
 
     @model_validator(mode="after")
     def _words_ascend(self) -> Self:

@@ -34,6 +34,8 @@ ICE: dict[str, Any] = {
 }
 LIME = {"name": "lime", "samples": 10_000}
 ROWS = {"operation": "judge_rows", "asked": [{"example": {"text": WORDS}, "rows": [{}] * 30_000}]}
+UNSPACED = {"operation": "judge_rows",
+            "asked": [{"example": {"text": "a," * 900}, "rows": [{}] * 10_001}]}  # fmt: skip
 COT = {
     "question": "Is it so?",
     "options": OPTIONS,
@@ -58,6 +60,7 @@ TOO_MUCH = [
      "#/attribution"),
     ("/v1/scores/cot2el", COT, "#/pairs"),
     ("/v1/inference", {"model": "embedded-hate", "ask": ROWS}, "#/ask/asked"),
+    ("/v1/inference", {"model": "embedded-hate", "ask": UNSPACED}, "#/ask/asked"),
     ("/v1/inference", {"model": "embedded-hate", "ask": {"operation": "attributions",
      "examples": [{"text": WORDS}] * 3, "targets": ["hateful"] * 3, "method": LIME}},
      "#/ask/examples"),

@@ -66,3 +66,9 @@ def test_each_field_is_told_still(client: httpx.Client) -> None:
     refusal = client.post("/v1/scores/hatexscore", json={"text": 1, "draws": 2})
     places = {one["pointer"] for one in refusal.json()["errors"]}
     assert {"#/text", "#/explanation", "#/draws"} <= places
+
+
+def test_a_list_is_not_too_short_for_a_wrong_item(client: httpx.Client) -> None:
+    body = {"text": "a b", "rationale": [{"start": -1, "end": 1}], "draws": 20}
+    refusal = client.post("/v1/scores/ice", json=body)
+    assert [one["pointer"] for one in refusal.json()["errors"]] == ["#/rationale/0/start"]

@@ -37,6 +37,7 @@ OWN_HOSTS = (
 CROSS_SITE = (
     {"Origin": "https://elsewhere.example"},
     {"Origin": "null"},
+    {"Origin": "evil://localhost"},
     {"Origin": "http://localhost:3000"},
     {"Sec-Fetch-Site": "cross-site"},
     {"Sec-Fetch-Site": "same-site"},
