@@ -111,6 +111,8 @@ def endpoint_of(file: Path) -> str:
     """The `url` of the first line. Raises Refused."""
     with _opened(file) as stream:
         first = next((raw for raw in stream if raw.strip()), "")
+    if not first:
+        raise Refused(f"{file} holds no request")
     try:
         return str(json.loads(first)["url"])
     except (ValueError, KeyError, TypeError):

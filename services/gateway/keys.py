@@ -26,6 +26,8 @@ from shared.settings import settings_or_exit
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
+PIPE_COLUMNS = 200  # of the list, for who reads it line by line
+
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m services.gateway.keys", description=__doc__)
@@ -56,7 +58,11 @@ def main(arguments: list[str] | None = None) -> int:
     console = Console(stderr=True)
     try:
         return _run(asked, _engine(asked.var), console)
-    except (Unavailable, OSError, ValueError) as error:
+    except Unavailable as error:
+        where = "" if asked.var else "; keys of a service on this machine: --var FOLDER (var)"
+        console.print(f"[bold red]{error}{where}[/bold red]", soft_wrap=True)
+        return 1
+    except (OSError, ValueError) as error:
         console.print(f"[bold red]{error}[/bold red]", soft_wrap=True)
         return 1
 
@@ -67,7 +73,8 @@ def _run(asked: argparse.Namespace, engine: Engine, console: Console) -> int:
             case "create":
                 key, secret = keys.make(connection, _new_key(asked))
             case "list":
-                console.print(table(keys.all_of(connection, asked.tenant)))
+                listed = Console(width=None if sys.stdout.isatty() else PIPE_COLUMNS)
+                listed.print(table(keys.all_of(connection, asked.tenant)))
                 return 0
             case _:
                 revoked = keys.revoke(connection, asked.id)
@@ -85,7 +92,10 @@ def _engine(var: Path | None) -> Engine:
     if var is None:
         settings_or_exit()
         return ledger()
-    note = json.loads((var / "stack.json").read_text())
+    try:
+        note = json.loads((var / "stack.json").read_text())
+    except FileNotFoundError:
+        raise ValueError(f"no service runs in {var}: it would have a stack.json") from None
     return connect(str(note["database_url"]))
 
 
@@ -103,7 +113,7 @@ def table(found: list[Key]) -> Table:
     """One row a key, without its secret."""
     made = Table(title="API keys", title_justify="left")
     for column in ("id", "tenant", "name", "begins", "scopes", "a minute", "made", "state"):
-        made.add_column(column, no_wrap=column in ("id", "begins"))
+        made.add_column(column, no_wrap=column in ("id", "begins"), overflow="fold")
     for key in found:
         rate = "-" if key.requests_per_minute is None else str(key.requests_per_minute)
         scopes = " ".join(key.scopes)

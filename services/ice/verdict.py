@@ -82,7 +82,10 @@ def sentence(report: IceResult, test: IceTest) -> str:
         return "There is nothing to compare the rationale with."
     least = _least_p(report, test)
     if least is not None:
-        return f"With so few the p-value is at least {least:.3f}: no verdict could come of it."
+        return (
+            f"So few other rationales are possible that p is at least {least:.3f}: no verdict "
+            "could come of it."
+        )
     if test.aspect == "necessity":
         return OF_NECESSITY[test.verdict].format(unit=report.unit)
     if by_probability(report):

@@ -38,7 +38,7 @@ def test_a_key_is_made_listed_and_revoked(
     assert key.expires_at is not None
     assert main(["list"]) == 0
     listed = capsys.readouterr()
-    assert key.id in listed.err
+    assert key.id in listed.out
     assert secret[keys.SHOWN_CHARACTERS :] not in listed.err + listed.out
     assert main(["revoke", key.id]) == 0
     assert main(["revoke", key.id]) == 0

@@ -12,10 +12,10 @@ from pydantic import ValidationError
 from services.registry import metrics
 from shared.problems import MOST_FAULTS, MOST_MEMBERS, read_strictly
 
-TOKENS = [{}] * 5_000
+TOKENS: list[Any] = [{}] * 5_000
 RESPONSE = {"text": "a", "tokens": TOKENS}
 HATEFUL = {"text": "a", "explanation": "b", "predicted_label": "hateful"}
-SPANS = [{}] * 20_000
+SPANS: list[Any] = [{}] * 20_000
 WRONG: dict[str, tuple[str, Any]] = {
     "lists in lists": (
         "haf",
