@@ -147,7 +147,8 @@ def _listed(schema: Json) -> Json:
     rest = {name: value for name, value in schema.items() if name != "prefixItems"}
     kinds = [{key: value for key, value in one.items() if key != "description"} for one in places]
     if any(kind != kinds[0] for kind in kinds):
-        return {**schema, "items": False}
+        # nothing may follow; who does not read places takes each of them for any of the kinds
+        return {**schema, "items": {"anyOf": kinds}}
     return {**rest, "items": kinds[0]}
 
 
