@@ -135,8 +135,10 @@ def _shaped(node: Any, *, is_map: bool = False) -> Any:
 
 
 def _is_idle(name: str, value: Any) -> bool:
-    """A title within a component; a default of null, which says no more than that null is legal."""
-    return (name == "title" and isinstance(value, str)) or (name == "default" and value is None)
+    """A title within a component; a default of null, which says no more than that null is legal;
+    one that is an object, which no generator makes code of (the field's description has it)."""
+    idle_default = name == "default" and (value is None or isinstance(value, dict))
+    return idle_default or (name == "title" and isinstance(value, str))
 
 
 def _listed(schema: Json) -> Json:

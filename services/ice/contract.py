@@ -182,7 +182,8 @@ class IceRequest(LanguageRequest):
     )
     adaptive: IceAdaptive | None = Field(
         default=ROBUST["adaptive"],
-        description="null, and always in variants paper and reference: exactly `draws`",
+        description="absent: 199 draws first, and more where fewer than 10 of them do as well; "
+        "null, and always in variants paper and reference: exactly `draws`",
     )
     stop: Literal["stages", "anytime"] = Field(
         default="stages",

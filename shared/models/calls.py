@@ -443,7 +443,9 @@ class Generate(Message):
     answer: ClassVar[AnswerType] = AnswerType(tuple[Completion, ...])
     operation: Literal["generate"] = "generate"
     prompts: Prompts
-    sampling: Sampling = Sampling()
+    sampling: Sampling = Field(
+        default=Sampling(), description="each absent member has its own default"
+    )
 
 
 class ScoreCompletions(Message):

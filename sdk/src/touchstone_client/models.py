@@ -3983,7 +3983,7 @@ class IceRequest(Message):
     adaptive: Annotated[
         IceAdaptive | None,
         Field(
-            description='null, and always in variants paper and reference: exactly `draws`'
+            description='absent: 199 draws first, and more where fewer than 10 of them do as well; null, and always in variants paper and reference: exactly `draws`'
         ),
     ] = None
     stop: Annotated[
@@ -4665,7 +4665,9 @@ class Generate(Message):
     )
     operation: Literal['generate'] = 'generate'
     prompts: list[Prompt]
-    sampling: Sampling | None = None
+    sampling: Annotated[
+        Sampling | None, Field(description='each absent member has its own default')
+    ] = None
 
 
 class HafGroup(Message):
