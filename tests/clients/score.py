@@ -24,7 +24,6 @@ from touchstone_client.api.scores import (
 )
 from touchstone_client.models import (
     Batch,
-    BatchReportRequest,
     BatchRequest,
     Cot2ElJob,
     Cot2ElRequest,
@@ -35,6 +34,7 @@ from touchstone_client.models import (
     HafJob,
     HafRequest,
     HatexscoreBatchReport,
+    HatexscoreBatchReportRequest,
     HatexscoreJob,
     HatexscoreReportJob,
     HatexscoreRequest,
@@ -88,7 +88,7 @@ def score(client: Client, bodies: dict[str, Any]) -> str:
 
 def report(client: Client, job_id: str) -> None:
     """A report on one job, typed."""
-    asked = BatchReportRequest(jobs=[job_id], resamples=100)
+    asked = HatexscoreBatchReportRequest(jobs=[job_id], resamples=100)
     job = report_hatexscore.sync(client=client, prefer=WAIT, body=asked)
     found: HatexscoreReportJob = ended(client, job, HatexscoreReportJob)
     assert found.result is not None
