@@ -71,7 +71,7 @@ def test_a_page_follows_its_job(open_gateway: str, engine: Engine, visits: Visit
     page.get_by_role("button", name="Score").click()
     expect(page.locator(".steps [aria-current=step]")).to_contain_text("queued")
     finish_next(engine, {"score": 0.75, "range": [0, 1], "direction": "higher_is_better"})
-    expect(page.locator(".headline")).to_have_text("0.75")
+    expect(page.locator(".score p.figure")).to_have_text("0.75")
 
 
 def test_an_ice_job_of_a_thousand_tokens_is_there_within_a_second(

@@ -36,7 +36,7 @@ def test_what_has_happened_is_said_and_the_focus_stays(
     page.get_by_role("button", name="Cancel this job").focus()
     finish_next(engine, RESULT)
     expect(page.locator("#news")).to_have_text("The job has succeeded.")
-    expect(page.locator(".headline")).to_have_text("0.75")
+    expect(page.locator(".score p.figure")).to_have_text("0.75")
     assert page.evaluate("document.getElementById('live').contains(document.activeElement)")
 
 
@@ -113,7 +113,7 @@ def test_a_refresh_that_fails_is_tried_again_and_keeps_what_is_shown(
     finish_next(engine, RESULT)
     page.wait_for_timeout(1_000)
     expect(page.locator("h1")).to_contain_text("hatexscore")
-    expect(page.locator(".headline")).to_have_text("0.75")
+    expect(page.locator(".score p.figure")).to_have_text("0.75")
     assert page.evaluate("window.kept")
 
 
@@ -124,7 +124,7 @@ def test_without_a_stream_the_page_still_follows(
     page.route("**/live", lambda route: route.fulfill(status=503, body="too many"))
     page.goto(f"/jobs/{queued(engine)}")
     finish_next(engine, RESULT)
-    expect(page.locator(".headline")).to_have_text("0.75")
+    expect(page.locator(".score p.figure")).to_have_text("0.75")
 
 
 def test_nothing_moves_for_who_wants_it_still(filled: Filled, visits: Visits) -> None:

@@ -71,7 +71,7 @@ def test_named_explanations_and_human_marks_quote_too() -> None:
         ({"rationale": ["our", "their"]}, "#/rationale", "quote-not-found: quotation 2 of 2"),
         ({"rationale": ["short"] * 2}, "#/rationale", "does not stand in the text 2 times"),
         ({"rationale": [" "]}, "#/rationale", "quotation 1 of 1 is empty"),
-        ({"rationale": []}, "#/rationale", "at least 1"),
+        ({"rationale": []}, "#/rationale", "must not be empty"),
         ({"rationale": ["a"] * 201}, "#/rationale", "at most 200 quotations"),
         (
             {"explanations": [{"name": "a", "rationale": ["their"]}]},

@@ -75,7 +75,7 @@ def test_what_is_waited_for_is_repeated_while_nobody_looks(
     before = threading.active_count()
     with startup.reporting(Console(file=pipe, width=80)) as say:
         say("PostgreSQL")
-        eventually(lambda: pipe.getvalue().count("waiting for PostgreSQL, 0 s\n") > 2)
+        eventually(lambda: pipe.getvalue().count("waiting for PostgreSQL, ") > 2)
     assert threading.active_count() == before
 
 
