@@ -29,7 +29,7 @@ FRONTED = re.compile(
 )
 # "Sarcastic, yes; hateful, no."
 ANSWERED_BEHIND = re.compile(
-    r"^\s*[,:]?\s*(?:(?P<no>no|nope|not\s+(?:at\s+all|really|quite|so\s+much))|yes)\s*(?:$|[.;!)])"
+    r"^\s*(?:[,:]\s*)?(?:(?P<no>no|nope|not\s+(?:at\s+all|really|quite|so\s+much))|yes)\s*(?:$|[.;!)])"
 )
 # "Far from being hateful, the post …": the subject comes with the main clause.
 DANGLING = re.compile(
