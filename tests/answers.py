@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -119,9 +120,17 @@ def _without_made_up(node: Any) -> Any:
     }
 
 
-@cache
+BUILDING = threading.Lock()  # a description is not made by several threads at once
+
+
 def description() -> Json:
     """What the gateway serves, with closed components."""
+    with BUILDING:
+        return _description()
+
+
+@cache
+def _description() -> Json:
     found = create_app(Settings()).openapi()
     components = {name: closed(one) for name, one in found["components"]["schemas"].items()}
     return {**found, "components": {"schemas": components}}
