@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -196,12 +197,26 @@ def _kept_closed(folder: Path) -> Iterator[None]:
 HOST = "127.0.0.1"
 
 
+QUIET_PORTS = range(20_000, 32_768)  # no system gives them to connections that begin here
+TRIES = 100
+
+
 def free_port() -> int:
-    """A TCP port that nobody listens on right now."""
+    """A TCP port that nobody listens on right now. Whoever is to listen takes it seconds later, and
+    in the system's own range each connection of the machine may be given it meanwhile."""
+    for port in secrets.SystemRandom().sample(QUIET_PORTS, TRIES):
+        if _is_free(port):
+            return port
+    raise OSError(f"of {TRIES} ports of this machine none is free")
+
+
+def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-    return port
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
 
 
 def redis_url(port: int, password: str) -> str:
