@@ -40,6 +40,7 @@ class CheckedClient(httpx.Client):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
+        _paths()  # takes seconds: made now, while no connection idles until the server closes it
         self.event_hooks["response"] = [*self.event_hooks["response"], check]
         self.event_hooks = self.event_hooks
 
