@@ -184,8 +184,7 @@ def _value(value: Any, hint: Any, words: Words) -> Json:
     if isinstance(value, BaseModel):
         return _model(value, words)
     if isinstance(value, str):
-        named = value.casefold() not in words or is_ours(value, hint, names=False)
-        return value if named and is_ours(value, hint) else _blank(hint)
+        return value if is_ours(value, hint, names=value.casefold() not in words) else _blank(hint)
     if isinstance(value, Mapping):
         names = (_numbered(key, place, words) for place, key in enumerate(value, 1))
         items = (_value(item, last_argument(hint), words) for item in value.values())

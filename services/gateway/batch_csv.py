@@ -41,7 +41,7 @@ def written(engine: Engine, batch: Batch, contract: ServiceContract | None) -> I
     contract: of the batch's metric; None where this version has none: then there are no components.
     """
     columns = [] if contract is None else numbers_of(contract.report)
-    yield _packed([[*FIRST, *(".".join(path) for path in columns), *LAST]])
+    yield packed([[*FIRST, *(".".join(path) for path in columns), *LAST]])
     last = 0
     while True:
         with transaction(engine) as connection:
@@ -49,7 +49,7 @@ def written(engine: Engine, batch: Batch, contract: ServiceContract | None) -> I
         if not lines:
             return
         last = lines[-1].number
-        yield _packed(_row(line, columns, batch) for line in lines)
+        yield packed(_row(line, columns, batch) for line in lines)
 
 
 def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
@@ -189,7 +189,8 @@ def is_invisible(character: str) -> bool:
     return category[0] in "CZ" or category in ("Mn", "Me") or character in BLANKS
 
 
-def _packed(rows: Iterable[list[str]]) -> bytes:
+def packed(rows: Iterable[list[str]]) -> bytes:
+    """CSV of these cells."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows(rows)
     return text.getvalue().encode()

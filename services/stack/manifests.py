@@ -72,17 +72,22 @@ def main(arguments: list[str] | None = None) -> int:
     except ValueError as error:
         sys.stderr.write(f"{error}\n")
         return 1
+    return write_or_check(wanted, asked.command, f"as the registry says: run `{COMMAND}`")
+
+
+def write_or_check(wanted: dict[Path, str], command: str, advice: str) -> int:
+    """Write those that are stale, or say which are: then 1. wanted: file → what it should hold."""
     stale = {
         file: text
         for file, text in wanted.items()
         if not file.exists() or file.read_text("utf-8") != text
     }
     for file, text in stale.items():
-        if asked.command == "write":
+        if command == "write":
             file.write_text(text, "utf-8")
         else:
-            sys.stderr.write(f"{file} is not as the registry says: run `{COMMAND}`\n")
-    return 1 if stale and asked.command == "check" else 0
+            sys.stderr.write(f"{file} is not {advice}\n")
+    return 1 if stale and command == "check" else 0
 
 
 def manifests(root: Path) -> dict[Path, str]:

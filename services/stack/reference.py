@@ -26,7 +26,7 @@ from pydantic_settings import BaseSettings
 import services.gateway
 import services.scheduler
 import shared
-from services.stack.manifests import ROOT
+from services.stack.manifests import ROOT, write_or_check
 from shared.errors import BadInput, QuotaExceeded, ScoringError
 from shared.problems import RATES, TYPE_BASE, kind_of, may_retry, problem, shown
 from shared.settings import CommandSettings, Settings, fields_of, variable_of
@@ -46,17 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m services.stack.reference", description=__doc__)
     parser.add_argument("command", choices=("write", "check"))
     asked = parser.parse_args(arguments)
-    stale = {
-        file: text
-        for file, text in pages().items()
-        if not file.exists() or file.read_text("utf-8") != text
-    }
-    for file, text in stale.items():
-        if asked.command == "write":
-            file.write_text(text, "utf-8")
-        else:
-            sys.stderr.write(f"{file} is not as the code says: run `{COMMAND}`\n")
-    return 1 if stale and asked.command == "check" else 0
+    return write_or_check(pages(), asked.command, f"as the code says: run `{COMMAND}`")
 
 
 def pages() -> dict[Path, str]:

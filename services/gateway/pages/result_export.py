@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sqlalchemy import Engine
 
-from services.gateway.batch_csv import cell
+from services.gateway.batch_csv import cell, packed
 from services.gateway.pages.result_query import ResultView
 from shared.ledger import result_pages
 from shared.ledger.batches import Batch
@@ -31,7 +29,7 @@ def written(engine: Engine, batch: Batch, view: ResultView, ending: str) -> Iter
         keys = result_pages.metadata_keys(connection, view.filter)
     if ending == "csv":
         metadata = [f"metadata.{key}" for key in keys]
-        yield _csv([[*COLUMNS, *view.filter.parts, *MORE, "reasons", *metadata, "error"]])
+        yield packed([[*COLUMNS, *view.filter.parts, *MORE, "reasons", *metadata, "error"]])
     last = 0
     while True:
         with transaction(engine) as connection:
@@ -39,7 +37,7 @@ def written(engine: Engine, batch: Batch, view: ResultView, ending: str) -> Iter
         if not some:
             return
         last = some[-1].row.line
-        yield _csv(_cells(one, keys) for one in some) if ending == "csv" else _jsonl(some, batch)
+        yield packed(_cells(one, keys) for one in some) if ending == "csv" else _jsonl(some, batch)
 
 
 def _cells(one: ExportedRow, keys: list[str]) -> list[str]:
@@ -69,9 +67,3 @@ def _told(one: ExportedRow, batch: Batch) -> dict[str, Any]:
         "result": one.result,
         "error": one.error,
     }
-
-
-def _csv(rows: Iterable[list[str]]) -> bytes:
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows(rows)
-    return text.getvalue().encode()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from typing import Annotated, Any
@@ -155,10 +155,7 @@ def _first_faults(contract: MetricContract, raw: bytes) -> list[dict[str, str]]:
         try:
             http_requests.parsed(json.dumps(one).encode(), contract.request)
         except InvalidBody as error:
-            errors += [
-                {"detail": entry["detail"], "pointer": f"#/requests/{number}{entry['pointer'][1:]}"}
-                for entry in error.problem["errors"]
-            ]
+            errors += _placed(number, error.problem["errors"])
         if len(errors) >= MOST_FAULTS:
             break
     return errors
@@ -169,15 +166,19 @@ def refused(faults: Sequence[tuple[int, BadInput]]) -> InvalidBody:
     kind = type(faults[0][1])
     if any(type(fault) is not kind for _, fault in faults):
         kind = BadInput
-    errors = [
-        {"detail": entry["detail"], "pointer": f"#/requests/{number}{entry['pointer'][1:]}"}
-        for number, fault in faults
-        for entry in _entries(fault)
-    ]
+    errors = [entry for number, fault in faults for entry in _placed(number, _entries(fault))]
     one = faults[0][1].detail
     detail = one if len(faults) == 1 else f"{len(faults)} requests are not valid"
     found = make(kind.slug, kind.title, BadInput.status, detail)
     return InvalidBody(_shortened(found | {"errors": errors}))
+
+
+def _placed(number: int, entries: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    """The faults of one request, by their places in the call."""
+    return [
+        {"detail": entry["detail"], "pointer": f"#/requests/{number}{entry['pointer'][1:]}"}
+        for entry in entries
+    ]
 
 
 def _entries(fault: BadInput) -> list[dict[str, str]]:
