@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +42,12 @@ TABLES = (
     "webhook_deliveries",
     "webhook_tests",
 )
+
+
+def pytest_collection_finish() -> None:
+    """The collector need not walk again and again through all modules and tests that there are."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish() -> None:
