@@ -38,8 +38,8 @@ MET := .pytest_cache/answers
 test: $(VENV)/dev  ## the whole suite: real Redis, real PostgreSQL, no network, no GPU
 	rm -rf $(MET)
 	ANSWERS_MET=$(CURDIR)/$(MET) $(BIN)/pytest -m "not end_to_end and not nightly" \
-		--numprocesses 2 --dist worksteal
-	ANSWERS_MET=$(CURDIR)/$(MET) $(BIN)/pytest -m end_to_end --numprocesses 2 --dist loadfile
+		--numprocesses 3 --dist worksteal
+	ANSWERS_MET=$(CURDIR)/$(MET) $(BIN)/pytest -m end_to_end --numprocesses 3 --dist loadfile
 
 met:  ## after `make test`: which answers and problems of the API no test has met
 	$(BIN)/python -m tests.answers_met $(MET)

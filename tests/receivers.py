@@ -7,7 +7,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from tests.http_server import HttpServer
 
 
 @dataclass(frozen=True)
@@ -59,11 +61,10 @@ def receiving(
     receiver: Receiver, tls: ssl.SSLContext | None = None, at: tuple[str, int] = ("127.0.0.1", 0)
 ) -> Iterator[Receiver]:
     """Serve until the block is left."""
-    server = ThreadingHTTPServer(at, _handler(receiver))
+    server = HttpServer(at, _handler(receiver))
     if tls is not None:
         tls.sni_callback = lambda _socket, name, _context: receiver.names.append(name)
         server.socket = tls.wrap_socket(server.socket, server_side=True)
-    server.daemon_threads = True
     server.block_on_close = False
     server.handle_error = lambda *_: None  # type: ignore[method-assign]  # who hangs up is no news
     receiver.port = server.server_address[1]

@@ -11,10 +11,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from tests.http_server import HttpServer
 
 LARGE = (".safetensors", ".bin")
 
@@ -121,7 +123,7 @@ def hub_double() -> Iterator[HubDouble]:
     """It listens until the block is left."""
     double = HubDouble()
     bound = type("Bound", (Handler,), {"double": double})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), bound)
+    server = HttpServer(("127.0.0.1", 0), bound)
     double.url = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -68,12 +68,14 @@ def counts(service: Service) -> dict[str, int]:
 
 
 def wait_for(service: Service, status: str, number: int) -> None:
-    eventually(
-        lambda: counts(service).get(status, 0) >= number,
-        lambda: counts(service),
-        seconds=PATIENCE_SECONDS,
-        every=0.25,
-    )
+    """Until so many jobs are there; what has failed will not succeed by waiting."""
+
+    def there() -> bool:
+        found = counts(service)
+        assert status == "failed" or not found.get("failed"), found
+        return found.get(status, 0) >= number
+
+    eventually(there, lambda: counts(service), seconds=PATIENCE_SECONDS, every=0.25)
 
 
 def all_succeed_once(

@@ -15,13 +15,10 @@ import httpx
 import pytest
 
 from bench.agreement import difference
-from services.bindings import local
 from services.registry import metrics, service
-from shared.models import ports
-from shared.models.catalogue import load_catalogue
 from tests.answers import CheckedClient
 from tests.end_to_end.load import finished
-from tests.end_to_end.service import ROOT, serving
+from tests.end_to_end.service import serving
 
 pytestmark = pytest.mark.end_to_end
 
@@ -62,17 +59,10 @@ def jobs(client: httpx.Client) -> dict[tuple[str, str], list[dict[str, Any]]]:
     return found
 
 
-@pytest.fixture(scope="module")
-def here() -> Iterator[None]:
-    """The same models in this process."""
-    ports.bind(local(load_catalogue(ROOT / "models.toml")))
-    yield
-    ports.bind(None)
-
-
+@pytest.mark.usefixtures("_embedded_models")
 @pytest.mark.parametrize("case", CASES, ids=" ".join)
 def test_the_same_as_in_one_process(
-    jobs: dict[tuple[str, str], list[dict[str, Any]]], here: None, case: tuple[str, str]
+    jobs: dict[tuple[str, str], list[dict[str, Any]]], case: tuple[str, str]
 ) -> None:
     metric, name = case
     contract = metrics()[metric]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from tests.answers import CheckedClient
 from tests.end_to_end.load import finished
 from tests.end_to_end.service import serving
+from tests.http_server import HttpServer
 from tests.patience import SECONDS, eventually
 
 pytestmark = pytest.mark.end_to_end
@@ -45,7 +46,7 @@ def collector() -> Iterator[tuple[str, Spans]]:
         def log_message(self, *_: object) -> None:
             """Quiet."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+    server = HttpServer(("127.0.0.1", 0), Receiver)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}", spans
     server.shutdown()

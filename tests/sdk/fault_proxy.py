@@ -6,9 +6,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import httpx
+
+from tests.http_server import HttpServer
 
 HOP = {"connection", "transfer-encoding", "content-length", "content-encoding", "host"}
 Headers = dict[str, str]
@@ -57,10 +59,9 @@ class Proxy:
         ]
 
 
-class Server(ThreadingHTTPServer):
+class Server(HttpServer):
     """Requests on threads of their own; who hangs up on purpose is no news."""
 
-    daemon_threads = True
     block_on_close = False
 
     def __init__(self, proxy: Proxy) -> None:

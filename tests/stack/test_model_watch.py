@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from threading import Thread
 from typing import ClassVar
 
@@ -14,6 +14,7 @@ from rich.console import Console
 
 from services.stack.model_watch import ModelWatch
 from services.stack.servers import Child, Probe
+from tests.http_server import HttpServer
 
 
 class Worker(BaseHTTPRequestHandler):
@@ -43,7 +44,7 @@ def said() -> io.StringIO:
 
 @pytest.fixture
 def watch(said: io.StringIO) -> Iterator[ModelWatch]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Worker)
+    server = HttpServer(("127.0.0.1", 0), Worker)
     Thread(target=server.serve_forever, daemon=True).start()
     probe = Probe(f"http://127.0.0.1:{server.server_port}")
     child = Child("worker", ("true",), {}, probe)

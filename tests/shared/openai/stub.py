@@ -10,11 +10,12 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from threading import Thread
 from typing import Any, Literal, Protocol
 
 from tests.fakes import share
+from tests.http_server import HttpServer
 
 Style = Literal["vllm", "openai", "newer", "bare"]  # newer: neither echo nor ids
 Reply = tuple[int, dict[str, str], Any]
@@ -137,7 +138,7 @@ def listening(stub: Answering) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Quiet."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = HttpServer(("127.0.0.1", 0), Handler)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
