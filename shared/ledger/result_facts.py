@@ -56,7 +56,7 @@ OF_ALL = {  # name → dotted path, of every metric
     "text_key": "provenance.text_key",
     "model": "provenance.models.0.name",
 }
-PROMPTED = "$.provenance.models[*].prompt_sha256"  # of a model that judged by a prompt
+PROMPTED = "$.provenance.models[*].prompt_sha256"
 WORDS = ("metric_version", "variant", "text_key", "model", "label_stated", "language")
 KEY = ("source", "line")
 NO_RESULT = {
@@ -240,9 +240,7 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
             jobs.c.finished_at,
             jobs.c.request,
             jobs.c.error,
-            func.jsonb_path_exists(document.c.document, cast(PROMPTED, JSONPATH)).label(
-                "by_language_model"
-            ),
+            _is_prompted(document.c.document).label("by_language_model"),
             case((has_verdict, None), else_=jobs.c.result).label("earlier"),
             type_coerce(func.jsonb_build_array(*told, warnings), JSONB).label("told"),
             type_coerce(func.array(_reasons(plan.rules, document.c.document)), ARRAY(String)).label(
@@ -251,6 +249,11 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
         ).join(document, document.c.id == jobs.c.id)
     )
     return {row.id: row for row in rows}
+
+
+def _is_prompted(document: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether a language model judged, by a prompt."""
+    return func.jsonb_path_exists(document, cast(PROMPTED, JSONPATH))
 
 
 def _reasons(rules: SurprisingRules, document: ColumnElement[Any]) -> Any:
