@@ -74,12 +74,13 @@ def test_every_object_is_valid_and_every_image_is_told_apart(
         if one["kind"] == "CronJob"
     ]
     file = ROOT / "k8s" / "overlays" / overlay / "kustomization.yaml"
-    given = {
+    given: dict[str, str] = {
         one["name"]: f"{one['newName']}:{one['newTag']}"
         for one in yaml.safe_load(file.read_text("utf-8"))["images"]
     }
     for container in [one for spec in specs for one in containers(spec)]:
-        image = given.get(container["image"], container["image"])  # as where the overlay lists it
+        named: str = container["image"]
+        image = given.get(named, named)  # as where the overlay lists it
         assert image.startswith("registry.example/touchstone-") or DIGEST.fullmatch(image)
 
 

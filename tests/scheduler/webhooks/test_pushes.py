@@ -205,7 +205,7 @@ def test_an_endpoint_has_so_many_requests_at_a_time(
 
 def test_an_endpoint_chooses_what_it_is_pushed(engine: Engine, chosen: Settings) -> None:
     ended(engine, marked())
-    made = {
+    made: dict[str, dict[str, Any]] = {
         "early": {},
         "failures": {"events": ["job.failed"]},
         "another metric": {"metrics": ["ice"]},
