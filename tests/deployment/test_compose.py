@@ -301,7 +301,9 @@ def _process(name: str, service: Json, real: dict[str, str], logs: Path) -> Iter
         subprocess.run(command, env=bare() | said, cwd=ROOT, check=True, timeout=SECONDS * busy())
         yield None
         return
-    child = Child(name, command, bare() | said)
+    files = [variable for variable in said if variable.endswith("_FILE")]
+    unset = [f"--unset={variable.removesuffix('_FILE')}" for variable in files]  # of other tests
+    child = Child(name, ("env", *unset, *command), bare() | said)
     child.start(logs)
     try:
         path = probed.rpartition("/")[2].partition("'")[0]
