@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := PYTHONUNBUFFERED=1 $(BIN)/python
 
-.PHONY: help venv demo serve test met nightly lint bench chaos soak fuzz examples openapi clients \
+.PHONY: help venv secrets demo serve test met nightly lint bench chaos soak fuzz examples openapi clients \
 	reference pictures lock clean
 
 help:  ## what there is
@@ -26,6 +26,9 @@ $(VENV)/dev: $(VENV)/runtime requirements/dev.lock sdk/pyproject.toml
 	touch $@
 
 venv: $(VENV)/dev  ## the virtual environment, with what developers need
+
+secrets:  ## ./secrets for docker-compose.yml: made once, what is there stays
+	@sh secrets.sh
 
 demo: $(VENV)/runtime  ## score examples/posts.jsonl through the whole service, print a table, stop
 	$(RUN) -m services.stack demo

@@ -131,6 +131,27 @@ class Context(Message):
     content_language: AuditField | None = None
 
 
+OpaqueId = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[!-~]*$")]
+
+
+class Trace(Message):
+    """What was evaluated, as the caller's own tracing names it: the answer that is judged, not the
+    call to this service. No text: identifiers alone."""
+
+    trace_id: Annotated[str, Word] | None = Field(
+        default=None, pattern=r"^[0-9a-f]{32}$", description="of W3C Trace Context, 32 hex digits"
+    )
+    span_id: Annotated[str, Word] | None = Field(
+        default=None, pattern=r"^[0-9a-f]{16}$", description="of the span, 16 hex digits"
+    )
+    response_id: Annotated[OpaqueId, Word] | None = Field(
+        default=None, description="that the model's server gave to its answer"
+    )
+    session_id: Annotated[OpaqueId, Word] | None = Field(
+        default=None, description="of the conversation that it belongs to"
+    )
+
+
 class JobRequest(Message):
     """What every request that becomes a job has in common."""
 
@@ -149,7 +170,8 @@ class JobRequest(Message):
     do_not_store_text: bool = Field(
         default=False,
         description="keep no text once the job has ended: what is left of the request is `model`, "
-        "`variant`, `seed`, `metadata` and `context`, and of the result the numbers and names",
+        "`variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and "
+        "names",
     )
 
 
@@ -162,6 +184,11 @@ class ScoreRequest(JobRequest):
         "printed; `reference`: what the released code does",
     )
     seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of every random draw")
+    trace: Trace | None = Field(
+        default=None,
+        description="what was evaluated; returned with the job, and what pushes of scores attach "
+        "the score to",
+    )
 
 
 class LanguageRequest(ScoreRequest):
@@ -182,7 +209,9 @@ class LanguageRequest(ScoreRequest):
     )
 
 
-TRANSPORT = frozenset({"metadata", "context", "webhook", "do_not_store_text"})  # change no score
+TRANSPORT = frozenset(  # changes no score
+    {"metadata", "context", "webhook", "trace", "do_not_store_text"}
+)
 OF_PROVENANCE = frozenset({"model", "variant", "seed"})  # it has fields of its own for these
 
 

@@ -20,7 +20,7 @@ from shared.problems import Problem
 
 RUN = 12  # characters of the request in a row that count as a repetition
 SENTENCE = 500  # characters: a warning, or the detail of a problem
-STAYING = ("metadata", "context", "model", "variant")  # of the request
+STAYING = ("metadata", "context", "trace", "model", "variant")  # of the request
 
 
 def repeats(said: str, sent: Sequence[str]) -> bool:

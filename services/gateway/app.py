@@ -24,6 +24,7 @@ from services.gateway.routes import (
     health,
     jobs,
     scores,
+    webhook_deliveries,
     webhooks,
 )
 from services.gateway.site_security import SameSite
@@ -44,7 +45,7 @@ ROUTERS = (
     batch_results.router,
     batches.router,
     webhooks.router,
-    webhooks.deliveries_router,
+    webhook_deliveries.router,
     health.models_router,
     health.router,
 )

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from services.registry import finding_of, metrics
-from shared.contracts import Context
+from shared.contracts import Context, Trace
 from shared.errors import ModelState
 from shared.ledger.batches import Batch, BatchStatus
 from shared.ledger.files import File, Purpose
@@ -122,6 +122,7 @@ class JobView(BaseModel):
     )
     metadata: dict[str, str]
     context: Context | None
+    trace: Trace | None = Field(description="what was evaluated, as the request named it")
     error: ProblemView | None = Field(description="where the job failed")
 
 
@@ -183,6 +184,7 @@ def job_view(job: Job) -> dict[str, Any]:
         "waiting_for": job.waiting_for if job.status == "queued" else None,
         "metadata": job.request.get("metadata", {}),
         "context": job.request.get("context"),
+        "trace": job.request.get("trace"),
         "result": result_of(job),
         "error": None if job.error is None else shown(job.error, job.request_id),
     }

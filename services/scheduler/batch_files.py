@@ -50,7 +50,8 @@ LINES_AT_ONCE = 500
 BYTES_AT_ONCE = 4_000_000  # at least one line, however long
 SECONDS_AT_ONCE = 1.0  # from a slow store at least one line, too
 ENVELOPE_BYTES = 4_096  # what a line may have beside its body
-CALLER = {"metadata", "context"}  # given back with the answer; the score does not depend on them
+CALLER = ("metadata", "context", "trace")  # given back; the score does not depend on them
+NOTHING: dict[str, Any] = {"metadata": {}, "context": None, "trace": None}
 PRIVATE = b"do_not_store_text"  # the field, as a line that cannot be read may still name it
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -321,7 +322,7 @@ class Reader:
         custom_id, asked = self.read(raw)
         self.work_limit.check(self.catalogue.work(self.contract, asked))
         request = asked.model_dump(mode="json")
-        caller = {name: request.pop(name) for name in CALLER}
+        caller = {name: request.pop(name) for name in CALLER if name in request}
         return StoredLine(
             number=number,
             custom_id=custom_id,
@@ -416,7 +417,7 @@ def _response(answer: LineAnswer) -> dict[str, Any] | None:
     job = answer.job
     if job is None or job.status not in ("succeeded", "failed"):
         return None
-    body = job_view(job) | {"metadata": {}, "context": None} | (answer.caller or {})
+    body = job_view(job) | NOTHING | (answer.caller or {})
     status = 200 if job.error is None else job.error.get("status", 500)
     return {"status_code": status, "request_id": job.id, "body": body}
 

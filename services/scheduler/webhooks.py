@@ -4,9 +4,10 @@ A thread with an event loop of its own beside the scheduler's rounds; the ledger
 loop. What is under way when the process dies is taken again once its lease has run out: delivery is
 at least once, under the same `webhook-id`.
 
-An attempt signs the exact bytes and posts them. Success is 2xx and nothing else; a redirect is a
-failure and is not followed; of the answer's body at most 64 kB are read, and none of it is kept or
-shown. Source: Standard Webhooks 1.0.0.
+An attempt is one request: of one event, or of many scores where their destination's format joins
+them; what becomes of it becomes of each. It signs the exact bytes and posts them. Success is 2xx
+and nothing else; a redirect is a failure and is not followed; of the answer's body at most 64 kB
+are read, and none of it is kept or shown. Source: Standard Webhooks 1.0.0.
 
 No request reaches an internal address: the name is resolved once, every address judged, and the
 socket opened to the very address that was judged, so a name that changes its mind (DNS rebinding)
@@ -21,7 +22,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -40,6 +42,7 @@ from shared.ledger import webhook_deliveries, webhook_tests
 from shared.ledger.engine import transaction
 from shared.ledger.webhook_deliveries import Delivery, DeliveryRefusal, TenantShare
 from shared.ledger.webhook_tests import TestOutcome
+from shared.score_formats import FORMATS, JOINED, push_url
 from shared.settings import SERVICE_VERSION, Settings
 from shared.webhooks import (
     Address,
@@ -117,8 +120,8 @@ class Deliverer:
         while not stop.is_set():
             for test in await asyncio.to_thread(self._tests):
                 self._begin(test, self.test(test))
-            for delivery in await asyncio.to_thread(self._taken):
-                self._begin(delivery, self.deliver(delivery))
+            for together in requests_of(await asyncio.to_thread(self._taken)):
+                self._begin(together[0], self.deliver(together))
             await self._pause()
         if self._under_way:
             await asyncio.wait(self._under_way)
@@ -131,7 +134,7 @@ class Deliverer:
     async def test(self, test: Delivery) -> None:
         """One attempt, and what became of it to whoever asked for it; nothing else changes."""
         started = time.perf_counter()
-        found = await self._attempted(test)
+        found = await self._attempted([test])
         milliseconds = round(1_000 * (time.perf_counter() - started))
         error = found.reason if isinstance(found, DeliveryRefusal) else None
         ended = TestOutcome(error is None, found.status, milliseconds, error)
@@ -147,35 +150,38 @@ class Deliverer:
             return
         logger.info("webhook.tested", endpoint=test.endpoint_id, status=found.status)
 
-    async def deliver(self, delivery: Delivery) -> None:
+    async def deliver(self, together: Sequence[Delivery]) -> None:
         """One attempt, and what became of it into the ledger."""
         started = time.perf_counter()
-        found = await self._attempted(delivery)
+        found = await self._attempted(together)
         telemetry.WEBHOOK_SECONDS.observe(time.perf_counter() - started)
+        first = together[0]
         try:
-            after = await asyncio.to_thread(self._written, delivery, found)
+            after = await asyncio.to_thread(self._written, together, found)
         except Unavailable as error:  # the lease will run out, and it is attempted again
-            logger.warning("webhook.not_written", delivery=delivery.id, detail=error.detail)
+            logger.warning("webhook.not_written", delivery=first.id, detail=error.detail)
             return
         except Exception:
-            logger.exception("webhook.crashed", delivery=delivery.id)
+            logger.exception("webhook.crashed", delivery=first.id)
             return
-        telemetry.WEBHOOK_ATTEMPTS.labels(after).inc()
+        for outcome, count in after.items():
+            telemetry.WEBHOOK_ATTEMPTS.labels(outcome).inc(count)
         logger.info(
             "webhook.attempted",
-            delivery=delivery.id,
-            endpoint=delivery.endpoint_id,
-            attempt=delivery.attempt,
+            delivery=first.id,
+            endpoint=first.endpoint_id,
+            attempt=first.attempt,
             status=found.status,
-            outcome=after,
+            outcome=next(iter(after)),
+            count=len(together),
         )
 
-    async def _attempted(self, delivery: Delivery) -> Arrival | DeliveryRefusal:
+    async def _attempted(self, together: Sequence[Delivery]) -> Arrival | DeliveryRefusal:
         """How it ended; one that crashes here is refused like any other, so that it has an end."""
         try:
-            return await self._sender.attempt(delivery)
+            return await self._sender.attempt(*together)
         except Exception:
-            logger.exception("webhook.crashed", delivery=delivery.id)
+            logger.exception("webhook.crashed", delivery=together[0].id)
             return DeliveryRefusal("the attempt failed on our side")
 
     async def _pause(self) -> None:
@@ -220,14 +226,28 @@ class Deliverer:
         return []
 
     @patiently
-    def _written(self, delivery: Delivery, found: Arrival | DeliveryRefusal) -> str:
-        """The outcome's name, for the log and the counters."""
+    def _written(
+        self, together: Sequence[Delivery], found: Arrival | DeliveryRefusal
+    ) -> Counter[str]:
+        """The outcomes' names, for the log and the counters; the commonest first."""
+        schedule = self._chosen.webhook_schedule
         with transaction(self._engine) as connection:
             if isinstance(found, Arrival):
-                kept = webhook_deliveries.arrived(connection, delivery, found.status)
-                return "arrived" if kept else "fenced"
-            schedule = self._chosen.webhook_schedule
-            return webhook_deliveries.refused(connection, delivery, found, schedule) or "fenced"
+                kept = webhook_deliveries.arrived(connection, together, found.status)
+                return +Counter(arrived=kept, fenced=len(together) - kept)
+            return Counter(
+                webhook_deliveries.refused(connection, delivery, found, schedule) or "fenced"
+                for delivery in together
+            )
+
+
+def requests_of(taken: Sequence[Delivery]) -> list[list[Delivery]]:
+    """Those of one endpoint whose format joins them, together; the others alone."""
+    together: dict[str, list[Delivery]] = {}
+    for delivery in taken:
+        key = delivery.endpoint_id if delivery.format in JOINED else delivery.id
+        together.setdefault(key, []).append(delivery)
+    return list(together.values())
 
 
 @dataclass(frozen=True)
@@ -235,6 +255,10 @@ class Arrival:
     """The receiver took it."""
 
     status: int
+
+
+class UnreadableAuthorization(Unreadable):
+    """The header was sealed under a key that is gone."""
 
 
 async def resolve(host: str, port: int) -> list[str]:
@@ -255,14 +279,16 @@ class Sender:
     resolver: Resolve = resolve
     tls: ssl.SSLContext = field(default_factory=ssl.create_default_context)
 
-    async def attempt(self, delivery: Delivery) -> Arrival | DeliveryRefusal:
-        """Send it once. Raises nothing but what ends the process."""
+    async def attempt(self, first: Delivery, *more: Delivery) -> Arrival | DeliveryRefusal:
+        """Send it once, with more of its endpoint. Raises nothing but what ends the process."""
         try:
-            destination = read(delivery.url)
-            headers = signed(delivery, self.sealer, destination)
-            return await self._post(destination, headers, delivery.body.encode())
+            destination, body = read(url_of(first)), body_of((first, *more))
+            headers = signed(first, body, self.sealer, destination)
+            return await self._post(destination, headers, body.encode())
         except TimeoutError:
             return DeliveryRefusal(f"no answer within {self.seconds:g} s")
+        except UnreadableAuthorization:
+            return DeliveryRefusal("the endpoint's authorization cannot be read; set it anew")
         except Unreadable:
             return DeliveryRefusal("the endpoint's secret cannot be read; rotate it")
         except ForbiddenDestination as error:
@@ -296,13 +322,25 @@ class Sender:
             return outcome(answer)
 
 
-def signed(delivery: Delivery, sealer: Sealer, destination: Destination) -> Headers:
-    """The attempt's headers: its own time, a signature by each valid secret. Raises Unreadable."""
+def url_of(delivery: Delivery) -> str:
+    """Where it is posted to."""
+    is_push = delivery.format in FORMATS
+    return push_url(delivery.url, delivery.format) if is_push else delivery.url
+
+
+def body_of(together: Sequence[Delivery]) -> str:
+    """The body of their request."""
+    push = FORMATS.get(together[0].format)
+    bodies = [delivery.body for delivery in together]
+    return bodies[0] if push is None else push.body(bodies)
+
+
+def signed(delivery: Delivery, body: str, sealer: Sealer, destination: Destination) -> Headers:
+    """The attempt's headers: its own time, a signature by each valid secret, and what authorizes
+    it. delivery: the first of the request. Raises Unreadable."""
     now = datetime.now(UTC)
     secrets = [sealed for sealed in (delivery.secret, delivery.earlier_secret) if sealed]
-    signatures = [
-        Webhook(sealer.open(sealed)).sign(delivery.id, now, delivery.body) for sealed in secrets
-    ]
+    signatures = [Webhook(sealer.open(sealed)).sign(delivery.id, now, body) for sealed in secrets]
     headers = {
         "Host": destination.host_header,
         "User-Agent": USER_AGENT,
@@ -314,6 +352,11 @@ def signed(delivery: Delivery, sealer: Sealer, destination: Destination) -> Head
         "webhook-timestamp": str(int(now.timestamp())),
         "webhook-signature": " ".join(signatures),
     }
+    if delivery.authorization is not None:
+        try:
+            headers["Authorization"] = sealer.open(delivery.authorization)
+        except Unreadable:
+            raise UnreadableAuthorization("no key opens the authorization") from None
     return [(name.encode(), value.encode()) for name, value in headers.items()]
 
 

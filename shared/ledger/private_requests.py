@@ -20,7 +20,7 @@ from shared.encryption import Unreadable, secret_sealer
 from shared.errors import BadInput, Unavailable
 from shared.settings import settings
 
-KEPT = ("model", "variant", "seed", "metadata", "context", "webhook", "do_not_store_text")
+KEPT = ("model", "variant", "seed", "metadata", "context", "webhook", "trace", "do_not_store_text")
 ENCRYPTED = "encrypted"  # the field of a stored request that holds all of it
 
 

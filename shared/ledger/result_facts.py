@@ -35,9 +35,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB, JSONPATH, insert
 
-from shared.contracts import Finding
+from shared.contracts import Finding, Trace
 from shared.ledger.batch_lines import FAILED, SurprisingRules
+from shared.ledger.score_pushes import EndedScore, owe_scores
 from shared.ledger.tables import LINE_ENDED, batch_lines, batches, jobs, result_facts
+from shared.problems import slug_of
 from shared.service_contract import MetricContract
 
 # jsonb has no U+0000, which JSON allows: `\u0000` becomes `\ufffd`, but `\\u0000` stays
@@ -54,6 +56,7 @@ OF_ALL = {  # name → dotted path, of every metric
     "text_key": "provenance.text_key",
     "model": "provenance.models.0.name",
 }
+PROMPTED = "$.provenance.models[*].prompt_sha256"
 WORDS = ("metric_version", "variant", "text_key", "model", "label_stated", "language")
 KEY = ("source", "line")
 NO_RESULT = {
@@ -90,6 +93,11 @@ class FactPlan:
         }
         parts = {f"part {name}": path for name, path in self.contract.parts.items()}
         return OF_ALL | {name: path for name, path in own.items() if path} | parts
+
+    @property
+    def part_names(self) -> list[str]:
+        """In the order of a row's `parts`."""
+        return [] if self.contract is None else list(self.contract.parts)
 
     @property
     def fingerprint(self) -> str:
@@ -129,7 +137,7 @@ def write_of_lines(
     if batch_id is not None:
         query = query.where(batch_lines.c.batch_id == batch_id)
     found = connection.execute(query).all()
-    _write(connection, plans, [row._asdict() for row in found])
+    owe_scores(connection, _write(connection, plans, [row._asdict() for row in found]))
     key = tuple_(batch_lines.c.batch_id, batch_lines.c.number)
     keys = [(row.source, row.line) for row in found]
     connection.execute(update(batch_lines).where(key.in_(keys)).values(has_facts=True))
@@ -153,7 +161,7 @@ def write_of_jobs(connection: Connection, plans: Plans, most: int) -> int:
         .with_for_update(skip_locked=True)
     )
     found = connection.execute(query).all()
-    _write(connection, plans, [row._asdict() for row in found])
+    owe_scores(connection, _write(connection, plans, [row._asdict() for row in found]))
     ids = [row.source for row in found]
     connection.execute(update(jobs).where(jobs.c.id.in_(ids)).values(has_facts=True))
     return len(found)
@@ -175,7 +183,9 @@ def renew(connection: Connection, metric: str, plan: FactPlan, most: int) -> int
     return len(found)
 
 
-def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> None:
+def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> list[EndedScore]:
+    """Write their rows; what of them can be pushed."""
+    written: list[EndedScore] = []
     by_metric: defaultdict[str, list[Facts]] = defaultdict(list)
     for line in lines:
         by_metric[line["metric"]].append(line)
@@ -188,6 +198,24 @@ def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> None
         made = insert(result_facts)
         changed = {name: made.excluded[name] for name in rows[0] if name not in KEY}
         connection.execute(made.on_conflict_do_update(index_elements=KEY, set_=changed), rows)
+        for line, row in zip(some, rows, strict=True):
+            if (job := ended.get(line["job_id"])) is not None:
+                written.append(_ended_score(plan, line, row, job))
+    return written
+
+
+def _ended_score(plan: FactPlan, line: Facts, row: Facts, job: Row[Any]) -> EndedScore:
+    """The line's own trace; the job of equal lines has another's."""
+    trace = job.request if row["batch_id"] is None else line.get("caller")
+    error = job.error if row["status"] == FAILED else None
+    return EndedScore(
+        facts=row,
+        parts=dict(zip(plan.part_names, row["parts"], strict=False)),
+        trace=Trace.model_validate((trace or {}).get("trace") or {}),
+        webhook=job.request.get("webhook"),
+        error_type=None if error is None else slug_of(error),
+        by_language_model=bool(job.by_language_model),
+    )
 
 
 def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> dict[str, Row[Any]]:
@@ -211,6 +239,8 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
             jobs.c.created_at,
             jobs.c.finished_at,
             jobs.c.request,
+            jobs.c.error,
+            _is_prompted(document.c.document).label("by_language_model"),
             case((has_verdict, None), else_=jobs.c.result).label("earlier"),
             type_coerce(func.jsonb_build_array(*told, warnings), JSONB).label("told"),
             type_coerce(func.array(_reasons(plan.rules, document.c.document)), ARRAY(String)).label(
@@ -219,6 +249,11 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
         ).join(document, document.c.id == jobs.c.id)
     )
     return {row.id: row for row in rows}
+
+
+def _is_prompted(document: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether a language model judged, by a prompt."""
+    return func.jsonb_path_exists(document, cast(PROMPTED, JSONPATH))
 
 
 def _reasons(rules: SurprisingRules, document: ColumnElement[Any]) -> Any:

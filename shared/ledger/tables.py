@@ -307,6 +307,17 @@ endpoints = Table(
     Column("held_until", Instant),  # the receiver asked to be left alone until then
     Column("disabled_at", Instant),
     Column("disabled_reason", String),
+    Column("format", String, nullable=False, server_default="standard-webhooks"),
+    Column("authorization", String),  # sealed; the header of that name
+    Column("sample", Double, nullable=False, server_default="1"),  # share of the jobs, (0, 1]
+    Column("metrics", PG_ARRAY(String), nullable=False, server_default="{}"),  # empty: every one
+    Column("parts", Boolean, nullable=False, server_default=text("false")),
+    Column("untraced", Integer, nullable=False, server_default="0"),  # jobs that named no trace
+    CheckConstraint(
+        "format IN ('standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations')",
+        name="format",
+    ),
+    CheckConstraint("sample > 0 AND sample <= 1", name="sample"),
     CheckConstraint("(disabled_at IS NULL) = (disabled_reason IS NULL)", name="disabled"),
     CheckConstraint("(earlier_secret IS NULL) = (earlier_until IS NULL)", name="earlier"),
     Index("ix_webhook_endpoints_tenant", "tenant", "id"),

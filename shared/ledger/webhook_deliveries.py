@@ -11,43 +11,65 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Float, func, select, text, update
+from sqlalchemy import ColumnElement, Connection, Float, func, select, text, tuple_, update
 
 from shared.errors import ScoringError
 from shared.ledger.tables import deliveries, endpoints
 from shared.ledger.webhooks import disable_endpoint, find_endpoint
+from shared.score_formats import JOINED, MOST_TOGETHER, STANDARD, EndpointFormat
 
 JITTER = 0.1  # of each delay, both ways
 LONGEST_RETRY_AFTER = timedelta(hours=24)
 LONGEST_HOLD = timedelta(hours=1)  # of all that an endpoint is owed, after one 429
 SHORTEST_HOLD = timedelta(seconds=5)
-# Each endpoint offers its oldest few, those of one place before those of the next; then no tenant
-# gets more than its share. So neither a long backlog nor a receiver that hangs holds up others.
+# Each endpoint offers its oldest few requests, those of one place before those of the next; then no
+# tenant gets more than its share. So neither a long backlog nor a receiver that hangs holds up
+# others. Where the format joins scores, an endpoint has one request at a time, of all that is due;
+# what was refused as invalid goes alone, so that a bad neighbour holds nobody up.
 TAKE = text("""
 WITH busy AS (
-    SELECT endpoint_id, tenant, count(*) AS attempts FROM webhook_deliveries
-    WHERE status = 'pending' AND claimed_until > now() GROUP BY endpoint_id, tenant
+    SELECT delivery.endpoint_id, delivery.tenant,
+        CASE WHEN endpoint.format = ANY(:joined) THEN 1 ELSE count(*) END AS attempts
+    FROM webhook_deliveries AS delivery
+    JOIN webhook_endpoints AS endpoint ON endpoint.id = delivery.endpoint_id
+    WHERE delivery.status = 'pending' AND delivery.claimed_until > now()
+    GROUP BY delivery.endpoint_id, delivery.tenant, endpoint.format
 ), offered AS (
-    SELECT oldest.id, oldest.due_at, endpoint.tenant, oldest.place
+    SELECT oldest.*, endpoint.tenant, endpoint.id AS endpoint_id
     FROM webhook_endpoints AS endpoint
     LEFT JOIN busy ON busy.endpoint_id = endpoint.id
+    CROSS JOIN LATERAL (SELECT endpoint.format = ANY(:joined) AS is_joined) AS format
     CROSS JOIN LATERAL (
-        SELECT id, due_at, row_number() OVER (ORDER BY due_at, id) AS place
-        FROM webhook_deliveries
-        WHERE endpoint_id = endpoint.id AND status = 'pending' AND due_at <= now()
-            AND (claimed_until IS NULL OR claimed_until <= now())
-        ORDER BY due_at, id LIMIT greatest(0, :each - coalesce(busy.attempts, 0))
+        SELECT id, min(due_at) OVER (PARTITION BY place) AS due_at, place, number,
+            goes_alone, bool_or(goes_alone AND number = 1) OVER () AS first_goes_alone
+        FROM (
+            SELECT id, due_at, number, CASE WHEN is_joined THEN 1 ELSE number END AS place,
+                is_joined AND coalesce(last_status IN (400, 413, 422), false) AS goes_alone
+            FROM (
+                SELECT id, due_at, last_status, row_number() OVER (ORDER BY due_at, id) AS number
+                FROM webhook_deliveries
+                WHERE endpoint_id = endpoint.id AND status = 'pending' AND due_at <= now()
+                    AND (claimed_until IS NULL OR claimed_until <= now())
+                ORDER BY due_at, id
+                LIMIT CASE WHEN NOT is_joined THEN greatest(0, :each - coalesce(busy.attempts, 0))
+                    WHEN busy.attempts IS NULL THEN :together ELSE 0 END
+            ) AS due
+        ) AS placed
     ) AS oldest
     WHERE endpoint.disabled_at IS NULL
         AND (endpoint.held_until IS NULL OR endpoint.held_until <= now())
+        AND (oldest.number = 1 OR NOT (oldest.goes_alone OR oldest.first_goes_alone))
 ), shared AS (
-    SELECT id, place, due_at,
-        row_number() OVER (PARTITION BY tenant ORDER BY place, due_at, id)
+    SELECT id, place, due_at, endpoint_id,
+        dense_rank() OVER (PARTITION BY tenant ORDER BY place, due_at, endpoint_id)
         + coalesce((SELECT sum(attempts) FROM busy WHERE busy.tenant = offered.tenant), 0) AS share
     FROM offered
+), ranked AS (
+    SELECT id, dense_rank() OVER (ORDER BY place, due_at, endpoint_id) AS place
+    FROM shared WHERE share <= :tenant
 ), chosen AS (
     SELECT id FROM webhook_deliveries
-    WHERE id IN (SELECT id FROM shared WHERE share <= :tenant ORDER BY place, due_at LIMIT :most)
+    WHERE id IN (SELECT id FROM ranked WHERE place <= :most)
         AND status = 'pending' AND (claimed_until IS NULL OR claimed_until <= now())
     FOR UPDATE SKIP LOCKED
 )
@@ -57,7 +79,8 @@ FROM chosen, webhook_endpoints AS endpoint
 WHERE delivery.id = chosen.id AND endpoint.id = delivery.endpoint_id
 RETURNING delivery.id, delivery.endpoint_id, delivery.attempts AS attempt, delivery.body,
     delivery.event, endpoint.url, endpoint.secret,
-    CASE WHEN endpoint.earlier_until > now() THEN endpoint.earlier_secret END AS earlier_secret
+    CASE WHEN endpoint.earlier_until > now() THEN endpoint.earlier_secret END AS earlier_secret,
+    endpoint.format, endpoint.authorization
 """)
 After = Literal["again", "failed", "disabled"]
 DeliveryStatus = Literal["pending", "succeeded", "failed"]
@@ -65,7 +88,7 @@ DeliveryStatus = Literal["pending", "succeeded", "failed"]
 
 @dataclass(frozen=True)
 class TenantShare:
-    """How many attempts may be under way: of one endpoint, of one tenant; and how many to take."""
+    """How many requests may be under way: of one endpoint, of one tenant; and how many to take."""
 
     each: int
     tenant: int
@@ -84,6 +107,8 @@ class Delivery:
     url: str = field(repr=False)
     secret: str = field(repr=False)  # sealed
     earlier_secret: str | None = field(repr=False)
+    format: EndpointFormat = STANDARD
+    authorization: str | None = field(default=None, repr=False)  # sealed
 
 
 @dataclass(frozen=True)
@@ -101,21 +126,39 @@ class DeliveryRefusal:
 
 
 def take(connection: Connection, share: TenantShare, *, lease: timedelta) -> list[Delivery]:
-    """The deliveries to attempt now; nobody else takes them until the lease runs out."""
-    bound = {"each": share.each, "tenant": share.tenant, "most": share.most, "lease": lease}
+    """The deliveries to attempt now; nobody else takes them until the lease runs out.
+
+    Those of an endpoint whose format joins scores make one request.
+    """
+    bound: dict[str, Any] = {"each": share.each, "tenant": share.tenant, "most": share.most}
+    bound |= {"lease": lease, "joined": list(JOINED), "together": MOST_TOGETHER}
     return [Delivery(**row._asdict()) for row in connection.execute(TAKE, bound)]
 
 
-def arrived(connection: Connection, delivery: Delivery, status: int) -> bool:
-    """It is delivered. False where the attempt is no longer ours."""
-    if not _end(connection, delivery, status="succeeded", last_status=status, last_error=None):
-        return False
-    connection.execute(
-        update(endpoints)
-        .where(endpoints.c.id == delivery.endpoint_id)
-        .values(succeeded_at=func.now())
-    )
-    return True
+def arrived(connection: Connection, together: Sequence[Delivery], status: int) -> int:
+    """One request brought these of one endpoint; how many of the attempts were still ours."""
+    taken = [(delivery.id, delivery.attempt) for delivery in together]
+    ended = connection.execute(
+        update(deliveries)
+        .where(
+            tuple_(deliveries.c.id, deliveries.c.attempts).in_(taken),
+            deliveries.c.status == "pending",
+        )
+        .values(
+            status="succeeded",
+            last_status=status,
+            last_error=None,
+            ended_at=func.now(),
+            claimed_until=None,
+        )
+    ).rowcount
+    if ended:
+        connection.execute(
+            update(endpoints)
+            .where(endpoints.c.id == together[0].endpoint_id)
+            .values(succeeded_at=func.now())
+        )
+    return ended
 
 
 def refused(

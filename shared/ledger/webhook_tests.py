@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, case, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
+from shared.contracts import Trace
 from shared.errors import ScoringError
 from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.tables import endpoints, webhook_tests
 from shared.ledger.webhook_deliveries import Delivery
-from shared.ledger.webhooks import TestType, body_of, find_endpoint
+from shared.ledger.webhooks import Endpoint, TestType, body_of, find_endpoint
+from shared.score_formats import FORMATS, ScoreRecord
 
 EVENT: TestType = "endpoint.test"
 STALE = timedelta(minutes=1)  # nobody waits for it any more
@@ -52,8 +54,8 @@ def new_id() -> str:
 
 def ask(connection: Connection, endpoint_id: str, tenant: str, test_id: str) -> None:
     """Have this endpoint tested, enabled or not. Raises UnknownEndpoint, TestRunning."""
-    find_endpoint(connection, endpoint_id, tenant)
-    body = body_of(EVENT, {"id": endpoint_id, "object": "webhook_endpoint"})
+    found = find_endpoint(connection, endpoint_id, tenant)
+    body = _body(test_id, found)
     fresh: dict[str, Any] = {"id": test_id, "body": body, "created_at": func.now()}
     fresh |= dict.fromkeys(("claimed_at", "ended_at", "status", "milliseconds", "error"))
     row = connection.execute(
@@ -71,6 +73,22 @@ def ask(connection: Connection, endpoint_id: str, tenant: str, test_id: str) -> 
     ).one_or_none()
     if row is None:
         raise TestRunning("wait for the answer to the first request")
+
+
+def _body(test_id: str, endpoint: Endpoint) -> str:
+    """A score of nothing, of a span that nobody has, where scores are pushed."""
+    if endpoint.format not in FORMATS:
+        return body_of(EVENT, {"id": endpoint.id, "object": "webhook_endpoint"})
+    digits = test_id.removeprefix("msg_")
+    record = ScoreRecord(
+        name="touchstone.test",
+        job_id=test_id,
+        at=datetime.now(UTC),
+        trace=Trace(trace_id=digits, span_id=digits[:16]),
+        score=1.0,
+        explanation="A test of this destination; nothing was scored.",
+    )
+    return FORMATS[endpoint.format].item_text(record)
 
 
 def take(connection: Connection, most: int) -> list[Delivery]:
@@ -97,6 +115,8 @@ def take(connection: Connection, most: int) -> list[Delivery]:
             endpoints.c.url,
             endpoints.c.secret,
             earlier.label("earlier_secret"),
+            endpoints.c.format,
+            endpoints.c.authorization,
         )
     )
     return [Delivery(attempt=1, event=EVENT, **row._asdict()) for row in rows]

@@ -4,7 +4,7 @@ An event makes its deliveries in the very transaction that makes it true: who en
 a caller who cancels, the scheduler) returns `EVENT_COLUMNS` from its update and calls `job_ended`.
 So there is no end without its deliveries and no delivery without its end. The body is thin (ids,
 status, score), below 20 kB, and fixed here once: every attempt sends the same bytes under the same
-`webhook-id`.
+`webhook-id`. What endpoints of other formats are owed: shared/ledger/score_pushes.py.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from sqlalchemy import cast as sql_cast
 
 from shared.errors import ScoringError
 from shared.ledger.tables import deliveries, endpoints, jobs
+from shared.score_formats import STANDARD, EndpointFormat
 
 EVENT_COLUMNS = (
     jobs.c.id,
@@ -45,7 +46,11 @@ EVENT_COLUMNS = (
     jobs.c.result["score"].label("score"),
     jobs.c.error["type"].as_string().label("error_type"),
     select(endpoints.c.id)
-    .where(endpoints.c.tenant == jobs.c.tenant, endpoints.c.disabled_at.is_(None))
+    .where(
+        endpoints.c.tenant == jobs.c.tenant,
+        endpoints.c.disabled_at.is_(None),
+        endpoints.c.format == STANDARD,
+    )
     .correlate(jobs)
     .exists()
     .label("listened"),  # without endpoints an end costs no second statement
@@ -79,9 +84,20 @@ class Endpoint:
     succeeded_at: datetime | None
     disabled_at: datetime | None
     disabled_reason: str | None
+    format: EndpointFormat
+    has_authorization: bool
+    sample: float
+    metrics: list[str]
+    parts: bool
+    untraced: int
 
 
-SHOWN = tuple(endpoints.c[name] for name in Endpoint.__dataclass_fields__)
+SHOWN = tuple(
+    endpoints.c.authorization.is_not(None).label(name)
+    if name == "has_authorization"
+    else endpoints.c[name]
+    for name in Endpoint.__dataclass_fields__
+)
 
 
 def job_ended(connection: Connection, row: Row[Any]) -> int:
@@ -130,6 +146,7 @@ def owe(
     listening = [
         endpoints.c.tenant == tenant,
         endpoints.c.disabled_at.is_(None),
+        endpoints.c.format == STANDARD,
         or_(endpoints.c.events == [], endpoints.c.events.contains([event])),
     ]
     if endpoint is not None:
@@ -176,7 +193,8 @@ def new_id() -> str:
 
 
 def make_endpoint(connection: Connection, tenant: str, values: Mapping[str, Any]) -> Endpoint:
-    """A new endpoint. values: url, description, events, secret (sealed).
+    """A new endpoint. values: url, description, events, secret (sealed); and for pushes format,
+    authorization (sealed), sample, metrics, parts.
 
     Raises TooManyEndpoints. The tenant's makers take turns, so that the limit holds.
     """
@@ -206,7 +224,10 @@ def endpoints_of(connection: Connection, tenant: str) -> list[Endpoint]:
 def change_endpoint(
     connection: Connection, endpoint_id: str, tenant: str, values: Mapping[str, Any]
 ) -> Endpoint:
-    """Set some of url, description, events. Raises UnknownEndpoint."""
+    """Set some of url, description, events, authorization (sealed), sample, metrics, parts.
+
+    Raises UnknownEndpoint.
+    """
     if not values:
         return find_endpoint(connection, endpoint_id, tenant)
     changed = update(endpoints).where(*_its(endpoint_id, tenant)).values(**values)

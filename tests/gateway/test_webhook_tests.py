@@ -15,9 +15,11 @@ from standardwebhooks import Webhook
 from services.gateway.routes import webhooks as routes
 from services.scheduler.webhooks import delivering
 from services.stack.servers import free_port
+from shared.score_formats import PUSH_FORMATS
 from shared.settings import Settings
 from tests.gateway.conftest import Opens
 from tests.gateway.test_webhooks import HOOKS, NOBODY, deliveries, made
+from tests.push_destinations import destination
 from tests.receivers import Receiver, receiving, until
 
 
@@ -47,6 +49,28 @@ def test_it_arrives_at_once_signed_like_the_rest(client: httpx.Client, enabled: 
     assert got.headers["webhook-id"] == found["id"]
     assert client.get(path).json() == before
     assert deliveries(client, endpoint["id"]) == []
+
+
+@pytest.mark.usefixtures("scheduler")
+@pytest.mark.parametrize("name", PUSH_FORMATS)
+def test_where_scores_are_pushed_a_score_of_nothing_arrives(
+    client: httpx.Client, engine: Engine, name: str
+) -> None:
+    with receiving(destination(name, "Bearer key")) as tool:
+        endpoint = made(client, url=tool.url, format=name, authorization="Bearer key")
+        path = f"{HOOKS}/{endpoint['id']}"
+        found = client.post(f"{path}/test").json()
+        assert (found["delivered"], found["note"], found["untraced"]) == (True, None, 0)
+        with engine.begin() as connection:
+            connection.execute(text("UPDATE webhook_endpoints SET untraced = 3"))
+        note = client.post(f"{path}/test").json()["note"]
+        client.patch(path, json={"authorization": "Bearer other"})
+        assert client.post(f"{path}/test").json()["error"] == "it answered 401"
+    assert "touchstone.test" in tool.received[0].body.decode()
+    if name == "otlp-logs":  # it takes jobs without a trace
+        assert note is None
+    else:
+        assert note.startswith("3 jobs were not pushed: their requests name no `trace.")
 
 
 @pytest.mark.usefixtures("scheduler")

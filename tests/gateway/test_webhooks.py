@@ -26,6 +26,7 @@ from tests.servers import finish_next
 
 HOOKS = "/v1/webhook-endpoints"
 EXAMPLE = {"url": "https://example.com/hooks"}
+PUSH = {"format": "otlp-logs"}
 NOBODY = f"{HOOKS}/we_{'0' * 32}"
 
 
@@ -73,6 +74,17 @@ def test_the_secret_is_shown_once_and_sealed_in_the_ledger(
         ({"description": "x" * 501}, "#/description"),
         ({"description": "\x00"}, "#/description"),
         ({"secret": "whsec_x"}, "#/secret"),
+        ({"format": "kafka"}, "#/format"),
+        ({"sample": 0.5}, "#/sample"),
+        ({"parts": True}, "#/parts"),
+        ({"metrics": ["ice"]}, "#/metrics"),
+        (PUSH | {"sample": 0}, "#/sample"),
+        (PUSH | {"sample": 1.5}, "#/sample"),
+        (PUSH | {"metrics": ["ice", "nonsense"]}, "#/metrics/1"),
+        (PUSH | {"events": ["job.failed", "batch.completed"]}, "#/events/1"),
+        (PUSH | {"url": "https://example.com/?a=b"}, "#/url"),
+        (PUSH | {"authorization": "Bearer a\r\nX-More: b"}, "#/authorization"),
+        (PUSH | {"authorization": "Bearer é"}, "#/authorization"),
     ],
 )
 def test_what_is_not_allowed_is_refused_with_a_pointer(
@@ -107,6 +119,28 @@ def test_an_endpoint_is_changed_in_part(client: httpx.Client) -> None:
     assert (off["enabled"], off["disabled_reason"]) == (False, "by request")
     on = client.patch(path, json={"enabled": True}).json()
     assert (on["enabled"], on["disabled_reason"]) == (True, None)
+
+
+def test_where_scores_are_pushed_is_chosen_and_its_key_is_sealed(
+    client: httpx.Client, engine: Engine
+) -> None:
+    chosen = {"sample": 0.5, "metrics": ["ice"], "parts": True, "events": ["job.succeeded"]}
+    new = made(client, **PUSH, **chosen, authorization="Basic dXNlcjp3b3Jk")
+    path = f"{HOOKS}/{new['id']}"
+    assert {name: new[name] for name in chosen} == chosen
+    assert (new["format"], new["has_authorization"], new["untraced"]) == ("otlp-logs", True, 0)
+    assert "dXNlcjp3b3Jk" not in client.get(path).text
+    with engine.begin() as connection:
+        row = connection.execute(text("SELECT * FROM webhook_endpoints")).mappings().one()
+    assert "dXNlcjp3b3Jk" not in str(dict(row))
+    changed = client.patch(path, json={"sample": 1, "metrics": [], "authorization": ""}).json()
+    assert (changed["sample"], changed["metrics"], changed["parts"]) == (1, [], True)
+    assert not changed["has_authorization"]
+    for refused in ({"events": ["batch.failed"]}, {"url": "https://example.com/?a=b"}):
+        assert client.patch(path, json=refused).status_code == 422
+    other = f"{HOOKS}/{made(client)['id']}"
+    assert client.patch(other, json={"parts": True}).status_code == 422
+    assert client.patch(other, json={"authorization": "Bearer x"}).json()["has_authorization"]
 
 
 def test_a_secret_is_rotated_with_an_overlap(client: httpx.Client) -> None:

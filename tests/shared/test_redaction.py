@@ -13,7 +13,7 @@ from sqlalchemy import Engine, select, text
 
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from shared.contracts import Message
+from shared.contracts import Message, Trace
 from shared.ledger import jobs, recovery
 from shared.ledger.jobs import Job
 from shared.ledger.tables import metadata
@@ -25,11 +25,14 @@ score = SERVICE.score
 
 MINUTE = timedelta(minutes=1)
 SECRET = "a sentence that nobody may find again"
-KEPT = {"model", "variant", "seed", "metadata", "context", "webhook", "do_not_store_text"}
+SPAN = "b7ad6b7169203331"
+KEPT = {"model", "variant", "seed", "metadata", "context", "webhook", "trace", "do_not_store_text"}
 
 
 def accept(engine: Engine, content: str) -> str:
-    request = EchoRequest(text=content, do_not_store_text=True, metadata={"a": "b"})
+    request = EchoRequest(
+        text=content, do_not_store_text=True, metadata={"a": "b"}, trace=Trace(span_id=SPAN)
+    )
     with engine.begin() as connection:
         return jobs.accept(
             connection, "echo", request.model_dump(mode="json"), key=None, resend_after=MINUTE
@@ -58,6 +61,7 @@ def test_after_the_score_no_text_is_left(engine: Engine) -> None:
     carry(job_id, ECHO, echo)
     job = find(engine, job_id)
     assert SECRET not in everything(engine)
+    assert job.request["trace"]["span_id"] == SPAN
     assert job.result is not None
     assert (job.status, job.result["score"], job.result["metric"]) == ("succeeded", 1.0, "echo")
     assert (set(job.request), job.request["metadata"]) == (KEPT, {"a": "b"})

@@ -301,6 +301,12 @@ class EndpointChange(Message):
     enabled: Annotated[
         bool | None, Field(description='false: what it is owed has failed')
     ] = None
+    authorization: Annotated[str | None, Field(description='empty: none any more')] = (
+        None
+    )
+    sample: float | None = None
+    metrics: list[str] | None = None
+    parts: bool | None = None
 
 
 class EndpointNotice(Message):
@@ -321,6 +327,27 @@ class EndpointRequest(Message):
         Field(description='what it listens to; none: every event'),
     ] = []
     description: str = ''
+    format: Annotated[
+        Literal['standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations'],
+        Field(
+            description="what is sent: events as Standard Webhooks has them; or each score of a job and of a batch's line, without any text, to a tool that is named by its address: an OpenTelemetry collector, Langfuse, Phoenix"
+        ),
+    ] = 'standard-webhooks'
+    authorization: Annotated[
+        str | None,
+        Field(
+            description='the Authorization header of every request, as in `Bearer KEY`; never shown'
+        ),
+    ] = None
+    sample: Annotated[
+        float, Field(description='share of the jobs whose scores are pushed')
+    ] = 1.0
+    metrics: Annotated[
+        list[str], Field(description='whose scores are pushed; none: of every metric')
+    ] = []
+    parts: Annotated[
+        bool, Field(description='whether each part of a score is pushed as well')
+    ] = False
 
 
 class EndpointTestWebhook(Message):
@@ -345,6 +372,25 @@ class Endpoint(Message):
     rotating_until: Annotated[
         int | None, Field(description='two signatures until then; unix seconds')
     ]
+    format: Literal['standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations']
+    has_authorization: Annotated[
+        bool, Field(description='whether an Authorization header is sent')
+    ]
+    sample: Annotated[
+        float, Field(description='share of the jobs whose scores are pushed, (0, 1]')
+    ]
+    metrics: Annotated[
+        list[str], Field(description='whose scores are pushed; empty: of every metric')
+    ]
+    parts: Annotated[
+        bool, Field(description='whether each part of a score is pushed as well')
+    ]
+    untraced: Annotated[
+        int,
+        Field(
+            description='jobs that were not pushed: their requests name no `trace` that the format needs'
+        ),
+    ]
 
 
 class EndpointWithSecret(Message):
@@ -362,6 +408,25 @@ class EndpointWithSecret(Message):
     last_success_at: Annotated[int | None, Field(description='unix seconds')]
     rotating_until: Annotated[
         int | None, Field(description='two signatures until then; unix seconds')
+    ]
+    format: Literal['standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations']
+    has_authorization: Annotated[
+        bool, Field(description='whether an Authorization header is sent')
+    ]
+    sample: Annotated[
+        float, Field(description='share of the jobs whose scores are pushed, (0, 1]')
+    ]
+    metrics: Annotated[
+        list[str], Field(description='whose scores are pushed; empty: of every metric')
+    ]
+    parts: Annotated[
+        bool, Field(description='whether each part of a score is pushed as well')
+    ]
+    untraced: Annotated[
+        int,
+        Field(
+            description='jobs that were not pushed: their requests name no `trace` that the format needs'
+        ),
     ]
     secret: Annotated[
         str,
@@ -432,7 +497,7 @@ class FtcBatchReportRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     batch: Annotated[str | None, Field(description="a batch's id")] = None
@@ -679,7 +744,7 @@ class HafBatchReportRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     batch: Annotated[str | None, Field(description="a batch's id")] = None
@@ -921,7 +986,7 @@ class HatexscoreBatchReportRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     batch: Annotated[str | None, Field(description="a batch's id")] = None
@@ -1522,7 +1587,7 @@ class IceBatchReportRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     batch: Annotated[str | None, Field(description="a batch's id")] = None
@@ -2320,7 +2385,7 @@ class SimilarityRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     pairs: Annotated[
@@ -2386,6 +2451,39 @@ class Tokens(Message):
     ] = None
 
 
+class Trace(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    trace_id: Annotated[
+        str | None, Field(description='of W3C Trace Context, 32 hex digits')
+    ] = None
+    span_id: Annotated[str | None, Field(description='of the span, 16 hex digits')] = (
+        None
+    )
+    response_id: Annotated[
+        str | None, Field(description="that the model's server gave to its answer")
+    ] = None
+    session_id: Annotated[
+        str | None, Field(description='of the conversation that it belongs to')
+    ] = None
+
+
+class TraceAnswer(Message):
+    trace_id: Annotated[
+        str | None, Field(description='of W3C Trace Context, 32 hex digits')
+    ] = None
+    span_id: Annotated[str | None, Field(description='of the span, 16 hex digits')] = (
+        None
+    )
+    response_id: Annotated[
+        str | None, Field(description="that the model's server gave to its answer")
+    ] = None
+    session_id: Annotated[
+        str | None, Field(description='of the conversation that it belongs to')
+    ] = None
+
+
 class Truncated(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -2425,6 +2523,15 @@ class WebhookTest(Message):
         int, Field(description="from the name's resolution to the answer")
     ]
     error: Annotated[str | None, Field(description='why it was not delivered')]
+    untraced: Annotated[
+        int,
+        Field(
+            description='jobs that were not pushed: their requests name no `trace` that the format needs'
+        ),
+    ]
+    note: Annotated[
+        str | None, Field(description='what to know of jobs that were not pushed')
+    ]
 
 
 class WordJudgements(Message):
@@ -2519,7 +2626,7 @@ class BatchReportRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     batch: Annotated[str | None, Field(description="a batch's id")] = None
@@ -2689,7 +2796,7 @@ class Cot2elRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -2699,6 +2806,12 @@ class Cot2elRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
+    trace: Annotated[
+        Trace | None,
+        Field(
+            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+        ),
+    ] = None
     language: Annotated[
         str,
         Field(
@@ -3012,7 +3125,7 @@ class FtcRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -3022,6 +3135,12 @@ class FtcRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
+    trace: Annotated[
+        Trace | None,
+        Field(
+            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+        ),
+    ] = None
     language: Annotated[
         str,
         Field(
@@ -3386,7 +3505,7 @@ class HatexscoreRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -3396,6 +3515,12 @@ class HatexscoreRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
+    trace: Annotated[
+        Trace | None,
+        Field(
+            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+        ),
+    ] = None
     language: Annotated[
         str,
         Field(
@@ -3591,7 +3716,7 @@ class HlvRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -3601,6 +3726,12 @@ class HlvRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
+    trace: Annotated[
+        Trace | None,
+        Field(
+            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+        ),
+    ] = None
     language: Annotated[
         str,
         Field(
@@ -3863,7 +3994,7 @@ class IceRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -3873,6 +4004,12 @@ class IceRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
+    trace: Annotated[
+        Trace | None,
+        Field(
+            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+        ),
+    ] = None
     language: Annotated[
         str,
         Field(
@@ -4441,6 +4578,10 @@ class Cot2elReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         Cot2elBatchReport | None, Field(description='where the job succeeded')
@@ -4716,7 +4857,7 @@ class HafRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -4726,6 +4867,12 @@ class HafRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
+    trace: Annotated[
+        Trace | None,
+        Field(
+            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+        ),
+    ] = None
     language: Annotated[
         str,
         Field(
@@ -4968,6 +5115,10 @@ class HatexscoreReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         HatexscoreBatchReport | None, Field(description='where the job succeeded')
@@ -5259,6 +5410,10 @@ class HlvReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         HlvBatchReport | None, Field(description='where the job succeeded')
@@ -5419,6 +5574,10 @@ class IceReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         IceBatchReport | None, Field(description='where the job succeeded')
@@ -5695,6 +5854,10 @@ class SimilarityJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         SimilarityResult | None, Field(description='where the job succeeded')
@@ -5728,6 +5891,10 @@ class AcceptedCot2elJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         Cot2elResult | None, Field(description='where the job succeeded')
@@ -5767,6 +5934,10 @@ class AcceptedFtcJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         FtcResult | None, Field(description='where the job succeeded')
@@ -5806,6 +5977,10 @@ class AcceptedHafJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         HafResult | None, Field(description='where the job succeeded')
@@ -5845,6 +6020,10 @@ class AcceptedHatexscoreJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         HatexscoreResult | None, Field(description='where the job succeeded')
@@ -5884,6 +6063,10 @@ class AcceptedHlvJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         HlvResult | None, Field(description='where the job succeeded')
@@ -5923,6 +6106,10 @@ class AcceptedIceJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         IceResult | None, Field(description='where the job succeeded')
@@ -5962,6 +6149,10 @@ class Cot2elJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[Cot2elResult | None, Field(description='where the job succeeded')]
 
@@ -6102,6 +6293,10 @@ class FtcJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[FtcResult | None, Field(description='where the job succeeded')]
 
@@ -6139,6 +6334,10 @@ class FtcReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         FtcBatchReport | None, Field(description='where the job succeeded')
@@ -6239,6 +6438,10 @@ class HafJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[HafResult | None, Field(description='where the job succeeded')]
 
@@ -6276,6 +6479,10 @@ class HafReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         HafBatchReport | None, Field(description='where the job succeeded')
@@ -6309,6 +6516,10 @@ class HatexscoreJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         HatexscoreResult | None, Field(description='where the job succeeded')
@@ -6348,6 +6559,10 @@ class HlvJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[HlvResult | None, Field(description='where the job succeeded')]
 
@@ -6385,6 +6600,10 @@ class IceJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[IceResult | None, Field(description='where the job succeeded')]
 
@@ -6422,6 +6641,10 @@ class InferenceJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         InferenceDescribeResult | InferenceTokenizeResult | InferenceJudgeExamplesResult | InferenceReadLabelsResult | InferenceJudgeRowsResult | InferenceJudgeWordsResult | InferenceProbabilitiesResult | InferenceTruncatedResult | InferenceAttributeResult | InferenceGenerateResult | InferenceScoreCompletionsResult | None,
@@ -6450,7 +6673,7 @@ class InferenceRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     ask: Annotated[

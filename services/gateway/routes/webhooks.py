@@ -1,4 +1,4 @@
-"""/v1/webhook-endpoints: a tenant's endpoints, their secrets, and what was delivered to them."""
+"""/v1/webhook-endpoints: a tenant's endpoints, their secrets, and what is sent to them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic.config import JsonDict
@@ -20,18 +20,15 @@ from services.gateway.refusals import WebhooksOff
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS, set_within
 from services.gateway.state import Gateway, State
 from services.gateway.views import seconds
+from services.registry import metrics
 from shared.contracts import EndpointId, Message
 from shared.encryption import Sealer, new_secret
 from shared.errors import BadInput, Unavailable
-from shared.ledger import webhook_deliveries, webhook_tests, webhooks
-from shared.ledger.webhook_deliveries import (
-    DeliveryPage,
-    DeliveryRecord,
-    DeliveryStatus,
-    UnknownDelivery,
-)
+from shared.ledger import webhook_tests, webhooks
+from shared.ledger.score_pushes import PUSHED
 from shared.ledger.webhook_tests import TestOutcome
 from shared.ledger.webhooks import EVENT_TYPES, Endpoint, EventType, UnknownEndpoint
+from shared.score_formats import FORMATS, STANDARD, EndpointFormat
 from shared.webhooks import MOST_CHARACTERS, ForbiddenDestination, policy_of
 
 WEEK = 604_800
@@ -54,12 +51,20 @@ Events = Annotated[
     tuple[EventType, ...],
     Field(max_length=len(EVENT_TYPES), description="what it listens to; none: every event"),
 ]
+HeaderValue = Annotated[str, StringConstraints(max_length=4_096, pattern=r"^([!-~]+( [!-~]+)*)?$")]
+Sample = Annotated[
+    float, Field(gt=0, le=1, description="share of the jobs whose scores are pushed")
+]
+Metrics = Annotated[
+    tuple[Annotated[str, StringConstraints(max_length=64)], ...],
+    Field(max_length=100, description="whose scores are pushed; none: of every metric"),
+]
+Parts = Annotated[bool, Field(description="whether each part of a score is pushed as well")]
 ENDPOINT_ID = re.compile(r"we_[0-9a-f]{32}")
 NO_STORE = {"Cache-Control": "no-store"}
+PUSH_FIELDS = ("format", "has_authorization", "sample", "metrics", "parts", "untraced")
+OF_PUSHES = {"sample": 1.0, "metrics": (), "parts": False}  # and what they are elsewhere
 router = APIRouter(prefix="/v1/webhook-endpoints", tags=["webhooks"])
-MOST_ON_A_PAGE = 100
-DELIVERY_ID = re.compile(r"^msg_[0-9a-f]{32}$")
-deliveries_router = APIRouter(prefix="/v1/webhook-endpoints/{endpoint_id}", tags=["webhooks"])
 
 
 class EndpointRequest(Message):
@@ -68,6 +73,20 @@ class EndpointRequest(Message):
     url: Url = Field(description="https, a public host, port 443 or 8443 unless configured")
     events: Events = ()
     description: Description = ""
+    format: EndpointFormat = Field(
+        default=STANDARD,
+        description="what is sent: events as Standard Webhooks has them; or each score of a job "
+        "and of a batch's line, without any text, to a tool that is named by its address: an "
+        "OpenTelemetry collector, Langfuse, Phoenix",
+    )
+    authorization: HeaderValue | None = Field(
+        default=None,
+        repr=False,
+        description="the Authorization header of every request, as in `Bearer KEY`; never shown",
+    )
+    sample: Sample = 1.0
+    metrics: Metrics = ()
+    parts: Parts = False
 
 
 class EndpointChange(Message):
@@ -77,6 +96,12 @@ class EndpointChange(Message):
     events: Events | None = None
     description: Description | None = None
     enabled: bool | None = Field(default=None, description="false: what it is owed has failed")
+    authorization: HeaderValue | None = Field(
+        default=None, repr=False, description="empty: none any more"
+    )
+    sample: Sample | None = None
+    metrics: Metrics | None = None
+    parts: Parts | None = None
 
 
 class RotationRequest(Message):
@@ -85,6 +110,9 @@ class RotationRequest(Message):
     overlap_seconds: int = Field(
         default=DAY, ge=0, le=WEEK, description="how long the previous secret signs as well"
     )
+
+
+UNTRACED = "jobs that were not pushed: their requests name no `trace` that the format needs"
 
 
 class EndpointView(BaseModel):
@@ -102,6 +130,12 @@ class EndpointView(BaseModel):
     created_at: int = Field(description="unix seconds")
     last_success_at: int | None = Field(description="unix seconds")
     rotating_until: int | None = Field(description="two signatures until then; unix seconds")
+    format: EndpointFormat
+    has_authorization: bool = Field(description="whether an Authorization header is sent")
+    sample: float = Field(description="share of the jobs whose scores are pushed, (0, 1]")
+    metrics: list[str] = Field(description="whose scores are pushed; empty: of every metric")
+    parts: bool = Field(description="whether each part of a score is pushed as well")
+    untraced: int = Field(description=UNTRACED)
 
 
 class EndpointWithSecret(EndpointView):
@@ -120,45 +154,6 @@ class EndpointList(BaseModel):
     has_more: Literal[False] = False
 
 
-class DeliveryView(BaseModel):
-    """A delivery. Of the receiver's answer nothing is kept but its status."""
-
-    model_config = views.ALWAYS_SENT
-
-    id: str = Field(description="the `webhook-id` of every attempt")
-    object: Literal["webhook_delivery"] = "webhook_delivery"
-    endpoint_id: EndpointId
-    event: EventType
-    status: DeliveryStatus
-    attempts: int
-    last_status: int | None = Field(description="the HTTP status of the last answer")
-    last_error: str | None = Field(description="why the last attempt failed")
-    created_at: int = Field(description="unix seconds")
-    next_attempt_at: int | None = Field(description="unix seconds; null once it has ended")
-    ended_at: int | None = Field(description="unix seconds")
-
-
-class DeliveryList(BaseModel):
-    """A page of deliveries, newest first."""
-
-    model_config = views.ALWAYS_SENT
-
-    object: Literal["list"] = "list"
-    data: list[DeliveryView]
-    first_id: str | None
-    last_id: str | None = Field(description="pass it as `after` to get the next page")
-    has_more: bool
-
-
-class Replayed(BaseModel):
-    """How many deliveries are owed once more."""
-
-    model_config = views.ALWAYS_SENT
-
-    object: Literal["webhook_replay"] = "webhook_replay"
-    replayed: int
-
-
 class WebhookTestView(BaseModel):
     """What became of a test event. Of the receiver's answer nothing is shown but its status."""
 
@@ -170,6 +165,8 @@ class WebhookTestView(BaseModel):
     status: int | None = Field(description="the HTTP status of the answer")
     milliseconds: int = Field(description="from the name's resolution to the answer")
     error: str | None = Field(description="why it was not delivered")
+    untraced: int = Field(description=UNTRACED)
+    note: str | None = Field(description="what to know of jobs that were not pushed")
 
 
 def endpoint_view(endpoint: Endpoint) -> dict[str, Any]:
@@ -184,22 +181,7 @@ def endpoint_view(endpoint: Endpoint) -> dict[str, Any]:
         "created_at": seconds(endpoint.created_at),
         "last_success_at": seconds(endpoint.succeeded_at),
         "rotating_until": seconds(endpoint.earlier_until),
-    }
-
-
-def delivery_view(record: DeliveryRecord) -> dict[str, Any]:
-    return {
-        "id": record.id,
-        "object": "webhook_delivery",
-        "endpoint_id": record.endpoint_id,
-        "event": record.event,
-        "status": record.status,
-        "attempts": record.attempts,
-        "last_status": record.last_status,
-        "last_error": record.last_error,
-        "created_at": seconds(record.created_at),
-        "next_attempt_at": seconds(record.due_at) if record.status == "pending" else None,
-        "ended_at": seconds(record.ended_at),
+        **{name: getattr(endpoint, name) for name in PUSH_FIELDS},
     }
 
 
@@ -241,8 +223,10 @@ async def create(request: Request, gateway: Gateway, caller: Administrator) -> J
         request, EndpointRequest, limit=gateway.settings.max_body_bytes
     )
     secret, sealer = new_secret(), sealer_of(gateway)
-    check_url(gateway, asked.url)
+    check_url(gateway, asked.url, asked.format)
+    check_push(asked, asked.format)
     values = asked.model_dump(mode="json") | {"secret": sealer.seal(secret)}
+    values["authorization"] = sealed(gateway, asked.authorization)
     made = await gateway.in_ledger(
         lambda connection: webhooks.make_endpoint(connection, caller.tenant, values)
     )
@@ -296,11 +280,15 @@ async def change(
     asked = await http_requests.parse(
         request, EndpointChange, limit=gateway.settings.max_body_bytes
     )
-    if asked.url is not None:
-        check_url(gateway, asked.url)
     values = asked.model_dump(mode="json", exclude_none=True, exclude={"enabled"})
+    if asked.authorization is not None:
+        values["authorization"] = sealed(gateway, asked.authorization)
 
     def write(connection: Connection) -> Endpoint:
+        found = webhooks.find_endpoint(connection, known(endpoint_id), caller.tenant)
+        if asked.url is not None:
+            check_url(gateway, asked.url, found.format)
+        check_push(asked, found.format)
         webhooks.change_endpoint(connection, known(endpoint_id), caller.tenant, values)
         if asked.enabled is True:
             webhooks.enable_endpoint(connection, endpoint_id, caller.tenant)
@@ -372,7 +360,11 @@ async def test(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSO
             )
         )
         found = await _tested(test_id, event, gateway)
+        endpoint = await gateway.in_ledger(
+            lambda connection: webhooks.find_endpoint(connection, endpoint_id, caller.tenant)
+        )
     shown = {"id": test_id, "object": "webhook_test"} | asdict(found)
+    shown |= {"untraced": endpoint.untraced, "note": note_of(endpoint)}
     return JSONResponse(shown, headers=NO_STORE)
 
 
@@ -399,92 +391,45 @@ def sealer_of(gateway: State) -> Sealer:
     return gateway.sealer
 
 
-def check_url(gateway: State, url: str) -> None:
+def sealed(gateway: State, authorization: str | None) -> str | None:
+    """As the database keeps it; null for none."""
+    return sealer_of(gateway).seal(authorization) if authorization else None
+
+
+def note_of(endpoint: Endpoint) -> str | None:
+    """Why scores are missing at their destination, as far as it lies in the requests."""
+    wants = FORMATS[endpoint.format].wants if endpoint.format in FORMATS else ()
+    if not endpoint.untraced or not wants:
+        return None
+    wanted = " or ".join(f"`trace.{name}`" for name in wants)
+    return (
+        f"{endpoint.untraced} jobs were not pushed: their requests name no {wanted}, which "
+        f"{endpoint.format} needs"
+    )
+
+
+def check_push(asked: EndpointRequest | EndpointChange, name: EndpointFormat) -> None:
+    """Raises BadInput where this does not fit what the format sends."""
+    for one, elsewhere in OF_PUSHES.items():
+        if name == STANDARD and getattr(asked, one) not in (None, elsewhere):
+            raise BadInput(f"`{one}` is of the formats of pushes", pointer=f"/{one}")
+    for place, metric in enumerate(asked.metrics or ()):
+        if metric not in metrics():
+            raise BadInput(f"there is no metric {metric!r}", pointer=f"/metrics/{place}")
+    for place, event in enumerate(asked.events or ()):
+        if name != STANDARD and event not in PUSHED.values():
+            pushed = " and ".join(PUSHED.values())
+            raise BadInput(f"scores are pushed of {pushed} alone", pointer=f"/events/{place}")
+
+
+def check_url(gateway: State, url: str, name: EndpointFormat) -> None:
     """As far as can be seen without resolving a name; the rest is judged at each attempt.
 
     Raises BadInput.
     """
+    if name != STANDARD and "?" in url:
+        raise BadInput("the format adds path and query; leave the query away", pointer="/url")
     try:
         policy_of(gateway.settings).check(url)
     except ForbiddenDestination as error:
         raise BadInput(str(error), pointer="/url") from None
-
-
-@deliveries_router.get(
-    "/deliveries",
-    operation_id="list_webhook_deliveries",
-    summary="Deliveries, newest first",
-    response_model=None,
-    responses={200: {"model": DeliveryList}, **views.problems(403, 404, 422)},
-)
-async def list_deliveries(
-    endpoint_id: str,
-    request: Request,
-    gateway: Gateway,
-    caller: Administrator,
-    status: DeliveryStatus | None = None,
-    limit: Annotated[int, Query(ge=1, description="coerced to 100 at most")] = 20,
-    after: Annotated[
-        str | None,
-        Query(description="the `last_id` of the page before", pattern=DELIVERY_ID.pattern),
-    ] = None,
-) -> JSONResponse:
-    """A page of deliveries; with `status=failed` those that did not arrive."""
-    unknown = sorted(set(request.query_params) - {"status", "limit", "after"})
-    if unknown:
-        raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
-    page = DeliveryPage(min(limit, MOST_ON_A_PAGE), after, status)
-    found, has_more = await gateway.in_ledger(
-        lambda connection: webhook_deliveries.page_of(
-            connection, known(endpoint_id), caller.tenant, page
-        )
-    )
-    return JSONResponse(
-        {
-            "object": "list",
-            "data": [delivery_view(record) for record in found],
-            "first_id": found[0].id if found else None,
-            "last_id": found[-1].id if found else None,
-            "has_more": has_more,
-        }
-    )
-
-
-@deliveries_router.post(
-    "/deliveries/{delivery_id}/replay",
-    operation_id="replay_webhook_delivery",
-    summary="Send an ended delivery once more, under the same webhook-id",
-    status_code=202,
-    response_model=None,
-    responses={202: {"model": DeliveryView}, **views.problems(403, 404, 409)},
-)
-async def replay(
-    endpoint_id: str, delivery_id: str, gateway: Gateway, caller: Administrator
-) -> JSONResponse:
-    """The schedule begins anew."""
-    if not DELIVERY_ID.fullmatch(delivery_id):
-        raise UnknownDelivery(f"there is no delivery {delivery_id[:64]!r}")
-    record = await gateway.in_ledger(
-        lambda connection: webhook_deliveries.replay(
-            connection, known(endpoint_id), caller.tenant, delivery_id
-        )
-    )
-    return JSONResponse(delivery_view(record), 202)
-
-
-@deliveries_router.post(
-    "/replay-failed",
-    operation_id="replay_failed_webhook_deliveries",
-    summary="Send every failed delivery of this endpoint once more",
-    status_code=202,
-    response_model=None,
-    responses={202: {"model": Replayed}, **views.problems(403, 404, 409)},
-)
-async def replay_failed(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSONResponse:
-    """Those that are kept: ended deliveries are forgotten after a while."""
-    count = await gateway.in_ledger(
-        lambda connection: webhook_deliveries.replay_failed(
-            connection, known(endpoint_id), caller.tenant
-        )
-    )
-    return JSONResponse({"object": "webhook_replay", "replayed": count}, 202)

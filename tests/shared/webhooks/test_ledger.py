@@ -260,8 +260,8 @@ def test_what_is_taken_is_not_taken_twice_and_a_late_word_changes_nothing(engine
         assert (
             webhook_deliveries.refused(connection, first, DeliveryRefusal("late"), SCHEDULE) is None
         )
-        assert not webhook_deliveries.arrived(connection, first, 200)
-        assert webhook_deliveries.arrived(connection, second, 200)
+        assert not webhook_deliveries.arrived(connection, [first], 200)
+        assert webhook_deliveries.arrived(connection, [second], 200)
 
 
 def test_two_schedulers_share_what_is_due(engine: Engine) -> None:
@@ -387,7 +387,7 @@ def test_old_deliveries_are_forgotten_open_ones_never(engine: Engine) -> None:
         for _ in range(2):
             owe(connection, "job.failed", "a", {"id": "x"})
         (first,) = take(connection, TenantShare(1, 1, 1))
-        webhook_deliveries.arrived(connection, first, 200)
+        webhook_deliveries.arrived(connection, [first], 200)
         connection.execute(
             text("UPDATE webhook_deliveries SET created_at = now() - interval '99 d'")
         )

@@ -200,15 +200,16 @@ class AsyncWebhooks(AsyncResource):
         return read(models.Endpoint, await self._api.get(_place(endpoint_id)))
 
     async def create(
-        self, url: str, *, events: Sequence[str] = (), description: str = ""
+        self, url: str, *, events: Sequence[str] = (), description: str = "", **push: Any
     ) -> models.EndpointWithSecret:
-        """events: none listens to all. The secret is shown this once."""
-        body = {"url": url, "events": list(events), "description": description}
+        """events: none listens to all. push: format, authorization, sample, metrics, parts, where
+        scores are pushed to another tool. The secret is shown this once."""
+        body = {"url": url, "events": list(events), "description": description, **push}
         answer = await self._once("POST", "/v1/webhook-endpoints", body)
         return models.EndpointWithSecret.model_validate(answer)
 
     async def change(self, endpoint_id: str, **changes: Any) -> models.Endpoint:
-        """changes: url, events, description, enabled."""
+        """changes: url, events, description, enabled, authorization, sample, metrics, parts."""
         answer = await self._once("PATCH", _place(endpoint_id), changes)
         return models.Endpoint.model_validate(answer)
 

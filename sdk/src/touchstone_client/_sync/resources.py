@@ -201,15 +201,16 @@ class Webhooks(Resource):
         return read(models.Endpoint, self._api.get(_place(endpoint_id)))
 
     def create(
-        self, url: str, *, events: Sequence[str] = (), description: str = ""
+        self, url: str, *, events: Sequence[str] = (), description: str = "", **push: Any
     ) -> models.EndpointWithSecret:
-        """events: none listens to all. The secret is shown this once."""
-        body = {"url": url, "events": list(events), "description": description}
+        """events: none listens to all. push: format, authorization, sample, metrics, parts, where
+        scores are pushed to another tool. The secret is shown this once."""
+        body = {"url": url, "events": list(events), "description": description, **push}
         answer = self._once("POST", "/v1/webhook-endpoints", body)
         return models.EndpointWithSecret.model_validate(answer)
 
     def change(self, endpoint_id: str, **changes: Any) -> models.Endpoint:
-        """changes: url, events, description, enabled."""
+        """changes: url, events, description, enabled, authorization, sample, metrics, parts."""
         answer = self._once("PATCH", _place(endpoint_id), changes)
         return models.Endpoint.model_validate(answer)
 

@@ -1,0 +1,142 @@
+"""Scores that are owed to endpoints of other tools' formats.
+
+They are owed in the transaction that writes the rows of ended lines and jobs (`result_facts`): the
+row is written once, so each score is owed once, and who ends a job does nothing for it. A line of a
+batch counts as a job does. What is owed was made from numbers, ids and our own words, and is fixed
+here: every attempt sends the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from shared.contracts import Trace
+from shared.ledger.tables import deliveries, endpoints
+from shared.score_formats import FORMATS, NO_TRACE, STANDARD, ScoreRecord
+
+PUSHED = {"succeeded": "job.succeeded", "failed": "job.failed"}  # status → event
+OUR_FACTS = ("metric_version", "variant", "model", "chance")
+
+
+@dataclass(frozen=True)
+class EndedScore:
+    """A line or a job that has ended. facts: its row of the results table. parts: name → number.
+
+    webhook: the endpoint that its request names; then no other is owed it.
+    """
+
+    facts: Mapping[str, Any]
+    parts: Mapping[str, float | None]
+    trace: Trace = NO_TRACE
+    webhook: str | None = None
+    error_type: str | None = None
+    by_language_model: bool = False
+
+    @property
+    def key(self) -> str:
+        """Of the line, or the job."""
+        return f"{self.facts['source']} {self.facts['line']}"
+
+    @property
+    def finished_at(self) -> datetime:
+        """When its job ended."""
+        at: datetime = self.facts["finished_at"]
+        return at
+
+
+def owe_scores(connection: Connection, ended: Sequence[EndedScore]) -> int:
+    """Owe these to their tenants' endpoints; how many deliveries there are.
+
+    Call it in the transaction that writes their rows. Jobs whose trace does not tell a destination
+    what was evaluated are counted there.
+    """
+    some = [one for one in ended if one.facts["status"] in PUSHED and one.facts["finished_at"]]
+    if not some:
+        return 0
+    made: list[dict[str, Any]] = []
+    untraced: Counter[str] = Counter()
+    for endpoint in _listening(connection, {one.facts["tenant"] for one in some}):
+        wanted = [one for one in some if _wants(endpoint, one)]
+        traced = [one for one in wanted if FORMATS[endpoint.format].takes(one.trace)]
+        untraced[endpoint.id] += len(wanted) - len(traced)
+        made += [delivery for one in traced for delivery in _deliveries(endpoint, one)]
+    if made:
+        connection.execute(insert(deliveries), made)
+    for endpoint_id, count in (+untraced).items():
+        more = {"untraced": endpoints.c.untraced + count}
+        connection.execute(update(endpoints).where(endpoints.c.id == endpoint_id).values(more))
+    return len(made)
+
+
+def _listening(connection: Connection, tenants: set[str]) -> Sequence[Row[Any]]:
+    columns = ("id", "tenant", "format", "events", "sample", "metrics", "parts", "created_at")
+    return connection.execute(
+        select(*(endpoints.c[name] for name in columns))
+        .where(
+            endpoints.c.tenant.in_(tenants),
+            endpoints.c.format != STANDARD,
+            endpoints.c.disabled_at.is_(None),
+        )
+        .order_by(endpoints.c.id)  # one order of locks
+    ).all()
+
+
+def _wants(endpoint: Row[Any], one: EndedScore) -> bool:
+    facts = one.facts
+    return (
+        endpoint.tenant == facts["tenant"]
+        and endpoint.created_at <= one.finished_at
+        and one.webhook in (None, endpoint.id)
+        and (not endpoint.events or PUSHED[facts["status"]] in endpoint.events)
+        and (not endpoint.metrics or facts["metric"] in endpoint.metrics)
+        and is_sampled(endpoint.id, one.key, endpoint.sample)
+    )
+
+
+def is_sampled(endpoint_id: str, key: str, share: float) -> bool:
+    """Whether it is among this share of all, [0, 1]; always the same for the same key."""
+    found = hashlib.blake2b(f"{endpoint_id} {key}".encode(), digest_size=7).digest()
+    return int.from_bytes(found) < share * 2**56
+
+
+def _deliveries(endpoint: Row[Any], one: EndedScore) -> Iterator[dict[str, Any]]:
+    """One a number: the score, and where they are wanted its parts."""
+    for record in _records(one, with_parts=endpoint.parts):
+        yield {
+            "id": f"msg_{secrets.token_hex(16)}",
+            "endpoint_id": endpoint.id,
+            "tenant": endpoint.tenant,
+            "event": PUSHED[one.facts["status"]],
+            "body": FORMATS[endpoint.format].item_text(record),
+        }
+
+
+def _records(one: EndedScore, *, with_parts: bool) -> Iterator[ScoreRecord]:
+    facts = one.facts
+    whole = ScoreRecord(
+        name=f"touchstone.{facts['metric']}",
+        job_id=facts["job_id"],
+        at=one.finished_at,
+        line=facts["line"],
+        trace=one.trace,
+        score=facts["score"],
+        verdict=facts["verdict"],
+        explanation=facts["sentence"],
+        error_type=one.error_type,
+        by_language_model=one.by_language_model,
+        facts={name: facts[name] for name in OUR_FACTS},
+    )
+    yield whole
+    if with_parts and one.error_type is None:
+        ours = dict(whole.facts) | {"chance": None}
+        bare = replace(whole, verdict=None, explanation="", facts=ours)
+        for name, value in one.parts.items():
+            yield replace(bare, name=f"{whole.name}.{name}", score=value)
