@@ -51,7 +51,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         "--wait-models", action="store_true", help="say that it listens when all models are loaded"
     )
     parser.add_argument("--examples", type=Path, default=EXAMPLES, help="JSONL for the demo")
-    return parser.parse_args(arguments)
+    asked = parser.parse_args(arguments)
+    if asked.command == "demo" and asked.rooms and demo.METRIC not in asked.rooms:
+        parser.error(f"the demo's examples are scored by {demo.METRIC}: name it in --rooms too")
+    return asked
 
 
 def main(arguments: list[str] | None = None) -> int:

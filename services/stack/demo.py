@@ -24,6 +24,7 @@ Json = dict[str, Any]
 
 FINAL = {"succeeded", "failed", "cancelled"}
 POLL_SECONDS = 0.2
+METRIC = "hatexscore"  # that scores the examples
 METRICS = ("htc", "qf", "tgi", "cc")
 
 
@@ -91,7 +92,7 @@ def _send(client: httpx.Client, line: Json) -> str:
     body = {name: value for name, value in line.items() if name != "id"}
     body["metadata"] = {"example": line["id"]}
     key = {"Idempotency-Key": f'"{uuid.uuid4()}"'}
-    answer = client.post("/v1/scores/hatexscore", json=body, headers=key)
+    answer = client.post(f"/v1/scores/{METRIC}", json=body, headers=key)
     if answer.status_code != 202:
         raise DemoFailed(f"{line['id']}: {answer.text}")
     return str(answer.json()["id"])

@@ -20,7 +20,7 @@ from tests.patience import SECONDS, busy, looks
 
 pytestmark = pytest.mark.end_to_end
 
-FEW = ("--rooms", "hatexscore")  # enough where nothing but the processes matters
+FEW = ("--rooms", "hlv")  # starts without a model: enough where only the processes matter
 
 
 def start(*arguments: str, **more: str) -> subprocess.Popen[str]:
@@ -156,6 +156,12 @@ def test_a_key_that_is_none_is_said_at_once(tmp_path: Path) -> None:
     assert said.startswith("TOUCHSTONE_SECRET_KEYS must be 32 bytes")
 
 
+def test_a_demo_without_who_scores_its_examples_is_refused(tmp_path: Path) -> None:
+    code, said = ended("demo", "--var", str(tmp_path), *FEW)
+    assert code == 2
+    assert "the demo's examples are scored by hatexscore: name it in --rooms too" in said
+
+
 def test_half_of_the_servers_named_is_refused(tmp_path: Path) -> None:
     code, said = ended("serve", "--var", str(tmp_path), REDIS_URL="redis://127.0.0.1:1/0")
     assert code == 1
@@ -175,7 +181,7 @@ def test_the_processes_end_with_a_stack_that_is_killed(tmp_path: Path) -> None:
         if not ours:
             break
     assert ours == []
-    code, _ = ended("demo", "--var", str(tmp_path / "other"), *FEW)  # and nothing is in the way
+    code, _ = ended("demo", "--var", str(tmp_path / "other"))  # and nothing is in the way
     assert code == 0
     for line in psutil.process_iter(["pid", "cmdline"]):  # PostgreSQL waits for its next stack
         if str(tmp_path) in " ".join(line.info["cmdline"] or []):
