@@ -32,7 +32,7 @@ from shared.ledger.webhook_deliveries import (
 )
 from shared.ledger.webhook_tests import TestOutcome
 from shared.ledger.webhooks import EVENT_TYPES, Endpoint, EventType, UnknownEndpoint
-from shared.webhooks import MOST_CHARACTERS, ForbiddenDestination, policy_of
+from shared.webhooks import MOST_CHARACTERS, ForbiddenDestination, policy_of, resolve
 
 WEEK = 604_800
 DAY = 86_400
@@ -241,7 +241,7 @@ async def create(request: Request, gateway: Gateway, caller: Administrator) -> J
         request, EndpointRequest, limit=gateway.settings.max_body_bytes
     )
     secret, sealer = new_secret(), sealer_of(gateway)
-    check_url(gateway, asked.url)
+    await check_url(gateway, asked.url)
     values = asked.model_dump(mode="json") | {"secret": sealer.seal(secret)}
     made = await gateway.in_ledger(
         lambda connection: webhooks.make_endpoint(connection, caller.tenant, values)
@@ -297,7 +297,7 @@ async def change(
         request, EndpointChange, limit=gateway.settings.max_body_bytes
     )
     if asked.url is not None:
-        check_url(gateway, asked.url)
+        await check_url(gateway, asked.url)
     values = asked.model_dump(mode="json", exclude_none=True, exclude={"enabled"})
 
     def write(connection: Connection) -> Endpoint:
@@ -399,13 +399,11 @@ def sealer_of(gateway: State) -> Sealer:
     return gateway.sealer
 
 
-def check_url(gateway: State, url: str) -> None:
-    """As far as can be seen without resolving a name; the rest is judged at each attempt.
-
-    Raises BadInput.
-    """
+async def check_url(gateway: State, url: str) -> None:
+    """By the rule of each attempt, which judges what a name leads to then. Raises BadInput."""
+    policy = policy_of(gateway.settings)
     try:
-        policy_of(gateway.settings).check(url)
+        await policy.check_name(policy.check(url), resolve)
     except ForbiddenDestination as error:
         raise BadInput(str(error), pointer="/url") from None
 
