@@ -25,7 +25,7 @@ TRIAL_SECONDS = 10.0  # that others wait while a suspect is tried, and it for th
 logger = telemetry.logger(__name__)
 
 
-class AttemptsExhausted(Exception):
+class TooManyDeaths(Exception):
     """The batch's step has killed as many processes as it may."""
 
 
@@ -70,14 +70,14 @@ class Attempts:
     def one(self, batch_id: str) -> Iterator[bool]:
         """An attempt at this batch's step; False where it is not to be made now.
 
-        Raises AttemptsExhausted, and Unavailable.
+        Raises TooManyDeaths, and Unavailable.
         """
         if batch_id in self._owed:
             self._clear([batch_id])
         with transaction(self._engine) as connection:
             seen = batch_attempts.begun(connection, batch_id)
         if seen >= MOST:
-            raise AttemptsExhausted
+            raise TooManyDeaths
         with self._gate.passing(suspect=seen > 0):
             with transaction(self._engine) as connection:
                 begins = batch_attempts.begin(connection, batch_id, seen, self._pause)

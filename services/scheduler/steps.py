@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from services.scheduler.attempts import MOST, Attempts, AttemptsExhausted
+from services.scheduler.attempts import MOST, Attempts, TooManyDeaths
 from shared import telemetry
 from shared.errors import FileStoreAway, Unavailable
 from shared.ledger import batch_attempts, batches
@@ -153,7 +153,7 @@ class Boundary:
                 with self._attempts.one(batch_id) as begins:
                     yield begins
                 return
-            except AttemptsExhausted:
+            except TooManyDeaths:
                 message = f"{step} this batch ended the scheduler's process {MOST} times"
             self._end(batch_id, Fault("attempts_exhausted", message))
             telemetry.BATCHES_FAILED.labels(step).inc()
