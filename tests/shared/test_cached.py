@@ -19,7 +19,6 @@ import shared
 from shared.cached import ENTRY_BYTES, RememberedFunction, remembered
 
 SKIPPED = ("services.stack.", "shared.ledger.migrations.", ".embedded.train", "__main__")
-PLAIN = (str, int, float, bool, bytes, type(None))
 MOST_ENTRIES = 256  # of a cache that is not weighed: of a name, a path, a short text
 MOST_BYTES = 2**26  # of one that is
 
@@ -65,7 +64,7 @@ def holds_many(kind: Any) -> bool:
         return False
     if get_origin(kind) is not None or not isinstance(kind, type):
         return True
-    return kind not in PLAIN and not hasattr(kind, "__fspath__")
+    return kind.__module__.startswith(("services.", "shared."))  # a dataclass or message of ours
 
 
 def test_every_cache_of_callers_texts_is_bounded() -> None:
@@ -107,7 +106,7 @@ def test_memory_is_bounded_for_a_caller_who_never_repeats_himself(length: int) -
 def test_what_is_kept_is_not_computed_again() -> None:
     computed: list[tuple[str, int]] = []
 
-    @remembered(10_000, lambda *_: 0)
+    @remembered(10_000, lambda *_, **__: 0)
     def one(text: str, times: int = 1) -> str:
         computed.append((text, times))
         return text * times
