@@ -16,8 +16,8 @@ from services.stack import model_watch
 from services.stack.model_watch import ModelWatch
 from services.stack.servers import Child, Probe
 
-REASON = "the server of mine cannot be reached"
-REASONS = {"failed": "no files", "away": REASON}
+REASON = "it waits for 8 GB of memory"
+REASONS = {"failed": "no files", "waiting": REASON}
 
 
 class Worker(BaseHTTPRequestHandler):
@@ -78,7 +78,7 @@ def test_a_reason_is_said_once(
     watch: ModelWatch, said: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(model_watch, "SAID_EVERY_SECONDS", 0.0)
-    Worker.states = {"mine": "away"}
+    Worker.states = {"mine": "waiting"}
     for _ in range(3):
         watch.look()
     lines = said.getvalue().splitlines()
