@@ -69,7 +69,7 @@ class WorkerSender:
         stale = [
             holder
             for holder, value in _redis().hgetall(BOARD).items()
-            if holder != self._holder and _fresh(value, now) is None
+            if holder != self._holder and _fresh(str(value), now) is None
         ]
         with _redis().pipeline(transaction=True) as trip:
             trip.hset(BOARD, self._holder, status.model_dump_json())
