@@ -30,7 +30,7 @@ def main(waited_for: list[str]) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return real(reader, raw, *place)
 
-    Reader.line = line  # type: ignore[method-assign]
+    Reader.line = line  # type: ignore[method-assign, assignment]
     chosen, engine = settings(), ledger()
     catalogue, boundary = load_catalogue(chosen.models_file), Boundary(engine)
     filing = Filing(engine, chosen, catalogue, boundary=boundary)

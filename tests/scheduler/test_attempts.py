@@ -74,7 +74,7 @@ def test_a_batch_that_kills_schedulers_fails_and_another_completes(scene: Scene)
 
     worker = threading.Thread(target=work)
     worker.start()
-    ends = []
+    ends: list[int] = []
     try:
         while 0 not in ends and len(ends) <= MOST:
             ran = subprocess.run(command, cwd=ROOT, env=environment(scene), timeout=120)
