@@ -6,6 +6,7 @@ It binds the model port to the models of this process and registers the services
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
 import sys
 import time
@@ -36,6 +37,7 @@ from shared.worker.process import Health, load_beside, preload
 from shared.worker.process import serve as serve_health
 from shared.worker.tasks import RegisteredTask
 from shared.worker.watchdog import watchdog
+from shared.worker_board import WorkerSender
 
 AWAY_SECONDS = 15.0  # that a start waits for models that give no answer
 SWITCH_SECONDS = 0.0005  # a thread that wakes waits no longer for one that computes
@@ -154,9 +156,12 @@ def consume(queues: list[str], chosen: Settings) -> None:
     queue.app.worker_main(["worker", *threads, *quiet, "--queues", ",".join(queues), *level])
 
 
-def health_of(states: ModelStates, chosen: Settings) -> Health:
-    """What this process says of itself, over HTTP where it has a port."""
+def health_of(names: list[str], states: ModelStates, chosen: Settings) -> Health:
+    """What this process says of itself: to the gateway, and over HTTP where it has a port."""
     health = Health(states)
+    worker = WorkerSender(names, lambda: health.obstacles)
+    worker.start()
+    atexit.register(worker.stop)
     if chosen.metrics_port is not None:
         serve_health(health, chosen.metrics_host, chosen.metrics_port)
     return health
@@ -180,7 +185,7 @@ def main(arguments: list[str] | None = None) -> None:
     telemetry.configure_logging(chosen.log_level, chosen.log_format)
     telemetry.configure_tracing(f"worker-{'-'.join(names)}")
     states = ModelStates()
-    health = health_of(states, chosen)
+    health = health_of(names, states, chosen)
     catalogue = load_catalogue(chosen.models_file)
     ServerWatch(catalogue, states).start()
     note_faults(catalogue, states)

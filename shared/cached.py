@@ -1,15 +1,27 @@
-"""`functools.cached_property` as it is since Python 3.12: without a lock.
+"""What is computed once: properties of instances, and functions of callers' texts.
 
-In 3.11 all instances of a class share one, so that a thread that computes, or waits for a model,
-holds up every other thread of the process.
+`cached_property` is that of `functools` as it is since Python 3.12: without a lock. In 3.11 all
+instances of a class share one, so that a thread that computes, or waits for a model, holds up every
+other thread of the process.
+
+`remembered` is `lru_cache` bounded by bytes: texts have any length, and a caller who never repeats
+himself fills every cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Generic, Self, TypeVar, overload
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from functools import update_wrapper
+from sys import getsizeof
+from threading import Lock
+from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
+from cachetools import LRUCache
+
+ENTRY_BYTES = 400  # key, links and places in two dictionaries
 Value = TypeVar("Value")
+Asked = ParamSpec("Asked")
 
 
 class cached_property(Generic[Value]):  # noqa: N801 - named after what it stands for
@@ -34,3 +46,52 @@ class cached_property(Generic[Value]):  # noqa: N801 - named after what it stand
         value = self._compute(instance)
         instance.__dict__[self._name] = value  # found there before this is asked again
         return value
+
+
+class RememberedFunction(Generic[Asked, Value]):
+    """A function whose last results are kept. For any thread: two at once may compute twice."""
+
+    def __init__(
+        self, compute: Callable[Asked, Value], most_bytes: int, weigh: Callable[..., int]
+    ) -> None:
+        self.most_bytes = most_bytes
+        self._compute, self._weigh = compute, weigh
+        self._kept: LRUCache[Hashable, tuple[Value, int]] = LRUCache(
+            most_bytes, getsizeof=lambda held: held[1]
+        )
+        self._lock = Lock()
+        update_wrapper(self, compute)
+
+    def __call__(self, *asked: Asked.args, **named: Asked.kwargs) -> Value:
+        """The value, computed now if it is not kept."""
+        key = (asked, tuple(named.items()))
+        with self._lock:
+            held = self._kept.get(key)
+        if held is not None:
+            return held[0]
+        value = self._compute(*asked, **named)
+        texts = sum(getsizeof(one) for one in (*asked, *named.values()) if isinstance(one, str))
+        weight = ENTRY_BYTES + texts + self._weigh(value, *asked, **named)
+        with self._lock, suppress(ValueError):  # larger than all that may be kept
+            self._kept[key] = value, weight
+        return value
+
+    def cache_clear(self) -> None:
+        with self._lock:
+            self._kept.clear()
+
+    @property
+    def kept_bytes(self) -> int:
+        """What all that is kept takes, about."""
+        return int(self._kept.currsize)
+
+
+def remembered(
+    most_bytes: int, weigh: Callable[..., int]
+) -> Callable[[Callable[Asked, Value]], RememberedFunction[Asked, Value]]:
+    """Keep the last results of a function, at most so many bytes of them.
+
+    weigh: bytes that a result takes, about; of the result and the function's arguments, whose
+    texts are counted without it.
+    """
+    return lambda compute: RememberedFunction(compute, most_bytes, weigh)

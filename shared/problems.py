@@ -62,10 +62,12 @@ def problem(error: ScoringError) -> Problem:
         made |= {"model": error.model, "ability": error.ability, "abilities": list(error.abilities)}
     if error.pointer is not None:
         pointers = error.pointers or (error.pointer,)
-        made["errors"] = [{"detail": error.detail, "pointer": "#" + one} for one in pointers]
+        said = error.detail if len(pointers) == 1 else ONE_OF_SEVERAL
+        made["errors"] = [{"detail": said, "pointer": "#" + one} for one in pointers]
     return made
 
 
+ONE_OF_SEVERAL = "one of the fields that `detail` is about"
 MOST_FAULTS = 1_000  # of one body that are told one by one
 
 
@@ -187,7 +189,7 @@ def sentence(found: Problem, place: str | None) -> str:
     detail = str(found.get("detail", ""))
     said = ": ".join(dict.fromkeys(filter(None, (str(found.get("title", "")), detail))))
     errors: list[dict[str, str]] = found.get("errors") or []
-    if len(errors) > 1 and errors[0]["detail"] != detail:
+    if len(errors) > 1 and errors[0]["detail"] not in (detail, ONE_OF_SEVERAL):
         said += f"; the first: {errors[0]['detail']}"
     return said if place is None else f"{said} (at {place})"
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from urllib.parse import parse_qs, urlsplit
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError, ValidationInfo
 
 from shared.validation_messages import plain
 
@@ -30,6 +31,37 @@ def unprotected_stores(redis_url: str, database_url: str) -> list[str]:
     if not {"require", "verify-ca", "verify-full"} & set(database.get("sslmode", [])):
         faults.append("DATABASE_URL must end with ?sslmode=verify-full (or verify-ca, require)")
     return faults
+
+
+SCHEMES = {
+    "REDIS_URL": ("redis", "rediss", "unix"),
+    "DATABASE_URL": ("postgresql", "postgres"),
+}
+
+
+def nearest(name: str, known: Collection[str]) -> str | None:
+    """The setting that this name is like; `TOUCHSTONE_REDIS_URL` means `REDIS_URL`."""
+    bare = name.upper().removeprefix(PREFIX)
+    return bare if bare in known else next(iter(get_close_matches(name, known, 1)), None)
+
+
+def require_address(url: SecretStr, info: ValidationInfo) -> SecretStr:
+    """The address of a store. Raises ValueError, which repeats nothing of it."""
+    if (fault := _wrong_address(str(info.field_name).upper(), url.get_secret_value())) is not None:
+        raise ValueError(fault)
+    return url
+
+
+def _wrong_address(variable: str, url: str) -> str | None:
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 (raises ValueError)
+    except ValueError:
+        return "must be an address with a port up to 65535"
+    if parts.scheme.partition("+")[0] in SCHEMES[variable] and "://" in url:
+        return None
+    known = [f"{scheme}://" for scheme in SCHEMES[variable]]
+    return f"must begin with {', '.join(known[:-1])} or {known[-1]}"
 
 
 NO_ENTRY = {  # what an entry of a list is not

@@ -6,7 +6,6 @@ compose and Kubernetes hand them out.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import sys
@@ -33,7 +32,14 @@ from pydantic_settings import (
 )
 
 from shared.encryption_keys import require_keys
-from shared.setting_faults import PREFIX, WrongFile, unprotected_stores, wrong_settings
+from shared.setting_faults import (
+    PREFIX,
+    WrongFile,
+    nearest,
+    require_address,
+    unprotected_stores,
+    wrong_settings,
+)
 from shared.work import WorkLimit
 
 OTHERS = frozenset({"TOUCHSTONE_REDIS_ADDRESS"})  # for the autoscaler, in the same secret as ours
@@ -417,6 +423,7 @@ class Settings(FromEnvironment):
     )
 
     _keys = field_validator("webhook_keys", "secret_keys")(require_keys)
+    _addresses = field_validator("redis_url", "database_url")(require_address)
 
     @model_validator(mode="after")
     def _stores_are_protected(self) -> Self:
@@ -502,10 +509,8 @@ def unknown_settings() -> list[tuple[str, str | None]]:
     for name, field in fields_of(Settings) + fields_of(CommandSettings):
         variable = variable_of(name, field)
         known |= {variable, f"{variable}_FILE"} if is_secret(field) else {variable}
-    found = sorted(
-        name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() not in known
-    )
-    return [(name, next(iter(difflib.get_close_matches(name, known, 1)), None)) for name in found]
+    found = [name for name in sorted(os.environ) if name.upper().startswith(PREFIX)]
+    return [(name, nearest(name, known)) for name in found if name.upper() not in known]
 
 
 try:

@@ -10,8 +10,11 @@ Sources: the IANA special-purpose address registries (RFC 6890 and its updates);
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Sequence
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import (
     IPv4Address,
@@ -30,6 +33,8 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 PUBLIC_V6 = ip_network("2000::/3")  # global unicast; all else is special
 MOST_CHARACTERS = 2_048
+RESOLVE_SECONDS = 2.0  # at registration; at an attempt, its own limit
+Resolve = Callable[[str, int], Awaitable[list[str]]]  # host, port → addresses; raises OSError
 HOST = re.compile(  # a name of labels (RFC 1035, 2.3.4), or an IPv6 address
     r"(?=.{1,254}$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?|[0-9a-f:.]{2,45}"
 )
@@ -65,12 +70,34 @@ class DestinationPolicy:
             raise ForbiddenDestination("the host's address is not public")
         self._demand_https_and_port(destination)
 
+    async def check_name(self, destination: Destination, resolver: Resolve) -> None:
+        """Where only an allowed network may be reached so, the name must lead into one, as it will
+        have to at each attempt. Raises ForbiddenDestination; a name without an answer is let pass:
+        nothing can be sent to it."""
+        if _address_of(destination.host) is not None:
+            return  # judged as it is
+        try:
+            self._demand_https_and_port(destination)
+        except ForbiddenDestination:
+            with suppress(OSError, UnicodeError):  # TimeoutError is an OSError
+                async with asyncio.timeout(RESOLVE_SECONDS):
+                    found = await resolver(destination.host, destination.port)
+                for text in found:
+                    self.allows(canonical(text), destination)
+
     def _demand_https_and_port(self, destination: Destination) -> None:
         if destination.scheme != "https":
             raise ForbiddenDestination("the URL must begin with https://")
         if destination.port not in self.ports:
             ports = ", ".join(str(port) for port in self.ports)
             raise ForbiddenDestination(f"the port must be one of {ports}")
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """The addresses of a host, as the system resolver gives them. Raises OSError."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(sockaddr[0]) for *_, sockaddr in found]
 
 
 def policy_of(chosen: Settings) -> DestinationPolicy:

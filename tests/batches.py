@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 from sqlalchemy import Engine, select
 
+from services.scheduler.attempts import PAUSE, Attempts
 from services.scheduler.batch_feed import Feeder
 from services.scheduler.batch_files import Filing
 from services.scheduler.steps import Boundary
@@ -66,6 +67,12 @@ class Scene:
     client: httpx.Client
     engine: Engine
     chosen: Settings
+    pause: timedelta = PAUSE  # after an attempt that did not come back
+
+    def boundary(self) -> Boundary:
+        """A new scheduler's."""
+        attempts = Attempts(self.engine, self.pause)
+        return Boundary(self.engine, rest_seconds=0, attempts=attempts)
 
     def feeder(self, **changed: Any) -> Feeder:
         """A scheduler's feeding."""
@@ -74,7 +81,7 @@ class Scene:
             self.engine,
             chosen,
             load_catalogue(chosen.models_file),
-            boundary=Boundary(self.engine, rest_seconds=0),
+            boundary=self.boundary(),
             patience=PATIENCE_SECONDS,
         )
 
@@ -85,7 +92,7 @@ class Scene:
             self.engine,
             chosen,
             load_catalogue(chosen.models_file),
-            boundary=Boundary(self.engine, rest_seconds=0),
+            boundary=self.boundary(),
             patience=PATIENCE_SECONDS,
         )
 

@@ -42,6 +42,7 @@ PROTECTION = {  # against costly and hostile requests, models that are away, and
     "shared/work.py",
     "shared/worker/batch_queues.py",
     "shared/worker/watchdog.py",
+    "shared/worker_board.py",  # as the status board
 }
 NO_NOUNS = {"utils", "helpers", "common", "core", "manager", "misc"}
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
 from itertools import pairwise
+from sys import getsizeof
 
 from services.ftc.phrases import (
     PLURAL_TAGS,
@@ -23,6 +23,7 @@ from services.ftc.phrases import (
     parse,
     text_of,
 )
+from shared.cached import remembered
 
 DETERMINERS = {"DT", "PRP$", "WDT"}
 
@@ -32,12 +33,13 @@ _JOINTS = (
     (re.compile(r"\s{2,}"), " "),
     (re.compile(r"\bca n't\b"), "can't"),
 )
+INFLECTED_BYTES = 2**22  # of forms that are kept
 _NO_NOUN = {"IN", ".", ",", "VBZ", "VBP", "VBD", "CC", "TO"}
 _ARTICLE = re.compile(r"\b(an?) (\w+)", re.IGNORECASE)
 _AN = re.compile(r"[aeiou](?!ni(?:cy|f|que|v)|se|uro|ne\b)|hour|honest|8|11$", re.IGNORECASE)
 
 
-@lru_cache(maxsize=20_000)
+@remembered(INFLECTED_BYTES, lambda form, *_: getsizeof(form))
 def inflected(lemma: str, tag: str) -> str | None:
     """The form of a lemma that a Penn tag asks for."""
     from lemminflect import getInflection

@@ -15,12 +15,23 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
+from sys import getsizeof
 
 from services.ftc.contract import DRAWS, FtcRequest
 from services.ftc.counterfactuals import EditedHypothesis, Slot, same_words, windows
-from services.ftc.phrases import MOST_CHARACTERS, Phrase, coverage, parse, phrase, shape
+from services.ftc.phrases import (
+    KEPT_BYTES,
+    MOST_CHARACTERS,
+    WORD_BYTES,
+    Phrase,
+    coverage,
+    parse,
+    phrase,
+    shape,
+)
 from services.ftc.report import PhraseNull, PhraseType
 from services.ftc.variants import VARIANTS
+from shared.cached import remembered
 from shared.statistics.draws import TwoStages
 from shared.statistics.seeds import generator, generator_1_0
 
@@ -132,7 +143,11 @@ def content_stems(text: str) -> frozenset[str]:
     return frozenset(word.stem for piece in _pieces(text) for word in parse(piece) if word.content)
 
 
-@lru_cache(maxsize=2_000)
+def _bytes_of(found: Iterable[Phrase], *_: object) -> int:
+    return WORD_BYTES * sum(len(one.words) for one in found)
+
+
+@remembered(KEPT_BYTES, _bytes_of)
 def phrases_in(text: str) -> tuple[Phrase, ...]:
     """Of its first 600 characters every phrase with all that stands before its head."""
     built = shape(next(_pieces(text), ""))
@@ -182,7 +197,11 @@ def own_substitutes() -> tuple[str, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=64)
+def _pool_bytes(found: _Pool, pool: tuple[str, ...]) -> int:
+    return sum(map(getsizeof, pool)) + sum(map(_bytes_of, found.values()))
+
+
+@remembered(KEPT_BYTES, _pool_bytes)
 def _phrases_by_type(pool: tuple[str, ...]) -> _Pool:
     """What has no type is left out."""
     found = _Pool()

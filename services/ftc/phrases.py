@@ -16,11 +16,13 @@ from typing import Any
 import snowballstemmer
 
 from services.ftc.report import PhraseType
+from shared.cached import remembered
 from shared.english import load_pipeline
 
 UNUSED = ("ner", "senter")
 MOST_CHARACTERS = 600  # of a sentence; the parser is made for less
-MOST_PARSES = 20_000  # kept in memory
+WORD_BYTES = 600  # a word of a parse, with its texts
+KEPT_BYTES = 2**25  # of each of the three: sentences, phrases, shapes
 
 CONTENT = frozenset({"NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM"})
 APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'"})  # one for one: offsets stay
@@ -93,7 +95,15 @@ def _stemmer() -> Any:
     return snowballstemmer.stemmer("english")
 
 
-@lru_cache(maxsize=MOST_PARSES)
+def _word_bytes(words: Words, *_: object) -> int:
+    return WORD_BYTES * len(words)
+
+
+def _bytes_of(found: Phrase | Shape | None, *_: object) -> int:
+    return 0 if found is None else _word_bytes(found.words)
+
+
+@remembered(KEPT_BYTES, _word_bytes)
 def parse(sentence: str) -> Words:
     """Its words. One thread at a time: spaCy's memory zone must not be left while another reads."""
     with _lock:
@@ -165,7 +175,7 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
             return start, end
 
 
-@lru_cache(maxsize=20_000)
+@remembered(KEPT_BYTES, _bytes_of)
 def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
     """The phrase at this span of a text; None where it is empty, too long or of no known type."""
     start, end = trim(text, start, len(text) if end is None else end)
@@ -254,7 +264,7 @@ class Shape:
         return self.text[self.words[first].start : self.words[last - 1].end]
 
 
-@lru_cache(maxsize=20_000)
+@remembered(KEPT_BYTES, _bytes_of)
 def shape(text: str) -> Shape | None:
     """How a sentence is built; None for an empty one."""
     words = parse(text)

@@ -91,8 +91,11 @@ class Connections:
             del self._of_address[address]
 
 
-class CoarseConnection(h11.Connection):
-    """Refuses bodies cut into tiny chunks: a chunk of one byte costs as much as one of 64 kB."""
+class StrictConnection(h11.Connection):
+    """Refuses bodies cut into tiny chunks: a chunk of one byte costs as much as one of 64 kB; and
+    bodies that say both that they are cut and how long they are: a proxy in front may have believed
+    the other one, and what follows would be a request that it never saw (RFC 9112, section 6.3).
+    """
 
     def __init__(self) -> None:
         super().__init__(h11.SERVER)
@@ -103,6 +106,8 @@ class CoarseConnection(h11.Connection):
         event = super().next_event()
         if isinstance(event, h11.Request):
             self._chunks, self._bytes = 0, 0
+            if {name for name, _ in event.headers} >= {b"content-length", b"transfer-encoding"}:
+                raise h11.RemoteProtocolError("both Content-Length and Transfer-Encoding")
         if isinstance(event, h11.Data):
             self._chunks += event.chunk_start
             self._bytes += len(event.data)
@@ -145,7 +150,7 @@ class BoundedProtocol(H11Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self.conn = CoarseConnection()
+        self.conn = StrictConnection()
         self.logger = LOGGER
         self._timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None

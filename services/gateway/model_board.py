@@ -1,4 +1,4 @@
-"""How the models are, kept at hand by the gateway, so that no request waits to learn it.
+"""How models and workers are, kept at hand by the gateway: no request waits to learn it.
 
 A model that its workers call `failed` or `absent` is refused at posting: nobody queues for what
 somebody has to mend first. A board that cannot be read refuses nothing.
@@ -13,6 +13,8 @@ from contextlib import AbstractAsyncContextManager
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway.background import running
+from services.registry import contracts
+from shared import worker_board
 from shared.errors import ModelUnusable
 from shared.models import status_board
 from shared.models.availability import UNUSABLE
@@ -27,11 +29,17 @@ class ModelBoard:
 
     def __init__(self) -> None:
         self._statuses: Mapping[str, Status] = {}
+        self._workers: Mapping[str, str] = {}
 
     @property
     def statuses(self) -> Mapping[str, Status]:
         """model → status, of those that a worker reports."""
         return self._statuses
+
+    @property
+    def workers(self) -> Mapping[str, str]:
+        """service → `ready`, or why its jobs wait."""
+        return self._workers
 
     def demand_usable(self, contract: ServiceContract, named: str | None) -> None:
         """Raises ModelUnusable where the model that a request names, or the service's own, is not
@@ -50,4 +58,5 @@ class ModelBoard:
     async def _watch(self) -> None:
         while True:
             self._statuses = await run_in_threadpool(status_board.read)
+            self._workers = await run_in_threadpool(worker_board.read, contracts())
             await asyncio.sleep(LOOK_SECONDS)

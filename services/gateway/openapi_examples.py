@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "examples"
 
 
-@cache
+@lru_cache(maxsize=256)
 def example_of(operation_id: str) -> dict[str, Any] | None:
     """As it was recorded; None where there is none."""
     file = FOLDER / f"{operation_id}.json"

@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from services.hatexscore.lexicon import Kind, Lexicon, LexiconEntry
 from services.hatexscore.words import Language, Span, TextWord, sentences, words
+from shared.cached import remembered
 
 FOLDER = Path(__file__).with_name("data")
 
@@ -29,6 +30,8 @@ FoundAs = Literal["term", "plural", "lemma", "demonym", "added", "category_term"
 
 PREFERENCE: tuple[Kind, ...] = ("term", "added", "demonym", "slur_alias", "category_term")
 PERSON_ZH = "人"
+TREE_BYTES = 2**25  # of each of the two kinds of trees that are kept
+CHARACTER_BYTES, WORD_CHARACTER_BYTES = 300, 200  # that a character of a term takes in them
 SHORTEST = 2  # characters of a term that may stop inside a word: not 女 in 女性
 SPACES = frozenset(" \u00a0\u3000")
 HYPHENS = frozenset("-\u2010\u2011\u2013")
@@ -273,7 +276,15 @@ def _goes_on_as_people(passage: Passage, end: int) -> bool:
     return passage.language != "zh" or passage.text.startswith(_peoples_zh(), end)
 
 
-@lru_cache(maxsize=16)
+def _character_bytes(_tree: TermTree, lexicon: Lexicon) -> int:
+    return CHARACTER_BYTES * lexicon.characters
+
+
+def _word_tree_bytes(_tree: TermTree, lexicon: Lexicon) -> int:
+    return WORD_CHARACTER_BYTES * lexicon.characters
+
+
+@remembered(TREE_BYTES, _character_bytes)
 def _character_tree(lexicon: Lexicon) -> TermTree:
     """Each expression without its spaces, in lower case."""
     root = TermTree()
@@ -389,7 +400,7 @@ def candidates_by_words(passage: Passage, lexicon: Lexicon) -> Iterator[TermMatc
             yield TermMatch(entry, found[0].start, found[-1].end, _found_as(entry, found))
 
 
-@lru_cache(maxsize=16)
+@remembered(TREE_BYTES, _word_tree_bytes)
 def _word_tree(lexicon: Lexicon) -> TermTree:
     """Each expression without its hyphens, as it stands and in the singular."""
     root = TermTree()

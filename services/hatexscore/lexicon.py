@@ -84,6 +84,11 @@ class Lexicon:
         )
         return tuple(dict.fromkeys(printed))
 
+    @property
+    def characters(self) -> int:
+        """Of all its expressions: what is made of it grows with them."""
+        return sum(len(entry.term) for entry in self.entries())
+
     def entries(self) -> tuple[LexiconEntry, ...]:
         return tuple(entry for category in self.categories for entry in category.entries())
 

@@ -16,7 +16,6 @@ hateful-context check is ours (`groups.link`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from itertools import pairwise
 
 from services.hatexscore.conclusion import VerdictsRead
@@ -42,8 +41,10 @@ from services.hatexscore.quote_search import Quote, fold, locate, word_spans
 from services.hatexscore.quotes import mask_spans, merge_spans, quotations
 from services.hatexscore.text_groups import TextGroups
 from services.hatexscore.words import Language, Span, TextWord, words
+from shared.cached import remembered
 
 SHORTEST_RUN = 2  # tokens
+KEPT_BYTES, LISTED_BYTES = 2**23, 100  # of lists that are kept; a character of their terms
 LONGEST_TERM = 3  # words: "up to trigrams"
 
 Range = tuple[int, int]  # first, last + 1
@@ -226,7 +227,11 @@ def _longest(found: Sequence[TextWord], listed: dict[Gram, LexiconEntry]) -> Ter
     return None
 
 
-@lru_cache(maxsize=16)
+def _listed_bytes(_found: object, lexicon: Lexicon, _language: Language) -> int:
+    return LISTED_BYTES * lexicon.characters
+
+
+@remembered(KEPT_BYTES, _listed_bytes)
 def _listed(lexicon: Lexicon, language: Language) -> dict[Gram, LexiconEntry]:
     """The printed terms, "similarly processed": as lemmas of words; the first entry stays."""
     listed: dict[Gram, LexiconEntry] = {}

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import (
@@ -26,11 +25,13 @@ from services.hatexscore.lexicon import Lexicon
 from services.hatexscore.quotes import MASK
 from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreQuoteEvidence, Label
 from services.hatexscore.words import Language, TextWord, words
+from shared.cached import remembered
 from shared.errors import TooCostly
 from shared.job_context import checking
 
 TAU = 0.45  # hard-coded in metrics/cc.py
 LONGEST_GRAM = 3  # tokens
+KEPT_BYTES, PREFIX_BYTES = 2**23, 100  # of prefixes that are kept; a character of their terms
 MOST_SEARCHED = 100_000_000  # characters, word by word: about two seconds
 
 _KEYWORD = re.compile(
@@ -165,7 +166,11 @@ def _terms(lexicon: Lexicon) -> tuple[str, ...]:
     return tuple(terms)
 
 
-@lru_cache(maxsize=32)
+def _prefix_bytes(_found: object, terms: tuple[str, ...], _language: Language) -> int:
+    return PREFIX_BYTES * sum(map(len, terms))
+
+
+@remembered(KEPT_BYTES, _prefix_bytes)
 def _prefixes(terms: tuple[str, ...], language: Language) -> dict[tuple[str, ...], str]:
     """Prefix (lemmas) -> the first term that it opens."""
     prefixes: dict[tuple[str, ...], str] = {}

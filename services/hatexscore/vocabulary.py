@@ -11,14 +11,16 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
 from services.hatexscore.report import Label, VocabularyName
+from shared.cached import remembered
 
 FOLDER = Path(__file__).parent / "data" / "vocabularies"
 LONGEST_WORD = 60  # characters, after folding
+KEPT_BYTES, WORD_BYTES = 2**22, 4_000  # of what is kept of callers; a word with its patterns
 MOST_WORDS = 20  # a side, of a caller's own
 SIDES: tuple[Label, ...] = get_args(Label)
 TASKS: tuple[VocabularyName, ...] = ("toxicity", "safety", "policy", "three-way")
@@ -144,7 +146,11 @@ def own_vocabulary(labels: Mapping[Label, Sequence[str]]) -> Vocabulary:
     return _own(tuple(_own_word(text.strip(), side) for side in SIDES for text in labels[side]))
 
 
-@lru_cache(maxsize=64)
+def _word_bytes(_found: Vocabulary, words: tuple[LabelWord, ...]) -> int:
+    return WORD_BYTES * len(words)
+
+
+@remembered(KEPT_BYTES, _word_bytes)
 def _own(words: tuple[LabelWord, ...]) -> Vocabulary:
     return _compiled(None, words)
 

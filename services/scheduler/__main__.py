@@ -60,12 +60,11 @@ class Duty:
                 logger.exception("scheduler.crashed", duty=self.name)
 
 
-def duties(chosen: Settings) -> list[Duty]:
+def duties(chosen: Settings, boundary: Boundary) -> list[Duty]:
     engine, catalogue = ledger(), load_catalogue(chosen.models_file)
     reread = CatalogueReload(catalogue, chosen.models_file)
     reread.follow()
     reread.start()
-    boundary = Boundary(engine)
     feeder = Feeder(engine, chosen, catalogue, boundary=boundary)
     filing = Filing(engine, chosen, catalogue, boundary=boundary)
     tick = chosen.tick_seconds
@@ -82,14 +81,16 @@ def duties(chosen: Settings) -> list[Duty]:
 
 def run(stop: threading.Event, chosen: Settings, rounds: Rounds) -> None:
     """Do all duties until `stop` is set."""
+    boundary = Boundary(ledger())
     threads = [
         threading.Thread(target=duty.run_until, args=(stop, rounds), name=duty.name)
-        for duty in duties(chosen)
+        for duty in duties(chosen, boundary)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    boundary.leave()
 
 
 def main() -> None:

@@ -119,8 +119,8 @@ class Feeder:
         return sum(count for _, count in fed)
 
     def _guarded(self, batch: OpenBatch, count: int) -> None:
-        with self._boundary.around("feeding", batch.id):
-            left = count
+        with self._boundary.attempt("feeding", batch.id) as begins:
+            left = count if begins else 0
             while left and (fed := self._feed(batch, min(left, LINES_AT_ONCE))):
                 self._fed.append((batch.metric, fed))
                 left -= fed

@@ -128,8 +128,8 @@ class Filing:
                 duty.steps.start(turn, partial(self._guarded, duty, turn.id))
 
     def _guarded(self, duty: Paperwork, batch_id: str) -> None:
-        with self._boundary.around(duty.name, batch_id):
-            if duty.work(batch_id):
+        with self._boundary.attempt(duty.name, batch_id) as begins:
+            if begins and duty.work(batch_id):
                 duty.worked.append(batch_id)
 
     def _read(self, batch_id: str) -> bool:

@@ -6,6 +6,7 @@ the next one does again.
 
 A batch that cannot go on fails alone. An unexpected error in a step of a batch is logged and
 counted, and the batch rests before it is tried again; after a few tries it fails, with its reason.
+A step that kills the process is counted in the ledger, before it begins.
 A ledger that is away is no batch's fault: that ends the round. Neither is a file store that is
 away: then its batch rests, the others go on.
 
@@ -27,9 +28,10 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
+from services.scheduler.attempts import MOST, Attempts, TooManyDeaths
 from shared import telemetry
 from shared.errors import FileStoreAway, Unavailable
-from shared.ledger import batches
+from shared.ledger import batch_attempts, batches
 from shared.ledger.batches import DueBatch, Fault, find
 from shared.ledger.engine import transaction
 
@@ -123,18 +125,43 @@ class Boundary:
     """The batches in trouble, as this scheduler has seen them. For any thread."""
 
     def __init__(
-        self, engine: Engine, *, tries: int = TRIES, rest_seconds: float = REST_SECONDS
+        self,
+        engine: Engine,
+        *,
+        tries: int = TRIES,
+        rest_seconds: float = REST_SECONDS,
+        attempts: Attempts | None = None,
     ) -> None:
         self._engine = engine
         self._tries = tries
         self._rest_seconds = rest_seconds
         self._troubles: dict[tuple[str, str], Trouble] = {}
         self._lock = threading.Lock()
+        self._attempts = attempts or Attempts(engine)
 
     def rests(self, step: str, batch_id: str) -> bool:
         """Whether this step of the batch is to wait."""
         trouble = self._troubles.get((step, batch_id))
         return trouble is not None and time.monotonic() < trouble.until
+
+    @contextmanager
+    def attempt(self, step: str, batch_id: str) -> Iterator[bool]:
+        """An attempt at this step, counted; False where it is not to be made now. What goes wrong
+        stays in here. Raises Unavailable where the ledger is away."""
+        with self.around(step, batch_id):
+            try:
+                with self._attempts.one(batch_id) as begins:
+                    yield begins
+                return
+            except TooManyDeaths:
+                message = f"{step} this batch ended the scheduler's process {MOST} times"
+            self._end(batch_id, Fault("attempts_exhausted", message))
+            telemetry.BATCHES_FAILED.labels(step).inc()
+            yield False
+
+    def leave(self) -> None:
+        """This process ends as it should: what is cut off counts against no batch."""
+        self._attempts.leave()
 
     @contextmanager
     def around(self, step: str, batch_id: str) -> Iterator[None]:
@@ -200,6 +227,7 @@ class Boundary:
         try:
             with transaction(self._engine) as connection:
                 status = batches.fail(connection, batch_id, fault)
+                batch_attempts.clear(connection, [batch_id])  # the next step is another one
         except Unavailable:
             raise
         except Exception:

@@ -18,12 +18,11 @@ URL. There is no proxy and no redirect at this layer.
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -49,12 +48,13 @@ from shared.webhooks import (
     Destination,
     DestinationPolicy,
     ForbiddenDestination,
+    Resolve,
     canonical,
     policy_of,
     read,
+    resolve,
 )
 
-Resolve = Callable[[str, int], Awaitable[list[str]]]  # host, port → addresses; raises OSError
 MOST_ADDRESSES = 8  # that are tried one after the other
 MOST_ANSWER_BYTES = 65_536
 DRAIN_SECONDS = 2.0
@@ -259,13 +259,6 @@ class Arrival:
 
 class UnreadableAuthorization(Unreadable):
     """The header was sealed under a key that is gone."""
-
-
-async def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host, as the system resolver gives them. Raises OSError."""
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(sockaddr[0]) for *_, sockaddr in found]
 
 
 @dataclass(frozen=True)

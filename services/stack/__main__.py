@@ -16,15 +16,18 @@ from services.registry import contracts
 from services.stack import demo
 from services.stack.folder import NotReady, close, only_ours
 from services.stack.model_watch import ModelWatch
-from services.stack.processes import ServiceNames
+from services.stack.processes import Say, ServiceNames
 from services.stack.stack import Stack, running
-from services.stack.startup import Say, reporting
+from services.stack.startup import Reporter, reporting
 from shared import telemetry
-from shared.settings import Settings, settings_or_exit
+from shared.settings import Settings, settings, settings_or_exit
 
 EXAMPLES = Path("examples/posts.jsonl")
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 STDERR = 2
+WEBHOOK_HINT = (
+    "webhooks to a receiver on this machine: start with TOUCHSTONE_WEBHOOK_ALLOW=127.0.0.1/32"
+)
 _came: list[int] = []  # signals, of which the first one ends us
 PIPED_WIDTH = 132  # columns, where nobody's terminal says
 
@@ -75,7 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
             raise  # a demo that was interrupted showed nothing
     except (NotReady, demo.DemoFailed) as error:
         console.print(Text(str(error), style="bold red"), soft_wrap=True)
-        return 1
+        return error.status if isinstance(error, NotReady) else 1
     return 0
 
 
@@ -95,7 +98,8 @@ def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
     with ExitStack() as stack:
         served = ServiceNames(tuple(asked.rooms), asked.apart)
         with reporting(console) as say:
-            started = stack.enter_context(running(folder, chosen, served, _or_leave(say)))
+            begun = running(folder, chosen, served, _or_leave(say), Reporter(console))
+            started = stack.enter_context(begun)
             close(asked.var)  # of the demo, the folder above its own
         if not _came:
             _use(asked, started, console)
@@ -120,9 +124,8 @@ def _use(asked: argparse.Namespace, stack: Stack, console: Console) -> None:
     if asked.command == "demo":
         demo.run(stack, asked.examples, console)
         return
-    console.print(
-        "webhooks to a receiver on this machine: start with TOUCHSTONE_WEBHOOK_ALLOW=127.0.0.1/32"
-    )
+    if not settings().webhook_allow:
+        console.print(WEBHOOK_HINT)
     console.print(f"logs in {stack.folder / 'logs'}; Ctrl-C stops")
     models.watch(until=lambda: bool(_came))
 

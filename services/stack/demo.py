@@ -16,8 +16,9 @@ from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 from rich.table import Table
 
 from services.stack.liveness import Movement
+from services.stack.processes import Say, without_progress
 from services.stack.stack import Stack
-from services.stack.startup import Reporter, Say, without_progress
+from services.stack.startup import Reporter
 from shared.settings import settings
 
 Json = dict[str, Any]

@@ -59,6 +59,14 @@ def _postgres_user() -> pwd.struct_passwd | None:
 class NotReady(RuntimeError):
     """The service cannot come up, or did not in time."""
 
+    status = 1  # of the process
+
+
+class WrongSettings(NotReady):
+    """Settings that do not fit together."""
+
+    status = 2
+
 
 @contextmanager
 def occupied(folder: Path) -> Iterator[None]:

@@ -49,9 +49,9 @@ class ModelWatch:
         now = {name: (one["state"], one["reason"]) for name, one in unready.items()}
         is_due = time.monotonic() - self._last >= SAID_EVERY_SECONDS
         for name, one in unready.items():
-            repeated = is_due and one["state"] in COMING
-            if repeated or self._said.get(name) != now[name]:
-                reason = f": {one['reason']}" if one["reason"] else ""
+            is_new = self._said.get(name) != now[name]
+            if is_new or (is_due and one["state"] in COMING):
+                reason = f": {one['reason']}" if one["reason"] and is_new else ""
                 self._say(f"{one['state']} {name}{reason}, {one['seconds']:.0f} s")
         for name in self._said.keys() - now.keys():
             self._say(f"ready {name}" if name in found else f"{name} is not configured any more")

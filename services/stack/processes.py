@@ -8,19 +8,28 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from services.registry import contracts
 from services.stack.liveness import Liveness
-from services.stack.servers import Child, Postgres, Probe, free_port
+from services.stack.servers import TERM_SECONDS, Child, Postgres, Probe, free_port
 from shared import telemetry
 from shared.settings import Settings
 
 LOOK_SECONDS = 0.5
+END_LOOK_SECONDS = 0.05
+SILENT_SECONDS = 1.0  # of a stop: most processes need less
 FASTEST_RESTART_SECONDS = 2.0  # a process that dies at once is not started more often
 
+Say = Callable[..., None]  # each argument: what is being waited for; as often as somebody looks
+
 logger = telemetry.logger(__name__)
+
+
+def without_progress(*_waited_for: str) -> None:
+    """Nobody looks on."""
 
 
 @dataclass(frozen=True)
@@ -84,18 +93,33 @@ class Supervisor:
         if not self._thread.is_alive():
             self._thread.start()
 
-    def stop(self) -> None:
-        """Stop all at once, then PostgreSQL, which they need to end their work."""
+    def stop(self, say: Say = without_progress) -> None:
+        """Stop all at once, then PostgreSQL, which they need to end their work. Says who is waited
+        for, where that takes longer than a moment."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
         for child in self.children:
             if child.process is not None and child.is_running:
                 child.process.terminate()
+        self._await_ends(say)
         for child in reversed(self.children):
-            child.stop()
+            child.kill()
+            if child.process is not None:
+                child.process.wait()
         if self._postgres is not None:
             self._postgres.stop()
+
+    def _await_ends(self, say: Say) -> None:
+        """Until none runs any more, or those that do have had their time."""
+        begun = time.monotonic()
+        while running := [child.name for child in self.children if child.is_running]:
+            waited = time.monotonic() - begun
+            if waited > TERM_SECONDS:
+                return
+            if waited > SILENT_SECONDS:
+                say(*(f"{name} to end its work" for name in running))
+            time.sleep(END_LOOK_SECONDS)
 
     def _ask(self, liveness: Liveness) -> None:
         """From a thread of its own: one that is silent must not hide another."""

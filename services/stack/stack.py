@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from services.gateway.site_security import Exposed, keys_needed
-from services.stack.folder import NotReady, close_all, demand_free, occupied, own_key
-from services.stack.processes import ServiceNames, Supervisor, ours
+from services.stack.folder import NotReady, WrongSettings, close_all, demand_free, occupied, own_key
+from services.stack.processes import Say, ServiceNames, Supervisor, ours, without_progress
 from services.stack.servers import Postgres, free_port, redis_child
 from services.stack.servers import redis_url as url_of_redis
-from services.stack.startup import Say, await_ready, without_progress
+from services.stack.startup import await_ready
 from shared.ledger.engine import connect
 from shared.ledger.migrate import migrate
 from shared.models.catalogue import load_catalogue
@@ -36,7 +36,11 @@ class Stack:
 
 @contextmanager
 def running(
-    folder: Path, chosen: Settings, served: ServiceNames = ALL_SERVICES, say: Say = without_progress
+    folder: Path,
+    chosen: Settings,
+    served: ServiceNames = ALL_SERVICES,
+    say: Say = without_progress,
+    say_at_end: Say = without_progress,
 ) -> Iterator[Stack]:
     """Start everything, wait until it is ready, and stop everything at the end.
 
@@ -52,7 +56,7 @@ def running(
         postgres = None if chosen.names_servers else Postgres(folder / "postgres", private=True)
         close_all(folder, postgres=folder / "postgres")  # PostgreSQL's package had opened it
         supervisor = Supervisor(postgres, logs, chosen)
-        held.callback(supervisor.stop)
+        held.callback(supervisor.stop, say_at_end)
         servers = _servers(folder, chosen, postgres, supervisor)
         check_exposure(chosen, servers["DATABASE_URL"])
         if chosen.webhook_keys is None:
@@ -81,7 +85,7 @@ def check(chosen: Settings) -> None:
     except ValueError as error:
         raise NotReady(str(error)) from None
     if {"redis_url", "database_url"} & chosen.model_fields_set and not chosen.names_servers:
-        raise NotReady("set both REDIS_URL and DATABASE_URL, or neither")
+        raise WrongSettings("set both REDIS_URL and DATABASE_URL, or neither")
     if chosen.port:
         demand_free(chosen.host, chosen.port)
 

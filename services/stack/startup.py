@@ -16,19 +16,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from services.stack.folder import NotReady
-from services.stack.processes import Supervisor
+from services.stack.processes import Say, Supervisor
 from services.stack.servers import Child
 
 LOOK_SECONDS = 0.1
 SAID_EVERY_SECONDS = 5.0
 TAIL_LINES, TAIL_CHARACTERS = 12, 4_000
-
-
-Say = Callable[..., None]  # each argument: what is being waited for; as often as somebody looks
-
-
-def without_progress(*_waited_for: str) -> None:
-    """Nobody looks on."""
 
 
 def await_ready(supervisor: Supervisor, logs: Path, patience: float, say: Say) -> None:
@@ -66,6 +59,7 @@ class Reporter:
     def __init__(self, console: Console, update: Callable[[str], None] | None = None) -> None:
         self._console, self._update = console, update
         self._since: dict[str, float] = {}
+        self._told: set[str] = set()
         self._last = time.monotonic()
         self._lock = threading.Lock()
 
@@ -83,8 +77,7 @@ class Reporter:
 
     def _report(self, waited_for: tuple[str, ...]) -> None:
         now = time.monotonic()
-        known = self._since.keys()
-        changed = known != set(waited_for)
+        changed = self._since.keys() != set(waited_for)
         before, self._since = self._since, {}
         begun = {_process(what): since for what, since in reversed(before.items())}
         for what in waited_for:  # since its process was first named, whatever it says
@@ -92,12 +85,22 @@ class Reporter:
         if self._update is None and not changed and now - self._last < SAID_EVERY_SECONDS:
             return
         self._last = now
-        said = [f"{what}, {now - since:.0f} s" for what, since in self._since.items()]
+        known = set() if self._update else self._told
+        said = [
+            f"{_briefly(what) if what in known else what}, {now - since:.0f} s"
+            for what, since in self._since.items()
+        ]
+        self._told |= self._since.keys()
         line = f"waiting for {'; '.join(said)}"
         if self._update is not None:
             self._update(line)
         else:
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _briefly(waited_for: str) -> str:
+    """Without the reason, which was said before."""
+    return waited_for.partition(" (")[0]
 
 
 def _process(waited_for: str) -> str:

@@ -50,6 +50,7 @@ from shared.numerics import promised
 
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
+MISMATCHED = "ignore_mismatched_sizes"  # in the message where sizes do not fit
 HEADS = ("classifier.", "pre_classifier.", "score.", "bert.pooler.", "pooler.")
 SERVE_IT = "serve it, and name it as openai:"
 
@@ -197,6 +198,8 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
         said = f"the model {entry.name!r} finds no memory: {error}"
         raise LoadingError(said, "waiting") from error
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        if MISMATCHED in str(error):  # transformers names its own switch, and no weight
+            error = ValueError("its weights have other sizes than its configuration says")
         raise ScoringError(unloadable(entry.name, error)) from error
     finally:
         loaded(entry.name)

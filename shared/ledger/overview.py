@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from shared.ledger.tables import FINAL, jobs
+from shared.ledger.turns import EXPIRED
 
 DAY_SECONDS = 86_400
 OPEN = ("queued", "running")
@@ -43,6 +44,13 @@ def counts(connection: Connection, tenant: str) -> dict[tuple[str, str], int]:
     own = jobs.c.tenant == tenant
     ended = _counts(connection, own, jobs.c.id > _oldest(), jobs.c.status.in_(FINAL))
     return ended | _counts(connection, own, jobs.c.status.in_(OPEN))
+
+
+def lost_count(connection: Connection, tenant: str) -> int:
+    """This tenant's running jobs whose worker has said nothing for longer than it may: they are
+    tried again once a worker is there."""
+    lost = select(func.count()).where(jobs.c.tenant == tenant, *EXPIRED)
+    return connection.execute(lost).scalar_one()
 
 
 def oldest_seconds(connection: Connection) -> dict[str, float]:

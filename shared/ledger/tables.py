@@ -183,6 +183,8 @@ batches = Table(
     Column("report_job_id", String),
     Column("request_id", String),  # of the HTTP request that made it
     Column("fed_at", Instant),  # who waited longest is fed first
+    Column("attempts", Integer, nullable=False, server_default="0"),  # at its step: did not return
+    Column("attempted_at", Instant),
     *(
         Column(f"{moment}_at", Instant)
         for moment in (

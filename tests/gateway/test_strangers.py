@@ -270,6 +270,32 @@ def test_tiny_chunks_are_refused(gateway: Process) -> None:
     assert not answer or status_of(answer) == 400
 
 
+SMUGGLED = b"0\r\n\r\n" + head("GET", "/healthz")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        ("Content-Length: 5", CHUNKED),
+        (CHUNKED, "Content-Length: 5"),
+        (CHUNKED, "content-length: 0"),
+        ("Content-Length: 5", "tRANSFER-eNCODING: chunked"),
+        ("Content-Length: 5", "Content-Length: 6"),
+        (CHUNKED, CHUNKED),
+    ],
+)
+@pytest.mark.parametrize(("method", "path"), [("POST", "/v1/scores/hatexscore"), ("GET", "/")])
+def test_a_body_of_two_lengths_is_refused_with_all_that_follows(
+    gateway: Process, method: str, path: str, fields: tuple[str, ...]
+) -> None:
+    with gateway.connect() as stranger:
+        stranger.sendall(head(method, path, *fields) + SMUGGLED)
+        answer = received(stranger)
+    assert status_of(answer) in (400, 501)
+    assert answer.count(b"HTTP/1.1 ") == 1  # what follows is no request
+    assert b"connection: close" in answer.lower()
+
+
 def test_too_many_header_fields_are_refused(gateway: Process) -> None:
     with gateway.connect() as stranger:
         stranger.sendall(head("GET", "/healthz", *["a: b"] * (HEAD_LINES + 1)))

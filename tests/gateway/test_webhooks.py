@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Engine, text
 from standardwebhooks import Webhook
 
+from services.gateway.routes import webhooks as routes
 from services.scheduler.webhooks import delivering
 from shared.ledger.webhooks import MOST_ENDPOINTS
 from shared.settings import Settings
@@ -56,7 +57,6 @@ def test_the_secret_is_shown_once_and_sealed_in_the_ledger(
 @pytest.mark.parametrize(
     ("change", "pointer"),
     [
-        ({"url": "http://example.com/"}, None),  # judged when its address is known: see the policy
         ({"url": "http://8.8.8.8/"}, "#/url"),
         ({"url": "https://8.8.8.8:22/"}, "#/url"),
         ({"url": "http://127.0.0.1:99999/"}, "#/url"),
@@ -88,14 +88,38 @@ def test_the_secret_is_shown_once_and_sealed_in_the_ledger(
     ],
 )
 def test_what_is_not_allowed_is_refused_with_a_pointer(
-    client: httpx.Client, change: dict[str, Any], pointer: str | None
+    client: httpx.Client, change: dict[str, Any], pointer: str
 ) -> None:
     answer = client.post(HOOKS, json=EXAMPLE | change)
-    if pointer is None:
-        assert answer.status_code == 201
-        return
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"] == pointer
+
+
+@pytest.mark.parametrize(
+    ("found", "status"),
+    [
+        (["127.0.0.1"], 201),  # allowed: in any way on any port
+        (["8.8.8.8"], 422),
+        (["127.0.0.1", "8.8.8.8"], 422),
+        (["10.0.0.1"], 422),
+        (None, 201),  # nothing can be sent there yet
+    ],
+)
+@pytest.mark.parametrize("url", ["https://example.com:444/", "http://example.com/"])
+def test_ports_of_allowed_networks_are_for_names_that_lead_there(
+    client: httpx.Client,
+    monkeypatch: pytest.MonkeyPatch,
+    url: str,
+    found: list[str] | None,
+    status: int,
+) -> None:
+    async def resolve(_host: str, _port: int) -> list[str]:
+        if found is None:
+            raise OSError
+        return found
+
+    monkeypatch.setattr(routes, "resolve", resolve)
+    assert client.post(HOOKS, json={"url": url}).status_code == status
 
 
 def test_without_an_allow_list_plain_http_is_refused_at_once(chosen: Settings) -> None:

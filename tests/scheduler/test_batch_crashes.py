@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, event, text
 
+from services.scheduler.attempts import MOST
 from shared import queue
 from tests.batches import FINAL, Json, Scene, line, store_folder
 
@@ -78,9 +80,10 @@ def holds(scene: Scene, batch: Json, lines: list[Json]) -> None:
 
 
 @hypothesis_settings(max_examples=25, suppress_health_check=SLOW)
-@given(statements=st.lists(st.integers(1, 60), min_size=1, max_size=4))
+@given(statements=st.lists(st.integers(1, 60), min_size=1, max_size=MOST - 1))
 def test_a_scheduler_may_die_before_any_statement(scene: Scene, statements: list[int]) -> None:
     emptied(scene)
+    scene.pause = timedelta(0)  # who died is followed at once
     lines = [line(str(number), content) for number, content in enumerate(TEXTS)]
     batch = scene.make(lines)
     for statement in statements:
@@ -106,6 +109,7 @@ def test_a_scheduler_may_die_between_commit_and_message(
             raise Killed
 
     emptied(scene)
+    scene.pause = timedelta(0)
     lines = [line(str(number), content) for number, content in enumerate(TEXTS)]
     batch = scene.make(lines)
     with monkeypatch.context() as patch:

@@ -28,6 +28,8 @@ from shared.settings import (
 )
 from tests.deployment.manifests import ROOT
 
+REDIS_SCHEMES = "must begin with redis://, rediss:// or unix://"
+WRONG_PORT = "must be an address with a port up to 65535"
 SECRETS = [variable_of(name, field) for name, field in fields_of(Settings) if is_secret(field)]
 
 
@@ -93,11 +95,28 @@ def test_all_faults_are_said_at_once_a_line_each(monkeypatch: pytest.MonkeyPatch
     ]
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "fault"),
+    [
+        ("REDIS_URL", "localhost:6379", REDIS_SCHEMES),
+        ("REDIS_URL", "http://s3cret@localhost", REDIS_SCHEMES),
+        ("REDIS_URL", "redis://s3cret@localhost:99999", WRONG_PORT),
+        ("DATABASE_URL", "mysql://s3cret@a/b", "must begin with postgresql:// or postgres://"),
+        ("DATABASE_URL", "postgresql://a:s3cret@b:loud/", WRONG_PORT),
+    ],
+)
+def test_an_address_of_another_kind_is_one_line_without_its_secrets(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, fault: str
+) -> None:
+    assert faults(monkeypatch, **{variable: value}) == [f"{variable} {fault}"]
+
+
 @pytest.mark.parametrize("variable", SECRETS)
 def test_every_secret_may_stand_in_a_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
 ) -> None:
-    secret = KEY if variable.endswith("_KEYS") else "a://secret"
+    addresses = {"REDIS_URL": "redis://:secret@a", "DATABASE_URL": "postgresql://a:secret@b"}
+    secret = addresses.get(variable, KEY)
     (tmp_path / "secret").write_text(f"{secret}\n")
     monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv(f"{variable}_FILE", str(tmp_path / "secret"))
@@ -137,9 +156,11 @@ def test_an_unknown_name_is_told_with_the_nearest_known_one(
 ) -> None:
     before = unknown_settings()
     monkeypatch.setenv("TOUCHSTONE_WEBHOK_ALOW", "127.0.0.1/32")
+    monkeypatch.setenv("TOUCHSTONE_REDIS_URL", "redis://localhost")
     monkeypatch.setenv("TOUCHSTONE_SECRET_KEYS_FILE", "/dev/null")
     assert [one for one in unknown_settings() if one not in before] == [
-        ("TOUCHSTONE_WEBHOK_ALOW", "TOUCHSTONE_WEBHOOK_ALLOW")
+        ("TOUCHSTONE_REDIS_URL", "REDIS_URL"),
+        ("TOUCHSTONE_WEBHOK_ALOW", "TOUCHSTONE_WEBHOOK_ALLOW"),
     ]
 
 

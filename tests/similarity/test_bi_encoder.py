@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,8 @@ from hypothesis import strategies as st
 from sentence_transformers.util import cos_sim
 
 from services.similarity.encoders import WIDTH_STEP as WIDTHS
+from shared.contracts import ModelKind
+from shared.errors import ScoringError
 from shared.models.calls import Pair
 from shared.models.ports import Floats, Similarity
 from tests.similarity.conftest import Make
@@ -95,3 +99,19 @@ def test_half_precision_is_near(bi_folder: Path, made: Make, dtype: str) -> None
     half = made(bi_folder, "similarity", dtype=dtype)
     assert half.use.dtype == dtype
     assert half.similarities(PAIRS) == pytest.approx(full, abs=0.05)
+
+
+@pytest.mark.parametrize("kind", ["similarity", "cross-encoder"])
+def test_weights_of_other_sizes_than_stated_are_refused_in_plain_words(
+    made: Make, bi_folder: Path, cross_folder: Path, tmp_path: Path, kind: ModelKind
+) -> None:
+    folder = tmp_path / "m"
+    shutil.copytree(bi_folder if kind == "similarity" else cross_folder, folder)
+    stated = json.loads((folder / "config.json").read_text("utf-8"))
+    stated["intermediate_size"] *= 2
+    (folder / "config.json").write_text(json.dumps(stated), "utf-8")
+    with pytest.raises(ScoringError) as caught:
+        made(folder, kind).similarities(PAIRS[:1])
+    assert caught.value.detail == (
+        "the model 'm' cannot be loaded: its weights have other sizes than its configuration says"
+    )

@@ -12,9 +12,13 @@ from typing import ClassVar
 import pytest
 from rich.console import Console
 
+from services.stack import model_watch
 from services.stack.model_watch import ModelWatch
 from services.stack.servers import Child, Probe
 from tests.http_server import HttpServer
+
+REASON = "it waits for 8 GB of memory"
+REASONS = {"failed": "no files", "waiting": REASON}
 
 
 class Worker(BaseHTTPRequestHandler):
@@ -24,7 +28,7 @@ class Worker(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         models = {
-            name: {"state": state, "reason": "no files" if state == "failed" else "", "seconds": 1}
+            name: {"state": state, "reason": REASONS.get(state, ""), "seconds": 1}
             for name, state in (self.states or {}).items()
         }
         body = b"busy" if self.states is None else json.dumps({"models": models}).encode()
@@ -69,6 +73,18 @@ def test_a_worker_that_does_not_answer_makes_no_model_ready(
     watch.look()
     assert "broken is not configured any more" in said.getvalue()
     assert "ready broken" not in said.getvalue()
+
+
+def test_a_reason_is_said_once(
+    watch: ModelWatch, said: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_watch, "SAID_EVERY_SECONDS", 0.0)
+    Worker.states = {"mine": "waiting"}
+    for _ in range(3):
+        watch.look()
+    lines = said.getvalue().splitlines()
+    assert len(lines) == 3
+    assert [REASON in line for line in lines] == [True, False, False]
 
 
 def test_waiting_for_all_models_needs_an_answer(watch: ModelWatch) -> None:

@@ -60,7 +60,7 @@ def test_a_setting_without_a_description_is_refused(monkeypatch: pytest.MonkeyPa
     ("name", "readers"),
     [
         ("webhook_schedule", {"scheduler"}),
-        ("webhook_allow", {"gateway", "scheduler"}),
+        ("webhook_allow", {"`make serve`", "gateway", "scheduler"}),
         ("batch_threads", {"workers"}),
         ("max_bulk_bytes", {"gateway"}),
         ("silent_seconds", {"`make serve`"}),

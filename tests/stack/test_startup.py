@@ -12,10 +12,9 @@ import httpx
 import pytest
 from rich.console import Console
 
-from services.stack import startup
 from services.stack.folder import NotReady
 from services.stack.liveness import reasons
-from services.stack.processes import Supervisor
+from services.stack.processes import Supervisor, without_progress
 from services.stack.startup import Reporter, await_ready
 from shared.settings import Settings
 from tests.patience import busy, eventually
@@ -39,14 +38,14 @@ def started(folder: Path, wish: str = "", stalled: float = STALLED) -> Iterator[
 
 def test_a_process_that_dies_ends_the_start_with_its_last_words(tmp_path: Path) -> None:
     with started(tmp_path, "dies", stalled=600) as supervisor, pytest.raises(NotReady) as error:
-        await_ready(supervisor, tmp_path / "logs", 600, startup.without_progress)
+        await_ready(supervisor, tmp_path / "logs", 600, without_progress)
     assert "answering died while starting" in str(error.value)
     assert "the model file is broken" in str(error.value)
 
 
 def test_a_process_that_does_nothing_ends_the_start(tmp_path: Path) -> None:
     with started(tmp_path, "sleeps") as supervisor, pytest.raises(NotReady) as error:
-        await_ready(supervisor, tmp_path / "logs", STALLED, startup.without_progress)
+        await_ready(supervisor, tmp_path / "logs", STALLED, without_progress)
     assert "answering" in str(error.value)
     assert "while starting" in str(error.value)
 
@@ -96,6 +95,22 @@ def test_a_pipe_gets_a_line_for_each_change_and_now_and_then(
         "waiting for gateway: no answer yet, 0 s; worker: loading [large], 0 s",
         "waiting for worker: loading [large], 2 s",
         "waiting for worker: loading [large], 7 s",
+    ]
+
+
+def test_a_long_reason_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("services.stack.startup.time.monotonic", lambda: now)
+    pipe = io.StringIO()
+    say = Reporter(Console(file=pipe, width=20))
+    failed = "worker: failed large (its weights are of another model)"
+    for number, waited_for in enumerate([(failed,), (failed,), (failed, "gateway: away")]):
+        now = 100 + 6.0 * number
+        say(*waited_for)
+    assert pipe.getvalue().splitlines() == [
+        "waiting for worker: failed large (its weights are of another model), 0 s",
+        "waiting for worker: failed large, 6 s",
+        "waiting for worker: failed large, 12 s; gateway: away, 0 s",
     ]
 
 

@@ -157,3 +157,26 @@ def test_time_that_passed_unwatched_is_not_silence(tmp_path: Path) -> None:
         child.stop()
         watched.good -= 2 * NEVER
         assert [watched.look(client) for _ in range(3)] == [False, False, True]
+
+
+SLOW_TO_END = (
+    "import signal, sys, time\n"
+    "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(3), sys.exit()))\n"
+    "print('listens', flush=True)\n"
+    "time.sleep(600)"
+)
+
+
+def test_a_stop_says_who_still_works(tmp_path: Path) -> None:
+    said: list[tuple[str, ...]] = []
+
+    def say(*waited_for: str) -> None:
+        said.append(waited_for)
+
+    slow = Child("worker", (sys.executable, "-c", SLOW_TO_END))
+    supervisor = Supervisor(None, tmp_path, Settings())
+    supervisor.start(slow, Child("gateway", SLEEP))
+    eventually(lambda: "listens" in (tmp_path / "worker.log").read_text())
+    supervisor.stop(say)
+    assert set(said) == {("worker to end its work",)}
+    assert not slow.is_running

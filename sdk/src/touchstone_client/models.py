@@ -2279,6 +2279,12 @@ class Readiness(Message):
     status: Literal['ok'] = 'ok'
     ledger: Literal['ok'] = 'ok'
     broker: Literal['ok'] = 'ok'
+    workers: Annotated[
+        dict[str, str],
+        Field(
+            description='service → `ready`, or why its jobs wait: their worker starts, or there is none'
+        ),
+    ]
 
 
 class Replayed(Message):

@@ -20,8 +20,8 @@ from services.gateway.pages.page_route import pages
 from services.gateway.pages.templates import page
 from services.gateway.state import Gateway, State
 from services.gateway.views import batch_view
-from services.registry import every_contract
-from shared import queue
+from services.registry import contracts, every_contract
+from shared import queue, worker_board
 from shared.errors import Unavailable
 from shared.ledger import batches, jobs, overview
 from shared.ledger.engine import Slice
@@ -63,6 +63,8 @@ class Overview:
     jobs: list[JobSummary]
     batches: list[dict[str, Any]]
     models: dict[str, Status] = field(default_factory=dict)  # of those that a worker reports
+    workers: dict[str, str] = field(default_factory=dict)  # service → `ready`, or why jobs wait
+    lost: int = 0  # running jobs whose worker is gone
 
     @property
     def states(self) -> dict[str, int]:
@@ -91,6 +93,8 @@ class Overview:
             sorted(self.counts.items()),
             sorted(self.away.items()),
             self.queues,
+            sorted(self.workers.items()),
+            self.lost,
             [(name, one.state, one.reason) for name, one in self.models.items()],
             [(job.id, job.status) for job in self.jobs],
             [(batch["id"], batch["status"], batch["request_counts"]) for batch in self.batches],
@@ -132,6 +136,7 @@ async def look(gateway: State, caller: Caller) -> Overview:
     known = gateway.signs.get(caller.tenant)
     queues = await run_in_threadpool(_queue_depths)
     statuses = await run_in_threadpool(status_board.read)
+    workers = await run_in_threadpool(worker_board.read, contracts())
 
     def read(connection: Connection) -> Overview:
         recent, _ = jobs.summaries(connection, JobPage(limit=RECENT_JOBS, tenant=caller.tenant))
@@ -143,6 +148,8 @@ async def look(gateway: State, caller: Caller) -> Overview:
             recent,
             [batch_view(batch) for batch in newest],
             statuses,
+            workers,
+            overview.lost_count(connection, caller.tenant),
         )
 
     found = await gateway.in_ledger(read)

@@ -40,6 +40,9 @@ class ReadinessView(HealthView):
 
     ledger: Literal["ok"] = "ok"
     broker: Literal["ok"] = "ok"
+    workers: dict[str, str] = Field(
+        description="service → `ready`, or why its jobs wait: their worker starts, or there is none"
+    )
 
 
 class ModelView(ModelCard):
@@ -94,7 +97,7 @@ async def healthz() -> JSONResponse:
     responses={200: {"model": ReadinessView}, 503: {"model": ProblemView}},
 )
 async def readyz(gateway: Gateway) -> JSONResponse:
-    """503 names what is away."""
+    """503 names what is away. Jobs are accepted while no worker is ready; `workers` says so."""
     away = [
         name
         for name, reached in (("ledger", _ledger), ("broker", _broker))
@@ -103,7 +106,8 @@ async def readyz(gateway: Gateway) -> JSONResponse:
     if away:
         detail = f"cannot be reached: {', '.join(away)}"
         return answer(make("unavailable", "A part of the service is unavailable", 503, detail))
-    return JSONResponse({"status": "ok", "ledger": "ok", "broker": "ok"})
+    workers = dict(gateway.models.workers)
+    return JSONResponse({"status": "ok", "ledger": "ok", "broker": "ok", "workers": workers})
 
 
 async def _ledger(gateway: State) -> bool:

@@ -29,7 +29,7 @@ from shared.ledger.score_pushes import PUSHED
 from shared.ledger.webhook_tests import TestOutcome
 from shared.ledger.webhooks import EVENT_TYPES, Endpoint, EventType, UnknownEndpoint
 from shared.score_formats import FORMATS, STANDARD, EndpointFormat
-from shared.webhooks import MOST_CHARACTERS, ForbiddenDestination, policy_of
+from shared.webhooks import MOST_CHARACTERS, ForbiddenDestination, policy_of, resolve
 
 WEEK = 604_800
 DAY = 86_400
@@ -223,7 +223,7 @@ async def create(request: Request, gateway: Gateway, caller: Administrator) -> J
         request, EndpointRequest, limit=gateway.settings.max_body_bytes
     )
     secret, sealer = new_secret(), sealer_of(gateway)
-    check_url(gateway, asked.url, asked.format)
+    await check_url(gateway, asked.url, asked.format)
     check_push(asked, asked.format)
     values = asked.model_dump(mode="json") | {"secret": sealer.seal(secret)}
     values["authorization"] = sealed(gateway, asked.authorization)
@@ -280,15 +280,17 @@ async def change(
     asked = await http_requests.parse(
         request, EndpointChange, limit=gateway.settings.max_body_bytes
     )
+    found = await gateway.in_ledger(
+        lambda connection: webhooks.find_endpoint(connection, known(endpoint_id), caller.tenant)
+    )
+    if asked.url is not None:
+        await check_url(gateway, asked.url, found.format)
+    check_push(asked, found.format)
     values = asked.model_dump(mode="json", exclude_none=True, exclude={"enabled"})
     if asked.authorization is not None:
         values["authorization"] = sealed(gateway, asked.authorization)
 
     def write(connection: Connection) -> Endpoint:
-        found = webhooks.find_endpoint(connection, known(endpoint_id), caller.tenant)
-        if asked.url is not None:
-            check_url(gateway, asked.url, found.format)
-        check_push(asked, found.format)
         webhooks.change_endpoint(connection, known(endpoint_id), caller.tenant, values)
         if asked.enabled is True:
             webhooks.enable_endpoint(connection, endpoint_id, caller.tenant)
@@ -422,14 +424,12 @@ def check_push(asked: EndpointRequest | EndpointChange, name: EndpointFormat) ->
             raise BadInput(f"scores are pushed of {pushed} alone", pointer=f"/events/{place}")
 
 
-def check_url(gateway: State, url: str, name: EndpointFormat) -> None:
-    """As far as can be seen without resolving a name; the rest is judged at each attempt.
-
-    Raises BadInput.
-    """
+async def check_url(gateway: State, url: str, name: EndpointFormat) -> None:
+    """By the rule of each attempt, which judges what a name leads to then. Raises BadInput."""
     if name != STANDARD and "?" in url:
         raise BadInput("the format adds path and query; leave the query away", pointer="/url")
+    policy = policy_of(gateway.settings)
     try:
-        policy_of(gateway.settings).check(url)
+        await policy.check_name(policy.check(url), resolve)
     except ForbiddenDestination as error:
         raise BadInput(str(error), pointer="/url") from None

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine, func, update
 
 from services.gateway.pages.home import Overview, QueueDepth
-from shared.ledger import overview
+from shared import worker_board
+from shared.ledger import leases, overview
 from shared.ledger.jobs import JobSummary
 from shared.ledger.overview import Answered, Signs
+from shared.ledger.tables import jobs
 from shared.models.status_board import Status
+from shared.worker_board import WorkerSender
+from tests.gateway.test_scores import GOOD, URL
+from tests.patience import eventually
 
 NOW = datetime.now(UTC)
 JOB = JobSummary("job_1", "ice", "queued", NOW, False, None)
@@ -31,6 +36,8 @@ def test_the_page_changes_when_a_job_or_a_queue_does() -> None:
         replace(FOUND, jobs=[replace(JOB, status="succeeded")]),
         replace(FOUND, counts={("ice", "running"): 1}),
         replace(FOUND, queues=[QueueDepth("ice", 0, 0)]),
+        replace(FOUND, workers={"ice": "no worker"}),
+        replace(FOUND, lost=1),
         replace(FOUND, signs=Signs({}, {("ice", "m"): 1})),
         replace(FOUND, models={"m": Status(state="failed", reason="no weights", since=0)}),
     ):
@@ -50,3 +57,26 @@ def test_results_are_not_opened_at_every_look(
     for _ in range(3):
         assert client.get("/").status_code == 200
     assert len(asked) <= 1
+
+
+def test_workers_that_start_and_jobs_that_lost_theirs_are_said(
+    client: httpx.Client, engine: Engine
+) -> None:
+    worker_board._redis.cache_clear()
+    WorkerSender(["ice"], lambda: {"worker": "is warming up"}).report()
+    ids = [client.post(URL, json=GOOD | {"seed": seed}).json()["id"] for seed in (1, 2)]
+    with engine.begin() as connection:
+        for job_id in ids:
+            assert leases.claim(connection, job_id, lease=timedelta(hours=1), max_attempts=3)
+    with engine.begin() as connection:
+        connection.execute(
+            update(jobs)
+            .where(jobs.c.id == ids[0])
+            .values(lease_expires_at=func.now() - timedelta(seconds=1))
+        )
+    page = client.get("/").text
+    assert "1 of them lost their worker" in page
+    assert "its worker is warming up" in page
+    assert "no worker" in page
+    eventually(lambda: client.get("/readyz").json()["workers"]["ice"] == "its worker is warming up")
+    assert client.get("/readyz").json()["workers"]["ftc"] == "no worker"

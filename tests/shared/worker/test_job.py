@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -277,6 +279,35 @@ def test_a_cancelled_computation_ends_at_its_next_step(engine: Engine) -> None:
     assert steps
     assert find(engine, job_id).status == "cancelled"
     assert {event["event"] for event in events} == {"job.ended"}
+
+
+class Held:
+    """Something large that a computation has made."""
+
+
+@pytest.mark.parametrize("how", ["cancelled", "failed", "succeeded"])
+def test_a_job_that_has_ended_holds_nothing(engine: Engine, how: str) -> None:
+    job_id = accept(engine, "hello")
+    held: list[weakref.ref[Held]] = []
+
+    def score(request: Any) -> Report:
+        large = Held()
+        large.itself = large  # type: ignore[attr-defined]  # what only the collector can let go
+        held.append(weakref.ref(large))
+        if how == "failed":
+            raise RuntimeError(large)
+        if how == "succeeded":
+            return echo(request)
+        with engine.begin() as connection:
+            jobs.cancel(connection, job_id)
+        while True:
+            time.sleep(0.01)
+            job_context.check()
+
+    carry(job_id, ECHO, score)
+    gc.collect()
+    assert find(engine, job_id).status == how
+    assert [reference() for reference in held] == [None]
 
 
 def hasty(chosen: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:

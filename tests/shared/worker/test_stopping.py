@@ -5,12 +5,14 @@ Work is CPU time of the computing thread, so that other processes do not count.
 
 from __future__ import annotations
 
+import gc
 import random
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import pairwise
 
 import pytest
@@ -115,6 +117,30 @@ def test_a_large_job_asks_often_and_stops_where_it_is_told(large: Large) -> None
             compute()
         assert len(stopped.asked) == len(whole.asked) // 2 + 1  # nothing went on after it
         assert calls() - twice <= once
+
+
+@pytest.mark.parametrize("large", [large_hatexscore, large_ice])
+def test_large_jobs_that_are_cancelled_leave_no_memory_behind(large: Large) -> None:
+    def cancelled(compute: Callable[[], object], at: int) -> None:
+        with computing(context(Counted(stop_at=at))), suppress(JobCancelled):
+            compute()
+
+    with large() as (compute, _):
+        cancelled(compute, 20)  # what loads lazily is there afterwards
+        tracemalloc.start()
+        try:
+            cancelled(compute, 20)
+            gc.collect()
+            before, _ = tracemalloc.get_traced_memory()
+            tracemalloc.reset_peak()
+            for at in (5, 10, 20, 20, 20):
+                cancelled(compute, at)
+            gc.collect()
+            after, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak - before > 100_000  # it held something
+    assert after - before < 100_000
 
 
 def test_every_wait_ends_when_the_job_is_stopped() -> None:

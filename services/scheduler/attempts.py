@@ -1,0 +1,114 @@
+"""A step that kills its process, by memory or by a fault, is counted against its batch.
+
+What ran beside it is suspected, too, and tried alone: so that an innocent batch is cleared by its
+next step, and the one that kills has killed nobody else's when it fails.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from sqlalchemy import Engine
+
+from shared import telemetry
+from shared.errors import Unavailable
+from shared.ledger import batch_attempts
+from shared.ledger.engine import transaction
+
+MOST = 3  # processes that one step may kill
+PAUSE = timedelta(seconds=2)  # between an attempt that did not come back and the next
+TRIAL_SECONDS = 10.0  # that others wait while a suspect is tried, and it for them: stores hang
+
+logger = telemetry.logger(__name__)
+
+
+class TooManyDeaths(Exception):
+    """The batch's step has killed as many processes as it may."""
+
+
+class TrialGate:
+    """The steps of one process: a suspect is tried alone. For any thread."""
+
+    def __init__(self, patience: float = TRIAL_SECONDS) -> None:
+        self._patience = patience
+        self._moved = threading.Condition()
+        self._running = 0
+        self._suspects = 0  # under way, or waiting for the others to end
+
+    @contextmanager
+    def passing(self, *, suspect: bool) -> Iterator[None]:
+        """Once nobody is on trial; for a suspect, once nobody else is under way."""
+        with self._moved:
+            self._suspects += suspect
+            self._moved.wait_for(
+                lambda: not (self._running if suspect else self._suspects), self._patience
+            )
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._moved:
+                self._running -= 1
+                self._suspects -= suspect
+                self._moved.notify_all()
+
+
+class Attempts:
+    """The attempts of one scheduler. For any thread."""
+
+    def __init__(self, engine: Engine, pause: timedelta = PAUSE) -> None:
+        self._engine = engine
+        self._pause = pause
+        self._gate = TrialGate()
+        self._under_way: set[str] = set()
+        self._owed: set[str] = set()  # came back while the ledger was away
+
+    @contextmanager
+    def one(self, batch_id: str) -> Iterator[bool]:
+        """An attempt at this batch's step; False where it is not to be made now.
+
+        Raises TooManyDeaths, and Unavailable.
+        """
+        if batch_id in self._owed:
+            self._clear([batch_id])
+        with transaction(self._engine) as connection:
+            seen = batch_attempts.begun(connection, batch_id)
+        if seen >= MOST:
+            raise TooManyDeaths
+        with self._gate.passing(suspect=seen > 0):
+            with transaction(self._engine) as connection:
+                begins = batch_attempts.begin(connection, batch_id, seen, self._pause)
+            if not begins:
+                yield False
+                return
+            if seen:
+                logger.warning("batch.tried_alone", batch=batch_id, deaths=seen)
+            self._under_way.add(batch_id)
+            try:
+                yield True
+            except Exception:
+                self._came_back(batch_id)
+                raise
+            self._came_back(batch_id)
+
+    def leave(self) -> None:
+        """This process ends as it should: what is cut off is no batch's fault."""
+        try:
+            self._clear(list(self._under_way | self._owed))
+        except Unavailable:
+            logger.warning("scheduler.left_attempts", batches=len(self._under_way))
+
+    def _came_back(self, batch_id: str) -> None:
+        self._under_way.discard(batch_id)
+        try:
+            self._clear([batch_id])
+        except Unavailable:
+            self._owed.add(batch_id)
+
+    def _clear(self, batch_ids: list[str]) -> None:
+        with transaction(self._engine) as connection:
+            batch_attempts.clear(connection, batch_ids)
+        self._owed.difference_update(batch_ids)
