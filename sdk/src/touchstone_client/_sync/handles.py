@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from tempfile import TemporaryFile
 from typing import Any, Generic, TypeVar
 
 from pydantic import PrivateAttr
@@ -23,6 +24,8 @@ from touchstone_client._wire import (
     Fields,
     job_of,
 )
+from touchstone_client.data.addresses import Place, created, form_of
+from touchstone_client.data.scores import as_table, copied
 from touchstone_client.errors import BatchFailed, JobCancelled, JobFailed
 
 R = TypeVar("R")
@@ -176,6 +179,19 @@ class Batch(models.Batch):
         if self.error_file_id is not None:
             for raw in _lines(self._api, self.error_file_id):
                 yield answer_of(raw)
+
+    def save(self, target: Place) -> int:
+        """All answers into a file or an address of fsspec, in the form of its name; how many.
+        CSV, TSV, Parquet, Arrow: a row a line, also of those without a result; JSON Lines: those
+        with one, as the service wrote them."""
+        form = form_of(target)
+        wanted = [self.output_file_id, *([] if form == "jsonl" else [self.error_file_id])]
+        with TemporaryFile() as held:
+            for file_id in filter(None, wanted):
+                for raw in _lines(self._api, file_id):
+                    held.write(raw.rstrip(SPLIT) + SPLIT)
+            with created(target) as made:
+                return copied(held, made) if form == "jsonl" else as_table(held, made, form)
 
     def report(self, timeout: float | None = None) -> Any:
         """The metric's report on it, as in `HatexscoreBatchReport`. Raises Conflict where there is
