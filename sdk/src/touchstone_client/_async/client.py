@@ -81,6 +81,16 @@ class AsyncTouchstone:
     ) -> None:
         await self.close()
 
+    @property
+    def url(self) -> str:
+        """Where the service is."""
+        return self._api.url
+
+    async def description(self) -> dict[str, Any]:
+        """The service's own description, OpenAPI 3.1."""
+        found: dict[str, Any] = json.loads((await self._api.get("/openapi.json")).body)
+        return found
+
     async def close(self) -> None:
         """Let its connections go."""
         await self._api.close()

@@ -82,6 +82,16 @@ class Touchstone:
     ) -> None:
         self.close()
 
+    @property
+    def url(self) -> str:
+        """Where the service is."""
+        return self._api.url
+
+    def description(self) -> dict[str, Any]:
+        """The service's own description, OpenAPI 3.1."""
+        found: dict[str, Any] = json.loads((self._api.get("/openapi.json")).body)
+        return found
+
     def close(self) -> None:
         """Let its connections go."""
         self._api.close()

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from tempfile import TemporaryFile
 from typing import Any, Generic, TypeVar
+from urllib.parse import quote
 
 from pydantic import PrivateAttr
 
@@ -203,6 +204,11 @@ class Batch(models.Batch):
         """The same with plots and the worst lines, as one HTML file."""
         answer = _waited(self._api, f"/v1/batches/{self.id}/report.html", timeout)
         return answer.decode()
+
+    def plot(self, name: str, *, format: str = "svg", timeout: float | None = None) -> bytes:
+        """One of the report's plots; format: svg or png. Raises NotFound, TimedOut."""
+        path = f"/v1/batches/{self.id}/report?plot={quote(name, safe='')}&format={format}"
+        return _waited(self._api, path, timeout)
 
     def items_csv(self) -> str:
         """Every line with all its numbers, as CSV."""
