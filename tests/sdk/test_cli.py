@@ -322,6 +322,8 @@ def test_completion_knows_every_command(capsys: pytest.CaptureFixture[str]) -> N
 def test_the_services_own_commands_are_found(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "list"]) == 0
     assert "embedded-hate" in capsys.readouterr().out
+    assert main(["models", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["name"] == "embedded-hate"
 
 
 def test_tools_of_a_model_score_and_read(typed: RecordedService) -> None:

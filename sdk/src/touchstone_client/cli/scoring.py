@@ -114,8 +114,8 @@ def submit(ts: Touchstone, asked: Namespace, output: Output) -> int:
         output.document(batch)
         output.say(f"`touchstone watch {batch.id}` shows its progress")
         return DONE
-    to_stdout = asked.output is None and not output.is_json
-    (output.say if to_stdout else output.line)(batch.id)
+    is_data = asked.output is not None and not output.is_json
+    (output.line if is_data else output.say)(batch.id)
     return _waited(batch, asked, output)
 
 
