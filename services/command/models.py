@@ -37,6 +37,7 @@ from shared.settings import (
 CHECK = "services.inference.check"
 CONVERSION = "services.weights.conversion"
 KINDS = ("classifier", "causal", "similarity", "cross-encoder")
+TASKS = ("hate", "nli", "sentiment", "free")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -52,8 +53,7 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--kind", choices=KINDS, help="where its files do not say")
     known = ", ".join(preset_names())
     one.add_argument("--preset", help=f"the keys of a well-known model: {known}")
-    tasks = ("hate", "nli", "sentiment", "free")
-    one.add_argument("--task", choices=tasks, help="what its labels mean; free: nothing we know")
+    one.add_argument("--task", choices=TASKS, help="what its labels mean; free: nothing we know")
     _add_label_keys(one)
     one.set_defaults(run=add)
     one = commands.add_parser("pull", help="fetch weights from the hub, and check them")
