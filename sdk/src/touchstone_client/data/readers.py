@@ -27,7 +27,7 @@ from touchstone_client.data.addresses import (
 from touchstone_client.data.cells import REST, Exact, holds_nul
 
 Row = Mapping[str, Any]
-ROWS_AT_ONCE = 1_000
+ROWS_AT_ONCE = 250
 LONGEST_CELL = 16_777_216
 BOM = b"\xef\xbb\xbf"
 SPLIT = re.compile(
@@ -171,7 +171,9 @@ def _arrow(streams: Sequence[BinaryIO], form: Form) -> Table:
         raise ValueError(NEEDED) from None
     if form == "parquet":
         found: list[Any] = [parquet.ParquetFile(one) for one in streams]
-        batches = (batch for one in found for batch in one.iter_batches(ROWS_AT_ONCE))
+        batches = (
+            batch for one in found for batch in one.iter_batches(ROWS_AT_ONCE, use_threads=False)
+        )
         names = found[0].schema_arrow.names
     else:
         found = [_ipc(ipc, one) for one in streams]
