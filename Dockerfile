@@ -20,7 +20,9 @@ FROM build AS build-gateway
 RUN sh install.sh /venv/bin/python gateway
 COPY shared shared
 COPY services services
+COPY sdk sdk
 RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
+    && /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation ./sdk \
     && /venv/bin/pip uninstall --yes setuptools pip
 
 FROM build AS build-metrics

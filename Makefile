@@ -14,15 +14,15 @@ help:  ## what there is
 
 LOCKS := $(filter-out requirements/dev.lock,$(wildcard requirements/*.lock))
 
-$(VENV)/runtime: install.sh $(LOCKS) pyproject.toml
+$(VENV)/runtime: install.sh $(LOCKS) pyproject.toml sdk/pyproject.toml
 	@test -x $(BIN)/python || sh python.sh '$(PYTHON)' $(VENV)
 	sh install.sh $(BIN)/python
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable sdk
 	touch $@
 
-$(VENV)/dev: $(VENV)/runtime requirements/dev.lock sdk/pyproject.toml
+$(VENV)/dev: $(VENV)/runtime requirements/dev.lock
 	sh install.sh $(BIN)/python dev
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable sdk
 	touch $@
 
 venv: $(VENV)/dev  ## the virtual environment, with what developers need

@@ -478,7 +478,8 @@ def environment_value(name: str) -> str | None:
 
 
 class CommandSettings(FromEnvironment):
-    """What the command line needs to know."""
+    """What the command line of the client reads by itself (sdk/); here so that it is a known
+    setting and stands in the documentation."""
 
     url: str = Field(
         default="http://127.0.0.1:8000", description="of the service that the commands speak to"

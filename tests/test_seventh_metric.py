@@ -22,7 +22,6 @@ from sqlalchemy import Engine, select
 import services
 from bench.capacity import _cost, size, table
 from services import registry, worker
-from services.command.__main__ import main
 from services.gateway.app import create_app
 from services.registry import contracts, every_contract, metrics, service
 from services.stack import manifests
@@ -38,6 +37,7 @@ from tests.deployment.manifests import KUBECTL, OVERLAYS, ROOT, built
 from tests.gateway.serving import serving
 from tests.metric_laws import AnyMetric
 from tests.patience import SECONDS, eventually
+from touchstone_client.cli.main import main
 
 URL = "/v1/scores/toy"
 FILES = {

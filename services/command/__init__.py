@@ -1,2 +1,1 @@
-"""`touchstone`: the command line. It speaks to the public API over HTTP; `models` also looks after
-this machine's `models.toml` and weights."""
+"""Commands that work on the service's own machine: `models.toml`, weights, API keys."""

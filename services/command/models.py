@@ -37,6 +37,7 @@ from shared.settings import (
 CHECK = "services.inference.check"
 CONVERSION = "services.weights.conversion"
 KINDS = ("classifier", "causal", "similarity", "cross-encoder")
+TASKS = ("hate", "nli", "sentiment", "free")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -52,8 +53,7 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--kind", choices=KINDS, help="where its files do not say")
     known = ", ".join(preset_names())
     one.add_argument("--preset", help=f"the keys of a well-known model: {known}")
-    tasks = ("hate", "nli", "sentiment", "free")
-    one.add_argument("--task", choices=tasks, help="what its labels mean; free: nothing we know")
+    one.add_argument("--task", choices=TASKS, help="what its labels mean; free: nothing we know")
     _add_label_keys(one)
     one.set_defaults(run=add)
     one = commands.add_parser("pull", help="fetch weights from the hub, and check them")
@@ -66,6 +66,7 @@ def parser() -> argparse.ArgumentParser:
     one = commands.add_parser("check", help="load models, and ask each something", add_help=False)
     one.set_defaults(run=None)
     one = commands.add_parser("list", help="what is configured, and what of it is here")
+    one.add_argument("--json", action="store_true", help="one JSON document in place of a table")
     one.set_defaults(run=show)
     one = commands.add_parser("reload", help="all processes read models.toml again")
     one.add_argument("--var", type=Path, default=Path("var"), help="of `make serve` (default var)")
@@ -189,12 +190,16 @@ def _pickled(entry: ModelEntry, chosen: Settings) -> Path:
     return folder
 
 
-def show(_asked: argparse.Namespace, chosen: Settings) -> int:
+def show(asked: argparse.Namespace, chosen: Settings) -> int:
     """A line a model."""
     catalogue = _catalogue(chosen)
     rows = [("name", "kind", "state", "on disk", "revision", "languages")]
     rows += [_row(catalogue, entry) for entry in catalogue.entries]
     rows += [(one.name, "-", f"failed: {one.reason}", "-", "-", "-") for one in catalogue.faults]
+    if asked.json:
+        found = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+        sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+        return 0
     widths = [max(len(row[place]) for row in rows) for place in (0, 1, 3, 4, 5)]
     for name, kind, state, size, revision, languages in rows:
         cells = zip((name, kind, size, revision, languages), widths, strict=True)

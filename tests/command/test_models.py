@@ -346,7 +346,6 @@ def test_add_list_and_help_work_from_the_bare_package(remote: HubDouble, place: 
         ran = bare(*arguments)
         assert ran.returncode == 0, ran.stderr
     assert "touchstone[command]" in bare("models", "pull", "hate").stderr
-    assert "touchstone[command]" in bare("get", "job_1").stderr
 
 
 def test_what_a_models_files_do_not_say_is_said_at_once(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,6 +29,7 @@ from touchstone_client import (
     webhooks,
 )
 from touchstone_client._sync import many
+from touchstone_client.cli.main import main
 
 pytestmark = pytest.mark.end_to_end
 
@@ -163,6 +165,38 @@ def test_a_batch_of_a_file(ts: Touchstone, tmp_path: Path) -> None:
     assert stored.filename == "posts.jsonl"
     assert stored.id in [one.id for one in ts.files.list(purpose="batch")]
     assert ts.files.delete(stored.id).deleted
+
+
+def test_the_command_line_from_a_table_to_a_comparison(
+    service: Service,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TOUCHSTONE_URL", service.url)
+    batches = []
+    for name, why in (("v7", POST["explanation"]), ("v8", "Rude. Hateful.")):
+        file, target = tmp_path / f"{name}.csv", tmp_path / f"{name}.parquet"
+        frame = pd.DataFrame(posts(5)).drop(columns="probabilities")
+        frame.assign(explanation=why, model_name=name).to_csv(file, index=False)
+        given = f"--value=probabilities:={json.dumps(GIVEN['probabilities'])}"
+        command = ["submit", str(file), "--metric=hatexscore", given, "--metadata=model_name"]
+        maps = [f"--map={one}={one}" for one in ("text", "explanation", "predicted_label")]
+        assert main([*command, *maps, "--wait", f"--output={target}"]) == 0
+        batches.append(capsys.readouterr().out.strip())
+        scores = pd.read_parquet(target)
+        assert list(scores["metadata.model_name"]) == [name] * 5
+        assert scores["score"].between(0, 1).all()
+    assert main(["report", batches[0], "--by", "metadata.model_name"]) == 0
+    said = capsys.readouterr().out
+    assert "5 of 5 explanations could be scored." in said
+    assert re.search(r"^v7 +\d", said, re.MULTILINE)
+    assert main(["compare", *batches]) == 0
+    assert "5 texts in both" in capsys.readouterr().out
+    fields = ["--text", POST["text"], "--explanation", POST["explanation"]]
+    assert main(["score", "hatexscore", *fields, "--field", "control_draws=5"]) == 0
+    assert capsys.readouterr().out.startswith("hatexscore: ")
+    assert main(["doctor"]) == 0, capsys.readouterr().out
 
 
 def test_two_batches_are_compared(ts: Touchstone) -> None:

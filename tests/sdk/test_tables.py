@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 
 from tests.sdk.conftest import recorded
-from touchstone_client import BadRequest, Scores, _tables, models
-from touchstone_client._tables import Framed, Listed, flat, mapped
+from touchstone_client import BadRequest, Scores, models
+from touchstone_client._tables import Framed, Listed, flat
 from touchstone_client._wire import encoded
+from touchstone_client.data.frames import frame_of
+from touchstone_client.data.mapping import ColumnMapping
 
 
 def result_of(metric: str) -> Any:
@@ -22,9 +24,17 @@ def result_of(metric: str) -> Any:
     return kind.model_validate(answer).result
 
 
+def framed(data: Any, columns: Any) -> Framed:
+    found = frame_of(data)
+    assert found is not None
+    return Framed(found, "hatexscore", columns)
+
+
 @pytest.mark.parametrize("empty", [None, math.nan, np.nan, pd.NaT])
 def test_an_empty_cell_is_not_sent(empty: Any) -> None:
-    assert mapped({"a": "x", "b": empty}, {"text": "a", "explanation": "b"}) == {"text": "x"}
+    assert ColumnMapping({"text": "a", "explanation": "b"}).request({"a": "x", "b": empty}) == {
+        "text": "x"
+    }
 
 
 def test_what_a_mapping_can_say() -> None:
@@ -36,7 +46,7 @@ def test_what_a_mapping_can_say() -> None:
         "metadata": ["model", "market"],
         "rationale": "spans",
     }
-    assert mapped(row, columns) == {
+    assert ColumnMapping(columns).request(row) == {
         "text": "x",
         "predicted_label": "hateful",
         "seed": 7,
@@ -56,12 +66,14 @@ def test_numbers_of_numpy_can_be_sent() -> None:
 
 def test_columns_are_found_by_their_names() -> None:
     frame = pd.DataFrame({"text": ["a"], "explanation": ["b"], "other": ["c"], "seed": [3]})
-    (row,) = Framed(frame, "hatexscore", None).rows()
+    (row,) = framed(frame, None).rows()
     assert row.fields == {"text": "a", "explanation": "b", "seed": 3}
     with pytest.raises(ValueError, match="explanation"):
-        Framed(frame.drop(columns="explanation"), "hatexscore", None)
+        framed(frame.drop(columns="explanation"), None)
     with pytest.raises(ValueError, match="'nowhere'"):
-        list(Framed(frame, "hatexscore", {"text": "nowhere"}).rows())
+        framed(frame, {"text": "nowhere"})
+    with pytest.warns(UserWarning, match="text is body"):
+        framed(frame.rename(columns={"text": "body"}), None)
 
 
 @pytest.mark.parametrize("metric", ["hatexscore", "ice", "haf", "ftc", "hlv", "cot2el"])
@@ -89,9 +101,31 @@ def test_results_are_in_order_however_they_come() -> None:
 
 def test_no_column_of_the_frame_is_overwritten() -> None:
     frame = pd.DataFrame({"text": ["a"], "explanation": ["b"], "score": ["mine"]}, index=["x"])
-    table = Framed(frame, "hatexscore", None)
+    table = framed(frame, None)
     table.add(0, result_of("hatexscore"), "job_1")
     found = table.finished()
     assert found.loc["x", "score"] == "mine"
     assert found.loc["x", "touchstone.score"] == result_of("hatexscore").score
-    assert not _tables.is_frame([1])
+    assert frame_of([1]) is None
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "datasets"])
+def test_a_table_of_any_library_becomes_another_of_it(library: str) -> None:
+    module = pytest.importorskip(library)
+    rows = {"text": ["a", "b"], "explanation": ["c", "d"], "flag": [1, None]}
+    table = module.Dataset.from_dict(rows) if library == "datasets" else module.DataFrame(rows)
+    columns = {
+        "text": "text",
+        "explanation": "explanation",
+        "predicted_label": {"column": "flag", "values": {"1": "hateful"}},
+    }
+    frame = framed(table, columns)
+    assert [row.fields.get("predicted_label") for row in frame.rows()] == ["hateful", None]
+    result = result_of("hatexscore")
+    frame.add(1, result, "job_1")
+    frame.add(0, BadRequest(422, {"detail": "no"}), None)
+    found = frame.finished()
+    assert type(found) is type(table)
+    assert found["score"][1] == result.score
+    assert found["error"][0] == "no"
+    assert found["components.qf"][1] == result.components.qf

@@ -54,6 +54,19 @@ def test_it_signs_as_the_reference_does(text: str, id: str) -> None:
     )
 
 
+def test_svix_agrees() -> None:
+    svix = pytest.importorskip("svix.webhooks")
+    other, now = svix.Webhook(SECRET), datetime.fromtimestamp(int(time.time()), UTC)
+    moment = str(int(now.timestamp()))
+    theirs = other.sign("msg_1", now, BODY.decode())
+    headers = {"webhook-id": "msg_1", "webhook-timestamp": moment, "webhook-signature": theirs}
+    assert isinstance(webhooks.verify(BODY, headers, SECRET), models.JobSucceededWebhook)
+    ours = headers | {"webhook-signature": webhooks.sign(BODY, "msg_1", moment, SECRET)}
+    other.verify(BODY, ours)
+    with pytest.raises(svix.WebhookVerificationError):
+        other.verify(BODY + b" ", ours)
+
+
 def test_a_rotated_secret_passes_beside_the_former() -> None:
     headers = signed(BODY)
     former = signed(BODY, OTHER)["WEBHOOK-SIGNATURE"]

@@ -8,21 +8,29 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from pydantic import BaseModel
 
 from touchstone_client._base import JobMessage, Result
 from touchstone_client._wire import Fields, encoded, fields_of, job_of
+from touchstone_client.data.addresses import Place, form_of, is_folder, name_of, opened
+from touchstone_client.data.mapping import ColumnMapping, Columns
+from touchstone_client.data.readers import (
+    AS_NAMED,
+    BOM,
+    Reading,
+    json_lines,
+    object_of,
+    table_of,
+)
 from touchstone_client.errors import JobCancelled, JobFailed, TouchstoneError
 
 Source = str | PathLike[str] | BinaryIO | Iterable[Fields | BaseModel]
-READ_BYTES = 1_048_576
 
 
 @dataclass(frozen=True)
@@ -63,21 +71,63 @@ def _error(line: Fields, body: Any) -> TouchstoneError | None:
 
 
 @contextmanager
-def batch_file(source: Source, endpoint: str) -> Iterator[tuple[str, BinaryIO]]:
+def batch_file(
+    source: Source,
+    endpoint: str,
+    columns: Columns | None = None,
+    reading: Reading = AS_NAMED,
+) -> Iterator[tuple[str, BinaryIO]]:
     """(name, content) of a file of batch lines. Plain requests become lines: an `id` is the
-    custom_id, else the line's number is. Raises ValueError for what is no JSON object."""
-    if isinstance(source, str | PathLike):
-        path = Path(source)
-        with path.open("rb") as stream, _wrapped(stream, endpoint) as content:
-            yield path.name, content
-    elif isinstance(source, io.IOBase):
-        with _wrapped(source, endpoint) as content:
-            yield "lines.jsonl", content
-    else:
-        lines = (encoded(one) for one in source)
+    custom_id, else the line's number is. Raises ValueError for what is no JSON object, and for a
+    table whose columns do not say what they are."""
+    if not isinstance(source, str | PathLike | io.IOBase):
+        requests = cast("Iterable[Fields | BaseModel]", source)
         with TemporaryFile() as made:
-            _write(made, lines, endpoint)
+            _write(made, _requests(requests, columns), endpoint)
             yield "lines.jsonl", made
+        return
+    place = source if isinstance(source, str | PathLike) else None
+    name = "lines.jsonl" if place is None else name_of(place)
+    if columns is not None or is_table(place, reading):
+        with TemporaryFile() as made:
+            _write_rows(made, source, endpoint, columns, reading)
+            yield f"{name}.jsonl", made
+        return
+    with ExitStack() as held:
+        stream = cast(BinaryIO, source) if place is None else held.enter_context(opened(place))
+        yield name, held.enter_context(_wrapped(stream, endpoint))
+
+
+def is_table(place: Place | None, reading: Reading = AS_NAMED) -> bool:
+    """Whether its rows have columns. place: None: a stream."""
+    form = reading.form or ("jsonl" if place is None else form_of(place))
+    return form != "jsonl" or (place is not None and is_folder(place))
+
+
+def _requests(source: Iterable[Fields | BaseModel], columns: Columns | None) -> Iterator[bytes]:
+    for number, one in enumerate(source, 1):
+        if columns is None:
+            yield encoded(one)
+        else:
+            mapping, row = ColumnMapping(columns), fields_of(one, {})
+            yield encoded({"id": mapping.custom_id(row, number), **mapping.request(row)})
+
+
+def _write_rows(
+    made: BinaryIO, source: Any, endpoint: str, columns: Columns | None, reading: Reading
+) -> None:
+    metric = endpoint.rpartition("/")[2]
+    with table_of(source, reading) as table:
+        names = table.names
+        mapping = (
+            ColumnMapping(columns or {}, metric)
+            if names is None
+            else ColumnMapping.of(columns, metric, names)
+        )
+        for number, row in table.rows:
+            line = line_of(mapping.custom_id(row, number), endpoint, mapping.request(row))
+            made.write(encoded(line) + b"\n")
+    made.seek(0)
 
 
 @contextmanager
@@ -85,7 +135,7 @@ def _wrapped(stream: BinaryIO, endpoint: str) -> Iterator[BinaryIO]:
     """The stream itself where its first line is a line of a batch."""
     first = next((raw for raw in stream if raw.strip()), b"")
     stream.seek(0)
-    if first and _is_batch_line(_object(first, 1)):
+    if first and _is_batch_line(object_of(first.removeprefix(BOM), 1)):
         yield stream
         return
     with TemporaryFile() as made:
@@ -94,11 +144,7 @@ def _wrapped(stream: BinaryIO, endpoint: str) -> Iterator[BinaryIO]:
 
 
 def _write(made: BinaryIO, lines: Iterable[bytes], endpoint: str) -> None:
-    for number, raw in enumerate(lines, 1):
-        text = raw.removeprefix(b"\xef\xbb\xbf")
-        if not text.strip():
-            continue
-        found = _object(text, number)
+    for number, found in json_lines(lines):
         if not _is_batch_line(found):
             custom_id = str(found.pop("id", number))
             found = line_of(custom_id, endpoint, found)
@@ -114,13 +160,3 @@ def line_of(custom_id: str, endpoint: str, body: Fields | BaseModel) -> dict[str
 
 def _is_batch_line(found: Fields) -> bool:
     return {"custom_id", "url", "body"} <= found.keys()
-
-
-def _object(raw: bytes, number: int) -> dict[str, Any]:
-    try:
-        found = json.loads(raw)
-    except ValueError as error:
-        raise ValueError(f"line {number} is not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"line {number} is not a JSON object")
-    return found

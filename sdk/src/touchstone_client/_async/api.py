@@ -44,6 +44,7 @@ class AsyncApi:
 
     def __init__(self, http: AsyncHttp, *, patience: float, timeout: float) -> None:
         self._http = http
+        self.url = http.url
         self._timeout = timeout
         self._notice = VersionNotice()
         self.patience = patience

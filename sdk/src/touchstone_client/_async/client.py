@@ -27,8 +27,10 @@ from touchstone_client._async.resources import (
 from touchstone_client._base import Result
 from touchstone_client._http import Access, AsyncHttp
 from touchstone_client._progress import Progressing, progress_of
-from touchstone_client._tables import Columns, Framed, Listed, Scores, is_frame
+from touchstone_client._tables import Framed, Listed, Scores
 from touchstone_client._wire import MOST_WAIT_SECONDS, Fields, fields_of, job_of
+from touchstone_client.data.frames import frame_of
+from touchstone_client.data.mapping import Columns
 
 if TYPE_CHECKING:
     import pandas
@@ -78,6 +80,16 @@ class AsyncTouchstone:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+    @property
+    def url(self) -> str:
+        """Where the service is."""
+        return self._api.url
+
+    async def description(self) -> dict[str, Any]:
+        """The service's own description, OpenAPI 3.1."""
+        found: dict[str, Any] = json.loads((await self._api.get("/openapi.json")).body)
+        return found
 
     async def close(self) -> None:
         """Let its connections go."""
@@ -199,11 +211,12 @@ class AsyncTouchstone:
         on_error: OnError = "keep",
         via: Via = "auto",
     ) -> Any:
-        """Every row once, in order: a DataFrame gives a DataFrame with the columns `score`,
-        `components.*`, `verdict`, `reason`, `warnings`, `job_id` and `error` besides; any iterable
-        of requests gives a list of results.
+        """Every row once, in order: a DataFrame of pandas or polars, or a `Dataset` of Hugging
+        Face, gives another of its kind with the columns `score`, `components.*`, `verdict`,
+        `reason`, `warnings`, `job_id` and `error` besides; any iterable of requests gives a list
+        of results.
 
-        columns:  field -> the frame's column; absent: columns that are named as a field. Also
+        columns:  field -> column; absent: columns that are named as a field, or by a synonym. Also
                   `{"column": "flag", "values": {"1": "hateful"}}`, `{"value": 7}` for all rows,
                   and `"metadata": ["model", "market"]`. An empty cell is not sent.
         progress: a bar by tqdm where it is installed; or a function of (done, total).
@@ -211,7 +224,8 @@ class AsyncTouchstone:
         via:      "calls" of up to 1,000 rows, a "batch", or "auto": a batch above 1,000 rows.
         """
         table: Listed | Framed
-        table = Framed(data, metric, columns) if is_frame(data) else Listed(data, columns)
+        frame = frame_of(data)
+        table = Listed(data, columns) if frame is None else Framed(frame, metric, columns)
         with progress_of(progress, table.total) as shown:
             await self._score_rows(table, metric, on_error, via, shown)
         return table.finished()

@@ -45,6 +45,7 @@ class Api:
 
     def __init__(self, http: Http, *, patience: float, timeout: float) -> None:
         self._http = http
+        self.url = http.url
         self._timeout = timeout
         self._notice = VersionNotice()
         self.patience = patience

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from tempfile import TemporaryFile
 from typing import Any, Generic, TypeVar
+from urllib.parse import quote
 
 from pydantic import PrivateAttr
 
@@ -23,6 +25,8 @@ from touchstone_client._wire import (
     Fields,
     job_of,
 )
+from touchstone_client.data.addresses import Place, created, form_of
+from touchstone_client.data.scores import as_table, copied
 from touchstone_client.errors import BatchFailed, JobCancelled, JobFailed
 
 R = TypeVar("R")
@@ -177,6 +181,19 @@ class Batch(models.Batch):
             for raw in _lines(self._api, self.error_file_id):
                 yield answer_of(raw)
 
+    def save(self, target: Place) -> int:
+        """All answers into a file or an address of fsspec, in the form of its name; how many.
+        CSV, TSV, Parquet, Arrow: a row a line, also of those without a result; JSON Lines: those
+        with one, as the service wrote them."""
+        form = form_of(target)
+        wanted = [self.output_file_id, *([] if form == "jsonl" else [self.error_file_id])]
+        with TemporaryFile() as held:
+            for file_id in filter(None, wanted):
+                for raw in _lines(self._api, file_id):
+                    held.write(raw.rstrip(SPLIT) + SPLIT)
+            with created(target) as made:
+                return copied(held, made) if form == "jsonl" else as_table(held, made, form)
+
     def report(self, timeout: float | None = None) -> Any:
         """The metric's report on it, as in `HatexscoreBatchReport`. Raises Conflict where there is
         nothing to report yet, TimedOut."""
@@ -187,6 +204,11 @@ class Batch(models.Batch):
         """The same with plots and the worst lines, as one HTML file."""
         answer = _waited(self._api, f"/v1/batches/{self.id}/report.html", timeout)
         return answer.decode()
+
+    def plot(self, name: str, *, format: str = "svg", timeout: float | None = None) -> bytes:
+        """One of the report's plots; format: svg or png. Raises NotFound, TimedOut."""
+        path = f"/v1/batches/{self.id}/report?plot={quote(name, safe='')}&format={format}"
+        return _waited(self._api, path, timeout)
 
     def items_csv(self) -> str:
         """Every line with all its numbers, as CSV."""

@@ -6,18 +6,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 from touchstone_client import models
 from touchstone_client._sync.api import Api
 from touchstone_client._sync.handles import Batch, Job
 from touchstone_client._http import Request
 from touchstone_client._lines import Source, batch_file
-from touchstone_client._wire import METRICS, Fields, job_of, new_key, read
+from touchstone_client._wire import Fields, job_of, new_key, read
+from touchstone_client.data.addresses import Place, created, name_of, opened
+from touchstone_client.data.mapping import Columns
+from touchstone_client.data.readers import AS_NAMED, Reading
 
 MOST_A_PAGE = 100
 UPLOAD_SECONDS = 600.0
+OTHERS = ("inference", "similarity")  # services that are no metrics
+
+P = TypeVar("P", bound=Place)
 
 
 class Resource:
@@ -74,8 +79,8 @@ class Files(Resource):
     ) -> models.StoredFile:
         """A file of batch lines, read as it is sent."""
         if isinstance(file, str | PathLike):
-            with Path(file).open("rb") as stream:
-                return self.upload(stream, name or Path(file).name)
+            with opened(file) as stream:
+                return self.upload(stream, name or name_of(file))
         asked = Request(
             "POST", "/v1/files", file=(name or "lines.jsonl", file), seconds=UPLOAD_SECONDS
         )
@@ -96,14 +101,12 @@ class Files(Resource):
             for piece in stream.pieces():
                 yield piece
 
-    def download(self, file_id: str, target: str | PathLike[str]) -> Path:
-        """Into a file, which is there once it is whole."""
-        path = Path(target)
-        part = path.with_name(f"{path.name}.part")
-        with part.open("wb") as stream:
+    def download(self, file_id: str, target: P) -> P:
+        """Into a file, which is there once it is whole; the target."""
+        with created(target) as stream:
             for piece in self.content(file_id):
                 stream.write(piece)
-        return part.replace(path)
+        return target
 
     def delete(self, file_id: str) -> models.DeletedFile:
         """Raises Conflict where an open batch reads it."""
@@ -115,12 +118,20 @@ class Batches(Resource):
     """`/v1/batches`."""
 
     def submit(
-        self, lines: Source, metric: str, *, metadata: Mapping[str, str] | None = None
+        self,
+        lines: Source,
+        metric: str,
+        *,
+        columns: Columns | None = None,
+        reading: Reading = AS_NAMED,
+        metadata: Mapping[str, str] | None = None,
     ) -> Batch:
-        """A new batch. lines: a file of JSON Lines, or an iterable of requests; plain requests
-        become lines, whose custom_id is their `id`, else their number from 1."""
+        """A new batch. lines: a file or folder (JSON Lines, CSV, TSV, Parquet, Arrow, what
+        `datasets` saves), also by an address of fsspec, or an iterable of requests; plain requests
+        become lines, whose custom_id is their `id`, else their number from 1. columns: as in
+        `score_many`. Raises ValueError for what cannot be read, with its line."""
         endpoint = endpoint_of(metric)
-        with batch_file(lines, endpoint) as (name, content):
+        with batch_file(lines, endpoint, columns, reading) as (name, content):
             stored = Files(self._api).upload(content, name)
         return self.create(stored.id, metric, metadata=metadata)
 
@@ -262,4 +273,4 @@ def _place(endpoint_id: str) -> str:
 
 def endpoint_of(metric: str) -> str:
     """Where requests of this metric, or of `inference` and `similarity`, are posted."""
-    return f"/v1/scores/{metric}" if metric in METRICS else f"/v1/{metric}"
+    return f"/v1/{metric}" if metric in OTHERS else f"/v1/scores/{metric}"

@@ -1,0 +1,1 @@
+"""The command line, `touchstone`. Nothing is imported before it is used: help needs no extra."""

@@ -1,0 +1,5 @@
+"""`python -m touchstone_client.cli`."""
+
+from touchstone_client.cli.main import run
+
+run()

@@ -1,0 +1,196 @@
+"""`doctor`: what is not as it should be, every fault with its cure."""
+
+from __future__ import annotations
+
+import json
+import time
+from argparse import Namespace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from io import BytesIO
+from typing import Any
+from urllib.parse import urlsplit
+
+from touchstone_client._http import CLIENT_VERSION, Answer
+from touchstone_client._sync.client import Touchstone
+from touchstone_client.cli.output import DONE, REFUSED, Output
+from touchstone_client.errors import (
+    ApiError,
+    ConnectionFailed,
+    Forbidden,
+    NotFound,
+    Unauthenticated,
+)
+
+CLOCK_SECONDS = 5.0
+WAITING_SECONDS = 60  # of a queued job while a worker should take it
+HERE = ("127.0.0.1", "localhost", "::1")
+SCOPES = (("score", "/v1/jobs"), ("batch", "/v1/files"), ("admin", "/v1/webhook-endpoints"))
+READY = ("ready", "loading", "waiting", "downloading")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was looked at. state: ok, fault, unknown; cure: what to do."""
+
+    name: str
+    state: str
+    detail: str
+    cure: str = ""
+
+
+def doctor(ts: Touchstone, asked: Namespace, output: Output) -> int:
+    """1 where there is a fault."""
+    found: list[Finding] = []
+    for one in examined(ts):
+        found.append(one)
+        if not output.is_json:
+            cure = f" ({one.cure})" if one.cure and one.state != "ok" else ""
+            output.line(f"{output.coloured(one.state):8} {one.name}: {one.detail}{cure}")
+    output.document([vars(one) for one in found])
+    return REFUSED if any(one.state == "fault" for one in found) else DONE
+
+
+def examined(ts: Touchstone) -> Iterator[Finding]:
+    """One after another; what cannot be asked is not."""
+    url = ts.url
+    try:
+        alive = ts._api.get("/healthz")  # noqa: SLF001 - of this package
+    except (ConnectionFailed, ApiError) as error:
+        yield Finding("service", "fault", str(error), "is it running? TOUCHSTONE_URL says where")
+        return
+    yield Finding("service", "ok", f"{url} answers")
+    yield _encryption(url)
+    yield _clock(alive)
+    yield from _stores(ts)
+    try:
+        models = ts._api.get("/v1/models")  # noqa: SLF001
+    except Unauthenticated as error:
+        yield Finding("key", "fault", str(error), "TOUCHSTONE_API_KEY is to be a key of it")
+        return
+    except ApiError as error:
+        yield Finding("key", "fault", str(error), "ask the operator for a key with scopes")
+        return
+    yield _version(models)
+    scopes = list(_scopes(ts))
+    yield Finding("key", "ok" if scopes else "fault", f"opens {', '.join(scopes) or 'nothing'}")
+    yield from _files(ts, scopes)
+    yield from _queues(ts, scopes)
+    yield from map(_model, json.loads(models.body)["data"])
+    yield from _webhooks(ts, scopes)
+
+
+def _encryption(url: str) -> Finding:
+    parts = urlsplit(url)
+    if parts.scheme == "https":
+        return Finding("TLS", "ok", "certificate verified")
+    if parts.hostname in HERE:
+        return Finding("TLS", "ok", "not needed on this machine")
+    return Finding("TLS", "fault", f"{url} is not encrypted", "use its https:// address")
+
+
+def _clock(alive: Answer) -> Finding:
+    told = alive.headers.get("date")
+    if told is None:
+        return Finding("clock", "unknown", "the service does not say its time")
+    off = abs(parsedate_to_datetime(told).timestamp() - time.time())
+    if off <= CLOCK_SECONDS + 1:  # the header has whole seconds
+        return Finding("clock", "ok", "the same here and there")
+    cure = "set one of the clocks: webhooks are refused after 5 minutes"
+    return Finding("clock", "fault", f"{off:.0f} s between here and there", cure)
+
+
+def _stores(ts: Touchstone) -> Iterator[Finding]:
+    names = {"ledger": "database", "broker": "Redis"}
+    try:
+        ts._api.get("/readyz")  # noqa: SLF001
+    except ApiError as error:
+        for word, name in names.items():
+            if word in error.detail:
+                cure = f"is {name} running? the gateway's log says what it tried"
+                yield Finding(name, "fault", "cannot be reached by the gateway", cure)
+        return
+    for name in names.values():
+        yield Finding(name, "ok", "reached")
+
+
+def _version(answer: Answer) -> Finding:
+    theirs = answer.headers.get("x-touchstone-version", "unknown")
+    said = f"service {theirs}, client {CLIENT_VERSION}"
+    if theirs.split(".")[0] in ("unknown", CLIENT_VERSION.split(".")[0]):
+        return Finding("version", "ok", said)
+    return Finding("version", "fault", said, "install the client of the service's major version")
+
+
+def _scopes(ts: Touchstone) -> Iterator[str]:
+    for scope, path in SCOPES:
+        try:
+            ts._api.get(path)  # noqa: SLF001
+        except Forbidden:
+            continue
+        yield scope
+
+
+def _files(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
+    """Written, read and taken away again."""
+    if "batch" not in scopes:
+        return
+    try:
+        stored = ts.files.upload(BytesIO(b"{}\n"), "doctor.jsonl")
+        is_same = b"".join(ts.files.content(stored.id)) == b"{}\n"
+        ts.files.delete(stored.id)
+    except (ApiError, ConnectionFailed) as error:
+        cure = "TOUCHSTONE_FILES_URL or TOUCHSTONE_FILES_DIR of the gateway says where files go"
+        yield Finding("file store", "fault", str(error), cure)
+        return
+    yield Finding("file store", "ok" if is_same else "fault", "written, read back, deleted")
+
+
+def _queues(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
+    """Jobs that nobody takes: their worker is missing."""
+    if "score" not in scopes:
+        return
+    waiting: dict[str, list[int]] = {}
+    for number, job in enumerate(ts.jobs.list(status="queued")):
+        if number >= 1_000:
+            break
+        waiting.setdefault(job.metric, []).append(job.data.created_at)
+    if not waiting:
+        yield Finding("queues", "ok", "empty")
+    for metric, moments in waiting.items():
+        oldest = time.time() - min(moments)
+        detail = f"{len(moments)} wait, the oldest for {oldest:.0f} s"
+        is_late = oldest > WAITING_SECONDS
+        cure = f"is a worker of {metric} running, and its model ready?"
+        yield Finding(f"queue {metric}", "fault" if is_late else "ok", detail, cure)
+
+
+def _model(card: dict[str, Any]) -> Finding:
+    state, name = card.get("state"), f"model {card['id']}"
+    if state in READY:
+        return Finding(name, "ok", state)
+    if state is None:
+        cure = "a worker loads it at its first use; is one of inference or similarity running?"
+        return Finding(name, "unknown", "no worker reports it", cure)
+    cure = f"`touchstone models check {card['id']}` on the service's machine says what is wrong"
+    return Finding(name, "fault", f"{state}: {card.get('error') or 'no reason'}", cure)
+
+
+def _webhooks(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
+    if "admin" not in scopes:
+        return
+    try:
+        ts.webhooks.test(f"we_{'0' * 32}")  # nobody's: it is only asked whether there is a key
+    except NotFound:
+        yield Finding("webhook key", "ok", "configured")
+    except ApiError as error:
+        cure = "set TOUCHSTONE_WEBHOOK_KEYS where webhooks are wanted"
+        yield Finding("webhook key", "unknown", str(error), cure)
+        return
+    off = [one for one in ts.webhooks.list() if not one.enabled]
+    for one in off:
+        cure = f"`touchstone webhooks test {one.id}`, then enable it"
+        yield Finding(f"webhook {one.id}", "fault", one.disabled_reason or "disabled", cure)
+    if not off:
+        yield Finding("webhooks", "ok", "every endpoint is enabled")

@@ -1,0 +1,53 @@
+"""What needs no service: `convert`, `completion`, and the commands that the service's own
+distribution brings along."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable
+from importlib.metadata import entry_points
+
+from touchstone_client.cli.output import DONE, Output, WrongUse
+from touchstone_client.data.conversion import convert as converted
+from touchstone_client.data.mapping import from_words
+from touchstone_client.data.readers import Reading
+
+GROUP = "touchstone.commands"  # entry points: a name and a function of arguments
+ELSEWHERE = (
+    "`touchstone {name}` works on the service's own machine and needs its code: "
+    "pip install -e path/to/touchstone"
+)
+
+
+def convert(asked: Namespace, output: Output) -> int:
+    """How many rows were written."""
+    count = converted(
+        asked.source,
+        asked.target,
+        metric=asked.metric,
+        columns=from_words(asked.map, asked.value, asked.metadata),
+        how=Reading(delimiter=asked.delimiter, split=asked.split),
+    )
+    output.document({"rows": count, "file": asked.target})
+    output.say(f"{count} rows in {asked.target}")
+    return DONE
+
+
+def completion(asked: Namespace, output: Output) -> int:
+    """shtab's, of the parser itself."""
+    try:
+        import shtab
+    except ImportError:
+        raise WrongUse("completion needs shtab: pip install 'touchstone-client[cli]'") from None
+    from touchstone_client.cli.parser import parser
+
+    script = shtab.complete(parser(), asked.shell)
+    output.document({"shell": asked.shell, "script": script})
+    output.line(script)
+    return DONE
+
+
+def service_command(name: str) -> Callable[[list[str]], int] | None:
+    """The service's own command; None where its code is not installed."""
+    found = next(iter(entry_points(group=GROUP, name=name)), None)
+    return None if found is None else found.load()

@@ -1,0 +1,158 @@
+"""`touchstone`: from what was typed to an exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from touchstone_client._http import CLIENT_VERSION
+from touchstone_client.cli.output import (
+    DONE,
+    INTERRUPTED,
+    REFUSED,
+    WRONG,
+    Output,
+    WrongUse,
+)
+from touchstone_client.cli.parser import parser
+from touchstone_client.errors import ConnectionFailed, TouchstoneError
+
+WITHOUT_SERVICE = ("convert", "completion")
+OF_THE_SERVICE = ("models", "keys")
+LIST = ("list", "--json")
+VERSION_SECONDS = 2.0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """0 done, 1 the service said no, 2 wrong command line or setting, 3 some lines failed, 130
+    Ctrl-C. A reader that has seen enough is no fault."""
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        return _ran(given)
+    except BrokenPipeError:
+        _forget_stdout()
+        return DONE
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return INTERRUPTED
+    except WrongUse as error:
+        return _told(str(error), WRONG)
+    except ValidationError as error:
+        said = f"{error.error_count()} fields of {error.title} are not as this version knows them"
+        return _told(f"the service's answer cannot be read: {said}", REFUSED)
+    except (ValueError, OSError) as error:
+        return _told(_words(error), WRONG)
+    except TouchstoneError as error:
+        return _told(str(error), REFUSED)
+
+
+def run() -> None:
+    """The console script. After the first Ctrl-C a second one ends the process at once."""
+    code = main()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _forget_stdout()
+    raise SystemExit(code)
+
+
+def _ran(given: list[str]) -> int:
+    if given[:1] and given[0] in OF_THE_SERVICE:
+        return _of_the_service(given[0], given[1:])
+    reader = parser()
+    asked = reader.parse_args(given)
+    if asked.version:
+        return _version(asked.url)
+    if asked.command is None:
+        reader.error("say a command; --help lists them")
+    if asked.command == "submit":
+        asked.metadata_pair = [one for one in asked.metadata if isinstance(one, tuple)]
+        asked.metadata = [one for one in asked.metadata if isinstance(one, str)]
+    output = Output(asked.json)
+    if asked.command in WITHOUT_SERVICE:
+        return int(asked.run(asked, output))
+    return _asked(asked, output)
+
+
+def _asked(asked: Namespace, output: Output) -> int:
+    from touchstone_client._sync.client import Touchstone
+
+    patience = 60.0 if asked.command in ("submit", "watch", "score") else 0.0
+    with Touchstone(asked.url, api_key(), patience=patience) as ts:
+        return int(asked.run(ts, asked, output))
+
+
+def api_key() -> str | None:
+    """Of TOUCHSTONE_API_KEY_FILE; None leaves it to TOUCHSTONE_API_KEY. Raises OSError."""
+    file = os.environ.get("TOUCHSTONE_API_KEY_FILE")
+    return Path(file).read_text("utf-8").strip() if file else None
+
+
+def _of_the_service(name: str, arguments: list[str]) -> int:
+    """Commands that work on the service's machine; without its code `models` asks the service."""
+    from touchstone_client.cli import local
+
+    command = local.service_command(name)
+    asks_service = name == "models" and all(one in LIST for one in arguments)
+    if asks_service and (command is None or arguments[:1] != ["list"]):
+        return _models("--json" in arguments)
+    if command is None:
+        raise WrongUse(local.ELSEWHERE.format(name=" ".join([name, *arguments[:1]])))
+    return command(arguments)
+
+
+def _models(is_json: bool) -> int:
+    from touchstone_client._sync.client import Touchstone
+
+    output = Output(is_json)
+    with Touchstone(None, api_key(), patience=0.0) as ts:
+        found = list(ts.models.list())
+    rows = [
+        (m.name, m.kind, m.state or "not loaded", m.revision[:12], ",".join(m.languages or ()))
+        for m in found
+    ]
+    output.table(("model", "kind", "state", "revision", "languages"), rows)
+    output.document(found)
+    return DONE
+
+
+def _version(url: str | None) -> int:
+    """Of the client; of the service, if it answers soon."""
+    from touchstone_client._http import Access, Http, Request
+    from touchstone_client._sync.client import HERE
+
+    sys.stdout.write(f"client {CLIENT_VERSION}\n")
+    place = (url or os.environ.get("TOUCHSTONE_URL") or HERE).rstrip("/")
+    http = Http(Access(place))
+    try:
+        answer = http.send(Request("GET", "/v1/models", seconds=VERSION_SECONDS))
+    except ConnectionFailed as error:
+        sys.stderr.write(f"{error}\n")
+        return DONE
+    finally:
+        http.close()
+    sys.stdout.write(f"service {answer.headers.get('x-touchstone-version', 'unknown')}\n")
+    return DONE
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
+def _told(said: str, code: int) -> int:
+    sys.stderr.write(f"touchstone: {said}\n")
+    return code
+
+
+def _forget_stdout() -> None:
+    """What the interpreter would still flush goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())

@@ -1,0 +1,262 @@
+"""`list`, `get`, `cancel`, `webhooks`, `metrics`: what the service has."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from touchstone_client._base import Result
+from touchstone_client._sync.client import Touchstone
+from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse
+from touchstone_client.cli.scoring import show_result
+from touchstone_client.data.addresses import created
+from touchstone_client.errors import ApiError
+
+SPAN = re.compile(r"(\d+)([smhdw])")
+SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+
+def moment(seconds: int | None) -> str:
+    """Local time, to the minute."""
+    if seconds is None:
+        return "-"
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def since(asked: str | None) -> float:
+    """The earliest moment, of `2d`, `3h`. Raises WrongUse."""
+    if asked is None:
+        return 0.0
+    found = SPAN.fullmatch(asked)
+    if found is None:
+        raise WrongUse(f"--since {asked!r} is no time: 30m, 12h, 2d")
+    return time.time() - int(found[1]) * SECONDS[found[2]]
+
+
+def listing(ts: Touchstone, asked: Namespace, output: Output) -> int:
+    """Newest first."""
+    of = {"jobs": _jobs, "batches": _batches, "files": _files}
+    head, rows, found = of[asked.kind](ts, asked)
+    output.table(head, rows)
+    output.document(found)
+    return DONE
+
+
+def _until(
+    listed: Iterator[Any], asked: Namespace, fits: Callable[[Any], bool], made: Callable[[Any], int]
+) -> list[Any]:
+    """Those that fit, back to the moment that is asked for."""
+    earliest = since(asked.since)
+
+    def fresh() -> Iterator[Any]:
+        for one in listed:
+            if made(one) < earliest:
+                return
+            if fits(one):
+                yield one
+
+    return list(islice(fresh(), asked.limit))
+
+
+def _jobs(ts: Touchstone, asked: Namespace) -> tuple[Any, Any, Any]:
+    listed = ts.jobs.list(status=asked.status, metric=asked.metric)
+    found = _until(listed, asked, lambda _: True, lambda one: one.data.created_at)
+    rows = [
+        (one.id, one.metric, one.status, getattr(one.result, "score", None),
+         moment(one.data.created_at))
+        for one in found
+    ]  # fmt: skip
+    return ("job", "metric", "status", "score", "made"), rows, [one.data for one in found]
+
+
+def _batches(ts: Touchstone, asked: Namespace) -> tuple[Any, Any, Any]:
+    def fits(one: Any) -> bool:
+        return asked.status in (None, one.status) and asked.metric in (None, one.metric)
+
+    found = _until(ts.batches.list(), asked, fits, lambda one: one.created_at)
+    rows = []
+    for one in found:
+        counts = one.request_counts
+        done = f"{counts.completed + counts.failed}/{counts.total}"
+        rows.append((one.id, one.metric, one.status, done, counts.failed, moment(one.created_at)))
+    return ("batch", "metric", "status", "done", "failed", "made"), rows, found
+
+
+def _files(ts: Touchstone, asked: Namespace) -> tuple[Any, Any, Any]:
+    found = _until(ts.files.list(), asked, lambda _: True, lambda one: one.created_at)
+    rows = [(f.id, f.filename, f.purpose, f.bytes, moment(f.created_at)) for f in found]
+    return ("file", "name", "purpose", "bytes", "made"), rows, found
+
+
+def get(ts: Touchstone, asked: Namespace, output: Output) -> int:
+    """A job as its page shows it, a batch's counts, a file's content."""
+    kind = asked.id.partition("_")[0]
+    if kind == "file":
+        return _file(ts, asked, output)
+    if kind not in ("job", "batch"):
+        raise WrongUse(f"{asked.id!r} is no id: ids begin with job_, batch_ or file_")
+    found: Any = ts.jobs.get(asked.id) if kind == "job" else ts.batches.get(asked.id)
+    if asked.output is not None:
+        if kind == "batch":
+            output.say(f"{found.save(asked.output)} answers in {asked.output}")
+            return DONE
+        with created(asked.output) as stream:
+            stream.write(found.data.model_dump_json(by_alias=True, indent=2).encode() + b"\n")
+        return DONE
+    output.document(found.data if kind == "job" else found)
+    if not output.is_json:
+        (_show_job if kind == "job" else _show_batch)(found, output)
+    return DONE
+
+
+def _file(ts: Touchstone, asked: Namespace, output: Output) -> int:
+    if output.is_json:
+        output.document(ts.files.get(asked.id))
+    elif asked.output is not None:
+        ts.files.download(asked.id, asked.output)
+    else:
+        for piece in ts.files.content(asked.id):
+            output.raw(piece)
+        output.write("")
+    return DONE
+
+
+def _show_job(job: Any, output: Output) -> None:
+    data = job.data
+    facts = [("status", data.status), ("made", moment(data.created_at)), ("batch", data.batch_id)]
+    facts += [("ended", moment(data.finished_at)), *data.metadata.items()]
+    output.line(f"{data.id}  {data.metric}")
+    output.table(("", ""), [one for one in facts if one[1] not in (None, "-")])
+    if data.error is not None:
+        output.line(f"{data.error.title}: {data.error.detail}")
+    result = job.result
+    if not isinstance(result, Result):
+        return
+    output.line("")
+    show_result(output, result)
+    marked = [one for one in result.evidence or () if getattr(one, "start", None) is not None]
+    if marked:
+        output.line("")
+        rows = [(one.kind, one.start, one.end, getattr(one, "value", None)) for one in marked]
+        output.table(("evidence", "from", "to", "value"), rows)
+    provenance = getattr(result, "provenance", None)
+    for one in getattr(provenance, "models", None) or ():
+        output.line(f"model {one.name} {(one.sha256 or '')[:12]}")
+
+
+def _show_batch(batch: Any, output: Output) -> None:
+    counts = batch.request_counts
+    output.line(f"{batch.id}  {batch.metric}")
+    rows = [
+        ("status", batch.status), ("scored", f"{counts.completed} of {counts.total}"),
+        ("failed", counts.failed), ("made", moment(batch.created_at)),
+        ("input", batch.input_file_id), ("output", batch.output_file_id),
+        ("errors", batch.error_file_id), *batch.metadata.items(),
+    ]  # fmt: skip
+    output.table(("", ""), [one for one in rows if one[1] is not None])
+    for fault in (batch.errors.data if batch.errors else [])[:20]:
+        output.line(f"line {fault.line or '-'}: {fault.message}")
+
+
+def cancel(ts: Touchstone, asked: Namespace, output: Output) -> int:
+    """Each; 1 where one had ended or is not there."""
+    code, found = DONE, []
+    for id in asked.ids:
+        try:
+            is_batch = id.startswith("batch_")
+            one: Any = ts.batches.cancel(id) if is_batch else ts.jobs.cancel(id)
+        except ApiError as error:
+            output.say(f"{id}: {error}")
+            code = REFUSED
+            continue
+        found.append(one if is_batch else one.data)
+        output.line(f"{id} {one.status}")
+    output.document(found)
+    return code
+
+
+def metrics(ts: Touchstone, asked: Namespace, output: Output) -> int:
+    """What can be asked for: of the service's own description."""
+    described = ts.description()
+    listed = {
+        path.rpartition("/")[2]: one["post"]
+        for path, one in described["paths"].items()
+        if path.startswith("/v1/scores/") and ":" not in path
+    }
+    if asked.name is None:
+        rows = [(name, _claim(one)) for name, one in listed.items()]
+        output.table(("metric", "the question"), rows)
+        output.document([{"name": name, "summary": _claim(one)} for name, one in listed.items()])
+        return DONE
+    if asked.name not in listed:
+        raise WrongUse(f"there is no metric {asked.name!r}; there are: {', '.join(listed)}")
+    _metric(asked.name, listed[asked.name], described, output)
+    return DONE
+
+
+def _claim(operation: Any) -> str:
+    return str(operation["description"]).partition("\n")[0]
+
+
+def _metric(name: str, operation: Any, described: Any, output: Output) -> None:
+    body = operation["requestBody"]["content"]["application/json"]
+    schema = described["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]]
+    examples = body.get("examples") or {}
+    example: Any = next((one["value"] for one in examples.values()), {})
+    needs = schema.get("required", [])
+    output.document(
+        {"name": name, "summary": _claim(operation), "required": needs, "example": example}
+    )
+    output.line(f"{name}: {_claim(operation)}")
+    output.line(f"needs: {', '.join(needs) or 'nothing'}")
+    others = [field for field in schema["properties"] if field not in needs]
+    output.line(f"takes: {', '.join(others)}")
+    output.line("")
+    output.line(f"touchstone score {name} - <<'JSON'")
+    output.line(json.dumps(example, ensure_ascii=False, indent=2))
+    output.line("JSON")
+
+
+def webhooks(ts: Touchstone, asked: Namespace, output: Output) -> int:
+    """Endpoints and what was not delivered."""
+    found: Any
+    if asked.action == "list":
+        found = list(ts.webhooks.list())
+        rows = [(e.id, e.url, "on" if e.enabled else "off", ",".join(e.events)) for e in found]
+        output.table(("endpoint", "address", "", "events"), rows)
+    elif asked.action == "create":
+        found = ts.webhooks.create(asked.url, events=asked.event, description=asked.description)
+        output.line(f"{found.id} {found.secret}")
+        output.say("the secret is shown this once")
+    elif asked.action == "test":
+        found = ts.webhooks.test(asked.id)
+        output.line(f"delivered: {found.delivered}, status {found.status}, {found.error or ''}")
+        output.document(found)
+        return DONE if found.delivered else REFUSED
+    elif asked.action == "rotate":
+        found = ts.webhooks.rotate_secret(asked.id)
+        output.line(found.secret)
+    elif asked.action == "failed":
+        found = list(ts.webhooks.deliveries(asked.id, status="failed"))
+        rows = [(d.id, d.event, d.status, d.attempts) for d in found]
+        output.table(("delivery", "event", "status", "attempts"), rows)
+    else:
+        found = _replayed(ts, asked, output)
+    output.document(found)
+    return DONE
+
+
+def _replayed(ts: Touchstone, asked: Namespace, output: Output) -> Any:
+    if asked.delivery is not None:
+        delivery = ts.webhooks.replay(asked.id, asked.delivery)
+        output.line(f"{delivery.id} {delivery.status}")
+        return delivery
+    count = ts.webhooks.replay_failed(asked.id)
+    output.line(f"{count} deliveries go out again")
+    return {"replayed": count}

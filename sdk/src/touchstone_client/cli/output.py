@@ -1,0 +1,153 @@
+"""What a command says: data on stdout, words for people on stderr; colours on a terminal alone.
+
+Texts of others come without control characters: a terminal obeys them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pydantic import BaseModel
+
+UNBOUNDED = 100_000  # columns, of a pipe
+COLOURS = {
+    "supported": 32, "succeeded": 32, "completed": 32, "ready": 32, "ok": 32, "unsupported": 33,
+    "undecided": 33, "running": 36, "in_progress": 36, "contradicted": 31, "failed": 31,
+    "fault": 31, "expired": 31, "away": 31, "absent": 31,
+}  # fmt: skip
+DONE, REFUSED, WRONG, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+class WrongUse(Exception):
+    """The command line or a setting must change; the message is for people."""
+
+
+class Output:
+    """One command's. is_json: one JSON document on stdout, in place of tables and sentences."""
+
+    def __init__(self, is_json: bool) -> None:
+        self.is_json = is_json
+        self._is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+    def say(self, text: str) -> None:
+        """For people."""
+        sys.stderr.write(f"{clean(text)}\n")
+        sys.stderr.flush()
+
+    def line(self, text: str) -> None:
+        """Data, or a sentence of a table's; not of `--json`."""
+        if not self.is_json:
+            self.write(f"{text}\n")
+
+    def document(self, value: Any) -> None:
+        """The one JSON document, where that is asked for."""
+        if self.is_json:
+            self.write(json.dumps(plain(value), ensure_ascii=False, indent=2) + "\n")
+
+    def write(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    def raw(self, piece: bytes) -> None:
+        sys.stdout.buffer.write(piece)
+
+    def coloured(self, word: str) -> str:
+        code = COLOURS.get(word) if self._is_coloured else None
+        return word if code is None else f"\x1b[{code}m{word}\x1b[0m"
+
+    def table(self, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Aligned columns; the widest is cut where the terminal ends, but never the first, which
+        has the id. head: without a word it is left out."""
+        if self.is_json:
+            return
+        width = shutil.get_terminal_size((UNBOUNDED, 24)).columns
+        for number, cells in enumerate(aligned(head, rows, width)):
+            if number == 0 and not any(head):
+                continue
+            padded = [
+                (cell if number == 0 else self.coloured(cell)) + " " * (space if not last else 0)
+                for cell, space, last in cells
+            ]
+            self.write("  ".join(padded).rstrip() + "\n")
+
+    @contextmanager
+    def progress(self, total: int | None) -> Iterator[Callable[[int, int | None], None]]:
+        """A bar of rich on a terminal that has it, else silence."""
+        bar = _rich_progress() if sys.stderr.isatty() else None
+        if bar is None:
+            yield lambda _done, _total: None
+            return
+        with bar:
+            task = bar.add_task("scored", total=total)
+            yield lambda done, of: bar.update(task, completed=done, total=of)
+
+
+def _rich_progress() -> Any:
+    try:
+        from rich.console import Console
+        from rich.progress import Progress
+    except ImportError:
+        return None
+    return Progress(console=Console(stderr=True), transient=True)
+
+
+def aligned(
+    head: Sequence[str], rows: Sequence[Sequence[Any]], width: int
+) -> list[list[tuple[str, int, bool]]]:
+    """(cell, blanks behind it, whether it is the last) of each row, the head first."""
+    cells = [[clean(shown(one)) for one in row] for row in (head, *rows)]
+    wide = [max(display_width(row[place]) for row in cells) for place in range(len(head))]
+    while sum(wide) + 2 * (len(wide) - 1) > width and max(wide[1:], default=0) > 8:
+        wide[wide.index(max(wide[1:]), 1)] -= 1
+    cut = [[shortened(cell, most) for cell, most in zip(row, wide, strict=True)] for row in cells]
+    last = len(head) - 1
+    return [
+        [(cell, wide[n] - display_width(cell), n == last) for n, cell in enumerate(row)]
+        for row in cut
+    ]
+
+
+def shown(value: Any) -> str:
+    """Three digits; a dash for what is undefined."""
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def clean(text: str) -> str:
+    """Without control characters but the end of a line."""
+    return "".join(
+        one if one == "\n" or unicodedata.category(one)[0] != "C" else "\ufffd" for one in text
+    )
+
+
+def display_width(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
+
+
+def shortened(text: str, most: int) -> str:
+    """At most so many columns."""
+    text = text.replace("\n", " ")
+    if display_width(text) <= most:
+        return text
+    while display_width(text) > most - 1:
+        text = text[:-1]
+    return text + "…"
+
+
+def plain(value: Any) -> Any:
+    """Messages as JSON values."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True)
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items()}
+    return value

@@ -1,0 +1,249 @@
+"""`report` and `compare`: what many results say together."""
+
+from __future__ import annotations
+
+import operator
+import re
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any
+
+from touchstone_client import _notebook
+from touchstone_client._base import Result
+from touchstone_client._sync.client import Touchstone
+from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse
+from touchstone_client.data.addresses import created
+
+WORST = 10
+BIGGEST = 10
+METADATA = "metadata."
+RULE = re.compile(r"\s*(difference|low|high|p)\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?)\s*")
+COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+CHANCE = ("control", "chance", "null", "share_beaten", "win_rate")  # what a report calls it
+
+
+@dataclass
+class Lines:
+    """The scores of a batch's lines. slices: value of a metadata key -> custom ids."""
+
+    scores: dict[str, float | None] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    slices: dict[str, list[str]] = field(default_factory=dict)
+    is_higher_better: bool = True
+
+    @classmethod
+    def of(cls, batch: Any, by: str | None) -> Lines:
+        """by: `metadata.KEY`. Reads the output file, a line at a time."""
+        made = cls()
+        for line in batch.results():
+            result = line.result
+            if not isinstance(result, Result):
+                continue
+            made.scores[line.custom_id] = result.score
+            made.reasons[line.custom_id] = f"{result.verdict}: {result.reason}"
+            made.is_higher_better = result.direction != "lower_is_better"
+            if by is not None:
+                value = line.job.metadata.get(key_of(by), "-")
+                made.slices.setdefault(value, []).append(line.custom_id)
+        return made
+
+    def worst(self) -> list[tuple[str, float, str]]:
+        """(custom id, score, why), the worst first."""
+        scored = [(id, score) for id, score in self.scores.items() if score is not None]
+        scored.sort(key=lambda one: one[1], reverse=not self.is_higher_better)
+        return [(id, score, self.reasons[id]) for id, score in scored[:WORST]]
+
+
+def key_of(by: str) -> str:
+    """The key of `metadata.KEY`. Raises WrongUse."""
+    if not by.startswith(METADATA):
+        raise WrongUse(f"--by {by!r}: slices are by metadata, as in metadata.model")
+    return by.removeprefix(METADATA)
+
+
+@contextmanager
+def target_of(asked: Namespace, output: Output) -> Iterator[Any]:
+    """What takes bytes: the file of `--output`, or stdout."""
+    if asked.output is not None:
+        with created(asked.output) as stream:
+            yield stream.write
+    else:
+        yield output.raw
+        output.write("")
+
+
+def report(ts: Touchstone, asked: Namespace, output: Output) -> int:
+    """Sentence, parts, chance, worst lines, slices; or a file of them."""
+    batch = ts.batches.get(asked.batch)
+    if asked.against is not None:
+        return _against(ts, asked, output)
+    if asked.csv is not None:
+        with created(asked.csv) as stream:
+            stream.write(batch.items_csv().encode())
+    elif asked.parquet is not None:
+        output.say(f"{batch.save(asked.parquet)} answers in {asked.parquet}")
+    elif asked.html is not None:
+        content = batch.report_html().encode()
+        with created(asked.html) as stream:
+            stream.write(content)
+    elif asked.plot is not None:
+        _plot(batch, asked, output)
+    else:
+        _numbers(batch, asked, output)
+    return DONE
+
+
+def _against(ts: Touchstone, asked: Namespace, output: Output) -> int:
+    if asked.csv or asked.html or asked.plot or asked.parquet:
+        raise WrongUse("--against brings the numbers alone: leave out --plot, --html, --csv")
+    first = ts.batches.get(asked.batch)
+    ts.batches.get(asked.against)
+    found = ts.reports.make(first.metric, batch=first.id, against={"batch": asked.against})
+    with target_of(asked, output) as write:
+        write(found.model_dump_json(by_alias=True, indent=2).encode() + b"\n")
+    return DONE
+
+
+def _plot(batch: Any, asked: Namespace, output: Output) -> None:
+    if asked.output is None and asked.format == "png":
+        raise WrongUse("a png goes into a file: give --output FILE.png")
+    content = batch.plot(asked.plot, format=asked.format)
+    with target_of(asked, output) as write:
+        write(content)
+
+
+def _numbers(batch: Any, asked: Namespace, output: Output) -> None:
+    found = batch.report()
+    if output.is_json or asked.output is not None:
+        with target_of(asked, output) as write:
+            write(found.model_dump_json(by_alias=True, indent=2).encode() + b"\n")
+        return
+    output.line(sentence_of(found))
+    for reason, count in sorted(found.reasons.items(), key=lambda one: -one[1]):
+        output.line(f"  {count} for {reason}")
+    output.line("")
+    output.table(("mean of", "value", "low", "high", "n"), list(parts_in(found)))
+    lines = Lines.of(batch, asked.by)
+    if rows := lines.worst():
+        output.line("")
+        output.table(("worst lines", "score", "why"), rows)
+    if asked.by is not None:
+        output.line("")
+        output.table((asked.by, "mean score", "n", "undefined"), list(slices_of(lines)))
+    for one in found.warnings:
+        output.say(f"warning: {one}")
+
+
+def sentence_of(found: Any) -> str:
+    """How many could be scored, and what their mean is."""
+    defined = found.scored - found.undefined
+    said = f"{defined} of {found.scored} explanations could be scored"
+    if found.undefined:
+        said += f", {found.undefined} ({found.undefined / found.scored:.0%}) are undefined"
+    if found.score.value is None:
+        return f"{said}."
+    low, high = found.score.low, found.score.high
+    bounds = "" if low is None or high is None else f" (95 % interval {low:.3f} to {high:.3f})"
+    if found.confidence != 0.95:
+        bounds = bounds.replace("95 %", f"{found.confidence:.0%}")
+    return f"{said}. Their mean score is {found.score.value:.3f}{bounds}."
+
+
+def parts_in(found: Any) -> Iterator[tuple[Any, ...]]:
+    """The score, its parts, and what chance would do, where the report says it."""
+    yield ("score", *_ends(found.score))
+    parts = getattr(found, "components", None)
+    listed = parts.items() if isinstance(parts, Mapping) else parts or ()
+    for name, one in listed:
+        if hasattr(one, "value") and hasattr(one, "of"):
+            yield (name, *_ends(one))
+    for name in CHANCE:
+        one = getattr(found, name, None)
+        if hasattr(one, "value") and hasattr(one, "of"):
+            yield (f"chance: {name.replace('_', ' ')}", *_ends(one))
+
+
+def _ends(one: Any) -> tuple[Any, ...]:
+    return one.value, one.low, one.high, one.of
+
+
+def slices_of(lines: Lines) -> Iterator[tuple[str, Any, int, int]]:
+    """A row a value of the key."""
+    for value, ids in sorted(lines.slices.items()):
+        scored = [score for id in ids if (score := lines.scores[id]) is not None]
+        yield value, fmean(scored) if scored else None, len(scored), len(ids) - len(scored)
+
+
+def compare(ts: Touchstone, asked: Namespace, output: Output) -> int:
+    """First minus second, text by text."""
+    rule = None if asked.fail_if is None else RULE.fullmatch(asked.fail_if)
+    if asked.fail_if is not None and rule is None:
+        raise WrongUse(f"--fail-if {asked.fail_if!r} is no rule, as in 'low < -0.02'")
+    first, second = ts.batches.get(asked.a), ts.batches.get(asked.b)
+    found = ts.compare(first, second)
+    ours, theirs = Lines.of(first, asked.by), Lines.of(second, None)
+    pairs = differences(ours, theirs)
+    output.document({**found.model_dump(mode="json", by_alias=True), "changes": pairs[:BIGGEST]})
+    if not output.is_json:
+        _show_comparison(found, pairs, output)
+        if asked.by is not None:
+            output.line("")
+            output.table((asked.by, "difference", "n"), list(_by_slice(ours, pairs)))
+    return _judged(found, rule, output)
+
+
+def differences(ours: Lines, theirs: Lines) -> list[dict[str, Any]]:
+    """Of lines with one custom id that both scored, the biggest first."""
+    found = []
+    for id, score in ours.scores.items():
+        other = theirs.scores.get(id)
+        if score is not None and other is not None:
+            found.append({"custom_id": id, "a": score, "b": other, "difference": score - other})
+    return sorted(found, key=lambda one: -abs(one["difference"]))
+
+
+def _show_comparison(found: Any, pairs: list[dict[str, Any]], output: Output) -> None:
+    alone = f"{found.unpaired_a} only in A, {found.unpaired_b} only in B"
+    output.line(f"{found.pairs} texts in both, {alone}")
+    rows = [
+        (one.component, one.difference.value, one.difference.low, one.difference.high, one.p_value)
+        for one in found.differences
+    ]
+    output.table(("A - B", "difference", "low", "high", "p"), rows)
+    for one in found.differences[:1]:
+        wins = f"{one.better} higher in A, {one.worse} higher in B, {one.equal} equal"
+        output.line(f"{one.component}: {wins}")
+    if pairs:
+        output.line("")
+        changes = [tuple(one.values()) for one in pairs[:BIGGEST]]
+        output.table(("biggest changes", "A", "B", "difference"), changes)
+    for one in found.warnings:
+        output.say(f"warning: {one}")
+
+
+def _by_slice(ours: Lines, pairs: list[dict[str, Any]]) -> Iterator[tuple[str, float, int]]:
+    by_id = {one["custom_id"]: one["difference"] for one in pairs}
+    for value, ids in sorted(ours.slices.items()):
+        known = [by_id[id] for id in ids if id in by_id]
+        if known:
+            yield value, fmean(known), len(known)
+
+
+def _judged(found: Any, rule: re.Match[str] | None, output: Output) -> int:
+    """1 where the rule of `--fail-if` holds of the score, or cannot be decided."""
+    if rule is None:
+        return DONE
+    name, sign, bound = rule.groups()
+    (score,) = [one for one in found.differences if one.component == "score"]
+    ends = {"p": score.p_value, "difference": score.difference.value}
+    value = ends[name] if name in ends else getattr(score.difference, name)
+    if value is None:
+        output.say(f"{name} is undefined: the rule cannot be decided")
+        return REFUSED
+    if COMPARE[sign](value, float(bound)):
+        output.say(f"{name} is {_notebook.number(value)}: {rule.group(0).strip()}")
+        return REFUSED
+    return DONE

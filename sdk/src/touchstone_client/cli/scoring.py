@@ -1,0 +1,265 @@
+"""`score`, `submit`, `watch`: requests go out, and their ends are waited for."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from touchstone_client import _notebook
+from touchstone_client._base import Result
+from touchstone_client._lines import batch_file, is_table
+from touchstone_client._sync.client import Touchstone
+from touchstone_client._sync.handles import Batch
+from touchstone_client._sync.resources import Files, endpoint_of
+from touchstone_client.cli.output import (
+    DONE,
+    INTERRUPTED,
+    REFUSED,
+    SOME_FAILED,
+    Output,
+    WrongUse,
+)
+from touchstone_client.data.cells import TEXT, types_of, value_of
+from touchstone_client.data.mapping import ColumnMapping, from_words
+from touchstone_client.data.readers import Reading, table_of
+from touchstone_client.errors import BatchFailed, JobCancelled, JobFailed
+
+MOST_SHOWN = 20
+
+
+@contextmanager
+def goes_on(output: Output, kind: str, id: str) -> Iterator[None]:
+    """Ctrl-C leaves; what the service does it goes on doing."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        output.say(f"the {kind} goes on: `touchstone watch {id}`")
+        raise SystemExit(INTERRUPTED) from None
+
+
+def score(ts: Touchstone, asked: Namespace, output: Output) -> int:
+    """One request, its result."""
+    job = ts.submit(asked.metric, request_of(asked))
+    with goes_on(output, "job", job.id):
+        result = job.wait(asked.timeout)
+    output.document(job.refresh().data)
+    if not output.is_json:
+        show_result(output, result)
+    return DONE
+
+
+def request_of(asked: Namespace) -> dict[str, Any]:
+    """Fields of a file or stdin, and those of flags over them. Raises WrongUse."""
+    fields: dict[str, Any] = {}
+    if asked.request is not None:
+        raw = sys.stdin.buffer.read() if asked.request == "-" else Path(asked.request).read_bytes()
+        try:
+            fields = json.loads(raw)
+        except ValueError as error:
+            raise WrongUse(f"{asked.request} is not JSON: {error}") from None
+        if not isinstance(fields, dict):
+            raise WrongUse(f"{asked.request} is not a JSON object")
+    given = {name: getattr(asked, name) for name in ("text", "explanation", "model")}
+    fields |= {name: value for name, value in given.items() if value is not None}
+    for name, value in asked.field:
+        fields[name] = value_of(value, types_of(asked.metric, name) or TEXT)
+    if not fields:
+        raise WrongUse("no request: --text and --explanation, --field, a JSON file, or - for stdin")
+    return fields
+
+
+def show_result(output: Output, result: Result) -> None:
+    """Verdict and score, the sentence, parts, chance, warnings."""
+    low, high = (*result.range, None, None)[:2]
+    output.line(
+        f"{result.metric}: {output.coloured(result.verdict)}, score "
+        f"{_notebook.number(result.score)} of {low} to {high}"
+    )
+    output.line(result.reason)
+    for title, message in (("part", result.components), ("chance", _control(result))):
+        if rows := _notebook.parts_of(message):
+            output.line("")
+            output.table((title, "value"), rows)
+    for one in result.warnings:
+        output.say(f"warning: {one}")
+
+
+def _control(result: Result) -> Any:
+    return getattr(result, "control", None)
+
+
+def submit(ts: Touchstone, asked: Namespace, output: Output) -> int:
+    """A batch of a file: its id first, then progress."""
+    metric = asked.metric or metric_in(asked.file)
+    reading = Reading(delimiter=asked.delimiter, split=asked.split)
+    columns = mapping_of(asked, metric, reading, output)
+    batch_id = None
+    try:
+        with batch_file(asked.file, endpoint_of(metric), columns, reading) as (name, content):
+            stored = ts.files.upload(content, name)
+        batch_id = stored.id
+        batch = ts.batches.create(stored.id, metric, metadata=dict(asked.metadata_pair))
+    except KeyboardInterrupt:
+        said = "no batch was made" if batch_id is None else "see `touchstone list batches`"
+        output.say(f"interrupted while uploading: {said}")
+        return INTERRUPTED
+    if not asked.wait:
+        output.line(batch.id)
+        output.document(batch)
+        output.say(f"`touchstone watch {batch.id}` shows its progress")
+        return DONE
+    is_data = asked.output is not None and not output.is_json
+    (output.line if is_data else output.say)(batch.id)
+    return _waited(batch, asked, output)
+
+
+def _waited(batch: Batch, asked: Namespace, output: Output) -> int:
+    with goes_on(output, "batch", batch.id):
+        try:
+            with output.progress(None) as reach:
+                batch.wait(progress=reach)
+        except BatchFailed as error:
+            output.document(batch)
+            output.say(f"{batch.id}: the file is not valid:")
+            say_faults(output, error)
+            return REFUSED
+        if asked.output is not None:
+            batch.save(asked.output)
+        elif not output.is_json:
+            stream_file(batch, output)
+    output.document(batch)
+    counts = batch.request_counts
+    output.say(
+        f"{batch.id} {batch.status}: {counts.completed} of {counts.total} scored, "
+        f"{counts.failed} failed"
+    )
+    if batch.error_file_id and asked.errors:
+        _save_errors(batch, asked.errors)
+    elif batch.error_file_id:
+        output.say(f"`touchstone get {batch.error_file_id}` has the lines without a score")
+    return end_code(batch)
+
+
+def _save_errors(batch: Batch, target: str) -> None:
+    Files(batch._api).download(str(batch.error_file_id), target)  # noqa: SLF001 - its own
+
+
+def stream_file(batch: Batch, output: Output) -> None:
+    """The output file as it is onto stdout."""
+    if batch.output_file_id is not None:
+        for piece in Files(batch._api).content(batch.output_file_id):  # noqa: SLF001 - its own
+            output.raw(piece)
+        sys.stdout.flush()
+
+
+def say_faults(output: Output, error: BatchFailed) -> None:
+    """A line each."""
+    for line, said in error.faults[:MOST_SHOWN]:
+        output.say(f"  line {line or '-'}: {said}")
+    if (more := len(error.faults) - MOST_SHOWN) > 0:
+        output.say(f"  … and {more} more")
+
+
+def end_code(batch: Any) -> int:
+    """Of a batch that has ended."""
+    if batch.status != "completed":
+        return REFUSED
+    return SOME_FAILED if batch.request_counts.failed else DONE
+
+
+def metric_in(file: str) -> str:
+    """Of the first line's `url`. Raises WrongUse."""
+    if not is_table(file):
+        with table_of(file) as table:
+            _, first = next(table.rows, (0, {}))
+        if "url" in first:
+            return str(first["url"]).rpartition("/")[2]
+        if not first:
+            raise WrongUse(f"{file} holds no request")
+    raise WrongUse(f"{file} names no metric: say --metric METRIC, as in hatexscore")
+
+
+def mapping_of(asked: Namespace, metric: str, reading: Reading, output: Output) -> Any:
+    """Which column is which field, told or guessed; None for lines that are requests already."""
+    columns = from_words(asked.map, asked.value, asked.metadata)
+    if columns is None and not is_table(asked.file, reading):
+        return None
+    with table_of(asked.file, reading) as table:
+        if table.names is None:
+            return columns
+        made = ColumnMapping.of(columns, metric, list(table.names))
+        rows = [row for _, row in islice(table.rows, 1)]
+    if made.guessed:
+        said = ", ".join(f"{field} is the column {name}" for field, name in made.guessed.items())
+        output.say(f"guessed: {said} (--map FIELD=COLUMN says it)")
+        _require_agreement(asked, rows, made)
+    return made.columns
+
+
+def _require_agreement(asked: Namespace, rows: list[Any], made: ColumnMapping) -> None:
+    if asked.yes:
+        return
+    if not sys.stdin.isatty():
+        raise WrongUse("columns were guessed: --yes takes them, --map says them")
+    sys.stderr.write("is that right? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise WrongUse("nothing was sent: --map FIELD=COLUMN says which column is which")
+
+
+def watch(ts: Touchstone, asked: Namespace, output: Output) -> int:
+    """Each until it has ended, or runs."""
+    ends: list[Any] = []
+    codes = [DONE]
+    for id in asked.ids:
+        with goes_on(output, "batch" if id.startswith("batch_") else "job", id):
+            last, code = (_watch_batch if id.startswith("batch_") else _watch_job)(
+                ts, id, asked.until, output
+            )
+        ends.append(last)
+        codes.append(code)
+    output.document(ends if len(ends) > 1 else ends[0])
+    return REFUSED if REFUSED in codes else max(codes)
+
+
+def _watch_job(ts: Touchstone, id: str, until: str | None, output: Output) -> tuple[Any, int]:
+    job = ts.jobs.get(id)
+    if not (job.is_final or (until and job.status == until)):
+        for event in job.events():
+            output.say(f"{id} {event['status']}")
+            if event["status"] == until:
+                break
+    job.refresh()
+    output.line(f"{id} {job.status}")
+    if not job.is_final:
+        return job.data, DONE
+    try:
+        job.wait(0)
+    except (JobFailed, JobCancelled) as error:
+        output.say(str(error))
+        return job.data, REFUSED
+    return job.data, DONE
+
+
+def _watch_batch(ts: Touchstone, id: str, until: str | None, output: Output) -> tuple[Any, int]:
+    batch = ts.batches.get(id)
+    wanted = "in_progress" if until == "running" else until
+    if not (batch.is_final or (wanted and batch.status == wanted)):
+        with output.progress(batch.request_counts.total or None) as reach:
+            for now in batch.events():
+                counts = now.request_counts
+                reach(counts.completed + counts.failed, counts.total or None)
+                if now.status == wanted:
+                    break
+    batch.refresh()
+    counts = batch.request_counts
+    output.line(
+        f"{id} {batch.status}: {counts.completed} of {counts.total} scored, {counts.failed} failed"
+    )
+    return batch, end_code(batch) if batch.is_final else DONE

@@ -1,0 +1,7 @@
+"""Data in and out: files and frames of any form to requests, and scores to files and frames."""
+
+from touchstone_client.data.conversion import convert
+from touchstone_client.data.mapping import ColumnMapping, Columns
+from touchstone_client.data.readers import Reading
+
+__all__ = ["ColumnMapping", "Columns", "Reading", "convert"]

@@ -1,0 +1,174 @@
+"""A cell of a table and the value of a field that it stands for.
+
+A field that takes text alone has its cell word for word; every other one has JSON. What no cell can
+say exactly (null, an empty string, a number in a field of text) stands in the column `REST`, so
+that a request survives the way into a table and back. A file with that column is one of ours, and
+only there a leading apostrophe is quoting.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel
+
+from touchstone_client import models
+from touchstone_client._wire import METRICS
+
+Types = frozenset[str]  # of JSON Schema: string, integer, number, boolean, null, object, array
+REST = "touchstone.fields"  # JSON of what the other cells of a row cannot say
+TEXT: Types = frozenset({"string"})
+FORMULA = frozenset("=+-@")  # OWASP, "CSV injection"; full-width and small forms count too
+BREAKS = frozenset("\t\r\n")
+BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800")  # letters and symbols that show nothing
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A value that is no cell: it is taken as it is."""
+
+    value: Any
+
+
+def request_of(metric: str | None) -> type[BaseModel] | None:
+    """The message of a metric's request; None of one that this version does not know."""
+    found = getattr(models, f"{(metric or '').capitalize()}Request", None)
+    return found if isinstance(found, type) and metric else None
+
+
+@lru_cache(maxsize=32)
+def field_types(metric: str | None) -> Mapping[str, Types]:
+    """field -> what its value may be. metric: None: of all metrics together."""
+    if metric is None:
+        merged: dict[str, Types] = {}
+        for name in METRICS:
+            for field, types in field_types(name).items():
+                merged[field] = merged.get(field, frozenset()) | types
+        return merged
+    request = request_of(metric)
+    if request is None:
+        return {}
+    schema = request.model_json_schema()
+    listed = schema["properties"].items()
+    return {name: frozenset(_types(one, schema.get("$defs", {}))) for name, one in listed}
+
+
+def _types(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[str]:
+    if "$ref" in schema:
+        yield from _types(known[schema["$ref"].rpartition("/")[2]], known)
+    for one in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        yield from _types(one, known)
+    if "type" in schema:
+        yield schema["type"]
+    for value in (*schema.get("enum", ()), *([schema["const"]] if "const" in schema else ())):
+        yield type_of(value)
+
+
+def type_of(value: Any) -> str:
+    """The name that JSON Schema has for it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    for kind, name in ((int, "integer"), (float, "number"), (str, "string"), (dict, "object")):
+        if isinstance(value, kind):
+            return name
+    return "array"
+
+
+def types_of(metric: str | None, field: str) -> Types:
+    """What a field's value may be: as the metric says, else as any does; one of nobody is text."""
+    return field_types(metric).get(field) or field_types(None).get(field, TEXT)
+
+
+@lru_cache(maxsize=256)
+def readings(field: str) -> frozenset[Types]:
+    """Every way in which a reader may take a field, whatever metric is named to it."""
+    return frozenset(types_of(metric, field) for metric in (None, *METRICS))
+
+
+def value_of(cell: Any, types: Types) -> Any:
+    """What a cell means in a field of these types; one that is no text is taken as it is."""
+    if isinstance(cell, Exact):
+        return cell.value
+    others = types - {"string", "null"}
+    if not isinstance(cell, str) or not others:
+        return cell
+    try:
+        value = json.loads(cell, parse_constant=_refused)
+    except (ValueError, RecursionError):
+        is_word = "boolean" in others and cell.lower() in ("true", "false")
+        return cell.lower() == "true" if is_word else cell
+    if "string" not in types or type_of(value) in others:
+        return value
+    return value if type_of(value) == "integer" and "number" in others else cell
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(constant)
+
+
+def cell_of(value: Any, field: str) -> str | None:
+    """The cell that means exactly this value to every reader; None where there is none."""
+    if value is None:
+        return None
+    cell = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if not cell or not is_utf8(cell):
+        return None
+    meant = canonical(value)
+    is_exact = all(canonical(value_of(cell, types)) == meant for types in readings(field))
+    return cell if is_exact else None
+
+
+def is_utf8(text: str) -> bool:
+    """Whether it has no half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def canonical(value: Any) -> str:
+    """JSON with sorted keys: equal for equal values of equal types."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def holds_nul(value: Any) -> bool:
+    """Whether U+0000 stands in any text of it; no database and few tables take it."""
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, dict):
+        return any(holds_nul(one) for pair in value.items() for one in pair)
+    return isinstance(value, list) and any(map(holds_nul, value))
+
+
+def may_be_formula(text: str) -> bool:
+    """Whether a spreadsheet might run it, having dropped what cannot be seen at its beginning; as
+    the service's own CSV."""
+    for character in text:
+        if character in BREAKS:
+            return True
+        if not _is_invisible(character):
+            return unicodedata.normalize("NFKC", character)[0] in FORMULA
+    return False
+
+
+def _is_invisible(character: str) -> bool:
+    category = unicodedata.category(character)
+    return category[0] in "CZ" or category in ("Mn", "Me") or character in BLANKS
+
+
+def quoted(value: Any) -> str:
+    """A cell of CSV that no spreadsheet runs; a number stays one."""
+    if value is None:
+        return ""
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    text = str(value)
+    return f"'{text}" if may_be_formula(text) else text

@@ -1,0 +1,180 @@
+"""Files of requests and of answers from one form into another.
+
+Requests keep every value, their order and their repetitions, and so can go back; answers become a
+table that is flat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from touchstone_client.data.addresses import Form, Place, created, form_of, opened
+from touchstone_client.data.cells import REST, cell_of, holds_nul, readings, types_of, value_of
+from touchstone_client.data.mapping import ID, ColumnMapping, Columns
+from touchstone_client.data.readers import AS_NAMED, Reading, Table, table_of
+from touchstone_client.data.scores import write_answers
+from touchstone_client.data.writers import Kind, json_line, reversible, table_writer
+
+BATCH_LINE = {ID, "method", "url", "body"}
+PLAIN_KINDS: Mapping[str, Kind] = {
+    "integer": "integer", "number": "number", "boolean": "boolean"
+}  # fmt: skip
+MOST_INTEGER = 2**63
+Record = dict[str, Any]  # a plain request; or a line of a batch, its body beside custom_id and url
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """One call of `convert`."""
+
+    source: Place
+    metric: str | None
+    columns: Columns | None
+    how: Reading
+
+    def records(self) -> Iterator[tuple[int, Record]]:
+        """(number, record), from the first each time. Raises ValueError."""
+        with table_of(self.source, self.how) as table:
+            taken = self._taker(table)
+            for number, row in table.rows:
+                if holds_nul(row):
+                    raise ValueError(f"line {number} holds U+0000, which no text may")
+                yield number, taken(row, number)
+
+    def _taker(self, table: Table) -> Callable[[Mapping[str, Any], int], Record]:
+        if table.names is None and self.columns is None:
+            return flat_line
+        if table.is_ours and self.columns is None:
+            return lambda row, _: decoded(row, self.metric)
+        names = list(table.names or ())
+        mapping = (
+            ColumnMapping(self.columns or {}, self.metric)
+            if table.names is None
+            else ColumnMapping.of(self.columns, self.metric, names)
+        )
+        return lambda row, number: {
+            **({"id": mapping.custom_id(row, number)} if ID in mapping.columns else {}),
+            **mapping.request(row),
+        }
+
+    def holds_answers(self) -> bool:
+        """Whether it is an output or error file of a batch."""
+        with table_of(self.source, self.how) as table:
+            if table.names is not None or self.columns is not None:
+                return False
+            _, first = next(table.rows, (0, {}))
+            return ID in first and "response" in first
+
+    def raw_lines(self) -> Iterator[bytes]:
+        with opened(self.source) as stream:
+            yield from (raw for raw in stream if raw.strip())
+
+
+def convert(
+    source: Place,
+    target: Place,
+    *,
+    metric: str | None = None,
+    columns: Columns | None = None,
+    how: Reading = AS_NAMED,
+    form: Form | None = None,
+) -> int:
+    """Write what is in `source` into `target`, in the form that its name says; how many rows.
+
+    metric, columns: of a table that is not ours; columns as in `score_many`. form: of the target.
+    Raises ValueError with the line of what is wrong, OSError.
+    """
+    asked = Conversion(source, metric, columns, how)
+    made = form or form_of(target)
+    if asked.holds_answers():
+        if made == "jsonl":
+            raise ValueError("answers are JSON Lines already")
+        with created(target) as stream:
+            return write_answers(asked.raw_lines, stream, made)
+    with created(target) as stream:
+        if made == "jsonl":
+            count = 0
+            for _, record in asked.records():
+                stream.write(json_line(line_of_record(record)))
+                count += 1
+            return count
+        return _write_table(asked, stream, made)
+
+
+def _write_table(asked: Conversion, stream: Any, form: Form) -> int:
+    names: dict[str, None] = {}
+    for number, record in asked.records():
+        if REST in record:
+            raise ValueError(f"line {number} has a field {REST}, which is a column of ours")
+        names |= dict.fromkeys(record)
+    is_csv = form in ("csv", "tsv")
+    columns: dict[str, Kind] = {name: "text" if is_csv else kind_of(name) for name in names}
+    columns[REST] = "text"
+    count = 0
+    with table_writer(stream, form, columns, cell=reversible) as put:
+        for _, record in asked.records():
+            put(row_of_record(record, columns, is_csv))
+            count += 1
+    return count
+
+
+def kind_of(field: str) -> Kind:
+    """Of the column of Parquet or Arrow that holds this field."""
+    types = frozenset().union(*readings(field)) - {"null"}
+    return PLAIN_KINDS.get(next(iter(types)), "text") if len(types) == 1 else "text"
+
+
+def row_of_record(record: Record, columns: Mapping[str, Kind], is_csv: bool) -> dict[str, Any]:
+    """Cells, and in the last one what no cell says. is_csv: numbers stay numbers there."""
+    row: dict[str, Any] = {}
+    rest: dict[str, Any] = {}
+    for name, value in record.items():
+        cell: Any = cell_of(value, name)
+        if cell is not None and (is_csv or columns[name] != "text"):
+            cell = value if isinstance(value, bool | int | float) else cell
+        if cell is None or not _fits(cell, columns[name]):
+            rest[name] = value
+        else:
+            row[name] = cell
+    if rest:
+        row[REST] = json_line(rest).decode().rstrip("\n")
+    return row
+
+
+def _fits(cell: Any, kind: Kind) -> bool:
+    if kind == "text":
+        return True
+    if kind == "integer":
+        is_integer = isinstance(cell, int) and not isinstance(cell, bool)
+        return is_integer and -MOST_INTEGER <= cell < MOST_INTEGER
+    return isinstance(cell, float if kind == "number" else bool)
+
+
+def decoded(row: Mapping[str, Any], metric: str | None) -> Record:
+    """The record that a row of ours holds, with its fields in the row's order."""
+    return {
+        name: value_of(cell, types_of(metric, name))
+        for name, cell in row.items()
+        if cell is not None and not (isinstance(cell, str) and not cell)
+    }
+
+
+def flat_line(line: Mapping[str, Any], number: int) -> Record:
+    """A line of JSON Lines as a record."""
+    body = line.get("body")
+    is_batch_line = set(line) == BATCH_LINE and isinstance(body, dict)
+    if is_batch_line and line["method"] == "POST" and not {ID, "url"} & set(body or ()):
+        return {ID: line[ID], "url": line["url"], **(body or {})}
+    if {ID, "url"} <= set(line):
+        raise ValueError(f"line {number} is no line of a batch: custom_id, method, url, body")
+    return dict(line)
+
+
+def line_of_record(record: Record) -> dict[str, Any]:
+    """The line that it was."""
+    if not {ID, "url"} <= set(record):
+        return record
+    body = {name: value for name, value in record.items() if name not in (ID, "url")}
+    return {ID: record[ID], "method": "POST", "url": record["url"], "body": body}

@@ -1,0 +1,122 @@
+"""Tables that a caller already holds: DataFrames of pandas and polars, a `Dataset` of Hugging Face.
+
+None of their libraries is imported: what is given brings its own along.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+
+class Frame(Protocol):
+    """Columns in, columns out, rows in order."""
+
+    names: Sequence[str]
+    length: int
+
+    def rows(self, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+        """These columns, a row at a time."""
+        ...
+
+    def extended(self, columns: Mapping[str, list[Any]]) -> Any:
+        """A new one of its own kind, with these columns behind its own."""
+        ...
+
+
+class PandasFrame:
+    """Its index is kept."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self.names: Sequence[str] = list(frame.columns)
+        self.length = len(frame)
+
+    def rows(self, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+        if not names:
+            yield from ({} for _ in range(self.length))
+        for values in zip(*(self._frame[name] for name in names), strict=True):
+            yield dict(zip(names, values, strict=True))
+
+    def extended(self, columns: Mapping[str, list[Any]]) -> Any:
+        return self._frame.assign(**columns)
+
+
+class PolarsFrame:
+    """Columns of parts that are numbers here and words there become words."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self.names: Sequence[str] = frame.columns
+        self.length = frame.height
+
+    def rows(self, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+        if not names:
+            yield from ({} for _ in range(self.length))
+            return
+        for values in self._frame.select(names).iter_rows():
+            yield dict(zip(names, values, strict=True))
+
+    def extended(self, columns: Mapping[str, list[Any]]) -> Any:
+        series = sys.modules["polars"].Series
+        made = [series(name, one_kind(values)) for name, values in columns.items()]
+        return self._frame.with_columns(made)
+
+
+class HuggingFaceDataset:
+    """A map-style `Dataset`; it is read from its own file, a row at a time."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+        self.names: Sequence[str] = dataset.column_names
+        self.length = len(dataset)
+
+    def rows(self, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+        if not names:
+            yield from ({} for _ in range(self.length))
+            return
+        yield from self._dataset.select_columns(list(names))
+
+    def extended(self, columns: Mapping[str, list[Any]]) -> Any:
+        module = sys.modules["datasets"]
+        kept = {name: one_kind(values) for name, values in columns.items()}
+        features = module.Features(
+            {name: module.Value(_feature(name, values)) for name, values in kept.items()}
+        )
+        ours = module.Dataset.from_dict(kept, features=features)
+        return module.concatenate_datasets([self._dataset, ours], axis=1)
+
+
+KINDS = (
+    ("pandas", "DataFrame", PandasFrame),
+    ("polars", "DataFrame", PolarsFrame),
+    ("datasets", "Dataset", HuggingFaceDataset),
+)
+
+
+def frame_of(data: object) -> Frame | None:
+    """As one of the kinds above; None: it is an iterable of requests."""
+    for module, name, kind in KINDS:
+        found = getattr(sys.modules.get(module), name, None)
+        if found is not None and isinstance(data, found):
+            return kind(data)
+    return None
+
+
+def one_kind(values: list[Any]) -> list[Any]:
+    """The values, as floats where all are numbers, as text where they are of several kinds."""
+    found = {type(one) for one in values if one is not None}
+    if found <= {bool} or found <= {str}:
+        return values
+    if found <= {int, float}:
+        return [None if one is None else float(one) for one in values]
+    return [None if one is None else str(one) for one in values]
+
+
+def _feature(name: str, values: list[Any]) -> str:
+    first = next((one for one in values if one is not None), None)
+    if isinstance(first, bool):
+        return "bool"
+    is_number = isinstance(first, float) or (first is None and name.endswith("score"))
+    return "float64" if is_number else "string"

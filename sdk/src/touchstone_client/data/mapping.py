@@ -1,0 +1,168 @@
+"""Columns of a table to fields of requests: one mapping for files, frames and the command line.
+
+    {"custom_id": "post_id", "text": "body",
+     "predicted_label": {"column": "flag", "values": {"1": "hateful", "0": "non-hateful"}},
+     "metadata": ["model", "market"], "seed": {"value": 7}}
+
+Columns that are not named are not sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as with_default
+from numbers import Real
+from typing import Any
+
+from touchstone_client.data.cells import TEXT, Exact, request_of, types_of, value_of
+
+Columns = Mapping[str, Any]  # field -> column, {"column", "values"} or {"value"}; metadata: columns
+ID = "custom_id"
+IDS = (ID, "id")  # columns that are one without being told
+SYNONYMS = {
+    "text": ("post", "comment", "content", "body", "message"),
+    "explanation": ("rationale", "reason", "why"),
+    "premise": ("sentence1",),
+    "hypothesis": ("sentence2",),
+}
+
+
+@dataclass(frozen=True)
+class ColumnMapping:
+    """How a row becomes a request. guessed: field -> column, where a synonym was taken."""
+
+    columns: Columns
+    metric: str | None = None
+    guessed: Mapping[str, str] = with_default(default_factory=dict)
+
+    @classmethod
+    def of(cls, columns: Columns | None, metric: str | None, names: Sequence[str]) -> ColumnMapping:
+        """columns: None: all that are named as a field. Fields that every request needs and that
+        are not mapped are looked for by name and synonym. Raises ValueError."""
+        request = request_of(metric)
+        if request is None and columns is None:
+            raise ValueError("say which column is which field: this version knows no such metric")
+        fields = request.model_fields if request else {}
+        own = {name: name for name in fields if name in names} if columns is None else columns
+        chosen = {**_id_of(names), **own}
+        missing = [name for name in fields if fields[name].is_required() and name not in chosen]
+        guessed = dict(_guesses(missing, names, set(columns_in(chosen))))
+        if lacking := [name for name in missing if name not in guessed]:
+            raise ValueError(
+                f"no column is named {', '.join(lacking)}; there are {', '.join(names)}: say which "
+                f"it is, as in columns={{{lacking[0]!r}: '…'}} or --map {lacking[0]}=…"
+            )
+        made = cls({**chosen, **guessed}, metric, {f: c for f, c in guessed.items() if f != c})
+        made.require(names)
+        return made
+
+    def require(self, names: Collection[str]) -> None:
+        """Raises ValueError where a column is not there."""
+        if missing := [name for name in self.needed if name not in names]:
+            raise ValueError(f"there is no column {', '.join(map(repr, missing))}")
+
+    @property
+    def needed(self) -> list[str]:
+        """Every column that it reads, once."""
+        return columns_in(self.columns)
+
+    def request(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of a row; an empty cell is not sent."""
+        fields: dict[str, Any] = {}
+        for field, one in self.columns.items():
+            value = _taken(row, field, one)
+            if field != ID and not is_empty(value):
+                fields[field] = value_of(value, types_of(self.metric, field))
+        return fields
+
+    def custom_id(self, row: Mapping[str, Any], number: int) -> str:
+        """Of its column; else the row's number."""
+        found = _taken(row, ID, self.columns[ID]) if ID in self.columns else None
+        return str(number if is_empty(found) else value_of(found, TEXT))
+
+
+def _id_of(names: Sequence[str]) -> dict[str, str]:
+    return next(({ID: name} for name in IDS if name in names), {})
+
+
+def _guesses(
+    missing: Iterable[str], names: Sequence[str], used: set[str]
+) -> Iterable[tuple[str, str]]:
+    free = [name for name in names if name not in used]
+    lowered = {name.lower(): name for name in reversed(free)}
+    for field in missing:
+        for word in (field, *SYNONYMS.get(field, ())):
+            if word in lowered:
+                yield field, lowered.pop(word)
+                break
+
+
+def columns_in(columns: Columns) -> list[str]:
+    """Every column that a mapping names, once."""
+    named: list[str] = []
+    for field, one in columns.items():
+        if isinstance(one, Mapping):
+            named += [one["column"]] if "column" in one else []
+        elif field == "metadata" and not isinstance(one, str):
+            named += one
+        else:
+            named.append(one)
+    return list(dict.fromkeys(named))
+
+
+def _taken(row: Mapping[str, Any], field: str, one: Any) -> Any:
+    """What a row has for a field."""
+    if isinstance(one, Mapping):
+        return Exact(one["value"]) if "value" in one else _translated(row.get(one["column"]), one)
+    if field == "metadata" and not isinstance(one, str):
+        found = {name: row.get(name) for name in one}
+        return {name: str(value) for name, value in found.items() if not is_empty(value)}
+    return row.get(one)
+
+
+def _translated(cell: Any, one: Mapping[str, Any]) -> Any:
+    values = one.get("values")
+    if values is None or is_empty(cell):
+        return cell
+    if isinstance(cell, str | int | float) and cell in values:
+        return values[cell]
+    whole = isinstance(cell, float) and cell.is_integer()  # pandas' integers beside empty cells
+    return values.get(str(int(cell) if whole else cell), cell)
+
+
+def is_empty(cell: Any) -> bool:
+    """None, NaN, pandas' NA and a cell without a letter; a list never is."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(cell, str):
+        return not cell
+    return isinstance(cell, Real) and bool(cell != cell)
+
+
+def from_words(
+    maps: Iterable[str], values: Iterable[str], metadata: Iterable[str]
+) -> dict[str, Any] | None:
+    """The mapping that a command line says: maps `text=body`, values `predicted_label:1=hateful`
+    (`seed:=7` for all rows), metadata `model,market`. None where it says nothing. Raises
+    ValueError."""
+    made: dict[str, Any] = {}
+    for word in maps:
+        field, equals, column = word.partition("=")
+        if not (equals and field and column):
+            raise ValueError(f"--map {word!r} is not FIELD=COLUMN, as in text=body")
+        made[field] = column
+    for word in values:
+        place, equals, meant = word.partition("=")
+        field, colon, cell = place.partition(":")
+        if not (equals and colon and field):
+            raise ValueError(f"--value {word!r} is not FIELD:CELL=VALUE, as in label:1=hateful")
+        if not cell:
+            made[field] = {"value": value_of(meant, types_of(None, field))}
+            continue
+        known = made.get(field, field)
+        made[field] = known if isinstance(known, dict) else {"column": known, "values": {}}
+        made[field].setdefault("values", {})[cell] = meant
+    if listed := [name for word in metadata for name in word.split(",") if name]:
+        made["metadata"] = listed
+    return made or None

@@ -1,0 +1,272 @@
+"""Rows out of a file or folder, a few at a time: JSON Lines, CSV and TSV, Parquet, Arrow, and what
+`datasets` of Hugging Face saves.
+
+Source of CSV: RFC 4180, read strictly: a file that breaks it is refused with its line.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, BinaryIO
+
+from touchstone_client.data.addresses import (
+    Form,
+    Place,
+    files_in,
+    form_of,
+    inside,
+    is_folder,
+    opened,
+)
+from touchstone_client.data.cells import REST, Exact, holds_nul
+
+Row = Mapping[str, Any]
+ROWS_AT_ONCE = 250
+LONGEST_CELL = 16_777_216
+BOM = b"\xef\xbb\xbf"
+SPLIT = re.compile(
+    r"(?:^|.*/)([A-Za-z][\w]*?)(?:[-.]\d[\w.-]*)?\.\w+$"
+)  # train-00000-of-00001.parquet
+NEEDED = "Parquet and Arrow need pyarrow: pip install 'touchstone-client[data]'"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read, where its name does not say. delimiter: of CSV; split: of a folder."""
+
+    form: Form | None = None
+    delimiter: str | None = None
+    split: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file while it is read. names: of its columns; None: of JSON Lines, where each line has its
+    own. rows: (number from 1, row). is_ours: it has the column that `convert` writes."""
+
+    names: Sequence[str] | None
+    rows: Iterator[tuple[int, Row]]
+
+    @property
+    def is_ours(self) -> bool:
+        return self.names is not None and REST in self.names
+
+
+AS_NAMED = Reading()
+
+
+@contextmanager
+def table_of(place: Place | BinaryIO, how: Reading = AS_NAMED) -> Iterator[Table]:
+    """Raises ValueError with the line of what is wrong, OSError."""
+    if not isinstance(place, str | PathLike):
+        yield _table(place, how.form or "jsonl", how)
+    elif is_folder(place):
+        yield _folder(place, how)
+    else:
+        with opened(place) as stream:
+            yield _table(stream, how.form or form_of(place), how)
+
+
+def _table(stream: BinaryIO, form: Form, how: Reading) -> Table:
+    if form == "jsonl":
+        return Table(None, json_lines(stream))
+    if form in ("csv", "tsv"):
+        return _separated(stream, how.delimiter or ("\t" if form == "tsv" else ","))
+    return _arrow([stream], form)
+
+
+def json_lines(stream: Iterable[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line, object); empty lines are left out."""
+    for number, raw in enumerate(stream, 1):
+        text = raw.removeprefix(BOM) if number == 1 else raw
+        if text.strip():
+            yield number, object_of(text, number)
+
+
+def object_of(raw: bytes, number: int) -> dict[str, Any]:
+    """Raises ValueError with the line."""
+    try:
+        found = json.loads(raw, parse_constant=_refused)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"line {number} is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"line {number} is not a JSON object")
+    return found
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _separated(stream: BinaryIO, delimiter: str) -> Table:
+    if len(delimiter) != 1:
+        raise ValueError(f"a delimiter is one character, not {delimiter!r}")
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
+    lines = _csv_rows(csv.reader(_texts(stream), delimiter=delimiter, strict=True))
+    names = next(lines, (1, []))[1]
+    if not any(names):
+        raise ValueError("the first line has no names of columns")
+    if twice := sorted({name for name in names if name and names.count(name) > 1}):
+        raise ValueError(f"two columns are named {', '.join(twice)}")
+    return Table(names, _named(lines, names))
+
+
+def _texts(stream: Iterable[bytes]) -> Iterator[str]:
+    """Lines as text. Raises ValueError with the line of what is not UTF-8, or no text."""
+    for number, raw in enumerate(stream, 1):
+        if b"\0" in raw:
+            raise ValueError(f"line {number} holds U+0000, which no text may")
+        try:
+            yield (raw.removeprefix(BOM) if number == 1 else raw).decode()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"line {number} is not UTF-8: {error}") from None
+
+
+def _csv_rows(reader: Any) -> Iterator[tuple[int, list[str]]]:
+    """(line on which it begins, cells); lines without a cell are left out."""
+    while True:
+        begun = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise ValueError(f"line {begun} is no CSV: {error}") from None
+        if cells:
+            yield begun, cells
+
+
+def _named(lines: Iterator[tuple[int, list[str]]], names: list[str]) -> Iterator[tuple[int, Row]]:
+    is_ours = REST in names
+    for number, (line, cells) in enumerate(lines, 1):
+        if len(cells) != len(names):
+            raise ValueError(f"line {line} has {len(cells)} cells, the first line {len(names)}")
+        row: dict[str, Any] = dict(zip(names, cells, strict=True))
+        if is_ours:
+            row = {n: c[1:] if c.startswith("'") and n != REST else c for n, c in row.items()}
+            row = _completed(row, line)
+        yield number, row
+
+
+def _completed(row: dict[str, Any], line: int) -> dict[str, Any]:
+    """The row, with what its cells could not say."""
+    rest = row.pop(REST, None)
+    if not rest:
+        return row
+    return {**row, **{name: Exact(one) for name, one in object_of(rest.encode(), line).items()}}
+
+
+def _arrow(streams: Sequence[BinaryIO], form: Form) -> Table:
+    """Files of one schema after one another, a piece of a row group in memory."""
+    try:
+        import pyarrow  # noqa: F401 - whether it is there
+        from pyarrow import ipc, parquet
+    except ImportError:
+        raise ValueError(NEEDED) from None
+    if form == "parquet":
+        found: list[Any] = [parquet.ParquetFile(one) for one in streams]
+        batches = (
+            batch for one in found for batch in one.iter_batches(ROWS_AT_ONCE, use_threads=False)
+        )
+        names = found[0].schema_arrow.names
+    else:
+        found = [_ipc(ipc, one) for one in streams]
+        batches = (batch for one in found for batch in _ipc_batches(one))
+        names = found[0].schema.names
+    return Table(names, _arrow_rows(batches, names))
+
+
+def _ipc(ipc: Any, stream: BinaryIO) -> Any:
+    """Both of Arrow's forms: the file, and the stream, which `datasets` saves."""
+    is_file = stream.read(6) == b"ARROW1"
+    stream.seek(0)
+    return ipc.open_file(stream) if is_file else ipc.open_stream(stream)
+
+
+def _ipc_batches(reader: Any) -> Iterator[Any]:
+    if hasattr(reader, "num_record_batches"):
+        yield from map(reader.get_batch, range(reader.num_record_batches))
+    else:
+        yield from reader
+
+
+def _arrow_rows(batches: Iterator[Any], names: Sequence[str]) -> Iterator[tuple[int, Row]]:
+    number = 0
+    for batch in batches:
+        for start in range(0, batch.num_rows, ROWS_AT_ONCE):
+            for row in batch.slice(start, ROWS_AT_ONCE).to_pylist():
+                number += 1
+                if holds_nul(list(row.values())):
+                    raise ValueError(f"row {number} holds U+0000, which no text may")
+                yield number, _completed(row, number) if REST in names else row
+
+
+def _folder(folder: Place, how: Reading) -> Table:
+    """One split of a folder: what `datasets` saved, or files whose names say their split."""
+    files = [one for one in files_in(folder) if not one.startswith((".", "_"))]
+    splits = _saved_splits(folder, files) or _named_splits(files)
+    if not splits:
+        raise ValueError(f"{folder} holds no Parquet, Arrow, CSV or JSON Lines")
+    if how.split is None and len(splits) > 1:
+        raise ValueError(f"{folder} has the splits {', '.join(splits)}: say which one")
+    name = how.split or next(iter(splits))
+    if name not in splits:
+        raise ValueError(f"{folder} has no split {name!r}, but {', '.join(splits)}")
+    places = [inside(folder, one) for one in splits[name]]
+    return _joined(places, how)
+
+
+def _saved_splits(folder: Place, files: Sequence[str]) -> dict[str, list[str]]:
+    """Of `Dataset.save_to_disk` and `DatasetDict.save_to_disk`: its state names its files."""
+    splits: dict[str, list[str]] = {}
+    for state in (one for one in files if one.rpartition("/")[2] == "state.json"):
+        base = state.removesuffix("state.json")
+        if f"{base}dataset_info.json" not in files:
+            continue
+        with opened(inside(folder, state)) as stream:
+            listed = json.load(stream)["_data_files"]
+        name = base.rstrip("/").rpartition("/")[2] or "train"
+        splits[name] = [base + one["filename"] for one in listed]
+    return splits
+
+
+def _named_splits(files: Sequence[str]) -> dict[str, list[str]]:
+    splits: dict[str, list[str]] = {}
+    for one in files:
+        found = SPLIT.match(one)
+        if found and one.lower().endswith((".parquet", ".arrow", ".jsonl", ".csv")):
+            splits.setdefault(found[1], []).append(one)
+    return splits
+
+
+def _joined(places: Sequence[str], how: Reading) -> Table:
+    form = form_of(places[0])
+    if any(form_of(one) != form for one in places):
+        raise ValueError(f"{places[0]} and the files beside it are of different forms")
+    names = _names(places[0], how)
+    return Table(names, _all_rows(places, names, how))
+
+
+def _names(place: str, how: Reading) -> Sequence[str] | None:
+    with opened(place) as stream:
+        return _table(stream, form_of(place), how).names
+
+
+def _all_rows(
+    places: Sequence[str], names: Sequence[str] | None, how: Reading
+) -> Iterator[tuple[int, Row]]:
+    count = 0
+    for place in places:
+        with opened(place) as stream:
+            table = _table(stream, form_of(place), how)
+            if table.names != names:
+                raise ValueError(f"{place} has other columns than {places[0]}")
+            for _, row in table.rows:
+                count += 1
+                yield count, row

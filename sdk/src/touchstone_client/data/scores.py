@@ -1,0 +1,159 @@
+"""Answers of a batch as a table: a row a line, numbers as columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, BinaryIO
+
+from touchstone_client.data.addresses import Form
+from touchstone_client.data.writers import Kind, table_writer
+
+OWN = ("score", "verdict", "reason", "warnings", "job_id", "error")
+PARTS = "components."
+METADATA = "metadata."
+FIRST = ("custom_id", "status", "score", "verdict", "reason")
+LAST = ("warnings", "job_id", "error")
+RESULT = "result"  # the whole of it as JSON, where a column may hold that much
+ARROW = ("parquet", "arrow")
+
+Answers = Callable[
+    [], Iterable[bytes]
+]  # lines of an output or error file, from the first each time
+
+
+def columns_of(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Score, verdict, sentence, and the parts that are scalars, of a result as JSON."""
+    return {
+        "score": result.get("score"),
+        "verdict": result.get("verdict"),
+        "reason": result.get("reason"),
+        "warnings": "; ".join(result.get("warnings") or ()),
+        **dict(_scalars(result.get("components") or {}, PARTS)),
+    }
+
+
+def _scalars(parts: Mapping[str, Any], beginning: str) -> Iterator[tuple[str, Any]]:
+    for name, value in parts.items():
+        if isinstance(value, dict):
+            yield from _scalars(value, f"{beginning}{name}.")
+        elif not isinstance(value, list):
+            yield f"{beginning}{name}", value
+
+
+def row_of(line: Mapping[str, Any]) -> dict[str, Any]:
+    """One line of an output or error file."""
+    body = (line.get("response") or {}).get("body") or {}
+    result = body.get("result")
+    row = {"custom_id": line["custom_id"], "status": body.get("status") or "failed"}
+    if isinstance(result, dict):
+        row |= {**columns_of(result), RESULT: json.dumps(result, ensure_ascii=False)}
+    error = body.get("error") or line.get("error") or {}
+    return row | {
+        "job_id": body.get("id"),
+        "error": error.get("detail") or error.get("message"),
+        **{METADATA + name: value for name, value in (body.get("metadata") or {}).items()},
+    }
+
+
+class Summary:
+    """What a file of answers holds, so that its table can be written a row at a time."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, set[Kind]] = {}
+        self._notes: dict[str, list[Any]] = {}
+        self.rows = 0
+
+    def see(self, line: Mapping[str, Any]) -> None:
+        """Its columns, and what its score rests on."""
+        self.rows += 1
+        for name, value in row_of(line).items():
+            kinds = self._kinds.setdefault(name, set())
+            if value is not None:
+                kinds.add(_kind_of(value))
+        body = (line.get("response") or {}).get("body") or {}
+        rests_on = (body.get("result") or {}).get("provenance") or {}
+        for name, value in (
+            ("metric", body.get("metric")),
+            ("variant", rests_on.get("variant")),
+            *(("model", {n: m.get(n) for n in ("name", "sha256")}) for m in _models(rests_on)),
+        ):
+            known = self._notes.setdefault(name, [])
+            if value is not None and value not in known:
+                known.append(value)
+
+    def columns(self, form: Form) -> dict[str, Kind]:
+        """In their order, each with the kind of its values."""
+        others = sorted(name for name in self._kinds if name.startswith(METADATA))
+        parts = [name for name in self._kinds if name.startswith(PARTS)]
+        listed = [*FIRST, *parts, *LAST, *others, *([RESULT] if form in ARROW else [])]
+        return {name: _widest(self._kinds.get(name, set())) for name in listed} | {
+            "score": "number"
+        }
+
+    def notes(self) -> dict[str, str]:
+        """Metric, variant and models with their SHA-256; JSON where there are several."""
+        return {
+            f"touchstone.{name}": one[0]
+            if len(one) == 1 and isinstance(one[0], str)
+            else json.dumps(one[0] if len(one) == 1 else one)
+            for name, one in self._notes.items()
+            if one
+        }
+
+
+def _models(rests_on: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return list(rests_on.get("models") or ())
+
+
+def _kind_of(value: Any) -> Kind:
+    if isinstance(value, bool):
+        return "boolean"
+    return "number" if isinstance(value, int | float) else "text"
+
+
+def _widest(kinds: set[Kind]) -> Kind:
+    return next(iter(kinds)) if len(kinds) == 1 else "text"
+
+
+def write_answers(answers: Answers, stream: BinaryIO, form: Form) -> int:
+    """A table of these lines; how many they are. They are read twice: the first time says which
+    columns there are."""
+    summary = Summary()
+    for raw in answers():
+        summary.see(json.loads(raw))
+    columns = summary.columns(form)
+    with table_writer(stream, form, columns, notes=summary.notes()) as put:
+        for raw in answers():
+            put(_fitting(row_of(json.loads(raw)), columns))
+    return summary.rows
+
+
+def as_table(held: BinaryIO, target: BinaryIO, form: Form) -> int:
+    """`write_answers` of a file that lies here."""
+
+    def lines() -> Iterator[bytes]:
+        held.seek(0)
+        yield from held
+
+    return write_answers(lines, target, form)
+
+
+def copied(held: BinaryIO, target: BinaryIO) -> int:
+    """The lines as they are; how many."""
+    held.seek(0)
+    count = 0
+    for raw in held:
+        target.write(raw)
+        count += 1
+    return count
+
+
+def _fitting(row: dict[str, Any], columns: Mapping[str, Kind]) -> dict[str, Any]:
+    """Text in columns of text: a part may be a number here and a word there."""
+    return {
+        name: str(value)
+        if columns.get(name) == "text" and value is not None and not isinstance(value, str)
+        else value
+        for name, value in row.items()
+    }

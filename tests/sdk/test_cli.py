@@ -1,0 +1,357 @@
+"""`touchstone` as it is typed: what it prints, how it ends, and what an interruption leaves."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.service import ROOT
+from tests.patience import eventually
+from tests.sdk.conftest import recorded
+from tests.sdk.recorded_service import RecordedService, recorded_service
+from tests.sdk.test_imports import empty, run
+from touchstone_client import Touchstone
+from touchstone_client.cli.main import main
+from touchstone_client.cli.output import Output, aligned, clean
+from touchstone_client.cli.parser import parser
+from touchstone_client.cli.reports import Lines, differences
+
+__all__ = ["empty"]
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+MOST_MEMORY = 200_000_000
+JOB, BATCH = f"job_{'0' * 32}", f"batch_{'0' * 32}"
+
+
+@pytest.fixture
+def service() -> Iterator[RecordedService]:
+    with recorded_service() as made:
+        yield made
+
+
+@pytest.fixture
+def typed(service: RecordedService, monkeypatch: pytest.MonkeyPatch) -> RecordedService:
+    """At 80 columns, in UTC, of a service that answers as one did."""
+    monkeypatch.setenv("TOUCHSTONE_URL", service.url)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    output = recorded("score_hatexscore")["answer"]
+    line = {"custom_id": "a", "error": None, "response": {"status_code": 200, "body": output}}
+    service.changed["GET /v1/files/ID/content"] = json.dumps(line).encode() + b"\n"
+    service.changed["GET /v1/batches/ID"] = recorded("get_batch")["answer"] | {
+        "output_file_id": "file_0"
+    }
+    return service
+
+
+def commands() -> list[list[str]]:
+    """Every command and its actions."""
+    found: list[list[str]] = [[]]
+    for action in parser()._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, one in action.choices.items():
+                found.append([name])
+                found += [
+                    [name, inner]
+                    for deeper in one._actions
+                    if isinstance(deeper, argparse._SubParsersAction)
+                    for inner in deeper.choices
+                ]
+    return found
+
+
+def test_help_needs_httpx_and_pydantic_and_nothing_else(empty: Path) -> None:
+    wanted = [one for one in commands() if one not in (["models"], ["keys"])]
+    assert len(wanted) >= 20
+    script = f"""
+import contextlib, io, sys
+from touchstone_client.cli.main import main
+for one in {wanted!r}:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        try:
+            code = main([*one, "--help"])
+        except SystemExit as ended:
+            code = ended.code
+    print(code, "usage: touchstone" in said.getvalue())
+sys.stderr = sys.stdout
+open("a.jsonl", "w").write("{{}}")
+for one in (["keys"], ["models", "add", "x"], ["completion", "bash"], ["mcp"],
+            ["convert", "a.jsonl", "a.parquet"], ["convert", "s3://a/b.csv", "c.jsonl"]):
+    print(main(one))
+assert not {{"rich", "shtab", "mcp", "pyarrow", "fsspec", "services"}} & set(sys.modules)
+"""
+    lines = run(empty, script).splitlines()
+    assert lines[: len(wanted)] == ["0 True"] * len(wanted)
+    said, codes = lines[len(wanted) :: 2], lines[len(wanted) + 1 :: 2]
+    assert codes == ["2"] * 6
+    hints = ["pip install -e", "pip install -e", "[cli]", "[mcp]", "[data]", "[data]"]
+    assert all(hint in one for hint, one in zip(hints, said, strict=True)), said
+
+
+TABLES = {
+    "jobs": ["list", "jobs"],
+    "batches": ["list", "batches"],
+    "files": ["list", "files"],
+    "job": ["get", JOB],
+    "batch": ["get", BATCH],
+    "metrics": ["metrics"],
+    "metric": ["metrics", "hatexscore"],
+    "endpoints": ["webhooks", "list"],
+    "deliveries": ["webhooks", "failed", f"we_{'0' * 32}"],
+    "score": ["score", "hatexscore", "--text", "a", "--explanation", "b"],
+    "report": ["report", BATCH, "--by", "metadata.model"],
+    "cancelled": ["cancel", JOB, BATCH],
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_what_is_shown_at_80_columns(
+    typed: RecordedService, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """With UPDATE_SNAPSHOTS=1 it is written anew, to be read in the diff."""
+    assert main(TABLES[name]) == 0
+    found = capsys.readouterr().out
+    file = SNAPSHOTS / f"{name}.txt"
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(found, "utf-8")
+    assert found == file.read_text("utf-8")
+    assert "\x1b" not in found
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_json_is_one_document(
+    typed: RecordedService, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert main([*TABLES[name], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+
+
+def test_the_widest_column_is_cut_and_no_terminal_is_obeyed() -> None:
+    rows = [("short", "x" * 90), ("日本語", "\x1b[31mred\x07\n")]
+    lines = aligned(("name", "text"), rows, 40)
+    assert lines[1][1][0] == "x" * 31 + "…"
+    assert [one[0][1] for one in lines] == [2, 1, 0]
+    assert aligned(("a", "b"), [("i" * 90, "x" * 90)], 80)[1][0][0] == "i" * 90
+    assert lines[2][1][0] == "\ufffd[31mred\ufffd "
+    assert clean("a\nb") == "a\nb"
+
+
+def test_colours_are_of_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Output(False).coloured("failed") == "failed"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert Output(False).coloured("failed") == "\x1b[31mfailed\x1b[0m"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert Output(False).coloured("failed") == "failed"
+
+
+def spawned(service: RecordedService, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "touchstone_client.cli", *arguments]
+    environment = {**os.environ, "TOUCHSTONE_URL": service.url}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, **pipes)
+
+
+LINE = {"text": "a", "explanation": "b"}
+GOES_ON = {"status": "queued", "result": None, "finished_at": None}
+
+
+@pytest.mark.parametrize(
+    ("command", "silent", "said"),
+    [
+        ("submit", "POST /v1/files", "interrupted while uploading: no batch was made"),
+        ("submit", "GET /v1/batches/ID/events", "the batch goes on: `touchstone watch batch_"),
+        ("score", "GET /v1/jobs/ID/events", "the job goes on: `touchstone watch job_"),
+    ],
+)
+def test_ctrl_c_says_what_goes_on(
+    service: RecordedService, tmp_path: Path, command: str, silent: str, said: str
+) -> None:
+    (tmp_path / "in.jsonl").write_text(json.dumps(LINE))
+    arguments = {
+        "submit": ["submit", str(tmp_path / "in.jsonl"), "--metric=hatexscore", "--wait"],
+        "score": ["score", "hatexscore", "--text", "a", "--explanation", "b"],
+    }
+    service.silent.add(silent)
+    service.changed["POST /v1/scores/hatexscore"] = recorded("score_hatexscore")["answer"] | GOES_ON
+    with spawned(service, *arguments[command]) as process:
+        eventually(lambda: silent in service.asked, "it has not come so far")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said in err
+    assert "Traceback" not in err
+    assert out == ""
+
+
+def test_a_reader_that_has_seen_enough_is_no_fault(service: RecordedService) -> None:
+    service.changed["GET /v1/files/ID/content"] = b"x" * 99 + b"\n" + b"y" * 20_000_000
+    with spawned(service, "get", f"file_{'0' * 32}") as process:
+        assert process.stdout is not None
+        assert process.stdout.read(100).endswith("x\n")
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+        assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+@pytest.mark.parametrize("count", [500, pytest.param(50_000, marks=pytest.mark.nightly)])
+def test_a_large_batch_takes_little_memory(
+    service: RecordedService, tmp_path: Path, form: str, count: int
+) -> None:
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    answer = recorded("score_hatexscore")["answer"]
+    line = {"custom_id": "a", "error": None, "response": {"status_code": 200, "body": answer}}
+    service.changed["GET /v1/files/ID/content"] = (json.dumps(line).encode() + b"\n") * count
+    counts = {"total": count, "completed": count, "failed": 0}
+    ended = {"status": "completed", "output_file_id": "file_0", "error_file_id": None}
+    batch = recorded("create_batch")["answer"] | ended | {"request_counts": counts}
+    service.changed["GET /v1/batches/ID"] = service.changed["POST /v1/batches"] = batch
+    service.changed["GET /v1/batches/ID/events"] = b"event: end\ndata: {}\n\n"
+    source, target = tmp_path / f"in.{form}", tmp_path / f"out.{form}"
+    lines = "".join(f"{json.dumps(LINE | {'text': f'{n} ' * 100})}\n" for n in range(count))
+    (tmp_path / "in.jsonl").write_text(lines)
+    script = f"""
+import re, sys
+from touchstone_client.cli.main import main
+if {form!r} != "jsonl":
+    main(["convert", {str(tmp_path / "in.jsonl")!r}, {str(source)!r}])
+code = main(["submit", {str(source)!r}, "--metric=hatexscore", "--wait",
+             "--output", {str(target)!r}])
+used = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())
+print(code, int(used[1]) * 1024)  # ru_maxrss is of whoever started this process, too
+"""
+    environment = {**os.environ, "TOUCHSTONE_URL": service.url}
+    ran = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    code, used = ran.stdout.splitlines()[-1].split()
+    assert (code, ran.stdout.splitlines()[0]) == ("0", batch["id"])
+    assert int(used) < MOST_MEMORY
+    if form != "parquet":
+        assert len(target.read_bytes().splitlines()) >= count
+
+
+def test_a_rule_decides_how_a_comparison_ends(
+    typed: RecordedService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = recorded("report_hatexscore")["answer"]
+    ends = {"value": -0.1, "low": -0.2, "high": -0.05, "of": 3}
+    one = {"component": "score", "pairs": 3, "difference": ends, "p_value": 0.01}
+    for name in ("p_t", "p_randomization", "p_adjusted", "p_wilcoxon", "effect"):
+        one[name] = None
+    one |= {"better": 0, "equal": 1, "worse": 2}
+    comparison = {"pairs": 3, "unpaired_a": 0, "unpaired_b": 1, "left_out": {}, "warnings": []}
+    report["result"]["comparison"] = comparison | {"differences": [one]}
+    typed.changed["POST /v1/reports/hatexscore"] = report
+    assert main(["compare", BATCH, BATCH]) == 0
+    said = capsys.readouterr().out
+    assert "3 texts in both, 0 only in A, 1 only in B" in said
+    assert "score: 0 higher in A, 2 higher in B, 1 equal" in said
+    assert main(["compare", BATCH, BATCH, "--fail-if", "low < -0.02"]) == 1
+    assert main(["compare", BATCH, BATCH, "--fail-if", "high > 0"]) == 0
+    assert main(["compare", BATCH, BATCH, "--fail-if", "nonsense"]) == 2
+    assert main(["compare", BATCH, BATCH, "--by", "market"]) == 2
+
+
+def test_changes_are_of_lines_that_both_scored() -> None:
+    ours, theirs = Lines(scores={"a": 0.5, "b": None, "c": 1.0}), Lines(scores={"a": 0.1, "c": 0.9})
+    assert [one["custom_id"] for one in differences(ours, theirs)] == ["a", "c"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["get", "nothing"], 2, "is no id"),
+        (["list", "jobs", "--since", "soon"], 2, "30m, 12h, 2d"),
+        (["submit", "/nowhere.jsonl"], 2, "/nowhere.jsonl: No such file"),
+        (["score", "hatexscore"], 2, "no request"),
+        (["metrics", "astrology"], 2, "hatexscore"),
+        (["get", "job_x/y"], 1, "Not found"),
+    ],
+)
+def test_a_refusal_is_one_line(
+    typed: RecordedService,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    code: int,
+    said: str,
+) -> None:
+    assert main(arguments) == code
+    err = capsys.readouterr().err
+    assert said in err
+    assert len(err.splitlines()) == 1
+
+
+def test_columns_that_are_guessed_are_said(
+    typed: RecordedService, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "posts.csv"
+    file.write_text("post,why\na,b\n")
+    command = ["submit", str(file), "--metric", "hatexscore"]
+    assert main([*command, "--yes"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("batch_")
+    assert "text is the column post, explanation is the column why" in said.err
+    assert main([*command, "--map", "text=post", "--map", "explanation=why"]) == 0
+    assert main([*command, "--map", "text=nowhere"]) == 2
+
+
+def test_completion_knows_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("shtab")
+    for shell in ("bash", "zsh"):
+        assert main(["completion", shell]) == 0
+        script = capsys.readouterr().out
+        assert all(name[0] in script for name in commands() if name)
+
+
+def test_the_services_own_commands_are_found(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "list"]) == 0
+    assert "embedded-hate" in capsys.readouterr().out
+    assert main(["models", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["name"] == "embedded-hate"
+
+
+def test_tools_of_a_model_score_and_read(typed: RecordedService) -> None:
+    pytest.importorskip("mcp")
+    from touchstone_client.cli.mcp_server import server
+
+    with Touchstone(typed.url) as ts:
+        made = server(ts)
+        tools = {one.name for one in asyncio.run(made.list_tools())}
+        assert tools == {"list_metrics", "score_explanation", "get_result", "batch_report"}
+        asked = {"metric": "hatexscore", "fields": LINE}
+        answer = asyncio.run(made.call_tool("score_explanation", asked))
+    assert recorded("score_hatexscore")["answer"]["result"]["verdict"] in str(answer)
+    assert len(str(answer)) < 6_000
+
+
+def test_the_version_is_of_both(typed: RecordedService, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["client 0.1.0", "service 0.1.0"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["dance"], ["submit"], ["submit", "x", "--wait=1"]])
+def test_a_wrong_command_line_is_refused(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+
+
+def test_the_readme_names_every_command() -> None:
+    text = (ROOT / "sdk" / "README.md").read_text("utf-8")
+    assert [one[0] for one in commands() if one and f"`{one[0]}" not in text] == []
