@@ -20,6 +20,7 @@ from services.hatexscore.explanation import (
     quote_evidence,
 )
 from services.hatexscore.groups import find_mentions
+from services.hatexscore.notation import plain_notation
 from services.hatexscore.quote_kinds import attributed, kinds_of
 from services.hatexscore.quote_search import Haystack, Quote, QuoteSearch, is_trivial, word_spans
 from services.hatexscore.quotes import (
@@ -48,6 +49,8 @@ NO_GROUP = (
 
 
 def read_as_meant(request: HatexscoreRequest) -> ParsedExplanation:
+    plain = plain_notation(request.explanation)
+    request = request.model_copy(update={"explanation": plain})
     asked: list[TextGroups] = []
 
     def moderated(request: HatexscoreRequest, languages: DetectedLanguages) -> TextGroups:

@@ -27,6 +27,7 @@ from services.haf.transcript import from_response
 from services.hatexscore.conclusion import read_conclusion
 from services.hatexscore.conclusion_printed import statement_anywhere
 from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.notation import plain_notation
 from services.hatexscore.quote_search import fold, locate
 from services.hatexscore.quotes import count_units, quotations
 from services.hatexscore.variant_paper import SharedRuns
@@ -73,6 +74,7 @@ def parsers() -> dict[str, Parser]:
         "hatexscore languages": detect_language,
         **{f"hatexscore conclusion {one}": concluded(one) for one in ("en", "zh", "ko")},
         "hatexscore quotations": quotations,
+        "hatexscore notation": plain_notation,
         "hatexscore found quotations": lambda text: locate(text, quotations(QUOTING)),
         "hatexscore folding": fold,
         "hatexscore units": count_units,

@@ -1,0 +1,65 @@
+"""Words and patterns by which an English clause speaks of a label as a label.
+
+"The classification as normal is wrong", "toxic is the right label", "I agree with the label".
+
+Source: our own. Every pattern meets at most the few hundred characters around one label word.
+"""
+
+from __future__ import annotations
+
+import re
+
+from services.hatexscore.cues_en import JUDGE
+
+_DECISION = (
+    r"(?:label|verdict|answer|classification|category|decision|choice|rating|conclusion|call|class"
+    r"|judge?ment|assessment|tag|fit|description)"
+)
+# "Toxic is the right label", "I am left with toxic as the label".
+PREFERRED = re.compile(
+    rf"^[\"\s]*(?:(?:is|was|seems|remains|would\s+be|does|do|did)(?P<no>\s+not|n['\u2019]t)?\s+)?"
+    rf"(?:(?<=\s)(?:the|my|our)\s+(?:\w+\s+){{0,2}}{_DECISION}\b|(?:fits?|appl(?:y|ies))\b(?!\s+to\b))"
+    rf"|^[\"\s]*(?:as|for)\s+(?:the|my|our|its)\s+(?:\w+\s+){{0,2}}{_DECISION}\b"
+)
+# "I agree with the non-hateful label."
+ENDORSES = re.compile(
+    r"\b(?:agree[sd]?|concur(?:s|red)?|disagree[sd]?)\s+with\s+(?:the|this|that|its)\s+(?:\w+\s+)?$"
+    r"|\b(?:confirm|support|uphold|endors|share|reject|disput|contest)\w*\s+(?:the|this|that)\s+(?:\w+\s+)?$"
+)
+BRACKETED = re.compile(rf"\b{_DECISION}\s*\((?=[\s\"]*$)")
+CLOSED = re.compile(r"^([\s\"]*)\)")
+CHEAPENS = (
+    "cheapens",
+    "trivialises",
+    "trivializes",
+    "dilutes",
+    "devalues",
+    "distorts",
+    "stretches",
+)
+SUFFICES = ("fits", "applies", "holds", "fails", "misses", *CHEAPENS)  # that need no adjective
+_REJECTING = (
+    r"wrong|incorrect|mistaken|false|inaccurate|unjustified|unwarranted|misplaced|error|mistake|far|harsh"
+    r"|strong|unfair|overstated|overstatement|exaggerated|exaggeration|unfounded|misleading|stretch"
+    r"|inappropriate|untenable|rejected|withdrawn|removed|dropped|lifted|reversed|overturned|ignore"
+    r"|overlook|misread|misunderstand"
+)
+REJECTING = frozenset(_REJECTING.split("|"))
+VERDICT_AFTER = re.compile(
+    r"^[^.;!?]{0,80}?\b(?P<verb>is|are|was|were|seems|would\s+be|should\s+be|does|do|did|isn['\u2019]t"
+    r"|doesn['\u2019]t|goes|fits|applies|holds|fails|misses|cheapens|trivialises|trivializes"
+    r"|dilutes|devalues|distorts|stretches)\b"
+    r"\s*(?P<no>not\s+|n['\u2019]t\s+)?(?:\w+ly\s+|quite\s+|a\s+|an\s+|the\s+|too\s+|to\s+|well\s+"
+    r"|fully\s+)*(?P<judged>correct|right|justified|accurate|appropriate"
+    r"|fitting|apt|fair|warranted|true|valid|sound|tenable|supported|case|fit|apply|hold|stand"
+    r"|here|word|term"
+    rf"|{_REJECTING})?"
+)
+LABEL_SUBJECT = re.compile(
+    rf"\b(?:labels?|predictions?|assessments?|decisions?|classifications?|categor(?:y|ies)|verdicts?|ratings?|tags?|readings?"
+    rf"|judge?ments?|descriptions?|conclusions?|claims?|idea|suggestion|calling|classing"
+    rf"|classifying|labell?ing|marking|describing|considering|rating|treating|to\s+(?:{JUDGE}))\b"
+)
+LABEL_NOUN_AFTER = re.compile(
+    r"^[\s\"']*(?:labels?|flags?|tags?|ratings?|classifications?|verdicts?|predictions?|readings?)\b"
+)
