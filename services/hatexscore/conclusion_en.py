@@ -22,6 +22,7 @@ BEYOND = 200  # after it
 OPENING = 60  # characters of a clause that may mark it as final
 LONG = 200  # characters before a word, from which the sentence's own opening is another clause's
 NEAR = 80
+CONTRACTED = re.compile(r"n['\u2019]t\b")
 
 # "Hateful it is not": the predicate stands first.
 FRONTED = re.compile(
@@ -210,7 +211,7 @@ def _would_be(own: str, prior: str) -> bool:
 
 def _hedged(own: str) -> bool:
     """`Nothing that could be called hateful` hedges nothing."""
-    hedge = cues.HEDGE.search(own)
+    hedge = cues.HEDGE.search(cues.ANYTHING_BUT.sub(" be ", own))
     if hedge is None or hedge.group() not in ("could", "may", "might"):
         return hedge is not None
     return cues.NOTHING_THAT.search(own, 0, hedge.start()) is None
@@ -219,7 +220,7 @@ def _hedged(own: str) -> bool:
 def _reported(own: str) -> bool:
     """Does somebody else say it? The model and its moderators speak for the explanation."""
     for verb in cues.VERBS.finditer(own):
-        ahead = own[: verb.start()][-OPENING:]
+        ahead = CONTRACTED.sub(" not", own[: verb.start()][-OPENING:])
         if cues.AGENT.search(ahead) or cues.WHAT.search(ahead):
             continue
         if verb["say"] or cues.OTHERS.search(ahead):

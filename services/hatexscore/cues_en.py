@@ -220,6 +220,8 @@ HEDGE = re.compile(
     r"|to\s+(?:determine|decide)|risks?|chance|possibility|likelihood|suspicion|in\s+danger\s+of"
     r"|some\s+(?:\w+\s+)?(?:would|will|may|might|could))\b"
 )
+# "I cannot see how it could be anything but hateful": no hedge.
+ANYTHING_BUT = re.compile(r"\b(?:could|may|might)\s+be\s+anything\s+(?:but|other\s+than)\b")
 FIRST_SIGHT = re.compile(
     r"\bat\s+first\b|\bat\s+(?:a\s+)?(?:quick\s+|first\s+)?glance\b|\bon\s+the\s+(?:surface|face)\b"
     r"|\binitially\b"
@@ -229,7 +231,7 @@ FIRST_SIGHT = re.compile(
 DEPENDS = re.compile(r"\bdepend(?:s|ing|ent)\b|\bif\s+(?:and\s+)?only\s+if\b")
 IF = re.compile(
     r"(?<!even )(?<!as )\bif\b(?!\s+(?:anything|any|at\s+all|not|you\s+(?:ask|will)|one\s+reads"
-    r"|we\s+(?:look|read|take)))|\bunless\b"
+    r"|(?:i|we)\s+(?:had|have)\s+to|we\s+(?:look|read|take)))|\bunless\b"
     r"|\b(?:provided\s+that|assuming|supposing|suppose|imagine)\b|^\W*(?:had|were|should|replace|swap|insert)\s+\S"
     r"|\b(?:only|had)\s+(?:it|the\s+\w+|this|they|he|she)\s+been\b|\bin\s+place\s+of\b"
     r"|\ba\s+version\b"
@@ -239,7 +241,7 @@ WOULD = re.compile(
     r"|inaccurate|accurate|mistaken|misleading|a\s+stretch|an\s+exaggeration))|['\u2019]d\b"
 )
 WOULD_JUDGE = re.compile(
-    rf"\b(?:(?:i|we|one|moderators?|annotators?|reviewers?)(?:\s+would|['\u2019]d)|would\s+(?:i|we"
+    rf"\b(?:(?:i|we|one|moderators?|annotators?|reviewers?)(?:\s+would(?:n['\u2019]t)?|['\u2019]d)|would\s+(?:i|we"
     rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|go\s+(?:with"
     rf"|for)|choose|pick|select|settle\s+on|opt\s+for)\b"
     rf"|\b(?:readers?|persons?|observers?|members?|audience)\b[^,;:]{{0,60}}?\bwould\s+"
@@ -348,7 +350,7 @@ SKIPPED = (
     r"|absolutely|indeed"
     r"|for|reasons?|these|then|result|as|of|at|hardly|totally|far|from|anything|but|short|fully"
     r"|strongly|really|clear"
-    r"|option|choice|such|[bcd]"
+    r"|option|choice|such|[bcd]|tl|dr|tldr|bottom|line"
     r"|both|toxic|offensive|abusive|rude|crude|insulting|harmful|demeaning|unkind|derogatory|case"
     r"|form|example|kind|evidence|sign|signs|any|step|point|of|with|without|doubt|question|conclude"
     r"|neutral|normal|safe|benign|harmless|acceptable|appropriate|clean|civil|ordinary|hateful"

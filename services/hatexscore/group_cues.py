@@ -17,6 +17,12 @@ LIVING_WITH = re.compile(
     r"(?:[\w-]+\s)?$",
     re.IGNORECASE,
 )
+# "Group: women": a field for whom the attack is on.
+TARGET_FIELD = re.compile(
+    r"(?:^|[\n|*_\"'-])\W*(?:(?:targeted|protected|attacked|affected|target)[\s_]+)?(?:group|community|victim)s?"
+    r"\W{0,4}[:=|]\W*$",
+    re.IGNORECASE,
+)
 # "Target? Women." "Who is attacked? Women.": a question that the mention answers.
 WHO_IS_IT = re.compile(
     r"\W*(?:\w+\W+)?(?:who|whom|(?:which|what)\s+(?:group|people))\b[^?]{0,60}\?\W*"

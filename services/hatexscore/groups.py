@@ -28,6 +28,7 @@ from services.hatexscore.group_cues import (
     LEFT_OUT,
     LIVING_WITH,
     PRAISES,
+    TARGET_FIELD,
     WHO_IS_IT,
 )
 from services.hatexscore.group_nouns import is_thing, people_span
@@ -279,7 +280,8 @@ class MentionReading:
         """
         passage = self.passage
         place = passage.sentence_at(match.start)
-        if self._attacks(place, match) or self._is_contrasted(place, match):
+        field = TARGET_FIELD.search(around(passage, match)[0])
+        if field or self._attacks(place, match) or self._is_contrasted(place, match):
             return IN_SENTENCE
         if passage.sentences[place].quotes:
             return WITH_QUOTE

@@ -521,6 +521,8 @@ FAMILIES: dict[str, list[tuple[str, str]]] = {
         ("en", "Which author is it? {-Turkish} poets are read a lot."),
         ("en", "The message portrays {+people living with a disability} as worthless."),
         ("en", "It mocks {+children who have a disability}."),
+        ("en", "Hateful: yes.\nProtected group: {+immigrants}"),
+        ("en", "The group is discussed. {-Immigrants} are named."),
     ],
     "latest_words_harmless": [
         ("en", "The caption wishes {+Jewish} friends a happy new year."),
