@@ -13,7 +13,6 @@ from services.hatexscore import cues_en as cues
 from services.hatexscore import label_cues_en as labels
 from services.hatexscore.readings import Clause, Mood
 from services.hatexscore.report import Form
-from services.hatexscore.thresholds_en import unmet
 from services.hatexscore.vocabulary import WordInText
 from services.hatexscore.words import one_line
 
@@ -22,6 +21,8 @@ BEYOND = 200  # after it
 OPENING = 60  # characters of a clause that may mark it as final
 LONG = 200  # characters before a word, from which the sentence's own opening is another clause's
 NEAR = 80
+# "I cannot see how it could be anything but hateful": no hedge.
+ANYTHING_BUT = re.compile(r"\b(?:could|may|might)\s+be\s+anything\s+(?:but|other\s+than)\b")
 CONTRACTED = re.compile(r"n['\u2019]t\b")
 
 # "Hateful it is not": the predicate stands first.
@@ -60,7 +61,7 @@ def read_clause(sentence: str, word: WordInText) -> Clause | None:
     inverted = _inverted(sentence, own, after)
     if inverted is not None:
         return inverted
-    denies = unmet(own, after) if word.word.side == "hateful" else None
+    denies = labels.unmet(own, after) if word.word.side == "hateful" else None
     if denies is None and not verb and _only_named(before, after):
         return None
     rejects = _rejects(own, after) if denies is None else None
@@ -211,7 +212,7 @@ def _would_be(own: str, prior: str) -> bool:
 
 def _hedged(own: str) -> bool:
     """`Nothing that could be called hateful` hedges nothing."""
-    hedge = cues.HEDGE.search(cues.ANYTHING_BUT.sub(" be ", own))
+    hedge = cues.HEDGE.search(ANYTHING_BUT.sub(" be ", own))
     if hedge is None or hedge.group() not in ("could", "may", "might"):
         return hedge is not None
     return cues.NOTHING_THAT.search(own, 0, hedge.start()) is None

@@ -220,8 +220,6 @@ HEDGE = re.compile(
     r"|to\s+(?:determine|decide)|risks?|chance|possibility|likelihood|suspicion|in\s+danger\s+of"
     r"|some\s+(?:\w+\s+)?(?:would|will|may|might|could))\b"
 )
-# "I cannot see how it could be anything but hateful": no hedge.
-ANYTHING_BUT = re.compile(r"\b(?:could|may|might)\s+be\s+anything\s+(?:but|other\s+than)\b")
 FIRST_SIGHT = re.compile(
     r"\bat\s+first\b|\bat\s+(?:a\s+)?(?:quick\s+|first\s+)?glance\b|\bon\s+the\s+(?:surface|face)\b"
     r"|\binitially\b"

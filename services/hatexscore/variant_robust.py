@@ -20,7 +20,6 @@ from services.hatexscore.explanation import (
     quote_evidence,
 )
 from services.hatexscore.groups import find_mentions
-from services.hatexscore.notation import plain_notation
 from services.hatexscore.quote_kinds import attributed, kinds_of
 from services.hatexscore.quote_search import Haystack, Quote, QuoteSearch, is_trivial, word_spans
 from services.hatexscore.quotes import (
@@ -28,6 +27,7 @@ from services.hatexscore.quotes import (
     count_units,
     mask_spans,
     merge_spans,
+    plain_notation,
     quotations,
     quoted_spans,
     touched_words,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from services.hatexscore.conclusion import ConclusionStatement, read_conclusion
-from services.hatexscore.notation import plain_notation
+from services.hatexscore.quotes import plain_notation
 from services.hatexscore.vocabulary import Vocabulary, built_in, own_vocabulary
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "conclusions.jsonl"

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import ParsedExplanation
-from services.hatexscore.notation import plain_notation
-from services.hatexscore.quotes import quotations
+from services.hatexscore.quotes import plain_notation, quotations
 from services.hatexscore.variants import VARIANTS
 
 TEXT = "These lazy tourists only come for the benefits"

@@ -27,9 +27,8 @@ from services.haf.transcript import from_response
 from services.hatexscore.conclusion import read_conclusion
 from services.hatexscore.conclusion_printed import statement_anywhere
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.notation import plain_notation
 from services.hatexscore.quote_search import fold, locate
-from services.hatexscore.quotes import count_units, quotations
+from services.hatexscore.quotes import count_units, plain_notation, quotations
 from services.hatexscore.variant_paper import SharedRuns
 from services.hatexscore.variants import VARIANTS
 from services.hatexscore.vocabulary import built_in
