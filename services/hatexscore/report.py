@@ -26,9 +26,7 @@ from shared.models.judgement import Reading
 
 ROUNDING = 1e-9  # of shares that add up to 1
 MOST_NAMED = 100  # results with a label conflict
-# Where the asked model cannot witness at all: a CC that is 0 for some such texts and null for the
-# others would have a mean that says nothing.
-NO_WITNESS: frozenset[ReasonCode] = frozenset(
+NO_WITNESS: frozenset[ReasonCode] = frozenset(  # CC null too: 0 for some is no mean
     {"untrained-language", "language-undecided", "model-disagrees"}
 )
 
