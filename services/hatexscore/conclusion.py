@@ -26,6 +26,10 @@ MOST_OTHERS = 10  # verdicts that do not hold, reported
 LONGEST_LABEL = 60  # characters in quotation marks
 REACH = 100  # characters before a word that may be an instruction
 
+NEAR = 8  # characters before a quoted answer that hold its colon
+_ANSWERS = frozenset(
+    {"yes", "no", "true", "false", "是", "否", "有", "无", "예", "아니오", "아니요"}
+)
 _MARKUP = str.maketrans(dict.fromkeys("*_#`>{}[]\u200b", " "))
 _LABEL = re.compile(
     r"[\W_]*(?:(?:not|non|un|no|a|is|非|不是|비)[\s\-]*)*"
@@ -39,7 +43,9 @@ _READERS = {
     "ko": conclusion_ko.read_clause,
 }
 _YES_NO = re.compile(
-    r"[\s\"]*(?:(?:also|again|likewise|similarly|once\s+more|here\s+too|then|well|and|still)[\s,]+)*"
+    r"[\s\"]*(?:(?:a|answer)\s*[:.]\s*)?(?:(?:unfortunately|sadly|clearly|simply|obviously|plainly"
+    r"|in (?:short|my (?:view|opinion|reading))|to my mind|(?:my|the) answer(?: is)?|also|again"
+    r"|likewise|similarly|once\s+more|here\s+too|then|well|and|still)[\s,]+)*"
     r"(?:(?P<yes>yes|yeah|certainly|definitely|absolutely|indeed|of course"
     r"|without (?:a|any) doubt|no doubt|undoubtedly|unquestionably"
     r"|i(?: (?:think|believe|would say)|['\u2019]d say)"
@@ -47,7 +53,8 @@ _YES_NO = re.compile(
     r"|it (?:certainly |clearly |definitely |indeed |sure )?(?:is|does|was)"
     r"(?!\s*n['\u2019]t|\s+not)|(?:我(?:认为|觉得)|答案是|显然)(?:是|算|构成|属于)"
     r"|是的|是。|有[，。,]|对|当然|네|예|그렇(?!지\s?않))"
-    r"|(?P<no>no|not at all|i(?: (?:think|believe|would say)|['\u2019]d say) (?:no|it (?:is|does))"
+    r"|(?P<no>no|none|not at all"
+    r"|i(?: (?:think|believe|would say)|['\u2019]d say) (?:no|it (?:is|does))"
     r"|i (?:do not|don['\u2019]t|would not|wouldn['\u2019]t)"
     r" (?:think|believe|say|find)|i doubt|not really|hardly|it is not|it isn['\u2019]t"
     r"|it does not|it doesn['\u2019]t|by no means|never"
@@ -236,6 +243,8 @@ def _read(
     looked_at: bool,
 ) -> Reading | None:
     clause = _label_line(plain, span, word)
+    if clause is None and label_lines.in_column(plain, word.start, word.end):
+        clause = Clause("final")
     if clause is None and (word.word.line_only or not looked_at):
         return None
     if clause is None:
@@ -328,7 +337,10 @@ def _plain(explanation: str, vocabulary: Vocabulary) -> str:
     characters = list(plain)
     for start, end in quoted_spans(explanation):
         inside = plain[start + 1 : end - 1].strip(" .,:")
-        if len(inside) <= LONGEST_LABEL and _is_label(inside, vocabulary):
+        keyed = inside in _ANSWERS and plain[max(0, start - NEAR) : start].rstrip().endswith(
+            (":", "：")
+        )
+        if keyed or (len(inside) <= LONGEST_LABEL and _is_label(inside, vocabulary)):
             characters[start] = characters[end - 1] = " "
         else:
             characters[start:end] = '"' * (end - start)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from services.hatexscore import cues_en as cues
+from services.hatexscore import label_cues_en as labels
 from services.hatexscore.readings import Clause, Mood
 from services.hatexscore.report import Form
-from services.hatexscore.thresholds_en import unmet
 from services.hatexscore.vocabulary import WordInText
 from services.hatexscore.words import one_line
 
@@ -21,11 +21,14 @@ BEYOND = 200  # after it
 OPENING = 60  # characters of a clause that may mark it as final
 LONG = 200  # characters before a word, from which the sentence's own opening is another clause's
 NEAR = 80
+# "I cannot see how it could be anything but hateful": no hedge.
+ANYTHING_BUT = re.compile(r"\b(?:could|may|might)\s+be\s+anything\s+(?:but|other\s+than)\b")
+CONTRACTED = re.compile(r"n['\u2019]t\b")
 
 # "Hateful it is not": the predicate stands first.
 FRONTED = re.compile(
     rf"^\s+(?:it|this|that|(?:this|the)\s+(?:{cues.TEXT_NOUN}))\s+(?:(?:certainly|simply|most\s+certainly)\s+)?"
-    r"(?:is|was)(?P<no>n['\u2019]t|\s+not)?\s*(?:$|[.,;:!)\u2014])"
+    r"(?:is|was|remains|stays)(?P<no>n['\u2019]t|\s+not)?\s*(?:$|[.,;:!)\u2014])"
 )
 # "Sarcastic, yes; hateful, no."
 ANSWERED_BEHIND = re.compile(
@@ -49,6 +52,8 @@ def read_clause(sentence: str, word: WordInText) -> Clause | None:
     """
     before = one_line(sentence[max(0, word.start - REACH) : word.start])
     after = one_line(sentence[word.end : word.end + BEYOND])
+    if labels.BRACKETED.search(before) and labels.CLOSED.match(after):
+        before, after = before.rstrip('( "'), labels.CLOSED.sub(r"\1 ", after)
     verb = word.word.kind == "verbs"
     if word.word.capitals and not cues.AFTER_BARE.match(after):
         return None
@@ -56,7 +61,7 @@ def read_clause(sentence: str, word: WordInText) -> Clause | None:
     inverted = _inverted(sentence, own, after)
     if inverted is not None:
         return inverted
-    denies = unmet(own, after) if word.word.side == "hateful" else None
+    denies = labels.unmet(own, after) if word.word.side == "hateful" else None
     if denies is None and not verb and _only_named(before, after):
         return None
     rejects = _rejects(own, after) if denies is None else None
@@ -66,11 +71,13 @@ def read_clause(sentence: str, word: WordInText) -> Clause | None:
         return None
     mood = _mood(sentence, own, prior, after)
     if mood == "asserted":
-        mood = _subject_mood(own, prior, form)
+        alone = cues.FOUND.match(after) or labels.PREFERRED.match(after)
+        mood = _subject_mood(own, prior, "bare" if alone else form)
     if mood == "asserted" and _final(own, before):
         form = "final"
     conceded = cues.CONCESSION.search(prior) is not None
     denials = _denials(own, asked=mood == "asked") + bool(rejects) + bool(denies)
+    denials += rejects is None and _denied_behind(own, after)
     return Clause(form, mood, denials, bool(rejects), conceded)
 
 
@@ -117,18 +124,27 @@ def _denials(own: str, *, asked: bool = False) -> int:
     return len(found) - doubled - turned
 
 
+def _denied_behind(own: str, after: str) -> bool:
+    """ "Hate speech is not present", "toxic is not the right label"."""
+    present = None if cues.PREDICATE.search(own) else cues.PRESENT.match(after)
+    said = present or labels.PREFERRED.match(after)
+    return said is not None and said["no"] is not None
+
+
 def _rejects(own: str, after: str) -> bool | None:
     """Whether a label is rejected ("the classification as normal is not accurate") or confirmed;
     None where no label is spoken of."""
-    label = cues.LABEL_SUBJECT.search(own) or cues.LABEL_NOUN_AFTER.match(after)
-    said = cues.VERDICT_AFTER.match(after) if label else None
+    label = labels.LABEL_SUBJECT.search(own) or labels.LABEL_NOUN_AFTER.match(after)
+    if labels.LABEL_NOUN_AFTER.match(after) and labels.ENDORSES.search(own):
+        return False  # a disagreement is a negation like others
+    said = labels.VERDICT_AFTER.match(after) if label else None
     if said is None:
         return None
     judged, verb = said["judged"], said["verb"]
-    if judged is None and verb not in cues.SUFFICES:
+    if judged is None and verb not in labels.SUFFICES:
         return None
     negative = bool(said["no"]) or verb.endswith(("n't", "n\u2019t"))
-    rejecting: bool = judged in cues.REJECTING or verb in ("fails", "misses", *cues.CHEAPENS)
+    rejecting: bool = judged in labels.REJECTING or verb in ("fails", "misses", *labels.CHEAPENS)
     return rejecting != negative
 
 
@@ -137,6 +153,8 @@ def _form(own: str, prior: str, after: str, word: WordInText) -> Form | None:
     if word.word.kind == "verbs":
         return "predication"
     predicates = list(cues.PREDICATE.finditer(own))
+    if labels.PREFERRED.match(after):
+        return "classification"
     if not predicates:
         return _bare(own, prior, after, word)
     expletive = cues.EXPLETIVE.search(own) and cues.EXPLETIVE_AFTER.match(after)
@@ -155,7 +173,8 @@ def _bare(own: str, prior: str, after: str, word: WordInText) -> Form | None:
         return None
     if cues.PREDICATE.search(prior) and not cues.DROPPED_SUBJECT.search(prior):
         return "predication"
-    if cues.FIELD.search(prior) and not cues.FIELD_OF_VERDICT.search(prior):
+    verdict = cues.FIELD_OF_VERDICT.search(prior) or cues.FINAL.match(prior)
+    if cues.FIELD.search(prior) and not verdict:
         return None
     return "bare" if cues.BARE.fullmatch(prior) or cues.OPENS_BARE.search(prior) else None
 
@@ -174,7 +193,8 @@ def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
     ahead = prior[-NEAR:] if prior.rstrip().endswith(":") and not own.strip() else ""
     if cues.DEPENDS.search(segment + opening) or _hedged(own) or cues.HEDGE.search(ahead):
         return "hedged"
-    if cues.FIRST_SIGHT.search(own + after[:OPENING]) or cues.FIRST_SIGHT.search(opening):
+    begun = cues.FIRST_SIGHT.match(prior.lstrip()) and not cues.CONTRAST.search(prior)
+    if begun or any(map(cues.FIRST_SIGHT.search, (own + after[:OPENING], opening))):
         return "earlier"
     if _reported(own):
         return "reported"
@@ -192,7 +212,7 @@ def _would_be(own: str, prior: str) -> bool:
 
 def _hedged(own: str) -> bool:
     """`Nothing that could be called hateful` hedges nothing."""
-    hedge = cues.HEDGE.search(own)
+    hedge = cues.HEDGE.search(ANYTHING_BUT.sub(" be ", own))
     if hedge is None or hedge.group() not in ("could", "may", "might"):
         return hedge is not None
     return cues.NOTHING_THAT.search(own, 0, hedge.start()) is None
@@ -201,7 +221,7 @@ def _hedged(own: str) -> bool:
 def _reported(own: str) -> bool:
     """Does somebody else say it? The model and its moderators speak for the explanation."""
     for verb in cues.VERBS.finditer(own):
-        ahead = own[: verb.start()][-OPENING:]
+        ahead = CONTRACTED.sub(" not", own[: verb.start()][-OPENING:])
         if cues.AGENT.search(ahead) or cues.WHAT.search(ahead):
             continue
         if verb["say"] or cues.OTHERS.search(ahead):
@@ -216,7 +236,7 @@ def _final(own: str, before: str) -> bool:
 
 def _subject_mood(own: str, prior: str, form: Form) -> Mood:
     """An appeal, general, or asserted of this text."""
-    appeal = cues.APPEAL.search(own)
+    appeal = cues.APPEAL.search(own) or cues.APPEAL_ASKS.search(own)
     specific = cues.SPECIFIC.search(own, appeal.end() if appeal else 0)
     if appeal and not cues.APPEAL_EXCEPT.search(own) and not specific:
         return "appeal"
@@ -230,7 +250,8 @@ def _of_another(own: str) -> bool:
     relative = cues.OTHER_THING.search(own)
     if relative is None:
         return False
-    outer = own[: relative.start()]
+    leading = cues.LEADING.match(own)
+    outer = own[leading.end() if leading else 0 : relative.start()]
     return not (cues.NONE_OF_IT.search(outer) or cues.COPULA.search(outer)) and bool(outer.strip())
 
 
@@ -241,12 +262,13 @@ def _about_text(own: str, prior: str) -> bool:
     leading = cues.LEADING.match(own)
     head = own[leading.end() :] if leading else own
     if head.startswith("which"):
-        refers_to = cues.CONTRAST.split(prior)[-1]
-        return cues.NEGATION.search(refers_to) is None and cues.SIGN_OF.search(head) is None
+        refers_to = cues.REPORTS.split(cues.CONTRAST.split(prior)[-1])[0]
+        return cues.PLAIN_NEGATION.search(refers_to) is None and cues.SIGN_OF.search(head) is None
     if cues.ONE_IN_GENERAL.match(head):
         return False
     if cues.INDEFINITE.match(head) or cues.GERUND.match(head):
-        return cues.THIS_TEXT.search(own) is not None
+        does = cues.GERUND.match(head) and '"' in head  # 'calling them "lazy" is hateful'
+        return bool(does or cues.THIS_TEXT.search(own))
     if cues.DEFINITE.match(head):
         return _definite(head)
     predicate = cues.PREDICATE.search(head)

@@ -60,7 +60,7 @@ NEGATION = re.compile(
     r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|scarcely|barely"
     r"|lack(?:s|ed|ing)?|absen(?:ce|t)|devoid|(?:free|clear|short|shy)\s+(?:of|from)|fail(?:s|ed"
     r"|ing)?\s+to"
-    r"|rather\s+than|instead\s+of|as\s+opposed\s+to|anything\s+but|(?:far|miles)\s+from"
+    r"|rather\s+than|instead\s+of|as\s+opposed\s+to|anything\s+(?:but|other\s+than)|(?:far|miles)\s+from"
     r"|(?:false|untrue|wrong|incorrect|inaccurate|mistaken|unfair|unjustified|misleading|mistake"
     r"|error"
     r"|exaggeration|overstatement|stretch|misreading|inappropriate)\s+(?:to|that)"
@@ -70,6 +70,11 @@ NEGATION = re.compile(
     r"|too\s+\w+\s+(?:\w+\s+){0,2}to\s+(?:be|count|qualify|amount|constitute|deserve)|below|isnt"
     r"|doesnt)\b"
     r"|n['\u2019]t\b"
+)
+# Of a text, and no verb of what it does to people ("denies them a right").
+PLAIN_NEGATION = re.compile(
+    r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|lack(?:s|ed|ing)?|absence"
+    r"|devoid|free\s+(?:of|from))\b|n['\u2019]t\b"
 )
 PARENTHESIS = re.compile(
     r",\s*(?:which|who|whose|where|though|although|while|albeit|if|despite|without|in|as|to|on|at"
@@ -83,7 +88,7 @@ ADJUNCT = re.compile(
     r"|regardless"
     r"|although|though|while|whereas|even\s+if|even\s+though|as|since|because|after|before|upon"
     r"|granted"
-    r"|admittedly|unlike|no(?=\s*,)|yes|not\s+\w+ing)\b[^,;:]{0,300},"
+    r"|of|out\s+of|among|between|considering|admittedly|unlike|no(?=\s*,)|yes|not\s+\w+ing)\b[^,;:]{0,300},"
 )
 BORDER = re.compile(
     r"[;:()\u2014]|\s[-\u2013]\s"
@@ -158,7 +163,8 @@ PREDICATE = re.compile(
     r"|conveys?|holds?|offers?|perpetuat(?:e|es|ing)|encourag(?:e|es|ing)|embod(?:y|ies)|reads?"
     r"|looks?"
     rf"|refrains?|crossed|denotes?|says?|said|full|ticks?|ticked|match(?:es|ed)?|fulfil\w*"
-    rf"|settles?\s+on|opts?\s+for|choose|pick|{JUDGE})\b"
+    rf"|settle[ds]?\s+on|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went|lean(?:s|ed|ing)?"
+    rf"|{JUDGE})\b"
     r"|\b(?:it|this|that|there|what)['\u2019]s\b|\b(?:isn|aren|wasn|weren)['\u2019]t\b"
 )
 ABOUT_IT = re.compile(  # between predicate and word: the text speaks of it, and is not it
@@ -223,7 +229,7 @@ FIRST_SIGHT = re.compile(
 DEPENDS = re.compile(r"\bdepend(?:s|ing|ent)\b|\bif\s+(?:and\s+)?only\s+if\b")
 IF = re.compile(
     r"(?<!even )(?<!as )\bif\b(?!\s+(?:anything|any|at\s+all|not|you\s+(?:ask|will)|one\s+reads"
-    r"|we\s+(?:look|read|take)))|\bunless\b"
+    r"|(?:i|we)\s+(?:had|have)\s+to|we\s+(?:look|read|take)))|\bunless\b"
     r"|\b(?:provided\s+that|assuming|supposing|suppose|imagine)\b|^\W*(?:had|were|should|replace|swap|insert)\s+\S"
     r"|\b(?:only|had)\s+(?:it|the\s+\w+|this|they|he|she)\s+been\b|\bin\s+place\s+of\b"
     r"|\ba\s+version\b"
@@ -233,7 +239,7 @@ WOULD = re.compile(
     r"|inaccurate|accurate|mistaken|misleading|a\s+stretch|an\s+exaggeration))|['\u2019]d\b"
 )
 WOULD_JUDGE = re.compile(
-    rf"\b(?:(?:i|we|one|moderators?|annotators?|reviewers?)(?:\s+would|['\u2019]d)|would\s+(?:i|we"
+    rf"\b(?:(?:i|we|one|moderators?|annotators?|reviewers?)(?:\s+would(?:n['\u2019]t)?|['\u2019]d)|would\s+(?:i|we"
     rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|go\s+(?:with"
     rf"|for)|choose|pick|select|settle\s+on|opt\s+for)\b"
     rf"|\b(?:readers?|persons?|observers?|members?|audience)\b[^,;:]{{0,60}}?\bwould\s+"
@@ -282,6 +288,10 @@ APPEAL = re.compile(
     r"\s+(?:\w+\s+){0,2}?(?:must|should|ought|need|needs|have\s+to|has\s+to|can\s+all"
     r"|cannot\s+accept|will\s+not|do(?:es)?\s+not\s+(?:allow|accept|permit|want|condone))\b"
 )
+APPEAL_ASKS = re.compile(
+    r"\b(?:ask|urge|encourage|remind|invite|expect|call\s+on|request|want)\s+(?:everyone|everybody|users"
+    r"|people|all|members|you|readers|each|authors)\b"
+)
 APPEAL_EXCEPT = re.compile(
     rf"\b(?:must|should|ought\s+to|need\s+to|have\s+to|has\s+to|important\s+to"
     rf"|remember)\s+(?:\w+\s+){{0,2}}?(?:be\s+)?(?:{JUDGE}|conclude|say|note|admit|acknowledge"
@@ -317,6 +327,15 @@ FINAL = re.compile(
     rf"|\b(?:should|must|has\s+to|have\s+to|needs\s+to"
     rf"|ought\s+to)\s+(?:\w+\s+)?(?:not\s+)?(?:therefore\s+)?be\s+(?:{JUDGE})\b"
 )
+# "A violation was found": said of this text, whatever article stands before it.
+FOUND = re.compile(
+    r"^\s*(?:speech|content|language|material)?\s*(?:is|are|was|were|has\s+been|have\s+been)"
+    r"(?:\s+(?:not|never)|n['\u2019]t)?\s+(?:clearly\s+)?(?:present|found|detected|identified)\b"
+)
+# What another clause reports may deny what it likes.
+REPORTS = re.compile(
+    r"\b(?:say|claim|argu|suggest|impl|demand|insist|stat|call|tell|think|believ|wish|want)\w*\b"
+)
 CLASSIFICATION = re.compile(rf"\b(?:{JUDGE}|categor(?:y|ies)|label|classification|class)\b")
 SKIPPED = (
     r"therefore|thus|so|hence|overall|finally|in|conclusion|summary|final|my|the|a|an|answer|not"
@@ -329,6 +348,7 @@ SKIPPED = (
     r"|absolutely|indeed"
     r"|for|reasons?|these|then|result|as|of|at|hardly|totally|far|from|anything|but|short|fully"
     r"|strongly|really|clear"
+    r"|option|choice|such|[bcd]|tl|dr|tldr|bottom|line"
     r"|both|toxic|offensive|abusive|rude|crude|insulting|harmful|demeaning|unkind|derogatory|case"
     r"|form|example|kind|evidence|sign|signs|any|step|point|of|with|without|doubt|question|conclude"
     r"|neutral|normal|safe|benign|harmless|acceptable|appropriate|clean|civil|ordinary|hateful"
@@ -338,39 +358,21 @@ BARE = re.compile(rf"(?:[^\w]|\b(?:{SKIPPED}|\d+)\b)*")
 AFTER_BARE = re.compile(
     r"\s*+(?:speech|content|text|language|post|comment|statement|remark|message|here|overall"
     r"|indeed)?\s*+"
-    r"(?:$|[.,;:!?)\]\u2014]|[-\u2013]\s|because\b|since\b|as\b|towards?\b|against\b|at\s+all\b"
-    r"|in\s+(?:this|the|any)\b|and\b|or\b|but\b|nor\b|for\b|under\b|by\b|due\b|despite\b|even\b"
+    r"(?:$|[.,;:!?()\]\u2014]|[-\u2013]\s|because\b|since\b|as\b|towards?\b|against\b|at\s+all\b"
+    r"|in\s+(?:this|the|any|itself|nature|tone|intent|character|spirit)\b|per\s+se\b|either\b|enough\b"
+    r"|about\s+(?:it|this|the)\b|(?:was\s+)?(?:detected|found|identified)\b|and\b|or\b|but\b|nor\b|for\b"
+    r"|under\b|by\b|due\b|despite\b|even\b"
     r"|although\b|though\b)"
 )
 PRESENT = re.compile(
     r"^\s*(?:speech|content|language|intent|elements?|material|terms?|words?|expressions?|messag\w+"
-    r"|rhetoric|tone|of\s+(?:\w+\s+){1,3}|in\s+(?:the|this)\s+\w+\s+)?\s*"
-    r"(?:(?:is|are|was|were|can|could|has|have|may|does|do)(?:\s+(?:not|never)"
+    r"|rhetoric|tone|nature|character|sentiment|quality|undertones?)?\s*"
+    r"(?:of\s+(?:\w+\s+){1,3}|in\s+(?:the|this)\s+\w+\s+)?\s*"
+    r"(?:(?:is|are|was|were|can|could|has|have|may|does|do)(?P<no>\s+(?:not|never)"
     r"|n['\u2019]t)?\s+(?:be(?:en)?\s+)?(?:clearly\s+)?"
     r"(?:present|found|detected|identified|used|seen|expressed|contained|evident|visible|involved"
+    r"|plain|obvious|undeniable|apparent|unmistakable|established"
     r"|said|written|voiced|uttered|occur|appear|at\s+work|read)\b|(?:appears|occurs|exists)\b)"
-)
-_REJECTING = (
-    r"wrong|incorrect|mistaken|false|inaccurate|unjustified|unwarranted|misplaced|error|mistake|far|harsh"
-    r"|strong|unfair|overstated|overstatement|exaggerated|exaggeration|unfounded|misleading|stretch"
-    r"|inappropriate|untenable|rejected|withdrawn|removed|dropped|lifted|reversed|overturned|ignore"
-    r"|overlook|misread|misunderstand"
-)
-REJECTING = frozenset(_REJECTING.split("|"))
-VERDICT_AFTER = re.compile(
-    r"^[^.;!?]{0,80}?\b(?P<verb>is|are|was|were|seems|would\s+be|should\s+be|does|do|did|isn['\u2019]t"
-    r"|doesn['\u2019]t|goes|fits|applies|holds|fails|misses|cheapens|trivialises|trivializes"
-    r"|dilutes|devalues|distorts|stretches)\b"
-    r"\s*(?P<no>not\s+|n['\u2019]t\s+)?(?:\w+ly\s+|quite\s+|a\s+|an\s+|the\s+|too\s+|to\s+|well\s+"
-    r"|fully\s+)*(?P<judged>correct|right|justified|accurate|appropriate"
-    r"|fitting|apt|fair|warranted|true|valid|sound|tenable|supported|case|fit|apply|hold|stand"
-    r"|here|word|term"
-    rf"|{_REJECTING})?"
-)
-LABEL_SUBJECT = re.compile(
-    rf"\b(?:labels?|predictions?|assessments?|decisions?|classifications?|categor(?:y|ies)|verdicts?|ratings?|tags?|readings?"
-    rf"|judge?ments?|descriptions?|conclusions?|claims?|idea|suggestion|calling|classing"
-    rf"|classifying|labell?ing|marking|describing|considering|rating|treating|to\s+(?:{JUDGE}))\b"
 )
 EXPLETIVE = re.compile(
     r"\bit\s+(?:is|was|would\s+be|may\s+be|seems|['\u2019]s)\s+(?:\w+\s+){0,2}$"
@@ -440,7 +442,10 @@ SIGN_OF = re.compile(
 COPULA = re.compile(r"\b(?:is|was|it['\u2019]s|this|are|remains|it)\b")
 LEADING = re.compile(
     r"^(?:[^\w\"]|\b(?:and|or|so|then|also|therefore|thus|hence|overall|finally|clearly|still"
-    r"|because|since|as|but|yes|no|however|consequently"
+    r"|because|since|as|but|yes|no(?=\s*[,.:;!])|however|consequently"
+    r"|(?:to|for)\s+(?:me|us)|to\s+(?:my|our)\s+(?:mind|eyes?|ears?)|in\s+(?:my|our)\s+(?:view|opinion"
+    r"|reading|eyes|book|judge?ment|assessment)|as\s+(?:i|we)\s+see\s+it"
+    r"|(?:which|that|this)\s+is\s+(?:why|the\s+reason)"
     r"|ultimately|nonetheless|nevertheless|although|though|while|\w+ly|step|\d+|again|yet|just|here"
     r"|in\s+(?:conclusion|summary|short|sum|fact|the\s+end)|even|neither|of\s+course|all\s+in\s+all"
     r"|to\s+(?:conclude|sum\s+up))\b(?!['\u2019-]))*"
@@ -457,21 +462,12 @@ JUDGED_OBJECT = re.compile(rf"\b(?:{JUDGE})\s+(?:the|its|his|her|their|your)\s+\
 OWN_VIEW = re.compile(
     r"\b(?:point|locate|notice|spot|persuaded|convinced|sure|opinion|view|evidence|verdict|reason"
     r"|doubt"
-    r"|go\s+(?:with|for)|choose|pick|select|settle\s+on|opt\s+for"
+    r"|(?:go(?:es|ing)?|went|lean(?:s|ed|ing)?)\s+(?:with|for|towards?)|choose|chose|pick(?:ed)?"
+    r"|select(?:ed)?|settled?\s+on|opt(?:ed|ing)?\s+for|agree|concur"
     r"|disagree|decision|conclu\w+|judge?ment|say|vote|answer|label|classification|category|rating)\b"
 )
 
 
-CHEAPENS = (
-    "cheapens",
-    "trivialises",
-    "trivializes",
-    "dilutes",
-    "devalues",
-    "distorts",
-    "stretches",
-)
-SUFFICES = ("fits", "applies", "holds", "fails", "misses", *CHEAPENS)  # that need no adjective
 DROPPED_SUBJECT = re.compile(r"[;:.]\s*$")
 OPENS_BARE = re.compile(r"[;:,)\u2014-]\s*$|\bbut\s*$")
 CONTRAST = re.compile(r"[;\u2014]|\bbut\b|\bhowever\b|\byet\b")
@@ -502,9 +498,6 @@ FIELD_OF_VERDICT = re.compile(
     r"|recommendation|action|safety|toxicity|outcome|therefore|thus|so|hence|verdict|conclusion|final(?:ly)?"
     r"|view|opinion|step|label|decision|classification|class|category|prediction|rating|result"
     r"|judge?ment|word|finding|point|item|yes|no|reason\s+why)\b[^:]*:\s*$"
-)
-LABEL_NOUN_AFTER = re.compile(
-    r"^[\s\"']*(?:labels?|flags?|tags?|ratings?|classifications?|verdicts?|predictions?|readings?)\b"
 )
 MAKES_IT = re.compile(
     rf"\b(?:makes?|making|made|renders?|rendering)\s+(?:it|this|(?:this|the)\s+(?:[\w'\u2019-]+\s+){{0,2}}?"

@@ -10,6 +10,27 @@ from services.hatexscore.words import Language
 NOTHING = re.compile(r"(?!)")
 
 
+# "People living with a disability": a category that the people are named by.
+LIVING_WITH = re.compile(
+    r"\b(?:people|persons?|those|individuals?|children|adults|men|women|workers|someone|anyone|citizens)\s"
+    r"(?:who\s(?:are\s)?)?(?:living\s|live\s|born\s)?(?:with|have|has|having)\s(?:(?:an?|any|some|their)\s)?"
+    r"(?:[\w-]+\s)?$",
+    re.IGNORECASE,
+)
+# "Group: women": a field for whom the attack is on.
+TARGET_FIELD = re.compile(
+    r"(?:^|[\n|*_\"'-])\W*(?:(?:targeted|protected|attacked|affected|target)[\s_]+)?(?:group|community|victim)s?"
+    r"\W{0,4}[:=|]\W*$",
+    re.IGNORECASE,
+)
+# "Target? Women." "Who is attacked? Women.": a question that the mention answers.
+WHO_IS_IT = re.compile(
+    r"\W*(?:\w+\W+)?(?:who|whom|(?:which|what)\s+(?:group|people))\b[^?]{0,60}\?\W*"
+    r"|\W*(?:\w+\W+){0,3}(?:target\w*|attacked|victims?|affected|demeaned|insulted)(?:\W+\w+){0,3}\s*\?\W*",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class GroundRules:
     """no_noun: a category word that is an adjective or an -ism and names nobody.

@@ -26,7 +26,10 @@ from services.hatexscore.group_cues import (
     HEDGES,
     LEAVES,
     LEFT_OUT,
+    LIVING_WITH,
     PRAISES,
+    TARGET_FIELD,
+    WHO_IS_IT,
 )
 from services.hatexscore.group_nouns import is_thing, people_span
 from services.hatexscore.group_terms import (
@@ -71,6 +74,7 @@ NO_LINK = "no link to the hateful content"
 EQUATION_4 = "named, and the text is judged non-hateful: Eq. 4 requires no link"
 
 OBJECT = 12  # characters between an attack and its object
+LONGEST_QUESTION = 120  # characters
 LISTED = 12  # mentions that may form one list
 WINDOW = 80  # characters looked at on either side of a mention
 
@@ -183,7 +187,11 @@ class MentionReading:
         if rules.no_noun.search(term):
             return False
         before, after = around(self.passage, match)
-        return bool(rules.before.search(before) or rules.after.match(after))
+        return bool(
+            rules.before.search(before)
+            or rules.after.match(after)
+            or (self.passage.language == "en" and LIVING_WITH.search(before))
+        )
 
     def _ordinary_word(self, match: TermMatch) -> str | None:
         """Why this occurrence names no group: an ordinary word, or a thing; None if it does."""
@@ -272,10 +280,13 @@ class MentionReading:
         """
         passage = self.passage
         place = passage.sentence_at(match.start)
-        if self._attacks(place, match) or self._is_contrasted(place, match):
+        field = TARGET_FIELD.search(around(passage, match)[0])
+        if field or self._attacks(place, match) or self._is_contrasted(place, match):
             return IN_SENTENCE
         if passage.sentences[place].quotes:
             return WITH_QUOTE
+        if place > 0 and self._asks_for_it(place - 1):
+            return IN_SENTENCE
         if place + 1 == len(passage.sentences) or not self._attacks(place + 1, match):
             return None
         return IN_NEXT if self.cues.says("follow_up", self._plain(place + 1)) else None
@@ -288,6 +299,12 @@ class MentionReading:
         own = (match.start, match.end) if match.entry.kind == "term" else (0, 0)
         attacks = self.reading(place).attacks
         return any(not (own[0] <= start and end <= own[1]) for start, end in attacks)
+
+    def _asks_for_it(self, place: int) -> bool:
+        """Is the sentence a question such as "Target?", which the next one answers?"""
+        sentence = self.passage.sentences[place]
+        short = sentence.end - sentence.start <= LONGEST_QUESTION
+        return short and WHO_IS_IT.fullmatch(self._plain(place)) is not None
 
     def _is_contrasted(self, place: int, match: TermMatch) -> bool:
         """ "It is not X who are insulted but Y": the denied attack holds of Y."""

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+MOST_ROWS = 40  # of a table, between a cell and its head
+MOST_WIDE = 400  # characters of a row
 REACH = 120  # characters before a word that hold its key
 BEYOND = 80
 
@@ -35,7 +37,7 @@ VALUE = (
 LINE = re.compile(
     rf"(?:^|[\n\r,;.。；、，!?(\u2014|-]|\d[.)]?)[\s\"']*(?:(?:(?P<earlier>{EARLIER})|{WHOSE}"
     rf"|\d{{1,3}}[.):]?|[一二三四五六七八九十]+[、.])[\s_:：]*){{0,4}}(?:{KEY})"
-    rf"\s*(?:\([^()]{{0,40}}\)\s*)?[\"']?\s*(?:[:：=]|[-\u2013\u2014](?=\s)|(?:is|was)\b\s*[:：]?)"
+    rf"\s*(?:\([^()]{{0,40}}\)\s*)?[\"']?\s*(?:[:：=|]|[-\u2013\u2014](?=\s)|(?:is|was)\b\s*[:：]?)"
     rf"(?P<value>(?:[\s\"'\[(“‘【「=]|\d{{1,2}}(?=\s*[(\[=])|(?:{VALUE})(?![a-z]))*)$"
 )
 KEYED = re.compile(rf"\b(?:{KEY})\s+$")  # "Label 1"
@@ -50,10 +52,11 @@ ENDS = re.compile(
     r"|against\b|due\b|under\b|(?:this|the|it)\b|for\b|with\b|in\b|因为|由于|때문)"
 )
 ANSWER = re.compile(
-    r"\s*(?:speech|content|text|言论|内容|性|표현|발언|적)?\s*(?:여부)?[\s\"']*[?？]?\s*(?:[:：=]"
-    r"|[-\u2013\u2014](?=\s))[\s\"'\[(]*"
-    r"(?:(?P<yes>yes|true|1|y|是的?|有|对|예|네|그렇다|있음|해당)|(?P<no>no|none|false|0|n|not|不是"
-    r"|否|无|没有|아니요|아니오|아님|없음|아니다|해당\s*없음))"
+    r"\s*(?:speech|content|text|言论|内容|性|표현|발언|적)?\s*(?:level|rating|degree|score)?\s*(?:여부)?"
+    r"[\s\"']*[?？]?\s*(?:[:：=|]|[-\u2013\u2014](?=\s))[\s\"'\[(]*"
+    r"(?:(?P<yes>yes|true|1|y|(?:very\s+)?high|severe|strong|moderate|detected|present|是的?|有|对|高|예"
+    r"|네|그렇다|있음|해당|높음)|(?P<no>no|none|false|0(?!\.?\d)|n|not|(?:very\s+)?low|minimal|negligible|absent"
+    r"|不是|否|无|没有|低|아니요|아니오|아님|없음|아니다|낮음|해당\s*없음))"
     r"(?![\w])"
 )
 ANSWERED = re.compile(
@@ -61,3 +64,29 @@ ANSWERED = re.compile(
     r"|explicitly|是否|属于|为|含|构成)[\s_]*){0,5}$"
 )
 ALONE = re.compile(r"[\s\"'\[\]().!。“”‘’:：=]*")
+_COLUMN = re.compile(rf"[\s\"']*(?:(?:{WHOSE})[\s_]*){{0,3}}(?:{KEY})[\s\"']*")
+_CELL = re.compile(r"\s*\|")
+_RULE = re.compile(r"[\s|:-]*")
+
+
+def in_column(plain: str, start: int, end: int) -> bool:
+    """Is plain[start:end] all of a table's cell, in a column headed "label" or the like?"""
+    first = plain.rfind("\n", max(0, start - MOST_WIDE), start) + 1
+    before = plain[first:start]
+    if "|" not in before or before.rstrip()[-1:] != "|" or not _CELL.match(plain, end):
+        return False
+    for _ in range(MOST_ROWS):
+        above, last = plain.rfind("\n", 0, max(0, first - 1)) + 1, first - 1
+        if last <= 0 or last - above > MOST_WIDE or "|" not in plain[above:last]:
+            return False
+        if "--" in plain[above:last] and _RULE.fullmatch(plain, above, last):
+            column = before.strip().strip("|").count("|") + bool(before.strip("| "))
+            return _heads(plain[max(0, above - MOST_WIDE) : above], column)
+        first = above
+    return False
+
+
+def _heads(plain: str, column: int) -> bool:
+    """Is this column of the last line a label's? Counted from 0, without the marks at the edges."""
+    head = plain[plain.rstrip().rfind("\n") + 1 :].strip().strip("|").split("|")
+    return column < len(head) and _COLUMN.fullmatch(head[column]) is not None

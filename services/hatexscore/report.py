@@ -14,6 +14,7 @@ from shared.contracts import (
     Column,
     Count,
     Evidence,
+    Histogram,
     Message,
     NullReason,
     ReasonCode,
@@ -25,9 +26,7 @@ from shared.models.judgement import Reading
 
 ROUNDING = 1e-9  # of shares that add up to 1
 MOST_NAMED = 100  # results with a label conflict
-# Where the asked model cannot witness at all: a CC that is 0 for some such texts and null for the
-# others would have a mean that says nothing.
-NO_WITNESS: frozenset[ReasonCode] = frozenset(
+NO_WITNESS: frozenset[ReasonCode] = frozenset(  # CC null too: 0 for some is no mean
     {"untrained-language", "language-undecided", "model-disagrees"}
 )
 
@@ -194,6 +193,10 @@ class HatexscoreOtherVerdict(Message):
 class HatexscoreRandomSpans(Message):
     """The control: what masking random spans of the same lengths does to P(hateful)."""
 
+    kind: Literal["spans"] = Field(
+        default="spans",
+        description="what the null keeps of the quotes: passages of the same lengths in words",
+    )
     draws: int = Field(ge=1, description="different random placements, the quoted one excluded")
     win_rate_draws: int | None = Field(
         default=None,
@@ -207,6 +210,12 @@ class HatexscoreRandomSpans(Message):
         description="that exist besides the quoted one; null above 1e15, and before version 2.0",
     )
     exact: bool = Field(default=False, description="whether all of them were compared with")
+    overlap: Probability | None = Field(
+        default=None,
+        description="mean intersection over union of the quoted words with those of a draw: near "
+        "1 random spans are nearly the quotes, and `share_beaten` tends to 0.5; null in earlier "
+        "results",
+    )
     p_value: float | None = Field(
         default=None,
         gt=0,
@@ -215,6 +224,17 @@ class HatexscoreRandomSpans(Message):
         "draws where these settle it: how often random spans do as well; lower is stronger. "
         "`robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is "
         "shown without judgement",
+    )
+    p_anti: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="the other side, (1 + draws that the quotes reach) / (1 + draws), of the first "
+        "draws where these settle it: how often random spans do as little; lower: the quotes do "
+        "less than random spans",
+    )
+    p_two_sided: float | None = Field(
+        default=None, gt=0, le=1, description="twice the smaller of the two, at most 1"
     )
     attainable_p: float | None = Field(
         default=None, gt=0, le=1, description="the least p that could have come"
@@ -231,6 +251,11 @@ class HatexscoreRandomSpans(Message):
     )
     ties: float | None = Field(
         default=None, ge=0, le=1, description="share of the draws that equal the quotes"
+    )
+    histogram: Histogram | None = Field(
+        default=None,
+        description="of the draws, in 20 equal bins over their range, in what `p_value` is of; "
+        "null in earlier results",
     )
     drops: tuple[Probability, ...] = Field(
         default=(), description="|dp| of each draw, probability, in the order of drawing"

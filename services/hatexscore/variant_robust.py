@@ -27,6 +27,7 @@ from services.hatexscore.quotes import (
     count_units,
     mask_spans,
     merge_spans,
+    plain_notation,
     quotations,
     quoted_spans,
     touched_words,
@@ -48,6 +49,8 @@ NO_GROUP = (
 
 
 def read_as_meant(request: HatexscoreRequest) -> ParsedExplanation:
+    plain = plain_notation(request.explanation)
+    request = request.model_copy(update={"explanation": plain})
     asked: list[TextGroups] = []
 
     def moderated(request: HatexscoreRequest, languages: DetectedLanguages) -> TextGroups:

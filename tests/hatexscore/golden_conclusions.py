@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from services.hatexscore.conclusion import ConclusionStatement, read_conclusion
+from services.hatexscore.quotes import plain_notation
 from services.hatexscore.vocabulary import Vocabulary, built_in, own_vocabulary
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "conclusions.jsonl"
@@ -112,7 +113,7 @@ def outcomes(snippets: Sequence[Snippet]) -> list[Outcome]:
         Outcome(
             one,
             read_conclusion(
-                one.explanation, vocabulary_of(one.vocabulary), one.language
+                plain_notation(one.explanation), vocabulary_of(one.vocabulary), one.language
             ).conclusion,
         )
         for one in snippets

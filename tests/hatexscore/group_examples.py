@@ -515,6 +515,15 @@ FAMILIES: dict[str, list[tuple[str, str]]] = {
         ("en", "{+Immigrants}, not bankers, are blamed for the crisis."),
         ("en", "The speaker has nothing but scorn for {+disabled people}."),
     ],
+    "other_forms": [
+        ("en", "Is it hateful? Yes. Target? {+People with disabilities}."),
+        ("en", "Who is compared to insects? {+Asian students}. That is the whole joke."),
+        ("en", "Which author is it? {-Turkish} poets are read a lot."),
+        ("en", "The message portrays {+people living with a disability} as worthless."),
+        ("en", "It mocks {+children who have a disability}."),
+        ("en", "Hateful: yes.\nProtected group: {+immigrants}"),
+        ("en", "The group is discussed. {-Immigrants} are named."),
+    ],
     "latest_words_harmless": [
         ("en", "The caption wishes {+Jewish} friends a happy new year."),
         ("en", "It doesn't target {-Muslims} or any other group."),

@@ -126,6 +126,7 @@ def test_random_quotes_are_called_better_as_often_as_chance_allows() -> None:
 
 
 @pytest.mark.nightly
+@pytest.mark.timeout(3_600)  # 90,000 texts for a small model: minutes of a quiet core
 @pytest.mark.parametrize("judge", ["surely", "embedded-hate"])
 def test_of_all_posts_one_random_quote_in_twenty_is_called_better(judge: str) -> None:
     each = 8 if judge == "surely" else 3

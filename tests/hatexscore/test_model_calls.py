@@ -194,6 +194,36 @@ def test_the_p_value_counts_the_observed_and_needs_nineteen_draws() -> None:
     assert many.control.qf_excess == pytest.approx(0.8)
 
 
+@pytest.mark.parametrize(
+    "quoted", ["bridge", "old bridge near", "bridge near our village was closed"]
+)
+@pytest.mark.parametrize("original", [0.55, 0.75, 0.95])
+def test_both_sides_overlap_and_histogram_are_of_all_placements(
+    quoted: str, original: float
+) -> None:
+    """Where all are drawn, an enumeration is the oracle."""
+    with bound(FakeClassifier(lambda text: by_hash(text) if MASK in text else original)):
+        report = score(quoting(quoted))
+    control, observed = report.control, report.signed_drop
+    assert control is not None
+    assert observed is not None
+    start = WORDS.index(quoted)
+    own = set(drawn_units(WORDS, [(start, start + len(quoted))]))
+    others = every(len(count_units(WORDS)), own)
+    assert control.exact
+    assert control.kind == "spans"
+    shared = [len(own & set(one)) / len(own | set(one)) for one in others]
+    assert control.overlap == pytest.approx(np.mean(shared))
+    null, behind = np.array(control.signed_drops), 1 + len(others)
+    assert control.p_value == pytest.approx((1 + np.sum(null >= observed)) / behind)
+    assert control.p_anti == pytest.approx((1 + np.sum(null <= observed)) / behind)
+    both = np.minimum(np.sum(null >= observed), np.sum(null <= observed)) + 1
+    assert control.p_two_sided == pytest.approx(min(1.0, 2 * both / behind))
+    assert control.histogram is not None
+    assert sum(control.histogram.counts) == len(others)
+    assert (control.histogram.low, control.histogram.high) == (null.min(), null.max())
+
+
 VERY_LONG = " ".join(f"word{place} and" for place in range(120))
 
 
@@ -217,6 +247,8 @@ def test_clear_cases_end_with_the_first_draws_and_others_go_on() -> None:
     assert (open_.draws, open_.win_rate_draws) == (199, 39)
     assert (open_.share_beaten, open_.p_value) == (1.0, 1 / 200)
     assert open_.attainable_p == clear.attainable_p == 1 / 200
+    assert open_.p_anti == 1.0  # settled by the first draws, of which each does less
+    assert open_.p_two_sided == 2 / 200
     assert open_.placements == len(count_units(VERY_LONG)) - 1
 
 

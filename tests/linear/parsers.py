@@ -28,7 +28,7 @@ from services.hatexscore.conclusion import read_conclusion
 from services.hatexscore.conclusion_printed import statement_anywhere
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.quote_search import fold, locate
-from services.hatexscore.quotes import count_units, quotations
+from services.hatexscore.quotes import count_units, plain_notation, quotations
 from services.hatexscore.variant_paper import SharedRuns
 from services.hatexscore.variants import VARIANTS
 from services.hatexscore.vocabulary import built_in
@@ -73,6 +73,7 @@ def parsers() -> dict[str, Parser]:
         "hatexscore languages": detect_language,
         **{f"hatexscore conclusion {one}": concluded(one) for one in ("en", "zh", "ko")},
         "hatexscore quotations": quotations,
+        "hatexscore notation": plain_notation,
         "hatexscore found quotations": lambda text: locate(text, quotations(QUOTING)),
         "hatexscore folding": fold,
         "hatexscore units": count_units,

@@ -1206,69 +1206,6 @@ class HatexscoreQuoteEvidence(Message):
     quoted_as: Annotated[str, Field(description='how the explanation writes it')]
 
 
-class HatexscoreRandomSpans(Message):
-    draws: Annotated[
-        int, Field(description='different random placements, the quoted one excluded')
-    ]
-    win_rate_draws: Annotated[
-        int | None,
-        Field(
-            description='of these, the first ones, that `share_beaten` rests on, so that it does not depend on where the draws stopped; null in earlier results: all'
-        ),
-    ] = None
-    placements: Annotated[
-        int | None,
-        Field(
-            description='that exist besides the quoted one; null above 1e15, and before version 2.0'
-        ),
-    ] = None
-    exact: Annotated[
-        bool, Field(description='whether all of them were compared with')
-    ] = False
-    p_value: Annotated[
-        float | None,
-        Field(
-            description='one-sided, (1 + draws that reach the quotes) / (1 + draws), of the first draws where these settle it: how often random spans do as well; lower is stronger. `robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is shown without judgement'
-        ),
-    ] = None
-    attainable_p: Annotated[
-        float | None, Field(description='the least p that could have come')
-    ] = None
-    quoted_drop: Annotated[
-        float, Field(description='|dp| of masking the quotes, probability')
-    ]
-    mean_drop: Annotated[
-        float, Field(description='mean |dp| over the draws, probability')
-    ]
-    sd_drop: Annotated[
-        float | None,
-        Field(description='standard deviation of |dp| (n - 1); null for a single draw'),
-    ]
-    share_beaten: Annotated[
-        float,
-        Field(
-            description='draws that the quotes beat, in what `p_value` is of, ties half; 0.5 is chance'
-        ),
-    ]
-    ties: Annotated[
-        float | None, Field(description='share of the draws that equal the quotes')
-    ] = None
-    drops: Annotated[
-        list[float],
-        Field(description='|dp| of each draw, probability, in the order of drawing'),
-    ] = []
-    signed_drops: Annotated[
-        list[float], Field(description='dp of each draw, as `signed_drop`')
-    ] = []
-    qf_mean: Annotated[
-        float | None, Field(description='QF that the draws would have, on average')
-    ] = None
-    qf_excess: Annotated[
-        float | None,
-        Field(description='QF less `qf_mean`; 0 is chance, higher is better'),
-    ] = None
-
-
 class HatexscoreReaderUse(Message):
     by: Literal['rules', 'llm']
     model: Annotated[str | None, Field(description='of `llm`')] = None
@@ -3478,6 +3415,96 @@ class HatexscoreModelAgreement(Message):
     corr_p_qf: Annotated[
         Interval, Field(description="Pearson's r of P(hateful) and QF")
     ]
+
+
+class HatexscoreRandomSpans(Message):
+    kind: Annotated[
+        Literal['spans'],
+        Field(
+            description='what the null keeps of the quotes: passages of the same lengths in words'
+        ),
+    ] = 'spans'
+    draws: Annotated[
+        int, Field(description='different random placements, the quoted one excluded')
+    ]
+    win_rate_draws: Annotated[
+        int | None,
+        Field(
+            description='of these, the first ones, that `share_beaten` rests on, so that it does not depend on where the draws stopped; null in earlier results: all'
+        ),
+    ] = None
+    placements: Annotated[
+        int | None,
+        Field(
+            description='that exist besides the quoted one; null above 1e15, and before version 2.0'
+        ),
+    ] = None
+    exact: Annotated[
+        bool, Field(description='whether all of them were compared with')
+    ] = False
+    overlap: Annotated[
+        float | None,
+        Field(
+            description='mean intersection over union of the quoted words with those of a draw: near 1 random spans are nearly the quotes, and `share_beaten` tends to 0.5; null in earlier results'
+        ),
+    ] = None
+    p_value: Annotated[
+        float | None,
+        Field(
+            description='one-sided, (1 + draws that reach the quotes) / (1 + draws), of the first draws where these settle it: how often random spans do as well; lower is stronger. `robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is shown without judgement'
+        ),
+    ] = None
+    p_anti: Annotated[
+        float | None,
+        Field(
+            description='the other side, (1 + draws that the quotes reach) / (1 + draws), of the first draws where these settle it: how often random spans do as little; lower: the quotes do less than random spans'
+        ),
+    ] = None
+    p_two_sided: Annotated[
+        float | None, Field(description='twice the smaller of the two, at most 1')
+    ] = None
+    attainable_p: Annotated[
+        float | None, Field(description='the least p that could have come')
+    ] = None
+    quoted_drop: Annotated[
+        float, Field(description='|dp| of masking the quotes, probability')
+    ]
+    mean_drop: Annotated[
+        float, Field(description='mean |dp| over the draws, probability')
+    ]
+    sd_drop: Annotated[
+        float | None,
+        Field(description='standard deviation of |dp| (n - 1); null for a single draw'),
+    ]
+    share_beaten: Annotated[
+        float,
+        Field(
+            description='draws that the quotes beat, in what `p_value` is of, ties half; 0.5 is chance'
+        ),
+    ]
+    ties: Annotated[
+        float | None, Field(description='share of the draws that equal the quotes')
+    ] = None
+    histogram: Annotated[
+        Histogram | None,
+        Field(
+            description='of the draws, in 20 equal bins over their range, in what `p_value` is of; null in earlier results'
+        ),
+    ] = None
+    drops: Annotated[
+        list[float],
+        Field(description='|dp| of each draw, probability, in the order of drawing'),
+    ] = []
+    signed_drops: Annotated[
+        list[float], Field(description='dp of each draw, as `signed_drop`')
+    ] = []
+    qf_mean: Annotated[
+        float | None, Field(description='QF that the draws would have, on average')
+    ] = None
+    qf_excess: Annotated[
+        float | None,
+        Field(description='QF less `qf_mean`; 0 is chance, higher is better'),
+    ] = None
 
 
 class HatexscoreReaderScores(Message):

@@ -1,0 +1,92 @@
+"""JSON, tags and TeX around an explanation are no words of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.explanation import ParsedExplanation
+from services.hatexscore.quotes import plain_notation, quotations
+from services.hatexscore.variants import VARIANTS
+
+TEXT = "These lazy tourists only come for the benefits"
+SAID = 'It calls immigrants "lazy tourists", which demeans them.'
+forms = st.text(alphabet=st.sampled_from("{}[]:,\"'\\<>/ab \n"), max_size=60)
+
+
+def read(explanation: str) -> ParsedExplanation:
+    request = HatexscoreRequest(text=TEXT, explanation=explanation, language="en")
+    return VARIANTS["robust"].read(request)
+
+
+@given(st.one_of(st.text(max_size=80), forms))
+def test_every_character_stays_in_its_place(explanation: str) -> None:
+    plain = plain_notation(explanation)
+    assert len(plain) == len(explanation)
+    moved = [(a, b) for a, b in zip(explanation, plain, strict=True) if a != b]
+    assert all(b in " \n:\"'" or a in "<\\/" or b.isalnum() or b in "_-" for a, b in moved)
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="{<\\"), max_size=80))
+def test_prose_stays_as_it_is(explanation: str) -> None:
+    assert plain_notation(explanation) == explanation
+
+
+@given(
+    st.permutations(["label", "reason", "target", "evidence", "confidence"]),
+    st.sampled_from([None, 0, 2]),
+    st.sampled_from(["hateful", "non-hateful"]),
+    st.booleans(),
+)
+def test_an_object_reads_as_its_fields(
+    order: list[str], indent: int | None, label: str, fenced: bool
+) -> None:
+    """Whatever the order and the layout: one verdict, one group, and what is quoted, no more."""
+    fields = {
+        "label": label,
+        "reason": SAID,
+        "target": "immigrants",
+        "evidence": ["only come", "for the benefits"],
+        "confidence": 0.9,
+    }
+    written = json.dumps({name: fields[name] for name in order}, indent=indent)
+    found = read(f"```json\n{written}\n```" if fenced else written)
+    assert found.stated_label == label
+    assert {group.text for group in found.groups if group.counts} == {"immigrants"}
+    assert [quote.text for quote in found.quoting.evidence] == [
+        "lazy tourists",
+        "only come",
+        "for the benefits",
+    ]
+    assert found.quoting.hallucinated == ()
+
+
+@pytest.mark.parametrize(
+    ("explanation", "label"),
+    [
+        ("<think>Is it hateful?</think>\n<answer>non-hateful</answer>", "non-hateful"),
+        ("<reason>It is rude.</reason><label>hateful</label>", "hateful"),
+        ("So the answer is \\boxed{hateful}.", "hateful"),
+        ("Final answer: \\boxed{\\text{non-hateful}}", "non-hateful"),
+        ("{'verdict': 'hateful', 'why': \"it doesn't hide its contempt\"}", "hateful"),
+        ('{"hate_speech": "no", "why": "nobody is attacked"}', "non-hateful"),
+    ],
+)
+def test_tags_and_commands_are_label_lines(explanation: str, label: str) -> None:
+    assert read(explanation).stated_label == label
+
+
+def test_a_brace_in_prose_is_no_object() -> None:
+    said = 'The set {1, 2} and the words "lazy tourists", "only come" are hateful.'
+    assert [one.text for one in quotations(plain_notation(said))] == ["lazy tourists", "only come"]
+
+
+def test_the_variants_of_old_read_the_explanation_as_sent() -> None:
+    asked = {"text": TEXT, "explanation": json.dumps({"label": "hateful", "why": SAID})}
+    for name in ("paper", "reference"):
+        request = HatexscoreRequest.model_validate({**asked, "variant": name, "language": "en"})
+        assert VARIANTS[request.variant].read(request).stated_label == "hateful"
