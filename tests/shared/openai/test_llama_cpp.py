@@ -28,7 +28,8 @@ from shared.models.openai.model import ServedLanguageModel, served
 from shared.models.openai.scoring import Forced
 from shared.models.ports import LanguageModel, describe
 from shared.models.remote import QueueModels
-from shared.models.server_check import ServerAbilities, probe, render
+from shared.models.server_check import probe, render
+from shared.models.server_records import ServerAbilities
 
 ROOT = Path(__file__).parents[3]
 TEXTS = ["The garden was", "Is the weather good or bad today? It", "café", "Yes, the answer is"]
