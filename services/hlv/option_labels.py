@@ -119,9 +119,10 @@ def _pair(condition: Condition) -> Example:
 
 def _prompt(condition: Condition) -> PromptKeys | None:
     """The request's, about these options."""
-    asked, own = condition.request.prompt, {}
+    asked = condition.request.prompt
     if asked is None:
         return None
+    own: dict[str, object] = {}
     if asked.user is None:
         own["user"] = WHOLE
     if asked.style is None and not condition.judge.chat:

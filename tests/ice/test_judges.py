@@ -126,8 +126,12 @@ def test_labels_that_the_model_would_never_say_have_no_score(judges: TinyJudges)
     """In tokens as in words, by a prompt or a template; the published variants give their number
     whatever it is worth."""
     rare = {"hateful": "wug blicket", "non-hateful": "zup dax"}
-    by_prompt = {"prompt": {"verbalizers": {label: [word] for label, word in rare.items()}}}
-    by_template = {"template": {"prefix": "Text: ", "suffix": "\nIt is", "verbalizers": rare}}
+    by_prompt: dict[str, Any] = {
+        "prompt": {"verbalizers": {label: [word] for label, word in rare.items()}}
+    }
+    by_template: dict[str, Any] = {
+        "template": {"prefix": "Text: ", "suffix": "\nIt is", "verbalizers": rare}
+    }
     for rows, how in product(("tokens", "words"), (by_prompt, by_template)):
         report = SERVICE.score(asked("causal", rows=rows, **how))
         assert report.score is None

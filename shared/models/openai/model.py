@@ -65,6 +65,7 @@ class ServedLanguageModel(BehindServer):
             dtype=SERVER,
             prompt_sha256=prompt_sha256(self._entry),
             preset=versioned(self._entry.preset),
+            system_fingerprint=self.server.dialect.fingerprint,
             **of_prompted_labels(self._entry),
         )
 
