@@ -4107,6 +4107,10 @@ class ModelUse(Message):
             description='the bundle of keys, prompt included, that its entry names, as name@version'
         ),
     ] = None
+    system_fingerprint: Annotated[
+        str | None,
+        Field(description="of the build of a model's server, as it last said"),
+    ] = None
     warnings: Annotated[
         list[str],
         Field(
