@@ -30,6 +30,7 @@ pytestmark = [pytest.mark.nightly, pytest.mark.timeout(3_600)]
 
 ROOT = Path(__file__).parents[3]
 PACKAGES = (
+    "torch",  # it is there; what it needs is not
     "infinity-emb[server]==0.0.78",
     "transformers==4.57.6",
     "click==8.1.8",  # of its command line
