@@ -136,7 +136,7 @@ def test_labels_that_the_model_would_never_say_have_no_score(judges: TinyJudges)
         report = SERVICE.score(asked("causal", rows=rows, **how))
         assert report.score is None
         assert [one.code for one in report.reasons] == ["answer-unread"]
-    printed = SERVICE.score(asked("causal", rows="tokens", variant="paper", template=by_template))
+    printed = SERVICE.score(asked("causal", rows="tokens", variant="paper", **by_template))
     assert printed.components.tests
 
 
