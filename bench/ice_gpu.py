@@ -37,6 +37,7 @@ WORDS = 1_000
 READS = 1_024  # tokens
 TEMPLATE = Template(verbalizers={"up": " w1", "down": " w2"})
 LABEL_TOKENS = (1, 2)
+LABEL_LOGIT = 12.0  # on top: labels that a model would never say have no P
 QUIET: dict[str, Any] = {"bos_token_id": 0, "eos_token_id": 0}
 TINY = GPT2Config(n_layer=2, n_embd=64, n_head=2, vocab_size=8_000, **QUIET)
 GPT2 = GPT2Config(**QUIET)  # 124M
@@ -183,8 +184,11 @@ def random_model(config: Any, device: str = "cpu", dtype: str = "float32") -> An
     try:
         with torch.device(device):
             model = kind(config)
+            model.lm_head.bias = torch.nn.Parameter(torch.zeros(config.vocab_size))
     finally:
         torch.set_default_dtype(before)
+    with torch.no_grad():  # alike for all labels, so that P is what it was without
+        model.lm_head.bias[list(LABEL_TOKENS)] = LABEL_LOGIT
     return model.eval()
 
 

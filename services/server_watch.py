@@ -1,20 +1,27 @@
 """Model servers that cannot be reached are `away`, and their jobs wait: nobody's attempt is lost.
 
 A worker asks each server of its catalogue now and then; whatever it answers, it is there. One that
-is away is asked again after 10 s, then ever later, up to 5 min. Source: specs "models" §2.4.
+is away is asked again after 10 s, then ever later, up to 5 min. What it can do is asked beside
+that, one server after the other, so that a slow one holds up no look at the others. Source: specs
+"models" §2.4, §5.2.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic
 
 import httpx
+from redis.exceptions import RedisError
 
 from shared import telemetry
+from shared.models import server_records
 from shared.models.availability import ModelStates
 from shared.models.catalogue import Catalogue
 from shared.models.entry import ModelEntry
+from shared.models.server_records import ServerAbilities
 
 LOOK_SECONDS = 1.0
 AGAIN_SECONDS, LONGEST_SECONDS = 10.0, 300.0  # while it is away: it doubles
@@ -30,10 +37,23 @@ class ServerWatch:
     def __init__(self, catalogue: Catalogue, states: ModelStates) -> None:
         self._catalogue, self._states = catalogue, states
         self._due: dict[str, float] = {}
+        self._record_due: dict[str, float] = {}
         self._pause: dict[str, float] = {}
 
     def start(self) -> None:
-        threading.Thread(target=self._run, name="model-servers", daemon=True).start()
+        for name, look in (("model-servers", self.look), ("server-records", self.record)):
+            threading.Thread(target=_repeat, args=(look,), name=name, daemon=True).start()
+
+    def record(self) -> None:
+        """Ask those that can be reached what they can do, where nobody knows it any more."""
+        for entry in self._catalogue.entries:
+            known = self._states.get(entry.name) if entry.is_served else None
+            is_due = monotonic() >= self._record_due.get(entry.name, 0.0)
+            if known is None or known.state != "ready" or not is_due:
+                continue
+            self._record_due[entry.name] = monotonic() + WELL_SECONDS
+            with suppress(RedisError):  # the next time will do
+                server_records.refresh(entry, _abilities)
 
     def look(self) -> None:
         """Ask those whose time has come."""
@@ -55,14 +75,21 @@ class ServerWatch:
             self._pause[entry.name] = pause
         self._due[entry.name] = monotonic() + pause
 
-    def _run(self) -> None:
-        stop = threading.Event()
-        while True:
-            try:
-                self.look()
-            except Exception:
-                logger.exception("servers.look_failed")
-            stop.wait(LOOK_SECONDS)
+
+def _abilities(entry: ModelEntry) -> ServerAbilities:
+    from shared.models.server_check import probe  # numpy: where a server is asked, no sooner
+
+    return probe(entry)
+
+
+def _repeat(look: Callable[[], None]) -> None:
+    stop = threading.Event()
+    while True:
+        try:
+            look()
+        except Exception:
+            logger.exception("servers.look_failed")
+        stop.wait(LOOK_SECONDS)
 
 
 def unreachable(url: str) -> str | None:

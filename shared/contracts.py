@@ -250,6 +250,11 @@ class ModelUse(Message):
         exclude_if=lambda preset: preset is None,
         description="the bundle of keys, prompt included, that its entry names, as name@version",
     )
+    system_fingerprint: Annotated[str, Word] | None = Field(
+        default=None,
+        exclude_if=lambda fingerprint: fingerprint is None,
+        description="of the build of a model's server, as it last said",
+    )
     warnings: tuple[Annotated[str, Word], ...] = Field(
         default=(),
         exclude_if=lambda warnings: not warnings,

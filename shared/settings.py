@@ -311,7 +311,7 @@ class Settings(FromEnvironment):
         "of the embedded ones on two cores; raise it where a GPU reads",
     )
     server_rows: int = Field(
-        default=3_000,
+        default=2_000,
         ge=1,
         description="rows of words that one request may send to a model behind a server, where "
         "each is a request; more is refused with 422 `too-many-rows`",

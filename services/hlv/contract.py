@@ -12,7 +12,8 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from services.hlv.report import HlvBatchReport, HlvResult, Method
 from services.hlv.verdict import in_a_word
-from shared.contracts import Input, LanguageRequest, Message
+from shared.contracts import Input, LanguageRequest, Message, Parameter
+from shared.models.prompt_table import PromptKeys, prompt_tokens
 from shared.questions import Explanation, Key, Options, Passage, Question, asked, listed
 from shared.service_contract import FactPaths, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
@@ -192,6 +193,14 @@ class HlvRequest(LanguageRequest):
     judge: HlvJudge | None = Field(
         default=None, description="how `model` is prompted; absent: defaults"
     )
+    prompt: Annotated[PromptKeys | None, Parameter] = Field(
+        default=None,
+        description="how a causal model or a chat server is asked for P of the options (`logits` "
+        "alone), in the place of its entry's `prompt`, key by key, where that allows it "
+        "(`allow_request_prompt`). `{text}`, the default of `user`, is the prompt of Table 6 with "
+        "question, options and explanations; `{premise}` and `{hypothesis}` are those of the "
+        "question. Labels of `verbalizers` are keys or texts of the options; absent: the keys",
+    )
     predictions: Annotated[HlvPredictions | None, Input] = Field(
         default=None, description="bring your own: no model is called"
     )
@@ -226,6 +235,8 @@ class HlvRequest(LanguageRequest):
             raise ValueError("give either `model`, who judges, or `predictions`")
         if self.predictions is not None and self.judge is not None:
             raise ValueError("`judge` says how `model` is prompted; `predictions` need none")
+        if self.predictions is not None and self.prompt is not None:
+            raise ValueError("`prompt` says how `model` is asked; `predictions` need none")
         return self
 
 
@@ -286,10 +297,11 @@ _OWN_RATINGS = {
 
 def cost(request: HlvRequest, reads: int) -> Sequence[Work]:
     """Prompts, with and without the explanations; answers are not counted."""
-    if request.model is None or request.judge is None:
+    if request.model is None or (request.judge is None and request.prompt is None):
         return ()  # `predictions`, a classifier's one pair, or the default judge's few prompts
-    judge, options = request.judge, len(request.options)
+    judge, options = request.judge or HlvJudge(methods=("logits",)), len(request.options)
     question = words_of(asked(request.question)) + words_of(listed(request.options))
+    question += prompt_tokens(request.prompt) if request.prompt else 0
     block = sum(words_of(one.explanation) for one in request.explanations)
     block += words_of(request.rationale or "")
     explained = bool(request.explanations or request.rationale)
@@ -320,6 +332,7 @@ CONTRACT = MetricContract(
     default_model=None,
     model_optional=True,
     cost=cost,
+    needs=lambda _: (),  # any judge, or any writer; a prompt of the request is looked at
     examples={
         "your own distributions": _OWN_DISTRIBUTIONS,
         "your own ratings": _OWN_RATINGS,

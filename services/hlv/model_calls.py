@@ -1,8 +1,8 @@
-"""The judges' answers to a batch: written rankings and scores, first tokens, classified pairs.
+"""The judges' answers to a batch: written rankings and scores, first tokens, labels.
 
 Source: Chen et al., EMNLP 2025, section 5.1 and Appendix D. The prompts of all requests, with and
-without their explanations, are one call a model and sampling, first tokens another, classified
-pairs a third.
+without their explanations, are one call a model and sampling, first tokens another, options that
+are a judge's labels (`option_labels`) a third.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from services.hlv.judge_runs import (
     provided_runs,
 )
 from services.hlv.kernel import fractional_ranks, softmax
+from services.hlv.option_labels import SPELLINGS, JudgedOptions, judged_options, reads_labels
 from services.hlv.prompts import LetteredOptions
 from services.hlv.report import Method
 from services.hlv.variants import VARIANTS
@@ -35,13 +36,10 @@ from shared.contracts import ModelUse
 from shared.errors import BadInput
 from shared.language import ModelLanguages
 from shared.metric import Collected
-from shared.models.calls import Completion, Example, Prompt, Sampling
-from shared.models.judgement import Judgement
+from shared.models.calls import Completion, Prompt, Sampling
 from shared.models.ports import PromptOfRequest, models, written
-from shared.questions import NliQuestion
 
 RATED = (1.0, 5.0)  # the scale that the prompt names
-SPELLINGS = ("{}", " {}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,14 +56,27 @@ def ask_judges(requests: Sequence[HlvRequest]) -> list[HlvCollected]:
     conditions = [
         one for place, request in enumerate(requests) for one in _conditions(place, request)
     ]
-    runs = written_runs(conditions) | letter_runs(conditions) | classifier_runs(conditions)
+    judged = judged_options(conditions)
+    runs = written_runs(conditions) | letter_runs(conditions) | judged.runs
     uses = {name: _use(name) for name in dict.fromkeys(one.model for one in conditions)}
-    return [
-        _provided(request)
-        if request.model is None
-        else _of_model([one for one in conditions if one.place == place], runs, uses)
-        for place, request in enumerate(requests)
-    ]
+    found = [_provided(request) for request in requests]
+    for place in dict.fromkeys(one.place for one in conditions):
+        own = [one for one in conditions if one.place == place]
+        found[place] = _judged(place, _of_model(own, runs, uses), judged)
+    return found
+
+
+def _judged(place: int, collected: HlvCollected, judged: JudgedOptions) -> HlvCollected:
+    """With what the judge port said of this request beside P."""
+    if (sha256 := judged.sha256.get(place)) is not None:
+        uses = tuple(use.model_copy(update={"prompt_sha256": sha256}) for use in collected.models)
+        collected = replace(collected, models=uses)
+    obstacle = judged.obstacles.get(place)
+    return replace(
+        collected,
+        warnings=judged.doubts.get(place, ()),
+        obstacles=(obstacle,) if obstacle else (),
+    )
 
 
 def _conditions(place: int, request: HlvRequest) -> Iterator[Condition]:
@@ -73,9 +84,10 @@ def _conditions(place: int, request: HlvRequest) -> Iterator[Condition]:
         return
     kind = models().kind(request.model)
     settings = request.judge or HlvJudge()
-    if kind == "classifier":
+    if kind == "classifier" or request.prompt is not None:
         if request.judge is not None and settings.methods != ("logits",):
-            raise BadInput("a classifier gives only logits", pointer="/judge/methods")
+            who = "a classifier" if kind == "classifier" else "a judge that `prompt` asks"
+            raise BadInput(f"{who} gives only logits", pointer="/judge/methods")
         settings = settings.model_copy(update={"methods": ("logits",)})
     if "logits" in settings.methods and normalisation(request) != "softmax":
         raise BadInput(
@@ -161,7 +173,7 @@ def _reseeded(prompt: PromptOfRequest) -> PromptOfRequest:
 
 def _judge_prompts(condition: Condition) -> Iterator[JudgePrompt]:
     request, settings = condition.request, condition.judge
-    if condition.kind != "causal":
+    if reads_labels(condition):
         return
     variant = VARIANTS[request.variant]
     several = settings.temperature > 0 or settings.order == "rotated"
@@ -250,7 +262,7 @@ def letter_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
 
 def _choices(condition: Condition) -> Iterator[LetterChoice]:
     request, settings = condition.request, condition.judge
-    if condition.kind != "causal" or "logits" not in settings.methods:
+    if reads_labels(condition) or "logits" not in settings.methods:
         return
     for by in range(len(request.options) if settings.order == "rotated" else 1):
         lettered = prompts.rotated(request.options, by)
@@ -301,57 +313,3 @@ def _log_mass(spellings: Sequence[Completion]) -> float | None:
         if len(one.tokens) == 1
     }
     return float(logsumexp(list(single.values()))) if single else None
-
-
-def classifier_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
-    """A classifier's labels in place of letters: one call a model."""
-    own = [condition for condition in conditions if condition.kind == "classifier"]
-    runs: RunsOfConditions = {}
-    for model in dict.fromkeys(condition.model for condition in own):
-        same = [condition for condition in own if condition.model == model]
-        judge = models().judge(model)
-        labels = judge.labels_of(_example(same[0]))
-        columns = [_columns(labels, condition) for condition in same]
-        found = judge.judgements([_example(condition) for condition in same])
-        runs |= group_runs(
-            (condition, "logits", _classifier_run(one, column))
-            for condition, one, column in zip(same, found, columns, strict=True)
-        )
-    return runs
-
-
-def _columns(labels: Sequence[str], condition: Condition) -> list[int]:
-    names = [label.casefold() for label in labels]
-    texts = [option.text.casefold() for option in condition.request.options]
-    if sorted(names) != sorted(texts):
-        raise BadInput(
-            f"the options are not the labels of {condition.model!r}: {', '.join(labels)}",
-            pointer="/options",
-        )
-    return [names.index(text) for text in texts]
-
-
-def _example(condition: Condition) -> Example:
-    """Premise and hypothesis. Raises BadInput where there is more to read than these."""
-    question = condition.request.question
-    if condition.explained:
-        raise BadInput(
-            "a classifier was not made to read explanations (true ones lead it astray): name a "
-            "language model as the judge",
-            pointer="/explanations" if condition.request.explanations else "/rationale",
-        )
-    if not isinstance(question, NliQuestion):
-        raise BadInput(
-            "a classifier judges a premise and a hypothesis; for other questions name a language "
-            "model",
-            pointer="/question",
-        )
-    return Example(text=question.premise, text_pair=question.hypothesis)
-
-
-def _classifier_run(judgement: Judgement, columns: Sequence[int]) -> JudgeRun:
-    mass = 1.0 if judgement.mass is None else round(judgement.mass, 9)
-    if judgement.probabilities is None:
-        return JudgeRun(None, valid=False, mass=mass)
-    share = np.array(judgement.among_labels(), dtype=np.float64)[list(columns)]
-    return JudgeRun(fractional_ranks(share), share, mass=mass)

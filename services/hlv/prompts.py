@@ -119,13 +119,18 @@ def choice_prompt(request: HlvRequest, lettered: LetteredOptions, block: str) ->
 
 def as_prompt(text: str, *, chat: bool) -> Prompt:
     """A user's turn, or raw text. Raises BadInput where it is too long to be sent."""
+    demand_short(text)
+    return Prompt(turns=(Turn(role="user", content=text),)) if chat else Prompt(text=text)
+
+
+def demand_short(text: str) -> None:
+    """Raises BadInput where a prompt is too long to be sent."""
     if len(text) > MAX_TEXT:
         raise BadInput(
             f"question, options and explanations make a prompt of {len(text):,} characters; "
             f"{MAX_TEXT:,} at most",
             pointer="/explanations",
         )
-    return Prompt(turns=(Turn(role="user", content=text),)) if chat else Prompt(text=text)
 
 
 def mentioned(raw: str, keys: Sequence[str]) -> list[str]:

@@ -172,9 +172,8 @@ def _input(
 def _whole(
     requests: Sequence[IceRequest], examples: Sequence[Example], model: Judge
 ) -> list[Judgement]:
-    """P of each whole text; the published variants, and a template of the request, which is theirs,
-    take it however little the labels have."""
-    doubted = [one.variant == "robust" and one.template is None for one in requests]
+    """P of each whole text; the published variants take it however little the labels have."""
+    doubted = [one.variant == "robust" for one in requests]
     pairs = list(zip(requests, examples, doubted, strict=True))
     judged = iter(model.judgements([example for _, example, is_doubted in pairs if is_doubted]))
     asked = [

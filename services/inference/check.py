@@ -181,7 +181,8 @@ def rendered(found: Report) -> str:
     for name, probe in _items(found, "probes"):
         lines.append(f"  {name:<22}{'good' if probe['good'] else 'BAD'}: {probe['said']}")
     if server := found.get("server"):
-        from shared.models.server_check import ServerAbilities, render
+        from shared.models.server_check import render
+        from shared.models.server_records import ServerAbilities
 
         lines += [
             f"  {line}" for line in render(ServerAbilities.model_validate(server)).splitlines()

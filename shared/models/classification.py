@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from threading import Lock
 
 import numpy as np
 
@@ -35,6 +34,7 @@ from shared.models.judgement import TOO_LONG, Judgement, unread
 from shared.models.label_readout import LabelReadout, of_head, read_labels
 from shared.models.labels import Head, LabelMapping, folded, label_mapping
 from shared.models.server_connection import Connection
+from shared.models.server_records import Findings
 
 AT_ONCE = 32  # texts of a request: TEI's default limit
 PROBES = ("The weather in the old town was lovely today", "no", "We lost the match again!")
@@ -62,22 +62,21 @@ class ServedClassifier(BehindServer):
         super().__init__(entry)
         self.served = entry.served_name or entry.name
         self.connection = Connection(entry)
-        self._head: _ServedHead | None = None
-        self._trying = Lock()
+        self._findings = Findings(
+            entry.name, lambda: _ServedHead(self._entry, self.connection, self.served)
+        )
 
     @property
     def head(self) -> _ServedHead:
-        """What the server turned out to be; asked once."""
-        with self._trying:
-            if self._head is None:
-                self._head = _ServedHead(self._entry, self.connection, self.served)
-            return self._head
+        """What the server turned out to be."""
+        return self._findings.value
 
     @property
     def use(self) -> ModelUse:
         """For the provenance; the weights' hash, device and dtype are the server's affair. What its
         labels mean is known once it was asked."""
-        mapping = self._head.mapping if self._head else None
+        head = self._findings.known
+        mapping = head.mapping if head else None
         return ModelUse(
             name=self._entry.name,
             revision=self.served,
@@ -122,6 +121,9 @@ class ServedClassifier(BehindServer):
         return of_head(found.probabilities, found.mass, self.labels)
 
     def _read(self, examples: Sequence[Example]) -> LabelReadout:
+        return self._findings.asked(lambda: self._answered(examples))
+
+    def _answered(self, examples: Sequence[Example]) -> LabelReadout:
         head = self.head
         texts = [self._text(one, head.protocol.reads_pairs) for one in examples]
         rows = [

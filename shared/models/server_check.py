@@ -10,14 +10,11 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import Field
-
-from shared.contracts import Message
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models.calls import Example, Template
 from shared.models.classification import ServedClassifier
 from shared.models.entry import ModelEntry
-from shared.models.judgement import FEWEST_VOTES, Judgement, Reading
+from shared.models.judgement import FEWEST_VOTES, Judgement
 from shared.models.openai.answers import ServerChoice
 from shared.models.openai.dialect import CHAT, TOPS
 from shared.models.openai.label_ways import judgements
@@ -25,54 +22,15 @@ from shared.models.openai.questions import question
 from shared.models.openai.scoring import PATH, Echo, Forced, PromptLogprobs
 from shared.models.openai.server import LanguageServer
 from shared.models.prompt_table import PromptTable, asked_for, prompt_turns
+from shared.models.server_records import REPEATS, ServerAbilities
 
 SENTENCE = "The weather in the old town was lovely today"
 FRIENDLY = Template(
     prefix="Is this friendly?\n", suffix="\nAnswer:", verbalizers={"yes": " yes", "no": " no"}
 )
-REPEATS = 3
 GIVEN_TEXT = {PromptLogprobs: "prompt_logprobs", Echo: "echo", Forced: "forced, a request a token"}
 NONE = "no"
 JUDGED = {"HateXScore": ("hateful",), "FTC": ("entailment", "neutral", "contradiction")}
-
-
-class ServerAbilities(Message):
-    """What a server was found to do. Null: it was not asked, since it made no sense."""
-
-    name: str
-    source: str = Field(description="the scheme; addresses are not repeated")
-    served: str
-    owner: str | None = Field(default=None, description="as the server says")
-    milliseconds: float | None = Field(default=None, description="of one short answer")
-    error: str | None = Field(default=None, description="why it cannot be used")
-    is_away: bool = Field(default=False, description="whether that is so only for now")
-    lists_models: bool | None = None
-    completions: bool | None = None
-    chat: bool | None = None
-    given_text: str | None = Field(default=None, description="how it scores a given text")
-    tells_tokens: bool | None = None
-    top_logprobs: int | None = Field(default=None, description="tokens listed; 0: none")
-    asked_logprobs: int | None = None
-    label_endpoint: str | None = None
-    prefill_continues: bool | None = None
-    reasoning_field: str | None = None
-    limit_field: str | None = None
-    left_out: tuple[str, ...] = Field(default=(), description="fields that it refuses")
-    seed_repeats: int | None = Field(default=None, description=f"of {REPEATS}")
-    length: int | None = Field(default=None, description="tokens, as the server states")
-    protocol: str | None = Field(default=None, description="of a classification server")
-    activation: str | None = None
-    outputs: tuple[str, ...] | None = None
-    labels: tuple[str, ...] | None = None
-    reading: Reading | None = None
-    mass: float | None = None
-    unread: str | None = Field(default=None, description="why P could not be read on the probe")
-    metrics: dict[str, str] = Field(default_factory=dict)
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether it answers at all."""
-        return self.error is None
 
 
 def probe(entry: ModelEntry) -> ServerAbilities:

@@ -112,6 +112,6 @@ def started(chosen: Settings, tmp_path: Path) -> Iterator[str]:
 
 
 def test_every_command_of_a_pod_works_and_together_they_score(
-    started: str, chosen: Settings
+    started: str, chosen: Settings, tmp_path: Path
 ) -> None:
-    they_score(started, chosen)
+    they_score(started, chosen, tmp_path / "models.toml")

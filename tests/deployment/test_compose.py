@@ -22,8 +22,11 @@ from redis.exceptions import AuthenticationError
 from redis.retry import Retry
 
 from services.bindings import MODEL_SERVICES
+from services.inference.check import memory
 from services.registry import contracts
+from services.stack.manifests import HOLDER
 from services.stack.servers import HOST, Child, free_port, redis_url
+from shared.models.catalogue import load_catalogue
 from shared.settings import Settings
 from tests.deployment.containers import READY_SECONDS, answers, bare, own_model, they_score
 from tests.deployment.manifests import COMPOSE_FILE, ROOT, Json, compose, ours
@@ -132,6 +135,17 @@ def test_each_process_has_the_image_that_it_needs_and_no_more() -> None:
         assert service["image"] == f"touchstone-{targets[name]}"
     stages = re.findall(r"^FROM \S+ AS (\S+)", (ROOT / "Dockerfile").read_text("utf-8"), re.M)
     assert {*targets.values(), "models-gpu"} <= set(stages)
+
+
+def test_the_default_memory_of_a_worker_holds_the_shipped_models() -> None:
+    """As `touchstone models check --memory` says; in the cluster as here."""
+    needed = memory(load_catalogue(ROOT / "models.toml"))
+    for name in sorted(MODEL_SERVICES):
+        said = compose()["services"][name]["deploy"]["resources"]["limits"]["memory"]
+        default = re.fullmatch(r"\$\{TOUCHSTONE_MODELS_MEMORY:-(\d+)g\}", said)
+        assert default is not None
+        assert needed <= int(default[1]) * 2**30
+    assert needed <= int(HOLDER["memory"].removesuffix("Gi")) * 2**30
 
 
 def test_the_file_for_gpus_gives_the_model_services_a_device_and_is_valid() -> None:
@@ -313,5 +327,7 @@ def _process(name: str, service: Json, real: dict[str, str], logs: Path) -> Iter
 
 
 @pytest.mark.end_to_end
-def test_every_command_works_and_together_they_score(started: str, chosen: Settings) -> None:
-    they_score(started, chosen)
+def test_every_command_works_and_together_they_score(
+    started: str, chosen: Settings, tmp_path: Path
+) -> None:
+    they_score(started, chosen, tmp_path / "models.toml")

@@ -24,7 +24,7 @@ TARGETS = {  # as the Dockerfile installs them; entries; megabytes of packages a
     "models": (
         ("models", "torch"),
         ("services.worker", "services.inference.service", "services.similarity.service"),
-        None,  # torch's build is the machine's
+        2_500,  # with torch's build for processors
     ),
 }
 
@@ -47,5 +47,7 @@ def test_a_target_installs_by_hash_and_starts(target: str, tmp_path: Path) -> No
     installed = tmp_path / "venv" / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
     there = {path.name for path in installed.iterdir()}
     assert (target == "models") == bool(set(MODEL_CODE) & there)
+    if any(name.startswith("nvidia") for name in there):
+        return  # torch's build is the machine's
     size = sum(path.stat().st_size for path in installed.rglob("*") if path.is_file())
-    assert most is None or size <= most * 1e6, f"{size / 1e6:.0f} MB"
+    assert size <= most * 1e6, f"{size / 1e6:.0f} MB"

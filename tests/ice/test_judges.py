@@ -4,6 +4,7 @@ weights (acceptance rows 13 and 15)."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -122,14 +123,31 @@ def test_an_encoder_takes_no_prompt(judges: TinyJudges) -> None:
 
 
 def test_labels_that_the_model_would_never_say_have_no_score(judges: TinyJudges) -> None:
-    """In tokens as in words; the published variants give their number whatever it is worth."""
-    rare = {"verbalizers": {"hateful": ["wug blicket"], "non-hateful": ["zup dax"]}}
-    for rows in ("tokens", "words"):
-        report = SERVICE.score(asked("causal", rows=rows, prompt=rare))
+    """In tokens as in words, by a prompt or a template; the published variants give their number
+    whatever it is worth."""
+    rare = {"hateful": "wug blicket", "non-hateful": "zup dax"}
+    by_prompt: dict[str, Any] = {
+        "prompt": {"verbalizers": {label: [word] for label, word in rare.items()}}
+    }
+    by_template: dict[str, Any] = {
+        "template": {"prefix": "Text: ", "suffix": "\nIt is", "verbalizers": rare}
+    }
+    for rows, how in product(("tokens", "words"), (by_prompt, by_template)):
+        report = SERVICE.score(asked("causal", rows=rows, **how))
         assert report.score is None
         assert [one.code for one in report.reasons] == ["answer-unread"]
-    printed = SERVICE.score(asked("causal", rows="tokens", prompt=rare, variant="paper"))
+    printed = SERVICE.score(asked("causal", rows="tokens", variant="paper", **by_template))
     assert printed.components.tests
+
+
+@pytest.mark.parametrize("rows", ["tokens", "words"])
+def test_a_template_whose_labels_have_little_mass_is_doubted(judges: TinyJudges, rows: str) -> None:
+    """As an entry's prompt is: they have more than none, and less than half."""
+    likely = {label: words[0] for label, words in judges.prompt.verbalizers.items()}
+    template = {"prefix": "Post: ", "suffix": "\nThis is", "verbalizers": likely}
+    report = SERVICE.score(asked("causal", rows=rows, template=template))
+    assert report.score is not None
+    assert any(one.startswith("low-mass: causal") for one in report.warnings)
 
 
 def test_a_chat_server_is_as_good_as_what_it_lists(judges: TinyJudges) -> None:

@@ -2045,70 +2045,6 @@ class Languages(Message):
     ] = None
 
 
-class Model(Message):
-    name: str
-    created: Annotated[
-        int, Field(description='when its entry or its files were changed; unix seconds')
-    ]
-    owned_by: str
-    kind: Annotated[
-        Literal['classifier', 'causal', 'similarity', 'cross-encoder'] | None,
-        Field(description='null where its entry does not say'),
-    ]
-    revision: str
-    sha256: Annotated[
-        str | None,
-        Field(description='of the weights; null where they are not on this disk'),
-    ]
-    capabilities: list[str]
-    labels: Annotated[
-        list[str] | None, Field(description='canonical labels, as requests name them')
-    ]
-    languages: list[str] | None
-    dtype: str
-    device: str
-    outputs: Annotated[
-        list[str] | None,
-        Field(
-            description='of its head, in order; null where its files are not on this disk'
-        ),
-    ]
-    mapping: Annotated[
-        dict[str, list[str]] | None,
-        Field(
-            description='canonical label → its outputs; none: 1 minus the other label'
-        ),
-    ]
-    ignored: Annotated[list[str], Field(description='outputs in no canonical label')]
-    activation: Literal['softmax', 'sigmoid', 'one-output'] | None
-    warnings: Annotated[list[str], Field(description='of every report that it serves')]
-    preset: Annotated[
-        str | None, Field(description='with its version, as name@version')
-    ]
-    licence: str | None
-    card: str | None
-    id: Annotated[str, Field(description='its name, as requests name it')]
-    object: Literal['model'] = 'model'
-    state: Annotated[
-        Literal['absent', 'downloading', 'waiting', 'loading', 'ready', 'failed', 'away'] | None,
-        Field(
-            description='of the best worker that holds it; null where no worker reports it. `waiting`: for memory; `away`: its server cannot be reached; `absent`: its files are not there; `failed`: they cannot be used'
-        ),
-    ]
-    error: Annotated[str | None, Field(description='why it is not ready')]
-    since: Annotated[
-        int | None, Field(description='when it came into this state; unix seconds')
-    ]
-    bytes: Annotated[
-        int | None,
-        Field(description='of its files; null where no worker has placed it'),
-    ]
-    memory: Annotated[
-        int | None,
-        Field(description='that it needs, an estimate in bytes; null likewise'),
-    ]
-
-
 class NliQuestion(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -2302,6 +2238,54 @@ class SequenceInterval(Message):
     of: Annotated[
         int, Field(description='texts so far; several results of one are averaged')
     ]
+
+
+class ServerAbilities(Message):
+    name: str
+    source: Annotated[str, Field(description='the scheme; addresses are not repeated')]
+    served: str
+    owner: Annotated[str | None, Field(description='as the server says')] = None
+    milliseconds: Annotated[float | None, Field(description='of one short answer')] = (
+        None
+    )
+    error: Annotated[str | None, Field(description='why it cannot be used')] = None
+    is_away: Annotated[bool, Field(description='whether that is so only for now')] = (
+        False
+    )
+    lists_models: bool | None = None
+    completions: bool | None = None
+    chat: bool | None = None
+    given_text: Annotated[
+        str | None, Field(description='how it scores a given text')
+    ] = None
+    tells_tokens: bool | None = None
+    top_logprobs: Annotated[int | None, Field(description='tokens listed; 0: none')] = (
+        None
+    )
+    asked_logprobs: int | None = None
+    label_endpoint: str | None = None
+    prefill_continues: bool | None = None
+    reasoning_field: str | None = None
+    limit_field: str | None = None
+    left_out: Annotated[list[str], Field(description='fields that it refuses')] = []
+    seed_repeats: Annotated[int | None, Field(description='of 3')] = None
+    length: Annotated[int | None, Field(description='tokens, as the server states')] = (
+        None
+    )
+    protocol: Annotated[str | None, Field(description='of a classification server')] = (
+        None
+    )
+    activation: str | None = None
+    outputs: list[str] | None = None
+    labels: list[str] | None = None
+    reading: Literal['head', 'verbalizers', 'scored', 'label-endpoint', 'top-logprobs', 'votes'] | None = (
+        None
+    )
+    mass: float | None = None
+    unread: Annotated[
+        str | None, Field(description='why P could not be read on the probe')
+    ] = None
+    metrics: dict[str, str] | None = None
 
 
 class SimilarityRequest(Message):
@@ -3803,6 +3787,12 @@ class HlvRequest(Message):
     judge: Annotated[
         HlvJudge | None, Field(description='how `model` is prompted; absent: defaults')
     ] = None
+    prompt: Annotated[
+        PromptKeys | None,
+        Field(
+            description="how a causal model or a chat server is asked for P of the options (`logits` alone), in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`). `{text}`, the default of `user`, is the prompt of Table 6 with question, options and explanations; `{premise}` and `{hypothesis}` are those of the question. Labels of `verbalizers` are keys or texts of the options; absent: the keys"
+        ),
+    ] = None
     predictions: Annotated[
         HlvPredictions | None, Field(description='bring your own: no model is called')
     ] = None
@@ -4260,11 +4250,6 @@ class Judgement(Message):
     unread: Unread | None = None
 
 
-class ModelList(Message):
-    object: Literal['list'] = 'list'
-    data: list[Model]
-
-
 class ModelUse(Message):
     name: str
     revision: str
@@ -4292,6 +4277,10 @@ class ModelUse(Message):
             description='the bundle of keys, prompt included, that its entry names, as name@version'
         ),
     ] = None
+    system_fingerprint: Annotated[
+        str | None,
+        Field(description="of the build of a model's server, as it last said"),
+    ] = None
     warnings: Annotated[
         list[str],
         Field(
@@ -4311,6 +4300,79 @@ class ModelUse(Message):
             validate_default=True,
         ),
     ] = []
+
+
+class Model(Message):
+    name: str
+    created: Annotated[
+        int, Field(description='when its entry or its files were changed; unix seconds')
+    ]
+    owned_by: str
+    kind: Annotated[
+        Literal['classifier', 'causal', 'similarity', 'cross-encoder'] | None,
+        Field(description='null where its entry does not say'),
+    ]
+    revision: str
+    sha256: Annotated[
+        str | None,
+        Field(description='of the weights; null where they are not on this disk'),
+    ]
+    capabilities: list[str]
+    labels: Annotated[
+        list[str] | None, Field(description='canonical labels, as requests name them')
+    ]
+    languages: list[str] | None
+    dtype: str
+    device: str
+    outputs: Annotated[
+        list[str] | None,
+        Field(
+            description='of its head, in order; null where its files are not on this disk'
+        ),
+    ]
+    mapping: Annotated[
+        dict[str, list[str]] | None,
+        Field(
+            description='canonical label → its outputs; none: 1 minus the other label'
+        ),
+    ]
+    ignored: Annotated[list[str], Field(description='outputs in no canonical label')]
+    activation: Literal['softmax', 'sigmoid', 'one-output'] | None
+    warnings: Annotated[list[str], Field(description='of every report that it serves')]
+    preset: Annotated[
+        str | None, Field(description='with its version, as name@version')
+    ]
+    licence: str | None
+    card: str | None
+    id: Annotated[str, Field(description='its name, as requests name it')]
+    object: Literal['model'] = 'model'
+    state: Annotated[
+        Literal['absent', 'downloading', 'waiting', 'loading', 'ready', 'failed', 'away'] | None,
+        Field(
+            description='of the best worker that holds it; null where no worker reports it. `waiting`: for memory; `away`: its server cannot be reached; `absent`: its files are not there; `failed`: they cannot be used'
+        ),
+    ]
+    error: Annotated[str | None, Field(description='why it is not ready')]
+    since: Annotated[
+        int | None, Field(description='when it came into this state; unix seconds')
+    ]
+    bytes: Annotated[
+        int | None,
+        Field(description='of its files; null where no worker has placed it'),
+    ]
+    memory: Annotated[
+        int | None,
+        Field(description='that it needs, an estimate in bytes; null likewise'),
+    ]
+    server: Annotated[
+        ServerAbilities | None,
+        Field(
+            description='of a model behind a server: what it was found to do, by the worker that asked it at `checked_at`; daily, and after a refusal that contradicts it'
+        ),
+    ]
+    checked_at: Annotated[
+        int | None, Field(description='unix seconds; null where no server was asked')
+    ]
 
 
 class Problem(Message):
@@ -5858,6 +5920,11 @@ class JudgeWords(Message):
     )
     operation: Literal['judge_words'] = 'judge_words'
     asked: list[WordRows]
+
+
+class ModelList(Message):
+    object: Literal['list'] = 'list'
+    data: list[Model]
 
 
 class SimilarityJob(JobMessage):

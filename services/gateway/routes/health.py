@@ -18,8 +18,9 @@ from services.gateway.state import Gateway, State, requires_key
 from services.gateway.views import ALWAYS_SENT, ProblemView, problems
 from shared import queue
 from shared.errors import ModelState, NotThere, Unavailable, UnknownModel
-from shared.models import status_board
+from shared.models import server_records, status_board
 from shared.models.catalogue import ModelCard
+from shared.models.server_records import ServerAbilities, ServerRecord
 from shared.models.status_board import Status
 from shared.problems import make
 
@@ -66,6 +67,11 @@ class ModelView(ModelCard):
     since: int | None = Field(description="when it came into this state; unix seconds")
     bytes: int | None = Field(description="of its files; null where no worker has placed it")
     memory: int | None = Field(description="that it needs, an estimate in bytes; null likewise")
+    server: ServerAbilities | None = Field(
+        description="of a model behind a server: what it was found to do, by the worker that asked "
+        "it at `checked_at`; daily, and after a refusal that contradicts it"
+    )
+    checked_at: int | None = Field(description="unix seconds; null where no server was asked")
 
 
 class ModelList(BaseModel):
@@ -181,7 +187,7 @@ def get_model(name: str, gateway: Gateway, _caller: Reader) -> JSONResponse:
 
 
 def _shown(gateway: State) -> list[dict[str, Any]]:
-    states = status_board.read()
+    states, servers = status_board.read(), server_records.read()
     loaded = {
         name: one.placement.sha256
         for name, one in states.items()
@@ -191,6 +197,7 @@ def _shown(gateway: State) -> list[dict[str, Any]]:
         {"id": card.name, "object": "model", "bytes": None, "memory": None}
         | card.model_dump(mode="json", exclude={"fault"})
         | _state(card, states.get(card.name))
+        | _server(servers.get(card.name))
         for card in gateway.catalogue.describe(loaded)
     ]
 
@@ -210,3 +217,9 @@ def _state(card: ModelCard, status: Status | None) -> dict[str, Any]:
         shown |= {"device": resolved.device, "dtype": resolved.dtype}
         shown |= {"bytes": resolved.size, "memory": resolved.memory}
     return shown
+
+
+def _server(record: ServerRecord | None) -> dict[str, Any]:
+    if record is None:
+        return {"server": None, "checked_at": None}
+    return {"server": record.abilities.model_dump(mode="json"), "checked_at": int(record.at)}

@@ -153,14 +153,27 @@ class ServerChoice(BaseModel):
         return "length" if self.finish_reason == "length" else "stop"
 
 
-class _Answer(BaseModel):
+class _Usage(BaseModel):
+    prompt_tokens: int | None = None
+
+
+class ServerAnswer(BaseModel):
+    """What was written, how much was read for it, and by which build of the server."""
+
     choices: list[ServerChoice] = Field(min_length=1)
+    usage: _Usage | None = None
+    system_fingerprint: str | None = None
+
+    @property
+    def read(self) -> int | None:
+        """Tokens of the prompt that the server read; None: not stated."""
+        return (self.usage.prompt_tokens or None) if self.usage else None
 
 
-def choice(answer: Any) -> ServerChoice:
-    """The first choice of an answer. Raises ScoringError for an answer of another shape."""
+def server_answer(answer: Any) -> ServerAnswer:
+    """Raises ScoringError for an answer of another shape."""
     try:
-        return _Answer.model_validate(answer).choices[0]
+        return ServerAnswer.model_validate(answer)
     except ValidationError as error:
         place = ".".join(str(step) for step in error.errors()[0]["loc"])
         raise ScoringError(f"the server's answer is not OpenAI's: {place}") from error

@@ -11,10 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from threading import Lock
+from typing import Any
 
 from shared import telemetry
-from shared.models.openai.answers import ServerChoice, choice
+from shared.errors import TextTooLong
+from shared.models.openai.answers import ServerChoice, server_answer
 from shared.models.server_connection import Connection, FieldRefused, Json
+from shared.work import words_of
 
 CHAT = "/chat/completions"
 NEWER, OLDER = "max_completion_tokens", "max_tokens"
@@ -46,6 +49,7 @@ class Dialect:
         self._left_out: set[str] = set()
         self._learned: set[str] = set()  # paths that once took a request
         self._lock = Lock()
+        self.fingerprint: str | None = None  # of the server's build, as it last said
 
     @property
     def limit_field(self) -> str:
@@ -88,12 +92,25 @@ class Dialect:
         while True:
             spoken = [self._spoken(path, body) for body in bodies]
             try:
-                return [choice(answer) for answer in self._connection.post(path, spoken)]
+                answers = self._connection.post(path, spoken)
+                return [self._read(*pair) for pair in zip(spoken, answers, strict=True)]
             except FieldRefused as error:
                 if self._adapted(error, {name for body in spoken for name in body}):
                     continue
                 self._limit, self._tops, self._left_out = known
                 raise
+
+    def _read(self, body: Json, answer: Any) -> ServerChoice:
+        """Raises TextTooLong where the server read less than it was sent, and said nothing."""
+        found = server_answer(answer)
+        self.fingerprint = found.system_fingerprint or self.fingerprint
+        if found.read is not None and found.read < _fewest(body):
+            raise TextTooLong(
+                f"the server of {self._served!r} read {found.read} tokens of at least "
+                f"{_fewest(body)}: it cuts prompts silently (a short context, as Ollama's num_ctx)",
+                pointer="/text",
+            )
+        return found.choices[0]
 
     def _spoken(self, path: str, body: Json) -> Json:
         """A body in the server's words."""
@@ -127,6 +144,12 @@ class Dialect:
         self._left_out.add(named)
         logger.warning("server.field_refused", model=self._served, field=named)
         return True
+
+
+def _fewest(body: Json) -> int:
+    """Tokens that the prompt surely has."""
+    said = [turn["content"] for turn in body.get("messages", ())] or [body.get("prompt")]
+    return sum(words_of(one) for one in said if isinstance(one, str))
 
 
 def _names(error: FieldRefused, field: str) -> bool:

@@ -20,6 +20,7 @@ from shared.models.openai.server import LanguageServer
 from shared.models.openai.text import TokenizedPrompt, completion, generate, neutral
 from shared.models.ports import Floats
 from shared.models.presets import versioned
+from shared.models.server_records import Findings
 
 
 def served(entry: ModelEntry) -> ServedLanguageModel:
@@ -41,7 +42,12 @@ class ServedLanguageModel(BehindServer):
 
     def __init__(self, entry: ModelEntry) -> None:
         super().__init__(entry)
-        self.server = LanguageServer(entry)
+        self._findings = Findings(entry.name, lambda: LanguageServer(entry))
+
+    @property
+    def server(self) -> LanguageServer:
+        """The server, and what is known of it by now."""
+        return self._findings.value
 
     @property
     def use(self) -> ModelUse:
@@ -59,6 +65,7 @@ class ServedLanguageModel(BehindServer):
             dtype=SERVER,
             prompt_sha256=prompt_sha256(self._entry),
             preset=versioned(self._entry.preset),
+            system_fingerprint=self.server.dialect.fingerprint,
             **of_prompted_labels(self._entry),
         )
 
@@ -69,6 +76,9 @@ class ServedLanguageModel(BehindServer):
         whose tokens the server did not tell all is scored afterwards, as its tokenizer reads it;
         it has no tokens where the server scores no text either.
         """
+        return self._findings.asked(lambda: self._generated(prompts, sampling))
+
+    def _generated(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
         extra = neutral(self.server.owner)
         done = generate(self.server.dialect, prompts, sampling, extra)
         bare = [place for place, one in enumerate(done) if one.text and not one.tokens]
@@ -81,8 +91,9 @@ class ServedLanguageModel(BehindServer):
 
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
         """Token log-probabilities of each given completion after its prompt."""
-        asked = self.server.tokenizer.read(prompts, completions)
-        return self._scored(asked)
+        return self._findings.asked(
+            lambda: self._scored(self.server.tokenizer.read(prompts, completions))
+        )
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
         """The labels of its template, else of the entry's prompt."""
@@ -96,6 +107,9 @@ class ServedLanguageModel(BehindServer):
         """
         if any(example.template is None for example in examples):
             return [np.array(one.demand()) for one in self.judgements(examples)]
+        return self._findings.asked(lambda: self._by_template(examples))
+
+    def _by_template(self, examples: Sequence[Example]) -> list[Floats]:
         questions = [question(example) for example in examples]
         if self.server.way is None:
             texts = [one.prompt.text or "" for one in questions]
@@ -107,7 +121,8 @@ class ServedLanguageModel(BehindServer):
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """For each example P with its mass and uncertainty, and how it was read."""
-        found = judgements(self.server, [question(one, self._entry) for one in examples])
+        questions = [question(one, self._entry) for one in examples]
+        found = self._findings.asked(lambda: judgements(self.server, questions))
         return [
             judged
             if one.prompt is None

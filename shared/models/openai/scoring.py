@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from shared.errors import BadInput, ScoringError, Unavailable
-from shared.models.openai.answers import ServerChoice, ServerToken, choice, encoded
+from shared.models.openai.answers import ServerChoice, ServerToken, encoded, server_answer
 from shared.models.openai.text import TokenizedPrompt, spans
 from shared.models.ports import Floats
 from shared.models.server_connection import Connection, Json
@@ -146,7 +146,7 @@ def find_way(connection: Connection, served: str, probe: TokenizedPrompt) -> Way
 def ask(connection: Connection, served: str, bodies: Sequence[Json]) -> list[ServerChoice]:
     """The choices for requests to `/v1/completions`, at temperature 0."""
     whole = [{"model": served, "temperature": 0, **body} for body in bodies]
-    return [choice(answer) for answer in connection.post(PATH, whole)]
+    return [server_answer(answer).choices[0] for answer in connection.post(PATH, whole)]
 
 
 def _works(connection: Connection, served: str, way: Way, probe: TokenizedPrompt) -> bool:

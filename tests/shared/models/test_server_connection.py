@@ -70,6 +70,28 @@ def test_the_newer_limit_is_asked_first_and_the_older_one_remembered(connected: 
     assert dialect.limit_field == "max_tokens"
 
 
+def test_the_build_of_a_server_is_known_once_it_said_so(connected: Making) -> None:
+    _, connection = connected("openai/2026-11/chat")
+    dialect = Dialect(connection, "m")
+    assert dialect.fingerprint is None
+    dialect.chats([ASKED])
+    assert dialect.fingerprint == "fp_1"
+
+
+def test_a_prompt_that_was_cut_without_a_word_is_too_long(connected: Making) -> None:
+    """The recorded answer has read 21 tokens; no tokenizer reads 30 words as fewer than 30."""
+    _, connection = connected("openai/2026-11/chat")
+    dialect = Dialect(connection, "m")
+    for count, fits in ((21, True), (30, False)):
+        turns = [{"role": "user", "content": "word " * count}]
+        if fits:
+            assert dialect.chats([{**ASKED, "messages": turns}])[0].written
+            continue
+        with pytest.raises(TextTooLong, match="read 21 tokens of at least 30") as caught:
+            dialect.chats([{**ASKED, "messages": turns}])
+        assert caught.value.pointer == "/text"
+
+
 def test_what_a_reasoning_model_refuses_is_left_out(connected: Making) -> None:
     double, found = asked_once(
         connected, "openai/2026-11/reasoning_model", temperature=0, logprobs=True, max_tokens=64

@@ -115,8 +115,8 @@ class Stub:
 
 
 @contextmanager
-def listening(stub: Answering) -> Iterator[str]:
-    """Its base URL."""
+def listening(stub: Answering, port: int = 0) -> Iterator[str]:
+    """Its base URL. port: 0: a free one."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -138,7 +138,7 @@ def listening(stub: Answering) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Quiet."""
 
-    server = HttpServer(("127.0.0.1", 0), Handler)
+    server = HttpServer(("127.0.0.1", port), Handler)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.metric import SERVICE as HATEXSCORE
 from services.inference.check import rendered, report
 from services.inference.local_models import LocalModels
 from services.worker import needed, register_all
@@ -26,9 +28,12 @@ from shared.models.calls import (
 )
 from shared.models.openai.model import ServedLanguageModel, served
 from shared.models.openai.scoring import Forced
-from shared.models.ports import LanguageModel, describe
+from shared.models.ports import LanguageModel, bind, describe
 from shared.models.remote import QueueModels
-from shared.models.server_check import ServerAbilities, probe, render
+from shared.models.server_check import probe, render
+from shared.models.server_records import ServerAbilities
+from tests.judges import likely_words
+from tests.shared.openai.computing import LanguageModelDouble
 
 ROOT = Path(__file__).parents[3]
 TEXTS = ["The garden was", "Is the weather good or bad today? It", "café", "Yes, the answer is"]
@@ -257,3 +262,35 @@ def test_judgements_are_scored_with_their_mass(
     shares = own.score([Prompt(text=example.text)] * 2, list(template.verbalizers.values()))
     mass = sum(math.exp(sum(logprobs(one))) for one in shares)
     assert found.mass == pytest.approx(mass, abs=1e-4)
+
+
+def test_one_request_of_a_metric_scores_alike_here_and_behind_the_server(
+    tiny_server: LocalModels,
+) -> None:
+    """HateXScore by the same weights, with a prompt of the request: neither entry has one."""
+    text, user = "Those immigrants are ruining our town", "Post: {text}\nIs"
+    network = LanguageModelDouble(tiny_server._catalogue.root / "weights", "chat", listed=400)
+    words = likely_words(network, [user.replace("{text}", text), user.replace("{text}", "")], 10)
+    verbalizers = {"hateful": words[::2], "non-hateful": words[1::2]}
+    asked = {
+        "text": text,
+        "explanation": 'It says "are ruining our town" of immigrants. Conclusion: hateful.',
+        "predicted_label": "hateful",
+        "control_draws": 3,
+        "prompt": {"style": "raw", "user": user, "verbalizers": verbalizers},
+    }
+    bind(tiny_server)
+    try:
+        here, there = (
+            HATEXSCORE.score(HatexscoreRequest.model_validate(asked | {"model": name}))
+            for name in ("own", "served")
+        )
+    finally:
+        bind(None)
+    assert here.score is not None
+    assert there.score == pytest.approx(here.score, abs=1e-4)
+    assert there.components.qf == pytest.approx(here.components.qf, abs=1e-4)
+    for one, reading in ((here, "verbalizers"), (there, "scored")):
+        assert one.probability_reading is not None
+        assert one.probability_reading.reading == reading
+        assert one.provenance.models[0].prompt_sha256

@@ -1,0 +1,188 @@
+"""One record of a server for all workers: taken once, kept a day, and not believed against it."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import redis
+
+from shared.errors import BadInput
+from shared.models import server_records
+from shared.models.entry import ModelEntry
+from shared.models.server_connection import FieldRefused
+from shared.models.server_records import (
+    DAY,
+    PROBING,
+    RECORDS,
+    Findings,
+    ServerAbilities,
+    ServerRecord,
+    contradicted,
+    fingerprint,
+    read,
+    refresh,
+)
+from shared.settings import Settings
+
+ENTRY = ModelEntry(name="m", kind="causal", source="openai:http://127.0.0.1:1/v1")
+
+
+@pytest.fixture
+def broker(chosen: Settings) -> redis.Redis:
+    server_records._redis.cache_clear()
+    contradicted.clear()
+    made: redis.Redis = redis.Redis.from_url(chosen.redis_url.get_secret_value())
+    made.delete(RECORDS, PROBING + ENTRY.name)
+    return made
+
+
+class Probe:
+    """Answers as it is told, and counts."""
+
+    def __init__(self, **known: object) -> None:
+        self.known, self.asked = known, 0
+
+    def __call__(self, entry: ModelEntry) -> ServerAbilities:
+        self.asked += 1
+        return ServerAbilities.model_validate(
+            {"name": entry.name, "source": "openai:", "served": entry.name, **self.known}
+        )
+
+
+def test_a_server_is_asked_once_for_everybody(broker: redis.Redis) -> None:
+    probe = Probe(chat=True, top_logprobs=20)
+    assert [refresh(ENTRY, probe) for _ in range(3)] == [True, False, False]
+    assert probe.asked == 1
+    assert read()["m"].abilities.top_logprobs == 20
+    assert 0 < int(broker.ttl(RECORDS)) <= 2 * DAY
+
+
+def test_it_is_asked_again_after_a_day_a_change_and_a_contradiction(broker: redis.Redis) -> None:
+    probe = Probe()
+    refresh(ENTRY, probe)
+    known = read()["m"]
+    old = known.model_copy(update={"at": known.at - DAY})
+    broker.hset(RECORDS, "m", old.model_dump_json())
+    assert refresh(ENTRY, probe)
+    assert read()["m"].at >= known.at
+    other = ENTRY.model_copy(update={"votes": 5})
+    assert fingerprint(other) != fingerprint(ENTRY)
+    assert refresh(other, probe)
+    assert not refresh(other, probe)
+    contradicted.add("m")
+    assert refresh(other, probe)
+    assert not refresh(other, probe)
+
+
+def test_one_worker_asks_at_a_time_and_one_that_died_blocks_nobody(broker: redis.Redis) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def slow(entry: ModelEntry) -> ServerAbilities:
+        begun.set()
+        assert go.wait(30)
+        return Probe()(entry)
+
+    first = threading.Thread(target=refresh, args=(ENTRY, slow))
+    first.start()
+    assert begun.wait(30)
+    assert int(broker.ttl(PROBING + "m")) > 0
+    probe = Probe()
+    assert not refresh(ENTRY, probe)
+    go.set()
+    first.join()
+    assert probe.asked == 0
+    assert "m" in read()
+
+
+def test_a_server_that_is_away_or_breaks_leaves_the_record(broker: redis.Redis) -> None:
+    refresh(ENTRY, Probe(chat=True))
+    contradicted.add("m")
+    assert refresh(ENTRY, Probe(error="no connection", is_away=True))
+    assert read()["m"].abilities.chat is True
+
+    def broken(_: ModelEntry) -> ServerAbilities:
+        raise OSError("the line is cut")
+
+    contradicted.add("m")
+    with pytest.raises(OSError, match="cut"):
+        refresh(ENTRY, broken)
+    assert not broker.exists(PROBING + "m")
+
+
+def test_what_is_no_record_and_no_redis_is_nothing(
+    broker: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.hset(RECORDS, "m", "of another version")
+    assert read() == {}
+    away = redis.Redis(port=1, socket_connect_timeout=0.1)
+    monkeypatch.setattr(server_records, "_redis", lambda: away)
+    assert read() == {}
+
+
+def test_a_record_survives_the_wire() -> None:
+    made = ServerRecord(at=1.5, entry="0" * 16, abilities=Probe(left_out=["seed"])(ENTRY))
+    assert ServerRecord.model_validate_json(made.model_dump_json()) == made
+
+
+class Server:
+    """Refuses a field from some version on. Each `Findings` learns its version."""
+
+    def __init__(self) -> None:
+        self.version, self.looked = 1, 0
+
+    def look(self) -> int:
+        self.looked += 1
+        return self.version
+
+    def ask(self, findings: Findings[int]) -> str:
+        if findings.value != self.version:
+            raise FieldRefused("it takes no prompt_logprobs", pointer=None, words="prompt_logprobs")
+        return f"by {findings.value}"
+
+
+def test_a_refusal_of_what_was_taken_before_is_looked_into_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    contradicted.clear()
+    server = Server()
+    findings = Findings("m", server.look)
+    assert findings.asked(lambda: server.ask(findings)) == "by 1"
+    server.version = 2
+    with pytest.raises(FieldRefused):  # it was looked at just now
+        findings.asked(lambda: server.ask(findings))
+    monkeypatch.setattr(server_records, "SETTLED_SECONDS", 0.0)
+    assert findings.asked(lambda: server.ask(findings)) == "by 2"
+    assert (server.looked, contradicted) == (2, {"m"})
+    contradicted.clear()
+
+
+def test_a_refusal_that_stays_is_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_records, "SETTLED_SECONDS", 0.0)
+    findings = Findings("m", lambda: 1)
+    _ = findings.value
+    tries = 0
+
+    def refused() -> None:
+        nonlocal tries
+        tries += 1
+        raise FieldRefused("no", pointer="/text", words="no")
+
+    with pytest.raises(FieldRefused):
+        findings.asked(refused)
+    assert tries == 2
+
+    def other() -> None:
+        raise BadInput("no")
+
+    with pytest.raises(BadInput):
+        findings.asked(other)
+    contradicted.clear()
+
+
+def test_what_was_learned_holds_for_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server()
+    findings = Findings("m", server.look)
+    assert (findings.known, findings.value, findings.value, server.looked) == (None, 1, 1, 1)
+    monkeypatch.setattr(server_records, "DAY", 0.0)
+    assert (findings.value, server.looked) == (1, 2)
