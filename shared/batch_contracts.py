@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shared.contracts import Count, Id, JobRequest, Message, Word
+from shared.contracts import Count, Id, JobRequest, Message, PValue, Word
 
 MOST_JOBS = 50_000  # of one batch report
 
@@ -140,9 +140,6 @@ class LanguageScores(Message):
     results: Count
     undefined: Count = Field(description="of these, results without a score")
     score: Interval = Field(description="mean score, with its interval over texts")
-
-
-PValue = Annotated[float, Field(gt=0, le=1)]
 
 
 class ComponentDifference(Message):

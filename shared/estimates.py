@@ -24,7 +24,7 @@ from shared.batch_contracts import (
     StudyPlan,
     WantedEffect,
 )
-from shared.contracts import Histogram, Message, Scored
+from shared.contracts import Histogram, Message, Null, Scored
 from shared.job_context import check
 from shared.service_contract import MetricContract
 from shared.settings import SERVICE_VERSION
@@ -41,6 +41,7 @@ Values = Iterable[float | None] | Floats
 STATISTICS_VERSION = "2"  # 1: percentile bootstrap over results
 UNIT: Bounds = (0.0, 1.0)
 BINS = 20
+DECILES = np.arange(1, 10) / 10
 
 
 @dataclass(frozen=True)
@@ -227,16 +228,13 @@ def origins_of(rows: Sequence[Scored[Any, Any]]) -> dict[str, set[str]]:
 
 
 def _null_kinds(message: Message) -> Iterator[str]:
-    """Of every random null that a report holds: its field `null` names its `kind`."""
-    for name, value in message:
-        if name == "null" and isinstance(kind := getattr(value, "kind", None), str):
-            yield kind
-        elif isinstance(value, Message):
-            yield from _null_kinds(value)
-        elif isinstance(value, tuple):
-            for one in value:
-                if isinstance(one, Message):
-                    yield from _null_kinds(one)
+    """Of every random null that a report holds."""
+    if isinstance(message, Null):
+        yield message.kind
+    for _, value in message:
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, Message):
+                yield from _null_kinds(one)
 
 
 def as_interval(found: IntervalEstimate) -> Interval:
@@ -298,6 +296,16 @@ def _draws_for(wanted: WantedEffect, warnings: list[str]) -> dict[str, int | Non
         if draws is None
     ]
     return found
+
+
+def spread_of(null: Floats, ddof: int = 1) -> dict[str, Any]:
+    """The fields of a `Null` that its (M,) scores fill by themselves."""
+    return {
+        "mean": float(np.mean(null)) if null.size else None,
+        "sd": float(np.std(null, ddof=ddof)) if null.size > ddof else None,
+        "deciles": tuple(np.quantile(null, DECILES).tolist()) if null.size else (),
+        "histogram": histogram_of(null),
+    }
 
 
 def histogram_of(values: Floats, bins: int = BINS) -> Histogram | None:

@@ -42,7 +42,7 @@ from services.hatexscore.report import (
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant
 from shared.contracts import Languages, ReasonCode, Scored
-from shared.estimates import BatchStatistics
+from shared.estimates import BatchStatistics, spread_of
 from shared.language import Obstacle
 from shared.metric import Metric
 from shared.models.calls import ece_perturbed
@@ -228,13 +228,18 @@ class HateXScore(
             return None
         drops, observed = original - found, original - masked
         own, null = kernel.compared(observed, drops, signed=one_sided(request, collected.parsed))
+        above = stages.p_value(ranks.reaching(own, null))
+        below = ranks.p_anti(own, null[: stages.first])
         expected = None if qf is None else self._expected(request, collected, drops)
         return HatexscoreRandomSpans(
             draws=drops.size,
             win_rate_draws=min(drops.size, stages.first),
             placements=collected.others if collected.others <= MOST_TOLD else None,
             exact=drops.size == collected.others,
-            p_value=stages.p_value(ranks.reaching(own, null)),
+            overlap=collected.overlap,
+            p_value=above,
+            p_anti=below,
+            p_two_sided=ranks.two_sided(above, below),
             attainable_p=ranks.attainable_p(min(stages.most, collected.others)),
             quoted_drop=abs(observed),
             mean_drop=float(np.mean(np.abs(drops))),
@@ -245,6 +250,7 @@ class HateXScore(
             signed_drops=tuple(drops.tolist()),
             qf_mean=expected,
             qf_excess=None if qf is None or expected is None else qf - expected,
+            **spread_of(null),
         )
 
     def _expected(

@@ -44,7 +44,7 @@ from shared.models.ports import models
 from shared.models.prompt_table import OF_THE_MODEL, PromptKeys
 from shared.statistics import ranks
 from shared.statistics.draws import TwoStages, others
-from shared.statistics.placements import Places, Runs, runs_of
+from shared.statistics.placements import Places, Runs, overlap, runs_of
 from shared.statistics.seeds import generator
 
 EXCEEDANCES = 5  # of the first draws that reach the quotes: then they settle p
@@ -57,7 +57,8 @@ UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of t
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HatexscoreCollected(Collected):
     """P(hateful) with and without the quotes. control: of the control texts, (R,), in the order of
-    their draw, or None; others: how many such texts there could be; stages: how many were drawn.
+    their draw, or None; others: how many such texts there could be; overlap: of their words with
+    the quoted ones, mean; stages: how many were drawn.
 
     no_probability: why there is none, though QF needs it. reading: how P was read, where a model's
     head does not tell it."""
@@ -67,6 +68,7 @@ class HatexscoreCollected(Collected):
     masked: float | None
     control: Floats | None = None
     others: int = 0
+    overlap: float | None = None
     stages: TwoStages | None = None
     no_probability: Obstacle | None = None
     reading: HatexscoreProbabilityReading | None = None
@@ -85,6 +87,12 @@ class RandomNull:
         """So many masked texts, or as many as there are; more of them only add."""
         drawn = self.placements.draws(self.seed, most, self.stages.first)
         return tuple(mask_spans(self.placements.text, spans) for spans in checking(drawn))
+
+    def overlap(self, most: int) -> float | None:
+        """Mean intersection over union of the quoted words with so many random ones."""
+        drawn = self.placements.drawn(self.seed, most, self.stages.first)
+        found = [overlap(self.placements.observed, places) for places in drawn]
+        return float(np.mean(found)) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +283,7 @@ class _Judgements:
             masked=_hateful(both["masked text"], texts.hateful),
             control=control,
             others=texts.null.placements.others if texts.null else 0,
+            overlap=texts.null.overlap(len(texts.control)) if texts.null else None,
             stages=texts.null.stages if texts.null else None,
             no_probability=obstacle,
             reading=_reading(list(both.values())),
@@ -378,12 +387,16 @@ class RandomPlacements:
         return None if self.others else "there is no other placement of the quoted words"
 
     def draws(self, seed: int, most: int, first: int | None = None) -> list[list[Span]]:
-        """Different placements, each a list of spans of the text: all others if they are no more
-        than `most`, else so many, uniformly. first: up to how many come in the order of the text,
-        where there are no more; None: `most`."""
+        """As `drawn`, each a list of spans of the text."""
+        return [self._spans(places) for places in self.drawn(seed, most, first)]
+
+    def drawn(self, seed: int, most: int, first: int | None = None) -> list[Places]:
+        """Different placements, each the places of its words: all others if they are no more than
+        `most`, else so many, uniformly. first: up to how many come in the order of the text, where
+        there are no more; None: `most`."""
         random = generator(seed, "null", "spans", self.text, self.lengths)
         drawn = others(self.space, self.observed, random, most if first is None else first)
-        return [self._spans(places) for places in checking(islice(drawn, min(most, self.others)))]
+        return list(checking(islice(drawn, min(most, self.others))))
 
     def _spans(self, places: Places) -> list[Span]:
         return [(self.units[first][0], self.units[last - 1][1]) for first, last in runs_of(places)]
