@@ -408,66 +408,6 @@ class FtcBaselineScores(Message):
     w_normalized: float
 
 
-class FtcBatchReportRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
-    ] = None
-    metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
-    ] = None
-    context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
-    ] = None
-    webhook: Annotated[
-        str | None,
-        Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
-        ),
-    ] = None
-    do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
-        ),
-    ] = False
-    batch: Annotated[str | None, Field(description="a batch's id")] = None
-    jobs: Annotated[
-        list[str] | None, Field(description='ids of jobs of this metric')
-    ] = None
-    seed: Annotated[int, Field(description='of the bootstrap')] = 0
-    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
-    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
-    cluster_key: Annotated[
-        str | None,
-        Field(
-            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
-        ),
-    ] = None
-    sequence: Annotated[
-        bool,
-        Field(
-            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
-        ),
-    ] = False
-    against: Annotated[
-        Against | None,
-        Field(
-            description="another system's results on the same texts: see `comparison`"
-        ),
-    ] = None
-    mixed: Annotated[
-        bool,
-        Field(
-            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
-        ),
-    ] = False
-
-
 class FtcComponents(Message):
     delta: Annotated[
         float | None, Field(description='share whose likeliest label is the target')
@@ -655,72 +595,6 @@ class HafAnswerWeights(Message):
     unanswered: Annotated[float, Field(description='irrelevant or unclear')] = 0.1
 
 
-class HafBatchReportRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
-    ] = None
-    metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
-    ] = None
-    context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
-    ] = None
-    webhook: Annotated[
-        str | None,
-        Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
-        ),
-    ] = None
-    do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
-        ),
-    ] = False
-    batch: Annotated[str | None, Field(description="a batch's id")] = None
-    jobs: Annotated[
-        list[str] | None, Field(description='ids of jobs of this metric')
-    ] = None
-    seed: Annotated[int, Field(description='of the bootstrap')] = 0
-    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
-    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
-    cluster_key: Annotated[
-        str | None,
-        Field(
-            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
-        ),
-    ] = None
-    sequence: Annotated[
-        bool,
-        Field(
-            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
-        ),
-    ] = False
-    against: Annotated[
-        Against | None,
-        Field(
-            description="another system's results on the same texts: see `comparison`"
-        ),
-    ] = None
-    mixed: Annotated[
-        bool,
-        Field(
-            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
-        ),
-    ] = False
-    model_key: Annotated[
-        str, Field(description='metadata that names the model of sent responses')
-    ] = 'model'
-    dataset_key: Annotated[
-        str, Field(description='metadata that names the data set')
-    ] = 'dataset'
-
-
 class HafChange(Message):
     original: float | None
     values: Annotated[list[float | None], Field(description='one an order')]
@@ -893,72 +767,6 @@ class HafWeights(Message):
         float | None,
         Field(
             description="I_N where no reason is given, which Eq. 12 leaves undefined; absent: the variant's own (`robust` 0, `reference` 0.01, `paper` undefined)"
-        ),
-    ] = None
-
-
-class HatexscoreBatchReportRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
-    ] = None
-    metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
-    ] = None
-    context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
-    ] = None
-    webhook: Annotated[
-        str | None,
-        Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
-        ),
-    ] = None
-    do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
-        ),
-    ] = False
-    batch: Annotated[str | None, Field(description="a batch's id")] = None
-    jobs: Annotated[
-        list[str] | None, Field(description='ids of jobs of this metric')
-    ] = None
-    seed: Annotated[int, Field(description='of the bootstrap')] = 0
-    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
-    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
-    cluster_key: Annotated[
-        str | None,
-        Field(
-            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
-        ),
-    ] = None
-    sequence: Annotated[
-        bool,
-        Field(
-            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
-        ),
-    ] = False
-    against: Annotated[
-        Against | None,
-        Field(
-            description="another system's results on the same texts: see `comparison`"
-        ),
-    ] = None
-    mixed: Annotated[
-        bool,
-        Field(
-            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
-        ),
-    ] = False
-    reference_mix: Annotated[
-        dict[str, float] | None,
-        Field(
-            description='shares of the two decisions, which add up to 1, that the mean score is standardised to: batches of other mixes can then be compared'
         ),
     ] = None
 
@@ -1139,69 +947,6 @@ class HatexscoreQuoteEvidence(Message):
         ),
     ]
     quoted_as: Annotated[str, Field(description='how the explanation writes it')]
-
-
-class HatexscoreRandomSpans(Message):
-    draws: Annotated[
-        int, Field(description='different random placements, the quoted one excluded')
-    ]
-    win_rate_draws: Annotated[
-        int | None,
-        Field(
-            description='of these, the first ones, that `share_beaten` rests on, so that it does not depend on where the draws stopped; null in earlier results: all'
-        ),
-    ] = None
-    placements: Annotated[
-        int | None,
-        Field(
-            description='that exist besides the quoted one; null above 1e15, and before version 2.0'
-        ),
-    ] = None
-    exact: Annotated[
-        bool, Field(description='whether all of them were compared with')
-    ] = False
-    p_value: Annotated[
-        float | None,
-        Field(
-            description='one-sided, (1 + draws that reach the quotes) / (1 + draws), of the first draws where these settle it: how often random spans do as well; lower is stronger. `robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is shown without judgement'
-        ),
-    ] = None
-    attainable_p: Annotated[
-        float | None, Field(description='the least p that could have come')
-    ] = None
-    quoted_drop: Annotated[
-        float, Field(description='|dp| of masking the quotes, probability')
-    ]
-    mean_drop: Annotated[
-        float, Field(description='mean |dp| over the draws, probability')
-    ]
-    sd_drop: Annotated[
-        float | None,
-        Field(description='standard deviation of |dp| (n - 1); null for a single draw'),
-    ]
-    share_beaten: Annotated[
-        float,
-        Field(
-            description='draws that the quotes beat, in what `p_value` is of, ties half; 0.5 is chance'
-        ),
-    ]
-    ties: Annotated[
-        float | None, Field(description='share of the draws that equal the quotes')
-    ] = None
-    drops: Annotated[
-        list[float],
-        Field(description='|dp| of each draw, probability, in the order of drawing'),
-    ] = []
-    signed_drops: Annotated[
-        list[float], Field(description='dp of each draw, as `signed_drop`')
-    ] = []
-    qf_mean: Annotated[
-        float | None, Field(description='QF that the draws would have, on average')
-    ] = None
-    qf_excess: Annotated[
-        float | None,
-        Field(description='QF less `qf_mean`; 0 is chance, higher is better'),
-    ] = None
 
 
 class HatexscoreReaderUse(Message):
@@ -1498,78 +1243,6 @@ class IceAttributedSpan(Message):
     value: Annotated[float, Field(description='importance, in units of your own')]
 
 
-class IceBatchReportRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
-    ] = None
-    metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
-    ] = None
-    context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
-    ] = None
-    webhook: Annotated[
-        str | None,
-        Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
-        ),
-    ] = None
-    do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
-        ),
-    ] = False
-    batch: Annotated[str | None, Field(description="a batch's id")] = None
-    jobs: Annotated[
-        list[str] | None, Field(description='ids of jobs of this metric')
-    ] = None
-    seed: Annotated[int, Field(description='of the bootstrap')] = 0
-    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
-    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
-    cluster_key: Annotated[
-        str | None,
-        Field(
-            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
-        ),
-    ] = None
-    sequence: Annotated[
-        bool,
-        Field(
-            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
-        ),
-    ] = False
-    against: Annotated[
-        Against | None,
-        Field(
-            description="another system's results on the same texts: see `comparison`"
-        ),
-    ] = None
-    mixed: Annotated[
-        bool,
-        Field(
-            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
-        ),
-    ] = False
-    alpha: Annotated[
-        float, Field(description='false discovery rate over configurations')
-    ] = 0.05
-    example_alpha: Annotated[
-        float, Field(description="false discovery rate over examples (the paper's)")
-    ] = 0.1
-    error: Annotated[
-        Literal['discovery', 'family'],
-        Field(
-            description='what `alpha` bounds over configurations: the share of false verdicts (Benjamini-Hochberg), or the chance of any (Holm)'
-        ),
-    ] = 'discovery'
-
-
 class IceCausalReading(Message):
     explanation: str
     k: float | None
@@ -1664,7 +1337,7 @@ class IceDistance(Message):
     length_share: Annotated[
         float | None,
         Field(
-            description="share of rows shorter or longer than 98 % of the texts that the model was trained on; null where the model's card does not say"
+            description="share of rows shorter or longer than 98 % of the texts that the model was trained on; null where the model's card does not say, and of rows of words"
         ),
     ] = None
     ece_perturbed: Annotated[
@@ -1682,6 +1355,60 @@ class IceNull(Message):
             description='as many tokens, as many whole words with as many tokens, passages of the same lengths, or those with the same gaps; in rows of words `words` are as many words'
         ),
     ] = 'tokens'
+    placements: Annotated[
+        int | None,
+        Field(
+            description='that exist besides the explanation; null above 1e15 and where not counted'
+        ),
+    ] = None
+    draws: Annotated[int, Field(description='random ones compared with')]
+    win_rate_draws: Annotated[
+        int | None,
+        Field(
+            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
+        ),
+    ] = None
+    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
+    overlap: Annotated[
+        float | None,
+        Field(
+            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
+        ),
+    ] = None
+    p_value: Annotated[
+        float | None,
+        Field(
+            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
+        ),
+    ] = None
+    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
+    p_two_sided: Annotated[
+        float | None, Field(description='twice the smaller of both, at most 1')
+    ] = None
+    attainable_p: Annotated[
+        float | None,
+        Field(
+            description='the least p that could have come, one-sided where `alternative` is `greater`: of as many draws as the request allows, or of all placements'
+        ),
+    ] = None
+    ties: Annotated[
+        float | None, Field(description='share of the draws that score the same')
+    ] = None
+    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
+    sd: Annotated[
+        float | None,
+        Field(description='n - 1 (variants paper and reference: n); null if undefined'),
+    ] = None
+    deciles: Annotated[
+        list[float],
+        Field(
+            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
+        ),
+    ] = []
+    histogram: Annotated[
+        Histogram | None,
+        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
+    ] = None
     strata: Annotated[
         Literal['frequency', 'pos'] | None,
         Field(description='what else they have in common, token by token'),
@@ -1690,53 +1417,12 @@ class IceNull(Message):
         bool,
         Field(description='whether they have about as many tokens as the rationale'),
     ] = False
-    placements: Annotated[
-        int | None,
-        Field(
-            description='that exist besides the rationale; null above 1e15, and where only a sample of those of about as many tokens was looked through'
-        ),
-    ] = None
-    overlap: Annotated[
-        float | None,
-        Field(
-            description="mean intersection over union of its tokens with a random one's: near 1 the null is the rationale itself, and the win rate tends to 1/2"
-        ),
-    ] = None
-    attainable_p: Annotated[
-        float | None,
-        Field(
-            description='the least p that could have come, one-sided where `alternative` is `greater`: of as many draws as the request allows, or of all placements'
-        ),
-    ] = None
-    draws: Annotated[int, Field(description='random rationales compared with')]
-    win_rate_draws: Annotated[
-        int | None,
-        Field(
-            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before'
-        ),
-    ] = None
-    exact: Annotated[bool, Field(description='whether they are all that there are')]
     sequential: Annotated[
         bool,
         Field(
             description="whether the win rate's draws were ended by what they showed (`stop: anytime`)"
         ),
     ]
-    mean: float | None
-    sd: Annotated[
-        float | None,
-        Field(description='n - 1 (variants paper and reference: n); null if undefined'),
-    ]
-    deciles: Annotated[
-        list[float],
-        Field(description='the 10 % to 90 % quantiles; empty without draws'),
-    ]
-    histogram: Annotated[
-        Histogram | None,
-        Field(
-            description='in 20 equal bins over their range; the values are probabilities of the target (variants paper and reference: NSR); null without draws'
-        ),
-    ] = None
 
 
 class IceOverExamples(Message):
@@ -2416,6 +2102,43 @@ class WaitingFor(Message):
     detail: Annotated[str, Field(description='why it is not ready')]
 
 
+class WantedEffect(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    effect: Annotated[
+        float | None,
+        Field(
+            description='the smallest difference worth finding, in units of the score: of its mean from a value named beforehand, and of the means of two systems on the same texts'
+        ),
+    ] = None
+    beat_rate: Annotated[
+        float | None,
+        Field(
+            description='of an explanation that a test should find: the share of random ones that it beats'
+        ),
+    ] = None
+    power: Annotated[float, Field(description='how often it is to be found')] = 0.8
+    alpha: Annotated[float, Field(description='level of the tests')] = 0.05
+
+
+class WantedEffectAnswer(Message):
+    effect: Annotated[
+        float | None,
+        Field(
+            description='the smallest difference worth finding, in units of the score: of its mean from a value named beforehand, and of the means of two systems on the same texts'
+        ),
+    ] = None
+    beat_rate: Annotated[
+        float | None,
+        Field(
+            description='of an explanation that a test should find: the share of random ones that it beats'
+        ),
+    ] = None
+    power: Annotated[float, Field(description='how often it is to be found')] = 0.8
+    alpha: Annotated[float, Field(description='level of the tests')] = 0.05
+
+
 class WebhookTest(Message):
     id: Annotated[str, Field(description='the `webhook-id` that it was sent under')]
     object: Literal['webhook_test'] = 'webhook_test'
@@ -2545,6 +2268,12 @@ class BatchReportRequest(Message):
         Against | None,
         Field(
             description="another system's results on the same texts: see `comparison`"
+        ),
+    ] = None
+    plan: Annotated[
+        WantedEffect | None,
+        Field(
+            description='how many texts and draws would find this effect: see `plan`'
         ),
     ] = None
     mixed: Annotated[
@@ -2917,6 +2646,72 @@ class FtcBaselines(Message):
     ] = None
 
 
+class FtcBatchReportRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    batch: Annotated[str | None, Field(description="a batch's id")] = None
+    jobs: Annotated[
+        list[str] | None, Field(description='ids of jobs of this metric')
+    ] = None
+    seed: Annotated[int, Field(description='of the bootstrap')] = 0
+    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
+    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
+    cluster_key: Annotated[
+        str | None,
+        Field(
+            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
+        ),
+    ] = None
+    sequence: Annotated[
+        bool,
+        Field(
+            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
+        ),
+    ] = False
+    against: Annotated[
+        Against | None,
+        Field(
+            description="another system's results on the same texts: see `comparison`"
+        ),
+    ] = None
+    plan: Annotated[
+        WantedEffect | None,
+        Field(
+            description='how many texts and draws would find this effect: see `plan`'
+        ),
+    ] = None
+    mixed: Annotated[
+        bool,
+        Field(
+            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
+        ),
+    ] = False
+
+
 class FtcLas(Message):
     las: Annotated[Interval, Field(description='mean of the two groups, [-1, 1]')]
     leaking: Annotated[
@@ -2947,17 +2742,52 @@ class FtcNull(Message):
     ] = 'any'
     placements: Annotated[
         int | None,
-        Field(description='other phrases that there are; null in earlier results'),
+        Field(
+            description='that exist besides the explanation; null above 1e15 and where not counted'
+        ),
     ] = None
     draws: Annotated[int, Field(description='random substitutions, M; distinct')]
     win_rate_draws: Annotated[
         int | None,
         Field(
-            description='of these, the first ones, that the win rate rests on, so that it does not depend on where the draws stopped'
+            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
         ),
     ] = None
-    exact: Annotated[
-        bool | None, Field(description='whether these are all phrases that there are')
+    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
+    overlap: Annotated[
+        float | None,
+        Field(
+            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
+        ),
+    ] = None
+    p_value: Annotated[float, Field(description='one-sided: a draw scores as high')]
+    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
+    p_two_sided: Annotated[
+        float | None, Field(description='twice the smaller of both, at most 1')
+    ] = None
+    attainable_p: Annotated[
+        float | None,
+        Field(
+            description='the least p that could have come: of as many draws as the request allows, or of all placements'
+        ),
+    ] = None
+    ties: Annotated[
+        float | None, Field(description='share of the draws that score the same')
+    ] = None
+    mean: Annotated[float, Field(description='over the draws')]
+    sd: Annotated[
+        float | None,
+        Field(description="of the draws' scores, over n - 1; null for a single one"),
+    ] = None
+    deciles: Annotated[
+        list[float],
+        Field(
+            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
+        ),
+    ] = []
+    histogram: Annotated[
+        Histogram | None,
+        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
     ] = None
     premise_overlap: Annotated[
         float | None,
@@ -2967,25 +2797,9 @@ class FtcNull(Message):
     ] = None
     statistic: Literal['w_normalized'] = 'w_normalized'
     observed: Annotated[float, Field(description='of the counterfactual')]
-    mean: Annotated[float, Field(description='over the draws')]
-    sd: Annotated[
-        float | None,
-        Field(description='over the draws (n - 1); null for a single draw'),
-    ]
     win_rate: Annotated[
         float, Field(description='draws that score lower, ties half; chance is 0.5')
     ]
-    p_value: Annotated[float, Field(description='one-sided: a draw scores as high')]
-    attainable_p: Annotated[
-        float | None, Field(description='the least p that could have come')
-    ] = None
-    ties: Annotated[float | None, Field(description='draws that score the same')] = None
-    histogram: Annotated[
-        Histogram | None,
-        Field(
-            description="of the draws' scores; null in results of before it was counted"
-        ),
-    ] = None
 
 
 class FtcRequest(Message):
@@ -3139,6 +2953,78 @@ class FtcSkill(Message):
         ),
     ]
     reason: Annotated[str | None, Field(description='why skill is null')]
+
+
+class HafBatchReportRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    batch: Annotated[str | None, Field(description="a batch's id")] = None
+    jobs: Annotated[
+        list[str] | None, Field(description='ids of jobs of this metric')
+    ] = None
+    seed: Annotated[int, Field(description='of the bootstrap')] = 0
+    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
+    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
+    cluster_key: Annotated[
+        str | None,
+        Field(
+            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
+        ),
+    ] = None
+    sequence: Annotated[
+        bool,
+        Field(
+            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
+        ),
+    ] = False
+    against: Annotated[
+        Against | None,
+        Field(
+            description="another system's results on the same texts: see `comparison`"
+        ),
+    ] = None
+    plan: Annotated[
+        WantedEffect | None,
+        Field(
+            description='how many texts and draws would find this effect: see `plan`'
+        ),
+    ] = None
+    mixed: Annotated[
+        bool,
+        Field(
+            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
+        ),
+    ] = False
+    model_key: Annotated[
+        str, Field(description='metadata that names the model of sent responses')
+    ] = 'model'
+    dataset_key: Annotated[
+        str, Field(description='metadata that names the data set')
+    ] = 'dataset'
 
 
 class HafChatLogprobs(Message):
@@ -3319,6 +3205,78 @@ class HafStanceScores(Message):
     means: HafMeans
 
 
+class HatexscoreBatchReportRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    batch: Annotated[str | None, Field(description="a batch's id")] = None
+    jobs: Annotated[
+        list[str] | None, Field(description='ids of jobs of this metric')
+    ] = None
+    seed: Annotated[int, Field(description='of the bootstrap')] = 0
+    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
+    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
+    cluster_key: Annotated[
+        str | None,
+        Field(
+            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
+        ),
+    ] = None
+    sequence: Annotated[
+        bool,
+        Field(
+            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
+        ),
+    ] = False
+    against: Annotated[
+        Against | None,
+        Field(
+            description="another system's results on the same texts: see `comparison`"
+        ),
+    ] = None
+    plan: Annotated[
+        WantedEffect | None,
+        Field(
+            description='how many texts and draws would find this effect: see `plan`'
+        ),
+    ] = None
+    mixed: Annotated[
+        bool,
+        Field(
+            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
+        ),
+    ] = False
+    reference_mix: Annotated[
+        dict[str, float] | None,
+        Field(
+            description='shares of the two decisions, which add up to 1, that the mean score is standardised to: batches of other mixes can then be compared'
+        ),
+    ] = None
+
+
 class HatexscoreDecisionMeans(Message):
     results: int
     score: Interval
@@ -3353,6 +3311,98 @@ class HatexscoreModelAgreement(Message):
     corr_p_qf: Annotated[
         Interval, Field(description="Pearson's r of P(hateful) and QF")
     ]
+
+
+class HatexscoreRandomSpans(Message):
+    kind: Annotated[
+        Literal['spans'], Field(description='passages of as many words as the quotes')
+    ] = 'spans'
+    placements: Annotated[
+        int | None,
+        Field(
+            description='that exist besides the explanation; null above 1e15 and where not counted'
+        ),
+    ] = None
+    draws: Annotated[
+        int, Field(description='different random placements, the quoted one excluded')
+    ]
+    win_rate_draws: Annotated[
+        int | None,
+        Field(
+            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
+        ),
+    ] = None
+    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
+    overlap: Annotated[
+        float | None,
+        Field(
+            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
+        ),
+    ] = None
+    p_value: Annotated[
+        float | None,
+        Field(
+            description='one-sided, (1 + draws that reach the quotes) / (1 + draws), of the first draws where these settle it: how often random spans do as well; lower is stronger. `robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is shown without judgement'
+        ),
+    ] = None
+    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
+    p_two_sided: Annotated[
+        float | None, Field(description='twice the smaller of both, at most 1')
+    ] = None
+    attainable_p: Annotated[
+        float | None,
+        Field(
+            description='the least p that could have come: of as many draws as the request allows, or of all placements'
+        ),
+    ] = None
+    ties: Annotated[
+        float | None, Field(description='share of the draws that score the same')
+    ] = None
+    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
+    sd: Annotated[
+        float | None,
+        Field(description="of the draws' scores, over n - 1; null for a single one"),
+    ] = None
+    deciles: Annotated[
+        list[float],
+        Field(
+            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
+        ),
+    ] = []
+    histogram: Annotated[
+        Histogram | None,
+        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
+    ] = None
+    quoted_drop: Annotated[
+        float, Field(description='|dp| of masking the quotes, probability')
+    ]
+    mean_drop: Annotated[
+        float, Field(description='mean |dp| over the draws, probability')
+    ]
+    sd_drop: Annotated[
+        float | None,
+        Field(description='standard deviation of |dp| (n - 1); null for a single draw'),
+    ]
+    share_beaten: Annotated[
+        float,
+        Field(
+            description='draws that the quotes beat, in what `p_value` is of, ties half; 0.5 is chance'
+        ),
+    ]
+    drops: Annotated[
+        list[float],
+        Field(description='|dp| of each draw, probability, in the order of drawing'),
+    ] = []
+    signed_drops: Annotated[
+        list[float], Field(description='dp of each draw, as `signed_drop`')
+    ] = []
+    qf_mean: Annotated[
+        float | None, Field(description='QF that the draws would have, on average')
+    ] = None
+    qf_excess: Annotated[
+        float | None,
+        Field(description='QF less `qf_mean`; 0 is chance, higher is better'),
+    ] = None
 
 
 class HatexscoreReaderScores(Message):
@@ -3707,6 +3757,84 @@ class IceAntiFaithful(Message):
         ),
     ]
     examples_in_all: int
+
+
+class IceBatchReportRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    batch: Annotated[str | None, Field(description="a batch's id")] = None
+    jobs: Annotated[
+        list[str] | None, Field(description='ids of jobs of this metric')
+    ] = None
+    seed: Annotated[int, Field(description='of the bootstrap')] = 0
+    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
+    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
+    cluster_key: Annotated[
+        str | None,
+        Field(
+            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
+        ),
+    ] = None
+    sequence: Annotated[
+        bool,
+        Field(
+            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
+        ),
+    ] = False
+    against: Annotated[
+        Against | None,
+        Field(
+            description="another system's results on the same texts: see `comparison`"
+        ),
+    ] = None
+    plan: Annotated[
+        WantedEffect | None,
+        Field(
+            description='how many texts and draws would find this effect: see `plan`'
+        ),
+    ] = None
+    mixed: Annotated[
+        bool,
+        Field(
+            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
+        ),
+    ] = False
+    alpha: Annotated[
+        float, Field(description='false discovery rate over configurations')
+    ] = 0.05
+    example_alpha: Annotated[
+        float, Field(description="false discovery rate over examples (the paper's)")
+    ] = 0.1
+    error: Annotated[
+        Literal['discovery', 'family'],
+        Field(
+            description='what `alpha` bounds over configurations: the share of false verdicts (Benjamini-Hochberg), or the chance of any (Holm)'
+        ),
+    ] = 'discovery'
 
 
 class IceComponents(Message):
@@ -4141,6 +4269,12 @@ class ModelUse(Message):
             validate_default=True,
         ),
     ] = []
+    training_tokens: Annotated[
+        list[int] | None,
+        Field(
+            description='1st and 99th percentile of how many tokens, special ones included, it read of the texts that it was trained on, where its card has it'
+        ),
+    ] = None
 
 
 class Problem(Message):
@@ -4229,6 +4363,34 @@ class SimilarityResult(Message):
     ]
     model: ModelUse
     service_version: str
+
+
+class StudyPlan(Message):
+    wanted: WantedEffectAnswer
+    texts: Annotated[
+        int | None,
+        Field(
+            description='that a mean score needs to be told from a fixed value (two-sided t); null without `effect`; see `warnings`'
+        ),
+    ] = None
+    compared_texts: Annotated[
+        int | None,
+        Field(
+            description='that both systems need on the same texts (paired t), from how these differ; null without `effect` or `against`; see `warnings`'
+        ),
+    ] = None
+    draws: Annotated[
+        int | None,
+        Field(
+            description='random explanations that a two-sided test of one explanation needs, in one block; null without `beat_rate`; see `warnings`'
+        ),
+    ] = None
+    one_sided_draws: Annotated[
+        int | None, Field(description='the same of a one-sided test')
+    ] = None
+    warnings: Annotated[
+        list[str], Field(description='why a number is null or doubtful')
+    ] = []
 
 
 class SystemComparison(Shown):
@@ -4352,6 +4514,10 @@ class Cot2elBatchReport(Report):
     comparison: Annotated[
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
     ] = None
     corrected: Annotated[
         dict[str, str] | None,
@@ -4868,6 +5034,10 @@ class HatexscoreBatchReport(Report):
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
     ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
+    ] = None
     corrected: Annotated[
         dict[str, str] | None,
         Field(
@@ -5195,6 +5365,10 @@ class HlvBatchReport(Report):
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
     ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
+    ] = None
     corrected: Annotated[
         dict[str, str] | None,
         Field(
@@ -5356,6 +5530,10 @@ class IceBatchReport(Report):
     comparison: Annotated[
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
     ] = None
     corrected: Annotated[
         dict[str, str] | None,
@@ -6009,6 +6187,10 @@ class FtcBatchReport(Report):
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
     ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
+    ] = None
     corrected: Annotated[
         dict[str, str] | None,
         Field(
@@ -6181,6 +6363,10 @@ class HafBatchReport(Report):
     comparison: Annotated[
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
     ] = None
     corrected: Annotated[
         dict[str, str] | None,
