@@ -24,7 +24,7 @@ from shared.batch_contracts import (
     StudyPlan,
     WantedEffect,
 )
-from shared.contracts import Histogram, Message, Null, Scored
+from shared.contracts import Message, Null, Scored
 from shared.job_context import check
 from shared.service_contract import MetricContract
 from shared.settings import SERVICE_VERSION
@@ -40,8 +40,6 @@ Values = Iterable[float | None] | Floats
 
 STATISTICS_VERSION = "2"  # 1: percentile bootstrap over results
 UNIT: Bounds = (0.0, 1.0)
-BINS = 20
-DECILES = np.arange(1, 10) / 10
 
 
 @dataclass(frozen=True)
@@ -296,30 +294,3 @@ def _draws_for(wanted: WantedEffect, warnings: list[str]) -> dict[str, int | Non
         if draws is None
     ]
     return found
-
-
-def spread_of(null: Floats, ddof: int = 1) -> dict[str, Any]:
-    """The fields of a `Null` that its (M,) scores fill by themselves."""
-    return {
-        "mean": float(np.mean(null)) if null.size else None,
-        "sd": float(np.std(null, ddof=ddof)) if null.size > ddof else None,
-        "deciles": tuple(np.quantile(null, DECILES).tolist()) if null.size else (),
-        "histogram": histogram_of(null),
-    }
-
-
-def histogram_of(values: Floats, bins: int = BINS) -> Histogram | None:
-    """Counts of (M,) finite values in equal bins over their range; None for no values.
-
-    Bins are half open, [a, b), but the last, which holds the greatest value. Where all values are
-    the same there is one bin of no width. NumPy's own histogram refuses ranges of a few floats'
-    width, which the scores of a saturated model have.
-    """
-    if values.size == 0:
-        return None
-    low, high = float(np.min(values)), float(np.max(values))
-    if low == high:
-        return Histogram(low=low, high=high, counts=(values.size,))
-    places = ((values - low) / (high - low) * bins).astype(np.int64)
-    counts = np.bincount(places.clip(max=bins - 1), minlength=bins)
-    return Histogram(low=low, high=high, counts=tuple(counts.tolist()))

@@ -24,7 +24,6 @@ from services.ftc.report import (
     FtcSatisfaction,
 )
 from shared.errors import DegenerateInput
-from shared.estimates import spread_of
 from shared.statistics import ranks
 
 
@@ -92,7 +91,7 @@ def _null(
         p_two_sided=ranks.two_sided(p_value, below),
         attainable_p=ranks.attainable_p(min(draws_of(request), random.placements)),
         ties=ranks.tie_rate(observed, scores),
-        **spread_of(scores),
+        **ranks.spread_of(scores),
     )
 
 

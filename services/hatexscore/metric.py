@@ -42,7 +42,7 @@ from services.hatexscore.report import (
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant
 from shared.contracts import Languages, ReasonCode, Scored
-from shared.estimates import BatchStatistics, spread_of
+from shared.estimates import BatchStatistics
 from shared.language import Obstacle
 from shared.metric import Metric
 from shared.models.calls import ece_perturbed
@@ -250,7 +250,7 @@ class HateXScore(
             signed_drops=tuple(drops.tolist()),
             qf_mean=expected,
             qf_excess=None if qf is None or expected is None else qf - expected,
-            **spread_of(null),
+            **ranks.spread_of(null),
         )
 
     def _expected(

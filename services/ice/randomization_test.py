@@ -26,7 +26,6 @@ from services.ice.report import (
     TestedOperator,
     Verdict,
 )
-from shared.estimates import spread_of
 from shared.job_context import checking
 from shared.statistics import ranks
 from shared.statistics.placements import overlap
@@ -275,7 +274,7 @@ def _null(experiment: Experiment, one: TestInput, tails: Tails, first: int) -> I
         exact=experiment.complete(trial) and null.size == trial.null.others,
         sequential=experiment.anytime and not experiment.exact(trial),
         ties=ranks.tie_rate(one.observed or 0.0, null, variant.tie),
-        **spread_of(null, variant.ddof),
+        **ranks.spread_of(null, variant.ddof),
     )
 
 

@@ -15,8 +15,9 @@ from statsmodels.stats.power import TTestPower
 
 from shared.batch_contracts import BatchReport, BatchReportRequest, Interval, WantedEffect
 from shared.contracts import Histogram, Scored
-from shared.estimates import BINS, BatchStatistics, histogram_of, plan_of
+from shared.estimates import BatchStatistics, plan_of
 from shared.statistics import intervals
+from shared.statistics.ranks import BINS, histogram_of
 from tests.echo_metric import ECHO, EchoRequest, echo
 
 ASKED = BatchReportRequest(jobs=("job_1",), resamples=400)
@@ -143,11 +144,16 @@ def test_a_growing_batch_may_be_looked_at_again_and_again() -> None:
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60).map(np.array)
 
 
+def binned(values: np.ndarray, bins: int = BINS) -> Histogram | None:
+    found = histogram_of(values, bins)
+    return None if found is None else Histogram(**found)
+
+
 @given(VALUES)
 def test_every_value_is_counted_once_between_the_least_and_the_greatest(
     values: np.ndarray,
 ) -> None:
-    found = histogram_of(values)
+    found = binned(values)
     assert found is not None
     assert sum(found.counts) == values.size
     assert (found.low, found.high) == (values.min(), values.max())
@@ -161,19 +167,19 @@ def test_every_value_is_counted_once_between_the_least_and_the_greatest(
 def test_the_order_of_values_changes_nothing(values: np.ndarray, random: object) -> None:
     shuffled = values.copy()
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert histogram_of(shuffled) == histogram_of(values)
+    assert binned(shuffled) == binned(values)
 
 
 def test_counts_are_numpy_s_where_numpy_counts() -> None:
     values = np.random.default_rng(5).beta(2, 3, size=500)
-    found = histogram_of(values, 7)
+    found = binned(values, 7)
     assert found is not None
     assert found.counts == tuple(np.histogram(values, bins=7)[0].tolist())
 
 
 def test_ranges_of_one_float_s_width_are_counted_too() -> None:
     values = np.array([0.5, np.nextafter(0.5, 1)])
-    found = histogram_of(values)
+    found = binned(values)
     assert found is not None
     assert (found.counts[0], found.counts[-1], sum(found.counts)) == (1, 1, 2)
     with pytest.raises(ValueError, match="finite-sized"):
@@ -181,7 +187,7 @@ def test_ranges_of_one_float_s_width_are_counted_too() -> None:
 
 
 def test_no_values_have_no_histogram() -> None:
-    assert histogram_of(np.empty(0)) is None
+    assert binned(np.empty(0)) is None
 
 
 def test_a_histogram_does_not_end_before_it_begins() -> None:

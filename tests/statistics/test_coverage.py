@@ -1,8 +1,8 @@
 """How often intervals hold the truth, and tests are wrong: the promise of every batch report.
 
 The cells and their floors are measured; a small size runs with the suite, where the floor gives way
-by three standard errors; `-m nightly` runs them whole, and with `--junitxml FILE` writes down what
-each cell gave (`bench/RESULTS.md`, "Coverage").
+by three standard errors; `-m nightly` runs them whole, and with `--junitxml FILE
+-o junit_family=xunit1` writes down what each cell gave (`bench/RESULTS.md`, "Coverage").
 """
 
 from __future__ import annotations
