@@ -3,8 +3,10 @@
 `hate`: 300 HateXplain posts with human rationales on `embedded-hate`: attention, gradient,
 integrated gradients and the human rationales as explanations. `operators`: 60 of them under three
 operators. `nli`: 300 e-SNLI pairs on `embedded-nli`. Aggregate numbers only: no text is printed.
-`--examples` takes fewer of each; how far a study has come goes to standard error. The folder
-with the data is not part of the project: `--data`.
+`--examples` takes fewer of each; how far a study has come goes to standard error. `--draws 199`
+ends all tests after the first block, so that win rates are those of the default and verdicts rest
+on fewer draws, at a third of the rows. The folder with the data is not part of the project:
+`--data`.
 """
 
 from __future__ import annotations
@@ -58,11 +60,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--models", type=Path, default=Path("models.toml"))
     parser.add_argument("--examples", type=int, help="of each study, at most")
+    parser.add_argument("--draws", type=int, help="of every test, in one block")
     asked = parser.parse_args()
     ports.bind(local(load_catalogue(asked.models)))
     for study in asked.studies:
         bodies = islice(STUDIES[study](asked.data), asked.examples)
-        requests = [IceRequest.model_validate(body) for body in bodies]
+        how = {} if asked.draws is None else {"draws": asked.draws, "adaptive": None}
+        requests = [IceRequest.model_validate(body | how) for body in bodies]
         started = time.perf_counter()
         scored = asked_of(requests)
         seconds = (time.perf_counter() - started) / len(requests)
@@ -171,6 +175,10 @@ def markdown(report: IceBatchReport) -> Iterator[str]:
             f"| {name(one.configuration)}: {one.measure} | {shown(one.mean)} | "
             f"{shown(one.pearson)} | {rounded(one.spearman)} | {rounded(one.p_value)} |"
         )
+    yield "\n| readings | |\n|---|---|"
+    for read in report.readings:
+        counts = ", ".join(f"{kind} {count}" for kind, count in read.readings.items())
+        yield f"| {read.explanation} · {read.operator} | {counts} |"
     yield "\n| operators | ρ | same side | same verdict |\n|---|---|---|---|"
     for pair in report.operator_agreement:
         yield (

@@ -161,16 +161,12 @@ def win_rates(design: Design, data: Path, held_back: set[str]) -> dict[str, Floa
             reports = SERVICE.score_batch([IceRequest.model_validate(body) for body in bodies])
             for text, report in enumerate(reports):
                 for test in report.components.tests:
-                    if test.win_rate is not None and _is_sufficiency(test):
+                    if test.win_rate is not None:
                         place = text, number, OPERATORS.index(str(test.operator)), seed
                         found[test.explanation][place] = test.win_rate
             print(f"adapter {number}, seed {seed}: scored", file=sys.stderr, flush=True)
     whole = ~np.any([np.isnan(values).any(axis=(1, 2, 3)) for values in found.values()], axis=0)
     return {name: values[whole] for name, values in found.items()}
-
-
-def _is_sufficiency(test: Any) -> bool:
-    return str(getattr(test, "aspect", "sufficiency")) == "sufficiency"
 
 
 def _body(row: Json, model: str, seed: int, draws: int, pool: Sequence[str]) -> Json:
@@ -184,6 +180,7 @@ def _body(row: Json, model: str, seed: int, draws: int, pool: Sequence[str]) -> 
         "operators": OPERATORS,
         "infill_pool": pool,
         "draws": draws,
+        "aspects": ["sufficiency"],
         "seed": seed,
     }
 

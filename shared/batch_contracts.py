@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shared.contracts import Count, Id, JobRequest, Message, Word
+from shared.contracts import Count, Id, JobRequest, Message, PValue, Word
 
 MOST_JOBS = 50_000  # of one batch report
 
@@ -30,6 +30,32 @@ class Against(Message):
     def _one_of_two(self) -> Self:
         if (self.batch is None) == (self.jobs is None):
             raise ValueError("give either `batch` or `jobs`")
+        return self
+
+
+class WantedEffect(Message):
+    """What a further study should find: it is planned from the results of this report."""
+
+    effect: float | None = Field(
+        default=None,
+        gt=0,
+        description="the smallest difference worth finding, in units of the score: of its mean "
+        "from a value named beforehand, and of the means of two systems on the same texts",
+    )
+    beat_rate: float | None = Field(
+        default=None,
+        gt=0.5,
+        lt=1,
+        description="of an explanation that a test should find: the share of random ones that it "
+        "beats",
+    )
+    power: float = Field(default=0.8, ge=0.5, le=0.999, description="how often it is to be found")
+    alpha: float = Field(default=0.05, ge=0.001, le=0.2, description="level of the tests")
+
+    @model_validator(mode="after")
+    def _one_at_least(self) -> Self:
+        if self.effect is None and self.beat_rate is None:
+            raise ValueError("give `effect`, `beat_rate` or both")
         return self
 
 
@@ -57,6 +83,9 @@ class BatchReportRequest(JobRequest):
     )
     against: Against | None = Field(
         default=None, description="another system's results on the same texts: see `comparison`"
+    )
+    plan: WantedEffect | None = Field(
+        default=None, description="how many texts and draws would find this effect: see `plan`"
     )
     mixed: bool = Field(
         default=False,
@@ -113,9 +142,6 @@ class LanguageScores(Message):
     score: Interval = Field(description="mean score, with its interval over texts")
 
 
-PValue = Annotated[float, Field(gt=0, le=1)]
-
-
 class ComponentDifference(Message):
     """One number of two systems, on the texts where both have it."""
 
@@ -164,6 +190,37 @@ class SystemComparison(Message):
     )
 
 
+class StudyPlan(Message):
+    """How many texts and draws find the wanted effect, if further texts vary as these do.
+
+    Of single tests: what is corrected for several needs more.
+    """
+
+    wanted: WantedEffect
+    texts: int | None = Field(
+        default=None,
+        ge=2,
+        description="that a mean score needs to be told from a fixed value (two-sided t); null "
+        "without `effect`; see `warnings`",
+    )
+    compared_texts: int | None = Field(
+        default=None,
+        ge=2,
+        description="that both systems need on the same texts (paired t), from how these differ; "
+        "null without `effect` or `against`; see `warnings`",
+    )
+    draws: int | None = Field(
+        default=None,
+        ge=1,
+        description="random explanations that a two-sided test of one explanation needs, in one "
+        "block; null without `beat_rate`; see `warnings`",
+    )
+    one_sided_draws: int | None = Field(
+        default=None, ge=1, description="the same of a one-sided test"
+    )
+    warnings: tuple[str, ...] = Field(default=(), description="why a number is null or doubtful")
+
+
 class Plot(Message):
     """One picture, in both formats."""
 
@@ -202,6 +259,9 @@ class BatchReport(Message):
     )
     comparison: SystemComparison | None = Field(
         default=None, description="with the results of `against`; null where none were named"
+    )
+    plan: StudyPlan | None = Field(
+        default=None, description="of the further study that `plan` asked for; else null"
     )
     corrected: dict[str, str] = Field(
         default_factory=dict,

@@ -5,6 +5,7 @@ The one place where the estimates of `shared.statistics` become messages.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,14 +15,22 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from shared.batch_contracts import BatchReportRequest, Interval, LanguageScores, SequenceInterval
-from shared.contracts import Histogram, Message, Scored
+from shared.batch_contracts import (
+    BatchReport,
+    BatchReportRequest,
+    Interval,
+    LanguageScores,
+    SequenceInterval,
+    StudyPlan,
+    WantedEffect,
+)
+from shared.contracts import Message, Null, Scored
 from shared.job_context import check
 from shared.service_contract import MetricContract
 from shared.settings import SERVICE_VERSION
-from shared.statistics import intervals
+from shared.statistics import intervals, power
 from shared.statistics.bootstrap import Resampling
-from shared.statistics.clusters import Floats
+from shared.statistics.clusters import FEW, Floats
 from shared.statistics.comparing import PairedTest, paired
 from shared.statistics.intervals import UNBOUNDED, Bounds, IntervalEstimate, Keys, OfSums
 from shared.statistics.sequences import confidence_sequence
@@ -31,7 +40,6 @@ Values = Iterable[float | None] | Floats
 
 STATISTICS_VERSION = "2"  # 1: percentile bootstrap over results
 UNIT: Bounds = (0.0, 1.0)
-BINS = 20
 
 
 @dataclass(frozen=True)
@@ -218,16 +226,13 @@ def origins_of(rows: Sequence[Scored[Any, Any]]) -> dict[str, set[str]]:
 
 
 def _null_kinds(message: Message) -> Iterator[str]:
-    """Of every random null that a report holds: its field `null` names its `kind`."""
-    for name, value in message:
-        if name == "null" and isinstance(kind := getattr(value, "kind", None), str):
-            yield kind
-        elif isinstance(value, Message):
-            yield from _null_kinds(value)
-        elif isinstance(value, tuple):
-            for one in value:
-                if isinstance(one, Message):
-                    yield from _null_kinds(one)
+    """Of every random null that a report holds."""
+    if isinstance(message, Null):
+        yield message.kind
+    for _, value in message:
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, Message):
+                yield from _null_kinds(one)
 
 
 def as_interval(found: IntervalEstimate) -> Interval:
@@ -245,18 +250,47 @@ def as_interval(found: IntervalEstimate) -> Interval:
     )
 
 
-def histogram_of(values: Floats, bins: int = BINS) -> Histogram | None:
-    """Counts of (M,) finite values in equal bins over their range; None for no values.
+def plan_of(wanted: WantedEffect, report: BatchReport) -> StudyPlan:
+    """What finds this effect, if texts vary as those of the report do.
 
-    Bins are half open, [a, b), but the last, which holds the greatest value. Where all values are
-    the same there is one bin of no width. NumPy's own histogram refuses ranges of a few floats'
-    width, which the scores of a saturated model have.
+    Of rows that belong together the texts are counted, so the spread is that of a text's mean: the
+    standard error times the root of their number.
     """
-    if values.size == 0:
+    warnings: list[str] = []
+    scores = {"texts": report.score}
+    if report.comparison is not None:  # the score is the first of its numbers
+        scores["compared_texts"] = report.comparison.differences[0].difference
+    texts = {name: _texts_for(wanted, name, mean, warnings) for name, mean in scores.items()}
+    return StudyPlan(
+        wanted=wanted, **texts, **_draws_for(wanted, warnings), warnings=tuple(warnings)
+    )
+
+
+def _texts_for(wanted: WantedEffect, name: str, mean: Interval, warnings: list[str]) -> int | None:
+    if wanted.effect is None:
         return None
-    low, high = float(np.min(values)), float(np.max(values))
-    if low == high:
-        return Histogram(low=low, high=high, counts=(values.size,))
-    places = ((values - low) / (high - low) * bins).astype(np.int64)
-    counts = np.bincount(places.clip(max=bins - 1), minlength=bins)
-    return Histogram(low=low, high=high, counts=tuple(counts.tolist()))
+    if not mean.se or not mean.clusters:
+        warnings.append(f"{name}: no spread of the scores is known, so none can be planned")
+        return None
+    if mean.clusters < FEW:
+        warnings.append(f"{name}: the spread is that of {mean.clusters} texts only")
+    spread = mean.se * math.sqrt(mean.clusters)
+    needed = power.texts_needed(wanted.effect / spread, wanted.power, wanted.alpha)
+    if needed is None:
+        warnings.append(f"{name}: more than {power.MOST_TEXTS:,} would be needed")
+    return needed
+
+
+def _draws_for(wanted: WantedEffect, warnings: list[str]) -> dict[str, int | None]:
+    if wanted.beat_rate is None:
+        return {}
+    found = {
+        name: power.draws_needed(wanted.beat_rate, wanted.power, wanted.alpha, sides=sides)
+        for name, sides in (("draws", 2), ("one_sided_draws", 1))
+    }
+    warnings += [
+        f"{name}: no number of draws up to {power.MOST_DRAWS:,} suffices"
+        for name, draws in found.items()
+        if draws is None
+    ]
+    return found

@@ -6,6 +6,7 @@ import types
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import annotated_types
@@ -20,7 +21,9 @@ from shared.contracts import (
     TRANSPORT,
     Input,
     JobRequest,
+    Message,
     ModelName,
+    Null,
     Parameter,
     Report,
     ScoreRequest,
@@ -29,7 +32,7 @@ from shared.contracts import (
 from shared.errors import BadInput
 from shared.metric import Metric
 from shared.redaction import RUN, are_ours, repeats, sent, without_text
-from shared.service_contract import MetricContract
+from shared.service_contract import MetricContract, messages_in
 
 AnyMetric = Metric[Any, Any, Any, Any]
 
@@ -58,6 +61,7 @@ def example_requests(contract: MetricContract) -> list[ScoreRequest]:
     return found
 
 
+@cache
 def scored_examples(metric: AnyMetric) -> list[tuple[ScoreRequest, Report]]:
     """The examples that a variant does not refuse, each scored alone."""
     found = []
@@ -77,6 +81,65 @@ def batches_change_nothing(metric: AnyMetric) -> None:
     assert [one.model_dump_json() for one in metric.score_batch(requests)] == expected
     backwards = [one.model_dump_json() for one in metric.score_batch(requests[::-1])]
     assert backwards[::-1] == expected
+
+
+def nulls_are_one_message(contract: MetricContract) -> None:
+    """What is compared with draws and has a p-value is a `Null`."""
+    for message in messages_of(contract.report):
+        if {"draws", "p_value"} <= message.model_fields.keys():
+            assert issubclass(message, Null), message
+
+
+def messages_of(message: type[Message]) -> set[type[Message]]:
+    """It, and all that it holds, however deep."""
+    found, left = set[type[Message]](), [message]
+    while left:
+        if (one := left.pop()) not in found:
+            found.add(one)
+            left += [
+                m for field in one.model_fields.values() for m in messages_in(field.annotation)
+            ]
+    return found
+
+
+def nulls_add_up(metric: AnyMetric) -> int:
+    """Of every null of every example; how many there are."""
+    nulls = [null for _, report in scored_examples(metric) for null in nulls_of(report)]
+    for null in nulls:
+        assert null.exact == (null.draws == null.placements) or not null.draws
+        assert (null.win_rate_draws or 0) <= null.draws
+        tails = [p for p in (null.p_value, null.p_anti) if p is not None]
+        assert len(tails) == (2 if null.draws else 0)
+        assert all(p * (null.draws + 1) >= 1 - 1e-9 for p in tails)
+        if tails:
+            assert null.p_two_sided == min(1, 2 * min(tails))
+            assert null.attainable_p is not None
+            assert null.attainable_p <= 2 * min(tails) + 1e-9
+            assert sum(tails) > 1  # every draw reaches one side, and the explanation both
+            spread_adds_up(null)
+    return len(nulls)
+
+
+def spread_adds_up(null: Null) -> None:
+    assert null.histogram is not None
+    assert null.mean is not None
+    low, high = null.histogram.low, null.histogram.high
+    assert sum(null.histogram.counts) == null.draws
+    assert low - 1e-12 <= null.mean <= high + 1e-12
+    assert (null.sd is None) == (null.draws < 2)
+    assert list(null.deciles) == sorted(null.deciles)
+    assert all(low <= decile <= high for decile in null.deciles)
+    assert len(null.deciles) == 9
+
+
+def nulls_of(message: Message) -> Iterator[Null]:
+    """All that it holds, however deep."""
+    if isinstance(message, Null):
+        yield message
+    for _, value in message:
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, Message):
+                yield from nulls_of(one)
 
 
 def parameters_are_in_the_provenance(metric: AnyMetric) -> None:

@@ -25,6 +25,16 @@ def test_a_batch_changes_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_random_nulls_are_one_message(name: str) -> None:
+    metric_laws.nulls_are_one_message(metrics()[name])
+
+
+@pytest.mark.parametrize("name", ["ftc", "hatexscore", "ice"])
+def test_random_nulls_add_up(name: str) -> None:
+    assert metric_laws.nulls_add_up(metric_of(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_each_parameter_is_in_the_provenance(name: str) -> None:
     metric_laws.parameters_are_in_the_provenance(metric_of(name))
 

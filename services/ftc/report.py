@@ -10,8 +10,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shared.batch_contracts import BatchReport, BatchReportRequest, Interval, PValue
-from shared.contracts import Evidence, Histogram, Message, Report, Word
+from shared.batch_contracts import BatchReport, BatchReportRequest, Interval
+from shared.contracts import Evidence, Message, Null, PValue, Report, Word
 
 NliLabel = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[NliLabel, ...] = ("entailment", "neutral", "contradiction")
@@ -92,27 +92,15 @@ class FtcSpanEvidence(Evidence):
     phrase: PhraseType | None = Field(description="null where the type is not known")
 
 
-class FtcNull(Message):
-    """What random phrases do in the place of the explanation's."""
+class FtcNull(Null):
+    """What random phrases do in the place of the explanation's: W normalized."""
 
     kind: PhraseNull = Field(
         default="any",
         description="`phrases`: of the same type, and the premise holds as much of them; `any`: of "
         "the same type",
     )
-    placements: int | None = Field(
-        default=None, ge=1, description="other phrases that there are; null in earlier results"
-    )
     draws: int = Field(ge=1, description="random substitutions, M; distinct")
-    win_rate_draws: int | None = Field(
-        default=None,
-        ge=1,
-        description="of these, the first ones, that the win rate rests on, so that it does not "
-        "depend on where the draws stopped",
-    )
-    exact: bool | None = Field(
-        default=None, description="whether these are all phrases that there are"
-    )
     premise_overlap: Share | None = Field(
         default=None,
         description="share of the content words of the explanation's phrase that the premise "
@@ -121,16 +109,8 @@ class FtcNull(Message):
     statistic: Literal["w_normalized"] = "w_normalized"
     observed: float = Field(ge=0, le=1, description="of the counterfactual")
     mean: float = Field(ge=0, le=1, description="over the draws")
-    sd: float | None = Field(ge=0, description="over the draws (n - 1); null for a single draw")
     win_rate: Share = Field(description="draws that score lower, ties half; chance is 0.5")
-    p_value: float = Field(gt=0, le=1, description="one-sided: a draw scores as high")
-    attainable_p: float | None = Field(
-        default=None, gt=0, le=1, description="the least p that could have come"
-    )
-    ties: Share | None = Field(default=None, description="draws that score the same")
-    histogram: Histogram | None = Field(
-        default=None, description="of the draws' scores; null in results of before it was counted"
-    )
+    p_value: PValue = Field(description="one-sided: a draw scores as high")
 
 
 class FtcCounterfactual(Message):

@@ -24,7 +24,6 @@ from services.ftc.report import (
     FtcSatisfaction,
 )
 from shared.errors import DegenerateInput
-from shared.estimates import histogram_of
 from shared.statistics import ranks
 
 
@@ -77,6 +76,7 @@ def _null(
     if not scores.size:
         return None
     win_rate, p_value = _rank(request, observed, scores)
+    below = ranks.p_anti(observed, first_block(request, scores))
     return FtcNull(
         kind=random.kind,
         placements=random.placements,
@@ -85,13 +85,13 @@ def _null(
         exact=scores.size == random.placements,
         premise_overlap=random.premise_overlap,
         observed=observed,
-        mean=float(np.mean(scores)),
-        sd=float(np.std(scores, ddof=1)) if scores.size > 1 else None,
         win_rate=win_rate,
         p_value=p_value,
+        p_anti=below,
+        p_two_sided=ranks.two_sided(p_value, below),
         attainable_p=ranks.attainable_p(min(draws_of(request), random.placements)),
         ties=ranks.tie_rate(observed, scores),
-        histogram=histogram_of(scores),
+        **ranks.spread_of(scores),
     )
 
 

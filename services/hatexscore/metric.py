@@ -42,13 +42,12 @@ from services.hatexscore.report import (
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant
 from shared.contracts import Languages, ReasonCode, Scored
-from shared.estimates import BatchStatistics, histogram_of
+from shared.estimates import BatchStatistics
 from shared.language import Obstacle
 from shared.metric import Metric
 from shared.models.calls import ece_perturbed
 from shared.models.ports import models
 from shared.statistics import ranks
-from shared.statistics.draws import TwoStages
 
 SENT_FOR_ANOTHER = (
     "the probability sent for the masked text was taken, though this variant masks other words"
@@ -229,15 +228,18 @@ class HateXScore(
             return None
         drops, observed = original - found, original - masked
         own, null = kernel.compared(observed, drops, signed=one_sided(request, collected.parsed))
+        above = stages.p_value(ranks.reaching(own, null))
+        below = ranks.p_anti(own, null[: stages.first])
         expected = None if qf is None else self._expected(request, collected, drops)
         return HatexscoreRandomSpans(
-            **_tails(own, null, stages),
-            overlap=collected.overlap,
-            histogram=histogram_of(null),
             draws=drops.size,
             win_rate_draws=min(drops.size, stages.first),
             placements=collected.others if collected.others <= MOST_TOLD else None,
             exact=drops.size == collected.others,
+            overlap=collected.overlap,
+            p_value=above,
+            p_anti=below,
+            p_two_sided=ranks.two_sided(above, below),
             attainable_p=ranks.attainable_p(min(stages.most, collected.others)),
             quoted_drop=abs(observed),
             mean_drop=float(np.mean(np.abs(drops))),
@@ -248,6 +250,7 @@ class HateXScore(
             signed_drops=tuple(drops.tolist()),
             qf_mean=expected,
             qf_excess=None if qf is None or expected is None else qf - expected,
+            **ranks.spread_of(null),
         )
 
     def _expected(
@@ -301,13 +304,6 @@ class HateXScore(
                 "provenance": own.provenance.model_copy(update={"models": tuple(used)}),
             }
         )
-
-
-def _tails(observed: float, null: kernel.Floats, stages: TwoStages) -> dict[str, float | None]:
-    """The p of both sides of the drops as they are ranked, (R,)."""
-    above = stages.p_value(ranks.reaching(observed, null))
-    below = stages.p_value(ranks.reaching(-observed, -null))
-    return {"p_value": above, "p_anti": below, "p_two_sided": ranks.two_sided(above, below)}
 
 
 def _described(collected: HatexscoreCollected) -> HatexscoreCollected:

@@ -57,8 +57,8 @@ UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of t
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HatexscoreCollected(Collected):
     """P(hateful) with and without the quotes. control: of the control texts, (R,), in the order of
-    their draw, or None; others: how many such texts there could be; stages: how many were drawn;
-    overlap: of the quoted words with those that were masked at random, mean, [0, 1].
+    their draw, or None; others: how many such texts there could be; overlap: of their words with
+    the quoted ones, mean; stages: how many were drawn.
 
     no_probability: why there is none, though QF needs it. reading: how P was read, where a model's
     head does not tell it."""
@@ -68,8 +68,8 @@ class HatexscoreCollected(Collected):
     masked: float | None
     control: Floats | None = None
     others: int = 0
-    stages: TwoStages | None = None
     overlap: float | None = None
+    stages: TwoStages | None = None
     no_probability: Obstacle | None = None
     reading: HatexscoreProbabilityReading | None = None
 
@@ -88,11 +88,11 @@ class RandomNull:
         drawn = self.placements.draws(self.seed, most, self.stages.first)
         return tuple(mask_spans(self.placements.text, spans) for spans in checking(drawn))
 
-    def overlap(self, most: int) -> float:
-        """Mean intersection over union of the quoted words with those of so many draws, [0, 1]."""
+    def overlap(self, most: int) -> float | None:
+        """Mean intersection over union of the quoted words with so many random ones."""
         drawn = self.placements.drawn(self.seed, most, self.stages.first)
-        shares = [overlap(self.placements.observed, places) for places in checking(drawn)]
-        return float(np.mean(shares))
+        found = [overlap(self.placements.observed, places) for places in drawn]
+        return float(np.mean(found)) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,8 +283,8 @@ class _Judgements:
             masked=_hateful(both["masked text"], texts.hateful),
             control=control,
             others=texts.null.placements.others if texts.null else 0,
-            stages=texts.null.stages if texts.null else None,
             overlap=texts.null.overlap(len(texts.control)) if texts.null else None,
+            stages=texts.null.stages if texts.null else None,
             no_probability=obstacle,
             reading=_reading(list(both.values())),
             models=(self._use(both["text"]),),
@@ -387,16 +387,16 @@ class RandomPlacements:
         return None if self.others else "there is no other placement of the quoted words"
 
     def draws(self, seed: int, most: int, first: int | None = None) -> list[list[Span]]:
-        """As `drawn`, each as spans of the text."""
-        return [self._spans(places) for places in checking(self.drawn(seed, most, first))]
+        """As `drawn`, each a list of spans of the text."""
+        return [self._spans(places) for places in self.drawn(seed, most, first)]
 
-    def drawn(self, seed: int, most: int, first: int | None = None) -> Iterator[Places]:
-        """Different placements: all others if they are no more than `most`, else so many,
-        uniformly. first: up to how many come in the order of the text,
-        where there are no more; None: `most`."""
+    def drawn(self, seed: int, most: int, first: int | None = None) -> list[Places]:
+        """Different placements, each the places of its words: all others if they are no more than
+        `most`, else so many, uniformly. first: up to how many come in the order of the text, where
+        there are no more; None: `most`."""
         random = generator(seed, "null", "spans", self.text, self.lengths)
         drawn = others(self.space, self.observed, random, most if first is None else first)
-        return islice(drawn, min(most, self.others))
+        return list(checking(islice(drawn, min(most, self.others))))
 
     def _spans(self, places: Places) -> list[Span]:
         return [(self.units[first][0], self.units[last - 1][1]) for first, last in runs_of(places)]

@@ -14,9 +14,10 @@ from shared.contracts import (
     Column,
     Count,
     Evidence,
-    Histogram,
     Message,
+    Null,
     NullReason,
+    PValue,
     ReasonCode,
     Report,
     Variant,
@@ -26,7 +27,9 @@ from shared.models.judgement import Reading
 
 ROUNDING = 1e-9  # of shares that add up to 1
 MOST_NAMED = 100  # results with a label conflict
-NO_WITNESS: frozenset[ReasonCode] = frozenset(  # CC null too: 0 for some is no mean
+# Where the asked model cannot witness at all: a CC that is 0 for some such texts and null for the
+# others would have a mean that says nothing.
+NO_WITNESS: frozenset[ReasonCode] = frozenset(
     {"untrained-language", "language-undecided", "model-disagrees"}
 )
 
@@ -190,54 +193,22 @@ class HatexscoreOtherVerdict(Message):
     why: SetAside = Field(description="why it does not hold")
 
 
-class HatexscoreRandomSpans(Message):
-    """The control: what masking random spans of the same lengths does to P(hateful)."""
+class HatexscoreRandomSpans(Null):
+    """The control: what masking random spans of the same lengths does to P(hateful).
+
+    The scores of the null are what `p_value` is of: `robust`, hateful: the signed drop; else |dp|.
+    """
 
     kind: Literal["spans"] = Field(
-        default="spans",
-        description="what the null keeps of the quotes: passages of the same lengths in words",
+        default="spans", description="passages of as many words as the quotes"
     )
     draws: int = Field(ge=1, description="different random placements, the quoted one excluded")
-    win_rate_draws: int | None = Field(
+    p_value: PValue | None = Field(
         default=None,
-        ge=1,
-        description="of these, the first ones, that `share_beaten` rests on, so that it does not "
-        "depend on where the draws stopped; null in earlier results: all",
-    )
-    placements: int | None = Field(
-        default=None,
-        ge=1,
-        description="that exist besides the quoted one; null above 1e15, and before version 2.0",
-    )
-    exact: bool = Field(default=False, description="whether all of them were compared with")
-    overlap: Probability | None = Field(
-        default=None,
-        description="mean intersection over union of the quoted words with those of a draw: near "
-        "1 random spans are nearly the quotes, and `share_beaten` tends to 0.5; null in earlier "
-        "results",
-    )
-    p_value: float | None = Field(
-        default=None,
-        gt=0,
-        le=1,
         description="one-sided, (1 + draws that reach the quotes) / (1 + draws), of the first "
         "draws where these settle it: how often random spans do as well; lower is stronger. "
         "`robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is "
         "shown without judgement",
-    )
-    p_anti: float | None = Field(
-        default=None,
-        gt=0,
-        le=1,
-        description="the other side, (1 + draws that the quotes reach) / (1 + draws), of the first "
-        "draws where these settle it: how often random spans do as little; lower: the quotes do "
-        "less than random spans",
-    )
-    p_two_sided: float | None = Field(
-        default=None, gt=0, le=1, description="twice the smaller of the two, at most 1"
-    )
-    attainable_p: float | None = Field(
-        default=None, gt=0, le=1, description="the least p that could have come"
     )
     quoted_drop: float = Field(ge=0, le=1, description="|dp| of masking the quotes, probability")
     mean_drop: float = Field(ge=0, le=1, description="mean |dp| over the draws, probability")
@@ -248,14 +219,6 @@ class HatexscoreRandomSpans(Message):
         ge=0,
         le=1,
         description="draws that the quotes beat, in what `p_value` is of, ties half; 0.5 is chance",
-    )
-    ties: float | None = Field(
-        default=None, ge=0, le=1, description="share of the draws that equal the quotes"
-    )
-    histogram: Histogram | None = Field(
-        default=None,
-        description="of the draws, in 20 equal bins over their range, in what `p_value` is of; "
-        "null in earlier results",
     )
     drops: tuple[Probability, ...] = Field(
         default=(), description="|dp| of each draw, probability, in the order of drawing"

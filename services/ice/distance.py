@@ -47,6 +47,25 @@ class AskedRows:
                 self.flips[key] = sum(flips[start:end])
             start = end
 
+    def length_share(self, ends: tuple[int, int] | None) -> float | None:
+        """Share of the rows with fewer tokens than `ends`, or with more; None where `ends`, or the
+        tokens of rows of words, are not known."""
+        if ends is None or self.tokenized.words is not None or not self.counts:
+            return None
+        least, most = ends
+        outside = sum(
+            count for key, count in self.counts.items() if not least <= self._length(key) <= most
+        )
+        return outside / sum(self.counts.values())
+
+    def _length(self, key: Key) -> int:
+        """Tokens of each row of this key: all operators but `delete` replace one by one."""
+        operator, kept = key
+        every = len(self.tokenized.tokens.ids)
+        if operator != "delete":
+            return every
+        return every - len(self.tokenized.eligible) + len(kept or ())
+
     def distance(self, random: Collection[Key]) -> IceDistance:
         """random: the keys of random rationales, of either aspect."""
         rows = sum(self.counts.values())

@@ -114,10 +114,3 @@ def area(budgets: Sequence[float], heights: Sequence[float | None]) -> float | N
     if len(known) < len(heights) or len(known) < 2:
         return None
     return float(np.trapezoid(known, budgets) / (budgets[-1] - budgets[0]))
-
-
-def deciles(null: Floats) -> tuple[float, ...]:
-    """The 10 % to 90 % quantiles; empty without draws."""
-    if null.size == 0:
-        return ()
-    return tuple(np.quantile(null, np.arange(1, 10) / 10).tolist())

@@ -50,6 +50,8 @@ from shared.models.judgement import Unread
 from shared.models.labels import decided
 from shared.statistics import ranks
 
+ODD = 0.5  # share of rows of unusual length that is told
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IceCollected(Collected):
@@ -76,7 +78,8 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         tests = run_tests(experiment)
         score, compared = _score(experiment, tests), comparisons(experiment)
         read = readings(experiment, tests)
-        doubts = miscalibrated(experiment, collected.models[0])
+        distance = _distance(experiment, collected.models[0])
+        doubts = (*miscalibrated(experiment, collected.models[0]), *_odd_lengths(distance))
         return IceResult(
             **self.envelope(
                 request, collected, (*doubts, *warnings(experiment, tests, compared, score))
@@ -93,7 +96,7 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
             characters_read=tuple(map(tokenized.characters_read, TEXTS)),
             forward_rows=experiment.rows,
             reading=read[0].reading if read else None,
-            distance=_distance(experiment, collected.models[0]),
+            distance=distance,
             tokens=tokens(tokenized) if request.token_values else (),
             token_values=token_values(experiment) if request.token_values else (),
         )
@@ -210,7 +213,12 @@ def _distance(experiment: Experiment, use: ModelUse) -> IceDistance | None:
         return None
     found = experiment.asked.distance(experiment.random_keys())
     excesses = [one.excess for one in nearest_parts(use, _parts(experiment))]
-    return found.model_copy(update={"ece_perturbed": max(excesses, key=abs, default=None)})
+    return found.model_copy(
+        update={
+            "ece_perturbed": max(excesses, key=abs, default=None),
+            "length_share": experiment.asked.length_share(use.training_tokens),
+        }
+    )
 
 
 def warnings(
@@ -230,6 +238,15 @@ def warnings(
         *_no_common_draws(comparisons),
     ]
     return tuple(dict.fromkeys(found))
+
+
+def _odd_lengths(distance: IceDistance | None) -> Iterator[str]:
+    if distance and distance.length_share is not None and distance.length_share > ODD:
+        yield (
+            f"{distance.length_share:.0%} of the inputs that the model was asked about are shorter "
+            "or longer than 98 % of the texts that it was trained on: what it says of such may "
+            "mean little"
+        )
 
 
 def miscalibrated(experiment: Experiment, use: ModelUse) -> Iterable[str]:

@@ -26,7 +26,6 @@ from services.ice.report import (
     TestedOperator,
     Verdict,
 )
-from shared.estimates import histogram_of
 from shared.job_context import checking
 from shared.statistics import ranks
 from shared.statistics.placements import overlap
@@ -229,7 +228,7 @@ def _test(experiment: Experiment, one: TestInput, tails: Tails, adjusted: float 
         p_adjusted=adjusted,
         verdict=_verdict(experiment, one.trial, tails, adjusted),
         stopped_early=tails.ended,
-        null=_null(experiment, one.trial, null, first.size),
+        null=_null(experiment, one, tails, first.size),
     )
 
 
@@ -255,25 +254,27 @@ def _attainable_p(experiment: Experiment, trial: Trial) -> float:
     return ranks.attainable_p(min(most, trial.null.others) if distinct else most, sides=sides)
 
 
-def _null(experiment: Experiment, trial: Trial, null: Floats, first: int) -> IceNull:
+def _null(experiment: Experiment, one: TestInput, tails: Tails, first: int) -> IceNull:
+    """first: draws that the win rate rests on."""
+    trial, null, variant = one.trial, one.null[: tails.draws], experiment.tokenized.variant
     drawn = experiment.null_subsets(trial)[: null.size]
     known = trial.null.others <= MOST_PLACEMENTS and not trial.null.sampled
-    ended = experiment.anytime and not experiment.exact(trial)
     return IceNull(
         kind=trial.null.kind,
         strata=trial.null.strata,
         match_tokens=trial.null.matched,
         placements=trial.null.others if known else None,
-        overlap=float(np.mean([overlap(trial.rationale, one) for one in drawn])),
+        overlap=float(np.mean([overlap(trial.rationale, places) for places in drawn])),
+        p_value=tails.above,
+        p_anti=tails.below,
+        p_two_sided=ranks.two_sided(tails.above, tails.below),
         attainable_p=_attainable_p(experiment, trial),
         draws=null.size,
         win_rate_draws=first,
         exact=experiment.complete(trial) and null.size == trial.null.others,
-        sequential=ended,
-        mean=float(np.mean(null)),
-        sd=kernel.null_sd(null, experiment.tokenized.variant.ddof),
-        deciles=kernel.deciles(null),
-        histogram=histogram_of(null),
+        sequential=experiment.anytime and not experiment.exact(trial),
+        ties=ranks.tie_rate(one.observed or 0.0, null, variant.tie),
+        **ranks.spread_of(null, variant.ddof),
     )
 
 
@@ -294,9 +295,6 @@ def _undefined(experiment: Experiment, one: TestInput) -> IceTest:
             draws=0,
             exact=exact,
             sequential=False,
-            mean=None,
-            sd=None,
-            deciles=(),
             kind=one.trial.null.kind,
             placements=0 if exact else None,
         ),

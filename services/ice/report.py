@@ -11,8 +11,8 @@ from pydantic import Field, model_validator
 
 from shared.contracts import (
     Evidence,
-    Histogram,
     Message,
+    Null,
     Report,
     Word,
 )
@@ -78,8 +78,9 @@ class IceScores(Message):
     )
 
 
-class IceNull(Message):
-    """What random rationales of the same kind score."""
+class IceNull(Null):
+    """What random rationales of the same kind score: probabilities of the target label (variants
+    paper and reference: NSR)."""
 
     kind: NullKind = Field(
         default="tokens",
@@ -92,45 +93,16 @@ class IceNull(Message):
     match_tokens: bool = Field(
         default=False, description="whether they have about as many tokens as the rationale"
     )
-    placements: int | None = Field(
-        default=None,
-        ge=0,
-        description="that exist besides the rationale; null above 1e15, and where only a sample of "
-        "those of about as many tokens was looked through",
-    )
-    overlap: Share | None = Field(
-        default=None,
-        description="mean intersection over union of its tokens with a random one's: near 1 the "
-        "null is the rationale itself, and the win rate tends to 1/2",
-    )
     attainable_p: Share | None = Field(
         default=None,
         description="the least p that could have come, one-sided where `alternative` is `greater`: "
         "of as many draws as the request allows, or of all placements",
     )
-
-    draws: int = Field(ge=0, description="random rationales compared with")
-    win_rate_draws: int | None = Field(
-        default=None,
-        ge=0,
-        description="of these, the first ones, which the win rate rests on: how many follow was "
-        "decided by what they showed; null in results of before",
+    sd: float | None = Field(
+        default=None, description="n - 1 (variants paper and reference: n); null if undefined"
     )
-    exact: bool = Field(description="whether they are all that there are")
     sequential: bool = Field(
         description="whether the win rate's draws were ended by what they showed (`stop: anytime`)"
-    )
-    mean: float | None
-    sd: float | None = Field(
-        description="n - 1 (variants paper and reference: n); null if undefined"
-    )
-    deciles: tuple[float, ...] = Field(
-        description="the 10 % to 90 % quantiles; empty without draws"
-    )
-    histogram: Histogram | None = Field(
-        default=None,
-        description="in 20 equal bins over their range; the values are probabilities of the target "
-        "(variants paper and reference: NSR); null without draws",
     )
 
 
@@ -226,7 +198,7 @@ class IceDistance(Message):
     length_share: Share | None = Field(
         default=None,
         description="share of rows shorter or longer than 98 % of the texts that the model was "
-        "trained on; null where the model's card does not say",
+        "trained on; null where the model's card does not say, and of rows of words",
     )
     ece_perturbed: float | None = Field(
         default=None,

@@ -34,7 +34,7 @@ from services.weights.limits import (
 )
 from services.weights.memory import demand_room, loaded, need
 from services.weights.placement import device_of, dtype_of, parameters
-from shared.contracts import ModelUse, PartExcess
+from shared.contracts import ModelUse
 from shared.errors import ScoringError
 from shared.models.availability import LoadingError, Placement, placed, unloadable
 from shared.models.calls import MASK_TEXT
@@ -113,7 +113,7 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
             mapping=mapping,
             languages=catalogue.languages(entry) or (),
             temperature=entry.temperature or (note.temperature if note else 1.0),
-            use=_of_classifier(use, mapping, _on_parts(entry, note), pads=pads),
+            use=_of_classifier(use, mapping, _of_card(entry, note), pads=pads),
             input=entry.input,
             overlong=entry.overlong,
             pads=pads,
@@ -121,19 +121,22 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
         )
 
 
-def _on_parts(entry: ModelEntry, note: EmbeddedNote | None) -> tuple[PartExcess, ...]:
-    """As its card was measured; at another temperature nothing is known."""
-    return note.on_parts if note and entry.temperature is None else ()
+def _of_card(entry: ModelEntry, note: EmbeddedNote | None) -> dict[str, Any]:
+    """As its card was measured; of calibration at another temperature nothing is known."""
+    if note is None:
+        return {}
+    on_parts = note.on_parts if entry.temperature is None else ()
+    return {"on_parts": on_parts, "training_tokens": note.training_tokens}
 
 
 def _of_classifier(
-    use: ModelUse, mapping: LabelMapping, on_parts: tuple[PartExcess, ...], *, pads: bool
+    use: ModelUse, mapping: LabelMapping, card: dict[str, Any], *, pads: bool
 ) -> ModelUse:
     """What the provenance says of its labels; rows without padding are small products."""
     found: dict[str, Any] = {
         "warnings": mapping.warnings,
         "thresholds": mapping.thresholds,
-        "on_parts": on_parts,
+        **card,
     }
     if not pads:
         found |= {"numerics": promised(str(use.device), str(use.dtype), small_products=True)}

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from shared.contracts import Message, PartExcess
+from shared.contracts import Count, Message, PartExcess
 from shared.models.hashes import file_sha256
 
 EMBEDDED = Path(__file__).parents[2] / "services" / "inference" / "embedded"
@@ -42,6 +42,9 @@ class EmbeddedNote(Message):
     adapter_sha256: Sha256
     on_parts: tuple[PartExcess, ...] = Field(
         default=(), description="as its card has it; of several labels the one furthest off"
+    )
+    training_tokens: tuple[Count, Count] | None = Field(
+        default=None, description="1st and 99th percentile of its training texts' tokens, as read"
     )
 
 

@@ -265,7 +265,8 @@ def median(
     below = int(stats.binom.ppf(how.tail, rows.rows, 0.5)) if rows.rows else 0
     if below < 1:
         return made
-    ends = float(rows.values[below - 1]), float(rows.values[rows.rows - below])
+    ordered = np.sort(rows.values)  # rows with names of their own come in the order of these
+    ends = float(ordered[below - 1]), float(ordered[rows.rows - below])
     return _with_ends(made, ends, "order")
 
 

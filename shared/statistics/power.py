@@ -64,40 +64,52 @@ def _at_most(losses: int, draws: int, beat_rate: float | None, seen: tuple[int, 
     return float(stats.binom.cdf(losses, draws, 1 - beat_rate))
 
 
-def draws_needed(beat_rate: float, power: float, alpha: float = 0.05) -> int | None:
-    """The fewest draws with which a test of this beat rate reaches its power, up to 100,000.
+MOST_DRAWS = 100_000  # that are planned with
+MOST_TEXTS = 10_000_000
+FAR = 4.0  # noncentrality above which the other tail is under 1e-5, and SciPy's may be NaN
 
-    One block without stages; None where the beat rate lies on the wrong side of 1 - alpha / 2.
+
+def draws_needed(
+    beat_rate: float, power: float = 0.8, alpha: float = 0.05, *, sides: int = 2
+) -> int | None:
+    """The fewest draws with which a test of this beat rate reaches its power, up to `MOST_DRAWS`.
+
+    One block without stages. beat_rate: as `verdict`. None where it lies on the wrong side of
+    1 - alpha / sides, or where more draws would be needed.
     """
-    if beat_rate <= 1 - alpha / 2:
+    tail = alpha / sides
+    if beat_rate <= 1 - tail:
         return None
-    draws = math.ceil(2 / alpha) - 1
-    while draws <= 100_000:
-        most = math.floor(alpha / 2 * (draws + 1) + 1e-9) - 1
-        if stats.binom.cdf(most, draws, 1 - beat_rate) >= power:
+    losses = 0
+    while (draws := math.ceil((losses + 1) / tail - 1e-9) - 1) <= MOST_DRAWS:
+        if stats.binom.cdf(losses, draws, 1 - beat_rate) >= power:
             return draws
-        draws += math.ceil(2 / alpha)
+        losses += 1
     return None
 
 
-def texts_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int:
-    """How many texts a paired comparison needs. effect: mean difference in its sds, > 0.
+def texts_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int | None:
+    """How many texts a mean needs to be told from a fixed value, or two systems from each other.
 
-    Of the two-sided t-test of a mean (noncentral t); at least 2.
+    effect: the distance in standard deviations over texts, > 0; of two systems that of their
+    paired differences. Of the two-sided t-test of a mean (noncentral t); at least 2; None above
+    `MOST_TEXTS`.
     """
     if effect <= 0:
         raise ValueError("an effect is greater than 0")
     low, high = 1, 2
     while _t_power(effect, high, alpha) < power:
         low, high = high, 2 * high
+        if low > MOST_TEXTS:
+            return None
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _t_power(effect, middle, alpha) >= power else (middle, high)
-    return high
+    return high if high <= MOST_TEXTS else None
 
 
 def _t_power(effect: float, texts: int, alpha: float) -> float:
     quantile = float(stats.t.isf(alpha / 2, texts - 1))
     shift = effect * math.sqrt(texts)
-    above = stats.nct.sf(quantile, texts - 1, shift)
-    return float(above + stats.nct.cdf(-quantile, texts - 1, shift))
+    above = float(stats.nct.sf(quantile, texts - 1, shift))
+    return above if shift > FAR else above + float(stats.nct.cdf(-quantile, texts - 1, shift))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from scipy.stats import binom
 
 Floats = NDArray[np.float64]
 
+BINS = 20  # of a histogram
+DECILES = np.arange(1, 10) / 10
 TIE = 1e-12  # scores: equal in theory, unequal in floats
 ANYTIME_CUT = 0.9  # how much of its level an anytime-valid tail plans with
 
@@ -79,6 +82,36 @@ def attainable_p(draws: int, *, sides: int = 1) -> float:
 def chance_sd(draws: int) -> float:
     """Exact sd of a mid-rank win rate under the null without ties: M W is uniform on 0..M."""
     return math.sqrt((draws + 2) / (12 * draws))
+
+
+def spread_of(null: Floats, ddof: int = 1) -> dict[str, Any]:
+    """mean, sd, deciles and histogram of (M,) scores, as a null is told; None and () without them.
+
+    ddof: of the sd.
+    """
+    return {
+        "mean": float(np.mean(null)) if null.size else None,
+        "sd": float(np.std(null, ddof=ddof)) if null.size > ddof else None,
+        "deciles": tuple(np.quantile(null, DECILES).tolist()) if null.size else (),
+        "histogram": histogram_of(null),
+    }
+
+
+def histogram_of(values: Floats, bins: int = BINS) -> dict[str, Any] | None:
+    """low, high, and counts of (M,) finite values in equal bins between them; None for no values.
+
+    Bins are half open, [a, b), but the last, which holds the greatest value. Where all values are
+    the same there is one bin of no width. NumPy's own histogram refuses ranges of a few floats'
+    width, which the scores of a saturated model have.
+    """
+    if values.size == 0:
+        return None
+    low, high = float(np.min(values)), float(np.max(values))
+    if low == high:
+        return {"low": low, "high": high, "counts": (values.size,)}
+    places = ((values - low) / (high - low) * bins).astype(np.int64)
+    counts = np.bincount(places.clip(max=bins - 1), minlength=bins)
+    return {"low": low, "high": high, "counts": tuple(counts.tolist())}
 
 
 def anytime_evidence(exceedances: int, draws: int, level: float) -> float:

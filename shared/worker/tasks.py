@@ -18,7 +18,7 @@ from shared import telemetry
 from shared.batch_contracts import Against, BatchReport, BatchReportRequest
 from shared.contracts import Scored
 from shared.errors import BadInput
-from shared.estimates import BatchStatistics
+from shared.estimates import BatchStatistics, plan_of
 from shared.job_context import checking
 from shared.ledger import batch_lines
 from shared.ledger.batch_lines import JobOutcome
@@ -94,7 +94,10 @@ def _batch_reports_of(metric: Metric[Any, Any, Any, Any]) -> Score:
             both = BatchStatistics(contract, (*rows, *others), request)
             compared = SystemResults(both, rows, others).comparison(request.against)
             found["comparison"] = compared.model_copy(update={"left_out": also_left_out})
-        return made.model_copy(update=found)
+        made = made.model_copy(update=found)
+        if request.plan is not None:
+            made = made.model_copy(update={"plan": plan_of(request.plan, made)})
+        return made
 
     return report
 

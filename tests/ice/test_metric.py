@@ -322,3 +322,30 @@ def test_a_model_that_errs_on_parts_is_doubted_at_the_shares_that_are_asked() ->
     assert len(doubts(k=0.9)) == 1  # what the rationale leaves is a tenth
     assert doubts(operators=("infill",), infill_pool=POOL) == []
     assert doubts(variant="reference") == []
+
+
+@pytest.mark.parametrize("operator", ["delete", "mask_unk"])
+def test_rows_of_odd_lengths_are_counted(operator: str) -> None:
+    """By the judge itself: the tokens of every row but the text's own, which comes first."""
+    lengths: list[int] = []
+
+    def counting(ids: tuple[int, ...]) -> float:
+        lengths.append(len(ids))
+        return noise(ids)
+
+    def measured(ends: tuple[int, int] | None) -> tuple[float | None, bool]:
+        lengths.clear()
+        use = USE.model_copy(update={"training_tokens": ends})
+        with planted(counting, use=use):
+            report = score(ask(operators=(operator,)))
+        assert report.distance is not None
+        assert report.distance.rows == len(lengths) - 1
+        return report.distance.length_share, any("shorter or longer" in w for w in report.warnings)
+
+    assert measured(None) == (None, False)
+    whole = lengths[0]
+    for ends in ((whole, whole), (1, whole), (whole + 1, whole + 9)):
+        share, told = measured(ends)
+        outside = [not ends[0] <= length <= ends[1] for length in lengths[1:]]
+        assert share == pytest.approx(np.mean(outside))
+        assert told == (np.mean(outside) > 0.5)

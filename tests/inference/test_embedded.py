@@ -10,10 +10,16 @@ import numpy as np
 import pytest
 
 from services.inference.classifier import LocalClassifier
-from services.inference.embedded.adapter import CONFIG, WEIGHTS, load_adapter
+from services.inference.embedded.adapter import (
+    CONFIG,
+    WEIGHTS,
+    load_adapter,
+    token_range,
+    tokenized,
+)
 from services.inference.embedded.evaluation import Quality, answers, logits, quality
 from services.inference.embedded.examples import Split, TrainingExample
-from services.inference.embedded.hate import FILES, HateMetrics, evaluate, read, render, split
+from services.inference.embedded.hate import FILES, HATE, HateMetrics, evaluate, read, render, split
 from services.inference.embedded.perturbation import excesses
 from services.inference.embedded.train import METRICS
 from shared.models.embedded import EMBEDDED, NOTE, EmbeddedNote, base_folder, checked
@@ -143,6 +149,16 @@ def test_the_note_says_how_the_probabilities_of_parts_are_off(
         ("delete", 0.8),
         ("mask", 0.8),
     }
+
+
+@needs_data
+def test_the_note_says_how_long_its_training_texts_were(
+    hate: LocalClassifier, note: EmbeddedNote, parts: Split
+) -> None:
+    ends = token_range(parts.train, HATE.recipe.longest)
+    lengths = [len(row.ids) for row in tokenized(parts.train, HATE.recipe.longest)]
+    assert note.training_tokens == hate.use.training_tokens == ends
+    assert np.quantile(lengths, [0.01, 0.99], method="nearest").tolist() == [*ends]
 
 
 @needs_data

@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from statsmodels.stats.power import TTestPower
 
-from shared.batch_contracts import BatchReportRequest, Interval
+from shared.batch_contracts import BatchReport, BatchReportRequest, Interval, WantedEffect
 from shared.contracts import Histogram, Scored
-from shared.estimates import BINS, BatchStatistics, histogram_of
+from shared.estimates import BatchStatistics, plan_of
 from shared.statistics import intervals
+from shared.statistics.ranks import BINS, histogram_of
 from tests.echo_metric import ECHO, EchoRequest, echo
 
 ASKED = BatchReportRequest(jobs=("job_1",), resamples=400)
@@ -77,6 +79,54 @@ def test_metadata_can_name_the_cluster_and_a_lost_text_is_one_of_its_own() -> No
     assert len(set(keys)) == 1 + 1 + 2
 
 
+def report_on(scores: list[float | None], each: int = 1) -> BatchReport:
+    """each: results of one text."""
+    rows = [echoed(f"text {number // each}", f"job_{number}") for number in range(len(scores))]
+    rows = [
+        Scored(row.job_id, None, row.request, row.report.model_copy(update={"score": score}))
+        for row, score in zip(rows, scores, strict=True)
+    ]
+    return BatchReport(**BatchStatistics(ECHO, rows, ASKED).envelope())
+
+
+def test_a_plan_is_that_of_a_t_test_with_the_results_own_spread() -> None:
+    scores = np.random.default_rng(3).uniform(0.3, 0.9, size=40)
+    wanted = WantedEffect(effect=0.05, power=0.9, alpha=0.01)
+    planned = plan_of(wanted, report_on(scores.tolist()))
+    oracle = TTestPower().solve_power(0.05 / scores.std(ddof=1), power=0.9, alpha=0.01)
+    assert planned.texts == np.ceil(oracle)
+    assert (planned.compared_texts, planned.draws, planned.warnings) == (None, None, ())
+
+
+def test_a_plan_counts_texts_and_not_results() -> None:
+    """Copies of a text's result tell nothing new: as many texts as without them."""
+    scores = np.random.default_rng(3).uniform(0.3, 0.9, size=40).tolist()
+    wanted = WantedEffect(effect=0.05)
+    copied = report_on([score for score in scores for _ in range(5)], each=5)
+    assert plan_of(wanted, copied).texts == plan_of(wanted, report_on(scores)).texts
+
+
+def test_what_the_results_find_with_power_eight_tenths_needs_as_many_texts() -> None:
+    found = report_on(np.random.default_rng(4).uniform(0.3, 0.9, size=60).tolist())
+    assert found.score.detectable is not None
+    needed = plan_of(WantedEffect(effect=found.score.detectable), found).texts
+    assert needed == pytest.approx(60, abs=1)
+
+
+def test_a_plan_says_why_it_has_no_number() -> None:
+    wanted = WantedEffect(effect=0.1, beat_rate=0.97)
+    planned = plan_of(wanted, report_on([0.5, 0.5, 0.5]))
+    assert (planned.texts, planned.draws) == (None, None)
+    assert planned.one_sided_draws is not None
+    assert any(one.startswith("texts: no spread") for one in planned.warnings)
+    assert any(one.startswith("draws: no number") for one in planned.warnings)
+    few = plan_of(WantedEffect(effect=1e-9), report_on([0.2, 0.4, None]))
+    assert few.texts is None
+    assert [one[:16] for one in few.warnings] == ["texts: the sprea", "texts: more than"]
+    with pytest.raises(ValidationError, match="give `effect`, `beat_rate` or both"):
+        WantedEffect()
+
+
 def test_a_growing_batch_may_be_looked_at_again_and_again() -> None:
     rows = [echoed(f"text {number}", f"job_{number}") for number in range(40)]
     asked = ASKED.model_copy(update={"sequence": True})
@@ -94,11 +144,16 @@ def test_a_growing_batch_may_be_looked_at_again_and_again() -> None:
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60).map(np.array)
 
 
+def binned(values: np.ndarray, bins: int = BINS) -> Histogram | None:
+    found = histogram_of(values, bins)
+    return None if found is None else Histogram(**found)
+
+
 @given(VALUES)
 def test_every_value_is_counted_once_between_the_least_and_the_greatest(
     values: np.ndarray,
 ) -> None:
-    found = histogram_of(values)
+    found = binned(values)
     assert found is not None
     assert sum(found.counts) == values.size
     assert (found.low, found.high) == (values.min(), values.max())
@@ -112,19 +167,19 @@ def test_every_value_is_counted_once_between_the_least_and_the_greatest(
 def test_the_order_of_values_changes_nothing(values: np.ndarray, random: object) -> None:
     shuffled = values.copy()
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert histogram_of(shuffled) == histogram_of(values)
+    assert binned(shuffled) == binned(values)
 
 
 def test_counts_are_numpy_s_where_numpy_counts() -> None:
     values = np.random.default_rng(5).beta(2, 3, size=500)
-    found = histogram_of(values, 7)
+    found = binned(values, 7)
     assert found is not None
     assert found.counts == tuple(np.histogram(values, bins=7)[0].tolist())
 
 
 def test_ranges_of_one_float_s_width_are_counted_too() -> None:
     values = np.array([0.5, np.nextafter(0.5, 1)])
-    found = histogram_of(values)
+    found = binned(values)
     assert found is not None
     assert (found.counts[0], found.counts[-1], sum(found.counts)) == (1, 1, 2)
     with pytest.raises(ValueError, match="finite-sized"):
@@ -132,7 +187,7 @@ def test_ranges_of_one_float_s_width_are_counted_too() -> None:
 
 
 def test_no_values_have_no_histogram() -> None:
-    assert histogram_of(np.empty(0)) is None
+    assert binned(np.empty(0)) is None
 
 
 def test_a_histogram_does_not_end_before_it_begins() -> None:

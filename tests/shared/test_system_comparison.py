@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy import stats
 
 from services.registry import metrics
 from shared.batch_contracts import Against, BatchReportRequest, SystemComparison
-from shared.contracts import Scored
+from shared.contracts import Null, Scored
 from shared.errors import BadInput
 from shared.estimates import BatchStatistics
 from shared.statistics.seeds import generator
@@ -135,7 +134,7 @@ def test_other_nulls_are_refused() -> None:
     rows = [
         replace(
             row := result("a", 0.5),
-            report=row.report.model_copy(update={"null": SimpleNamespace(kind=kind)}),
+            report=row.report.model_copy(update={"null": Null(kind=kind, draws=1)}),
         )
         for kind in ("spans", "tokens")
     ]

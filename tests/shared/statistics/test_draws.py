@@ -7,7 +7,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
+from scipy.stats import binom, chisquare
 from statsmodels.stats.power import TTestPower
 
 from shared.statistics import draws
@@ -157,20 +157,38 @@ def test_more_runs_than_can_be_ranked_are_shuffled() -> None:
     assert len(set(starts)) > 3
 
 
-def test_planned_draws_reach_their_power() -> None:
-    draws = draws_needed(0.99, 0.8)
-    assert draws is not None
-    fixed = TwoStages(first=draws, most=draws, exceedances=draws + 1)
-    assert verdict(0.99, fixed).verdict >= 0.8
-    fewer = TwoStages(first=draws - 40, most=draws - 40, exceedances=draws)
-    assert verdict(0.99, fewer).verdict < 0.8
+@pytest.mark.parametrize("sides", [1, 2])
+@pytest.mark.parametrize(("beat_rate", "power"), [(0.985, 0.8), (0.99, 0.8), (0.995, 0.95)])
+def test_planned_draws_are_the_fewest_that_reach_their_power(
+    beat_rate: float, power: float, sides: int
+) -> None:
+    """By brute force over the rejection region of every smaller number."""
+    planned = draws_needed(beat_rate, power, sides=sides)
+    draws = np.arange(1, 3_000)
+    losses = np.arange(200)[:, None]
+    rejected = (losses + 1) / (draws + 1) <= 0.05 / sides + 1e-12
+    reached = np.sum(rejected * binom.pmf(losses, draws, 1 - beat_rate), axis=0)
+    assert planned == draws[np.argmax(reached >= power)]
+
+
+def test_no_number_of_draws_finds_what_beats_too_few() -> None:
+    assert draws_needed(0.975, 0.8) is None
+    assert draws_needed(0.9751, 0.8) is None  # more than can be drawn
     assert draws_needed(0.97, 0.8) is None
+    assert draws_needed(0.97, 0.8, sides=1) is not None
 
 
-def test_planned_texts_are_statsmodels() -> None:
-    for effect in (0.2, 0.5, 1.5):
-        planned = texts_needed(effect)
-        assert planned == np.ceil(TTestPower().solve_power(effect, power=0.8, alpha=0.05))
+@pytest.mark.parametrize("power", [0.8, 0.95])
+@pytest.mark.parametrize("effect", [0.01, 0.2, 0.5, 1.5, 3.0])
+def test_planned_texts_are_statsmodels(effect: float, power: float) -> None:
+    planned = texts_needed(effect, power)
+    assert planned == np.ceil(TTestPower().solve_power(effect, power=power, alpha=0.05))
+
+
+def test_however_large_or_small_the_effect_a_number_comes_or_none() -> None:
+    assert texts_needed(1e6) == 2
+    assert texts_needed(1e-4) is None
+    assert [texts_needed(effect) for effect in (10, 20, 50)] == [3, 2, 2]
     with pytest.raises(ValueError, match="greater"):
         texts_needed(0)
 

@@ -120,6 +120,8 @@ def test_medians_are_order_statistics(count: int) -> None:
     assert found.high is not None
     assert found.low <= oracle.low + 1e-12
     assert found.high >= oracle.high - 1e-12
+    named = [f"text {place * 7 % count}" for place in range(count)]  # in any order
+    assert intervals.median("x", values, named) == found
 
 
 def test_medians_of_clusters_are_resampled_by_cluster() -> None:

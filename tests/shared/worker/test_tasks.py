@@ -229,6 +229,19 @@ def test_another_system_s_jobs_are_compared_and_what_they_lack_is_counted(engine
     assert result["corrected"]["comparison.differences.p_adjusted"].startswith("`p_value` after")
 
 
+def test_a_further_study_is_planned_from_the_results_and_from_both_systems(engine: Engine) -> None:
+    ours = tuple(echoed(engine, text) for text in ("a", "bb", "ccc"))
+    asked = {"plan": {"effect": 0.1, "beat_rate": 0.99}, "against": {"jobs": ours[:2]}}
+    result = reported(engine, jobs=ours, **asked).result
+    assert result is not None
+    planned = result["plan"]
+    assert planned["wanted"] == {"effect": 0.1, "beat_rate": 0.99, "power": 0.8, "alpha": 0.05}
+    # .99^39 < .8, and of 79 draws one may be lost: .99^79 + 79 (.01) .99^78 = .813; .99^19 = .826
+    assert (planned["draws"], planned["one_sided_draws"]) == (79, 19)
+    assert planned["compared_texts"] is None  # it was compared with itself
+    assert any("compared_texts: no spread" in one for one in planned["warnings"])
+
+
 def test_an_unknown_job_of_the_other_system_is_pointed_at(engine: Engine) -> None:
     error = reported(engine, jobs=(echoed(engine, "a"),), against={"jobs": ("job_0",)}).error
     assert error is not None
