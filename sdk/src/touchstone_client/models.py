@@ -301,6 +301,12 @@ class EndpointChange(Message):
     enabled: Annotated[
         bool | None, Field(description='false: what it is owed has failed')
     ] = None
+    authorization: Annotated[str | None, Field(description='empty: none any more')] = (
+        None
+    )
+    sample: float | None = None
+    metrics: list[str] | None = None
+    parts: bool | None = None
 
 
 class EndpointNotice(Message):
@@ -321,6 +327,27 @@ class EndpointRequest(Message):
         Field(description='what it listens to; none: every event'),
     ] = []
     description: str = ''
+    format: Annotated[
+        Literal['standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations'],
+        Field(
+            description="what is sent: events as Standard Webhooks has them; or each score of a job and of a batch's line, without any text, to a tool that is named by its address: an OpenTelemetry collector, Langfuse, Phoenix"
+        ),
+    ] = 'standard-webhooks'
+    authorization: Annotated[
+        str | None,
+        Field(
+            description='the Authorization header of every request, as in `Bearer KEY`; never shown'
+        ),
+    ] = None
+    sample: Annotated[
+        float, Field(description='share of the jobs whose scores are pushed')
+    ] = 1.0
+    metrics: Annotated[
+        list[str], Field(description='whose scores are pushed; none: of every metric')
+    ] = []
+    parts: Annotated[
+        bool, Field(description='whether each part of a score is pushed as well')
+    ] = False
 
 
 class EndpointTestWebhook(Message):
@@ -345,6 +372,25 @@ class Endpoint(Message):
     rotating_until: Annotated[
         int | None, Field(description='two signatures until then; unix seconds')
     ]
+    format: Literal['standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations']
+    has_authorization: Annotated[
+        bool, Field(description='whether an Authorization header is sent')
+    ]
+    sample: Annotated[
+        float, Field(description='share of the jobs whose scores are pushed, (0, 1]')
+    ]
+    metrics: Annotated[
+        list[str], Field(description='whose scores are pushed; empty: of every metric')
+    ]
+    parts: Annotated[
+        bool, Field(description='whether each part of a score is pushed as well')
+    ]
+    untraced: Annotated[
+        int,
+        Field(
+            description='jobs that were not pushed: their requests name no `trace` that the format needs'
+        ),
+    ]
 
 
 class EndpointWithSecret(Message):
@@ -362,6 +408,25 @@ class EndpointWithSecret(Message):
     last_success_at: Annotated[int | None, Field(description='unix seconds')]
     rotating_until: Annotated[
         int | None, Field(description='two signatures until then; unix seconds')
+    ]
+    format: Literal['standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations']
+    has_authorization: Annotated[
+        bool, Field(description='whether an Authorization header is sent')
+    ]
+    sample: Annotated[
+        float, Field(description='share of the jobs whose scores are pushed, (0, 1]')
+    ]
+    metrics: Annotated[
+        list[str], Field(description='whose scores are pushed; empty: of every metric')
+    ]
+    parts: Annotated[
+        bool, Field(description='whether each part of a score is pushed as well')
+    ]
+    untraced: Annotated[
+        int,
+        Field(
+            description='jobs that were not pushed: their requests name no `trace` that the format needs'
+        ),
     ]
     secret: Annotated[
         str,
@@ -1729,70 +1794,6 @@ class Languages(Message):
     ] = None
 
 
-class Model(Message):
-    name: str
-    created: Annotated[
-        int, Field(description='when its entry or its files were changed; unix seconds')
-    ]
-    owned_by: str
-    kind: Annotated[
-        Literal['classifier', 'causal', 'similarity', 'cross-encoder'] | None,
-        Field(description='null where its entry does not say'),
-    ]
-    revision: str
-    sha256: Annotated[
-        str | None,
-        Field(description='of the weights; null where they are not on this disk'),
-    ]
-    capabilities: list[str]
-    labels: Annotated[
-        list[str] | None, Field(description='canonical labels, as requests name them')
-    ]
-    languages: list[str] | None
-    dtype: str
-    device: str
-    outputs: Annotated[
-        list[str] | None,
-        Field(
-            description='of its head, in order; null where its files are not on this disk'
-        ),
-    ]
-    mapping: Annotated[
-        dict[str, list[str]] | None,
-        Field(
-            description='canonical label → its outputs; none: 1 minus the other label'
-        ),
-    ]
-    ignored: Annotated[list[str], Field(description='outputs in no canonical label')]
-    activation: Literal['softmax', 'sigmoid', 'one-output'] | None
-    warnings: Annotated[list[str], Field(description='of every report that it serves')]
-    preset: Annotated[
-        str | None, Field(description='with its version, as name@version')
-    ]
-    licence: str | None
-    card: str | None
-    id: Annotated[str, Field(description='its name, as requests name it')]
-    object: Literal['model'] = 'model'
-    state: Annotated[
-        Literal['absent', 'downloading', 'waiting', 'loading', 'ready', 'failed', 'away'] | None,
-        Field(
-            description='of the best worker that holds it; null where no worker reports it. `waiting`: for memory; `away`: its server cannot be reached; `absent`: its files are not there; `failed`: they cannot be used'
-        ),
-    ]
-    error: Annotated[str | None, Field(description='why it is not ready')]
-    since: Annotated[
-        int | None, Field(description='when it came into this state; unix seconds')
-    ]
-    bytes: Annotated[
-        int | None,
-        Field(description='of its files; null where no worker has placed it'),
-    ]
-    memory: Annotated[
-        int | None,
-        Field(description='that it needs, an estimate in bytes; null likewise'),
-    ]
-
-
 class NliQuestion(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -1900,6 +1901,12 @@ class Readiness(Message):
     status: Literal['ok'] = 'ok'
     ledger: Literal['ok'] = 'ok'
     broker: Literal['ok'] = 'ok'
+    workers: Annotated[
+        dict[str, str],
+        Field(
+            description='service → `ready`, or why its jobs wait: their worker starts, or there is none'
+        ),
+    ]
 
 
 class Replayed(Message):
@@ -1982,6 +1989,54 @@ class SequenceInterval(Message):
     ]
 
 
+class ServerAbilities(Message):
+    name: str
+    source: Annotated[str, Field(description='the scheme; addresses are not repeated')]
+    served: str
+    owner: Annotated[str | None, Field(description='as the server says')] = None
+    milliseconds: Annotated[float | None, Field(description='of one short answer')] = (
+        None
+    )
+    error: Annotated[str | None, Field(description='why it cannot be used')] = None
+    is_away: Annotated[bool, Field(description='whether that is so only for now')] = (
+        False
+    )
+    lists_models: bool | None = None
+    completions: bool | None = None
+    chat: bool | None = None
+    given_text: Annotated[
+        str | None, Field(description='how it scores a given text')
+    ] = None
+    tells_tokens: bool | None = None
+    top_logprobs: Annotated[int | None, Field(description='tokens listed; 0: none')] = (
+        None
+    )
+    asked_logprobs: int | None = None
+    label_endpoint: str | None = None
+    prefill_continues: bool | None = None
+    reasoning_field: str | None = None
+    limit_field: str | None = None
+    left_out: Annotated[list[str], Field(description='fields that it refuses')] = []
+    seed_repeats: Annotated[int | None, Field(description='of 3')] = None
+    length: Annotated[int | None, Field(description='tokens, as the server states')] = (
+        None
+    )
+    protocol: Annotated[str | None, Field(description='of a classification server')] = (
+        None
+    )
+    activation: str | None = None
+    outputs: list[str] | None = None
+    labels: list[str] | None = None
+    reading: Literal['head', 'verbalizers', 'scored', 'label-endpoint', 'top-logprobs', 'votes'] | None = (
+        None
+    )
+    mass: float | None = None
+    unread: Annotated[
+        str | None, Field(description='why P could not be read on the probe')
+    ] = None
+    metrics: dict[str, str] | None = None
+
+
 class SimilarityRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -2006,7 +2061,7 @@ class SimilarityRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     pairs: Annotated[
@@ -2069,6 +2124,39 @@ class Tokens(Message):
         Field(
             description='what stands for a masked token in a text: the token mask, else unk, pad, eos'
         ),
+    ] = None
+
+
+class Trace(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    trace_id: Annotated[
+        str | None, Field(description='of W3C Trace Context, 32 hex digits')
+    ] = None
+    span_id: Annotated[str | None, Field(description='of the span, 16 hex digits')] = (
+        None
+    )
+    response_id: Annotated[
+        str | None, Field(description="that the model's server gave to its answer")
+    ] = None
+    session_id: Annotated[
+        str | None, Field(description='of the conversation that it belongs to')
+    ] = None
+
+
+class TraceAnswer(Message):
+    trace_id: Annotated[
+        str | None, Field(description='of W3C Trace Context, 32 hex digits')
+    ] = None
+    span_id: Annotated[str | None, Field(description='of the span, 16 hex digits')] = (
+        None
+    )
+    response_id: Annotated[
+        str | None, Field(description="that the model's server gave to its answer")
+    ] = None
+    session_id: Annotated[
+        str | None, Field(description='of the conversation that it belongs to')
     ] = None
 
 
@@ -2148,6 +2236,15 @@ class WebhookTest(Message):
         int, Field(description="from the name's resolution to the answer")
     ]
     error: Annotated[str | None, Field(description='why it was not delivered')]
+    untraced: Annotated[
+        int,
+        Field(
+            description='jobs that were not pushed: their requests name no `trace` that the format needs'
+        ),
+    ]
+    note: Annotated[
+        str | None, Field(description='what to know of jobs that were not pushed')
+    ]
 
 
 class WordJudgements(Message):
@@ -2242,7 +2339,7 @@ class BatchReportRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     batch: Annotated[str | None, Field(description="a batch's id")] = None
@@ -2418,7 +2515,7 @@ class Cot2elRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -2428,6 +2525,12 @@ class Cot2elRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
+    trace: Annotated[
+        Trace | None,
+        Field(
+            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+        ),
+    ] = None
     language: Annotated[
         str,
         Field(
@@ -2670,7 +2773,7 @@ class FtcBatchReportRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     batch: Annotated[str | None, Field(description="a batch's id")] = None
@@ -2826,7 +2929,7 @@ class FtcRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -2836,6 +2939,12 @@ class FtcRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
+    trace: Annotated[
+        Trace | None,
+        Field(
+            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+        ),
+    ] = None
     language: Annotated[
         str,
         Field(
@@ -2979,7 +3088,7 @@ class HafBatchReportRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     batch: Annotated[str | None, Field(description="a batch's id")] = None
@@ -3229,7 +3338,7 @@ class HatexscoreBatchReportRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     batch: Annotated[str | None, Field(description="a batch's id")] = None
@@ -3436,7 +3545,7 @@ class HatexscoreRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -3446,6 +3555,12 @@ class HatexscoreRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
+    trace: Annotated[
+        Trace | None,
+        Field(
+            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+        ),
+    ] = None
     language: Annotated[
         str,
         Field(
@@ -3641,7 +3756,7 @@ class HlvRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -3651,6 +3766,12 @@ class HlvRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
+    trace: Annotated[
+        Trace | None,
+        Field(
+            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+        ),
+    ] = None
     language: Annotated[
         str,
         Field(
@@ -3688,6 +3809,12 @@ class HlvRequest(Message):
     human: HlvHuman
     judge: Annotated[
         HlvJudge | None, Field(description='how `model` is prompted; absent: defaults')
+    ] = None
+    prompt: Annotated[
+        PromptKeys | None,
+        Field(
+            description="how a causal model or a chat server is asked for P of the options (`logits` alone), in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`). `{text}`, the default of `user`, is the prompt of Table 6 with question, options and explanations; `{premise}` and `{hypothesis}` are those of the question. Labels of `verbalizers` are keys or texts of the options; absent: the keys"
+        ),
     ] = None
     predictions: Annotated[
         HlvPredictions | None, Field(description='bring your own: no model is called')
@@ -3783,7 +3910,7 @@ class IceBatchReportRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     batch: Annotated[str | None, Field(description="a batch's id")] = None
@@ -3991,7 +4118,7 @@ class IceRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -4001,6 +4128,12 @@ class IceRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
+    trace: Annotated[
+        Trace | None,
+        Field(
+            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+        ),
+    ] = None
     language: Annotated[
         str,
         Field(
@@ -4218,11 +4351,6 @@ class Judgement(Message):
     unread: Unread | None = None
 
 
-class ModelList(Message):
-    object: Literal['list'] = 'list'
-    data: list[Model]
-
-
 class ModelUse(Message):
     name: str
     revision: str
@@ -4250,6 +4378,10 @@ class ModelUse(Message):
             description='the bundle of keys, prompt included, that its entry names, as name@version'
         ),
     ] = None
+    system_fingerprint: Annotated[
+        str | None,
+        Field(description="of the build of a model's server, as it last said"),
+    ] = None
     warnings: Annotated[
         list[str],
         Field(
@@ -4275,6 +4407,79 @@ class ModelUse(Message):
             description='1st and 99th percentile of how many tokens, special ones included, it read of the texts that it was trained on, where its card has it'
         ),
     ] = None
+
+
+class Model(Message):
+    name: str
+    created: Annotated[
+        int, Field(description='when its entry or its files were changed; unix seconds')
+    ]
+    owned_by: str
+    kind: Annotated[
+        Literal['classifier', 'causal', 'similarity', 'cross-encoder'] | None,
+        Field(description='null where its entry does not say'),
+    ]
+    revision: str
+    sha256: Annotated[
+        str | None,
+        Field(description='of the weights; null where they are not on this disk'),
+    ]
+    capabilities: list[str]
+    labels: Annotated[
+        list[str] | None, Field(description='canonical labels, as requests name them')
+    ]
+    languages: list[str] | None
+    dtype: str
+    device: str
+    outputs: Annotated[
+        list[str] | None,
+        Field(
+            description='of its head, in order; null where its files are not on this disk'
+        ),
+    ]
+    mapping: Annotated[
+        dict[str, list[str]] | None,
+        Field(
+            description='canonical label → its outputs; none: 1 minus the other label'
+        ),
+    ]
+    ignored: Annotated[list[str], Field(description='outputs in no canonical label')]
+    activation: Literal['softmax', 'sigmoid', 'one-output'] | None
+    warnings: Annotated[list[str], Field(description='of every report that it serves')]
+    preset: Annotated[
+        str | None, Field(description='with its version, as name@version')
+    ]
+    licence: str | None
+    card: str | None
+    id: Annotated[str, Field(description='its name, as requests name it')]
+    object: Literal['model'] = 'model'
+    state: Annotated[
+        Literal['absent', 'downloading', 'waiting', 'loading', 'ready', 'failed', 'away'] | None,
+        Field(
+            description='of the best worker that holds it; null where no worker reports it. `waiting`: for memory; `away`: its server cannot be reached; `absent`: its files are not there; `failed`: they cannot be used'
+        ),
+    ]
+    error: Annotated[str | None, Field(description='why it is not ready')]
+    since: Annotated[
+        int | None, Field(description='when it came into this state; unix seconds')
+    ]
+    bytes: Annotated[
+        int | None,
+        Field(description='of its files; null where no worker has placed it'),
+    ]
+    memory: Annotated[
+        int | None,
+        Field(description='that it needs, an estimate in bytes; null likewise'),
+    ]
+    server: Annotated[
+        ServerAbilities | None,
+        Field(
+            description='of a model behind a server: what it was found to do, by the worker that asked it at `checked_at`; daily, and after a refusal that contradicts it'
+        ),
+    ]
+    checked_at: Annotated[
+        int | None, Field(description='unix seconds; null where no server was asked')
+    ]
 
 
 class Problem(Message):
@@ -4607,6 +4812,10 @@ class Cot2elReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         Cot2elBatchReport | None, Field(description='where the job succeeded')
@@ -4882,7 +5091,7 @@ class HafRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -4892,6 +5101,12 @@ class HafRequest(Message):
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
+    trace: Annotated[
+        Trace | None,
+        Field(
+            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+        ),
+    ] = None
     language: Annotated[
         str,
         Field(
@@ -5138,6 +5353,10 @@ class HatexscoreReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         HatexscoreBatchReport | None, Field(description='where the job succeeded')
@@ -5433,6 +5652,10 @@ class HlvReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         HlvBatchReport | None, Field(description='where the job succeeded')
@@ -5597,6 +5820,10 @@ class IceReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         IceBatchReport | None, Field(description='where the job succeeded')
@@ -5846,6 +6073,11 @@ class JudgeWords(Message):
     asked: list[WordRows]
 
 
+class ModelList(Message):
+    object: Literal['list'] = 'list'
+    data: list[Model]
+
+
 class SimilarityJob(JobMessage):
     id: str
     object: Literal['job'] = 'job'
@@ -5873,6 +6105,10 @@ class SimilarityJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         SimilarityResult | None, Field(description='where the job succeeded')
@@ -5906,6 +6142,10 @@ class AcceptedCot2elJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         Cot2elResult | None, Field(description='where the job succeeded')
@@ -5945,6 +6185,10 @@ class AcceptedFtcJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         FtcResult | None, Field(description='where the job succeeded')
@@ -5984,6 +6228,10 @@ class AcceptedHafJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         HafResult | None, Field(description='where the job succeeded')
@@ -6023,6 +6271,10 @@ class AcceptedHatexscoreJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         HatexscoreResult | None, Field(description='where the job succeeded')
@@ -6062,6 +6314,10 @@ class AcceptedHlvJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         HlvResult | None, Field(description='where the job succeeded')
@@ -6101,6 +6357,10 @@ class AcceptedIceJob(Message):
     ] = None
     metadata: dict[str, str] | None = None
     context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
     error: Annotated[Problem | None, Field(description='where the job failed')] = None
     result: Annotated[
         IceResult | None, Field(description='where the job succeeded')
@@ -6140,6 +6400,10 @@ class Cot2elJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[Cot2elResult | None, Field(description='where the job succeeded')]
 
@@ -6284,6 +6548,10 @@ class FtcJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[FtcResult | None, Field(description='where the job succeeded')]
 
@@ -6321,6 +6589,10 @@ class FtcReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         FtcBatchReport | None, Field(description='where the job succeeded')
@@ -6425,6 +6697,10 @@ class HafJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[HafResult | None, Field(description='where the job succeeded')]
 
@@ -6462,6 +6738,10 @@ class HafReportJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         HafBatchReport | None, Field(description='where the job succeeded')
@@ -6495,6 +6775,10 @@ class HatexscoreJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         HatexscoreResult | None, Field(description='where the job succeeded')
@@ -6534,6 +6818,10 @@ class HlvJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[HlvResult | None, Field(description='where the job succeeded')]
 
@@ -6571,6 +6859,10 @@ class IceJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[IceResult | None, Field(description='where the job succeeded')]
 
@@ -6608,6 +6900,10 @@ class InferenceJob(JobMessage):
     ]
     metadata: dict[str, str]
     context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         InferenceDescribeResult | InferenceTokenizeResult | InferenceJudgeExamplesResult | InferenceReadLabelsResult | InferenceJudgeRowsResult | InferenceJudgeWordsResult | InferenceProbabilitiesResult | InferenceTruncatedResult | InferenceAttributeResult | InferenceGenerateResult | InferenceScoreCompletionsResult | None,
@@ -6636,7 +6932,7 @@ class InferenceRequest(Message):
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata` and `context`, and of the result the numbers and names'
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
         ),
     ] = False
     ask: Annotated[
