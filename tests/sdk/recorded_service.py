@@ -7,10 +7,11 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from tests.end_to_end.service import ROOT
+from tests.http_server import HttpServer
 from tests.sdk.conftest import recorded
 
 DESCRIPTION = ROOT / "docs" / "openapi.json"
@@ -28,11 +29,9 @@ PLACES = {
 IDS = ("job_", "batch_", "file_", "we_")
 
 
-class RecordedService(ThreadingHTTPServer):
+class RecordedService(HttpServer):
     """silent: operations that are not answered while the test lasts; changed: operation -> what
     is answered in place of what was recorded (bytes as they are); asked: operations so far."""
-
-    daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)

@@ -71,6 +71,40 @@ def commands() -> list[list[str]]:
     return found
 
 
+def parsers(made: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Of every command and action."""
+    for action in made._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for one in action.choices.values():
+                yield one
+                yield from parsers(one)
+
+
+def test_no_argument_of_a_command_takes_the_place_of_one_of_all() -> None:
+    ours = {action.dest for action in parser()._actions} - {"help"}
+    for one in parsers(parser()):
+        theirs = {action.dest for action in one._actions} - {"action"}
+        assert not ours & theirs, one.prog
+
+
+def test_an_endpoint_is_made_at_the_service(
+    typed: RecordedService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["webhooks", "create", "https://receiver.test/hook"]) == 0
+    assert "whsec_" in capsys.readouterr().out
+    assert typed.asked[-1] == "POST /v1/webhook-endpoints"
+
+
+def test_a_key_that_is_none_is_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TOUCHSTONE_API_KEY", "tsk_very\nsecret")
+    assert main(["list", "jobs"]) == 2
+    said = capsys.readouterr()
+    assert "the API key holds a character that no key has" in said.err
+    assert "secret" not in said.err + said.out
+
+
 def test_help_needs_httpx_and_pydantic_and_nothing_else(empty: Path) -> None:
     wanted = [one for one in commands() if one not in (["models"], ["keys"])]
     assert len(wanted) >= 20

@@ -63,9 +63,12 @@ class Access:
     api_key: str | None = None
 
     def client_options(self) -> dict[str, object]:
+        """Raises ValueError, which does not repeat the key."""
         headers = {"User-Agent": AGENT}
-        if self.api_key:
-            headers["Authorization"] = f"Bearer {self.api_key}"
+        if key := (self.api_key or "").strip():
+            if not (key.isascii() and key.isprintable()):
+                raise ValueError("the API key holds a character that no key has, as a line break")
+            headers["Authorization"] = f"Bearer {key}"
         return {"base_url": self.url, "headers": headers}
 
 

@@ -231,7 +231,9 @@ def webhooks(ts: Touchstone, asked: Namespace, output: Output) -> int:
         rows = [(e.id, e.url, "on" if e.enabled else "off", ",".join(e.events)) for e in found]
         output.table(("endpoint", "address", "", "events"), rows)
     elif asked.action == "create":
-        found = ts.webhooks.create(asked.url, events=asked.event, description=asked.description)
+        found = ts.webhooks.create(
+            asked.receiver, events=asked.event, description=asked.description
+        )
         output.line(f"{found.id} {found.secret}")
         output.say("the secret is shown this once")
     elif asked.action == "test":

@@ -193,7 +193,7 @@ def _webhooks(commands: Parsers) -> None:
     run = runs("objects", "webhooks")
     command(actions, "list", "list endpoints", run)
     create = command(actions, "create", "make an endpoint; its secret is shown this once", run)
-    create.add_argument("url", metavar="URL")
+    create.add_argument("receiver", metavar="URL")
     create.add_argument("--event", action="append", default=[], help="repeatable (default: all)")
     create.add_argument("--description", default="")
     for name, help_text in (
