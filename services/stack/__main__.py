@@ -76,6 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
     except SystemExit:
         if asked.command != "serve":
             raise  # a demo that was interrupted showed nothing
+        console.print("stopped")
     except (NotReady, demo.DemoFailed) as error:
         console.print(Text(str(error), style="bold red"), soft_wrap=True)
         return error.status if isinstance(error, NotReady) else 1
@@ -97,7 +98,7 @@ def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
     folder = asked.var / "demo" if asked.command == "demo" else asked.var
     with ExitStack() as stack:
         served = ServiceNames(tuple(asked.rooms), asked.apart)
-        with reporting(console) as say:
+        with reporting(console, over=lambda: bool(_came)) as say:
             begun = running(folder, chosen, served, _or_leave(say), Reporter(console))
             started = stack.enter_context(begun)
             close(asked.var)  # of the demo, the folder above its own

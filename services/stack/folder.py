@@ -63,7 +63,7 @@ class NotReady(RuntimeError):
 
 
 class WrongSettings(NotReady):
-    """Settings that do not fit together."""
+    """Settings that do not fit together, or name what is not there."""
 
     status = 2
 

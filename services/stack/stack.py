@@ -83,7 +83,7 @@ def check(chosen: Settings) -> None:
     try:
         load_catalogue(chosen.models_file)
     except ValueError as error:
-        raise NotReady(str(error)) from None
+        raise WrongSettings(str(error)) from None
     if {"redis_url", "database_url"} & chosen.model_fields_set and not chosen.names_servers:
         raise WrongSettings("set both REDIS_URL and DATABASE_URL, or neither")
     if chosen.port:

@@ -68,9 +68,9 @@ class Reporter:
         with self._lock:
             self._report(waited_for)
 
-    def repeat(self, stop: threading.Event) -> None:
+    def repeat(self, stop: threading.Event, over: Callable[[], bool]) -> None:
         """Say it again now and then while nobody looks, as during the start of PostgreSQL."""
-        while not stop.wait(SAID_EVERY_SECONDS):
+        while not (stop.wait(SAID_EVERY_SECONDS) or over()):
             with self._lock:
                 if self._since:
                     self._report(tuple(self._since))
@@ -108,15 +108,16 @@ def _process(waited_for: str) -> str:
 
 
 @contextmanager
-def reporting(console: Console) -> Iterator[Reporter]:
-    """A reporter for as long as something is waited for."""
+def reporting(console: Console, over: Callable[[], bool] = lambda: False) -> Iterator[Reporter]:
+    """A reporter for as long as something is waited for. over: nobody waits any more, though what
+    was begun is still being ended."""
     with ExitStack() as held:
         reporter = Reporter(console)
         if console.is_terminal:
             status = held.enter_context(console.status("starting …"))
             reporter = Reporter(console, lambda line: status.update(escape(line)))
         stop = threading.Event()
-        repeating = threading.Thread(target=reporter.repeat, args=(stop,), daemon=True)
+        repeating = threading.Thread(target=reporter.repeat, args=(stop, over), daemon=True)
         repeating.start()
         held.callback(repeating.join)
         held.callback(stop.set)

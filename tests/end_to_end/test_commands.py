@@ -133,7 +133,7 @@ def test_a_broken_models_file_is_said_at_once(tmp_path: Path) -> None:
     broken = tmp_path / "models.toml"
     broken.write_text("[[models]\nname = 'x'\n")
     code, said = ended("serve", "--var", str(tmp_path), TOUCHSTONE_MODELS_FILE=str(broken))
-    assert code == 1
+    assert code == 2
     assert "models.toml" in said
 
 

@@ -79,6 +79,16 @@ def test_what_is_waited_for_is_repeated_while_nobody_looks(
     assert set(threading.enumerate()) <= before  # others of the suite may end meanwhile
 
 
+def test_nothing_is_said_to_be_waited_for_once_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(startup, "SAID_EVERY_SECONDS", 0.01)
+    pipe, over = io.StringIO(), threading.Event()
+    with startup.reporting(Console(file=pipe, width=80), over.is_set) as say:
+        say("PostgreSQL")
+        eventually(lambda: pipe.getvalue().count("waiting for PostgreSQL, ") > 2)
+        over.set()
+        eventually(lambda: not any("repeat" in one.name for one in threading.enumerate()))
+
+
 def test_the_folder_is_closed_while_postgresql_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
