@@ -30,6 +30,7 @@ GAP = "*"  # in a built-in word: up to three words more, as in "against * policy
 
 _HYPHENS = re.compile(r"[\s\-\u2010-\u2015_]+")
 _GAP = r"[\s\-\u2010-\u2015_]{0,3}"
+_BLANKS = re.compile(_GAP)
 _NEGATED = re.compile(r"(?:(?:does|do|is)\s+)?(?:not|no|non|非|不是|비)[\s]*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7a3]")
 
@@ -169,18 +170,38 @@ def mistake(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, str] | N
             folded = fold(word)
             if not 1 <= len(folded) <= LONGEST_WORD or not any(map(str.isalnum, folded)):
                 return side, place, f"a word has 1 to {LONGEST_WORD} characters"
-            if GAP in folded or not _finds_itself(word, side):
+            if GAP in folded or not _finds_itself(word, folded):
                 return side, place, f"{word!r} would not be found where it is written so"
             if seen.setdefault(folded, side) != side:
                 return side, place, f"{word!r} stands on both sides"
     return None
 
 
-def _finds_itself(word: str, side: Label) -> bool:
-    """Explanations are read in lower case, character for character, without other folding."""
-    lowered = (one.lower() if len(one.lower()) == 1 else one for one in word)
-    own = _own((_own_word(word.strip(), side),))
-    return any(own.find("".join(lowered), word, in_line=True))
+def _finds_itself(word: str, folded: str) -> bool:
+    """Explanations are read in lower case, character for character, without other folding.
+
+    What its pattern would say, which takes milliseconds to compile: too long for a request that is
+    only being checked.
+    """
+    lowered = "".join(one.lower() if len(one.lower()) == 1 else one for one in word)
+    return any(_stands_at(place, folded, lowered) for place in range(len(lowered)))
+
+
+def _stands_at(place: int, folded: str, lowered: str) -> bool:
+    """Whether the pattern of this word matches there."""
+    if _CJK.search(folded) is None and _is_within_a_word(lowered[:place][-1:]):
+        return False
+    end = place
+    for number, part in enumerate(folded.split(" ")):
+        end = _BLANKS.match(lowered, end).end() if number else end  # type: ignore[union-attr]
+        if not lowered.startswith(part, end):
+            return False
+        end += len(part)
+    return _CJK.search(folded) is not None or not _is_within_a_word(lowered[end : end + 1])
+
+
+def _is_within_a_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def vocabulary_of_word(word: str) -> VocabularyName:

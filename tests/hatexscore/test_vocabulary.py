@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import re
 from typing import get_args
 
 import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
 
+from services.hatexscore import vocabulary
 from services.hatexscore.report import VocabularyName
 from services.hatexscore.vocabulary import (
+    MOST_WORDS,
     SIDES,
     built_in,
     fold,
@@ -74,3 +79,28 @@ def test_a_mistake_is_pointed_to(labels: dict[str, list[str]], where: tuple[str,
     assert found is not None
     assert found[:2] == where
     assert mistake({"hateful": ["rude"], "non-hateful": ["fine"]}) is None
+
+
+STRANGE = "aB1- _\u2010\u00a0\uff0dＡİßΣé\u0301㎏憎비非.*'"
+
+
+@settings(max_examples=400)
+@given(st.text(st.sampled_from(STRANGE), min_size=1, max_size=12))
+@example("a" + "-" * 4 + "b")
+@example("_rude")
+def test_a_word_is_refused_where_its_pattern_would_not_find_it(word: str) -> None:
+    """Checking compiles no pattern: a caller's words cost the gateway nothing."""
+    found = mistake({"hateful": [word], "non-hateful": ["zz"]})
+    assume(found is None or "would not be found" in found[2])
+    lowered = "".join(one.lower() if len(one.lower()) == 1 else one for one in word)
+    own = own_vocabulary({"hateful": [word], "non-hateful": ["zz"]})
+    finds = any(one.word.side == "hateful" for one in own.find(lowered, word, in_line=True))
+    assert (found is None) == (finds and "*" not in word)
+
+
+def test_checking_words_compiles_no_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gateway checks them on its event loop, where 40 patterns would stop everybody else."""
+    monkeypatch.setattr(re, "compile", None)
+    monkeypatch.setattr(vocabulary, "_compiled", None)
+    labels = {side: [f"{side} {n} a b c d" for n in range(MOST_WORDS)] for side in SIDES}
+    assert mistake(labels) is None
