@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from services.bindings import local
 from services.gateway.views import job_view
-from services.registry import contracts, service
+from services.registry import contracts, metrics, service
 from shared.contracts import JobRequest
 from shared.errors import NotThere, ScoringError
 from shared.ledger.jobs import Job
@@ -33,6 +33,7 @@ from shared.settings import settings, stay_offline
 from shared.worker.job import Success, ending
 
 EMBEDDED = Path(__file__).parents[1] / "models.toml"  # the checkout's
+SCORES = "/v1/scores/"
 
 
 class LocalService:
@@ -122,6 +123,12 @@ def _at(method: str, path: str) -> ServiceContract:
     for contract in contracts().values():
         if method == "POST" and contract.path == path:
             return contract
+    if method == "POST" and path.startswith(SCORES):
+        known = ", ".join(sorted(metrics()))
+        raise NotThere(
+            f"there is no metric {path.removeprefix(SCORES)!r}; there are: {known}",
+            pointer="/metric",
+        )
     raise NotThere(f"{method} {path} needs a service; Local() computes single requests")
 
 

@@ -130,7 +130,9 @@ def _one_that_waits(client: httpx.Client) -> str:
     answer = client.post(SCORES, json=_body("served"))
     assert answer.status_code == 202, answer.text
     job = f"/v1/jobs/{answer.json()['id']}"
-    waits = eventually(lambda: client.get(job).json()["waiting_for"], "it waits", every=0.2)
+    waits = eventually(
+        lambda: client.get(job).json()["waiting_for"], lambda: client.get(job).json(), every=0.2
+    )
     assert (waits["model"], waits["state"]) == ("served", "away")
     return str(answer.json()["id"])
 

@@ -164,7 +164,7 @@ def test_a_demo_without_who_scores_its_examples_is_refused(tmp_path: Path) -> No
 
 def test_half_of_the_servers_named_is_refused(tmp_path: Path) -> None:
     code, said = ended("serve", "--var", str(tmp_path), REDIS_URL="redis://127.0.0.1:1/0")
-    assert code == 1
+    assert code == 2
     assert "set both" in said
 
 

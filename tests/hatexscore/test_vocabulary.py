@@ -94,7 +94,10 @@ def test_a_word_is_refused_where_its_pattern_would_not_find_it(word: str) -> Non
     assume(found is None or "would not be found" in found[2])
     lowered = "".join(one.lower() if len(one.lower()) == 1 else one for one in word)
     own = own_vocabulary({"hateful": [word], "non-hateful": ["zz"]})
-    finds = any(one.word.side == "hateful" for one in own.find(lowered, word, in_line=True))
+    try:
+        finds = any(one.word.side == "hateful" for one in own.find(lowered, word, in_line=True))
+    except RuntimeError:  # what it finds is no word of the vocabulary when it is folded
+        finds = False
     assert (found is None) == (finds and "*" not in word)
 
 
