@@ -78,7 +78,6 @@ class LocalModels:
         """The causal model of this name; one behind a server refuses what servers do not show."""
         entry = self._entry(name, "causal")
         if entry.scheme == "openai":
-            self._states.demand_reached(name)
             return served(entry)
         return self._language_models.get(
             name,
@@ -102,4 +101,6 @@ class LocalModels:
             raise BadInput(
                 f"{name!r} is of kind {entry.kind}; one of kind {kind} is needed", pointer="/model"
             )
+        if entry.is_served:
+            self._states.demand_reached(name)
         return entry

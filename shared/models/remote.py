@@ -490,6 +490,8 @@ class QueueModels:
                 f"{name!r} is of kind {entry.kind}; needed is {' or '.join(kinds)}",
                 pointer="/model",
             )
+        if entry.is_served:
+            self._states.demand_reached(name)
         return entry
 
     def kind(self, name: str) -> ModelKind:
@@ -508,10 +510,7 @@ class QueueModels:
 
     def language_model(self, name: str) -> LanguageModel:
         entry = self._entry(name, "causal")
-        if not entry.is_served:
-            return RemoteLanguageModel(entry)
-        self._states.demand_reached(name)
-        return served(entry)
+        return served(entry) if entry.is_served else RemoteLanguageModel(entry)
 
     def writer(self, name: str) -> Writer:
         return self.language_model(name)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
 
 import pytest
 
+from services.inference.local_models import LocalModels
 from shared.errors import JobCancelled, ModelNotReady, ModelState, ScoringError, Unavailable
 from shared.models.availability import (
     LoadedModels,
@@ -15,6 +19,9 @@ from shared.models.availability import (
     Placement,
     placed,
 )
+from shared.models.catalogue import load_catalogue
+from shared.models.ports import Models
+from shared.models.remote import QueueModels
 from shared.telemetry import MODEL_READY
 
 
@@ -206,3 +213,32 @@ def test_what_is_idle_is_unloaded_where_another_needs_the_room(clock: list[float
 
     judges.get("idle", loaded_again, 60)
     assert again == [1]  # it is loaded again
+
+
+SERVED = """
+[[models]]
+name = "m"
+kind = "{kind}"
+source = "{scheme}:http://127.0.0.1:9"
+served_name = "m"
+{more}
+"""
+
+
+@pytest.mark.parametrize("models", [QueueModels, partial(LocalModels, similarity=None)])
+@pytest.mark.parametrize(
+    ("kind", "scheme", "more"),
+    [("causal", "openai", ""), ("classifier", "classify", 'outputs = ["no", "yes"]')],
+)
+def test_a_job_of_any_server_that_is_away_waits(
+    models: Callable[..., Models], kind: str, scheme: str, more: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "models.toml"
+    file.write_text(SERVED.format(kind=kind, scheme=scheme, more=more))
+    states = ModelStates()
+    port = models(load_catalogue(file), states=states)
+    states.set("m", "away", "no connection")
+    with pytest.raises(ModelNotReady, match="no connection"):
+        port.judge("m")
+    states.set("m", "ready")
+    assert port.judge("m") is not None
