@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from touchstone_client._base import JobMessage, Result
 from touchstone_client._wire import Fields, encoded, fields_of, job_of
 from touchstone_client.data.addresses import Place, form_of, is_folder, name_of, opened
-from touchstone_client.data.mapping import ColumnMapping, Columns
+from touchstone_client.data.mapping import IDS, ColumnMapping, Columns
 from touchstone_client.data.readers import (
     AS_NAMED,
     BOM,
@@ -77,9 +77,9 @@ def batch_file(
     columns: Columns | None = None,
     reading: Reading = AS_NAMED,
 ) -> Iterator[tuple[str, BinaryIO]]:
-    """(name, content) of a file of batch lines. Plain requests become lines: an `id` is the
-    custom_id, else the line's number is. Raises ValueError for what is no JSON object, and for a
-    table whose columns do not say what they are."""
+    """(name, content) of a file of batch lines. Plain requests become lines: `custom_id`, else
+    `id`, else the line's number is the custom_id. Raises ValueError for what is no JSON object, and
+    for a table whose columns do not say what they are."""
     if not isinstance(source, str | PathLike | io.IOBase):
         requests = cast("Iterable[Fields | BaseModel]", source)
         with TemporaryFile() as made:
@@ -146,8 +146,9 @@ def _wrapped(stream: BinaryIO, endpoint: str) -> Iterator[BinaryIO]:
 def _write(made: BinaryIO, lines: Iterable[bytes], endpoint: str) -> None:
     for number, found in json_lines(lines):
         if not _is_batch_line(found):
-            custom_id = str(found.pop("id", number))
-            found = line_of(custom_id, endpoint, found)
+            ids = [found.pop(name, None) for name in IDS]
+            custom_id = next((one for one in ids if one is not None), number)
+            found = line_of(str(custom_id), endpoint, found)
         made.write(encoded(found) + b"\n")
     made.seek(0)
 

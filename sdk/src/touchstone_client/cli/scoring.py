@@ -26,7 +26,7 @@ from touchstone_client.cli.output import (
     WrongUse,
 )
 from touchstone_client.data.cells import TEXT, types_of, value_of
-from touchstone_client.data.mapping import ColumnMapping, from_words
+from touchstone_client.data.mapping import IDS, ColumnMapping, from_words
 from touchstone_client.data.readers import Reading, table_of
 from touchstone_client.errors import BatchFailed, JobCancelled, JobFailed
 
@@ -65,6 +65,7 @@ def request_of(asked: Namespace) -> dict[str, Any]:
             raise WrongUse(f"{asked.request} is not JSON: {error}") from None
         if not isinstance(fields, dict):
             raise WrongUse(f"{asked.request} is not a JSON object")
+        fields = {name: one for name, one in fields.items() if name not in IDS}
     given = {name: getattr(asked, name) for name in ("text", "explanation", "model")}
     fields |= {name: value for name, value in given.items() if value is not None}
     for name, value in asked.field:

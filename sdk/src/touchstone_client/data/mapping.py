@@ -78,7 +78,9 @@ class ColumnMapping:
 
     def custom_id(self, row: Mapping[str, Any], number: int) -> str:
         """Of its column; else the row's number."""
-        found = _taken(row, ID, self.columns[ID]) if ID in self.columns else None
+        own = next((name for name in IDS if name in row), None)
+        column = self.columns.get(ID, own)
+        found = None if column is None else _taken(row, ID, column)
         return str(number if is_empty(found) else value_of(found, TEXT))
 
 

@@ -1,0 +1,35 @@
+"""What somebody types who has not read the manual: it is taken as meant, or refused by name."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from tests.sdk.test_cli import LINE, service, typed
+from touchstone_client._lines import batch_file
+from touchstone_client.cli.scoring import request_of
+
+__all__ = ["service", "typed"]
+BODY = {"text": "a", "explanation": "b"}
+
+
+@pytest.mark.parametrize("columns", [None, {"text": "text", "explanation": "explanation"}])
+def test_a_plain_line_keeps_its_custom_id(tmp_path: Path, columns: dict[str, str] | None) -> None:
+    lines = [LINE | {"custom_id": "p1"}, LINE | {"id": "p2"}, LINE | {"custom_id": None}]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    with batch_file(tmp_path / "in.jsonl", "/v1/scores/hatexscore", columns) as (_, content):
+        found = list(map(json.loads, content))
+    assert [one["custom_id"] for one in found] == ["p1", "p2", "3"]
+    assert [one["body"] for one in found] == [BODY] * 3
+
+
+def test_one_scored_line_leaves_its_id_out(tmp_path: Path) -> None:
+    (tmp_path / "in.json").write_text(json.dumps(LINE | {"custom_id": "p1", "id": 7}))
+    asked = Namespace(
+        request=str(tmp_path / "in.json"), metric="hatexscore", text=None, explanation=None,
+        model=None, field=[],
+    )  # fmt: skip
+    assert request_of(asked) == BODY
