@@ -167,13 +167,17 @@ def test_what_is_wrong_is_said_with_its_line(
 
 
 def test_columns_are_guessed_by_name_then_by_synonym() -> None:
-    names = ["body", "why", "reason", "seed", "id", "weather"]
+    names = ["body", "reason", "seed", "id", "weather"]
     found = ColumnMapping.of(None, "hatexscore", names)
     assert found.columns == {"custom_id": "id", "seed": "seed", "text": "body",
                              "explanation": "reason"}  # fmt: skip
     assert found.guessed == {"text": "body", "explanation": "reason"}
     with pytest.raises(ValueError, match="'nowhere'"):
-        ColumnMapping.of({"text": "nowhere", "explanation": "why"}, "hatexscore", names)
+        ColumnMapping.of({"text": "nowhere", "explanation": "reason"}, "hatexscore", names)
+    with pytest.raises(ValueError, match="explanation may be the column why or reason"):
+        ColumnMapping.of(None, "hatexscore", ["text", "why", "reason"])
+    said = ColumnMapping.of({"explanation": "why"}, "hatexscore", ["text", "why", "reason"])
+    assert said.columns == {"explanation": "why", "text": "text"}
     with pytest.raises(ValueError, match="no such metric"):
         ColumnMapping.of(None, "astrology", names)
 

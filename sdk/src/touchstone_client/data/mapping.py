@@ -91,13 +91,17 @@ def _id_of(names: Sequence[str]) -> dict[str, str]:
 def _guesses(
     missing: Iterable[str], names: Sequence[str], used: set[str]
 ) -> Iterable[tuple[str, str]]:
+    """(field, column). Raises ValueError where several columns may be meant."""
     free = [name for name in names if name not in used]
-    lowered = {name.lower(): name for name in reversed(free)}
     for field in missing:
-        for word in (field, *SYNONYMS.get(field, ())):
-            if word in lowered:
-                yield field, lowered.pop(word)
-                break
+        alike = [name for name in free if name.lower() == field]
+        found = alike or [name for name in free if name.lower() in SYNONYMS.get(field, ())]
+        if len(found) > 1:
+            raise ValueError(
+                f"{field} may be the column {' or '.join(found)}: say which, as in "
+                f"columns={{{field!r}: {found[0]!r}}} or --map {field}={found[0]}"
+            )
+        yield from ((field, name) for name in found)
 
 
 def columns_in(columns: Columns) -> list[str]:
