@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.sdk.test_cli import LINE, service, typed
+from tests.sdk.recorded_service import RecordedService
+from tests.sdk.test_cli import BATCH, LINE, service, typed
+from touchstone_client import Touchstone
 from touchstone_client._lines import batch_file
+from touchstone_client.cli.main import main
 from touchstone_client.cli.scoring import request_of
 
 __all__ = ["service", "typed"]
@@ -33,3 +36,34 @@ def test_one_scored_line_leaves_its_id_out(tmp_path: Path) -> None:
         model=None, field=[],
     )  # fmt: skip
     assert request_of(asked) == BODY
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["convert", "in.jsonl", "out.xlsx"],
+        ["submit", "in.jsonl", "--metric=hatexscore", "--wait", "--output=out.xlsx"],
+        ["get", BATCH, "--output=out.xlsx"],
+    ],
+)
+def test_a_form_that_is_not_written_is_refused_before_any_work(
+    typed: RecordedService,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.jsonl").write_text(json.dumps(LINE))
+    assert main(arguments) == 2
+    assert "out.xlsx cannot be written: a name ends with .jsonl" in capsys.readouterr().err
+    assert typed.asked == []
+    assert not (tmp_path / "out.xlsx").exists()
+
+
+def test_what_parquet_names_is_parquet(typed: RecordedService, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert main(["report", BATCH, "--parquet", str(tmp_path / "r.txt")]) == 0
+    assert parquet.read_table(tmp_path / "r.txt").num_rows > 0
+    with Touchstone(typed.url) as ts, pytest.raises(ValueError, match=r"\.parquet"):
+        ts.batches.get(BATCH).save(tmp_path / "r.txt")

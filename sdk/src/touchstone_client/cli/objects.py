@@ -15,7 +15,7 @@ from touchstone_client._base import Result
 from touchstone_client._sync.client import Touchstone
 from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse
 from touchstone_client.cli.scoring import show_result
-from touchstone_client.data.addresses import created
+from touchstone_client.data.addresses import created, target_form
 from touchstone_client.errors import ApiError
 
 SPAN = re.compile(r"(\d+)([smhdw])")
@@ -101,6 +101,8 @@ def get(ts: Touchstone, asked: Namespace, output: Output) -> int:
         return _file(ts, asked, output)
     if kind not in ("job", "batch"):
         raise WrongUse(f"{asked.id!r} is no id: ids begin with job_, batch_ or file_")
+    if kind == "batch" and asked.output is not None:
+        target_form(asked.output)
     found: Any = ts.jobs.get(asked.id) if kind == "job" else ts.batches.get(asked.id)
     if asked.output is not None:
         if kind == "batch":

@@ -84,7 +84,8 @@ def report(ts: Touchstone, asked: Namespace, output: Output) -> int:
         with created(asked.csv) as stream:
             stream.write(batch.items_csv().encode())
     elif asked.parquet is not None:
-        output.say(f"{batch.save(asked.parquet)} answers in {asked.parquet}")
+        count = batch.save(asked.parquet, form="parquet")
+        output.say(f"{count} answers in {asked.parquet}")
     elif asked.html is not None:
         content = batch.report_html().encode()
         with created(asked.html) as stream:

@@ -25,6 +25,7 @@ from touchstone_client.cli.output import (
     Output,
     WrongUse,
 )
+from touchstone_client.data.addresses import target_form
 from touchstone_client.data.cells import TEXT, types_of, value_of
 from touchstone_client.data.mapping import IDS, ColumnMapping, from_words
 from touchstone_client.data.readers import Reading, table_of
@@ -97,6 +98,8 @@ def _control(result: Result) -> Any:
 
 def submit(ts: Touchstone, asked: Namespace, output: Output) -> int:
     """A batch of a file: its id first, then progress."""
+    if asked.output is not None:
+        target_form(asked.output)
     metric = asked.metric or metric_in(asked.file)
     reading = Reading(delimiter=asked.delimiter, split=asked.split)
     columns = mapping_of(asked, metric, reading, output)
