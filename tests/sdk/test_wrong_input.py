@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sdk.conftest import recorded
 from tests.sdk.recorded_service import RecordedService
 from tests.sdk.test_cli import BATCH, LINE, service, typed
 from touchstone_client import Touchstone
@@ -67,3 +68,17 @@ def test_what_parquet_names_is_parquet(typed: RecordedService, tmp_path: Path) -
     assert parquet.read_table(tmp_path / "r.txt").num_rows > 0
     with Touchstone(typed.url) as ts, pytest.raises(ValueError, match=r"\.parquet"):
         ts.batches.get(BATCH).save(tmp_path / "r.txt")
+
+
+def test_a_reports_score_in_a_list_is_its_estimate(
+    typed: RecordedService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = recorded("report_hatexscore")["answer"]
+    typed.changed["GET /v1/jobs"] = recorded("list_jobs")["answer"] | {
+        "data": [report], "has_more": False
+    }  # fmt: skip
+    assert main(["list", "jobs", "--limit", "1"]) == 0
+    shown = capsys.readouterr().out.splitlines()[1]
+    value = report["result"]["score"]["value"]
+    assert f" {value:.3f} " in shown
+    assert "=" not in shown

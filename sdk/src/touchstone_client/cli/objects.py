@@ -68,11 +68,18 @@ def _jobs(ts: Touchstone, asked: Namespace) -> tuple[Any, Any, Any]:
     listed = ts.jobs.list(status=asked.status, metric=asked.metric)
     found = _until(listed, asked, lambda _: True, lambda one: one.data.created_at)
     rows = [
-        (one.id, one.metric, one.status, getattr(one.result, "score", None),
+        (one.id, one.metric, one.status, _score_of(one.result),
          moment(one.data.created_at))
         for one in found
     ]  # fmt: skip
     return ("job", "metric", "status", "score", "made"), rows, [one.data for one in found]
+
+
+def _score_of(result: Any) -> float | None:
+    """Of a result; of a report its estimate's value."""
+    score = getattr(result, "score", None)
+    value = getattr(score, "value", score)
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _batches(ts: Touchstone, asked: Namespace) -> tuple[Any, Any, Any]:
