@@ -173,6 +173,7 @@ GOES_ON = {"status": "queued", "result": None, "finished_at": None}
     [
         ("submit", "POST /v1/files", "interrupted while uploading: no batch was made"),
         ("submit", "GET /v1/batches/ID/events", "the batch goes on: `touchstone watch batch_"),
+        ("submit", "GET /v1/batches/ID/events", " --output FILE`"),
         ("score", "GET /v1/jobs/ID/events", "the job goes on: `touchstone watch job_"),
     ],
 )
@@ -280,6 +281,8 @@ def test_changes_are_of_lines_that_both_scored() -> None:
         (["list", "jobs", "--since", "soon"], 2, "30m, 12h, 2d"),
         (["submit", "/nowhere.jsonl"], 2, "/nowhere.jsonl: No such file"),
         (["score", "hatexscore"], 2, "no request"),
+        (["submit", "in.jsonl", "--metric=hatexscore", "--output=a.csv"], 2, "give --wait"),
+        (["submit", "in.jsonl", "--metric=hatexscore", "--errors=a.csv"], 2, "give --wait"),
         (["metrics", "astrology"], 2, "hatexscore"),
         (["get", "job_x/y"], 1, "Not found"),
     ],

@@ -35,12 +35,13 @@ MOST_SHOWN = 20
 
 
 @contextmanager
-def goes_on(output: Output, kind: str, id: str) -> Iterator[None]:
-    """Ctrl-C leaves; what the service does it goes on doing."""
+def goes_on(output: Output, kind: str, id: str, target: str | None = None) -> Iterator[None]:
+    """Ctrl-C leaves; what the service does it goes on doing. target: of what was asked for."""
     try:
         yield
     except KeyboardInterrupt:
-        output.say(f"the {kind} goes on: `touchstone watch {id}`")
+        after = "" if target is None else f", then `touchstone get {id} --output {target}`"
+        output.say(f"the {kind} goes on: `touchstone watch {id}`{after}")
         raise SystemExit(INTERRUPTED) from None
 
 
@@ -98,6 +99,9 @@ def _control(result: Result) -> Any:
 
 def submit(ts: Touchstone, asked: Namespace, output: Output) -> int:
     """A batch of a file: its id first, then progress."""
+    for name in ("output", "errors"):
+        if getattr(asked, name) is not None and not asked.wait:
+            raise WrongUse(f"--{name} is written at the end of the batch: give --wait with it")
     if asked.output is not None:
         target_form(asked.output)
     metric = asked.metric or metric_in(asked.file)
@@ -124,7 +128,7 @@ def submit(ts: Touchstone, asked: Namespace, output: Output) -> int:
 
 
 def _waited(batch: Batch, asked: Namespace, output: Output) -> int:
-    with goes_on(output, "batch", batch.id):
+    with goes_on(output, "batch", batch.id, asked.output or "FILE"):
         try:
             with output.progress(None) as reach:
                 batch.wait(progress=reach)
