@@ -82,3 +82,18 @@ def test_a_reports_score_in_a_list_is_its_estimate(
     value = report["result"]["score"]["value"]
     assert f" {value:.3f} " in shown
     assert "=" not in shown
+
+
+@pytest.mark.parametrize("command", [["get", BATCH, "--output"], ["report", BATCH, "--parquet"]])
+def test_a_batch_that_has_not_ended_gives_no_file(
+    typed: RecordedService,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    command: list[str],
+) -> None:
+    typed.changed["GET /v1/batches/ID"] = recorded("get_batch")["answer"] | {
+        "status": "in_progress", "output_file_id": None, "error_file_id": None
+    }  # fmt: skip
+    assert main([*command, str(tmp_path / "out.jsonl")]) == 1
+    assert "has not ended" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

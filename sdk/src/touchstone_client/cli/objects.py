@@ -13,7 +13,7 @@ from typing import Any
 
 from touchstone_client._base import Result
 from touchstone_client._sync.client import Touchstone
-from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse
+from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse, has_ended
 from touchstone_client.cli.scoring import show_result
 from touchstone_client.data.addresses import created, target_form
 from touchstone_client.errors import ApiError
@@ -113,6 +113,8 @@ def get(ts: Touchstone, asked: Namespace, output: Output) -> int:
     found: Any = ts.jobs.get(asked.id) if kind == "job" else ts.batches.get(asked.id)
     if asked.output is not None:
         if kind == "batch":
+            if not has_ended(found, output):
+                return REFUSED
             output.say(f"{found.save(asked.output)} answers in {asked.output}")
             return DONE
         with created(asked.output) as stream:
