@@ -97,3 +97,39 @@ def test_a_batch_that_has_not_ended_gives_no_file(
     assert main([*command, str(tmp_path / "out.jsonl")]) == 1
     assert "has not ended" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("in.jsonl", ""), ("in.jsonl", " \n\n"), ("in.csv", "text,explanation\n")],
+)
+def test_a_file_without_a_request_is_not_sent(
+    typed: RecordedService,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    content: str,
+) -> None:
+    (tmp_path / name).write_text(content)
+    assert main(["submit", str(tmp_path / name), "--metric", "hatexscore"]) == 2
+    assert f"{name} holds no request" in capsys.readouterr().err
+    assert typed.asked == []
+
+
+@pytest.mark.parametrize("command", ["watch", "submit"])
+def test_why_a_batch_failed_is_said(
+    typed: RecordedService, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    (tmp_path / "in.jsonl").write_text(json.dumps(LINE))
+    faults = [
+        {"code": "x", "message": "it is bent", "line": line, "param": None} for line in (3, None)
+    ]
+    failed = recorded("get_batch")["answer"] | {
+        "status": "failed", "errors": {"object": "list", "data": faults}
+    }  # fmt: skip
+    typed.changed["GET /v1/batches/ID"] = typed.changed["POST /v1/batches"] = failed
+    typed.changed["GET /v1/batches/ID/events"] = b"event: end\ndata: {}\n\n"
+    file = str(tmp_path / "in.jsonl")
+    arguments = {"watch": [BATCH], "submit": [file, "--metric=hatexscore", "--wait"]}
+    assert main([command, *arguments[command]]) == 1
+    assert "\n  line 3: it is bent\n  it is bent\n" in capsys.readouterr().err

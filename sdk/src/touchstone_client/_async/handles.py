@@ -128,6 +128,11 @@ class AsyncBatch(models.Batch):
         """Whether nothing can change any more."""
         return self.status in BATCH_ENDED
 
+    @property
+    def faults(self) -> list[tuple[int, str]]:
+        """(line, sentence) of why its file is not valid; line 0: the file as a whole."""
+        return [(one.line or 0, _said(one)) for one in (self.errors.data if self.errors else [])]
+
     async def refresh(self) -> AsyncBatch:
         """Itself, as it is now."""
         return self._taken(json.loads((await self._api.get(f"/v1/batches/{self.id}")).body))
@@ -150,8 +155,7 @@ class AsyncBatch(models.Batch):
             found = await self._api.ended_batch(self.id, timeout, see)
         self._taken(found)
         if self.status == "failed":
-            faults = self.errors.data if self.errors else []
-            raise BatchFailed(self.id, [(one.line or 0, _said(one)) for one in faults])
+            raise BatchFailed(self.id, self.faults)
         return self
 
     async def cancel(self) -> AsyncBatch:

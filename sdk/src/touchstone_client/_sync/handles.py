@@ -129,6 +129,11 @@ class Batch(models.Batch):
         """Whether nothing can change any more."""
         return self.status in BATCH_ENDED
 
+    @property
+    def faults(self) -> list[tuple[int, str]]:
+        """(line, sentence) of why its file is not valid; line 0: the file as a whole."""
+        return [(one.line or 0, _said(one)) for one in (self.errors.data if self.errors else [])]
+
     def refresh(self) -> Batch:
         """Itself, as it is now."""
         return self._taken(json.loads((self._api.get(f"/v1/batches/{self.id}")).body))
@@ -151,8 +156,7 @@ class Batch(models.Batch):
             found = self._api.ended_batch(self.id, timeout, see)
         self._taken(found)
         if self.status == "failed":
-            faults = self.errors.data if self.errors else []
-            raise BatchFailed(self.id, [(one.line or 0, _said(one)) for one in faults])
+            raise BatchFailed(self.id, self.faults)
         return self
 
     def cancel(self) -> Batch:

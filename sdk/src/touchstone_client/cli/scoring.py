@@ -132,10 +132,9 @@ def _waited(batch: Batch, asked: Namespace, output: Output) -> int:
         try:
             with output.progress(None) as reach:
                 batch.wait(progress=reach)
-        except BatchFailed as error:
+        except BatchFailed:
             output.document(batch)
-            output.say(f"{batch.id}: the file is not valid:")
-            say_faults(output, error)
+            say_faults(output, batch)
             return REFUSED
         if asked.output is not None:
             batch.save(asked.output)
@@ -166,11 +165,14 @@ def stream_file(batch: Batch, output: Output) -> None:
         sys.stdout.flush()
 
 
-def say_faults(output: Output, error: BatchFailed) -> None:
-    """A line each."""
-    for line, said in error.faults[:MOST_SHOWN]:
-        output.say(f"  line {line or '-'}: {said}")
-    if (more := len(error.faults) - MOST_SHOWN) > 0:
+def say_faults(output: Output, batch: Batch) -> None:
+    """Why it failed, a line each."""
+    output.say(f"{batch.id}: the file is not valid:")
+    for line, said in batch.faults[:MOST_SHOWN]:
+        output.say(f"  line {line}: {said}" if line else f"  {said}")
+    if not batch.faults:
+        output.say("  no reason was given")
+    if (more := len(batch.faults) - MOST_SHOWN) > 0:
         output.say(f"  … and {more} more")
 
 
@@ -270,4 +272,6 @@ def _watch_batch(ts: Touchstone, id: str, until: str | None, output: Output) -> 
     output.line(
         f"{id} {batch.status}: {counts.completed} of {counts.total} scored, {counts.failed} failed"
     )
+    if batch.status == "failed":
+        say_faults(output, batch)
     return batch, end_code(batch) if batch.is_final else DONE
