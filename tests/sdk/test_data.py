@@ -178,7 +178,7 @@ def test_columns_are_guessed_by_name_then_by_synonym() -> None:
         ColumnMapping.of(None, "hatexscore", ["text", "why", "reason"])
     said = ColumnMapping.of({"explanation": "why"}, "hatexscore", ["text", "why", "reason"])
     assert said.columns == {"explanation": "why", "text": "text"}
-    with pytest.raises(ValueError, match="no such metric"):
+    with pytest.raises(ValueError, match="no metric 'astrology'"):
         ColumnMapping.of(None, "astrology", names)
 
 

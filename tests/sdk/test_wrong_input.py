@@ -133,3 +133,15 @@ def test_why_a_batch_failed_is_said(
     arguments = {"watch": [BATCH], "submit": [file, "--metric=hatexscore", "--wait"]}
     assert main([command, *arguments[command]]) == 1
     assert "\n  line 3: it is bent\n  it is bent\n" in capsys.readouterr().err
+
+
+def test_a_table_without_a_metric_asks_for_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.csv").write_text("text,explanation\na,b\n")
+    files = [str(tmp_path / "in.csv"), str(tmp_path / "out.jsonl")]
+    assert main(["convert", *files]) == 2
+    said = capsys.readouterr().err
+    assert "no metric is said: say --metric" in said
+    assert "--map FIELD=COLUMN" in said
+    assert main(["convert", *files, "--map", "text=text"]) == 0

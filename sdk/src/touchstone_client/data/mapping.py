@@ -42,7 +42,10 @@ class ColumnMapping:
         are not mapped are looked for by name and synonym. Raises ValueError."""
         request = request_of(metric)
         if request is None and columns is None:
-            raise ValueError("say which column is which field: this version knows no such metric")
+            known = "no metric is said" if metric is None else f"there is no metric {metric!r} here"
+            raise ValueError(
+                f"{known}: say --metric (metric='hatexscore'), or --map FIELD=COLUMN (columns=…)"
+            )
         fields = request.model_fields if request else {}
         own = {name: name for name in fields if name in names} if columns is None else columns
         chosen = {**_id_of(names), **own}
