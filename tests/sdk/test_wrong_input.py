@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from touchstone_client import Touchstone
 from touchstone_client._lines import batch_file
 from touchstone_client.cli.main import main
 from touchstone_client.cli.scoring import request_of
+from touchstone_client.errors import NotFound
 
 __all__ = ["service", "typed"]
 BODY = {"text": "a", "explanation": "b"}
@@ -145,3 +148,34 @@ def test_a_table_without_a_metric_asks_for_it(
     assert "no metric is said: say --metric" in said
     assert "--map FIELD=COLUMN" in said
     assert main(["convert", *files, "--map", "text=text"]) == 0
+
+
+class Series(list[str]):
+    """As pandas and polars call a column."""
+
+
+@pytest.mark.parametrize("data", ["posts.csv", Path("posts.csv"), Series(), LINE, 7, ["a"]])
+def test_what_is_no_requests_is_not_scored(typed: RecordedService, data: Any) -> None:
+    with Touchstone(typed.url) as ts, pytest.raises(TypeError, match=r"iterable of|row 0 is no"):
+        ts.score_many(data, "hatexscore", progress=False)
+    assert typed.asked == []
+
+
+def test_a_metric_that_is_not_there_is_named(typed: RecordedService) -> None:
+    with Touchstone(typed.url) as ts, pytest.raises(NotFound, match="there is no metric 'nope'"):
+        ts.score_many([LINE], "nope", progress=False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"text": math.nan}, "text is nan"),
+        ({"metadata": {"a": [1, math.inf]}}, r"metadata\.a\[1\] is inf"),
+    ],
+)
+def test_a_number_that_json_has_not_is_named(
+    typed: RecordedService, fields: dict[str, Any], said: str
+) -> None:
+    with Touchstone(typed.url) as ts, pytest.raises(ValueError, match=said):
+        ts.hatexscore(LINE, **fields)
+    assert typed.asked == []
