@@ -278,6 +278,7 @@ def test_changes_are_of_lines_that_both_scored() -> None:
     ("arguments", "code", "said"),
     [
         (["get", "nothing"], 2, "is no id"),
+        (["list", "files", "--metric", "hatexscore"], 2, "files have no metric"),
         (["list", "jobs", "--since", "soon"], 2, "30m, 12h, 2d"),
         (["submit", "/nowhere.jsonl"], 2, "/nowhere.jsonl: No such file"),
         (["score", "hatexscore"], 2, "no request"),
@@ -348,7 +349,10 @@ def test_the_version_is_of_both(typed: RecordedService, capsys: pytest.CaptureFi
     assert capsys.readouterr().out.splitlines() == ["client 0.1.0", "service 0.1.0"]
 
 
-@pytest.mark.parametrize("arguments", [[], ["dance"], ["submit"], ["submit", "x", "--wait=1"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["dance"], ["submit"], ["submit", "x", "--wait=1"], ["list", "jobs", "--limit=0"]],
+)
 def test_a_wrong_command_line_is_refused(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)

@@ -196,6 +196,9 @@ def test_a_mapping_in_words_is_the_one_in_json() -> None:
         "seed": {"value": 7},
         "metadata": ["model", "market"],
     }
+    for maps, values in ((["text=a", "text=b"], []), (["seed=a"], ["seed:=7"])):
+        with pytest.raises(ValueError, match="is said twice"):
+            from_words(maps, values, [])
     for maps, values in ((["text"], []), ([], ["a=b"]), ([], ["a:b"])):
         with pytest.raises(ValueError, match="is not"):
             from_words(maps, values, [])

@@ -179,3 +179,15 @@ def test_a_number_that_json_has_not_is_named(
     with Touchstone(typed.url) as ts, pytest.raises(ValueError, match=said):
         ts.hatexscore(LINE, **fields)
     assert typed.asked == []
+
+
+@pytest.mark.parametrize("name", ["in.csv", "in.jsonl"])
+def test_a_field_that_a_metric_has_not_is_named(
+    typed: RecordedService, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    (tmp_path / "in.jsonl").write_text(json.dumps({"body": "a", "explanation": "b"}))
+    (tmp_path / "in.csv").write_text("body,text,explanation\na,c,b\n")
+    command = ["submit", str(tmp_path / name), "--metric", "hatexscore", "--map"]
+    assert main([*command, "txt=body"]) == 2
+    assert "hatexscore has no field txt" in capsys.readouterr().err
+    assert typed.asked == []

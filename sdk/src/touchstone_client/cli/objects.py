@@ -41,6 +41,8 @@ def since(asked: str | None) -> float:
 
 def listing(ts: Touchstone, asked: Namespace, output: Output) -> int:
     """Newest first."""
+    if asked.kind == "files" and (asked.metric or asked.status):
+        raise WrongUse("files have no metric and no status: leave out --metric and --status")
     of = {"jobs": _jobs, "batches": _batches, "files": _files}
     head, rows, found = of[asked.kind](ts, asked)
     output.table(head, rows)

@@ -27,7 +27,7 @@ from touchstone_client.cli.output import (
 )
 from touchstone_client.data.addresses import target_form
 from touchstone_client.data.cells import TEXT, types_of, value_of
-from touchstone_client.data.mapping import IDS, ColumnMapping, from_words
+from touchstone_client.data.mapping import IDS, ColumnMapping, from_words, require_fields
 from touchstone_client.data.readers import Reading, table_of
 from touchstone_client.errors import BatchFailed, JobCancelled, JobFailed
 
@@ -202,6 +202,7 @@ def mapping_of(asked: Namespace, metric: str, reading: Reading, output: Output) 
         return None
     with table_of(asked.file, reading) as table:
         if table.names is None:
+            require_fields(columns or {}, metric)
             return columns
         made = ColumnMapping.of(columns, metric, list(table.names))
         rows = [row for _, row in islice(table.rows, 1)]

@@ -47,6 +47,7 @@ class ColumnMapping:
                 f"{known}: say --metric (metric='hatexscore'), or --map FIELD=COLUMN (columns=…)"
             )
         fields = request.model_fields if request else {}
+        require_fields(columns or {}, metric)
         own = {name: name for name in fields if name in names} if columns is None else columns
         chosen = {**_id_of(names), **own}
         missing = [name for name in fields if fields[name].is_required() and name not in chosen]
@@ -85,6 +86,16 @@ class ColumnMapping:
         column = self.columns.get(ID, own)
         found = None if column is None else _taken(row, ID, column)
         return str(number if is_empty(found) else value_of(found, TEXT))
+
+
+def require_fields(columns: Columns, metric: str | None) -> None:
+    """Raises ValueError where a metric that this version knows has no such field."""
+    request = request_of(metric)
+    known = {ID, *request.model_fields} if request else set(columns)
+    if unknown := [name for name in columns if name not in known]:
+        raise ValueError(
+            f"{metric} has no field {', '.join(unknown)}; it has {', '.join(sorted(known))}"
+        )
 
 
 def _id_of(names: Sequence[str]) -> dict[str, str]:
@@ -160,14 +171,14 @@ def from_words(
         field, equals, column = word.partition("=")
         if not (equals and field and column):
             raise ValueError(f"--map {word!r} is not FIELD=COLUMN, as in text=body")
-        made[field] = column
+        _say(made, field, column)
     for word in values:
         place, equals, meant = word.partition("=")
         field, colon, cell = place.partition(":")
         if not (equals and colon and field):
             raise ValueError(f"--value {word!r} is not FIELD:CELL=VALUE, as in label:1=hateful")
         if not cell:
-            made[field] = {"value": value_of(meant, types_of(None, field))}
+            _say(made, field, {"value": value_of(meant, types_of(None, field))})
             continue
         known = made.get(field, field)
         made[field] = known if isinstance(known, dict) else {"column": known, "values": {}}
@@ -175,3 +186,9 @@ def from_words(
     if listed := [name for word in metadata for name in word.split(",") if name]:
         made["metadata"] = listed
     return made or None
+
+
+def _say(made: dict[str, Any], field: str, one: Any) -> None:
+    if field in made:
+        raise ValueError(f"{field} is said twice: {made[field]} and {one}")
+    made[field] = one
