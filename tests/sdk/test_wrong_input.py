@@ -33,6 +33,22 @@ def test_a_plain_line_keeps_its_custom_id(tmp_path: Path, columns: dict[str, str
     assert [one["body"] for one in found] == [BODY] * 3
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("in.jsonl", '{"text": "a"}\n{"text": "b"}\n'), ("in.csv", "text,explanation\na,b\n")],
+)
+def test_many_lines_go_by_submit(
+    typed: RecordedService,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    content: str,
+) -> None:
+    (tmp_path / name).write_text(content)
+    assert main(["score", "hatexscore", str(tmp_path / name)]) == 2
+    assert f"`touchstone submit {tmp_path / name} --metric hatexscore`" in capsys.readouterr().err
+
+
 def test_one_scored_line_leaves_its_id_out(tmp_path: Path) -> None:
     (tmp_path / "in.json").write_text(json.dumps(LINE | {"custom_id": "p1", "id": 7}))
     asked = Namespace(

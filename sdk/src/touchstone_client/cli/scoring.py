@@ -64,7 +64,7 @@ def request_of(asked: Namespace) -> dict[str, Any]:
         try:
             fields = json.loads(raw)
         except ValueError as error:
-            raise WrongUse(f"{asked.request} is not JSON: {error}") from None
+            raise WrongUse(_unread(asked, raw, error)) from None
         if not isinstance(fields, dict):
             raise WrongUse(f"{asked.request} is not a JSON object")
         fields = {name: one for name, one in fields.items() if name not in IDS}
@@ -75,6 +75,16 @@ def request_of(asked: Namespace) -> dict[str, Any]:
     if not fields:
         raise WrongUse("no request: --text and --explanation, --field, a JSON file, or - for stdin")
     return fields
+
+
+def _unread(asked: Namespace, raw: bytes, error: ValueError) -> str:
+    is_many = raw.lstrip()[:1] == b"{" and str(error).startswith("Extra data")
+    if is_many or is_table(asked.request):
+        return (
+            f"{asked.request} is no single JSON object: `touchstone submit {asked.request} "
+            f"--metric {asked.metric}` scores every line of a file"
+        )
+    return f"{asked.request} is not JSON: {error}"
 
 
 def show_result(output: Output, result: Result) -> None:
