@@ -167,7 +167,7 @@ def _show_batch(batch: Any, output: Output) -> None:
     counts = batch.request_counts
     output.line(f"{batch.id}  {batch.metric}")
     rows = [
-        ("status", batch.status), ("scored", f"{counts.completed} of {counts.total}"),
+        ("status", batch.status), ("answered", f"{counts.completed} of {counts.total}"),
         ("failed", counts.failed), ("made", moment(batch.created_at)),
         ("input", batch.input_file_id), ("output", batch.output_file_id),
         ("errors", batch.error_file_id), *batch.metadata.items(),

@@ -80,8 +80,9 @@ def request_of(asked: Namespace) -> dict[str, Any]:
 def _unread(asked: Namespace, raw: bytes, error: ValueError) -> str:
     is_many = raw.lstrip()[:1] == b"{" and str(error).startswith("Extra data")
     if is_many or is_table(asked.request):
+        file = "FILE" if asked.request == "-" else asked.request
         return (
-            f"{asked.request} is no single JSON object: `touchstone submit {asked.request} "
+            f"{asked.request} is no single JSON object: `touchstone submit {file} "
             f"--metric {asked.metric}` scores every line of a file"
         )
     return f"{asked.request} is not JSON: {error}"
@@ -151,11 +152,7 @@ def _waited(batch: Batch, asked: Namespace, output: Output) -> int:
         elif not output.is_json:
             stream_file(batch, output)
     output.document(batch)
-    counts = batch.request_counts
-    output.say(
-        f"{batch.id} {batch.status}: {counts.completed} of {counts.total} scored, "
-        f"{counts.failed} failed"
-    )
+    output.say(counted(batch))
     if batch.error_file_id and asked.errors:
         _save_errors(batch, asked.errors)
     elif batch.error_file_id:
@@ -184,6 +181,13 @@ def say_faults(output: Output, batch: Batch) -> None:
         output.say("  no reason was given")
     if (more := len(batch.faults) - MOST_SHOWN) > 0:
         output.say(f"  … and {more} more")
+
+
+def counted(batch: Any) -> str:
+    """How far it is; an answer may be a score of null."""
+    counts = batch.request_counts
+    done = f"{counts.completed} of {counts.total} answered, {counts.failed} failed"
+    return f"{batch.id} {batch.status}: {done}"
 
 
 def end_code(batch: Any) -> int:
@@ -279,10 +283,7 @@ def _watch_batch(ts: Touchstone, id: str, until: str | None, output: Output) -> 
                 if now.status == wanted:
                     break
     batch.refresh()
-    counts = batch.request_counts
-    output.line(
-        f"{id} {batch.status}: {counts.completed} of {counts.total} scored, {counts.failed} failed"
-    )
+    output.line(counted(batch))
     if batch.status == "failed":
         say_faults(output, batch)
     return batch, end_code(batch) if batch.is_final else DONE
