@@ -44,7 +44,7 @@ def test_submit_and_wait_brings_the_answers(
     assert code == 3, said.err
     assert [one["custom_id"] for one in answers] == ["first", "3"]
     assert json.loads(errors.read_text())["custom_id"] == "2"
-    assert "2 of 3 scored, 1 failed" in said.err
+    assert "2 of 3 answered, 1 failed" in said.err
     assert said.err.startswith("batch_")
     assert busy.client.get("/v1/batches").json()["data"][0]["metadata"] == {"who": "me"}
 
@@ -99,7 +99,7 @@ def test_watch_stays_until_the_end(
     assert main(["submit", written(tmp_path / "in.jsonl", line("a", "a"), line("b", "bad"))]) == 0
     batch_id = capsys.readouterr().out.strip()
     assert main(["watch", batch_id]) == 3
-    assert f"{batch_id} completed: 1 of 2 scored, 1 failed" in capsys.readouterr().out
+    assert f"{batch_id} completed: 1 of 2 answered, 1 failed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

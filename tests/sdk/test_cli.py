@@ -207,6 +207,7 @@ GOES_ON = {"status": "queued", "result": None, "finished_at": None}
     [
         ("submit", "POST /v1/files", "interrupted while uploading: no batch was made"),
         ("submit", "GET /v1/batches/ID/events", "the batch goes on: `touchstone watch batch_"),
+        ("submit", "GET /v1/batches/ID/events", " --output FILE`"),
         ("score", "GET /v1/jobs/ID/events", "the job goes on: `touchstone watch job_"),
     ],
 )
@@ -311,9 +312,12 @@ def test_changes_are_of_lines_that_both_scored() -> None:
     ("arguments", "code", "said"),
     [
         (["get", "nothing"], 2, "is no id"),
+        (["list", "files", "--metric", "hatexscore"], 2, "files have no metric"),
         (["list", "jobs", "--since", "soon"], 2, "30m, 12h, 2d"),
         (["submit", "/nowhere.jsonl"], 2, "/nowhere.jsonl: No such file"),
         (["score", "hatexscore"], 2, "no request"),
+        (["submit", "in.jsonl", "--metric=hatexscore", "--output=a.csv"], 2, "give --wait"),
+        (["submit", "in.jsonl", "--metric=hatexscore", "--errors=a.csv"], 2, "give --wait"),
         (["metrics", "astrology"], 2, "hatexscore"),
         (["get", "job_x/y"], 1, "Not found"),
     ],
@@ -379,7 +383,10 @@ def test_the_version_is_of_both(typed: RecordedService, capsys: pytest.CaptureFi
     assert capsys.readouterr().out.splitlines() == ["client 0.1.0", "service 0.1.0"]
 
 
-@pytest.mark.parametrize("arguments", [[], ["dance"], ["submit"], ["submit", "x", "--wait=1"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["dance"], ["submit"], ["submit", "x", "--wait=1"], ["list", "jobs", "--limit=0"]],
+)
 def test_a_wrong_command_line_is_refused(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)

@@ -148,7 +148,11 @@ def test_csv_of_somebody_else(tmp_path: Path, bom: bytes, how: str) -> None:
         ("a.csv", b"text,explanation\na,b\0\n", "line 2 holds U\\+0000|line 2 is no CSV"),
         ("a.csv", "text,explanation\na,\xfc\n".encode("latin-1"), "not UTF-8"),
         ("a.csv", b"text,text,explanation\n", "two columns are named text"),
-        ("a.csv", b"", "no names"),
+        ("a.csv", b"", "the file is empty"),
+        ("a.csv", b"\n", "no names"),
+        ("a.csv", "text,explanation\n".encode("utf-16"), "not UTF-8, but UTF-16"),
+        ("a.csv", b"text;explanation\na,b;c\n", "say --delimiter ';'"),
+        ("a.csv", b'"text"\t"explanation"\na\tb\n', r"say --delimiter '\\t'"),
         ("a.csv", b"text,weather\na,b\n", "no column is named explanation"),
         ("a.jsonl", b'{"text": "a"}\n{"text": "\\u0000"}\n', "line 2 holds U\\+0000"),
         ("a.jsonl", b'{"text": "a"}\n[1]\n', "line 2 is not a JSON object"),
@@ -167,14 +171,18 @@ def test_what_is_wrong_is_said_with_its_line(
 
 
 def test_columns_are_guessed_by_name_then_by_synonym() -> None:
-    names = ["body", "why", "reason", "seed", "id", "weather"]
+    names = ["body", "reason", "seed", "id", "weather"]
     found = ColumnMapping.of(None, "hatexscore", names)
     assert found.columns == {"custom_id": "id", "seed": "seed", "text": "body",
                              "explanation": "reason"}  # fmt: skip
     assert found.guessed == {"text": "body", "explanation": "reason"}
     with pytest.raises(ValueError, match="'nowhere'"):
-        ColumnMapping.of({"text": "nowhere", "explanation": "why"}, "hatexscore", names)
-    with pytest.raises(ValueError, match="no such metric"):
+        ColumnMapping.of({"text": "nowhere", "explanation": "reason"}, "hatexscore", names)
+    with pytest.raises(ValueError, match="explanation may be the column why or reason"):
+        ColumnMapping.of(None, "hatexscore", ["text", "why", "reason"])
+    said = ColumnMapping.of({"explanation": "why"}, "hatexscore", ["text", "why", "reason"])
+    assert said.columns == {"explanation": "why", "text": "text"}
+    with pytest.raises(ValueError, match="no metric 'astrology'"):
         ColumnMapping.of(None, "astrology", names)
 
 
@@ -192,6 +200,9 @@ def test_a_mapping_in_words_is_the_one_in_json() -> None:
         "seed": {"value": 7},
         "metadata": ["model", "market"],
     }
+    for maps, values in ((["text=a", "text=b"], []), (["seed=a"], ["seed:=7"])):
+        with pytest.raises(ValueError, match="is said twice"):
+            from_words(maps, values, [])
     for maps, values in ((["text"], []), ([], ["a=b"]), ([], ["a:b"])):
         with pytest.raises(ValueError, match="is not"):
             from_words(maps, values, [])

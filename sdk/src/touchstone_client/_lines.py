@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from touchstone_client._base import JobMessage, Result
 from touchstone_client._wire import Fields, encoded, fields_of, job_of
 from touchstone_client.data.addresses import Place, form_of, is_folder, name_of, opened
-from touchstone_client.data.mapping import ColumnMapping, Columns
+from touchstone_client.data.mapping import IDS, ColumnMapping, Columns
 from touchstone_client.data.readers import (
     AS_NAMED,
     BOM,
@@ -77,25 +77,30 @@ def batch_file(
     columns: Columns | None = None,
     reading: Reading = AS_NAMED,
 ) -> Iterator[tuple[str, BinaryIO]]:
-    """(name, content) of a file of batch lines. Plain requests become lines: an `id` is the
-    custom_id, else the line's number is. Raises ValueError for what is no JSON object, and for a
-    table whose columns do not say what they are."""
+    """(name, content) of a file of batch lines. Plain requests become lines: `custom_id`, else
+    `id`, else the line's number is the custom_id. Raises ValueError for what is no JSON object,
+    for a table whose columns do not say what they are, and where there is no request."""
     if not isinstance(source, str | PathLike | io.IOBase):
         requests = cast("Iterable[Fields | BaseModel]", source)
         with TemporaryFile() as made:
-            _write(made, _requests(requests, columns), endpoint)
+            _require(_write(made, _requests(requests, columns), endpoint), "what was given")
             yield "lines.jsonl", made
         return
     place = source if isinstance(source, str | PathLike) else None
     name = "lines.jsonl" if place is None else name_of(place)
     if columns is not None or is_table(place, reading):
         with TemporaryFile() as made:
-            _write_rows(made, source, endpoint, columns, reading)
+            _require(_write_rows(made, source, endpoint, columns, reading), name)
             yield f"{name}.jsonl", made
         return
     with ExitStack() as held:
         stream = cast(BinaryIO, source) if place is None else held.enter_context(opened(place))
-        yield name, held.enter_context(_wrapped(stream, endpoint))
+        yield name, held.enter_context(_wrapped(stream, endpoint, name))
+
+
+def _require(count: int, name: str) -> None:
+    if not count:
+        raise ValueError(f"{name} holds no request")
 
 
 def is_table(place: Place | None, reading: Reading = AS_NAMED) -> bool:
@@ -115,8 +120,10 @@ def _requests(source: Iterable[Fields | BaseModel], columns: Columns | None) -> 
 
 def _write_rows(
     made: BinaryIO, source: Any, endpoint: str, columns: Columns | None, reading: Reading
-) -> None:
+) -> int:
+    """How many they are."""
     metric = endpoint.rpartition("/")[2]
+    count = 0
     with table_of(source, reading) as table:
         names = table.names
         mapping = (
@@ -127,11 +134,13 @@ def _write_rows(
         for number, row in table.rows:
             line = line_of(mapping.custom_id(row, number), endpoint, mapping.request(row))
             made.write(encoded(line) + b"\n")
+            count += 1
     made.seek(0)
+    return count
 
 
 @contextmanager
-def _wrapped(stream: BinaryIO, endpoint: str) -> Iterator[BinaryIO]:
+def _wrapped(stream: BinaryIO, endpoint: str, name: str) -> Iterator[BinaryIO]:
     """The stream itself where its first line is a line of a batch."""
     first = next((raw for raw in stream if raw.strip()), b"")
     stream.seek(0)
@@ -139,17 +148,22 @@ def _wrapped(stream: BinaryIO, endpoint: str) -> Iterator[BinaryIO]:
         yield stream
         return
     with TemporaryFile() as made:
-        _write(made, stream, endpoint)
+        _require(_write(made, stream, endpoint), name)
         yield made
 
 
-def _write(made: BinaryIO, lines: Iterable[bytes], endpoint: str) -> None:
+def _write(made: BinaryIO, lines: Iterable[bytes], endpoint: str) -> int:
+    """How many they are."""
+    count = 0
     for number, found in json_lines(lines):
         if not _is_batch_line(found):
-            custom_id = str(found.pop("id", number))
-            found = line_of(custom_id, endpoint, found)
+            ids = [found.pop(name, None) for name in IDS]
+            custom_id = next((one for one in ids if one is not None), number)
+            found = line_of(str(custom_id), endpoint, found)
         made.write(encoded(found) + b"\n")
+        count += 1
     made.seek(0)
+    return count
 
 
 def line_of(custom_id: str, endpoint: str, body: Fields | BaseModel) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 from pydantic import BaseModel
@@ -42,6 +43,12 @@ class Listed:
     """Requests out of an iterable; results into a list."""
 
     def __init__(self, data: Iterable[Fields | BaseModel], columns: Columns | None) -> None:
+        is_one = isinstance(data, str | bytes | PathLike | Mapping | BaseModel)
+        if is_one or type(data).__name__ == "Series" or not isinstance(data, Iterable):
+            raise TypeError(
+                f"score_many takes a DataFrame or an iterable of requests, no "
+                f"{type(data).__name__}; a file goes by batches.submit"
+            )
         self._data = data
         self._columns = columns
         self._outcomes: dict[int, Outcome] = {}
@@ -49,6 +56,8 @@ class Listed:
 
     def rows(self) -> Iterator[Row]:
         for index, one in enumerate(self._data):
+            if not isinstance(one, Mapping | BaseModel):
+                raise TypeError(f"row {index} is no request, but {type(one).__name__}")
             if self._columns is None:
                 yield Row(index, fields_of(one, {}))
             else:

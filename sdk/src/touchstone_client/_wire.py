@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import uuid
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeVar, get_args
@@ -27,9 +28,29 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def encoded(value: Any) -> bytes:
-    """JSON; messages as they were written, without what was left out."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
+    """JSON; messages as they were written, without what was left out. Raises ValueError with the
+    field that is no number of JSON."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
+    except ValueError:
+        if found := next(_not_finite(value, ""), None):
+            raise ValueError(f"{found[0]} is {found[1]}, which JSON cannot say") from None
+        raise
     return text.encode("utf-8", "surrogatepass")
+
+
+def _not_finite(value: Any, place: str) -> Iterator[tuple[str, float]]:
+    """(field, value), as in ("options[1].share", nan)."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield place or "the value", value
+    elif isinstance(value, list | tuple):
+        for number, one in enumerate(value):
+            yield from _not_finite(one, f"{place}[{number}]")
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            yield from _not_finite(one, f"{place}.{name}" if place else str(name))
+    elif isinstance(value, BaseModel) or hasattr(value, "tolist"):
+        yield from _not_finite(_plain(value), place)
 
 
 def _plain(value: Any) -> Any:

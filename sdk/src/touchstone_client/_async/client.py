@@ -222,6 +222,8 @@ class AsyncTouchstone:
         progress: a bar by tqdm where it is installed; or a function of (done, total).
         on_error: "keep": a row without a result has its error; "raise": the first one is raised.
         via:      "calls" of up to 1,000 rows, a "batch", or "auto": a batch above 1,000 rows.
+
+        Raises TypeError for what is neither, NotFound where there is no such metric.
         """
         table: Listed | Framed
         frame = frame_of(data)

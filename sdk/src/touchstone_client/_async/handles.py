@@ -24,7 +24,7 @@ from touchstone_client._wire import (
     Fields,
     job_of,
 )
-from touchstone_client.data.addresses import Place, created, form_of
+from touchstone_client.data.addresses import Form, Place, created, target_form
 from touchstone_client.data.scores import as_table, copied
 from touchstone_client.errors import BatchFailed, JobCancelled, JobFailed
 
@@ -128,6 +128,11 @@ class AsyncBatch(models.Batch):
         """Whether nothing can change any more."""
         return self.status in BATCH_ENDED
 
+    @property
+    def faults(self) -> list[tuple[int, str]]:
+        """(line, sentence) of why its file is not valid; line 0: the file as a whole."""
+        return [(one.line or 0, _said(one)) for one in (self.errors.data if self.errors else [])]
+
     async def refresh(self) -> AsyncBatch:
         """Itself, as it is now."""
         return self._taken(json.loads((await self._api.get(f"/v1/batches/{self.id}")).body))
@@ -150,8 +155,7 @@ class AsyncBatch(models.Batch):
             found = await self._api.ended_batch(self.id, timeout, see)
         self._taken(found)
         if self.status == "failed":
-            faults = self.errors.data if self.errors else []
-            raise BatchFailed(self.id, [(one.line or 0, _said(one)) for one in faults])
+            raise BatchFailed(self.id, self.faults)
         return self
 
     async def cancel(self) -> AsyncBatch:
@@ -180,11 +184,13 @@ class AsyncBatch(models.Batch):
             async for raw in _lines(self._api, self.error_file_id):
                 yield answer_of(raw)
 
-    async def save(self, target: Place) -> int:
-        """All answers into a file or an address of fsspec, in the form of its name; how many.
+    async def save(self, target: Place, *, form: Form | None = None) -> int:
+        """All answers into a file or an address of fsspec, in the form of its name, or this
+        one; how many. Raises ValueError for a name that says none of them.
+
         CSV, TSV, Parquet, Arrow: a row a line, also of those without a result; JSON Lines: those
         with one, as the service wrote them."""
-        form = form_of(target)
+        form = form or target_form(target)
         wanted = [self.output_file_id, *([] if form == "jsonl" else [self.error_file_id])]
         with TemporaryFile() as held:
             for file_id in filter(None, wanted):

@@ -20,12 +20,13 @@ from touchstone_client._async.resources import AsyncBatches
 from touchstone_client._lines import line_of
 from touchstone_client._progress import Progress
 from touchstone_client._tables import Framed, Listed, Outcome, Row, outcome_of
-from touchstone_client._wire import encoded, job_of
+from touchstone_client._wire import METRICS, encoded, job_of
 from touchstone_client.errors import (
     ApiError,
     BadRequest,
     BatchFailed,
     JobCancelled,
+    NotFound,
     RateLimited,
     TouchstoneError,
 )
@@ -91,11 +92,17 @@ class AsyncMany:
         self._progress.reach(self._done)
 
     async def _accepted(self, rows: list[Row]) -> list[str]:
-        answer = await self._api.post(
-            f"/v1/scores/{self._metric}:batchCreate",
-            {"requests": [row.fields for row in rows]},
-            patience=self._api.patience,
-        )
+        try:
+            answer = await self._api.post(
+                f"/v1/scores/{self._metric}:batchCreate",
+                {"requests": [row.fields for row in rows]},
+                patience=self._api.patience,
+            )
+        except NotFound as error:
+            if self._metric in METRICS:
+                raise
+            told = {**error.problem, "title": f"there is no metric {self._metric!r}"}
+            raise NotFound(error.status, told, error.request_id) from None
         return [job["id"] for job in json.loads(answer.body)["data"]]
 
     def _without_faulty(self, rows: list[Row], error: ApiError) -> list[Row]:

@@ -127,7 +127,7 @@ class AsyncBatches(AsyncResource):
     ) -> AsyncBatch:
         """A new batch. lines: a file or folder (JSON Lines, CSV, TSV, Parquet, Arrow, what
         `datasets` saves), also by an address of fsspec, or an iterable of requests; plain requests
-        become lines, whose custom_id is their `id`, else their number from 1. columns: as in
+        become lines; their `custom_id`, else `id`, else number from 1 is the line's. columns: as in
         `score_many`. Raises ValueError for what cannot be read, with its line."""
         endpoint = endpoint_of(metric)
         with batch_file(lines, endpoint, columns, reading) as (name, content):

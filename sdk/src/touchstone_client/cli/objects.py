@@ -13,9 +13,9 @@ from typing import Any
 
 from touchstone_client._base import Result
 from touchstone_client._sync.client import Touchstone
-from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse
+from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse, has_ended
 from touchstone_client.cli.scoring import show_result
-from touchstone_client.data.addresses import created
+from touchstone_client.data.addresses import created, target_form
 from touchstone_client.errors import ApiError
 
 SPAN = re.compile(r"(\d+)([smhdw])")
@@ -41,6 +41,8 @@ def since(asked: str | None) -> float:
 
 def listing(ts: Touchstone, asked: Namespace, output: Output) -> int:
     """Newest first."""
+    if asked.kind == "files" and (asked.metric or asked.status):
+        raise WrongUse("files have no metric and no status: leave out --metric and --status")
     of = {"jobs": _jobs, "batches": _batches, "files": _files}
     head, rows, found = of[asked.kind](ts, asked)
     output.table(head, rows)
@@ -68,11 +70,18 @@ def _jobs(ts: Touchstone, asked: Namespace) -> tuple[Any, Any, Any]:
     listed = ts.jobs.list(status=asked.status, metric=asked.metric)
     found = _until(listed, asked, lambda _: True, lambda one: one.data.created_at)
     rows = [
-        (one.id, one.metric, one.status, getattr(one.result, "score", None),
+        (one.id, one.metric, one.status, _score_of(one.result),
          moment(one.data.created_at))
         for one in found
     ]  # fmt: skip
     return ("job", "metric", "status", "score", "made"), rows, [one.data for one in found]
+
+
+def _score_of(result: Any) -> float | None:
+    """Of a result; of a report its estimate's value."""
+    score = getattr(result, "score", None)
+    value = getattr(score, "value", score)
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _batches(ts: Touchstone, asked: Namespace) -> tuple[Any, Any, Any]:
@@ -101,9 +110,13 @@ def get(ts: Touchstone, asked: Namespace, output: Output) -> int:
         return _file(ts, asked, output)
     if kind not in ("job", "batch"):
         raise WrongUse(f"{asked.id!r} is no id: ids begin with job_, batch_ or file_")
+    if kind == "batch" and asked.output is not None:
+        target_form(asked.output)
     found: Any = ts.jobs.get(asked.id) if kind == "job" else ts.batches.get(asked.id)
     if asked.output is not None:
         if kind == "batch":
+            if not has_ended(found, output):
+                return REFUSED
             output.say(f"{found.save(asked.output)} answers in {asked.output}")
             return DONE
         with created(asked.output) as stream:
@@ -154,7 +167,7 @@ def _show_batch(batch: Any, output: Output) -> None:
     counts = batch.request_counts
     output.line(f"{batch.id}  {batch.metric}")
     rows = [
-        ("status", batch.status), ("scored", f"{counts.completed} of {counts.total}"),
+        ("status", batch.status), ("answered", f"{counts.completed} of {counts.total}"),
         ("failed", counts.failed), ("made", moment(batch.created_at)),
         ("input", batch.input_file_id), ("output", batch.output_file_id),
         ("errors", batch.error_file_id), *batch.metadata.items(),

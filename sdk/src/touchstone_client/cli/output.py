@@ -142,6 +142,13 @@ def shortened(text: str, most: int) -> str:
     return text + "…"
 
 
+def has_ended(batch: Any, output: Output) -> bool:
+    """Whether its answers are there; else it is said."""
+    if not batch.is_final:
+        output.say(f"{batch.id} has not ended, it is {batch.status}: `touchstone watch {batch.id}`")
+    return bool(batch.is_final)
+
+
 def plain(value: Any) -> Any:
     """Messages as JSON values."""
     if isinstance(value, BaseModel):

@@ -128,7 +128,7 @@ def _list(commands: Parsers) -> None:
     made.add_argument("--status")
     made.add_argument("--metric")
     made.add_argument("--since", metavar="2d", help="no older than that: 30m, 12h, 2d")
-    made.add_argument("--limit", type=int, default=20, help="at most so many (default 20)")
+    made.add_argument("--limit", type=at_least_one, default=20, help="at most so many (default 20)")
 
 
 def _get(commands: Parsers) -> None:
@@ -244,6 +244,13 @@ def pair(text: str) -> tuple[str, str]:
     if not key or not equals:
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
     return key, value
+
+
+def at_least_one(text: str) -> int:
+    """A number of things."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1")
+    return int(text)
 
 
 def column_or_pair(text: str) -> str | tuple[str, str]:

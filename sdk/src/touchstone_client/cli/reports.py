@@ -14,7 +14,7 @@ from typing import Any
 from touchstone_client import _notebook
 from touchstone_client._base import Result
 from touchstone_client._sync.client import Touchstone
-from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse
+from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse, has_ended
 from touchstone_client.data.addresses import created
 
 WORST = 10
@@ -84,7 +84,10 @@ def report(ts: Touchstone, asked: Namespace, output: Output) -> int:
         with created(asked.csv) as stream:
             stream.write(batch.items_csv().encode())
     elif asked.parquet is not None:
-        output.say(f"{batch.save(asked.parquet)} answers in {asked.parquet}")
+        if not has_ended(batch, output):
+            return REFUSED
+        count = batch.save(asked.parquet, form="parquet")
+        output.say(f"{count} answers in {asked.parquet}")
     elif asked.html is not None:
         content = batch.report_html().encode()
         with created(asked.html) as stream:

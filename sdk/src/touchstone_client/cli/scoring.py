@@ -25,8 +25,9 @@ from touchstone_client.cli.output import (
     Output,
     WrongUse,
 )
+from touchstone_client.data.addresses import target_form
 from touchstone_client.data.cells import TEXT, types_of, value_of
-from touchstone_client.data.mapping import ColumnMapping, from_words
+from touchstone_client.data.mapping import IDS, ColumnMapping, from_words, require_fields
 from touchstone_client.data.readers import Reading, table_of
 from touchstone_client.errors import BatchFailed, JobCancelled, JobFailed
 
@@ -34,12 +35,13 @@ MOST_SHOWN = 20
 
 
 @contextmanager
-def goes_on(output: Output, kind: str, id: str) -> Iterator[None]:
-    """Ctrl-C leaves; what the service does it goes on doing."""
+def goes_on(output: Output, kind: str, id: str, target: str | None = None) -> Iterator[None]:
+    """Ctrl-C leaves; what the service does it goes on doing. target: of what was asked for."""
     try:
         yield
     except KeyboardInterrupt:
-        output.say(f"the {kind} goes on: `touchstone watch {id}`")
+        after = "" if target is None else f", then `touchstone get {id} --output {target}`"
+        output.say(f"the {kind} goes on: `touchstone watch {id}`{after}")
         raise SystemExit(INTERRUPTED) from None
 
 
@@ -62,9 +64,10 @@ def request_of(asked: Namespace) -> dict[str, Any]:
         try:
             fields = json.loads(raw)
         except ValueError as error:
-            raise WrongUse(f"{asked.request} is not JSON: {error}") from None
+            raise WrongUse(_unread(asked, raw, error)) from None
         if not isinstance(fields, dict):
             raise WrongUse(f"{asked.request} is not a JSON object")
+        fields = {name: one for name, one in fields.items() if name not in IDS}
     given = {name: getattr(asked, name) for name in ("text", "explanation", "model")}
     fields |= {name: value for name, value in given.items() if value is not None}
     for name, value in asked.field:
@@ -72,6 +75,17 @@ def request_of(asked: Namespace) -> dict[str, Any]:
     if not fields:
         raise WrongUse("no request: --text and --explanation, --field, a JSON file, or - for stdin")
     return fields
+
+
+def _unread(asked: Namespace, raw: bytes, error: ValueError) -> str:
+    is_many = raw.lstrip()[:1] == b"{" and str(error).startswith("Extra data")
+    if is_many or is_table(asked.request):
+        file = "FILE" if asked.request == "-" else asked.request
+        return (
+            f"{asked.request} is no single JSON object: `touchstone submit {file} "
+            f"--metric {asked.metric}` scores every line of a file"
+        )
+    return f"{asked.request} is not JSON: {error}"
 
 
 def show_result(output: Output, result: Result) -> None:
@@ -96,6 +110,11 @@ def _control(result: Result) -> Any:
 
 def submit(ts: Touchstone, asked: Namespace, output: Output) -> int:
     """A batch of a file: its id first, then progress."""
+    for name in ("output", "errors"):
+        if getattr(asked, name) is not None and not asked.wait:
+            raise WrongUse(f"--{name} is written at the end of the batch: give --wait with it")
+    if asked.output is not None:
+        target_form(asked.output)
     metric = asked.metric or metric_in(asked.file)
     reading = Reading(delimiter=asked.delimiter, split=asked.split)
     columns = mapping_of(asked, metric, reading, output)
@@ -120,25 +139,20 @@ def submit(ts: Touchstone, asked: Namespace, output: Output) -> int:
 
 
 def _waited(batch: Batch, asked: Namespace, output: Output) -> int:
-    with goes_on(output, "batch", batch.id):
+    with goes_on(output, "batch", batch.id, asked.output or "FILE"):
         try:
             with output.progress(None) as reach:
                 batch.wait(progress=reach)
-        except BatchFailed as error:
+        except BatchFailed:
             output.document(batch)
-            output.say(f"{batch.id}: the file is not valid:")
-            say_faults(output, error)
+            say_faults(output, batch)
             return REFUSED
         if asked.output is not None:
             batch.save(asked.output)
         elif not output.is_json:
             stream_file(batch, output)
     output.document(batch)
-    counts = batch.request_counts
-    output.say(
-        f"{batch.id} {batch.status}: {counts.completed} of {counts.total} scored, "
-        f"{counts.failed} failed"
-    )
+    output.say(counted(batch))
     if batch.error_file_id and asked.errors:
         _save_errors(batch, asked.errors)
     elif batch.error_file_id:
@@ -158,12 +172,22 @@ def stream_file(batch: Batch, output: Output) -> None:
         sys.stdout.flush()
 
 
-def say_faults(output: Output, error: BatchFailed) -> None:
-    """A line each."""
-    for line, said in error.faults[:MOST_SHOWN]:
-        output.say(f"  line {line or '-'}: {said}")
-    if (more := len(error.faults) - MOST_SHOWN) > 0:
+def say_faults(output: Output, batch: Batch) -> None:
+    """Why it failed, a line each."""
+    output.say(f"{batch.id}: the file is not valid:")
+    for line, said in batch.faults[:MOST_SHOWN]:
+        output.say(f"  line {line}: {said}" if line else f"  {said}")
+    if not batch.faults:
+        output.say("  no reason was given")
+    if (more := len(batch.faults) - MOST_SHOWN) > 0:
         output.say(f"  … and {more} more")
+
+
+def counted(batch: Any) -> str:
+    """How far it is; an answer may be a score of null."""
+    counts = batch.request_counts
+    done = f"{counts.completed} of {counts.total} answered, {counts.failed} failed"
+    return f"{batch.id} {batch.status}: {done}"
 
 
 def end_code(batch: Any) -> int:
@@ -192,6 +216,7 @@ def mapping_of(asked: Namespace, metric: str, reading: Reading, output: Output) 
         return None
     with table_of(asked.file, reading) as table:
         if table.names is None:
+            require_fields(columns or {}, metric)
             return columns
         made = ColumnMapping.of(columns, metric, list(table.names))
         rows = [row for _, row in islice(table.rows, 1)]
@@ -258,8 +283,7 @@ def _watch_batch(ts: Touchstone, id: str, until: str | None, output: Output) -> 
                 if now.status == wanted:
                     break
     batch.refresh()
-    counts = batch.request_counts
-    output.line(
-        f"{id} {batch.status}: {counts.completed} of {counts.total} scored, {counts.failed} failed"
-    )
+    output.line(counted(batch))
+    if batch.status == "failed":
+        say_faults(output, batch)
     return batch, end_code(batch) if batch.is_final else DONE

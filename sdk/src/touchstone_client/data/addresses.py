@@ -30,6 +30,15 @@ def form_of(place: Place) -> Form:
     return FORMS.get(Path(fspath(place).partition("?")[0]).suffix.lower(), "jsonl")
 
 
+def target_form(place: Place) -> Form:
+    """What is to be written there: as `form_of`, but a name that says something else is refused.
+    Raises ValueError."""
+    ending = Path(fspath(place).partition("?")[0]).suffix
+    if ending and ending.lower() not in FORMS:
+        raise ValueError(f"{place} cannot be written: a name ends with {', '.join(FORMS)}")
+    return form_of(place)
+
+
 def name_of(place: Place) -> str:
     """The last part of a path or address."""
     return fspath(place).rstrip("/").rpartition("/")[2] or "lines.jsonl"

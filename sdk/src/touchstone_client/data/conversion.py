@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from touchstone_client.data.addresses import Form, Place, created, form_of, opened
+from touchstone_client.data.addresses import Form, Place, created, opened, target_form
 from touchstone_client.data.cells import REST, cell_of, holds_nul, readings, types_of, value_of
 from touchstone_client.data.mapping import ID, ColumnMapping, Columns
 from touchstone_client.data.readers import AS_NAMED, Reading, Table, table_of
@@ -87,7 +87,7 @@ def convert(
     Raises ValueError with the line of what is wrong, OSError.
     """
     asked = Conversion(source, metric, columns, how)
-    made = form or form_of(target)
+    made = form or target_form(target)
     if asked.holds_answers():
         if made == "jsonl":
             raise ValueError("answers are JSON Lines already")

@@ -42,8 +42,12 @@ class ColumnMapping:
         are not mapped are looked for by name and synonym. Raises ValueError."""
         request = request_of(metric)
         if request is None and columns is None:
-            raise ValueError("say which column is which field: this version knows no such metric")
+            known = "no metric is said" if metric is None else f"there is no metric {metric!r} here"
+            raise ValueError(
+                f"{known}: say --metric (metric='hatexscore'), or --map FIELD=COLUMN (columns=…)"
+            )
         fields = request.model_fields if request else {}
+        require_fields(columns or {}, metric)
         own = {name: name for name in fields if name in names} if columns is None else columns
         chosen = {**_id_of(names), **own}
         missing = [name for name in fields if fields[name].is_required() and name not in chosen]
@@ -78,8 +82,20 @@ class ColumnMapping:
 
     def custom_id(self, row: Mapping[str, Any], number: int) -> str:
         """Of its column; else the row's number."""
-        found = _taken(row, ID, self.columns[ID]) if ID in self.columns else None
+        own = next((name for name in IDS if name in row), None)
+        column = self.columns.get(ID, own)
+        found = None if column is None else _taken(row, ID, column)
         return str(number if is_empty(found) else value_of(found, TEXT))
+
+
+def require_fields(columns: Columns, metric: str | None) -> None:
+    """Raises ValueError where a metric that this version knows has no such field."""
+    request = request_of(metric)
+    known = {ID, *request.model_fields} if request else set(columns)
+    if unknown := [name for name in columns if name not in known]:
+        raise ValueError(
+            f"{metric} has no field {', '.join(unknown)}; it has {', '.join(sorted(known))}"
+        )
 
 
 def _id_of(names: Sequence[str]) -> dict[str, str]:
@@ -89,13 +105,17 @@ def _id_of(names: Sequence[str]) -> dict[str, str]:
 def _guesses(
     missing: Iterable[str], names: Sequence[str], used: set[str]
 ) -> Iterable[tuple[str, str]]:
+    """(field, column). Raises ValueError where several columns may be meant."""
     free = [name for name in names if name not in used]
-    lowered = {name.lower(): name for name in reversed(free)}
     for field in missing:
-        for word in (field, *SYNONYMS.get(field, ())):
-            if word in lowered:
-                yield field, lowered.pop(word)
-                break
+        alike = [name for name in free if name.lower() == field]
+        found = alike or [name for name in free if name.lower() in SYNONYMS.get(field, ())]
+        if len(found) > 1:
+            raise ValueError(
+                f"{field} may be the column {' or '.join(found)}: say which, as in "
+                f"columns={{{field!r}: {found[0]!r}}} or --map {field}={found[0]}"
+            )
+        yield from ((field, name) for name in found)
 
 
 def columns_in(columns: Columns) -> list[str]:
@@ -151,14 +171,14 @@ def from_words(
         field, equals, column = word.partition("=")
         if not (equals and field and column):
             raise ValueError(f"--map {word!r} is not FIELD=COLUMN, as in text=body")
-        made[field] = column
+        _say(made, field, column)
     for word in values:
         place, equals, meant = word.partition("=")
         field, colon, cell = place.partition(":")
         if not (equals and colon and field):
             raise ValueError(f"--value {word!r} is not FIELD:CELL=VALUE, as in label:1=hateful")
         if not cell:
-            made[field] = {"value": value_of(meant, types_of(None, field))}
+            _say(made, field, {"value": value_of(meant, types_of(None, field))})
             continue
         known = made.get(field, field)
         made[field] = known if isinstance(known, dict) else {"column": known, "values": {}}
@@ -166,3 +186,9 @@ def from_words(
     if listed := [name for word in metadata for name in word.split(",") if name]:
         made["metadata"] = listed
     return made or None
+
+
+def _say(made: dict[str, Any], field: str, one: Any) -> None:
+    if field in made:
+        raise ValueError(f"{field} is said twice: {made[field]} and {one}")
+    made[field] = one

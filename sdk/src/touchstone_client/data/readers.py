@@ -9,9 +9,11 @@ from __future__ import annotations
 import csv
 import json
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from os import PathLike
 from typing import Any, BinaryIO
 
@@ -29,6 +31,7 @@ from touchstone_client.data.cells import REST, Exact, holds_nul
 Row = Mapping[str, Any]
 ROWS_AT_ONCE = 250
 LONGEST_CELL = 16_777_216
+OTHERS = (";", "\t", "|")  # what else stands between columns
 BOM = b"\xef\xbb\xbf"
 SPLIT = re.compile(
     r"(?:^|.*/)([A-Za-z][\w]*?)(?:[-.]\d[\w.-]*)?\.\w+$"
@@ -77,7 +80,10 @@ def _table(stream: BinaryIO, form: Form, how: Reading) -> Table:
     if form == "jsonl":
         return Table(None, json_lines(stream))
     if form in ("csv", "tsv"):
-        return _separated(stream, how.delimiter or ("\t" if form == "tsv" else ","))
+        usual = "\t" if form == "tsv" else ","
+        texts = _texts(stream)
+        first = _first_line(texts, None if how.delimiter else usual)
+        return _separated(chain([first], texts), how.delimiter or usual)
     return _arrow([stream], form)
 
 
@@ -104,11 +110,23 @@ def _refused(constant: str) -> Any:
     raise ValueError(f"{constant} is no number of JSON")
 
 
-def _separated(stream: BinaryIO, delimiter: str) -> Table:
+def _first_line(texts: Iterator[str], usual: str | None) -> str:
+    """usual: the delimiter that nobody has said. Raises ValueError where there is no line, or none
+    but another delimiter in it."""
+    first = next(texts, None)
+    if first is None:
+        raise ValueError("the file is empty")
+    other = next((one for one in OTHERS if one != usual and one in first), None)
+    if usual is not None and usual not in first and other is not None:
+        raise ValueError(f"its columns seem to stand between {other!r}: say --delimiter {other!r}")
+    return first
+
+
+def _separated(texts: Iterator[str], delimiter: str) -> Table:
     if len(delimiter) != 1:
         raise ValueError(f"a delimiter is one character, not {delimiter!r}")
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
-    lines = _csv_rows(csv.reader(_texts(stream), delimiter=delimiter, strict=True))
+    lines = _csv_rows(csv.reader(texts, delimiter=delimiter, strict=True))
     names = next(lines, (1, []))[1]
     if not any(names):
         raise ValueError("the first line has no names of columns")
@@ -120,6 +138,8 @@ def _separated(stream: BinaryIO, delimiter: str) -> Table:
 def _texts(stream: Iterable[bytes]) -> Iterator[str]:
     """Lines as text. Raises ValueError with the line of what is not UTF-8, or no text."""
     for number, raw in enumerate(stream, 1):
+        if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+            raise ValueError("the file is not UTF-8, but UTF-16: save it as UTF-8")
         if b"\0" in raw:
             raise ValueError(f"line {number} holds U+0000, which no text may")
         try:
