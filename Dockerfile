@@ -16,13 +16,20 @@ ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 COPY install.sh pyproject.toml README.md LICENSE ./
 COPY requirements/*.lock requirements/
 
+FROM build AS build-guide
+RUN sh install.sh /venv/bin/python guide
+COPY mkdocs.yml .
+COPY docs/guide docs/guide
+RUN NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet
+
 FROM build AS build-gateway
-RUN sh install.sh /venv/bin/python gateway
+RUN sh install.sh /venv/bin/python gateway object-storage
 COPY shared shared
 COPY services services
 COPY sdk sdk
 RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
     && /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation ./sdk \
+    && /venv/bin/pip inspect > /venv/sbom.json \
     && /venv/bin/pip uninstall --yes setuptools pip
 
 FROM build AS build-metrics
@@ -30,6 +37,7 @@ RUN sh install.sh /venv/bin/python metrics
 COPY shared shared
 COPY services services
 RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
+    && /venv/bin/pip inspect > /venv/sbom.json \
     && /venv/bin/pip uninstall --yes pip
 
 FROM build AS build-models
@@ -38,6 +46,7 @@ RUN PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu \
 COPY shared shared
 COPY services services
 RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
+    && /venv/bin/pip inspect > /venv/sbom.json \
     && /venv/bin/pip uninstall --yes pip
 
 FROM build AS build-models-gpu
@@ -45,30 +54,44 @@ RUN sh install.sh /venv/bin/python models torch-gpu
 COPY shared shared
 COPY services services
 RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
+    && /venv/bin/pip inspect > /venv/sbom.json \
     && /venv/bin/pip uninstall --yes pip
 
-FROM base AS gateway
+# build with --build-arg VERSION=1.2.3 --build-arg REVISION=$(git rev-parse HEAD); what is installed
+# is in /venv/sbom.json, as `pip inspect` says it
+FROM base AS labelled
+ARG VERSION=0.1.0 REVISION=unknown
+LABEL org.opencontainers.image.title="Touchstone" org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="$VERSION" org.opencontainers.image.revision="$REVISION"
+ENV TOUCHSTONE_METRICS_PORT=9100
+
+FROM labelled AS gateway
 COPY --from=build-gateway /venv /venv
+COPY --from=build-guide /app/site site
 COPY models.toml .
 USER 10001
 EXPOSE 8000
+HEALTHCHECK CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
 CMD ["python", "-m", "services.gateway"]
 
-FROM base AS metrics
+FROM labelled AS metrics
 COPY --from=build-metrics /venv /venv
 COPY models.toml .
 USER 10001
+HEALTHCHECK CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:9100/healthz', timeout=4)"]
 CMD ["python", "-m", "services.worker", "hatexscore"]
 
-FROM base AS models
+FROM labelled AS models
 COPY --from=build-models /venv /venv
 COPY models.toml .
 USER 10001
+HEALTHCHECK CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:9100/healthz', timeout=4)"]
 CMD ["python", "-m", "services.worker", "inference", "similarity"]
 
-FROM base AS models-gpu
+FROM labelled AS models-gpu
 COPY --from=build-models-gpu /venv /venv
 COPY models.toml .
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 USER 10001
+HEALTHCHECK CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:9100/healthz', timeout=4)"]
 CMD ["python", "-m", "services.worker", "inference", "similarity"]

@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 RUN := PYTHONUNBUFFERED=1 $(BIN)/python
 
 .PHONY: help venv secrets demo serve test met nightly lint bench chaos soak fuzz examples openapi clients \
-	reference pictures lock clean
+	reference guide docs pictures lock bases clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -16,13 +16,13 @@ LOCKS := $(filter-out requirements/dev.lock,$(wildcard requirements/*.lock))
 
 $(VENV)/runtime: install.sh $(LOCKS) pyproject.toml sdk/pyproject.toml
 	@test -x $(BIN)/python || sh python.sh '$(PYTHON)' $(VENV)
-	sh install.sh $(BIN)/python
+	COMPILE=later sh install.sh $(BIN)/python
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable sdk
 	touch $@
 
 $(VENV)/dev: $(VENV)/runtime requirements/dev.lock
-	sh install.sh $(BIN)/python dev
+	COMPILE=later sh install.sh $(BIN)/python dev
 	touch $@
 
 venv: $(VENV)/dev  ## the virtual environment, with what developers need
@@ -42,9 +42,9 @@ test: $(VENV)/dev  ## the whole suite: real Redis, real PostgreSQL, no network, 
 	rm -rf $(MET)
 	ANSWERS_MET=$(CURDIR)/$(MET) $(BIN)/pytest -m "not end_to_end and not nightly" \
 		--numprocesses 3 --dist worksteal
-	ANSWERS_MET=$(CURDIR)/$(MET) $(BIN)/pytest -m end_to_end --numprocesses 3 --dist loadfile
+	ANSWERS_MET=$(CURDIR)/$(MET) $(BIN)/pytest -m end_to_end --numprocesses 3 --dist loadgroup
 
-met:  ## after `make test`: which answers and problems of the API no test has met
+met:  ## after `make test`: fails where an answer or a problem of the API was never met
 	$(BIN)/python -m tests.answers_met $(MET)
 
 nightly: $(VENV)/dev  ## coverage of intervals and size of tests, at full size (minutes)
@@ -61,10 +61,10 @@ lint: $(VENV)/dev  ## ruff, mypy --strict, import borders, generated manifests a
 bench: $(VENV)/dev  ## measured comparisons; written to bench/RESULTS.md
 	$(RUN) -m bench
 
-chaos: $(VENV)/dev  ## real faults on real processes; the table in docs/operations.md
+chaos: $(VENV)/dev  ## real faults on real processes; the table in docs/guide/operations.md
 	$(RUN) -m tests.chaos
 
-soak: $(VENV)/dev  ## many batches while workers die; the table in docs/operations.md
+soak: $(VENV)/dev  ## many batches while workers die; the table in docs/guide/operations.md
 	$(RUN) -m tests.soak
 
 fuzz: $(VENV)/dev  ## Schemathesis on the running service: thousands of requests, no surprise
@@ -79,8 +79,21 @@ openapi: $(VENV)/dev  ## docs/openapi.json, as the service serves it
 clients: $(VENV)/dev  ## lint the API's description; generate clients, compile and run them (Node.js)
 	$(RUN) -m tests.clients
 
-reference: $(VENV)/dev  ## docs/errors.md and docs/settings.md, from the code
+reference: $(VENV)/dev  ## the pages of the guide that are made from the code
 	$(RUN) -m services.stack.reference write
+
+$(VENV)/guide: $(VENV)/runtime requirements/guide.lock
+	sh install.sh $(BIN)/python guide
+	touch $@
+
+guide: $(VENV)/guide  ## the guide, in site/, which the service shows at /guide; dead links fail
+	$(BIN)/zensical build --clean --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+docs: guide
+
+bases:  ## the newest digests of all base images, written where they are named; old and new are printed
+	sh requirements/bases.sh
 
 pictures: $(VENV)/dev  ## the README's pictures, taken of a running service
 	$(RUN) -m tests.browser.pictures

@@ -1,11 +1,16 @@
 #!/bin/sh
 # Installs locked packages, each checked against its SHA-256, into the environment of a Python:
-#   sh install.sh .venv/bin/python [gateway | metrics | models | embedded | dev | torch-cpu | torch-gpu]...
+#   sh install.sh .venv/bin/python [gateway | metrics | models | embedded | dev | guide | object-storage | torch-cpu | torch-gpu]...
 # No target: all that the service on one machine needs, with the torch that suits the machine.
 # The locks are complete, so that nothing is resolved; source distributions are built with the
 # setuptools of the lock, since what pip fetches to build them with it would not check.
+# With COMPILE=later, bytecode is written when a module is first imported: the packages have 24,000
+# modules, of which few are. An image, which nobody writes to, needs it from the start.
 set -eu
-locked() { "$python" -m pip install --quiet --require-hashes --no-deps --no-build-isolation "$@"; }
+locked() {
+    [ "${COMPILE:-}" = later ] && set -- --no-compile "$@"
+    "$python" -m pip install --quiet --require-hashes --no-deps --no-build-isolation "$@"
+}
 torch() {
     # 0.2 GB instead of 3, where pip is told of a folder with it
     locked --no-index --requirement requirements/torch-cpu.lock 2>/dev/null && return

@@ -5,7 +5,7 @@ the whole process, split into what the models took, seconds inside their forward
 threads that they use, and the rest, which is the metric's own); those of the way there and back by
 `bench.gateway`, whose last figures stand in `bench/RESULTS.md`. With them a simulation
 of the queues (`bench.queueing`) finds the fewest servers whose 95th percentile stays within the
-promise. It writes `docs/capacity.md`; the last line is JSON.
+promise. It writes `docs/guide/capacity.md`; the last line is JSON.
 
 Assumed, not measured: that two cores do twice the work of one, and that a GPU computes the rows of
 the embedded models `--gpu` times as fast as one core.
@@ -39,7 +39,7 @@ from shared.service_contract import MetricContract
 from shared.settings import settings
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
-PAGE = Path("docs/capacity.md")
+PAGE = Path("docs/guide/capacity.md")
 BEGIN, END = "<!-- simulated: rewritten by `python -m bench.capacity` -->", "<!-- end -->"
 RATES = (1, 100, 10_000)
 LEDGER_CORES, REDIS_CORES = 32, 1  # the most that one server of each can use

@@ -112,12 +112,12 @@ def rationales(folder: Path = DATA) -> list[Explained]:
         Explained(row["text"], _explanation(runs, GROUPS[row["target_groups"][0]]), "hateful")
         for row in rows
         if row["label"] == "hatespeech" and len(row["target_groups"]) == 1
-        if row["target_groups"][0] in GROUPS and (runs := _runs(row))
+        if row["target_groups"][0] in GROUPS and (runs := marked_runs(row))
     ]
     return found[:: max(1, len(found) // MOST_POSTS)]
 
 
-def _runs(row: dict[str, Any]) -> list[str]:
+def marked_runs(row: dict[str, Any]) -> list[str]:
     """The marked words that stand side by side, as the post has them."""
     marked = zip(row["tokens"], row["rationale_majority"] or [], strict=False)
     runs = [

@@ -26,7 +26,7 @@ from services.ftc.contract import FtcRequest
 from services.ftc.extraction import extract
 from services.ftc.metric import SERVICE
 from services.ftc.report import LABELS, FtcBatchReport, FtcBatchReportRequest, FtcResult
-from services.inference.embedded.examples import wording
+from services.inference.embedded.adapter import wording
 from services.inference.embedded.nli import NLI, read
 from services.stack.stack import running
 from shared import telemetry

@@ -25,10 +25,10 @@ from services.ftc.extraction import extract
 from services.ftc.metric import SERVICE
 from services.ftc.nulls import random_phrases
 from services.ftc.report import FtcBatchReportRequest
-from shared.batch_contracts import Interval
 from shared.contracts import Scored
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
+from shared.report_contracts import Interval
 
 ROOT = Path(__file__).parents[1]
 AT_ONCE = 10  # requests in shared calls

@@ -152,7 +152,7 @@ def _told(body: Json) -> str:
 
 
 def _draw(body: Json) -> int:
-    return int(body["seed"]) if body["temperature"] > 0 else 0
+    return int(body["seed"]) if body.get("temperature", 0) > 0 else 0
 
 
 def _scored(prompt: str, text: str) -> list[tuple[str, float]]:

@@ -143,7 +143,8 @@ def entries(only: str) -> Iterator[Entry]:
 
 def described(service: Service) -> Iterator[Entry]:
     """`/openapi.json`, an entry an operation, and the models."""
-    schemas = service.api["components"]["schemas"]
+    components = service.api["components"]
+    schemas = {**components["schemas"], **components.get("headers", {})}
     for path, operations in sorted(service.api["paths"].items()):
         for method, operation in sorted(operations.items()):
             yield f"openapi/{method} {path}", resolved(operation, schemas)

@@ -94,17 +94,21 @@ def pictures_digested(report: Json) -> Json:
     }
 
 
+SCHEMAS = "#/components/schemas/"
+
+
 def resolved(node: Any, schemas: Mapping[str, Any], inside: tuple[str, ...] = ()) -> Any:
     """A part of an OpenAPI document with every schema in place of its name.
 
     Names of classes are dropped; a schema inside itself is told by how far outside it begins.
+    References to other components (headers, responses) stay: these are written out once.
     """
     if isinstance(node, list):
         return [resolved(inner, schemas, inside) for inner in node]
     if not isinstance(node, Mapping):
         return node
     reference = node.get("$ref")
-    if isinstance(reference, str):
+    if isinstance(reference, str) and reference.startswith(SCHEMAS):
         name = reference.rpartition("/")[2]
         if name in inside:
             return {"recursive": len(inside) - inside.index(name)}

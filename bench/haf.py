@@ -45,7 +45,7 @@ from services.weights.loader import silent_loading
 from shared.contracts import ModelUse
 from shared.models.calls import Pair
 from shared.models.catalogue import Catalogue
-from shared.models.embedded import BASE
+from shared.models.checkpoint import BASE
 from shared.models.entry import ModelEntry
 from shared.models.ports import Floats, Models, Similarity, bind
 

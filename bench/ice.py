@@ -43,7 +43,7 @@ from services.ice.experiment import Experiment
 from services.ice.kernel import Floats
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
-from services.ice.subsets import Subset, released
+from services.ice.variants import Subset, released
 from shared.models import ports
 
 score = SERVICE.score

@@ -5,7 +5,8 @@ integrated gradients and the human rationales as explanations. `operators`: 60 o
 operators. `nli`: 300 e-SNLI pairs on `embedded-nli`. Aggregate numbers only: no text is printed.
 `--examples` takes fewer of each; how far a study has come goes to standard error. `--draws 199`
 ends all tests after the first block, so that win rates are those of the default and verdicts rest
-on fewer draws, at a third of the rows. The folder with the data is not part of the project:
+on fewer draws, at a third of the rows; `--aspects sufficiency` leaves out the other side, whose
+rows are longer. The folder with the data is not part of the project:
 `--data`.
 """
 
@@ -30,11 +31,11 @@ from services.ice.batch_messages import (
 from services.ice.batch_tables import ScoredIce, name
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from shared.batch_contracts import Interval
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
+from shared.report_contracts import Interval
 
 score_batch = SERVICE.score_batch
 
@@ -61,11 +62,13 @@ def main() -> None:
     parser.add_argument("--models", type=Path, default=Path("models.toml"))
     parser.add_argument("--examples", type=int, help="of each study, at most")
     parser.add_argument("--draws", type=int, help="of every test, in one block")
+    parser.add_argument("--aspects", nargs="+", default=["sufficiency", "necessity"])
     asked = parser.parse_args()
     ports.bind(local(load_catalogue(asked.models)))
     for study in asked.studies:
         bodies = islice(STUDIES[study](asked.data), asked.examples)
-        how = {} if asked.draws is None else {"draws": asked.draws, "adaptive": None}
+        how: Json = {} if asked.draws is None else {"draws": asked.draws, "adaptive": None}
+        how |= {"aspects": asked.aspects}
         requests = [IceRequest.model_validate(body | how) for body in bodies]
         started = time.perf_counter()
         scored = asked_of(requests)

@@ -1,8 +1,8 @@
 """How often ICE is sure of an explanation that knows nothing: `python -m bench.ice_sizes`.
 
 Random explanations of three kinds, contiguous passages, whole words and values, on `embedded-hate`
-under `delete` and `mask`: mean win rate, and the share of two-sided p-values at or under a level
-beside the share that so many draws would give by chance. 39 draws a text, which all its
+under `delete`, `mask` and `infill`: mean win rate, and the share of two-sided p-values at or under
+a level beside the share that so many draws would give by chance. 39 draws a text, which all its
 explanations of one kind share; intervals over texts. `--data` names HateXplain's posts, of which
 no text is printed; without it the texts are sentences of everyday words.
 """
@@ -33,7 +33,7 @@ from shared.statistics.intervals import mean
 EACH = 6  # explanations a text and kind
 DRAWS = 39
 LEVELS = (0.05, 0.1, 0.2)
-OPERATORS = ("delete", "mask")
+OPERATORS = ("delete", "mask", "infill")
 SENTENCES = (
     "the garden was green after rain",
     "we lost the match and went home",
@@ -44,6 +44,13 @@ SENTENCES = (
     "my neighbour grows roses every summer",
     "trains run late when it snows",
 )
+DESIGN = {
+    "operators": OPERATORS,
+    "draws": DRAWS,
+    "adaptive": None,
+    "infill_pool": SENTENCES,
+    "infills": 1,
+}
 EVERYDAY = [word for sentence in SENTENCES for word in sentence.split()]
 
 Json = dict[str, Any]
@@ -95,8 +102,8 @@ def sizes(texts: Sequence[str], aspects: Sequence[str] = ("sufficiency",)) -> di
     tests: dict[str, list[tuple[int, IceTest]]] = defaultdict(list)
     for number, text in enumerate(texts):
         for kind, body in bodies(text, number):
-            asked = {"operators": OPERATORS, "draws": DRAWS, "adaptive": None, "aspects": aspects}
-            report = SERVICE.score(IceRequest.model_validate(body | asked | {"text": text}))
+            asked = DESIGN | {"aspects": aspects, "text": text}
+            report = SERVICE.score(IceRequest.model_validate(body | asked))
             for test in report.components.tests:
                 if test.p_two_sided is not None:
                     tests[f"{kind}, {test.operator}, {test.aspect}"].append((number, test))

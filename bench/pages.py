@@ -40,6 +40,7 @@ PAGES = {
     "bin": f"{PATH}?score_from=0.5&score_to=0.55",
     "metadata": f"{PATH}?meta=market%3Dm3",
     "text": f"{PATH}?text=number+4999",
+    "split": f"{PATH}?split=metadata.market",
     "later": f"{PATH}?sort=line&after=[40000]",
 }
 MAKE = """

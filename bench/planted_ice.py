@@ -65,6 +65,7 @@ class Outcome:
     against: dict[str, float | None]  # by aspect, the other side
     ties: float | None  # of the sufficiency test
     size: float | None  # of the sufficiency test at level .05, of an explanation that is random
+    win_rate: float | None  # of the sufficiency test
     verdict: str | None
     reading: str | None
 
@@ -150,6 +151,7 @@ def _outcome(components: Json, *, two_sided: bool) -> Outcome:
         against={aspect: test["p_anti"] for aspect, test in tests.items()},
         ties=first["tie_rate"],
         size=_attained(first["null"]["draws"], sides=1 + two_sided),
+        win_rate=first["win_rate"],
         verdict=first["verdict"],
         reading=readings[0]["reading"] if readings else None,
     )
@@ -183,6 +185,7 @@ def _row(pairs: Sequence[tuple[Asked, Outcome]]) -> Json:
         "N": _rate([outcome.p.get("necessity") for outcome in found], keys),
         "S against": _rate([outcome.against.get("sufficiency") for outcome in found], keys),
         "N against": _rate([outcome.against.get("necessity") for outcome in found], keys),
+        "win rate": _mean([outcome.win_rate for outcome in found], keys),
         "ties": round(float(np.mean(ties)), 3) if ties else None,
         "verdicts": dict(Counter(outcome.verdict or "null" for outcome in found)),
         "reading": None
@@ -193,25 +196,43 @@ def _row(pairs: Sequence[tuple[Asked, Outcome]]) -> Json:
 
 def _rate(p: Sequence[float | None], keys: Sequence[str]) -> list[float] | None:
     """[share of p <= .05, low, high]; None where the metric reports no such p."""
-    hits = [None if one is None else float(one <= LEVEL) for one in p]
-    found = intervals.share(hits, keys)
+    return _shown(
+        intervals.share([None if one is None else float(one <= LEVEL) for one in p], keys)
+    )
+
+
+def _mean(rates: Sequence[float | None], keys: Sequence[str]) -> list[float] | None:
+    """[mean win rate, low, high]."""
+    return _shown(intervals.mean("win rate", rates, keys, (0.0, 1.0)))
+
+
+def _shown(found: intervals.IntervalEstimate) -> list[float] | None:
     if found.value is None:
         return None
     return [round(one, 3) for one in (found.value, found.low, found.high) if one is not None]
 
 
 def areas(asked: Sequence[Asked], found: Sequence[Outcome]) -> dict[str, float | None]:
-    """P(a rung's p is smaller than another's), ties half: does the ladder rank them?"""
+    """P(a rung's p is smaller than another's), ties half: does the ladder rank them? The same of
+    win rates (greater), which no number of rivals bounds, as 1/(placements + 1) bounds p."""
     p: dict[str, list[float]] = defaultdict(list)
+    losses: dict[str, list[float]] = defaultdict(list)
     for one, outcome in zip(asked, found, strict=True):
         value = outcome.p.get("sufficiency")
-        if value is not None:
+        if value is not None and outcome.win_rate is not None:
             p[one.row].append(value)
-    true = p["true"] or p["both"] + p["the only one"]
+            losses[one.row].append(1 - outcome.win_rate)
     return {
-        "true against swapped": _area(true, p["swapped"]),
-        "padded against true": _area(p["padded"], true),
+        f"{better} against {worse}{name}": _area(_rung(values, better), _rung(values, worse))
+        for name, values in (("", p), (", win rate", losses))
+        for better, worse in (("true", "swapped"), ("padded", "true"))
     }
+
+
+def _rung(values: dict[str, list[float]], row: str) -> list[float]:
+    """Of OR, the true ones are of two rows."""
+    own = values[row]
+    return own or values["both"] + values["the only one"] if row == "true" else own
 
 
 def _area(better: Sequence[float], worse: Sequence[float]) -> float | None:

@@ -6,6 +6,7 @@ a metric does not report (yet) is null.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ from shared.models.judgement import Judgement
 from shared.models.label_readout import of_head
 from shared.models.ports import Floats
 from shared.statistics import intervals
-from shared.statistics.comparing import paired
+from shared.statistics.comparison import paired
 from shared.statistics.seeds import generator
 
 LEVEL = 0.05
@@ -108,6 +109,13 @@ NOUNS = (
     "table", "chair", "lamp", "book", "window", "door", "car", "train", "flower", "stone",
 )  # fmt: skip
 KINDS = ("thing", "object", "item", "sight")
+POOL = (
+    *NOUNS,
+    "spoon", "fork", "plate", "cup", "bottle", "basket", "ladder", "hammer", "fence", "wall",
+    "hill", "lake", "island", "forest", "field", "road", "wheel", "kite", "drum", "violin",
+    "piano", "guitar", "coat", "glove", "scarf", "candle", "clock", "mirror", "carpet", "pillow",
+)  # fmt: skip
+NOISE = 0.02
 
 
 @dataclass(frozen=True)
@@ -115,11 +123,13 @@ class ToyJudge:
     """Pairs: contradicted if one text is negated and the other is not; entailed if every content
     word of the second stands in the first. `Models`, a judge of pairs and a similarity in one.
 
-    sure: P of the label that it gives. always: whether it calls everything entailed.
+    sure: P of the label that it gives. always: whether it calls everything entailed. noise: how far
+    P moves, by nothing but the letters of a pair, so that scores do not tie.
     """
 
     always: bool = False
     sure: float = 0.96
+    noise: float = 0.0
     labels: tuple[str, ...] = ("entailment", "neutral", "contradiction")
     languages: tuple[str, ...] = ("*",)
     use: ModelUse = USE
@@ -137,10 +147,12 @@ class ToyJudge:
         return self.labels
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        rest = (1 - self.sure) / 2
-        rows = np.full((len(examples), len(self.labels)), rest)
+        rows = np.zeros((len(examples), len(self.labels)))
         for place, one in enumerate(examples):
-            rows[place, 0 if self.always else _toy_label(one.text, one.text_pair or "")] = self.sure
+            label = 0 if self.always else _toy_label(one.text, one.text_pair or "")
+            sure = self.sure - self.noise * _letters(one)
+            rows[place] = (1 - sure) / 2
+            rows[place, label] = sure
         return of_head(rows, None, self.labels)
 
     def similarities(self, pairs: Sequence[Pair]) -> Floats:
@@ -150,6 +162,12 @@ class ToyJudge:
 
 
 NEGATIONS = {"no", "not", "never", "nobody"}
+
+
+def _letters(example: Example) -> float:
+    """A number in [0, 1) that knows nothing of what is said."""
+    digest = hashlib.blake2b(repr((example.text, example.text_pair)).encode(), digest_size=6)
+    return float(int.from_bytes(digest.digest(), "big") / 256**6)
 
 
 def _toy_label(premise: str, hypothesis: str) -> int:
@@ -176,29 +194,33 @@ def toy(judge: ToyJudge) -> Iterator[None]:
 
 
 def ftc(items: int) -> dict[str, Json]:
-    """A hypothesis that follows by a noun of the premise; explained by it, or by another one."""
+    """Hypotheses that follow by a noun of the premise, and ones that do not, in turn; explained by
+    that noun, by one of another item, or by any."""
     random = generator(0, "planted", "ftc")
     rows: dict[str, list[FtcRequest]] = {"true": [], "swapped": [], "random": []}
-    for _ in range(items):
-        nouns = random.permutation(NOUNS)
-        premise = f"A {nouns[0]}, a {nouns[1]} and a {nouns[2]} are in the park."
-        kind = str(random.choice(KINDS))
-        said = {"true": nouns[0], "swapped": nouns[3], "random": random.choice(NOUNS)}
+    for place in range(items):
+        nouns = random.permutation(NOUNS).tolist()
+        said = {"true": nouns[0], "swapped": nouns[3], "random": random.choice(POOL)}
+        kind, follows = str(random.choice(KINDS)), place % 2 == 0
         for row, noun in said.items():
-            rows[row].append(
-                FtcRequest(
-                    premise=premise,
-                    hypothesis=f"There is a {kind} in the park.",
-                    explanation=f"A {noun} is a {kind}.",
-                    label="entailment",
-                    language="en",
-                    substitutes=NOUNS,
-                )
-            )
-    with toy(ToyJudge()):
+            rows[row].append(_inferred(nouns, str(noun), kind, follows=follows))
+    with toy(ToyJudge(noise=NOISE)):
         found = {row: _explained(requests) for row, requests in rows.items()}
     with toy(ToyJudge(always=True)):
         return found | {"true, a judge that always says entailment": _explained(rows["true"])}
+
+
+def _inferred(nouns: Sequence[str], noun: str, kind: str, *, follows: bool) -> FtcRequest:
+    """nouns: the first three stand in the premise."""
+    relation = "is" if follows else "is not necessarily"
+    return FtcRequest(
+        premise=f"A {nouns[0]}, a {nouns[1]} and a {nouns[2]} are in the park.",
+        hypothesis=f"There is a {kind} in the park.",
+        explanation=f"A {noun} {relation} a {kind}.",
+        label="entailment" if follows else "neutral",
+        language="en",
+        substitutes=POOL,
+    )
 
 
 def _explained(requests: Sequence[FtcRequest]) -> Json:
@@ -209,13 +231,16 @@ def _explained(requests: Sequence[FtcRequest]) -> Json:
               for place, pair in enumerate(zip(requests, reports, strict=True))]  # fmt: skip
     asked = FtcBatchReportRequest(jobs=("all",))
     summary = FTC.summarize(scored, BatchStatistics(FTC.contract, scored, asked)).model_dump()
-    skills = summary.get("skill", ())
+    skill: Json = next((one for one in summary.get("skill", ()) if one["label"] == "macro"), {})
+    p = [one.p_value if one and (one.attainable_p or 1) <= LEVEL else None for one in nulls]
     return {
         "n": len(reports),
         "w_normalized": mean("w", [r.components.w_normalized for r in reports], keys),
         "null win rate": mean("rate", [n.win_rate if n else None for n in nulls], keys),
-        "p <= .05": share([float(n.p_value <= LEVEL) if n else None for n in nulls], keys),
-        "skill": next((one["skill"] for one in skills if one["label"] == "entailment"), None),
+        "p <= .05": share([None if one is None else float(one <= LEVEL) for one in p], keys),
+        "with p": sum(one is not None for one in p),
+        "skill": skill.get("skill"),
+        "skill p": skill.get("p_value"),
     }
 
 

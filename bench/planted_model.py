@@ -1,28 +1,33 @@
 """The judges of the planted bench: arithmetic (level 0) and a small transformer (level 1).
 
 Two layers, width 64, two heads, trained on texts of one plant with 2 % of the labels turned. Either
-stands behind the ports, so that metrics ask it as they ask any model.
+stands behind the ports, so that metrics ask it as they ask any model. What was trained is kept by
+the hash of what it was made of, so that a bench of hours can be run in parts.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import cast
 
 import numpy as np
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from bench.planted_texts import LONGEST, WORDS, Plant, by_arithmetic
 from shared.contracts import ModelKind, ModelUse
 from shared.models import ports
-from shared.models.abilities import Ability
 from shared.models.calls import Example, ExampleRows, Row, Tokens
+from shared.models.entry import Ability
 from shared.models.judgement import Judgement
 from shared.models.label_readout import of_head
 from shared.models.ports import Floats
@@ -49,18 +54,36 @@ class Network(nn.Module):
         super().__init__()
         self.words = nn.Embedding(WORDS + 4, WIDTH, padding_idx=PAD)
         self.places = nn.Embedding(LONGEST + 2, WIDTH)
-        layer = nn.TransformerEncoderLayer(
-            WIDTH, HEADS, 4 * WIDTH, dropout=0.0, batch_first=True, norm_first=True
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(
+                WIDTH, HEADS, 4 * WIDTH, dropout=0.0, batch_first=True, norm_first=True
+            )
+            for _ in range(LAYERS)
         )
-        self.encoder = nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False)
         self.head = nn.Linear(WIDTH, 1)
 
     def forward(self, ids: Tensor) -> Tensor:
         """(N, T) ids → (N,) logits."""
         there = self.words(ids) + self.places(torch.arange(ids.shape[1]))
-        found = self.encoder(there, src_key_padding_mask=ids == PAD)
-        logits: Tensor = self.head(found[:, 0])[:, 0]
+        empty = ids == PAD
+        *layers, last = self.layers
+        for layer in layers:
+            there = layer(there, src_key_padding_mask=empty)
+        logits: Tensor = self.head(_at_first(last, there, empty))[:, 0]
         return logits
+
+
+def _at_first(layer: nn.Module, there: Tensor, empty: Tensor) -> Tensor:
+    """(N, T, W) → (N, W): what the layer makes of the first place, the only one that is read."""
+    assert isinstance(layer, nn.TransformerEncoderLayer)
+    known = layer.norm1(there)
+    seen, _ = layer.self_attn(
+        known[:, :1], known, known, key_padding_mask=empty, need_weights=False
+    )
+    first = (there[:, :1] + seen)[:, 0]
+    own: Tensor = layer.linear2(layer.activation(layer.linear1(layer.norm2(first))))
+    found: Tensor = first + own
+    return found
 
 
 @dataclass(frozen=True)
@@ -80,15 +103,45 @@ def arithmetic(plant: Plant) -> Trained:
     return Trained(lambda rows: np.array([judge(row) for row in rows]), 1.0, 0.0)
 
 
-def trained(plant: Plant, seed: int, texts: int = TRAINING_TEXTS) -> Trained:
-    """Level 1: until the plant is learned, or `EPOCHS` or `SECONDS` are over."""
-    started = time.process_time()
-    torch.manual_seed(seed)
+def trained(
+    plant: Plant, seed: int, texts: int = TRAINING_TEXTS, store: Path | None = None
+) -> Trained:
+    """Level 1: until the plant is learned, or `EPOCHS` or `SECONDS` are over.
+
+    store: a folder where it is looked for first, and put.
+    """
     random = generator(seed, "planted", plant.name, "train")
     examples = [plant.write(random) for _ in range(texts)]
     noisy = [one.label != (random.random() < LABEL_NOISE) for one in examples]
     ids, labels = _ids([one.words for one in examples]), torch.tensor(noisy, dtype=torch.float32)
+    path = None if store is None else store / f"{_name(ids, labels, seed)}.safetensors"
     network = Network()
+    if path is not None and path.exists():
+        network.load_state_dict(load_file(path))
+        seconds = float(json.loads(path.with_suffix(".json").read_text("utf-8"))["seconds"])
+    else:
+        network, seconds = _learned(plant, seed, ids, labels)
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.with_suffix(".json").write_text(json.dumps({"seconds": seconds}), "utf-8")
+            save_file(network.state_dict(), path)
+    return Trained(_scorer(network), _accuracy(plant, seed, network, TEST_TEXTS), seconds)
+
+
+def _name(ids: Tensor, labels: Tensor, seed: int) -> str:
+    """Of the texts, the labels and how they are learned."""
+    how = (seed, WIDTH, HEADS, LAYERS, EPOCHS, BATCH, RATE, SECONDS, LEARNED, CHECKED_TEXTS)
+    made = hashlib.sha256(json.dumps(how).encode())
+    made.update(ids.numpy().tobytes())
+    made.update(labels.numpy().tobytes())
+    return made.hexdigest()[:16]
+
+
+def _learned(plant: Plant, seed: int, ids: Tensor, labels: Tensor) -> tuple[Network, float]:
+    """The network, and the seconds that it took."""
+    started = time.process_time()
+    torch.manual_seed(seed)
+    network, texts = Network(), len(ids)
     optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=0.01)
     steps = EPOCHS * -(-texts // BATCH)
     pace = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps, pct_start=0.1)
@@ -107,8 +160,7 @@ def trained(plant: Plant, seed: int, texts: int = TRAINING_TEXTS) -> Trained:
             nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimizer.step()
             pace.step()
-    seconds = time.process_time() - started
-    return Trained(_scorer(network), _accuracy(plant, seed, network, TEST_TEXTS), seconds)
+    return network, time.process_time() - started
 
 
 def _accuracy(plant: Plant, seed: int, network: Network, texts: int = CHECKED_TEXTS) -> float:

@@ -2,11 +2,13 @@
 
 HateXplain posts that no adapter was trained on, under adapters of `embedded-hate` retrained with
 other seeds (the split of the data fixed), three operators and several seeds of the null, crossed;
-the values are ICE's win rates of attention, gradient and the human rationale. Adapters are trained
+the values are ICE's win rates of attention, gradient and the human rationale, and of HateXScore,
+which has no operators, what masking the human rationale as a quotation does to P(hateful) and the
+share of random spans that do less. Adapters are trained
 once and kept in `--store`, by the hash of what they are made of. Variance components, what a single
 result and a mean move by in a rerun, and whether "A beats B" survives one, with intervals by the
 jackknife over texts. Small: `--texts 20 --adapters 2`; smaller still: `--epochs`, `--rows`,
-`--draws`. Aggregate numbers only: no text is printed.
+`--draws`, `--infills`. Aggregate numbers only: no text is printed.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import argparse
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -27,22 +29,24 @@ import torch
 from transformers import AutoTokenizer
 
 from bench.environment import environment
+from bench.explanations import marked_runs
 from bench.ice_faithfulness import COMPUTED, DATA, marked_spans, posts
 from services.bindings import local
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.metric import SERVICE as HATEXSCORE
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.inference.embedded.adapter import load_adapter, save_adapter
+from services.inference.embedded.adapter import Split, load_adapter, save_adapter
 from services.inference.embedded.calibration import best_temperature
-from services.inference.embedded.evaluation import columns, logits
-from services.inference.embedded.examples import Split
 from services.inference.embedded.hate import HATE
 from services.inference.embedded.train import THREADS
-from services.inference.embedded.training import Recipe, train
+from services.inference.embedded.training import Recipe, columns, logits, train
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
-from shared.models.embedded import BASE_SHA256, NOTE, EmbeddedNote, base_folder
+from shared.models.checkpoint import BASE_SHA256, NOTE, EmbeddedNote, base_folder
 from shared.statistics.clusters import Floats
 from shared.statistics.components import (
+    FACTORS,
     Components,
     Variances,
     components,
@@ -53,14 +57,19 @@ from shared.statistics.components import (
 from shared.statistics.seeds import generator
 
 TEXTS, ADAPTERS, SEEDS, SPLITS, POOL = 100, 5, 3, 200, 60
+INFILLS = 4  # fills that are averaged
 OPERATORS = ("delete", "mask_unk", "infill")
 EXPLANATIONS = (*COMPUTED[:2], "human")
 WANTED = 0.8  # generalisability
 SURVIVES = 0.9
 STORE = Path("var/adapters")
+QUOTED = FACTORS[:2]  # HateXScore masks in one way
+QUOTATIONS = ("share_beaten", "signed_drop")
+FREE, NO_LESS, SHARE, KEPT = (-np.inf, np.inf), (0.0, np.inf), (0.0, 1.0), (0.5, 1.0)
 DOUBT = "a retrained model may say otherwise"
 
 Json = dict[str, Any]
+Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -73,6 +82,7 @@ class Design:
     draws: int
     epochs: int
     rows: int | None  # None: all
+    infills: int = INFILLS
 
 
 def measure(design: Design, data: Path, store: Path) -> Json:
@@ -81,18 +91,22 @@ def measure(design: Design, data: Path, store: Path) -> Json:
     made = [adapter(parts, _recipe(design, seed), design.rows, store) for seed in
             range(1, design.adapters + 1)]  # fmt: skip
     ports.bind(local(load_catalogue(_catalogue(made, store))))
+    held_back = {post.id for post in parts.held_back}
     try:
-        values = win_rates(design, data, {post.id for post in parts.held_back})
+        values = win_rates(design, data, held_back)
+        quoted = quotations(design, data, held_back)
     finally:
         ports.bind(None)
     found = {name: explained(values[name], design.texts) for name in EXPLANATIONS}
+    of_quotes = {name: explained(one, design.texts, QUOTED) for name, one in quoted.items()}
     pairs = {
         f"{one} - {other}": compared(values[one] - values[other])
         for one, other in combinations(EXPLANATIONS, 2)
     }
     ratios = {f"{name} survival": pair["survival_observed"][0] for name, pair in pairs.items()}
     figures = {"design": asdict(design), "texts": len(values[EXPLANATIONS[0]]),
-               "components": found, "comparisons": pairs}  # fmt: skip
+               "components": found, "comparisons": pairs,
+               "quoted_texts": len(quoted[QUOTATIONS[0]]), "quotations": of_quotes}  # fmt: skip
     return {"ratios": ratios, "figures": figures}
 
 
@@ -157,7 +171,8 @@ def win_rates(design: Design, data: Path, held_back: set[str]) -> dict[str, Floa
     found = {name: np.full(shape, np.nan) for name in EXPLANATIONS}
     for number in range(design.adapters):
         for seed in range(design.seeds):
-            bodies = [_body(row, f"adapter{number}", seed, design.draws, pool) for row in chosen]
+            asked = {"model": f"adapter{number}", "seed": seed, "infill_pool": pool}
+            bodies = [_body(row, design) | asked for row in chosen]
             reports = SERVICE.score_batch([IceRequest.model_validate(body) for body in bodies])
             for text, report in enumerate(reports):
                 for test in report.components.tests:
@@ -169,47 +184,71 @@ def win_rates(design: Design, data: Path, held_back: set[str]) -> dict[str, Floa
     return {name: values[whole] for name, values in found.items()}
 
 
-def _body(row: Json, model: str, seed: int, draws: int, pool: Sequence[str]) -> Json:
+def _body(row: Json, design: Design) -> Json:
     """The label that is explained is one for all adapters, or they would not be comparable."""
     return {
         "text": row["text"],
-        "model": model,
         "target": "hateful",
         "attribution": COMPUTED[:2],
         "explanations": [{"name": "human", "rationale": list(marked_spans(row))}],
         "operators": OPERATORS,
-        "infill_pool": pool,
-        "draws": draws,
+        "infills": design.infills,
+        "draws": design.draws,
         "aspects": ["sufficiency"],
-        "seed": seed,
     }
 
 
-def explained(values: Floats, texts: int) -> Json:
+def quotations(design: Design, data: Path, held_back: set[str]) -> dict[str, Floats]:
+    """HateXScore's number → (texts, adapters, seeds); texts where one is undefined left out."""
+    rows = [(row, marked_runs(row)) for row in posts(data) if row["id"] in held_back]
+    chosen = [(row, runs) for row, runs in rows if runs][: design.texts]
+    shape = (len(chosen), design.adapters, design.seeds)
+    found = {name: np.full(shape, np.nan) for name in QUOTATIONS}
+    for number in range(design.adapters):
+        for seed in range(design.seeds):
+            asked = {"model": f"adapter{number}", "seed": seed, "control_draws": design.draws}
+            bodies = [_quoting(row, runs) | asked for row, runs in chosen]
+            reports = HATEXSCORE.score_batch([HatexscoreRequest.model_validate(b) for b in bodies])
+            for text, report in enumerate(reports):
+                if report.control is not None and report.signed_drop is not None:
+                    found["share_beaten"][text, number, seed] = report.control.share_beaten
+                    found["signed_drop"][text, number, seed] = report.signed_drop
+    whole = ~np.isnan(found["signed_drop"]).any(axis=(1, 2))
+    return {name: values[whole] for name, values in found.items()}
+
+
+def _quoting(row: Json, runs: Sequence[str]) -> Json:
+    quoted = " and ".join(f'"{run}"' for run in runs)
+    return {
+        "text": row["text"],
+        "explanation": f"It says {quoted}. Conclusion: hateful.",
+        "predicted_label": "hateful",
+        "language": "en",
+    }
+
+
+def explained(values: Floats, texts: int, factors: Sequence[str] = FACTORS) -> Json:
     """Each component with its share, and what follows; numbers with jackknife ends."""
-    found = components(values)
-    total = sum(found.variances.values())
+
+    def shown(of: Callable[[Components], float | None], bounds: Bounds) -> list[float | None]:
+        return with_ends(values, lambda some: of(components(some, factors)), bounds)
 
     def part(name: str) -> Json:
         return {
-            "variance": _shown(values, partial(_raw, name=name)),
+            "variance": shown(lambda some: some.raw[name], FREE),
             "share": round(found.variances[name] / total, 3) if total else None,
         }
 
+    found = components(values, factors)
+    total = sum(found.variances.values())
     return {
         "mean": round(float(values.mean()), 3),
         "components": {name: part(name) for name in found.variances},
-        "sd_rerun": _shown(values, lambda some: components(some).sd_rerun),
-        f"sd_rerun_of_mean_{texts}": _shown(
-            values, lambda some: components(some).sd_rerun_of_mean(texts)
-        ),
-        "generalisability": _shown(values, lambda some: components(some).generalisability()),
+        "sd_rerun": shown(lambda some: some.sd_rerun, NO_LESS),
+        f"sd_rerun_of_mean_{texts}": shown(lambda some: some.sd_rerun_of_mean(texts), NO_LESS),
+        "generalisability": shown(lambda some: some.generalisability(), SHARE),
         "seeds_for_0.8": found.seeds_for(WANTED),
     }
-
-
-def _raw(values: Floats, name: str) -> float:
-    return components(values).raw[name]
 
 
 def compared(differences: Floats) -> Json:
@@ -220,12 +259,12 @@ def compared(differences: Floats) -> Json:
         means = some.mean(axis=(2, 3)).T
         return survival_observed(means, SPLITS, generator(0, "survival", *means.shape))
 
-    kept = _shown(differences, observed)
+    kept = with_ends(differences, observed, SHARE)
     doubtful = kept[0] is not None and kept[0] < SURVIVES
     return {
         "difference": round(float(by_text.mean()), 4),
         "survival_observed": kept,
-        "survival_expected": _shown(differences, expected),
+        "survival_expected": with_ends(differences, expected, KEPT),
         "says": DOUBT if doubtful else None,
     }
 
@@ -237,38 +276,45 @@ def expected(differences: Floats) -> float:
     return survival_expected(mean, Variances.of(found), found.levels["text"], found.levels["seed"])
 
 
-def _shown(values: Floats, of: Any) -> list[float | None]:
-    """[value, low, high]."""
+def with_ends(
+    values: Floats, of: Callable[[Floats], float | None], bounds: Bounds = FREE
+) -> list[float | None]:
+    """[value, low, high]; the ends are cut to what the value can be."""
     value, ends = of(values), jackknife_ends(values, of)
-    found = (value, *(ends or (None, None)))
+    found = (value, *(np.clip(ends, *bounds) if ends else (None, None)))
     return [None if one is None else round(float(one), 4) for one in found]
 
 
 def markdown(figures: Json) -> Iterator[str]:
-    """Two tables."""
-    names = list(figures["components"])
-    yield f"| share of the variance, {figures['texts']} texts | {' | '.join(names)} |"
-    yield "|---|" + "---|" * len(names)
-    found = figures["components"]
-    for name in found[names[0]]["components"]:
-        cells = (
-            f"{found[one]['components'][name]['share']} "
-            f"({_range(found[one]['components'][name]['variance'])})"
-            for one in names
-        )
-        yield f"| {name} | {' | '.join(cells)} |"
-    for name in (key for key in found[names[0]] if key not in ("components", "mean")):
-        yield f"| {name} | {' | '.join(_range(found[one][name]) for one in names)} |"
+    """Three tables."""
+    yield from _parts("ICE", figures["texts"], figures["components"])
+    yield ""
+    yield from _parts("HateXScore", figures["quoted_texts"], figures["quotations"])
     yield "\n| win rates | mean difference | survival observed | expected | |"
     yield "|---|---|---|---|---|"
     for name, pair in figures["comparisons"].items():
         yield (
-            f"| {name} | {pair['difference']} | {_range(pair['survival_observed'])} | "
-            f"{_range(pair['survival_expected'])} | {pair['says'] or ''} |"
+            f"| {name} | {pair['difference']} | {ranged(pair['survival_observed'])} | "
+            f"{ranged(pair['survival_expected'])} | {pair['says'] or ''} |"
         )
 
 
-def _range(found: Any) -> str:
+def _parts(metric: str, texts: int, found: dict[str, Json]) -> Iterator[str]:
+    names = list(found)
+    yield f"| {metric}: share of the variance, {texts} texts | {' | '.join(names)} |"
+    yield "|---|" + "---|" * len(names)
+    for name in found[names[0]]["components"]:
+        cells = (
+            f"{found[one]['components'][name]['share']} "
+            f"({ranged(found[one]['components'][name]['variance'])})"
+            for one in names
+        )
+        yield f"| {name} | {' | '.join(cells)} |"
+    for name in (key for key in found[names[0]] if key not in ("components", "mean")):
+        yield f"| {name} | {' | '.join(ranged(found[one][name]) for one in names)} |"
+
+
+def ranged(found: Any) -> str:
     if not isinstance(found, list):
         return "–" if found is None else str(found)
     value, low, high = ("–" if one is None else str(one) for one in found)
@@ -279,16 +325,27 @@ def main() -> None:
     """Train, score, sum up, print."""
     parser = argparse.ArgumentParser(prog="python -m bench.reliability", description=__doc__)
     parser.add_argument("--texts", type=int, default=TEXTS)
-    parser.add_argument("--adapters", type=int, default=ADAPTERS)
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="of the null")
+    parser.add_argument("--adapters", type=int, default=ADAPTERS, help="2 at least")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="of the null, 2 at least")
     parser.add_argument("--draws", type=int, default=50, help="random rationales, at most")
     parser.add_argument("--epochs", type=int, default=HATE.recipe.epochs)
     parser.add_argument("--rows", type=int, help="of the training data; default: all")
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--store", type=Path, default=STORE)
+    parser.add_argument("--infills", type=int, default=INFILLS, help="fills that are averaged")
     asked = parser.parse_args()
+    if min(asked.adapters, asked.seeds) < 2:
+        parser.error("what varies must have two levels at least")
     torch.set_num_threads(THREADS)
-    design = Design(asked.texts, asked.adapters, asked.seeds, asked.draws, asked.epochs, asked.rows)
+    design = Design(
+        asked.texts,
+        asked.adapters,
+        asked.seeds,
+        asked.draws,
+        asked.epochs,
+        asked.rows,
+        asked.infills,
+    )
     found = measure(design, asked.data, asked.store.resolve())
     print("\n".join(markdown(found["figures"])))
     about = environment(torch=torch.__version__, dtype="float32")

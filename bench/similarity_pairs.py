@@ -33,7 +33,7 @@ from services.similarity.layers import shorten
 from services.weights.loader import load_encoder, silent_loading
 from shared.models.calls import Pair
 from shared.models.catalogue import Catalogue
-from shared.models.embedded import base_folder
+from shared.models.checkpoint import base_folder
 from shared.models.entry import ModelEntry
 from shared.numerics import tolerance
 

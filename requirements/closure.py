@@ -17,14 +17,16 @@ from pip._vendor.packaging.requirements import Requirement
 from pip._vendor.packaging.utils import canonicalize_name
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+ALONE = {"guide", "object-storage"}  # beside the project, or on top of another target
 OF_TORCH = re.compile(r"torch|nvidia-.*|triton|cuda-.*")
 
 
 def main() -> None:
     """Read all pins, write the target's, in the same order."""
     project = tomllib.loads(PROJECT.read_text("utf-8"))["project"]
-    asked = list(project["dependencies"])
-    for extra in sys.argv[1].split(","):
+    extras = sys.argv[1].split(",")
+    asked = [] if ALONE.issuperset(extras) else list(project["dependencies"])
+    for extra in extras:
         asked += project["optional-dependencies"][extra]
     wanted = closure(asked)
     for entry in re.split(r"\n(?=\S)", sys.stdin.read().strip()):

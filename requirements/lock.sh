@@ -10,6 +10,8 @@
 #   torch-gpu.lock  torch's build of the public index, and the libraries that it needs on Linux
 #   embedded.lock   what the service on one machine needs besides
 #   dev.lock        what tests and linters need besides
+#   guide.lock      what builds the guide, and nothing else
+#   object-storage.lock  what the gateway's image needs besides, for s3://, gs:// and az://
 #   tests/clients/requirements.lock: the generator of `make clients`, in an environment of its own
 # Made by the oldest Python that is supported; the pins must exist for the others too (`supported`).
 set -eu
@@ -40,6 +42,8 @@ grep -v '^setuptools==' "$work/all.pins" > "$work/runtime.pins"
 extras dev > "$work/dev.in"
 "$bin/pip" install --quiet --requirement "$work/dev.in"
 pins | grep -vxFf "$work/all.pins" > "$work/dev.pins"
+for alone in guide object-storage; do extras "$alone" > "$work/alone.in"; "$bin/pip" install --quiet --requirement "$work/alone.in"; done
+pins > "$work/every.pins"
 
 # which libraries the public build wants is asked without downloading them; `===` is no local build
 platforms=$(for glibc in $(seq 39 -1 5); do echo "--platform manylinux_2_${glibc}_x86_64"; done)
@@ -66,6 +70,10 @@ for target in gateway:gateway metrics:metrics models:models embedded:embedded; d
     > "requirements/${target%%:*}.lock"
 done
 hashed < "$work/dev.pins" > requirements/dev.lock
+hashed < "$work/every.pins" > "$work/every.lock"
+for alone in guide object-storage; do
+  "$bin/python" requirements/closure.py "$alone" < "$work/every.lock" > "requirements/$alone.lock"
+done
 "$python" -m venv "$work/clients"
 "$work/clients/bin/pip" install --quiet openapi-python-client
 "$work/clients/bin/pip" freeze --exclude pip | hashed > tests/clients/requirements.lock

@@ -67,12 +67,9 @@ def models() -> str:
     from datamodel_code_generator.format import Formatter, PythonVersion
 
     schemas = simplified(json.loads(DESCRIPTION.read_text("utf-8"))["components"]["schemas"], True)
-    whole = {
-        "openapi": "3.1.0",
-        "info": {"title": "Touchstone", "version": "1"},
-        "paths": {},
-        "components": {"schemas": schemas},
-    }
+    title = {"title": "Touchstone", "version": "1"}
+    parts: dict[str, Any] = {"paths": {}, "components": {"schemas": schemas}}
+    whole = {"openapi": "3.1.0", "info": title, **parts}
     with TemporaryDirectory() as folder:
         target = Path(folder) / "models.py"
         generate(

@@ -69,6 +69,12 @@ def page(name: str) -> ModuleType | None:
     return importlib.import_module(module) if known else None
 
 
+def page_details(name: str) -> dict[str, Any]:
+    """Fields of a request that only the page of this metric needs."""
+    found: dict[str, Any] = getattr(page(name), "DETAILS", {})
+    return found
+
+
 @lru_cache(maxsize=256)  # a name may come from an address
 def page_file(name: str, file: str) -> Path | None:
     """A file of this service's page (`page.html`, `page.css`); None where there is none."""

@@ -10,8 +10,10 @@ import atexit
 import os
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from importlib.abc import MetaPathFinder
+from pathlib import Path
 
 from celery import signals
 
@@ -22,18 +24,16 @@ from shared import queue, telemetry
 from shared.errors import ScoringError
 from shared.job_context import impatient
 from shared.models import ports
-from shared.models.availability import ModelStates
+from shared.models.availability import ModelStates, StatusSender
 from shared.models.catalogue import Catalogue, load_catalogue
 from shared.models.ports import describe
 from shared.models.reload import CatalogueReload
-from shared.models.status_board import StatusSender
 from shared.priority import NICENESS
-from shared.settings import Settings, settings_or_exit, stay_offline
+from shared.settings import Settings, settings, settings_or_exit, stay_offline
 from shared.stop_signal import setting
 from shared.worker import register, registered
-from shared.worker.batch_pace import BatchPace
-from shared.worker.batch_queues import BatchQueues, stopping
-from shared.worker.process import Health, load_beside, preload
+from shared.worker.batch_queues import BatchPace, BatchQueues, stopping
+from shared.worker.process import Health, load_in_background, preload
 from shared.worker.process import serve as serve_health
 from shared.worker.tasks import RegisteredTask
 from shared.worker.watchdog import watchdog
@@ -138,7 +138,7 @@ def renew(names: list[str], catalogue: Catalogue, health: Health, changed: list[
         health.models.forget(name)
     note_faults(catalogue, health.models)
     again = [name for name in needed(names, catalogue) if name in changed]
-    load_beside(partial(describe, ports.models()), again, health)
+    load_in_background(partial(describe, ports.models()), again, health)
 
 
 def note_faults(catalogue: Catalogue, states: ModelStates) -> None:
@@ -168,11 +168,12 @@ def health_of(names: list[str], states: ModelStates, chosen: Settings) -> Health
 
 
 def make_ready(names: list[str], catalogue: Catalogue, health: Health) -> None:
-    """Register the services, load the models, and score the examples of each service."""
+    """Register the services, load the models, and score the examples of each service, if it may."""
     register_all(names)
     preload(partial(describe, ports.models()), needed(names, catalogue), health)
-    health.obstruct("worker", "is warming up: it scores the examples of its services")
-    warm_up()
+    if settings().warm_up:
+        health.obstruct("worker", "is warming up: it scores the examples of its services")
+        warm_up()
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -198,15 +199,18 @@ def main(arguments: list[str] | None = None) -> None:
     watchdog.start()
     health.ailment = watchdog.ailment
     health.clear("worker")
-    reread = CatalogueReload(
-        catalogue, chosen.models_file, partial(renew, names, catalogue, health)
-    )
+    follow(catalogue, chosen.models_file, partial(renew, names, catalogue, health))
+    logger.info("worker.started", services=names, threads=chosen.worker_threads)
+    serve(names, chosen)
+
+
+def follow(catalogue: Catalogue, file: Path, changed: Callable[[list[str]], None]) -> None:
+    """The catalogue is kept as its file is, from now on; changed: takes the changed names."""
+    reread = CatalogueReload(catalogue, file, changed)
     reread.follow()
     reread.start()
     # Celery takes the signal for itself when it starts
     signals.worker_ready.connect(lambda **_: reread.on_hangup(), weak=False)
-    logger.info("worker.started", services=names, threads=chosen.worker_threads)
-    serve(names, chosen)
 
 
 if __name__ == "__main__":

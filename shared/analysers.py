@@ -25,7 +25,9 @@ _korean_lock = Lock()
 def _jieba() -> Any:
     """Load the dictionary once, and quietly: jieba logs to stderr and warns on newer Pythons."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", category=SyntaxWarning)  # "\\." in its patterns
+        # its patterns hold "\.": a warning of the compiler, DeprecationWarning until Python 3.11
+        warnings.filterwarnings("ignore", category=DeprecationWarning)
+        warnings.filterwarnings("ignore", category=SyntaxWarning)
         warnings.filterwarnings("ignore", message=".*pkg_resources.*")
         import jieba
 

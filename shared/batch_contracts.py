@@ -5,22 +5,34 @@ Pydantic only, as `shared.contracts`.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from shared.contracts import Count, Id, JobRequest, Message, PValue, Word
+from shared.contracts import Count, Id, JobRequest, Message, Word
+from shared.report_contracts import (
+    HumanAgreement,
+    Interval,
+    LanguageScores,
+    ScoreSplit,
+    SequenceInterval,
+    SystemComparison,
+)
 
 MOST_JOBS = 50_000  # of one batch report
+MOST_FURTHER = 5
+OF_MODEL = "only the results whose first model has this name"
 
 
 class Against(Message):
-    """The results of another system, to be compared with those of the report, text by text."""
+    """The results of another system, to be compared with those of the report, text by text: every
+    difference is the report's number minus this system's."""
 
     batch: Id | None = Field(default=None, description="a batch's id")
     jobs: tuple[Id, ...] | None = Field(
         default=None, min_length=1, max_length=MOST_JOBS, description="ids of jobs of this metric"
     )
+    of_model: str | None = Field(default=None, max_length=200, description=OF_MODEL)
     wilcoxon: bool = Field(
         default=False,
         description="whether to add Wilcoxon's signed-rank test, over the texts' mean differences",
@@ -31,6 +43,15 @@ class Against(Message):
         if (self.batch is None) == (self.jobs is None):
             raise ValueError("give either `batch` or `jobs`")
         return self
+
+
+class Judged(Message):
+    """Which judgements of these results are looked at; see `agreement`."""
+
+    queue: Id | None = Field(default=None, description="those of this review queue alone")
+    random: bool = Field(
+        default=False, description="whether the results are a random sample of what they stand for"
+    )
 
 
 class WantedEffect(Message):
@@ -59,6 +80,14 @@ class WantedEffect(Message):
         return self
 
 
+SplitKey = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^(metadata\..{1,64}|model|variant|language|verdict|label_sent|label_stated)$"
+    ),
+]
+
+
 class BatchReportRequest(JobRequest):
     """Whose results are summed up, and how."""
 
@@ -66,6 +95,7 @@ class BatchReportRequest(JobRequest):
     jobs: tuple[Id, ...] | None = Field(
         default=None, min_length=1, max_length=MOST_JOBS, description="ids of jobs of this metric"
     )
+    of_model: str | None = Field(default=None, max_length=200, description=OF_MODEL)
     seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of the bootstrap")
     resamples: int = Field(default=2_000, ge=100, le=100_000, description="of the bootstrap")
     confidence: float = Field(default=0.95, gt=0.5, lt=1, description="level of every interval")
@@ -82,10 +112,29 @@ class BatchReportRequest(JobRequest):
         "growing batch is looked at",
     )
     against: Against | None = Field(
-        default=None, description="another system's results on the same texts: see `comparison`"
+        default=None,
+        description="another system's results on the same texts, which are taken off the report's "
+        "own: see `comparison`",
+    )
+    further: tuple[Against, ...] = Field(
+        default=(),
+        max_length=MOST_FURTHER,
+        description="further systems that are compared with `against`, too: see `further`",
+    )
+    judged: Judged | None = Field(
+        default=None, description="people's judgements of these results: see `agreement`"
     )
     plan: WantedEffect | None = Field(
         default=None, description="how many texts and draws would find this effect: see `plan`"
+    )
+    by: tuple[SplitKey, ...] = Field(
+        default=(),
+        max_length=8,
+        description="what the scores are split by, see `splits`: `metadata.<key>`, `model`, "
+        "`variant`, `language`, `verdict`, `label_sent`, `label_stated`",
+    )
+    pairwise: bool = Field(
+        default=False, description="whether to compare the values of each split two by two"
     )
     mixed: bool = Field(
         default=False,
@@ -97,97 +146,9 @@ class BatchReportRequest(JobRequest):
     def _one_of_two(self) -> Self:
         if (self.batch is None) == (self.jobs is None):
             raise ValueError("give either `batch` or `jobs`")
+        if self.further and self.against is None:
+            raise ValueError("`further` systems are compared with `against`: name that, too")
         return self
-
-
-IntervalMethod = Literal["wilson", "studentised", "bca", "order", "t", "exact"]
-
-
-class Interval(Message):
-    """An estimate with its interval and the number of observations behind it."""
-
-    value: float | None = Field(description="null where nothing was observed")
-    low: float | None = Field(description="null for fewer than two clusters, or where undefined")
-    high: float | None
-    of: int = Field(ge=0, description="observations")
-    method: IntervalMethod | None = Field(default=None, description="how the ends were found")
-    clusters: int | None = Field(
-        default=None, ge=0, description="texts that the observations belong to; null: not known"
-    )
-    effective: float | None = Field(
-        default=None, ge=0, description="independent observations that these are worth"
-    )
-    se: float | None = Field(default=None, description="standard error, in units of the value")
-    detectable: float | None = Field(
-        default=None,
-        ge=0,
-        description="smallest true distance that so many texts find with power 0.8, same units; "
-        "null where the quantity's range is not as wide",
-    )
-
-
-class SequenceInterval(Message):
-    """An interval of a mean that holds at every look, for values in the order of their arrival."""
-
-    low: float
-    high: float
-    of: int = Field(ge=1, description="texts so far; several results of one are averaged")
-
-
-class LanguageScores(Message):
-    """The results whose text is in one language."""
-
-    results: Count
-    undefined: Count = Field(description="of these, results without a score")
-    score: Interval = Field(description="mean score, with its interval over texts")
-
-
-class ComponentDifference(Message):
-    """One number of two systems, on the texts where both have it."""
-
-    component: Annotated[str, Word] = Field(description="`score`, or the component's name")
-    pairs: Count = Field(description="pairs where both systems have it")
-    difference: Interval = Field(
-        description="mean of first - second, in units of the component, with its interval over "
-        "texts"
-    )
-    p_value: PValue | None = Field(
-        description="that the mean difference is 0, two-sided: the larger of the next two; null "
-        "without pairs, 1 for a single text"
-    )
-    p_t: PValue | None = Field(description="of t over texts")
-    p_randomization: PValue | None = Field(
-        description="of sign flips of whole texts; of 0/1 parts on single texts McNemar's exact p"
-    )
-    p_adjusted: PValue | None = Field(
-        default=None, description="`p_value` after Holm over all components of the comparison"
-    )
-    p_wilcoxon: PValue | None = Field(
-        default=None,
-        description="of the signed-rank test, where requested; null where no text differs",
-    )
-    effect: float | None = Field(
-        description="mean difference in its standard deviations over pairs; null where that is 0"
-    )
-    better: Count = Field(description="pairs whose first has the larger value")
-    equal: Count
-    worse: Count
-
-
-class SystemComparison(Message):
-    """The report's results, first, and those of `against`, second, paired by `custom_id`, else by
-    text and explained label; of several results of one text and label the mean is taken."""
-
-    pairs: Count
-    unpaired_a: Count = Field(description="results of the report without a partner; left out")
-    unpaired_b: Count = Field(description="results of `against` without a partner; left out")
-    left_out: dict[str, int] = Field(
-        default_factory=dict, description="jobs of `against` without a result, by status"
-    )
-    differences: tuple[ComponentDifference, ...]
-    warnings: tuple[str, ...] = Field(
-        default=(), description="what to doubt of the pairs and of the difference of the scores"
-    )
 
 
 class StudyPlan(Message):
@@ -236,9 +197,9 @@ class BatchReport(Message):
     metric: str
     scored: int = Field(ge=0, description="results that this report rests on")
     undefined: int = Field(ge=0, description="of these, results without a score")
+    finding: str = Field(default="", description="what they come to, and how many they are")
     left_out: dict[str, int] = Field(
-        default_factory=dict,
-        description="jobs without a result, by status; filled in by the worker",
+        default_factory=dict, description="jobs without a result, by status"
     )
     duplicates: int = Field(
         default=0, ge=0, description="results that repeat another's request and report; left out"
@@ -257,8 +218,17 @@ class BatchReport(Message):
         default_factory=dict,
         description="language of the text → its results; those without one are left out",
     )
+    splits: tuple[ScoreSplit, ...] = Field(
+        default=(), description="the scores by each of `by`; no p-value holds for several at once"
+    )
     comparison: SystemComparison | None = Field(
         default=None, description="with the results of `against`; null where none were named"
+    )
+    further: tuple[SystemComparison, ...] = Field(
+        default=(), description="of each of the request's `further` systems with `against`"
+    )
+    agreement: HumanAgreement | None = Field(
+        default=None, description="of people with each other and the metric, where asked for"
     )
     plan: StudyPlan | None = Field(
         default=None, description="of the further study that `plan` asked for; else null"

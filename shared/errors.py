@@ -38,7 +38,7 @@ class ScoringError(Exception):
     """Something failed that should not have: the log of the service has all of it.
 
     Base of everything that we raise on purpose. A docstring's first paragraph and `cure`, which
-    tells the caller what to do, stand in docs/errors.md. `pointer` is a JSON pointer into the
+    tells the caller what to do, stand in docs/guide/errors.md. `pointer` is a JSON pointer into the
     request; `pointers` are all of them, where there are several.
     """
 
@@ -233,7 +233,7 @@ class QuotaExceeded(ScoringError):
         "files, or have the limit raised."
     )
 
-    def __init__(self, detail: str, *, policy: str, retry_after: int) -> None:
+    def __init__(self, detail: str, *, policy: str, retry_after: int | None) -> None:
         super().__init__(detail)
         self.policy = policy
         self.retry_after = retry_after

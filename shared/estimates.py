@@ -15,23 +15,17 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from shared.batch_contracts import (
-    BatchReport,
-    BatchReportRequest,
-    Interval,
-    LanguageScores,
-    SequenceInterval,
-    StudyPlan,
-    WantedEffect,
-)
-from shared.contracts import Message, Null, Scored
+from shared.batch_contracts import BatchReport, BatchReportRequest, StudyPlan, WantedEffect
+from shared.contracts import Message, Scored
 from shared.job_context import check
+from shared.null_report import Null
+from shared.report_contracts import Interval, LanguageScores, SequenceInterval
 from shared.service_contract import MetricContract
 from shared.settings import SERVICE_VERSION
 from shared.statistics import intervals, power
 from shared.statistics.bootstrap import Resampling
 from shared.statistics.clusters import FEW, Floats
-from shared.statistics.comparing import PairedTest, paired
+from shared.statistics.comparison import PairedTest, paired
 from shared.statistics.intervals import UNBOUNDED, Bounds, IntervalEstimate, Keys, OfSums
 from shared.statistics.sequences import confidence_sequence
 

@@ -35,8 +35,12 @@ class FileStore:
     """The blobs under one URL, by the id of their file."""
 
     def __init__(self, url: str) -> None:
+        is_folder = "://" not in url or url.startswith(("file://", "local://"))
+        made = (
+            {"auto_mkdir": True} if is_folder else {}
+        )  # s3fs and its like refuse what they do not know
         self._system, self._root = cast(
-            tuple[fsspec.AbstractFileSystem, str], url_to_fs(url, auto_mkdir=True)
+            tuple[fsspec.AbstractFileSystem, str], url_to_fs(url, **made)
         )
 
     @contextmanager

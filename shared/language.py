@@ -196,6 +196,11 @@ def find_language(text: str, requested: str | None = None) -> LanguageFound:
     return _by_model(" ".join(words), script if count >= TELLING * letters else None)
 
 
+def language_code(text: str) -> str:
+    """As `find_language` identifies it."""
+    return find_language(text).code
+
+
 def canonical(tag: str) -> str:
     """The code that is compared: the macrolanguage, in lower case, without region and variant.
 

@@ -58,7 +58,8 @@ class FactPaths:
 
     parts: of a report; none: every number of its `components`. chance: the metric's own figure
     against chance, the share of random rivals that are beaten. text, label_sent: of a request.
-    chance_score: the score that chance has; None: it depends on the text.
+    chance_score: the score that chance has; None: it depends on the text. rivals: of `chance`, how
+    many results are told: "RIVALS[0] better than RIVALS[1]".
     """
 
     parts: tuple[str, ...] = ()
@@ -68,6 +69,7 @@ class FactPaths:
     text: str = "text"
     label_sent: str = ""
     chance_score: float | None = None
+    rivals: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +87,7 @@ class ServiceContract:
     cost: Cost | None = None  # how much work a request asks for; see `shared.work`
     server_cost: Cost | None = None  # instead, where its model is behind a server; absent: the same
     needs: Callable[[Any], tuple[str, ...]] | None = None  # abilities of its model that a request
-    # needs; see `shared.models.abilities`
+    # needs; see `shared.models.entry`
     writers: tuple[str, ...] = ()  # fields of a request that name a language model besides
     labels: tuple[str, ...] = ()  # canonical labels that a model must tell where "judge" is needed
     answers: Callable[[], Any] | None = None  # the type of its results in the API's description,
@@ -127,8 +129,9 @@ class BatchReportContract(ServiceContract):
         """As far as the request tells: of listed jobs, not of a batch."""
         if not isinstance(request, BatchReportRequest):
             return ()
-        others = request.against.jobs if request.against else None
-        return self.work_over(request, len(request.jobs or ()) + len(others or ()))
+        others = (*((request.against,) if request.against else ()), *request.further)
+        listed = sum(len(one.jobs or ()) for one in (request, *others))
+        return self.work_over(request, listed)
 
     def work_over(self, request: JobRequest, results: int) -> Sequence[Work]:
         """What this report over so many results asks for: every draw of every bootstrap."""
@@ -137,7 +140,7 @@ class BatchReportContract(ServiceContract):
         sizes = (
             Size("`resamples`", request.resamples, "/resamples", least=100),
             Size("results", results, None if request.jobs is None else "/jobs"),
-            Size("intervals", self.intervals),
+            Size("intervals", self.intervals + 2 * len(request.by)),
         )
         return (Work(sizes, unit="draws", seconds_each=SECONDS_A_DRAW),)
 

@@ -1,21 +1,18 @@
-"""Settings: read once at start, frozen, typed. Only this module looks at the environment.
+"""Settings: read once at start, frozen, typed.
 
-A list is written with commas, or as JSON. A secret may stand in a file that `<NAME>_FILE` names, as
-compose and Kubernetes hand them out.
+Only this module and the sources that it reads (`setting_sources`) look at the environment.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar, get_args
+from typing import Literal, Self
 
 from pydantic import (
-    BeforeValidator,
     Field,
     IPvAnyNetwork,
     SecretStr,
@@ -23,107 +20,23 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic.fields import FieldInfo
-from pydantic_settings import (
-    BaseSettings,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-)
 
-from shared.encryption_keys import require_keys
-from shared.setting_faults import (
+from shared.setting_sources import (
     PREFIX,
-    WrongFile,
+    FromEnvironment,
+    Listed,
+    fields_of,
+    is_secret,
     nearest,
     require_address,
+    require_keys,
     unprotected_stores,
+    variable_of,
     wrong_settings,
 )
 from shared.work import WorkLimit
 
 OTHERS = frozenset({"TOUCHSTONE_REDIS_ADDRESS"})  # for the autoscaler, in the same secret as ours
-T = TypeVar("T")
-
-
-def entries(value: Any) -> Any:
-    """The entries of a list that is written as text; what is no text stays.
-
-    Raises ValueError where it begins as JSON and is none.
-    """
-    if not isinstance(value, str):
-        return value
-    if not value.lstrip().startswith("["):
-        return [one.strip() for one in value.split(",") if one.strip()]
-    try:
-        return json.loads(value)
-    except ValueError:
-        raise ValueError("must have commas between its entries, or be a JSON list") from None
-
-
-Listed = Annotated[tuple[T, ...], NoDecode, BeforeValidator(entries)]
-
-
-class SecretFiles(PydanticBaseSettingsSource):
-    """`<NAME>_FILE` of every secret."""
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """What its file holds, without white space at its ends; None where none is named."""
-        variable = variable_of(field_name, field)
-        key = str(field.validation_alias or field_name)
-        path = os.environ.get(f"{variable}_FILE")
-        if not path or not is_secret(field):
-            return None, key, False
-        if os.environ.get(variable):
-            return WrongFile(f"{variable} is set as well; keep one of them"), key, False
-        try:
-            return Path(path).read_text().strip(), key, False
-        except (OSError, UnicodeDecodeError) as error:
-            return WrongFile(f"{path} cannot be read: {reason_of(error)}"), key, False
-
-    def __call__(self) -> dict[str, Any]:
-        """The secrets whose files are named."""
-        found = (self.get_field_value(field, name) for name, field in fields_of(self.settings_cls))
-        return {key: value for value, key, _ in found if value is not None}
-
-
-def reason_of(error: OSError | UnicodeDecodeError) -> str:
-    """Why a file cannot be read."""
-    return (error.strerror or "it fails") if isinstance(error, OSError) else "it is not UTF-8"
-
-
-def fields_of(settings_class: type[BaseSettings]) -> list[tuple[str, FieldInfo]]:
-    return list(settings_class.model_fields.items())
-
-
-def is_secret(field: FieldInfo) -> bool:
-    """Whether its value is shown to nobody."""
-    return field.annotation is SecretStr or SecretStr in get_args(field.annotation)
-
-
-def variable_of(name: str, field: FieldInfo) -> str:
-    """The environment variable of a setting."""
-    return str(field.validation_alias or f"{PREFIX}{name.upper()}")
-
-
-class FromEnvironment(BaseSettings):
-    """Base of what is read from environment variables and from the files of secrets."""
-
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX, frozen=True, extra="ignore", populate_by_name=True
-    )
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Files of secrets before variables, so that both together are seen as a fault."""
-        return init_settings, SecretFiles(settings_cls), env_settings
 
 
 class Settings(FromEnvironment):
@@ -362,6 +275,12 @@ class Settings(FromEnvironment):
         le=256,
         description="jobs of batches in one worker at a time, in addition to the interactive ones; "
         "none: half as many as `worker_threads`",
+    )
+    warm_up: bool = Field(
+        default=True,
+        description="whether a worker scores the examples of its services before it takes jobs; "
+        "without, it starts in half the processor time, and the first jobs of each language wait "
+        "for its analyser",
     )
     batch_share: float = Field(
         default=0.4,

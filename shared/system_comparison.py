@@ -1,11 +1,12 @@
 """Two systems on the same texts: whose explanations score higher, number by number?
 
 Results are paired by `custom_id`, else by text and explained label; the test asks both Student's t
-and sign flips of whole texts (`shared.statistics.comparing`). Pure.
+and sign flips of whole texts (`shared.statistics.comparison`). Pure.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
@@ -13,14 +14,17 @@ from typing import Any, Literal, get_args, get_origin
 import numpy as np
 from pydantic.fields import FieldInfo
 
-from shared.batch_contracts import Against, ComponentDifference, SystemComparison
+from shared.batch_contracts import Against
+from shared.comparison_details import ScoredPair, details_of
 from shared.contracts import Report, Scored
 from shared.errors import BadInput
 from shared.estimates import BatchStatistics, as_interval, origins_of
 from shared.page_text import counted
+from shared.report_contracts import ComparisonSlice, ComponentDifference, SystemComparison
+from shared.score_splits import FEWEST, MOST, value_of
 from shared.service_contract import messages_in
 from shared.statistics.clusters import Floats, clustered, without_repeats
-from shared.statistics.comparing import PairedTest, wilcoxon_p
+from shared.statistics.comparison import PairedTest, wilcoxon_p
 from shared.statistics.families import holm
 from shared.statistics.intervals import Bounds
 
@@ -73,11 +77,48 @@ class SystemResults:
                     test,
                     None if test.test.p_value is None else next(adjusted),
                     self._wilcoxon(part, pairs) if asked.wilcoxon else None,
-                )
+                ).model_copy(update=_means(part, pairs))
                 for part, test in tested
             ),
+            conflicting=pairing.conflicting,
+            slices=tuple(
+                one for by in self.over.request.by for one in self._slices(by, tested[0][0], pairs)
+            ),
             warnings=tuple(self._warnings(pairing, repeats, tested[0][1])),
+            **self._details(tested[0][0], pairs),
         )
+
+    def _details(self, score: ReportPart, pairs: Sequence[TextPair]) -> dict[str, Any]:
+        return details_of(
+            [
+                ScoredPair(
+                    min(pair.first, key=lambda row: row.job_id),
+                    min(pair.second, key=lambda row: row.job_id),
+                    score.mean(pair.first),
+                    score.mean(pair.second),
+                )
+                for pair in pairs
+            ],
+            score.bounds,
+        )
+
+    def _slices(
+        self, by: str, score: ReportPart, pairs: Sequence[TextPair]
+    ) -> list[ComparisonSlice]:
+        found: dict[str, list[TextPair]] = {}
+        for pair in pairs:
+            row = min(pair.first, key=lambda row: row.job_id)
+            if (value := value_of(self.over, row, by)) is not None:
+                found.setdefault(value, []).append(pair)
+        if not FEWEST <= len(found) <= MOST:
+            return []
+        slices = []
+        for value, some in found.items():
+            differences, keys = self._differences(score, some)
+            about = f"systems {by} {value}"
+            gap = self.over.mean(about, differences.tolist(), keys, score.differences)
+            slices.append(ComparisonSlice(by=by, value=value, pairs=len(keys), difference=gap))
+        return sorted(slices, key=lambda one: (one.difference.value or 0.0, one.value))
 
     def paired(self) -> Pairing:
         """By custom_id where both have it, about one text; the rest by text and explained label."""
@@ -142,6 +183,20 @@ class SystemResults:
         yield from score.difference.warnings
 
 
+def over_systems(found: Sequence[SystemComparison]) -> list[SystemComparison]:
+    """The same comparisons, all with one system; the scores' p-values after Holm over them."""
+    if len(found) < 2:
+        return list(found)
+    scores = [one.differences[0] for one in found]
+    adjusted = iter(holm([one.p_value for one in scores if one.p_value is not None]))
+    made = []
+    for one, score in zip(found, scores, strict=True):
+        p = None if score.p_value is None else next(adjusted)
+        told = (score.model_copy(update={"p_systems": p}), *one.differences[1:])
+        made.append(one.model_copy(update={"differences": told}))
+    return made
+
+
 def require_comparable(first: Sequence[Row], second: Sequence[Row]) -> None:
     """Raises BadInput where the systems were scored by other versions, variants or nulls."""
     ours, theirs = origins_of(first), origins_of(second)
@@ -192,6 +247,16 @@ def _difference(
         equal=found.equal,
         worse=found.worse,
     )
+
+
+def _means(part: ReportPart, pairs: Sequence[TextPair]) -> dict[str, float]:
+    """Of both systems, over the pairs where both have this number."""
+    both = [(part.mean(pair.first), part.mean(pair.second)) for pair in pairs]
+    known = [(a, b) for a, b in both if a is not None and b is not None]
+    if not known:
+        return {}
+    first, second = (math.fsum(values) / len(known) for values in zip(*known, strict=True))
+    return {"first": first, "second": second}
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from redis.exceptions import RedisError
 
 from shared.contracts import Message
-from shared.models.status_board import (
+from shared.models.availability import (
     FORGOTTEN_SECONDS,
     SOCKET_SECONDS,
     STALE_SECONDS,

@@ -22,6 +22,9 @@ UNSEEN = {
     "not-http": "read as bytes from a socket, not by a client (test_strangers.py)",
     "request-header-fields-too-large": "likewise",
     "http": "the client that it is meant for has hung up",
+    "request-timeout": "as bytes from a socket, by a client that is too slow (test_strangers.py)",
+    "busy": "likewise, by more connections than are taken on at a time",
+    "spool-full": "two uploads would have to race for the last bytes (test_quotas.py)",
 }
 
 

@@ -21,6 +21,8 @@ from shared.ledger.migrate import migrate
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
 from shared.settings import Settings, settings
+from tests.end_to_end.service import Service, serving
+from tests.patience import eventually
 from tests.servers import redis_server
 
 # no test depends on the clock of a busy machine: not how long an example takes, nor making one
@@ -30,6 +32,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("steady")
 
 ROOT = Path(__file__).parents[1]
+WHOLE = {"TOUCHSTONE_WEBHOOK_ALLOW": "127.0.0.1/32"}  # settings of the service that tests share
 TABLES = (
     "jobs",
     "idempotency_keys",
@@ -37,11 +40,34 @@ TABLES = (
     "batches",
     "batch_lines",
     "result_facts",
+    "judgements",
+    "review_queues",
+    "review_items",
+    "score_hours",
+    "saved_views",
     "api_keys",
     "webhook_endpoints",
     "webhook_deliveries",
     "webhook_tests",
 )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A run of one marker imports no file of tests without it: that took longer than some tests."""
+    marker = config.getoption("markexpr")
+    is_file = collection_path.match("test_*.py") and collection_path.is_file()
+    if not (is_file and marker.isidentifier()):
+        return None
+    return f"mark.{marker}" not in collection_path.read_text("utf-8") or None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """End to end, the tests of one file go to one process, and all of the whole service, too."""
+    for item in items:
+        if item.get_closest_marker("end_to_end"):
+            is_shared = "whole_service" in getattr(item, "fixturenames", ())
+            group = "whole service" if is_shared else str(item.path)
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_collection_finish() -> None:
@@ -56,6 +82,22 @@ def pytest_sessionfinish() -> None:
         from tests import answers_met  # it loads the whole gateway
 
         answers_met.write()
+
+
+@pytest.fixture(scope="session")
+def _started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with serving(tmp_path_factory.mktemp("whole") / "var", **WHOLE) as made:
+        yield made
+
+
+@pytest.fixture
+def whole_service(_started: Service) -> Service:
+    """All services with the embedded models, started once a session; ready, whoever was killed.
+
+    Who uses it leaves no endpoint behind and no crowd of jobs: other tests hear of them.
+    """
+    eventually(_started.is_ready, "the service is not ready", every=0.2)
+    return _started
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ import numpy as np
 
 from shared.contracts import ModelKind, ModelUse
 from shared.errors import BadInput, Unavailable
-from shared.models.abilities import Ability
 from shared.models.calls import (
     MASK_TEXT,
     AttributionMethod,
@@ -26,6 +25,7 @@ from shared.models.calls import (
     WordRows,
     WrittenToken,
 )
+from shared.models.entry import Ability
 from shared.models.judgement import Judgement
 from shared.models.label_readout import of_head
 from shared.models.ports import Floats

@@ -23,7 +23,6 @@ from shared.contracts import (
     JobRequest,
     Message,
     ModelName,
-    Null,
     Parameter,
     Report,
     ScoreRequest,
@@ -31,6 +30,7 @@ from shared.contracts import (
 )
 from shared.errors import BadInput
 from shared.metric import Metric
+from shared.null_report import Null
 from shared.redaction import RUN, are_ours, repeats, sent, without_text
 from shared.service_contract import MetricContract, messages_in
 

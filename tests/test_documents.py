@@ -13,7 +13,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    README,
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "examples").rglob("*.md")),
+]
 MOST_LINES = 150
 # our own words for database, message, metric, queue; `room`, `apart`, `door` are English as well:
 # only what would be no English is looked for
@@ -28,7 +32,7 @@ def prose(page: Path) -> str:
     return LINK.sub("]", CODE.sub("", page.read_text("utf-8")))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.name}")
 def test_a_page_speaks_no_private_words(page: Path) -> None:
     assert PRIVATE.findall(prose(page)) == []
 
@@ -66,7 +70,7 @@ def anchors(page: Path) -> set[str]:
     return {one.lower().replace(" ", "-") for one in bare} | set(re.findall(r'id="([^"]+)"', text))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.name}")
 def test_links_lead_somewhere(page: Path) -> None:
     for target, anchor in LINK.findall(page.read_text("utf-8")):
         if target.startswith(("http://", "https://")):

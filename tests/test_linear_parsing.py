@@ -32,6 +32,8 @@ BOUNDED = {
     "services.hatexscore.conclusion_ko": "200, by REACH",
     "services.hatexscore.conclusion_zh": "200, by REACH",
     "services.hatexscore.cues_en": "600, by REACH",
+    "services.hatexscore.moods_en": "600, by REACH",
+    "services.hatexscore.conclusion_en": "600, by REACH",
     "services.hatexscore.label_cues_en": "600, by REACH",
     "services.hatexscore.label_lines": "120, by REACH",
     "services.hatexscore.group_cues.GROUNDS": "80 around a mention, by WINDOW",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import torch
 
 from bench import planted_model
-from bench.planted import Sizes, markdown, measure
+from bench.planted import Claim, Sizes, checked, markdown, measure
 from bench.planted_ice import asked_of
 from bench.planted_model import CLS, arithmetic, judged_by, trained
 from bench.planted_texts import LONGEST, PLANTS, SHORTEST, by_arithmetic, ladder
@@ -80,6 +83,48 @@ def test_a_model_is_the_same_when_it_is_trained_again(monkeypatch: pytest.Monkey
     assert ((scores[0] > 0) & (scores[0] < 1)).all()
 
 
+def test_the_last_layer_is_whole_at_the_first_place() -> None:
+    torch.manual_seed(3)
+    network = planted_model.Network().eval()
+    ids = torch.tensor([[CLS, 5, 7, 9], [CLS, 3, planted_model.PAD, planted_model.PAD]])
+    there = network.words(ids) + network.places(torch.arange(4))
+    for layer in network.layers:
+        there = layer(there, src_key_padding_mask=ids == planted_model.PAD)
+    assert torch.allclose(network(ids), network.head(there[:, 0])[:, 0], atol=1e-6)
+
+
+def test_a_trained_model_is_kept_and_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planted_model, "EPOCHS", 1)
+    monkeypatch.setattr(planted_model, "TEST_TEXTS", 50)
+    rows = [(1, 7, 9), (7,)]
+    first = trained(PLANTS["token"], 0, texts=128, store=tmp_path)
+    [kept] = tmp_path.glob("*.safetensors")
+    made = kept.stat().st_mtime_ns
+    again = trained(PLANTS["token"], 0, texts=128, store=tmp_path)
+    assert again.score(rows).tolist() == first.score(rows).tolist()
+    assert (again.seconds, kept.stat().st_mtime_ns) == (first.seconds, made)
+    trained(PLANTS["token"], 1, texts=128, store=tmp_path)
+    trained(PLANTS["AND"], 0, texts=128, store=tmp_path)
+    assert len(list(tmp_path.glob("*.safetensors"))) == 3
+
+
+@pytest.mark.parametrize(
+    ("rate", "said"),
+    [
+        ([0.95, 0.9, 0.98], "shown"),
+        ([0.85, 0.7, 0.93], "too few to tell"),
+        ([0.3, 0.2, 0.4], "**missed**"),
+        (None, "not shown"),
+    ],
+)
+def test_so_few_that_nothing_is_refuted_are_no_miss(rate: list[float] | None, said: str) -> None:
+    tables = {"ICE": {"token": {"true": {"n": 40, "S": rate}}}}
+    one = checked(Claim("ICE", "token", "true", "S", 0.9), tables, level=1)
+    assert list(markdown({"claims": [one]}))[-1].endswith(f"| {said} |")
+
+
 def test_level_0_shows_what_must_be_seen() -> None:
     found = measure(["token", "AND"], Sizes(0, texts=40, size_texts=40, seeds=1, items=20))
     claims = {
@@ -97,6 +142,10 @@ def test_level_0_shows_what_must_be_seen() -> None:
         "ICE / token / areas / true against swapped",
         "HateXScore / token / true / p <= .05",
         "HateXScore / token / negated / opposes",
+        "FTC / toy inference / true / skill",
+        "FTC / toy inference / true / skill p",
+        "FTC / toy inference / swapped / skill",
+        "FTC / toy inference / true, a judge that always says entailment / skill",
         "CoT2EL / units / others / kept",
         "HAF / repeated reason / repeated reason / dis falls",
         "HLV / annotators / mixtures / monotone",
@@ -105,6 +154,7 @@ def test_level_0_shows_what_must_be_seen() -> None:
     half = found["figures"]["tables"]["ICE"]["AND"]["half"]
     assert half["ties"] == 1  # half of an AND alone: sufficiency cannot see it
     assert found["ratios"].keys() == claims.keys()
+    assert len(claims) > len([name for name in claims if name.startswith("ICE")]) > 20
     lines = list(markdown(found["figures"]))
     assert len(lines) == len(claims) + 2
     assert all(line.count("|") == 9 for line in lines)

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from bench.reliability import DOUBT, EXPLANATIONS, compared, explained, markdown
+from bench.reliability import DOUBT, EXPLANATIONS, QUOTATIONS, QUOTED, compared, explained, markdown
 from shared.statistics.clusters import Floats
 from shared.statistics.seeds import generator
 
@@ -40,7 +40,9 @@ def test_a_clear_difference_survives_and_none_does_not() -> None:
     assert clear["says"] is None
     noise = crossed("none", 0.5, 0.5)
     none = compared(noise - noise.mean())
-    assert none["survival_observed"][0] < 0.9
+    value, low, high = none["survival_observed"]
+    assert 0 <= low <= value <= high <= 1
+    assert value < 0.9
     assert none["says"] == DOUBT
 
 
@@ -51,6 +53,8 @@ def test_the_same_values_give_the_same_bytes() -> None:
         "texts": 30,
         "components": {name: explained(values, 30) for name in EXPLANATIONS},
         "comparisons": {"first - second": compared(values)},
+        "quoted_texts": 30,
+        "quotations": {name: explained(values[:, :, 0], 30, QUOTED) for name in QUOTATIONS},
     }
     lines = list(markdown(figures))
     assert len({line.count("|") for line in lines[:10]}) == 1

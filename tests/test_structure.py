@@ -34,15 +34,14 @@ PROTECTION = {  # against costly and hostile requests, models that are away, and
     "shared/job_context.py",
     "shared/ledger/private_requests.py",
     "shared/ledger/turns.py",
-    "shared/models/availability.py",
-    "shared/models/status_board.py",  # the gateway looks every 2 s: between or within the legs
+    "shared/models/availability.py",  # the gateway looks every 2 s: between or within the legs
     "shared/priority.py",
     "shared/priority_lock.py",
     "shared/segments.py",
     "shared/work.py",
     "shared/worker/batch_queues.py",
     "shared/worker/watchdog.py",
-    "shared/worker_board.py",  # as the status board
+    "shared/worker_board.py",  # as the states of models
 }
 NO_NOUNS = {"utils", "helpers", "common", "core", "manager", "misc"}
 
@@ -85,7 +84,7 @@ def figures() -> dict[str, Any]:
 
 def test_files_are_neither_tiny_nor_huge() -> None:
     lines = figures()["lines_a_file"]
-    assert lines["largest"] <= 520
+    assert lines["largest"] <= 510
     assert 250 <= lines["p90"] <= 400
 
 
@@ -105,11 +104,15 @@ def test_no_imports_run_in_a_circle() -> None:
     assert figures()["circle"] == []
 
 
-def test_a_metric_is_read_in_a_few_files() -> None:
-    found = figures()["import_graph"]["services.haf"]
-    assert found["files"] <= 17
-    assert found["floors"] <= 9
-    assert found["imports"] <= 55
+@pytest.mark.parametrize(
+    ("name", "files", "floors", "imports"),
+    [("haf", 17, 9, 55), ("hatexscore", 35, 11, 120), ("ice", 23, 12, 88)],
+)
+def test_a_metric_is_read_in_a_few_files(name: str, files: int, floors: int, imports: int) -> None:
+    found = figures()["import_graph"][f"services.{name}"]
+    assert found["files"] <= files
+    assert found["floors"] <= floors
+    assert found["imports"] <= imports
 
 
 @pytest.mark.end_to_end

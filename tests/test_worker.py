@@ -1,17 +1,23 @@
-"""What a worker that holds no models leaves out of its process."""
+"""What a worker loads when it starts, and what it leaves out of its process."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from services import worker
+from services.bindings import models_for
 from services.registry import contracts
 from shared.contracts import Message
 from shared.errors import ScoringError, Unavailable
+from shared.models import ports
+from shared.models.catalogue import Catalogue
+from shared.settings import Settings, settings
+from shared.worker.process import Health
 from shared.worker.tasks import RegisteredTask
 from tests.patience import SECONDS, busy
 
@@ -56,3 +62,27 @@ def test_each_example_is_tried_by_itself(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(worker, "registered", {contract.name: RegisteredTask(contract, score)})
     worker.warm_up()
     assert len(tried) == len(contract.examples) > 2
+
+
+@pytest.mark.parametrize(("said", "times"), [("on", len(contracts()["ice"].examples)), ("off", 0)])
+def test_examples_are_scored_where_the_setting_says_so(
+    monkeypatch: pytest.MonkeyPatch, said: str, times: int
+) -> None:
+    contract = contracts()["ice"]
+    tried: list[Any] = []
+
+    def score(request: Any) -> Message:
+        tried.append(request)
+        return Message()
+
+    monkeypatch.setattr(worker, "registered", {contract.name: RegisteredTask(contract, score)})
+    monkeypatch.setenv("TOUCHSTONE_WARM_UP", said)
+    settings.cache_clear()
+    catalogue = Catalogue((), Path())
+    ports.bind(models_for([], catalogue, Settings(binding="queue")))  # torch is not needed
+    try:
+        worker.make_ready([], catalogue, Health())
+    finally:
+        ports.bind(None)
+        settings.cache_clear()
+    assert len(tried) == times

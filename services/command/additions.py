@@ -22,7 +22,7 @@ from shared.models.catalogue import load_catalogue
 from shared.models.checkpoint import Checkpoint, front_matter, read_checkpoint
 from shared.models.entry import COMMIT, SERVED, ModelEntry, fixed_kind
 from shared.models.labels import LabelMapping, label_mapping
-from shared.models.presets import preset, presets_of, with_preset
+from shared.models.models_file import preset, presets_of, with_preset
 from shared.models.prompt_table import NO_LABELS
 from shared.settings import Settings, secret
 from shared.validation_messages import plain
@@ -57,7 +57,7 @@ def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
         "revision": found.revision,
         "preset": asked.preset,
         "task": asked.task,
-        **_told(asked),
+        **_stated_keys(asked),
         "licence": found.licence,
         "card": found.card,
     }
@@ -85,7 +85,7 @@ def _free_name(asked: Namespace, found: Found, file: Path) -> str:
     return name
 
 
-def _told(asked: Namespace) -> dict[str, entries.Value | None]:
+def _stated_keys(asked: Namespace) -> dict[str, entries.Value | None]:
     """The keys of labels and languages that the command line states. Raises Refused."""
     labels: dict[str, tuple[str, ...]] = {}
     for one in asked.label:

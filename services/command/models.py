@@ -23,9 +23,9 @@ from services.weights.folder import PICKLE, configured_folder, is_whole, weights
 from shared.models import reload
 from shared.models.availability import LoadingError
 from shared.models.catalogue import Catalogue, load_catalogue
+from shared.models.checkpoint import folder_sha256
 from shared.models.entry import ModelEntry
-from shared.models.hashes import folder_sha256
-from shared.models.presets import preset_names
+from shared.models.models_file import preset_names
 from shared.settings import (
     Settings,
     environment_default,

@@ -10,9 +10,10 @@ import numpy as np
 from services.cot2el.agreement import COLUMNS
 from services.cot2el.contract import Cot2elRequest
 from services.cot2el.report import Cot2elAgreement, Cot2elBatchReport, Cot2elResult, Cot2elValidated
-from shared.batch_contracts import BatchReportRequest, Interval
+from shared.batch_contracts import BatchReportRequest
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
+from shared.report_contracts import Interval
 from shared.statistics.clusters import Floats
 
 Rows = Sequence[Scored[Cot2elRequest, Cot2elResult]]

@@ -55,11 +55,11 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]
 
     def collect(self, requests: Sequence[Cot2elRequest]) -> list[Cot2elCollected]:
         found = draft_and_compare(requests)
-        return [_described(request, own) for request, own in zip(requests, found, strict=True)]
+        return [_with_languages(request, own) for request, own in zip(requests, found, strict=True)]
 
     def coverage(self, request: Cot2elRequest) -> LanguageCoverage:
         """Of the prompts and the rules of segmentation, and of the models that write."""
-        languages, unread = _ruled(request, request.reasoning)
+        languages, unread = _has_rules(request, request.reasoning)
         return model_coverage(request, languages, model_languages(request), unread)
 
     def undefined(self, request: Cot2elRequest, collected: Collected) -> Cot2elResult:
@@ -141,13 +141,15 @@ NOTHING = Cot2elComponents(
 )
 
 
-def _described(request: Cot2elRequest, collected: Cot2elCollected) -> Cot2elCollected:
+def _with_languages(request: Cot2elRequest, collected: Cot2elCollected) -> Cot2elCollected:
     """Reasoning that a model wrote may be in another language than its prompt."""
-    languages, unread = _ruled(request, collected.draft.reasoning)
+    languages, unread = _has_rules(request, collected.draft.reasoning)
     return replace(collected, languages=languages, obstacles=unread)
 
 
-def _ruled(request: Cot2elRequest, reasoning: str | None) -> tuple[Languages, tuple[Obstacle, ...]]:
+def _has_rules(
+    request: Cot2elRequest, reasoning: str | None
+) -> tuple[Languages, tuple[Obstacle, ...]]:
     """Whether prompts and rules read question and reasoning; None: it is not written yet."""
     sent = requested_language(request)
     asked = in_words(request.question)
@@ -207,7 +209,7 @@ def _dropped(refinement: RefinedReasoning) -> Iterator[Cot2elDropped]:
 
 
 def _sets(refinement: RefinedReasoning) -> Cot2elSets:
-    el, filtered = _listed(refinement.parsed), _listed(refinement.filtered)
+    el, filtered = _pair_list(refinement.parsed), _pair_list(refinement.filtered)
     return Cot2elSets(
         el=el,
         el_sup=_with_stance(el, "support"),
@@ -218,7 +220,7 @@ def _sets(refinement: RefinedReasoning) -> Cot2elSets:
     )
 
 
-def _listed(pairs: Sequence[Explanation]) -> tuple[Cot2elListedPair, ...]:
+def _pair_list(pairs: Sequence[Explanation]) -> tuple[Cot2elListedPair, ...]:
     return tuple(Cot2elListedPair(**pair.model_dump()) for pair in pairs)
 
 

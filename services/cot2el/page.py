@@ -40,7 +40,7 @@ class ReasoningPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed(OptionRow):
+class OptionExplanations(OptionRow):
     """An option and the explanations that speak of it."""
 
     support: tuple[Cot2elRefinedPair, ...]
@@ -75,7 +75,7 @@ class Cot2elView:
     language: str  # of the reasoning; "" where it was not kept
     parts: tuple[ReasoningPart, ...]  # empty where the text was not kept
     parse: list[MarkedText]
-    options: tuple[Weighed, ...]
+    options: tuple[OptionExplanations, ...]
     sets: tuple[AblationSet, ...]
     compared: tuple[AnnotatorComparison, ...]
     columns: tuple[str, ...]
@@ -119,10 +119,10 @@ def _tag(one: Cot2elRefinedPair) -> Tag:
     return Tag(f"{one.label}{SIGNS[one.stance]}", one.stance, f"{SAYS[one.stance]} {one.label}")
 
 
-def _options(request: Cot2elRequest | None, report: Cot2elResult) -> tuple[Weighed, ...]:
+def _options(request: Cot2elRequest | None, report: Cot2elResult) -> tuple[OptionExplanations, ...]:
     spoken = {one.label for one in report.sets.el} | {one.label for one in report.evidence}
     return tuple(
-        Weighed(
+        OptionExplanations(
             choice.key,
             choice.text,
             _placed(report, choice.key, "support"),

@@ -9,9 +9,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.batch_contracts import BatchReport, Interval
+from shared.batch_contracts import BatchReport
 from shared.contracts import Evidence, Message, Report
 from shared.questions import Key, Stance
+from shared.report_contracts import Interval
 
 Share = Annotated[float, Field(ge=0, le=1)]
 PolarityOutcome = Literal["kept", "contradicted", "unread"]

@@ -38,9 +38,9 @@ from services.ftc.report import (
 )
 from services.ftc.scoring import satisfaction
 from services.ftc.skill import skills_of
-from shared.batch_contracts import Interval
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
+from shared.report_contracts import Interval
 
 Row = Scored[FtcRequest, FtcResult]
 

@@ -33,9 +33,9 @@ from services.ftc.report import (
     NliLabel,
     Statistic,
 )
-from shared.batch_contracts import Interval
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
+from shared.report_contracts import Interval
 from shared.statistics.families import holm
 from shared.statistics.intervals import Bounds
 

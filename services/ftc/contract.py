@@ -226,7 +226,11 @@ CONTRACT = MetricContract(
     ),
     finding=in_a_word,
     facts=FactPaths(
-        chance="control.null_win_rate", text="premise", label_sent="label", label_stated="label"
+        chance="control.null_win_rate",
+        rivals=("Their words carry the logic over", "random phrases do"),
+        text="premise",
+        label_sent="label",
+        label_stated="label",
     ),
     surprising=(
         SurprisingRule(

@@ -132,10 +132,7 @@ def _with_null(request: FtcRequest, made: EditedHypothesis) -> Hypothesis:
 
 
 def _evidence(
-    request: FtcRequest,
-    a: Phrase | None,
-    b: Phrase | None,
-    made: Sequence[EditedHypothesis],
+    request: FtcRequest, a: Phrase | None, b: Phrase | None, made: Sequence[EditedHypothesis]
 ) -> tuple[FtcSpanEvidence, ...]:
     spans = [
         FtcSpanEvidence(

@@ -22,8 +22,8 @@ from shared.contracts import ModelUse
 from shared.errors import BadInput, DegenerateInput, pointing_to
 from shared.language import ModelLanguages
 from shared.metric import Collected
-from shared.models.calls import Example, text_cut
-from shared.models.judgement import Judgement, low_mass
+from shared.models.calls import Example
+from shared.models.judgement import Judgement, low_mass, text_cut
 from shared.models.labels import decided
 from shared.models.ports import Judge, models
 from shared.models.prompt_table import OF_THE_MODEL, PromptKeys

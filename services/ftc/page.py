@@ -49,7 +49,7 @@ def view(request: FtcRequest | None, report: FtcResult) -> FtcView:
         premise=pieces(request.premise, ()) if request else [],
         hypothesis=pieces(request.hypothesis, marks_of(report, "hypothesis")) if request else [],
         explanation=pieces(request.explanation, marks_of(report, "explanation")) if request else [],
-        made=tuple(made_of(request, report, one) for one in report.counterfactuals),
+        made=tuple(counterfactual_card(request, report, one) for one in report.counterfactuals),
         lines=_lines(report),
     )
 
@@ -107,7 +107,7 @@ class CounterfactualCard:
     no_null: str | None  # why there is no null
 
 
-def made_of(
+def counterfactual_card(
     request: FtcRequest | None, report: FtcResult, item: FtcCounterfactual
 ) -> CounterfactualCard:
     """As the page shows it; without a diff where the request is gone."""
@@ -115,7 +115,7 @@ def made_of(
     reasons = [w.removeprefix(doubt) for w in report.warnings if w.startswith(doubt)]
     return CounterfactualCard(
         title=KINDS[item.kind],
-        demanded=_demanded(item.target),
+        demanded=_target_label(item.target),
         answered=item.predicted or "no single label: two tie",
         item=item,
         changes=_changes(request, report, item),
@@ -136,22 +136,22 @@ def _changes(
 ) -> tuple[WordChange, ...]:
     if request is None:
         return ()
-    old, new = marks_of(report, "hypothesis"), _marked_again(item.text, report.evidence)
+    old, new = marks_of(report, "hypothesis"), _marked_spans(item.text, report.evidence)
     return changes(request.hypothesis, item.text, old, new)
 
 
-def _demanded(target: FtcDistribution) -> str:
+def _target_label(target: FtcDistribution) -> str:
     """The target's label; of a distribution that was sent, its shares."""
     shares = _shares(target)
     certain = [label for label, share in shares.items() if share == 1]
-    return certain[0] if certain else _listed(shares)
+    return certain[0] if certain else _share_list(shares)
 
 
 def _shares(found: FtcDistribution) -> dict[str, float]:
     return {label: getattr(found, label) for label in LABELS}
 
 
-def _listed(shares: dict[str, float]) -> str:
+def _share_list(shares: dict[str, float]) -> str:
     return ", ".join(f"{label} {share:.2f}" for label, share in shares.items())
 
 
@@ -161,7 +161,7 @@ def _answers(original: FtcDistribution | None, item: FtcCounterfactual) -> Chart
         series.insert(0, ("original", _shares(original)))
     caption = Caption(
         title="The model's answer before and after",
-        summary=". ".join(f"{name}: {_listed(shares)}" for name, shares in series) + ".",
+        summary=". ".join(f"{name}: {_share_list(shares)}" for name, shares in series) + ".",
         unit="probability",
     )
     return bars(series, caption, top=1)
@@ -190,7 +190,7 @@ def marks_of(report: FtcResult, text: Literal["explanation", "hypothesis"]) -> l
     ]
 
 
-def _marked_again(text: str, evidence: Sequence[FtcSpanEvidence]) -> list[Mark]:
+def _marked_spans(text: str, evidence: Sequence[FtcSpanEvidence]) -> list[Mark]:
     """Where A and B stand in a counterfactual word for word."""
     return [
         Mark(*found.span(), one.kind, f"{one.kind.upper()}, word for word")

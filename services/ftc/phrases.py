@@ -186,7 +186,9 @@ def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
         return None
     head = next(i for i, word in enumerate(words) if word.head == i)
     kind = (
-        None if _says_nothing(words, head) or _of_two_clauses(words, head) else _type(words, head)
+        None
+        if _is_uninformative(words, head) or _of_two_clauses(words, head)
+        else _type(words, head)
     )
     return Phrase(span, start, end, kind, words, head) if kind else None
 
@@ -203,7 +205,7 @@ def _lower(span: str) -> str:
     return span if span[:2] == "I " or span[1:2].isupper() else span[:1].lower() + span[1:]
 
 
-def _says_nothing(words: Words, head: int) -> bool:
+def _is_uninformative(words: Words, head: int) -> bool:
     """Whether it speaks of sentences rather than of what they describe, or says that a thing is
     itself."""
     around = [word for word in words if word.head == head and word.dep in SUBJECTS | ATTRIBUTES]

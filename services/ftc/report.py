@@ -10,8 +10,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shared.batch_contracts import BatchReport, BatchReportRequest, Interval
-from shared.contracts import Evidence, Message, Null, PValue, Report, Word
+from shared.batch_contracts import BatchReport, BatchReportRequest
+from shared.contracts import Evidence, Message, Report, Word
+from shared.null_report import Null, PValue
+from shared.report_contracts import Interval
 
 NliLabel = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[NliLabel, ...] = ("entailment", "neutral", "contradiction")

@@ -22,11 +22,11 @@ from services.ftc.report import (
     NliLabel,
     UnexplainedAnswer,
 )
-from shared.batch_contracts import Interval
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
+from shared.report_contracts import Interval
 from shared.statistics.clusters import clustered
-from shared.statistics.comparing import mean_test
+from shared.statistics.comparison import mean_test
 
 Row = Scored[FtcRequest, FtcResult]
 Over = BatchStatistics[FtcBatchReportRequest]

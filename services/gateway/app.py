@@ -13,6 +13,7 @@ from services.gateway import openapi, refusals
 from services.gateway.answer_headers import AnswerHeaders, HeadAnswers
 from services.gateway.caller import BulkCalls, Keyring, Limiter, RateLimitHeaders, Sessions, Streams
 from services.gateway.pages import assets as pages
+from services.gateway.pages import guide
 from services.gateway.request_limits import BodyDeadline, InProgress
 from services.gateway.request_record import RequestRecords
 from services.gateway.routes import (
@@ -23,6 +24,8 @@ from services.gateway.routes import (
     files,
     health,
     jobs,
+    judgements,
+    review_queues,
     scores,
     webhook_deliveries,
     webhooks,
@@ -41,6 +44,8 @@ from shared.settings import SERVICE_VERSION, Settings
 ROUTERS = (
     events.router,
     jobs.router,
+    judgements.router,
+    review_queues.router,
     files.router,
     batch_results.router,
     batches.router,
@@ -77,6 +82,7 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(router)
     refusals.install(app)
     pages.install(app)
+    guide.install(app)
     openapi.install(app)
     app.add_middleware(RateLimitHeaders)
     app.add_middleware(SameSite, gateway=app.state.gateway)

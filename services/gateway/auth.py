@@ -23,7 +23,7 @@ from services.gateway.state import Gateway, State, requires_key
 from shared.batch_contracts import BatchReportRequest
 from shared.contracts import JobRequest
 from shared.errors import BadInput
-from shared.ledger import batch_lines, keys, webhooks
+from shared.ledger import batch_lines, keys, review_queues, webhooks
 from shared.ledger.keys import Key, Scope
 from shared.ledger.webhooks import UnknownEndpoint
 
@@ -112,7 +112,9 @@ async def _is_still_valid(caller: Caller, gateway: State) -> bool:
 
 
 Scorer = Annotated[Caller, Depends(needs("score"))]
-Reader = Annotated[Caller, Depends(needs("score", "batch"))]
+Reader = Annotated[Caller, Depends(needs("score", "batch", "review"))]
+Canceller = Annotated[Caller, Depends(needs("score", "batch"))]
+Reviewer = Annotated[Caller, Depends(needs("review"))]
 Batcher = Annotated[Caller, Depends(needs("batch"))]
 Administrator = Annotated[Caller, Depends(needs("admin"))]
 
@@ -126,11 +128,14 @@ def require_owned(connection: Connection, asked: JobRequest, tenant: str) -> Non
             raise BadInput(error.detail, pointer="/webhook") from None
     if isinstance(asked, BatchReportRequest):
         batch_lines.require_owned(connection, tenant, asked.batch, asked.jobs or ())
-        if asked.against is not None:
-            other = asked.against
+        named = [] if asked.against is None else [("/against", asked.against)]
+        named += [(f"/further/{place}", one) for place, one in enumerate(asked.further)]
+        for place, other in named:
             batch_lines.require_owned(
-                connection, tenant, other.batch, other.jobs or (), place="/against"
+                connection, tenant, other.batch, other.jobs or (), place=place
             )
+        if asked.judged is not None and asked.judged.queue is not None:
+            review_queues.require_owned(connection, tenant, asked.judged.queue)
 
 
 async def viewer(request: Request, gateway: Gateway) -> Caller:

@@ -34,6 +34,7 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from shared import telemetry
+from shared.contracts import AnyJob, accepting_untrained_languages
 from shared.encryption import Sealer, Unreadable, new_key, secret_sealer
 from shared.errors import QuotaExceeded, Unavailable
 from shared.ledger.jobs import Owner
@@ -90,6 +91,15 @@ class Caller:
     def may(self, *scopes: Scope) -> bool:
         """Whether one of these scopes is among the caller's; `admin` may do everything."""
         return "admin" in self.scopes or not self.scopes.isdisjoint(scopes)
+
+    @property
+    def accepts_untrained_languages(self) -> bool:
+        """Of requests that do not state it."""
+        return self.key is not None and self.key.accept_untrained_languages
+
+    def completed(self, asked: AnyJob) -> AnyJob:
+        """The request with what this caller's key says for all of them."""
+        return accepting_untrained_languages(asked) if self.accepts_untrained_languages else asked
 
     def owner(self, chosen: Settings) -> Owner:
         """The owner of what this caller makes."""

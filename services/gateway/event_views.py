@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, create_model
 from services.gateway.views import ALWAYS_SENT, TEMPLATE, BatchView, RequestCounts
 from shared.ledger.batches import BatchStatus
 from shared.ledger.jobs import JobStatus
+from shared.ledger.judgements import Opinion
 from shared.ledger.webhooks import EventType, TestType
 
 
@@ -88,10 +89,26 @@ class EndpointNotice(BaseModel):
     object: Literal["webhook_endpoint"] = "webhook_endpoint"
 
 
+class JudgementNotice(BaseModel):
+    """A judgement that was given, as a webhook tells it: nothing that quotes."""
+
+    model_config = ALWAYS_SENT
+
+    id: str
+    object: Literal["judgement"] = "judgement"
+    job_id: str
+    metric: str
+    verdict: Opinion
+    about: str = Field(description="`score`, or the name of a part")
+    reviewer: str
+    verified: bool
+
+
 SUBJECTS: dict[str, type[BaseModel]] = {
     "job": JobNotice,
     "batch": BatchNotice,
     "endpoint": EndpointNotice,
+    "judgement": JudgementNotice,
 }
 WEBHOOKS: tuple[str, ...] = (*get_args(EventType), *get_args(TestType))
 

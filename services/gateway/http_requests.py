@@ -200,10 +200,20 @@ def declared_bytes(request: Request, *, limit: int) -> int:
     return max(0, declared - FORM_BYTES)
 
 
-async def form_of(request: Request, folder: Path | None, upload: Upload, *, limit: int) -> FormData:
+PART_BYTES = 1_024  # of a field that is no file
+
+
+async def form_of(
+    request: Request,
+    folder: Path | None,
+    upload: Upload,
+    *,
+    limit: int,
+    part_bytes: int = PART_BYTES,
+) -> FormData:
     """The form, its file spooled to disk; close it. Raises for what is not one, or too large."""
     pieces = _bounded(request, upload, limit)
-    parser = Parser(request.headers, pieces, max_files=1, max_fields=8, max_part_size=1_024)
+    parser = Parser(request.headers, pieces, max_files=1, max_fields=8, max_part_size=part_bytes)
     parser.folder = None if folder is None else str(folder)
     try:
         return await parser.parse()

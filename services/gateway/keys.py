@@ -20,7 +20,7 @@ from sqlalchemy import Engine
 from shared.errors import Unavailable
 from shared.ledger import keys
 from shared.ledger.engine import connect, ledger, transaction
-from shared.ledger.keys import Key, NewKey, Scope
+from shared.ledger.keys import MOST_REVIEWER, Key, NewKey, Scope
 from shared.ledger.tables import DEFAULT_TENANT
 from shared.settings import settings_or_exit
 
@@ -34,22 +34,37 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--var", type=Path, help="the folder of a running `make serve`, mostly var")
     commands = made.add_subparsers(dest="command", required=True)
     create = commands.add_parser("create", help="make a key and print it")
+    _add_properties(create)
+    listing = commands.add_parser("list", help="show all keys, or a tenant's")
+    listing.add_argument("--tenant", type=_tenant)
+    revoke = commands.add_parser("revoke", help="let a key open nothing more")
+    revoke.add_argument("id", help="the key's id: key_…")
+    return made
+
+
+def _add_properties(create: argparse.ArgumentParser) -> None:
     create.add_argument("--tenant", type=_tenant, default=DEFAULT_TENANT, help="whose key")
     create.add_argument("--name", default="", help="what it is for, to tell it from others")
     create.add_argument(
         "--scope",
         action="append",
         choices=SCOPES,
-        help="score: jobs; batch: files and batches; admin: these and webhook endpoints; "
+        help="score: jobs; batch: files and batches; review: judging results, and reading; "
+        "admin: all of these and webhook endpoints; "
         "repeatable (default: score and batch)",
     )
     create.add_argument("--requests-per-minute", type=_count, help="default: the gateway's setting")
+    create.add_argument(
+        "--accept-untrained-languages",
+        action="store_true",
+        help="requests that do not say otherwise are scored in every language, with a warning",
+    )
+    create.add_argument(
+        "--reviewer",
+        type=_reviewer,
+        help="the person whose judgements it gives (default: its user says who it is)",
+    )
     create.add_argument("--days", type=_count, help="valid for so long (default: until revoked)")
-    listing = commands.add_parser("list", help="show all keys, or a tenant's")
-    listing.add_argument("--tenant", type=_tenant)
-    revoke = commands.add_parser("revoke", help="let a key open nothing more")
-    revoke.add_argument("id", help="the key's id: key_…")
-    return made
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -105,20 +120,35 @@ def _new_key(asked: argparse.Namespace) -> NewKey:
         name=asked.name,
         scopes=tuple(dict.fromkeys(asked.scope or ("score", "batch"))),
         requests_per_minute=asked.requests_per_minute,
+        accept_untrained_languages=asked.accept_untrained_languages,
         lasts=None if asked.days is None else timedelta(days=asked.days),
+        reviewer=asked.reviewer,
     )
 
 
 def table(found: list[Key]) -> Table:
     """One row a key, without its secret."""
     made = Table(title="API keys", title_justify="left")
-    for column in ("id", "tenant", "name", "begins", "scopes", "a minute", "made", "state"):
+    for column in (
+        "id",
+        "tenant",
+        "name",
+        "reviewer",
+        "begins",
+        "scopes",
+        "a minute",
+        "languages",
+        "made",
+        "state",
+    ):
         made.add_column(column, no_wrap=column in ("id", "begins"), overflow="fold")
     for key in found:
         rate = "-" if key.requests_per_minute is None else str(key.requests_per_minute)
         scopes = " ".join(key.scopes)
-        names = (key.id, key.tenant, key.name, f"{key.beginning}…", scopes, rate)
-        made.add_row(*names, f"{key.created_at:%Y-%m-%d}", state(key))
+        who = key.reviewer or "-"
+        names = (key.id, key.tenant, key.name, who, f"{key.beginning}…", scopes, rate)
+        accepted = "untrained too" if key.accept_untrained_languages else "trained"
+        made.add_row(*names, accepted, f"{key.created_at:%Y-%m-%d}", state(key))
     return made
 
 
@@ -136,6 +166,13 @@ def _tenant(text: str) -> str:
     if not keys.TENANT.fullmatch(text):
         raise argparse.ArgumentTypeError("a tenant has 1 to 63 of a-z, 0-9, - and _")
     return text
+
+
+def _reviewer(text: str) -> str:
+    name = text.strip()
+    if not name or len(name) > MOST_REVIEWER or not name.isprintable():
+        raise argparse.ArgumentTypeError(f"a name has 1 to {MOST_REVIEWER} printable characters")
+    return name
 
 
 def _count(text: str) -> int:

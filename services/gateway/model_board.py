@@ -16,9 +16,7 @@ from services.gateway.background import running
 from services.registry import contracts
 from shared import worker_board
 from shared.errors import ModelUnusable
-from shared.models import status_board
-from shared.models.availability import UNUSABLE
-from shared.models.status_board import Status
+from shared.models.availability import UNUSABLE, Status, read_statuses
 from shared.service_contract import ServiceContract
 
 LOOK_SECONDS = 2.0
@@ -57,6 +55,6 @@ class ModelBoard:
 
     async def _watch(self) -> None:
         while True:
-            self._statuses = await run_in_threadpool(status_board.read)
+            self._statuses = await run_in_threadpool(read_statuses)
             self._workers = await run_in_threadpool(worker_board.read, contracts())
             await asyncio.sleep(LOOK_SECONDS)

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from services.gateway import event_views, job_views, openapi_schemas
 from services.gateway.auth import SCOPES
+from services.gateway.judgement_views import JudgementRequest, ReviewQueueRequest, SkipRequest
 from services.gateway.openapi_examples import with_example
 from services.gateway.openapi_schemas import Json
 from services.gateway.refusals import MEDIA_TYPE
@@ -26,7 +27,16 @@ from services.gateway.routes.webhooks import EndpointChange, EndpointRequest, Ro
 from services.gateway.views import TEMPLATE, ProblemView
 from services.registry import every_contract, metrics
 
-OTHER_REQUESTS = (BatchRequest, EndpointRequest, EndpointChange, RotationRequest, JobIds)
+OTHER_REQUESTS = (
+    BatchRequest,
+    EndpointRequest,
+    EndpointChange,
+    RotationRequest,
+    JobIds,
+    JudgementRequest,
+    ReviewQueueRequest,
+    SkipRequest,
+)
 OPENAPI_VERSION = "3.1.0"
 KEY: list[dict[str, list[str]]] = [{"key": []}]
 METHODS = ("get", "put", "post", "delete", "patch")
@@ -41,6 +51,7 @@ TAGS = {
     "reports": "Sums over many results, with intervals.",
     "models": "The configured models, how they are, and questions to one of them.",
     "webhooks": "Addresses of yours that are told what has ended.",
+    "judgements": "What people think of scores, and queues of lines to judge.",
     "health": "Whether the service is alive and ready.",
 }
 HEADERS: dict[str, tuple[str, Json]] = {

@@ -21,6 +21,7 @@ from shared.ledger.batches import Batch, BatchStatus
 from shared.ledger.files import File, Purpose
 from shared.ledger.jobs import Job, JobStatus
 from shared.problems import shown
+from shared.report_finding import ResultTally, sentences
 
 TEMPLATE = "#/components/schemas/{model}"
 MOMENTS = (
@@ -191,12 +192,18 @@ def job_view(job: Job) -> dict[str, Any]:
 
 
 def result_of(job: Job) -> dict[str, Any] | None:
-    """As the worker wrote it; one from before there were verdicts gets its own on reading."""
+    """As the worker wrote it; one from before there were verdicts, and a report from before there
+    were findings, gets its own on reading."""
     found = job.result
-    if found is None or job.metric not in metrics() or "verdict" in found:
-        return found
-    verdict, reason = finding_of(job.metric, found)
-    return found | {"verdict": verdict, "reason": reason}
+    if found is None:
+        return None
+    if job.metric in metrics() and "verdict" not in found:
+        verdict, reason = finding_of(job.metric, found)
+        return found | {"verdict": verdict, "reason": reason}
+    summed = metrics().get(str(found.get("metric")))
+    if summed is not None and job.metric == summed.batch.name and "finding" not in found:
+        return found | {"finding": " ".join(sentences(summed, ResultTally.told_by(found), found))}
+    return found
 
 
 def seconds(instant: datetime | None) -> int | None:

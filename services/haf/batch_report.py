@@ -27,11 +27,12 @@ from services.haf.report import (
     Stage,
     Stance,
 )
-from shared.batch_contracts import Interval, Plot
+from shared.batch_contracts import Plot
 from shared.charts.engine import NOT_DRAWN
 from shared.charts.intervals import IntervalRow, interval_panels
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
+from shared.report_contracts import Interval
 
 Row = Scored[HafRequest, HafResult]
 Origin = tuple[str, str]  # model, data set

@@ -63,12 +63,12 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
 
     def collect(self, requests: Sequence[HafRequest]) -> list[HafCollected]:
         found = compare(requests, converse(requests))
-        return [_described(request, own) for request, own in zip(requests, found, strict=True)]
+        return [_with_languages(request, own) for request, own in zip(requests, found, strict=True)]
 
     def coverage(self, request: HafRequest) -> LanguageCoverage:
         """Of the rules, which read English, and of the model that writes."""
         justify = None if request.responses is None else request.responses.justify.text
-        languages, unread = _ruled(request, justify)
+        languages, unread = _has_rules(request, justify)
         return model_coverage(request, languages, model_languages(request), unread)
 
     def undefined(self, request: HafRequest, collected: Collected) -> HafResult:
@@ -132,13 +132,13 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         return batch_report(rows, over)
 
 
-def _described(request: HafRequest, collected: HafCollected) -> HafCollected:
+def _with_languages(request: HafRequest, collected: HafCollected) -> HafCollected:
     """The first generation's answer may be in another language than its prompt."""
-    languages, unread = _ruled(request, collected.transcripts[0].justify.response.text)
+    languages, unread = _has_rules(request, collected.transcripts[0].justify.response.text)
     return replace(collected, languages=languages, obstacles=unread)
 
 
-def _ruled(request: HafRequest, justify: str | None) -> tuple[Languages, tuple[Obstacle, ...]]:
+def _has_rules(request: HafRequest, justify: str | None) -> tuple[Languages, tuple[Obstacle, ...]]:
     return rules_coverage(request.text, justify, requested_language(request), RULED)
 
 

@@ -33,7 +33,7 @@ Part = HafReasonPart | HafDecisionPart
 
 
 @dataclass(frozen=True, slots=True)
-class Heavy:
+class HeavyToken:
     """A token that weighs much in a confidence."""
 
     text: str
@@ -48,7 +48,7 @@ class StatementCard:
 
     text: list[MarkedText]
     part: Part
-    heaviest: tuple[Heavy, ...]
+    heaviest: tuple[HeavyToken, ...]
     pale: bool = False  # the values are there, but the page has colours enough
 
 
@@ -108,13 +108,13 @@ def _weight(text: Sequence[MarkedText]) -> int:
     return sum(bool(piece.marks) for piece in text)
 
 
-def _heaviest(part: Part) -> tuple[Heavy, ...]:
+def _heaviest(part: Part) -> tuple[HeavyToken, ...]:
     """The tokens that its confidence rests on most; none where the text was not kept."""
     if not part.text or part.start is None:
         return ()
     total = sum(token.relevance for token in part.token_values)
     return tuple(
-        Heavy(
+        HeavyToken(
             part.text[slice(*_span(part.start, token))],
             math.exp(token.logprob),
             token.relevance,
@@ -136,13 +136,13 @@ def _marks(part: Part) -> Iterator[Mark]:
         return
     first = _strongest(part)[:1]
     largest = first[0].relevance if first else 0.0
-    yield from _stretches(part, "weight", lambda token: _response_step(token, largest))
-    yield from _stretches(part, "unsure", _unsure)
+    yield from _merged_marks(part, "weight", lambda token: _response_step(token, largest))
+    yield from _merged_marks(part, "unsure", _uncertainty_step)
     for token in first:
         yield Mark(*_span(part.start, token), "most")
 
 
-def _stretches(part: Part, kind: str, step: Callable[[HafTokenValue], int]) -> Iterator[Mark]:
+def _merged_marks(part: Part, kind: str, step: Callable[[HafTokenValue], int]) -> Iterator[Mark]:
     """Neighbours of the same step as one mark; of step 0 none."""
     tokens = (Warm(*_span(part.start or 0, token), step(token)) for token in part.token_values)
     end = 0
@@ -163,7 +163,7 @@ def _response_step(token: HafTokenValue, largest: float) -> int:
     return math.ceil(STEPS * (token.relevance / largest)) if largest else 0
 
 
-def _unsure(token: HafTokenValue) -> int:
+def _uncertainty_step(token: HafTokenValue) -> int:
     """0 (at least 0.9) to 3 (below 0.1)."""
     return sum(math.exp(token.logprob) < border for border in UNSURE)
 
@@ -172,7 +172,7 @@ INDIVIDUAL: tuple[Stage, ...] = ("sufficiency", "necessity")
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecisionSentence:
     """A decision sentence and how it was read. `tone`: good, bad or neutral."""
 
     statement: StatementCard
@@ -188,7 +188,7 @@ class ResponseCard:
 
     about: int | None
     part: HafStagePart
-    decided: Decided | None
+    decided: DecisionSentence | None
     cards: tuple[StatementCard, ...]
     response: list[MarkedText]
 
@@ -206,11 +206,11 @@ class StageStep:
 
 
 def path(
-    report: HafResult, responses: Sequence[ResponseCards], whys: dict[str, str]
+    report: HafResult, responses: Sequence[ResponseCards], reasons_by_metric: dict[str, str]
 ) -> tuple[StageStep, ...]:
     """JUSTIFY, both questions about all reasons, and the one about each reason."""
     stages: tuple[Stage, ...] = ("justify", "internal", "external", _individual(report))
-    return tuple(_step(stage, responses, whys) for stage in stages)
+    return tuple(_step(stage, responses, reasons_by_metric) for stage in stages)
 
 
 def _individual(report: HafResult) -> Stage:
@@ -221,10 +221,12 @@ def _individual(report: HafResult) -> Stage:
     return "necessity" if report.stance == "non-toxic" else "sufficiency"
 
 
-def _step(stage: Stage, responses: Sequence[ResponseCards], whys: dict[str, str]) -> StageStep:
+def _step(
+    stage: Stage, responses: Sequence[ResponseCards], reasons_by_metric: dict[str, str]
+) -> StageStep:
     own = [each for each in responses if each.part.stage == stage]
     leads_to = tuple(each for each in words.METRICS if each.name in words.LEADS_TO[stage])
-    absent = "" if own else whys.get(leads_to[0].name, "it was not run")
+    absent = "" if own else reasons_by_metric.get(leads_to[0].name, "it was not run")
     said = tuple(map(_response_card, own))
     return StageStep(stage, words.TITLES[stage], words.QUESTIONS[stage], leads_to, said, absent)
 
@@ -238,9 +240,9 @@ def _response_card(response: ResponseCards) -> ResponseCard:
     return ResponseCard(about, part, decided, response.reasons, in_response(part))
 
 
-def _decided(stage: Stage, part: HafDecisionPart, statement: StatementCard) -> Decided:
+def _decided(stage: Stage, part: HafDecisionPart, statement: StatementCard) -> DecisionSentence:
     tones = {True: "good", False: "bad", None: "neutral"}
-    return Decided(
+    return DecisionSentence(
         statement=statement,
         part=part,
         answer=words.ANSWERS[part.answer] if part.answer else "",
@@ -295,24 +297,24 @@ class HafView:
 
 def view(request: HafRequest | None, report: HafResult) -> HafView:
     """From a report to its page; without a request its texts are empty."""
-    whys = words.whys(report.warnings)
+    reasons_by_metric = words.reasons_by_metric(report.warnings)
     verdict = words.verdict(report)
     responses = response_cards(report.stages)
     return HafView(
         verdict=verdict.text,
         tone=verdict.tone,
-        says=words.score_in_words(report, whys),
+        says=words.score_in_words(report, reasons_by_metric),
         text=None if request is None else pieces(request.text, []),
         asked=_question(report),
         cards=responses[0].reasons if responses else (),
         with_tokens=any(each.part.token_values for each in _statements(responses)),
         pale=sum(each.pale for each in _statements(responses)),
         about_label=report.provenance.parameters.get("decision_target") == "label",
-        alike=_alike(report.similarities),
+        alike=_matrix_description(report.similarities),
         matrix=_matrix(report.similarities),
         drawn=min(len(report.similarities), MOST),
-        steps=path(report, responses, whys),
-        rows=tuple(_row(metric, report, whys) for metric in words.METRICS),
+        steps=path(report, responses, reasons_by_metric),
+        rows=tuple(_row(metric, report, reasons_by_metric) for metric in words.METRICS),
     )
 
 
@@ -330,7 +332,9 @@ def _question(report: HafResult) -> str:
     return f"The model was prompted for {count}, each in a conversation of its own."
 
 
-def _row(metric: words.MetricWords, report: HafResult, whys: dict[str, str]) -> MetricRow:
+def _row(
+    metric: words.MetricWords, report: HafResult, reasons_by_metric: dict[str, str]
+) -> MetricRow:
     control = report.control
     value: float | None = getattr(report.components, metric.name)
     return MetricRow(
@@ -338,7 +342,7 @@ def _row(metric: words.MetricWords, report: HafResult, whys: dict[str, str]) -> 
         value=value,
         uniform=getattr(control.uniform_relevance, metric.name) if control else None,
         unweighted=getattr(control.unweighted, metric.name) if control else None,
-        why="" if value is not None else whys.get(metric.name, "undefined"),
+        why="" if value is not None else reasons_by_metric.get(metric.name, "undefined"),
     )
 
 
@@ -350,7 +354,7 @@ def _matrix(values: Matrix) -> Chart | None:
     return matrix(values, what="reason", title=title, summary=BELOW)
 
 
-def _alike(values: Matrix) -> str:
+def _matrix_description(values: Matrix) -> str:
     """The matrix in words."""
     if len(values) < 2:
         return ""

@@ -11,8 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.batch_contracts import BatchReport, BatchReportRequest, Interval
+from shared.batch_contracts import BatchReport, BatchReportRequest
 from shared.contracts import Evidence, Message, MetadataKey, Report, Word
+from shared.report_contracts import Interval
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Offset = Annotated[int, Field(ge=0, description="character offset into the stage's response")]

@@ -126,10 +126,14 @@ def verdict(report: HafResult) -> Verdict:
     return Verdict(f"{given}. It upholds them in {stood} of {asked}.", "neutral")
 
 
-def score_in_words(report: HafResult, whys: Mapping[str, str]) -> str:
+def score_in_words(report: HafResult, reasons_by_metric: Mapping[str, str]) -> str:
     """What the score is the mean of, and what to hold it against."""
     if report.score is None:
-        why = whys.get("sos") or whys.get("score") or "its strength of support is undefined"
+        why = (
+            reasons_by_metric.get("sos")
+            or reasons_by_metric.get("score")
+            or "its strength of support is undefined"
+        )
         return f"There is no score: {why}."
     parts = [
         f"1 − {metric.short}" if metric.lower_is_better else metric.short
@@ -144,7 +148,7 @@ def score_in_words(report: HafResult, whys: Mapping[str, str]) -> str:
     )
 
 
-def whys(warnings: Sequence[str]) -> dict[str, str]:
+def reasons_by_metric(warnings: Sequence[str]) -> dict[str, str]:
     """Why a metric is null, by its name: its warning begins with it."""
     split = (warning.partition(": ") for warning in warnings)
     return {name: why for name, found, why in split if found}

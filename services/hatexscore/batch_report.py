@@ -24,9 +24,10 @@ from services.hatexscore.report import (
     HatexscoreResult,
     Reader,
 )
-from shared.batch_contracts import Interval
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
+from shared.report_contracts import Interval
+from shared.statistics.agreement import kappa
 
 Row = Scored[HatexscoreRequest, HatexscoreResult]
 Statistics = BatchStatistics[HatexscoreBatchReportRequest]
@@ -168,13 +169,13 @@ def _agreement(rows: Sequence[Row], over: Statistics) -> Interval:
 
 def _kappa(rows: Sequence[Row]) -> float | None:
     """Agreement beyond that of two who decide as often, by chance (Cohen 1960)."""
-    model = np.array([(_p(row) or 0.0) >= AGREEING for row in rows])
     decided = np.array([row.report.predicted_label == "hateful" for row in rows])
-    chance = model.mean() * decided.mean() + (1 - model.mean()) * (1 - decided.mean())
-    if chance == 1:
+    model = np.array([_agrees(row) for row in rows]) == decided
+    cells = np.bincount(2 * model + decided, minlength=4).astype(np.float64)
+    [value] = kappa(cells[None])
+    if not np.isfinite(value):
         return None
-    kappa = float((np.mean(model == decided) - chance) / (1 - chance))
-    return 0.0 if abs(kappa) < ROUNDING else kappa
+    return 0.0 if abs(value) < ROUNDING else float(value)
 
 
 def _p(row: Row) -> float | None:
@@ -182,6 +183,9 @@ def _p(row: Row) -> float | None:
 
 
 def _agrees(row: Row) -> bool:
+    """As the result has it; one of an earlier version, at a P(hateful) of 0.5."""
+    if row.report.model_agrees is not None:
+        return row.report.model_agrees
     return ((_p(row) or 0.0) >= AGREEING) == (row.report.predicted_label == "hateful")
 
 

@@ -11,9 +11,9 @@ import re
 
 from services.hatexscore import cues_en as cues
 from services.hatexscore import label_cues_en as labels
-from services.hatexscore.readings import Clause, Mood
+from services.hatexscore import moods_en as moods
 from services.hatexscore.report import Form
-from services.hatexscore.vocabulary import WordInText
+from services.hatexscore.vocabulary import Clause, Mood, WordInText
 from services.hatexscore.words import one_line
 
 REACH = 600  # characters before a label word that may belong to its clause
@@ -23,21 +23,28 @@ LONG = 200  # characters before a word, from which the sentence's own opening is
 NEAR = 80
 # "I cannot see how it could be anything but hateful": no hedge.
 ANYTHING_BUT = re.compile(r"\b(?:could|may|might)\s+be\s+anything\s+(?:but|other\s+than)\b")
+# "We could find neither slurs nor hate speech": no hedge either.
+COULD_FIND = re.compile(
+    r"\b(?:i|we|one)\s+could\s+(?:\w+ly\s+)?(?:find|see|detect|identify|spot|discern|locate)\b"
+)
 CONTRACTED = re.compile(r"n['\u2019]t\b")
 
 # "Hateful it is not": the predicate stands first.
 FRONTED = re.compile(
-    rf"^\s+(?:it|this|that|(?:this|the)\s+(?:{cues.TEXT_NOUN}))\s+(?:(?:certainly|simply|most\s+certainly)\s+)?"
+    rf"^\s+(?:it|this|that|(?:this|the)\s+(?:{cues.TEXT_NOUN}))\s+(?:(?:certainly|simply"
+    rf"|most\s+certainly)\s+)?"
     r"(?:is|was|remains|stays)(?P<no>n['\u2019]t|\s+not)?\s*(?:$|[.,;:!)\u2014])"
 )
 # "Sarcastic, yes; hateful, no."
 ANSWERED_BEHIND = re.compile(
-    r"^\s*(?:[,:]\s*)?(?:(?P<no>no|nope|not\s+(?:at\s+all|really|quite|so\s+much))|yes)\s*(?:$|[.;!)])"
+    r"^\s*(?:[,:]\s*)?(?:(?P<no>no|nope|not\s+(?:at\s+all|really|quite|so\s+much))|yes)\s*(?:$"
+    r"|[.;!)])"
 )
 # "Far from being hateful, the post …": the subject comes with the main clause.
 DANGLING = re.compile(
     r"\W*(?:(?:far|miles)\s+from|rather\s+than|instead\s+of|without)(?:\s+(?:being|constituting"
-    r"|containing|amounting\s+to|promoting|spreading|using|an?|any|in\s+any\s+way|itself|\w+ly))*\W*"
+    r"|containing|amounting\s+to|promoting|spreading|using|an?|any|in\s+any\s+way|itself"
+    r"|\w+ly))*\W*"
 )
 SUBJECT_NEXT = re.compile(
     rf"^(?:\s+(?:speech|content|language|conduct))?\s*,\s*(?:it|this|(?:this|the|that)\s+"
@@ -50,11 +57,7 @@ def read_clause(sentence: str, word: WordInText) -> Clause | None:
 
     sentence: quotations blanked to quotation marks, offsets as those of `word`.
     """
-    before = one_line(sentence[max(0, word.start - REACH) : word.start])
-    after = one_line(sentence[word.end : word.end + BEYOND])
-    if labels.BRACKETED.search(before) and labels.CLOSED.match(after):
-        before, after = before.rstrip('( "'), labels.CLOSED.sub(r"\1 ", after)
-    verb = word.word.kind == "verbs"
+    before, after = _surroundings(sentence, word)
     if word.word.capitals and not cues.AFTER_BARE.match(after):
         return None
     own, prior = _own_clause(before)
@@ -62,29 +65,43 @@ def read_clause(sentence: str, word: WordInText) -> Clause | None:
     if inverted is not None:
         return inverted
     denies = labels.unmet(own, after) if word.word.side == "hateful" else None
-    if denies is None and not verb and _only_named(before, after):
+    if denies is None and word.word.kind != "verbs" and _is_name(before, after):
         return None
     rejects = _rejects(own, after) if denies is None else None
     form = _form(own, prior, after, word) if rejects is None else "classification"
     form = "predication" if denies is not None else form
+    if rejects is None and labels.PREDICTED.match(own):
+        return Clause("classification", "reported")
     if form is None:
         return None
     mood = _mood(sentence, own, prior, after)
     if mood == "asserted":
-        alone = cues.FOUND.match(after) or labels.PREFERRED.match(after)
+        present = cues.BARE.fullmatch(own) and cues.PRESENT.match(after)
+        alone = present or cues.FOUND.match(after) or labels.PREFERRED.match(after)
         mood = _subject_mood(own, prior, "bare" if alone else form)
     if mood == "asserted" and _final(own, before):
         form = "final"
     conceded = cues.CONCESSION.search(prior) is not None
     denials = _denials(own, asked=mood == "asked") + bool(rejects) + bool(denies)
-    denials += rejects is None and _denied_behind(own, after)
+    denials += rejects is None and _negated_after(own, after)
     return Clause(form, mood, denials, bool(rejects), conceded)
+
+
+def _surroundings(sentence: str, word: WordInText) -> tuple[str, str]:
+    """What stands before and behind the word, each on one line and without brackets around it."""
+    before = one_line(sentence[max(0, word.start - REACH) : word.start])
+    after = one_line(sentence[word.end : word.end + BEYOND])
+    if labels.BRACKETED.search(before) and labels.CLOSED.match(after):
+        return before.rstrip('( "'), labels.CLOSED.sub(r"\1 ", after)
+    return before, after
 
 
 def _inverted(sentence: str, own: str, after: str) -> Clause | None:
     """A verdict whose subject or answer stands behind the word; None where none does."""
     if _asks(sentence):
         return None
+    if moods.IF_NOT_THIS.fullmatch(own) and moods.NOTHING_IS.match(after):
+        return Clause("predication")
     behind = FRONTED.match(after) or ANSWERED_BEHIND.match(after)
     if behind is not None and cues.BARE.fullmatch(own):
         return Clause("predication", denials=_denials(own) + bool(behind["no"]))
@@ -97,7 +114,7 @@ def _asks(sentence: str) -> bool:
     return sentence.rstrip(" \"'*_)").endswith(("?", "\uff1f"))
 
 
-def _only_named(before: str, after: str) -> bool:
+def _is_name(before: str, after: str) -> bool:
     """Is the word part of a name or itself the subject: "hate speech laws", "the term hateful"?"""
     named = cues.NO_VERDICT_BEFORE.search(before[-NEAR:]) or cues.NO_VERDICT_AFTER.match(after)
     return named is not None
@@ -105,13 +122,19 @@ def _only_named(before: str, after: str) -> bool:
 
 def _own_clause(before: str) -> tuple[str, str]:
     """The words that a negation of the label word may stand in, and those before them."""
-    text = cues.PARENTHESIS.sub(" ", before)
+    text = cues.WHOSE_TEXT.sub(r"\1", cues.PARENTHESIS.sub(" ", before))
     adjunct = cues.ADJUNCT.match(text)
     cut = adjunct.end() if adjunct else 0
     for border in cues.BORDER.finditer(text, cut):
         cut = border.end()
-    own = cues.NO_LIST.sub(" ", cues.IDIOM.sub(" ", text[cut:]))
-    return cues.RELATIVE.sub(" ", own), text[:cut]
+    if earns := labels.WHICH_EARNS.search(text, cut):
+        cut = earns.end()
+    own = cues.IDIOM.sub(" ", cues.NO_LESS.sub(r" makes \1 ", text[cut:]))
+    own = cues.NO_LIST.sub(" ", cues.SET_APART.sub(r"marks \1 as ", own))
+    own = labels.BETTER_LABEL.sub("the right label is ", moods.ANY_READER.sub("it is ", own))
+    own = cues.SUBJECT_LACKS.sub(" ", own)
+    of_a_person = moods.OF_A_PERSON.match(own.lstrip()) is not None
+    return own if of_a_person else cues.RELATIVE.sub(" ", own), text[:cut]
 
 
 def _denials(own: str, *, asked: bool = False) -> int:
@@ -120,23 +143,30 @@ def _denials(own: str, *, asked: bool = False) -> int:
         return 1
     found = [match.group() for match in cues.NEGATION.finditer(own)]
     doubled = sum(one == "nor" for one in found[1:])  # neither ... nor, not ... nor: one denial
-    turned = asked and cues.NEGATIVE_QUESTION.match(own) is not None
+    turned = asked and moods.NEGATIVE_QUESTION.match(own) is not None
     return len(found) - doubled - turned
 
 
-def _denied_behind(own: str, after: str) -> bool:
+def _negated_after(own: str, after: str) -> bool:
     """ "Hate speech is not present", "toxic is not the right label"."""
     present = None if cues.PREDICATE.search(own) else cues.PRESENT.match(after)
-    said = present or labels.PREFERRED.match(after)
-    return said is not None and said["no"] is not None
+    if moods.IN_ERROR.match(after):
+        return True
+    if present is not None:
+        return (present["no"] is not None) != (present["absent"] is not None)
+    preferred = labels.PREFERRED.match(after)
+    return preferred is not None and preferred["no"] is not None
 
 
 def _rejects(own: str, after: str) -> bool | None:
     """Whether a label is rejected ("the classification as normal is not accurate") or confirmed;
     None where no label is spoken of."""
+    after = labels.BEHIND_THE_LABEL.split(after, maxsplit=1)[0]
     label = labels.LABEL_SUBJECT.search(own) or labels.LABEL_NOUN_AFTER.match(after)
     if labels.LABEL_NOUN_AFTER.match(after) and labels.ENDORSES.search(own):
         return False  # a disagreement is a negation like others
+    if label and labels.FAILS_AFTER.match(after):
+        return True
     said = labels.VERDICT_AFTER.match(after) if label else None
     if said is None:
         return None
@@ -152,13 +182,18 @@ def _form(own: str, prior: str, after: str, word: WordInText) -> Form | None:
     """How the word is predicated; None where it is not."""
     if word.word.kind == "verbs":
         return "predication"
+    if cues.ACTED.fullmatch(own) and (cues.OBJECT.match(after) or cues.AFTER_BARE.match(after)):
+        return "bare"
     predicates = list(cues.PREDICATE.finditer(own))
-    if labels.PREFERRED.match(after):
+    if labels.PREFERRED.match(after) or labels.EARNS_LABEL.search(own):
         return "classification"
+    if labels.NAMED_LABEL.match(own):
+        return None
     if not predicates:
         return _bare(own, prior, after, word)
     expletive = cues.EXPLETIVE.search(own) and cues.EXPLETIVE_AFTER.match(after)
-    if cues.ABOUT_IT.search(own, predicates[-1].end()) or expletive:
+    spoken_of = cues.ABOUT_IT.search(own, predicates[-1].end()) and not cues.JUDGED_AS.search(own)
+    if spoken_of or expletive:
         return None
     return "classification" if cues.CLASSIFICATION.search(own) else "predication"
 
@@ -173,46 +208,54 @@ def _bare(own: str, prior: str, after: str, word: WordInText) -> Form | None:
         return None
     if cues.PREDICATE.search(prior) and not cues.DROPPED_SUBJECT.search(prior):
         return "predication"
-    verdict = cues.FIELD_OF_VERDICT.search(prior) or cues.FINAL.match(prior)
+    verdict = cues.FIELD_OF_VERDICT.search(prior) or moods.FINAL.match(prior)
     if cues.FIELD.search(prior) and not verdict:
         return None
-    return "bare" if cues.BARE.fullmatch(prior) or cues.OPENS_BARE.search(prior) else None
+    stands_alone = cues.BARE.fullmatch(prior) or cues.CONCEDED.search(prior)
+    return "bare" if stands_alone or cues.OPENS_BARE.search(prior) else None
 
 
 def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
     """Why the clause asserts nothing; `asserted` where its verbs do, whatever the subject is."""
-    if _asks(sentence) or cues.ASKED.search(own) or cues.OR_NOT.match(after):
+    if _asks(sentence) or moods.ASKED.search(own) or moods.OR_NOT.match(after):
         return "asked"
-    segment = f"{own} \x00 {cues.CONTRAST.split(after)[0]}"
-    conditional = cues.IF.search(segment) or cues.IF.search(cues.CONTRAST.split(prior)[-1])
-    would = cues.WOULD.search(own) and not (cues.WOULD_JUDGE.search(own) or _would_be(own, prior))
+    segment = f"{own} \x00 {cues.REASON.split(cues.CONTRAST.split(after)[0])[0]}"
+    follows = moods.CONSEQUENCE.search(prior) or moods.FOLLOWS.match(own)
+    condition = None if follows else moods.IF.search(cues.CONTRAST.split(prior)[-1])
+    conditional = moods.IF.search(segment) or condition
+    judging = (
+        moods.WOULD_JUDGE.search(own)
+        or cues.ACTOR.fullmatch(own)
+        or labels.LABEL_WOULD_BE.search(own)
+    )
+    would = moods.WOULD.search(own) and not (judging or _would_be(own, prior))
     if conditional or (would and not cues.NONE_OF_IT.search(own)):
         return "hypothetical"
     opening = prior[-NEAR:] if prior.rstrip().endswith(",") else ""
     # What stands before a colon hedges a bare label behind it, as in "either way: hateful".
     ahead = prior[-NEAR:] if prior.rstrip().endswith(":") and not own.strip() else ""
-    if cues.DEPENDS.search(segment + opening) or _hedged(own) or cues.HEDGE.search(ahead):
+    if moods.DEPENDS.search(segment + opening) or _hedged(own) or moods.HEDGE.search(ahead):
         return "hedged"
-    begun = cues.FIRST_SIGHT.match(prior.lstrip()) and not cues.CONTRAST.search(prior)
-    if begun or any(map(cues.FIRST_SIGHT.search, (own + after[:OPENING], opening))):
+    begun = moods.FIRST_SIGHT.match(prior.lstrip()) and not cues.CONTRAST.search(prior)
+    if begun or any(map(moods.FIRST_SIGHT.search, (own + after[:OPENING], opening))):
         return "earlier"
     if _reported(own):
         return "reported"
-    elsewhere = cues.PARTIAL.search(opening) and not cues.PREDICATE.search(opening)
-    partial = cues.PARTIAL.search(own) or cues.PARTIAL.match(after.lstrip()) or elsewhere
-    return "partial" if partial else "asserted"
+    elsewhere = moods.PARTIAL.search(opening) and not cues.PREDICATE.search(opening)
+    partial = moods.PARTIAL.search(own) or moods.PARTIAL.match(after.lstrip()) or elsewhere
+    return "partial" if partial and not cues.MAKES_IT.search(own) else "asserted"
 
 
 def _would_be(own: str, prior: str) -> bool:
     """ "This would be considered hateful" asserts; after "without it, …" or "elsewhere, …" not."""
     opening = cues.CONTRAST.split(prior)[-1].strip()
-    free = not opening.endswith(",") or cues.BECAUSE.match(opening) is not None
-    return free and cues.WOULD_OF_TEXT.search(own) is not None
+    free = not opening.endswith(",") or moods.BECAUSE.match(opening) is not None
+    return free and moods.WOULD_OF_TEXT.search(own) is not None
 
 
 def _hedged(own: str) -> bool:
     """`Nothing that could be called hateful` hedges nothing."""
-    hedge = cues.HEDGE.search(ANYTHING_BUT.sub(" be ", own))
+    hedge = moods.HEDGE.search(COULD_FIND.sub(" find ", ANYTHING_BUT.sub(" be ", own)))
     if hedge is None or hedge.group() not in ("could", "may", "might"):
         return hedge is not None
     return cues.NOTHING_THAT.search(own, 0, hedge.start()) is None
@@ -220,34 +263,34 @@ def _hedged(own: str) -> bool:
 
 def _reported(own: str) -> bool:
     """Does somebody else say it? The model and its moderators speak for the explanation."""
-    for verb in cues.VERBS.finditer(own):
+    for verb in moods.VERBS.finditer(own):
         ahead = CONTRACTED.sub(" not", own[: verb.start()][-OPENING:])
-        if cues.AGENT.search(ahead) or cues.WHAT.search(ahead):
+        if moods.AGENT.search(ahead) or moods.WHAT.search(ahead):
             continue
-        if verb["say"] or cues.OTHERS.search(ahead):
+        if verb["say"] or moods.OTHERS.search(ahead):
             return True
     return False
 
 
 def _final(own: str, before: str) -> bool:
-    opens = cues.FINAL.search(own[:OPENING])
-    return bool(opens or (len(before) < LONG and cues.FINAL.search(before[:OPENING])))
+    opens = moods.FINAL.search(own[:OPENING])
+    return bool(opens or (len(before) < LONG and moods.FINAL.search(before[:OPENING])))
 
 
 def _subject_mood(own: str, prior: str, form: Form) -> Mood:
     """An appeal, general, or asserted of this text."""
-    appeal = cues.APPEAL.search(own) or cues.APPEAL_ASKS.search(own)
+    appeal = moods.APPEAL.search(own) or moods.APPEAL_ASKS.search(own)
     specific = cues.SPECIFIC.search(own, appeal.end() if appeal else 0)
-    if appeal and not cues.APPEAL_EXCEPT.search(own) and not specific:
+    if appeal and not moods.APPEAL_EXCEPT.search(own) and not specific:
         return "appeal"
-    if not specific and (cues.GENERAL.search(own) or _of_another(own)):
+    if not specific and (moods.GENERAL.search(own) or _has_other_subject(own)):
         return "general"
     return "asserted" if form == "bare" or _about_text(own, prior) else "general"
 
 
-def _of_another(own: str) -> bool:
+def _has_other_subject(own: str) -> bool:
     """Is it said of persons or things that the text names: "mocks people who are hateful"?"""
-    relative = cues.OTHER_THING.search(own)
+    relative = moods.OTHER_THING.search(own)
     if relative is None:
         return False
     leading = cues.LEADING.match(own)
@@ -257,18 +300,19 @@ def _of_another(own: str) -> bool:
 
 def _about_text(own: str, prior: str) -> bool:
     """Is the subject this text? A clause without one takes that of the clauses before it."""
-    if cues.MAKES_IT.search(own):
+    if cues.MAKES_IT.search(own) or labels.EARNS_LABEL.search(own):
         return True
     leading = cues.LEADING.match(own)
     head = own[leading.end() :] if leading else own
     if head.startswith("which"):
-        refers_to = cues.REPORTS.split(cues.CONTRAST.split(prior)[-1])[0]
+        refers_to = moods.REPORTS.split(cues.CONTRAST.split(prior)[-1])[0]
         return cues.PLAIN_NEGATION.search(refers_to) is None and cues.SIGN_OF.search(head) is None
-    if cues.ONE_IN_GENERAL.match(head):
+    if moods.OF_A_PERSON.match(head) or moods.ONE_IN_GENERAL.match(head):
         return False
-    if cues.INDEFINITE.match(head) or cues.GERUND.match(head):
-        does = cues.GERUND.match(head) and '"' in head  # 'calling them "lazy" is hateful'
-        return bool(does or cues.THIS_TEXT.search(own))
+    if moods.INDEFINITE.match(head) or moods.GERUND.match(head):
+        does = moods.GERUND.match(head) and '"' in head  # 'calling them "lazy" is hateful'
+        says = moods.SAYING.match(head) and not _denials(own)
+        return bool(does or says or cues.THIS_TEXT.search(own))
     if cues.DEFINITE.match(head):
         return _definite(head)
     predicate = cues.PREDICATE.search(head)
@@ -284,7 +328,7 @@ def _definite(head: str) -> bool:
     """A definite subject is the text, unless it is no text; `we` must judge something definite."""
     if not cues.OURSELVES.match(head):
         return cues.NOT_A_TEXT.match(head) is None
-    judged = cues.VERBS.search(head) and (
+    judged = moods.VERBS.search(head) and (
         cues.THIS_TEXT.search(head) or cues.NONE_OF_IT.search(head)
     )
     own_view = cues.JUDGED_OBJECT.search(head) or cues.OWN_VIEW.search(head)

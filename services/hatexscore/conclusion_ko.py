@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 
-from services.hatexscore.readings import Clause, Mood
 from services.hatexscore.report import Form
-from services.hatexscore.vocabulary import WordInText
+from services.hatexscore.vocabulary import Clause, Mood, WordInText
 from services.hatexscore.words import one_line
 
 REACH = 200  # characters around a label word
@@ -24,7 +23,7 @@ _BORDER_AFTER = re.compile(
 )
 _BORDER_BEFORE = re.compile(
     r"지만|그러나|하지만|그렇지만|다만|반면|그럼에도|[;；:：]|므로|기 때문에|따라서|으나\s|는데\s"
-    r"|은데\s|아니라\s|(?:하|이|되|으)며\s|[가-힣]고,|(?:있|없|하|이|크)고\s|니까|그래서|어서\s"
+    r"|은데\s|아니라\s|(?:하|이|되|으)며\s|[가-힣]고,|(?:있|없|하|이|크)고\s|(?:있|없)어,?\s|하여\s|니까|그래서|어서\s"
     r"|아서\s|해서\s"
 )
 _PREDICATE = re.compile(
@@ -57,6 +56,7 @@ _IDIOM = re.compile(
     r"뿐(?:만)?\s*아니라|의심(?:할|의)\s*(?:여지|바)\s*(?:가|는|도)?\s*없|틀림\s*없"
     r"|부인할\s*수\s*없|부정할\s*수\s*없|말할\s*것도\s*없|다름\s*없|다를\s*바\s*없|분명하"
     r"|지나지\s*않|에\s*불과하지\s*않"
+    r"|(?:사실|점|본질|성격)(?:은|이|을|에는?|에)?\s*(?:변하지|바뀌지|달라지지|변함이?|변화가?|숨길\s*수|감출\s*수|가릴\s*수)\s*(?:않|없)"
 )
 _ABOUT_IT = re.compile(
     r"^(?!\s*(?:표현|발언)?의\s*(?:정의|기준|요건|조건)(?:을|를|에)\s*(?:충족|부합|해당|들어맞|맞"
@@ -77,12 +77,13 @@ _HEDGE = re.compile(
     r"|(?<!로 )판단하기\s*(?:어렵|힘들)|판단할\s*수\s*없|단정(?:할|하기|짓기)|애매|모호"
     r"|의심(?:된|됩|스)|우려|논란|여지가\s*있|일\s*수\s*있|될\s*수\s*있"
 )
+_RATHER = re.compile("보다(?:는|도)?\\s")  # "혐오라기보다 비판에 가깝다"
 _HEDGE_BEFORE = re.compile(
     r"아마|어쩌면|혹시|자칫|누군가는|일부는|어떤 (?:사람|이)|보기에 따라|경우에 따라"
 )
 _FIRST_SIGHT = re.compile(r"처음(?:에|에는|엔)|언뜻|얼핏|겉(?:으로|보기)|당초|원래는|한때|초기에")
 _IF = re.compile(
-    r"다면|라면|(?<![가-힣])(?:만약|만일)|(?:(?<!종합)(?<!요약)(?<!정리)(?<!말)하|되|이|없으|있으|쓰|바꾸|넣으)면(?=[\s,])(?!\s*안)|경우(?:에는"
+    r"다면|라면|(?<![가-힣])(?:만약|만일)|(?:(?<!종합)(?<!요약)(?<!정리)(?<!고려)(?<!감안)(?<!참고)(?<!말)하|되|이|없으|있으|쓰|바꾸|넣으)면(?=[\s,])(?!\s*안)|경우(?:에는"
     r"|라면|엔)"
     r"|었을\s*(?:것|텐|터)|았을\s*(?:것|텐)|였을\s*(?:것|텐|터)|했을\s*(?:것|텐)|였겠|었겠|했겠"
     r"|가정하|대신\s*[^.]{0,20}(?:면|었)|더라면|될\s*것이다|이었을"
@@ -102,9 +103,10 @@ _SHOULD_JUDGE = re.compile(
 _GENERAL = re.compile(
     r"이란\s|란\s|모든\s|모두\s*[^.]{0,12}(?:것은|건)\s*아니|의미한다|뜻한다|의미하|뜻하"
     r"|정의(?![를을에])"
-    r"|가리킨|가리키|일반적으로|보통|흔히|대개|늘\s|항상|말한다[.]?\s*$|이런\s*(?:말|글|표현)들"
+    r"|가리킨|가리키|일반적으로|보통|종종|자주|때때로|흔히|대개|늘\s|항상|말한다[.]?\s*$|이런\s*(?:말|글|표현)들"
     r"|누구든"
 )
+_UNUSED = re.compile("(?:사용|쓰|포함|등장|나타나|보이)[가-힣]{0,3}\\s?(?:않|없)")
 _REPORTED = re.compile(
     r"(?:라고|다고|이라며|라며|다며)\s*(?:[가-힣]+\s+){0,2}(?:주장|말(?=했|한다|하[며고는]|합)|썼"
     r"|쓴|적|불평|외치|했다|한다|하였|하는\s*사람|비난|항의|전했|보도|느끼|우긴|이야기|얘기|지적)"
@@ -135,7 +137,7 @@ _THIS = re.compile(
     r"|그녀의|단락|구절"
 )
 _TOPIC = re.compile(
-    r"(?<!\S)(?!\S*(?:하|되|히|있|없|시키|받|끼치|뜨리|부르|주|담|쓰|만드|추기|내리|추|여기|몰아가)(?:은|는)\s)"
+    r"(?<!\S)(?!\S*(?:하|되|히|있|없|시키|받|끼치|뜨리|부르|주|담|쓰|만드|추기|내리|추|여기|몰아가|로|에|에서|만|사실)(?:은|는)\s)"
     r"\S*[가-힣\"](?:은|는|이|가)\s"
 )
 _BARE_BEFORE = re.compile(
@@ -195,7 +197,7 @@ def _mood(sentence: str, before: str, own: str, rest: str, form: Form) -> Mood:
         return "asked"
     if _IF.search(own) or _IF.search(leading):
         return "hypothetical"
-    if _HEDGE.search(own) or _HEDGE_BEFORE.search(leading):
+    if _HEDGE.search(_RATHER.split(own)[0]) or _HEDGE_BEFORE.search(leading):
         return "hedged"
     if _FIRST_SIGHT.search(leading):
         return "earlier"
@@ -209,7 +211,8 @@ def _unspecific(leading: str, own: str, form: Form) -> Mood:
         return "partial"
     if (_APPEAL.search(own) or _APPEAL.search(leading[-40:])) and not _SHOULD_JUDGE.search(own):
         return "appeal"
-    if _GENERAL.search(own) or _GENERAL.search(_REASON.split(leading)[-1]):
+    general = _GENERAL.search(own) and not _UNUSED.search(own)
+    if general or _GENERAL.search(_REASON.split(leading)[-1]):
         return "general"
     if form == "bare" or _THIS.search(leading) or not _TOPIC.search(_subjects(leading)):
         return "asserted"

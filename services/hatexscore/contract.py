@@ -36,7 +36,7 @@ from services.hatexscore.vocabulary import (
     SIDES,
     Vocabulary,
     built_in,
-    mistake,
+    invalid_label,
     own_vocabulary,
     vocabulary_of_word,
 )
@@ -108,7 +108,7 @@ class HatexscoreProbabilities(Message):
     )
 
 
-def _refuse(field: str, detail: str, value: int) -> NoReturn:
+def _raise_error(field: str, detail: str, value: int) -> NoReturn:
     """An error that points to one field, though it concerns several."""
     error = PydanticCustomError("too_much", "{detail}", {"detail": detail})
     raise ValidationError.from_exception_data(
@@ -223,7 +223,7 @@ class HatexscoreRequest(LanguageRequest):
     def _names_each_side_once(
         cls, labels: VocabularyName | OwnLabels | None
     ) -> VocabularyName | OwnLabels | None:
-        found = mistake(labels) if isinstance(labels, dict) else None
+        found = invalid_label(labels) if isinstance(labels, dict) else None
         if found is not None:
             side, place, why = found
             wrong = PydanticCustomError("label_word", "{why}", {"why": why})
@@ -238,12 +238,12 @@ class HatexscoreRequest(LanguageRequest):
             return label
         vocabulary = _in_force(info.data["labels"], label)
         if _side(vocabulary, label) is None:
-            accepted = ", ".join([*SIDES, *_written_out(vocabulary)])
+            accepted = ", ".join([*SIDES, *_label_list(vocabulary)])
             raise ValueError(f"the label is none of the words in force: {accepted}")
         return label
 
     @model_validator(mode="after")
-    def _names_its_reader(self) -> Self:
+    def _check_reader(self) -> Self:
         if self.reader == "llm" and self.reader_model is None:
             raise ValueError("the reader `llm` needs a `reader_model`")
         return self
@@ -252,7 +252,7 @@ class HatexscoreRequest(LanguageRequest):
     def _masks_within_reason(self) -> Self:
         masked = (self.control_draws or 0) * len(self.text)
         if self.control_draws is not None and masked > MOST_MASKED:
-            _refuse(
+            _raise_error(
                 "control_draws",
                 f"`control_draws` x characters of `text` is {masked:,}, more than {MOST_MASKED:,}",
                 self.control_draws,
@@ -265,7 +265,7 @@ class HatexscoreRequest(LanguageRequest):
             return self  # it reads no quotation marks
         different = len({quotation.text for quotation in quotations(self.explanation)})
         if different > MOST_QUOTATIONS:
-            _refuse(
+            _raise_error(
                 "explanation",
                 f"the explanation quotes {different:,} different passages, more than "
                 f"{MOST_QUOTATIONS}",
@@ -275,7 +275,7 @@ class HatexscoreRequest(LanguageRequest):
 
     @field_validator("policy")
     @classmethod
-    def _lists_something(
+    def _check_policy(
         cls, policy: PolicyName | CustomPolicy, info: ValidationInfo
     ) -> PolicyName | CustomPolicy:
         if isinstance(policy, dict):
@@ -309,7 +309,7 @@ def _side(vocabulary: Vocabulary, sent: str) -> Label | None:
     return next((side for side in SIDES if side == sent), None) or vocabulary.label_of(sent)
 
 
-def _written_out(vocabulary: Vocabulary) -> list[str]:
+def _label_list(vocabulary: Vocabulary) -> list[str]:
     """The first words that a refusal lists; the built-in ones are in other languages, too."""
     return [
         word
@@ -357,10 +357,10 @@ _OWN_POLICY = {
 
 def cost(request: HatexscoreRequest, reads: int) -> Sequence[Work]:
     """At most so much: not every mark opens a quotation, and not every quotation is masked."""
-    return tuple(_works(request, reads))
+    return tuple(_work_items(request, reads))
 
 
-def _works(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
+def _work_items(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
     variants = Size(
         "variants", len(get_args(Variant)) if request.other_variants else 1, "/other_variants"
     )
@@ -432,7 +432,10 @@ CONTRACT = MetricContract(
     ),
     finding=in_a_word,
     facts=FactPaths(
-        chance="control.share_beaten", label_sent="predicted_label", label_stated="stated_label"
+        chance="control.share_beaten",
+        rivals=("Their quotes move the model", "random spans do"),
+        label_sent="predicted_label",
+        label_stated="stated_label",
     ),
     surprising=(
         SurprisingRule(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol, get_args
 
 from services.hatexscore.conclusion import ConclusionStatement, VerdictsRead
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.group_terms import GroupMention
-from services.hatexscore.groups import target_group_identified
+from services.hatexscore.group_terms import GroupMention, Passage, read_passage
+from services.hatexscore.groups import TextGroups, target_group_identified
 from services.hatexscore.lexicon import Lexicon, custom_lexicon, load_lexicon
 from services.hatexscore.quote_search import Quote
 from services.hatexscore.quotes import Quotation, quoted_spans
@@ -21,7 +21,6 @@ from services.hatexscore.report import (
     Label,
     QuotationReason,
 )
-from services.hatexscore.text_groups import TextGroups
 from services.hatexscore.words import Language, Span, detect_language
 from shared.contracts import LanguageFound
 from shared.language import UNDECIDED, Obstacle, find_language, requested_language
@@ -118,43 +117,44 @@ class FindMentions(Protocol):
 
     def __call__(
         self,
-        explanation: str,
-        language: Language,
+        passage: Passage,
         lexicon: Lexicon,
         *,
         hateful: bool,
-        quotations: Sequence[Span],
         moderated: TextGroups | None = None,
     ) -> list[GroupMention]: ...
 
 
-def _unasked(_request: HatexscoreRequest, _languages: DetectedLanguages) -> TextGroups | None:
+def _no_text_groups(
+    _request: HatexscoreRequest, _languages: DetectedLanguages
+) -> TextGroups | None:
     return None
 
 
-def parse_explanation(
-    request: HatexscoreRequest,
-    *,
-    conclusion: Callable[[HatexscoreRequest, Language], VerdictsRead],
-    mentions: FindMentions,
-    quoted: Callable[[HatexscoreRequest, DetectedLanguages], QuotedSpans],
-    moderated: Callable[[HatexscoreRequest, DetectedLanguages], TextGroups | None] = _unasked,
-) -> ParsedExplanation:
-    """Parsed with a variant's own search for conclusion, group mentions and quotations.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsingRules:
+    """A variant's own search for conclusion, group mentions and quotations.
 
     moderated: the groups that the text names, where the variant asks for them.
     """
+
+    conclusion: Callable[[HatexscoreRequest, Language], VerdictsRead]
+    mentions: FindMentions
+    quoted: Callable[[HatexscoreRequest, DetectedLanguages], QuotedSpans]
+    moderated: Callable[[HatexscoreRequest, DetectedLanguages], TextGroups | None] = _no_text_groups
+
+
+def parse_explanation(request: HatexscoreRequest, rules: ParsingRules) -> ParsedExplanation:
     languages = detect_languages(request)
-    read = conclusion(request, languages.explanation)
+    language, explanation = languages.explanation, request.explanation
+    read = rules.conclusion(request, language)
     stated = read.conclusion.label if read.conclusion else None
     label = request.decision or stated
-    found = mentions(
-        request.explanation,
-        languages.explanation,
-        lexicon_of(request, languages.explanation),
+    found = rules.mentions(
+        read_passage(explanation, language, quoted_spans(explanation)),
+        lexicon_of(request, language),
         hateful=label != "non-hateful",  # section 3.3; an unknown decision: the stricter test
-        quotations=quoted_spans(request.explanation),
-        moderated=moderated(request, languages),
+        moderated=rules.moderated(request, languages),
     )
     return ParsedExplanation(
         languages=languages,
@@ -162,7 +162,7 @@ def parse_explanation(
         htc=float(read.conclusion is not None),
         label=label,
         stated_label=stated,
-        quoting=quoted(request, languages),
+        quoting=rules.quoted(request, languages),
         groups=group_evidence(found),
         tgi=float(target_group_identified(found)),
         warnings=() if label else (LABEL_UNKNOWN,),

@@ -75,7 +75,7 @@ class Passage:
 
     def quoted(self, start: int, end: int) -> bool:
         """Does any part of the span lie inside a quotation?"""
-        return _touches(self.quotations, start, end)
+        return _overlaps(self.quotations, start, end)
 
     def quotations_in(self, start: int, end: int) -> Sequence[Span]:
         """The quotations that share a character with the span, in order."""
@@ -99,11 +99,11 @@ def _sentence(span: Span, found: Sequence[TextWord], quotations: Sequence[Span])
     start, end = span
     first = bisect_left(found, start, key=lambda word: word.start)
     last = bisect_left(found, end, key=lambda word: word.start)
-    plain = [word for word in found[first:last] if not _touches(quotations, word.start, word.end)]
-    return Sentence(start, end, tuple(plain), _touches(quotations, start, end))
+    plain = [word for word in found[first:last] if not _overlaps(quotations, word.start, word.end)]
+    return Sentence(start, end, tuple(plain), _overlaps(quotations, start, end))
 
 
-def _touches(disjoint: Sequence[Span], start: int, end: int) -> bool:
+def _overlaps(disjoint: Sequence[Span], start: int, end: int) -> bool:
     """Do any of the sorted spans and start:end share a character?"""
     place = bisect_right(disjoint, start, key=lambda span: span[1])
     return place < len(disjoint) and disjoint[place][0] < end
@@ -156,7 +156,7 @@ class Cues:
     demonym_suffix: str
     patterns: dict[str, Pattern]
 
-    def says(self, name: str, text: str) -> bool:
+    def matches(self, name: str, text: str) -> bool:
         """Does the pattern `name` occur in `text`?"""
         return bool(self.patterns[name].search(text))
 
@@ -257,7 +257,7 @@ def candidates_by_characters(passage: Passage, lexicon: Lexicon) -> Iterator[Ter
             (end, entry)
             for end, entry in _character_ends(passage.text, start, tree)
             if _may_end(passage.text, start, end, borders, cues)
-            and (entry.kind != "demonym" or _goes_on_as_people(passage, end))
+            and (entry.kind != "demonym" or _continues_name(passage, end))
         ]
         if ends:
             end, entry = max(ends, key=lambda found: found[0])
@@ -271,7 +271,7 @@ def _peoples_zh() -> tuple[str, ...]:
     return tuple(noun for noun in person_nouns()["zh"] if len(noun) > 1)
 
 
-def _goes_on_as_people(passage: Passage, end: int) -> bool:
+def _continues_name(passage: Passage, end: int) -> bool:
     """韩国 names a people in 韩国民族 and 韩国游客, and not in 韩国政府."""
     return passage.language != "zh" or passage.text.startswith(_peoples_zh(), end)
 
@@ -313,7 +313,9 @@ def _borders(passage: Passage) -> Borders:
         # a Korean verb stem has …다 in its lemma and not in the text
         if not (word.lemma.endswith("다") and word.lemma != word.text)
     )
-    stops = frozenset(word.end for word in passage.words if word.is_stop and _alone(passage, word))
+    stops = frozenset(
+        word.end for word in passage.words if word.is_stop and _is_separate(passage, word)
+    )
     holder = {place: word for word in passage.words for place in range(word.start, word.end)}
     return Borders(starts, ends, stops, holder)
 
@@ -322,14 +324,14 @@ def _starts(passage: Passage) -> Iterator[int]:
     """Word starts, and where a word begins with an attack: 攻击性|少数 is 攻击 + 性少数."""
     predicates = load_cues(passage.language).patterns["predicates"]
     for word in passage.words:
-        if passage.language == "zh" or not word.is_stop or _alone(passage, word):
+        if passage.language == "zh" or not word.is_stop or _is_separate(passage, word):
             yield word.start
         attack = predicates.match(word.text)
         if attack and 0 < attack.end() < len(word.text):
             yield word.start + attack.end()
 
 
-def _alone(passage: Passage, word: TextWord) -> bool:
+def _is_separate(passage: Passage, word: TextWord) -> bool:
     """Does white space, or nothing, stand before it? Then it is no particle and no ending."""
     return not passage.text[max(0, word.start - 1) : word.start].strip()
 

@@ -5,7 +5,8 @@ explanation and the group list share an element; for hateful samples tied to hat
 
 Deviates: quotations, slurs, prefixes, ordinary words, institutions, bystanders and mentions on
 which an attack is denied do not identify anybody; plurals, demonyms, groups that the printed lists
-miss and grounds ("based on their race") do.
+miss and grounds ("based on their race") do. The groups that the text names (`TextGroups`) are
+found here, too, to compare them with.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from services.hatexscore.group_cues import (
     PRAISES,
     TARGET_FIELD,
     WHO_IS_IT,
+    is_thing,
+    people_span,
 )
-from services.hatexscore.group_nouns import is_thing, people_span
 from services.hatexscore.group_terms import (
     Cues,
     GroupMention,
@@ -56,7 +58,6 @@ from services.hatexscore.negation_cjk import (
     read_chinese,
     read_korean,
 )
-from services.hatexscore.text_groups import TextGroups
 from services.hatexscore.words import Language, Span
 
 FOLDER = Path(__file__).with_name("data")
@@ -73,36 +74,44 @@ WITH_QUOTE = "linked to a quote in the same sentence"
 NO_LINK = "no link to the hateful content"
 EQUATION_4 = "named, and the text is judged non-hateful: Eq. 4 requires no link"
 
-OBJECT = 12  # characters between an attack and its object
+# "…, yet he openly calls" + "them".
+AND_YET = re.compile(
+    r"\W*(?:but|yet|though|although|however|still|and)\W+(?:(?:it|he|she|they|the\s\w+|still|instead"
+    r"|nonetheless|nevertheless|also|does|do|\w+ly)\s+){0,4}",
+    re.IGNORECASE,
+)
+THEM = re.compile(r"\sthem\b", re.IGNORECASE)
+# "Her" before a noun is whose that is.
+HIM_OR_HER = re.compile(
+    r"\s(?:him|her(?=\s*(?:[^\w\s]|$)|\s+(?:an?|the|as|with|in|for|to|and|or|because|by|at|on|too|again"
+    r"|names|out|instead|later)\b))\b",
+    re.IGNORECASE,
+)
+SEVERAL = re.compile(r".*(?:s|people|women|men|children|folk)\W*", re.IGNORECASE | re.DOTALL)
+OBJECT = 16  # characters between an attack and its object
 LONGEST_QUESTION = 120  # characters
 LISTED = 12  # mentions that may form one list
 WINDOW = 80  # characters looked at on either side of a mention
 
 
 def find_mentions(
-    explanation: str,
-    language: Language,
-    lexicon: Lexicon,
-    *,
-    hateful: bool,
-    quotations: Sequence[Span],
-    moderated: TextGroups | None = None,
+    passage: Passage, lexicon: Lexicon, *, hateful: bool, moderated: TextGroups | None = None
 ) -> list[GroupMention]:
     """Every mention of a protected group in the explanation, in order, with its verdict.
 
-    hateful:    the prediction that is explained; a hateful one needs a link to hateful content.
-    quotations: spans of the explanation inside quotation marks.
-    moderated:  the groups that the moderated text names; None where that is unknown.
+    passage:   the explanation, with what stands inside its quotation marks.
+    hateful:   the prediction that is explained; a hateful one needs a link to hateful content.
+    moderated: the groups that the moderated text names; None where that is unknown.
     """
-    passage = read_passage(explanation, language, quotations)
-    context = MentionReading(passage, load_cues(language), tuple(find_terms(passage, lexicon)))
+    cues = load_cues(passage.language)
+    context = MentionReading(passage, cues, tuple(find_terms(passage, lexicon)))
     found: list[GroupMention] = []
     for match, following in zip_longest(context.matches, context.matches[1:]):
         one = context.mention(match, hateful, moderated)
         meets = following is not None and one.end > following.start  # "black Muslims": two groups
         end = match.end if meets else one.end
         start = match.start if found and one.start < found[-1].end else one.start
-        found.append(replace(one, start=start, end=end, text=explanation[start:end]))
+        found.append(replace(one, start=start, end=end, text=passage.text[start:end]))
     return found
 
 
@@ -196,9 +205,9 @@ class MentionReading:
     def _ordinary_word(self, match: TermMatch) -> str | None:
         """Why this occurrence names no group: an ordinary word, or a thing; None if it does."""
         before, _ = around(self.passage, match)
-        if self.cues.says("other_than_before", before):
+        if self.cues.matches("other_than_before", before):
             return "prefixed with 'non-': others than this group"
-        against = self.cues.says("anti_before", before)
+        against = self.cues.matches("anti_before", before)
         if not against and is_thing(self.passage, match):
             return THING
         with_noun = self._people(match)[1] > match.end
@@ -211,7 +220,8 @@ class MentionReading:
         reading = self.reading(place)
         here = denied_here(reading, match.start)
         if here is not None:
-            return here
+            taken_up = here.attack and self._is_taken_up(reading, here, match)
+            return None if taken_up else here
         start, end = self._people(match)
         if self.passage.language == "en":
             first = bisect_right(self.spans, (match.start, match.end))
@@ -227,6 +237,21 @@ class MentionReading:
         if self.passage.language == "zh" and self._denied_later_zh(place, end):
             return Denial(start, end, attack=True)
         return None  # a Korean denial stands behind what it denies
+
+    def _is_taken_up(self, reading: SentenceReading, denial: Denial, match: TermMatch) -> bool:
+        """ "Does not threaten X, yet calls them vermin": attacked after all?"""
+        first = bisect_right(reading.attacks, (denial.end, denial.end))
+        if self.passage.language != "en" or first == len(reading.attacks):
+            return False
+        start, end = reading.attacks[first]
+        text = self.passage.text
+        if AND_YET.fullmatch(text, denial.end, start) is None:
+            return False
+        if THEM.match(text, end, end + OBJECT):
+            return True
+        first_of, last_of = self._people(match)
+        several = SEVERAL.fullmatch(text, first_of, last_of) is not None
+        return not several and HIM_OR_HER.match(text, end, end + OBJECT) is not None
 
     def _denied_later_zh(self, place: int, end: int) -> bool:
         sentence = self.passage.sentences[place]
@@ -285,11 +310,11 @@ class MentionReading:
             return IN_SENTENCE
         if passage.sentences[place].quotes:
             return WITH_QUOTE
-        if place > 0 and self._asks_for_it(place - 1):
+        if place > 0 and self._is_target_question(place - 1):
             return IN_SENTENCE
         if place + 1 == len(passage.sentences) or not self._attacks(place + 1, match):
             return None
-        return IN_NEXT if self.cues.says("follow_up", self._plain(place + 1)) else None
+        return IN_NEXT if self.cues.matches("follow_up", self._plain(place + 1)) else None
 
     def _attacks(self, place: int, match: TermMatch) -> bool:
         """Does the sentence hold an attack that is not denied, other than the mention itself?
@@ -300,7 +325,7 @@ class MentionReading:
         attacks = self.reading(place).attacks
         return any(not (own[0] <= start and end <= own[1]) for start, end in attacks)
 
-    def _asks_for_it(self, place: int) -> bool:
+    def _is_target_question(self, place: int) -> bool:
         """Is the sentence a question such as "Target?", which the next one answers?"""
         sentence = self.passage.sentences[place]
         short = sentence.end - sentence.start <= LONGEST_QUESTION
@@ -325,13 +350,13 @@ class MentionReading:
             return True
         if rules.own.search(before) and rules.acquaintance.search(noun):
             attacks = self.reading(self._place(start)).attacks_from(start - WINDOW, start)
-            return not any(self._governs(stop, start) for _, stop in attacks)
+            return not any(self._has_object(stop, start) for _, stop in attacks)
         judges = rules.judge.search(noun) and rules.judges.match(after)
         if judges is None and end > match.end:  # any person may complain
             judges = rules.complains.match(after)
         return bool(judges) and bool(rules.some.search(before))
 
-    def _governs(self, stop: int, start: int) -> bool:
+    def _has_object(self, stop: int, start: int) -> bool:
         """Does an attack that ends there have the name as its object: "insults our Muslim …"?"""
         between = self.passage.text[stop:start]
         return 0 < len(between) <= OBJECT and not re.search(r"[,;:.，。、]|\band\b", between)
@@ -346,10 +371,10 @@ class MentionReading:
 
     def _is_attacked(self, match: TermMatch, tie: str | None) -> bool:
         """Tied, without a "may" in its sentence, and not by a quotation of praise."""
-        hedged, praised = self._mildness(self._place(match.start))
+        hedged, praised = self._hedge_and_praise(self._place(match.start))
         return tie is not None and not hedged and not (tie == WITH_QUOTE and praised)
 
-    def _mildness(self, place: int) -> tuple[bool, bool]:
+    def _hedge_and_praise(self, place: int) -> tuple[bool, bool]:
         """Does the sentence hedge, does it praise?"""
         if place not in self._mild:
             language, plain = self.passage.language, self._plain(place)
@@ -382,14 +407,14 @@ def ordinary_word(passage: Passage, match: TermMatch, cues: Cues) -> str | None:
     term = match.entry.term
     surface = passage.text[match.start : match.end]
     before, after = around(passage, match)
-    if cues.says("thing_after", after):
+    if cues.matches("thing_after", after):
         return THING
     if term in cues.needs_upper and not surface.isupper():
         return "an ordinary word without its capitals"
     if term in cues.needs_capital and not surface[0].isupper():
         return "an ordinary word without its capital"
     if term in cues.needs_plural and singular(surface.lower()) == surface.lower():
-        return None if cues.says("being_before", before) else "one person, not the group"
+        return None if cues.matches("being_before", before) else "one person, not the group"
     if term in cues.needs_person_noun and not _names_people(passage, match, cues):
         return "an ordinary word: no person noun follows"
     return None
@@ -401,18 +426,79 @@ def _names_people(passage: Passage, match: TermMatch, cues: Cues) -> bool:
     before, after = around(passage, match)
     if match.found_as in ("plural", "demonym") and match.entry.kind != "demonym":
         return True
-    if term in cues.capital_is_enough and _capital_inside(passage, match, before):
+    if term in cues.capital_is_enough and _is_capitalized(passage, match, before):
         return True
-    as_noun = cues.says("group_of_before", before) and cues.says("group_of_after", after)
+    as_noun = cues.matches("group_of_before", before) and cues.matches("group_of_after", after)
     return (
         (term in cues.group_of and as_noun)
-        or cues.says("anti_before", before)
-        or cues.says("living_with_before", before)
-        or cues.says("person_after", after)
+        or cues.matches("anti_before", before)
+        or cues.matches("living_with_before", before)
+        or cues.matches("person_after", after)
     )
 
 
-def _capital_inside(passage: Passage, match: TermMatch, before: str) -> bool:
+def _is_capitalized(passage: Passage, match: TermMatch, before: str) -> bool:
     """A capital that is not owed to the start of a sentence or of a label."""
     begun = before.rstrip(" \"'“‘(*_")
     return passage.text[match.start].isupper() and bool(begun) and begun[-1] not in ":.-•"
+
+
+# One group under several names of the lists.
+_SAME = {
+    name: names[0]
+    for names in (
+        ("muslim", "islam", "islamic", "moslem", "islamophobia", "islamophobic"),
+        ("무슬림", "이슬람", "이슬람교도", "이슬람교"),
+        ("jew", "jewish", "judaism", "antisemitism", "antisemitic"),
+        ("유대인", "유대교도", "유대교인"),
+        ("women", "female", "girls", "misogyny", "misogynist", "misogynistic"),
+        ("여성", "여자", "소녀"),
+        ("men", "male", "boys"),
+        ("gay", "lgbt", "homosexual", "gay men", "homophobia", "homophobic", "lgbtq", "lgbtq+"),
+        ("immigrant", "migrant", "foreigner", "xenophobia", "xenophobic"),
+        ("이주민", "이민자"),
+        ("christian", "christianity"),
+        ("hindu", "hinduism"),
+        ("buddhist", "buddhism"),
+        ("sikh", "sikhism"),
+        ("catholic", "catholicism"),
+        ("女性", "女人", "女孩", "女生", "妇女", "女"),
+        ("男性", "男人", "男孩", "男生", "男"),
+        ("disabled", "disabled people", "people with disabilities"),
+        ("black", "african american", "african"),
+    )
+    for name in names
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TextGroups:
+    """groups: as the lists call them; same_language: as the explanation's, else they cannot be
+    compared."""
+
+    groups: frozenset[str]
+    same_language: bool
+
+    def names(self, group: str) -> bool | None:
+        """Does the text name this group? None where it names none, or in another language."""
+        if not self.groups or not self.same_language:
+            return None
+        return canonical_group(group) in self.groups
+
+
+def groups_of_text(
+    text: str, language: Language, lexicon: Lexicon, explained_in: Language
+) -> TextGroups:
+    """Slurs name their group here, unlike in an explanation; categories name none."""
+    passage, cues = read_passage(text, language, ()), load_cues(language)
+    found = frozenset(
+        canonical_group(match.entry.group)
+        for match in find_terms(passage, lexicon)
+        if match.entry.kind != "category_term" and match.entry.term not in cues.needs_person_noun
+    )
+    return TextGroups(found, language == explained_in or lexicon.language is None)
+
+
+def canonical_group(group: str) -> str:
+    lower = group.lower()
+    return _SAME.get(lower) or _SAME.get(singular(lower)) or singular(lower)

@@ -56,3 +56,17 @@ def irregular_forms() -> dict[str, str]:
     """Irregular form → base form: "took" → "take"."""
     content = json.loads((FOLDER / "irregular_forms.en.json").read_text(encoding="utf-8"))
     return {form: base for base, forms in content.items() for form in forms.split()}
+
+
+_DOUBLED = re.compile(r"[^aeiou]?[aeiou][bdgklmnprt]\Z")
+
+
+def participles(word: str) -> tuple[str, ...]:
+    """What a verb may be in "should be ...": removed, flagged, denied, kept."""
+    irregular = tuple(form for form, base in irregular_forms().items() if base == word)
+    if word.endswith("e"):
+        return (*irregular, f"{word}d")
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return (*irregular, f"{word[:-1]}ied")
+    doubled = (f"{word}{word[-1]}ed",) if _DOUBLED.search(word) else ()
+    return (*irregular, f"{word}ed", *doubled)

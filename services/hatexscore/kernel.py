@@ -54,9 +54,12 @@ def drop_direction(label: Label, original: float, masked: float) -> DropDirectio
     return "supports" if moved > 0 else "opposes"
 
 
-def agrees(label: Label, original: float) -> bool:
-    """Whether a model with this P(hateful), [0, 1], makes the decision itself."""
-    return (original >= DECIDING) == (label == "hateful")
+def agrees(label: Label, original: float, deciding: float = DECIDING) -> bool:
+    """Whether a model with this P(hateful), [0, 1], makes the decision itself.
+
+    deciding: P(hateful) from which it decides so.
+    """
+    return (original >= deciding) == (label == "hateful")
 
 
 def quotation_faithfulness(label: Label, quoted_drop: float) -> float:

@@ -15,7 +15,8 @@ BEYOND = 80
 WHOSE = (
     r"final|overall|my|the|our|predicted|assigned|correct|step|point|model|text|post|content|safety"
     r"|toxicity|policy|moderation"
-    r"|hate|speech|sentiment|output|summary|classification|assessment|moderation|evaluation|analysis|review|so|and|item|最终|总体|综合|整体|我的|最后|总的|三|二|一"
+    r"|hate|speech|sentiment|output|summary|classification|assessment|moderation|evaluation"
+    r"|analysis|review|so|and|item|最终|总体|综合|整体|我的|最后|总的|三|二|一"
     r"|四|五|六|最終"
     r"|최종|종합|전체|나의|모델|전반적인|종합적인|정답"
 )
@@ -37,10 +38,16 @@ VALUE = (
 LINE = re.compile(
     rf"(?:^|[\n\r,;.。；、，!?(\u2014|-]|\d[.)]?)[\s\"']*(?:(?:(?P<earlier>{EARLIER})|{WHOSE}"
     rf"|\d{{1,3}}[.):]?|[一二三四五六七八九十]+[、.])[\s_:：]*){{0,4}}(?:{KEY})"
-    rf"\s*(?:\([^()]{{0,40}}\)\s*)?[\"']?\s*(?:[:：=|]|[-\u2013\u2014](?=\s)|(?:is|was)\b\s*[:：]?)"
+    rf"\s*(?:\([^()]{{0,40}}\)\s*)?[\"']?\s*(?:[:：=|\u2192\u21d2\u27a1]\ufe0f?|[-=]>"
+    rf"|[-\u2013\u2014](?=\s)|(?:is|was)\b\s*[:：]?)"
     rf"(?P<value>(?:[\s\"'\[(“‘【「=]|\d{{1,2}}(?=\s*[(\[=])|(?:{VALUE})(?![a-z]))*)$"
 )
-KEYED = re.compile(rf"\b(?:{KEY})\s+$")  # "Label 1"
+KEYED = re.compile(  # "Label 1", "I assign a 0"
+    rf"\b(?:{KEY}|assign(?:ed|ing)?(?:\s+(?:it|this))?|(?:label|mark|rat|scor"
+    rf"|tagg)\w*(?:\s+(?:it|this))?(?:\s+as)?"
+    r"|(?:choose|pick|select|give|go\s+(?:with|for)))\s+(?:an?\s+|the\s+|of\s+|value\s+"
+    r"|class\s+|label\s+)*$"
+)
 KEY_ALONE = re.compile(rf"(?:{KEY})")
 ASKING = re.compile(r"(?:is|contains|has)\s+")  # of a key that asks: "is_hateful"
 DENIAL = re.compile(r"\bnot\b|\bno\b|\bnon\b|不|没|无|并非")
@@ -48,14 +55,19 @@ ENDS = re.compile(
     r"\s*(?:speech|content|language|text|post|comment|conduct|言论|内容|的|表현|표현|발언|적|글"
     r"|콘텐츠)?\s*"
     r"(?P<ko>(?:이|은|가)?\s*(?:아님|아닙니다|아니다|아닌\s*것|없음|없다))?(?:임|입니다|이다|함)?"
-    r"[\s\"'\])”’】」\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]*(?:$|[\n\r.,;!。，；！(（\[{|\u2014-]|because\b|since\b|as\b|towards?\b"
+    r"[\s\"'\])”’】」\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]*(?:$|[\n\r.,;!。，；！(（\[{|\u2014-]"
+    r"|because\b|since\b|as\b|towards?\b"
     r"|against\b|due\b|under\b|(?:this|the|it)\b|for\b|with\b|in\b|因为|由于|때문)"
 )
+_LEVEL = r"(?:level|rating|degree|score)"
 ANSWER = re.compile(
-    r"\s*(?:speech|content|text|言论|内容|性|표현|발언|적)?\s*(?:level|rating|degree|score)?\s*(?:여부)?"
-    r"[\s\"']*[?？]?\s*(?:[:：=|]|[-\u2013\u2014](?=\s))[\s\"'\[(]*"
+    rf"\s*+(?:speech|content|text|言论|内容|性|표현|발언|적)?\s*+(?:(?:{_LEVEL})?\s*+(?:여부)?[\s\"']*+"
+    r"(?:detected|present|found|identified|score"
+    r"|flag)?(?:[?？]?\s*(?:[:：=|\u2192\u21d2\u27a1]\ufe0f?|[-=]>|[-\u2013\u2014](?=\s))|[?？])"
+    rf"|{_LEVEL}\s+(?:is|was|remains|seems)\s+(?:\w+ly\s+|rather\s+)?)[\s\"'\[(]*+"
     r"(?:(?P<yes>yes|true|1|y|(?:very\s+)?high|severe|strong|moderate|detected|present|是的?|有|对|高|예"
-    r"|네|그렇다|있음|해당|높음)|(?P<no>no|none|false|0(?!\.?\d)|n|not|(?:very\s+)?low|minimal|negligible|absent"
+    r"|네|그렇다|있음|해당|높음|[\u2705\u2713\u2714\u2611])|(?P<no>[\u274c\u2717\u2718\u2716]|no|none"
+    r"|false|0(?!\.?\d)|n|not|(?:very\s+)?low|minimal|negligible|absent"
     r"|不是|否|无|没有|低|아니요|아니오|아님|없음|아니다|낮음|해당\s*없음))"
     r"(?![\w])"
 )

@@ -45,7 +45,7 @@ from shared.contracts import Languages, ReasonCode, Scored
 from shared.estimates import BatchStatistics
 from shared.language import Obstacle
 from shared.metric import Metric
-from shared.models.calls import ece_perturbed
+from shared.models.judgement import ece_perturbed
 from shared.models.ports import models
 from shared.statistics import ranks
 
@@ -79,7 +79,7 @@ class HateXScore(
         pairs = zip(requests, read, strict=True)
         if any(one.reader_model or own.languages.no_rules for one, own in pairs):
             read = read_by_model(requests, read)
-        return list(map(_described, ask_classifiers(requests, read)))
+        return list(map(_with_languages, ask_classifiers(requests, read)))
 
     def report(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
@@ -88,19 +88,19 @@ class HateXScore(
         reasons = tuple(self._reasons(request, collected, components))
         control = self._control(request, collected, components.qf)
         return HatexscoreResult(
-            **self.envelope(request, collected, self._doubts(request, collected)),
+            **self.envelope(request, collected, self._validity_warnings(request, collected)),
             score=_score(request, parsed, components),
             components=components,
             undefined=_undefined(reasons),
             not_applicable=_not_applicable(parsed),
             reasons=reasons,
             **_partial(request, parsed, components),
-            evidence=(*parsed.quoting.evidence, *parsed.groups),
+            evidence=(*parsed.quoting.evidence, *parsed.groups, *collected.categories),
             **_quotations(parsed.quoting),
             probability_original=collected.original,
             probability_masked=collected.masked,
             probability_reading=collected.reading,
-            **_movement(collected),
+            **_drop_direction(collected),
             **_labels(request, parsed),
             conclusion=_conclusion(request, parsed),
             other_verdicts=parsed.others,
@@ -151,7 +151,8 @@ class HateXScore(
             return Obstacle("label-unknown", LABEL_UNKNOWN)
         if original is None or not self.variant(request).decision_aware:
             return None
-        return None if kernel.agrees(label, original) else _disagreement(original)
+        agrees = kernel.agrees(label, original, collected.deciding)
+        return None if agrees else _disagreement(original)
 
     def _coherence(
         self, request: HatexscoreRequest, collected: HatexscoreCollected, qf: float | None
@@ -170,7 +171,9 @@ class HateXScore(
             return None
         return kernel.causal_consistency(parsed.label, qf, groups, tau)
 
-    def _doubts(self, request: HatexscoreRequest, collected: HatexscoreCollected) -> Iterator[str]:
+    def _validity_warnings(
+        self, request: HatexscoreRequest, collected: HatexscoreCollected
+    ) -> Iterator[str]:
         parsed, obstacle = collected.parsed, self._obstacle(request, collected)
         if parsed.statement is not None and parsed.statement.confidence == "contested":
             yield CONTESTED
@@ -232,7 +235,6 @@ class HateXScore(
         below = ranks.p_anti(own, null[: stages.first])
         expected = None if qf is None else self._expected(request, collected, drops)
         return HatexscoreRandomSpans(
-            draws=drops.size,
             win_rate_draws=min(drops.size, stages.first),
             placements=collected.others if collected.others <= MOST_TOLD else None,
             exact=drops.size == collected.others,
@@ -242,14 +244,11 @@ class HateXScore(
             p_two_sided=ranks.two_sided(above, below),
             attainable_p=ranks.attainable_p(min(stages.most, collected.others)),
             quoted_drop=abs(observed),
-            mean_drop=float(np.mean(np.abs(drops))),
-            sd_drop=float(np.std(np.abs(drops), ddof=1)) if drops.size > 1 else None,
             share_beaten=kernel.share_beaten(own, null[: stages.first]),
             ties=ranks.tie_rate(own, null),
-            drops=tuple(np.abs(drops).tolist()),
-            signed_drops=tuple(drops.tolist()),
             qf_mean=expected,
             qf_excess=None if qf is None or expected is None else qf - expected,
+            **_drops(drops),
             **ranks.spread_of(null),
         )
 
@@ -306,7 +305,7 @@ class HateXScore(
         )
 
 
-def _described(collected: HatexscoreCollected) -> HatexscoreCollected:
+def _with_languages(collected: HatexscoreCollected) -> HatexscoreCollected:
     """With its languages, and the model that read among those that the score rests on."""
     found, reader = collected.parsed.languages, collected.parsed.reader
     used = (models().writer(reader.model).use,) if reader and reader.model else ()
@@ -348,12 +347,14 @@ def _opposing(collected: HatexscoreCollected, tau: float) -> bool:
     return risen > ranks.TIE and risen >= tau - ranks.TIE
 
 
-def _movement(collected: HatexscoreCollected) -> dict[str, Any]:
+def _drop_direction(collected: HatexscoreCollected) -> dict[str, Any]:
     """Which way masking moved P(hateful), and whether the asked model makes the decision."""
     label, original, masked = collected.parsed.label, collected.original, collected.masked
     if original is None:
         return {}
-    agreeing = {} if label is None else {"model_agrees": kernel.agrees(label, original)}
+    agreeing = {}
+    if label is not None:
+        agreeing = {"model_agrees": kernel.agrees(label, original, collected.deciding)}
     if masked is None:
         return agreeing
     signed = {**agreeing, "signed_drop": original - masked}
@@ -485,6 +486,18 @@ def _outcome(
         consistency_rule=in_force["consistency_rule"],
         warnings=tuple(warnings),
     )
+
+
+def _drops(signed: kernel.Floats) -> dict[str, Any]:
+    """(D,) drops of P under random spans, as the report has them: by size, and with their signs."""
+    drops = np.abs(signed)
+    return {
+        "draws": drops.size,
+        "mean_drop": float(np.mean(drops)),
+        "sd_drop": float(np.std(drops, ddof=1)) if drops.size > 1 else None,
+        "drops": tuple(drops.tolist()),
+        "signed_drops": tuple(signed.tolist()),
+    }
 
 
 SERVICE = HateXScore()

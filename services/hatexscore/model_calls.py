@@ -28,18 +28,22 @@ from services.hatexscore.contract import (
     hateful_labels,
 )
 from services.hatexscore.explanation import ParsedExplanation
-from services.hatexscore.kernel import Floats
+from services.hatexscore.kernel import DECIDING, Floats
 from services.hatexscore.quotes import count_units, mask_spans, touched_words
-from services.hatexscore.report import HatexscoreProbabilityReading
+from services.hatexscore.report import (
+    HatexscoreCategoryEvidence,
+    HatexscoreProbabilityReading,
+)
 from services.hatexscore.variants import VARIANTS
+from services.hatexscore.vocabulary import other_side
 from services.hatexscore.words import Span
 from shared.contracts import ModelUse
 from shared.errors import BadInput, pointing_to
 from shared.job_context import checking
 from shared.language import ModelLanguages, Obstacle
 from shared.metric import Collected
-from shared.models.calls import Example, text_cut
-from shared.models.judgement import Judgement, Unread, low_mass
+from shared.models.calls import Example
+from shared.models.judgement import Judgement, Unread, low_mass, text_cut
 from shared.models.ports import models
 from shared.models.prompt_table import OF_THE_MODEL, PromptKeys
 from shared.statistics import ranks
@@ -72,6 +76,8 @@ class HatexscoreCollected(Collected):
     stages: TwoStages | None = None
     no_probability: Obstacle | None = None
     reading: HatexscoreProbabilityReading | None = None
+    categories: tuple[HatexscoreCategoryEvidence, ...] = ()
+    deciding: float = DECIDING  # P(hateful) from which the asked model decides so
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +117,7 @@ class ClassifierTexts:
     control: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     prompt: PromptKeys | None = None  # of the request
+    language: str | None = None  # of the text: what is masked of it has the same
 
     @property
     def asked(self) -> Asked:
@@ -128,7 +135,7 @@ def ask_classifiers(
 ) -> list[HatexscoreCollected]:
     """The probabilities of every request. Raises BadInput for a model without the label."""
     pairs = list(zip(requests, parsed, strict=True))
-    obstacles = [_untrained(*pair) for pair in pairs]
+    obstacles = [_language_obstacle(*pair) for pair in pairs]
     texts = [
         _classifier_texts(*pair) if obstacle is None else None
         for pair, obstacle in zip(pairs, obstacles, strict=True)
@@ -137,7 +144,7 @@ def ask_classifiers(
         asked: _Judgements([each for each in texts if each and each.asked == asked])
         for asked in dict.fromkeys(each.asked for each in texts if each)
     }
-    texts = [each and answers[each.asked].drawn_on(each) for each in texts]
+    texts = [each and answers[each.asked].with_all_draws(each) for each in texts]
     for asked, judged in answers.items():
         judged.ask([each for each in texts if each and each.asked == asked])
     return [
@@ -150,7 +157,7 @@ def ask_classifiers(
     ]
 
 
-def _untrained(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
+def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
     """Why the model must not be asked about this text, even where nothing is quoted: a part that is
     0 for some texts of a language and null for the others has a mean that says nothing."""
     if request.probabilities is not None or request.accept_untrained_languages:
@@ -174,7 +181,10 @@ def _classifier_texts(
         why = "no draws were requested"
     placements = RandomPlacements.of(request.text, quoting.spans)
     why = why or placements.why_none
-    texts = ClassifierTexts(name, request.text, quoting.masked, hateful, prompt=request.prompt)
+    texts = ClassifierTexts(
+        name, request.text, quoting.masked, hateful, prompt=request.prompt,
+        language=parsed.languages.found_text.code,
+    )  # fmt: skip
     if why is not None:
         return replace(texts, warnings=(f"{NO_CONTROL}{why}",))
     null = RandomNull(placements, request.seed, _stages(request), one_sided(request, parsed))
@@ -242,25 +252,32 @@ class _Judgements:
 
     def __init__(self, requested: Sequence[ClassifierTexts]) -> None:
         self._model, self._prompt = models().judge(requested[0].model), requested[0].prompt
-        self._found: dict[str, Judgement] = {}
+        self._found: dict[tuple[str, str | None], Judgement] = {}
         self.ask(requested)
 
     def ask(self, requested: Sequence[ClassifierTexts]) -> None:
         """About these too, in one call, of those texts that were not asked about yet."""
-        named = dict.fromkeys(text for each in requested for text in each.texts)
-        texts = [text for text in named if text not in self._found]
-        if texts:
-            examples = [Example(text=text, prompt=self._prompt) for text in texts]
+        named = dict.fromkeys((text, each.language) for each in requested for text in each.texts)
+        asked = [one for one in named if one not in self._found]
+        if asked:
+            sent = {each.text for each in requested}
+            examples = [
+                Example(text=text, prompt=self._prompt, language=language, categories=text in sent)
+                for text, language in asked
+            ]
             found = self._model.judgements(examples)
-            self._found |= {text: one.fine() for text, one in zip(texts, found, strict=True)}
+            self._found |= {one: read.fine() for one, read in zip(asked, found, strict=True)}
 
-    def drawn_on(self, texts: ClassifierTexts) -> ClassifierTexts:
+    def _of(self, texts: ClassifierTexts, text: str) -> Judgement:
+        return self._found[text, texts.language]
+
+    def with_all_draws(self, texts: ClassifierTexts) -> ClassifierTexts:
         """With all its draws, where the first ones do not settle p."""
         null = texts.null
         if null is None or null.stages.first == null.stages.most:
             return texts
         original, masked, *control = (
-            _hateful(self._found[text], texts.hateful) for text in texts.texts
+            _hateful(self._of(texts, text), texts.hateful) for text in texts.texts
         )
         known = [p for p in control if p is not None]
         if original is None or masked is None or len(known) < len(control):
@@ -272,11 +289,19 @@ class _Judgements:
         return replace(texts, control=null.texts(null.stages.most))
 
     def collected(self, texts: ClassifierTexts, parsed: ParsedExplanation) -> HatexscoreCollected:
-        both = {"text": self._found[texts.text], "masked text": self._found[texts.masked]}
+        both = {
+            "text": self._of(texts, texts.text),
+            "masked text": self._of(texts, texts.masked),
+        }
         unread = [(which, one.unread) for which, one in both.items() if one.unread]
         obstacle = Obstacle(unread[0][1].code, _not_read(*unread[0])) if unread else None
         control, why_none = self._control(texts)
-        warnings = [*parsed.warnings, *texts.warnings, *why_none, *self._doubts(texts, parsed)]
+        warnings = [
+            *parsed.warnings,
+            *texts.warnings,
+            *why_none,
+            *self._validity_warnings(texts, parsed),
+        ]
         return HatexscoreCollected(
             parsed=parsed,
             original=_hateful(both["text"], texts.hateful),
@@ -287,6 +312,8 @@ class _Judgements:
             stages=texts.null.stages if texts.null else None,
             no_probability=obstacle,
             reading=_reading(list(both.values())),
+            categories=tuple(_categories(texts.model, both["text"])),
+            deciding=_deciding(self._model.use),
             models=(self._use(both["text"]),),
             warnings=(*warnings, *([obstacle.detail] if obstacle else [])),
         )
@@ -300,7 +327,7 @@ class _Judgements:
     def _control(self, texts: ClassifierTexts) -> tuple[Floats | None, tuple[str, ...]]:
         """(R,) P(hateful) of the control texts. None where one was not read: those that are left
         are no random sample any more."""
-        found = [self._found[text] for text in texts.control]
+        found = [self._of(texts, text) for text in texts.control]
         unread = [one.unread for one in found if one.unread]
         if unread:
             why = f"{len(unread)} of {len(found)} random texts were not read: {unread[0].detail}"
@@ -308,11 +335,13 @@ class _Judgements:
         null = [p for one in found if (p := _hateful(one, texts.hateful)) is not None]
         return (np.array(null, dtype=np.float64) if null else None), ()
 
-    def _doubts(self, texts: ClassifierTexts, parsed: ParsedExplanation) -> Iterator[str]:
+    def _validity_warnings(
+        self, texts: ClassifierTexts, parsed: ParsedExplanation
+    ) -> Iterator[str]:
         """Why the probabilities may mean less than they seem to."""
         known = ModelLanguages(texts.model, self._model.languages)
         yield from known.doubts(parsed.languages.found_text)
-        both = [self._found[text] for text in (texts.text, texts.masked)]
+        both = [self._of(texts, text) for text in (texts.text, texts.masked)]
         if (share := min(one.read_share for one in both)) < 1:
             yield text_cut(texts.model, share)
         low = [one.mass for one in both if one.mass is not None and one.low_mass]
@@ -328,6 +357,17 @@ def _hateful(judgement: Judgement, labels: Sequence[str]) -> float | None:
     values = [judgement.probabilities[judgement.labels.index(label)] for label in labels]
     total = math.fsum(values)
     return min(total, 1.0) if total <= ONE else max(values)
+
+
+def _deciding(use: ModelUse) -> float:
+    """The `threshold` of the model's entry; of the other label's, its complement."""
+    least, other = use.thresholds, other_side(HATEFUL)
+    return least.get(HATEFUL, 1 - least[other] if other in least else DECIDING)
+
+
+def _categories(model: str, judged: Judgement) -> Iterator[HatexscoreCategoryEvidence]:
+    for name, words in judged.categories.items():
+        yield HatexscoreCategoryEvidence(category=name, text=words, model=model)
 
 
 def _not_read(which: str, unread: Unread) -> str:

@@ -34,72 +34,10 @@ _DEFINITE = frozenset(
     ["the", "this", "that", "its", "their", "such", "his", "her", "these", "those"]
 )
 _INVERTING = frozenset({"nowhere", "never", "neither", "nor", "hardly", "rarely", "seldom", "not"})
-_DO = frozenset(
-    {
-        "does",
-        "do",
-        "did",
-        "has",
-        "have",
-        "is",
-        "are",
-        "was",
-        "were",
-        "can",
-        "could",
-        "will",
-        "would",
-    }
-)
 _DENY = frozenset({"deny", "dispute"})
+_MILDER = frozenset({"less", "milder", "softer", "better", "acceptable", "harmless", "funny"})
 DENIED_NEAR = 2  # words behind "cannot" or "no one"
 _SPARING = frozenset({"spare"})
-_SPEECH = frozenset(
-    [
-        "call",
-        "say",
-        "claim",
-        "treat",
-        "describe",
-        "portray",
-        "speak",
-        "write",
-        "tell",
-        "ask",
-        "want",
-        "demand",
-        "single",
-        "use",
-        "make",
-        "put",
-        "turn",
-        "state",
-        "suggest",
-        "imply",
-        "argue",
-        "insist",
-        "compare",
-        "present",
-        "paint",
-        "cast",
-        "declare",
-        "brand",
-        "label",
-        "name",
-        "go",
-        "deny",
-        "hit",
-        "aim",
-        "strike",
-        "hurt",
-        "land",
-        "reach",
-        "touch",
-        "concern",
-        "fall",
-        "come",
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +121,8 @@ class ClauseClasses:
     passing: frozenset[str]
     regarding: frozenset[str]
     humane: frozenset[str]
+    question_auxiliaries: frozenset[str]
+    speech: frozenset[str]
 
 
 @lru_cache(maxsize=1)
@@ -224,10 +164,10 @@ class EnglishClauses:
         self.attacked = tuple(attacked)
         starts = [word.start for word in words]
         self.attacking = {
-            place
+            place: bisect_left(starts, start)
             for start, end in attacked
             for place in range(bisect_left(starts, start), bisect_left(starts, end))
-        }
+        }  # words of attacks → where the attack begins
         self.rejections: list[Span] = []
 
     def reading(self) -> SentenceReading:
@@ -290,22 +230,27 @@ class EnglishClauses:
         if denying or self._text(first) in self.classes.only:
             return first, False  # "cannot be denied", "not only"
         opening = self._phrase(place, self.classes.phrases) > 0
+        nominal = self._text(place) in ("lack", "absence") and self._text(place + 1) == "of"
         presence = self._phrase(place, self.classes.presence_phrases) > 0
         attack, much = False, False
         for here in range(first, min(len(self.words), first + MOST_WORDS)):
             text = self._text(here)
             much = much or (text == "so" and self._text(here + 1) == "much")
-            if self._stops(here, first, much) or (opening and self._begins(here, first)):
+            if self._ends_scope(here, first, much) or (
+                opening and self._starts_clause(here, first)
+            ):
                 return here, attack
+            if nominal and text in self.classes.auxiliaries:
+                return here, attack  # "the lack of slurs does …"
             if not attack and not presence and self._is_opaque(here):
                 return (first if self._is_decent(here) else here), False
-            if here in self.attacking:
-                if self._is_granted(here, first):
+            if self.attacking.get(here, -1) >= first:  # not "says nobody should"
+                if self._is_presupposed(here, first):
                     return here, attack
                 attack = attack or not presence
         return min(len(self.words), first + MOST_WORDS), attack
 
-    def _stops(self, here: int, first: int, much: bool) -> bool:
+    def _ends_scope(self, here: int, first: int, much: bool) -> bool:
         text, classes = self._text(here), self.classes
         if text == "as" and much and here > first + 2:
             return True
@@ -319,7 +264,7 @@ class EnglishClauses:
             return self._is_clause(here + 1)
         return text in ("and", "or") and self._is_finite(here + 1)
 
-    def _begins(self, here: int, first: int) -> bool:
+    def _starts_clause(self, here: int, first: int) -> bool:
         """ "Without evidence it accuses": a subject pronoun, and no "that" before it."""
         before = self._text(here - 1)
         return (
@@ -348,7 +293,7 @@ class EnglishClauses:
             "it",
         ):
             return True
-        if text.endswith("ing") and (here in self.attacking or self._is(here, _SPEECH)):
+        if text.endswith("ing") and (here in self.attacking or self._is(here, self.classes.speech)):
             return True
         if text in ("and", "or") and self._is_finite(here + 1):
             return True
@@ -367,7 +312,7 @@ class EnglishClauses:
             return True
         if self._text(place - 1) in ("to", "of", "the", "a", "an", "any", "no", "or") or not text:
             return False
-        verb = place in self.attacking or self._is(place, _SPEECH)
+        verb = place in self.attacking or self._is(place, self.classes.speech)
         after_pronoun = self._text(place - 1) in ("it", "they", "he", "she", "we", "who", "that")
         return verb and (text.endswith(("s", "ed")) or after_pronoun)
 
@@ -392,17 +337,23 @@ class EnglishClauses:
             return any(word.text in self.classes.humane for word in following)
         return here not in self.attacking and self._is(here, self.classes.positive)
 
-    def _is_granted(self, here: int, first: int) -> bool:
+    def _is_presupposed(self, here: int, first: int) -> bool:
         """ "The attack", "its contempt" after a verb of another kind: nobody denies that it is."""
         if here - first < 1 or self._text(first) in ("of", "in"):
             return False
-        inverted = self._text(first - 1) in _INVERTING and self._text(first) in _DO
+        inverted = (
+            self._text(first - 1) in _INVERTING
+            and self._text(first) in self.classes.question_auxiliaries
+        )
         if inverted and self._text(here - 1) not in _DEFINITE:
             return False  # "nowhere does the text insult"
         before = [self._text(place) for place in range(max(first, here - 2), here)]
         if not _DEFINITE & set(before) or self._text(here).endswith(("ing", "ed")):
             return False
         head = next((p for p in range(first, here) if len(self._text(p)) > 2), first)
+        behind = {word.text for word in self.words[here : here + HUMANE]}
+        if self._text(head) == "make" and behind & _MILDER:
+            return True
         return not (
             self._is(head, self.classes.transparent) or self._is(head, self.classes.targets)
         )

@@ -2,7 +2,8 @@
 
 A Chinese negation reaches forward to the end of its clause, or to a weakening that is denied
 ("没有减轻对…的攻击"); a Korean one stands at the end of its clause and reaches back, "A이 아니라 B"
-over A alone. See `negation` for English and for what a denial is.
+over A alone. See `negation` for English and for what a denial is. `denials` and `rejections` are
+version 1's, by lists of cues, in three languages: variant `paper` keeps them; Korean needs them.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from services.hatexscore.group_terms import Cues, Sentence
-from services.hatexscore.hateful_context import denials as korean_denials
 from services.hatexscore.negation import Denial, SentenceReading, sentence_reading
-from services.hatexscore.words import Span, TextWord
+from services.hatexscore.words import Language, Span, TextWord
 
 _ATTACKS_ZH = re.compile(
     "说成|称作|叫做|叫作|视作|当作|当成|骂|斥责|贬|嘲弄|取笑|奚落|看不起|瞧不起|赶走|赶出|轰走|滚|剥夺|害虫|寄生虫"
@@ -43,7 +43,6 @@ _UNRELATED_ZH = re.compile(
     "[与和跟同][^，。；,;]{1,24}?(?:无关|没有?(?:任何|什么|一点)?(?:关系|关联|联系)"
     "|毫无(?:关系|关联|联系)|并无(?:关系|关联|联系)|不相干|毫不相干|不沾边)"
 )
-_PRESENCE_ZH = re.compile("提到|提及|出现|点名|写到|说到|讲到|涉及|谈到|谈及|列出|列举|登场")
 _LATER_ZH = re.compile(
     "[^，；。]{0,8}(?:，|,)?(?:但是|但|却|而|不过|只是)?(?:作者|文中|文本|这里|这段话|他|它|并|也|都|完全|却|从)*"
     "(?:没有|没|未|不|从未)(?:人)?(?:被|受到|遭到|遭|受|在|对)?(?P<rest>.{0,14})"
@@ -119,7 +118,7 @@ def read_korean(
     found: list[Denial] = []
     rejections: list[Span] = []
     starts = [word.start for word in sentence.words]
-    for start, end in korean_denials("ko", sentence, cues):
+    for start, end in denials("ko", sentence, cues):
         last = bisect_left(starts, end)
         near = sentence.words[max(0, last - 1 - NEAR_KO) : max(0, last - 1)]
         if _TWICE_KO.match(text, end):
@@ -129,7 +128,7 @@ def read_korean(
         elif not any(_OPAQUE_KO.match(word.text) for word in near[-4:]):
             if any(_SAID_KO.fullmatch(word.text) for word in near):
                 start = min(start, _clause_start(sentence.words[:last], cues))
-            begin = max(start, _instead(text, sentence.words[:last], start, end))
+            begin = max(start, _contrast_start(text, sentence.words[:last], start, end))
             first = bisect_left(attacked, (begin, 0))
             attack = first < len(attacked) and attacked[first][0] < end
             found.append(Denial(begin, end, attack))
@@ -143,7 +142,7 @@ def _is_decent(word: TextWord, following: TextWord) -> bool:
     return word.text in _HOLDS_KO
 
 
-def _instead(text: str, before: Sequence[TextWord], start: int, end: int) -> int:
+def _contrast_start(text: str, before: Sequence[TextWord], start: int, end: int) -> int:
     """Of "A이 아니라 B" the denial begins after the last topic before A."""
     if not _INSTEAD_KO.search(text, max(start, end - 3), end + 2):
         return start
@@ -172,3 +171,121 @@ def extra_attacks(language: str, text: str) -> Iterator[Span]:
     """Attack predicates that version 1 did not know; spans of the text."""
     pattern = _ATTACKS_KO if language == "ko" else _ATTACKS_ZH
     return (found.span() for found in pattern.finditer(text))
+
+
+REACH_DENIABLE = 5  # morphemes between what is denied and a Korean negator
+REACH_DIRECT = 2  # morphemes: noun + particle right before a Korean negator
+
+
+def denials(language: Language, sentence: Sentence, cues: Cues) -> Iterator[Span]:
+    """Spans of the explanation that the sentence denies: "not to any race, religion or gender".
+
+    In English and Chinese a denial runs forward from its negator to the end of the clause, and a
+    mention may be denied afterwards ("Muslims are not attacked"). In Korean the negator stands at
+    the end, so a denial runs backward. "not only" and "no doubt" deny nothing; "does not respect"
+    is an attack.
+    """
+    direction = _backward if language == "ko" else _forward
+    return direction(sentence.words, cues)
+
+
+def rejections(sentence: Sentence, cues: Cues) -> bool:
+    """Does the sentence say of somebody "does not respect", "不尊重", "존중하지 않"?"""
+    found = sentence.words
+    negators = (place for place in range(len(found)) if _is_negator(found, place, cues))
+    return any(_has_neighbour(found, place, cues.rejecting) for place in negators)
+
+
+def _forward(found: Sequence[TextWord], cues: Cues) -> Iterator[Span]:
+    """From each negator to the end of its clause."""
+    opened: int | None = None
+    for place, word in enumerate(found):
+        if opened is not None and _is_clause_end(found, place, cues):
+            yield opened, word.start
+            opened = None
+        if opened is None and _starts_denial(found, place, cues):
+            opened = word.end
+    if opened is not None:
+        yield opened, found[-1].end
+
+
+def _backward(found: Sequence[TextWord], cues: Cues) -> Iterator[Span]:
+    """From the start of the clause to a negator, if a predicate stands right before that."""
+    opened = 0
+    for place, word in enumerate(found):
+        if _is_backward_end(found, place, cues):
+            opened = place + 1
+        if not _starts_denial(found, place, cues):
+            continue
+        before = found[max(opened, place - REACH_DENIABLE) : place]
+        deniable = any(_is_deniable(morpheme, cues) for morpheme in before)
+        first = opened if deniable else max(opened, place - REACH_DIRECT)
+        yield found[min(first, place)].start, word.end
+
+
+def _is_deniable(word: TextWord, cues: Cues) -> bool:
+    """What a Korean explanation denies: an attack, or being the object or the content of one."""
+    listed = word.text in cues.deniable or word.lemma in cues.deniable
+    return listed or cues.matches("predicates", word.text)
+
+
+def _is_backward_end(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
+    """A contrast, or a linking ending before a comma, is where a Korean clause ends."""
+    word = found[place]
+    if word.text in cues.linking:
+        return _text_at(found, place + 1) == ","
+    return word.text in cues.clause_ends
+
+
+def _starts_denial(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
+    """Does a denial open here?"""
+    return (
+        _is_negator(found, place, cues)
+        and not _has_neighbour(found, place, cues.cancelling)
+        and not _has_neighbour(found, place, cues.rejecting)
+    )
+
+
+def _is_negator(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
+    """One word, its lemma, or two words: "rather than"."""
+    word = found[place]
+    pair = f"{_lower(word)} {_text_at(found, place + 1)}"
+    lemma_pair = f"{word.lemma} {_text_at(found, place + 1)}"
+    return not cues.negators.isdisjoint({_lower(word), word.lemma, pair, lemma_pair})
+
+
+def _has_neighbour(found: Sequence[TextWord], place: int, listed: frozenset[str]) -> bool:
+    """Is a listed word next to the negator: after it, or (in Korean) before it?"""
+    if f"{_lower(found[place])} {_text_at(found, place + 1)}" in listed:
+        return True
+    korean = found[place].lemma.endswith("다") or found[place].text == "무관"
+    near = found[max(0, place - 4) : place] if korean else found[place + 1 : place + 3]
+    return any(_lower(word) in listed or word.lemma in listed for word in near)
+
+
+def _is_clause_end(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
+    """Does the clause end before this word?"""
+    word = found[place]
+    if _ends_clause(word, cues):
+        return True
+    following = _text_at(found, place + 1)
+    if word.text == ",":
+        return following in cues.comma_starters or _is_finite(following, cues)
+    return _lower(word) in ("and", "or") and _is_finite(following, cues)
+
+
+def _is_finite(text: str, cues: Cues) -> bool:
+    """ "…, attacking Muslims", "and attacks Muslims": a new predicate, not one more object."""
+    return text.endswith(("s", "ing")) and cues.matches("predicates", text)
+
+
+def _ends_clause(word: TextWord, cues: Cues) -> bool:
+    return _lower(word) in cues.clause_ends
+
+
+def _lower(word: TextWord) -> str:
+    return word.text.lower().replace("\u2019", "'")
+
+
+def _text_at(found: Sequence[TextWord], place: int) -> str:
+    return _lower(found[place]) if place < len(found) else ""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from services.hatexscore import verdict as sentences
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.report import (
+    HatexscoreCategoryEvidence,
     HatexscoreComponents,
     HatexscoreGroupEvidence,
     HatexscoreQuoteEvidence,
@@ -87,6 +88,7 @@ class HatexscoreView:
     masked: list[MarkedText] | None
     quotes: list[HatexscoreQuoteEvidence]
     mentions: list[HatexscoreGroupEvidence]
+    categories: list[HatexscoreCategoryEvidence]
     parts: list[ComponentRow]
     moved: float | None
     strip: Chart | None
@@ -105,6 +107,7 @@ def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> Hatexsc
         masked=None if report.masked_text is None else _masked(report.masked_text),
         quotes=sentences.quotes(report),
         mentions=sentences.mentions(report),
+        categories=sentences.categories(report),
         parts=_parts(report),
         moved=sentences.moved(report),
         strip=_strip(report),

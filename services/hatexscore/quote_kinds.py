@@ -101,7 +101,7 @@ def clauses_of(
 ) -> dict[Quotation, QuotedClause]:
     marked = merge_spans(quoted_spans(explanation))
     starts = [start for start, _ in marked]
-    borders = [start for start, _ in sentences(_without(explanation, marked), language)]
+    borders = [start for start, _ in sentences(_without_quotes(explanation, marked), language)]
     found: dict[Quotation, QuotedClause] = {}
     for quotation in checking(quoted):
         place = bisect_right(starts, quotation.start) - 1
@@ -109,14 +109,14 @@ def clauses_of(
         sentence = bisect_right(borders, start) - 1
         first = borders[sentence] if sentence >= 0 else 0
         last = borders[sentence + 1] if sentence + 1 < len(borders) else len(explanation)
-        lead = _blanked(explanation, marked, (max(first, start - REACH), start))
-        tail = _blanked(explanation, marked, (end, min(last, end + REACH)))
+        lead = _masked_clause(explanation, marked, (max(first, start - REACH), start))
+        tail = _masked_clause(explanation, marked, (end, min(last, end + REACH)))
         before, after = _clause(lead, tail, language)
         found[quotation] = QuotedClause(quotation.text, before, after, lead, first)
     return found
 
 
-def _without(explanation: str, marked: Sequence[Span]) -> str:
+def _without_quotes(explanation: str, marked: Sequence[Span]) -> str:
     """The same length; what is quoted ends no sentence."""
     pieces: list[str] = []
     position = 0
@@ -126,7 +126,7 @@ def _without(explanation: str, marked: Sequence[Span]) -> str:
     return "".join([*pieces, explanation[position:]])
 
 
-def _blanked(explanation: str, marked: Sequence[Span], span: Span) -> str:
+def _masked_clause(explanation: str, marked: Sequence[Span], span: Span) -> str:
     """A stretch in lower case, each quotation in it one box."""
     position, last = span
     pieces: list[str] = []
@@ -188,10 +188,13 @@ _SPEAKS = (
     r"|(?:brand|labell?|dubb?|term|nam|nicknam)(?:ed|es|s|e|ing)?\s[\w\s']{1,30}|accus\w+\s[\w\s]{1,30}\sof|compar\w+\s[\w\s]{1,30}\s(?:to|with)"
     r"|liken\w*\s[\w\s]{1,30}\sto|employ\w*|utter\w*|threatens?\swith|concludes\swith|insists?|complains?|announces?|demands?)"
 )
-_ATTRIBUTED_EN = re.compile(rf"\b{_PART}\b|\b{_SPEAKS}(?![\w'])")
+_ATTRIBUTED_EN = re.compile(
+    rf"\b{_PART}\b|\b(?:the|this|its|his|her)\suse\sof\b|\b{_SPEAKS}(?![\w'])"
+)
 _SPEAKING_EN = re.compile(rf"\b{_SPEAKS}(?![\w'])")
 _ATTRIBUTED_AFTER_EN = re.compile(
     rf"\W{{0,3}}(?:is|are|was|were)\s(?:\w+\s)?(?:used|written|said|called|found\sin\sthe|a\s{_PART}"
+    r"|an?\s(?:\w+\s)?(?:call|threat|order|demand|charge|appeal|generali[sz]ation|stereotype|comparison|wish)\b"
     rf"|the\s{_PART}|in\sthe\s(?:text|post))|\W{{0,3}}(?:the|this)\s(?:author|writer|text|post|speaker"
     r"|comment|tweet|user)\s(?:says|writes|wrote|said|calls|asks|claims|adds|states)"
     rf"|\s(?:as\sa\s{_PART})"
@@ -213,7 +216,7 @@ _DOCUMENT = (
     r"|regulations?|encyclop\w+|wikipedia|scripture|verse\sof|website|press|another\s\w+)"
 )
 _PERSON = (
-    r"(?:other\s(?:users?|people|readers?|commenters?)|judges?|commenters?|journalists?|scholars?"
+    r"(?:other\s(?:users?|people|readers?|commenters?)|judges?|commenters|(?:an?|one)\scommenter|journalists?|scholars?"
     r"|researchers?|experts?|moderators?|readers?|a\sreader|friends?|someone|somebody|critics?|teacher"
     r"|annotators?|editors?|a\sthird\sparty|opponents?|neighbou?rs?|colleagues?|my\s\w+|our\s\w+"
     r"|minister|president|mayor|parents?)"
@@ -222,7 +225,7 @@ _ASIDE = r"\b(?!\s(?:of|in)\sthe\s(?:text|post|comment|tweet))"
 _OTHER_EN = re.compile(rf"\b{_DOCUMENT}{_ASIDE}|\baccording\sto\b")
 _OTHER_SPEAKER_EN = re.compile(rf"\b(?:{_DOCUMENT}|{_PERSON}){_ASIDE}|\baccording\sto\b")
 _OWN_EN = re.compile(
-    r"\b(?:this|the|its|that)\s(?:\w+\s)?(?:text|post|comment|tweet|author|writer|speaker|user|poster"
+    r"\b(?:this|the|its|that)\s(?:\w+\s)?(?:text|post|comment|tweet|author|writer|speaker|user|poster|commenter"
     r"|message|statement|caption|poem|joke|headline)\b|\bit\b|\bhe\b|\bshe\b|\bthey\b"
 )
 _SUPPOSED_EN = re.compile(
@@ -268,12 +271,12 @@ _NEW_SPEAKER_EN = re.compile(rf",\s(?:and\s)?(?:{_OWN_EN.pattern})[^,]{{0,40}}{_
 
 
 def _attributes_en(clause: QuotedClause) -> bool:
-    before = _reaching(clause.before)
+    before = _attribution_window(clause.before)
     said = _ATTRIBUTED_EN.search(before) or _ATTRIBUTED_AFTER_EN.match(clause.after)
     return bool(said) and not _paraphrases_en(before)
 
 
-def _reaching(before: str) -> str:
+def _attribution_window(before: str) -> str:
     """The words that may attribute a quotation: those before an earlier one only in a list."""
     boxes = before.split(BLANK)
     place = len(boxes) - 1
@@ -299,7 +302,7 @@ def _elsewhere_en(clause: QuotedClause) -> bool:
     before = clause.before
     if _SUPPOSED_EN.search(before) or _SUPPOSED_AFTER_EN.match(clause.after):
         return True
-    return _is_contrast(before) or bool(_I_EN.search(before)) or _is_of_others(before)
+    return _is_contrast(before) or bool(_I_EN.search(before)) or _has_other_speaker(before)
 
 
 def _is_contrast(before: str) -> bool:
@@ -312,7 +315,7 @@ def _is_contrast(before: str) -> bool:
     return not (opaque or _OWN_EN.search(said))
 
 
-def _is_of_others(before: str) -> bool:
+def _has_other_speaker(before: str) -> bool:
     """Is the speaker somebody else: the last who is named before the last verb of speaking?"""
     spoken = [found.start() for found in _SPEAKING_EN.finditer(before)]
     named = before[: spoken[-1]] if spoken else before
@@ -332,7 +335,7 @@ def _glosses_en(clause: QuotedClause) -> bool:
     return _ATTRIBUTED_EN.search(rest) is None
 
 
-def _says(pattern: re.Pattern[str], part: str) -> Condition:
+def _pattern_condition(pattern: re.Pattern[str], part: str) -> Condition:
     return lambda clause: bool(pattern.search(getattr(clause, part)))
 
 
@@ -394,7 +397,7 @@ def _elsewhere_ko(clause: QuotedClause) -> bool:
 
 QUOTE_CUES: dict[Language, QuoteCues] = {
     "en": QuoteCues(_attributes_en, _glosses_en, _elsewhere_en),
-    "zh": QuoteCues(_attributes_zh, _says(_GLOSS_ZH, "lead"), _elsewhere_zh),
+    "zh": QuoteCues(_attributes_zh, _pattern_condition(_GLOSS_ZH, "lead"), _elsewhere_zh),
     "ko": QuoteCues(
         _attributes_ko,
         lambda clause: bool(_GLOSS_AFTER_KO.match(clause.after)),

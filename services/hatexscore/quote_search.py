@@ -136,7 +136,7 @@ class QuoteSearch:
         needle = self._needle(quotation)
         if needle not in self._near:
             regions = regions_of(self.haystack, needle) if self._is_affordable(needle) else None
-            cost = cells(needle) * len(regions or ())
+            cost = comparison_cost(needle) * len(regions or ())
             if regions is None or cost > self.cells:
                 return None
             self.cells -= cost
@@ -149,7 +149,7 @@ class QuoteSearch:
         return fold(quotation.text, self.haystack.marks).text
 
     def _is_affordable(self, needle: str) -> bool:
-        return len(needle) < MIN_LENGTH or cells(needle) <= self.cells
+        return len(needle) < MIN_LENGTH or comparison_cost(needle) <= self.cells
 
     def _quote(self, span: Span, quotation: Quotation, match: Match, similarity: float) -> Quote:
         start, end = span
@@ -157,7 +157,7 @@ class QuoteSearch:
         return Quote(start, end, text, quotation.text, match, similarity)
 
 
-def cells(needle: str) -> int:
+def comparison_cost(needle: str) -> int:
     """What one comparison of the needle costs: its length times the band of allowed edits."""
     return len(needle) * (2 * int(MAX_EDITS * len(needle)) + 1)
 
@@ -175,7 +175,7 @@ def exact_spans(haystack: Haystack, needle: str) -> list[Span]:
     position = folded.text.find(needle)
     while position >= 0:
         after, end = position, position + len(needle)
-        if _holds(begins, position) and _holds(ends, end):
+        if _contains(begins, position) and _contains(ends, end):
             spans.append(folded.span(position, end))
             after = end - 1
         following = bisect_right(begins, after)
@@ -185,7 +185,7 @@ def exact_spans(haystack: Haystack, needle: str) -> list[Span]:
     return spans
 
 
-def _holds(ascending: Sequence[int], value: int) -> bool:
+def _contains(ascending: Sequence[int], value: int) -> bool:
     place = bisect_left(ascending, value)
     return place < len(ascending) and ascending[place] == value
 
@@ -256,8 +256,8 @@ def _near(haystack: Haystack, begin: int, length: int) -> Iterator[Span]:
     most = BORDERS if length <= LONG else BORDERS // 4
     reach = 2 * (int(MAX_EDITS * length) + 1)
     longer = int(length * MAX_EDITS / (1 - MAX_EDITS)) + 1
-    for start in around(haystack.begins, begin, reach, most):
-        for end in around(haystack.ends, start + length, longer, most):
+    for start in nearest_borders(haystack.begins, begin, reach, most):
+        for end in nearest_borders(haystack.ends, start + length, longer, most):
             if end > start:
                 yield start, end
 
@@ -346,7 +346,7 @@ def may_begin(text: str, position: int) -> bool:
     if not _is_border(text, position):
         return False
     inner = position >= 2 and text[position - 1] in _APOSTROPHES and position < len(text)
-    return not (inner and _spaced(text[position - 2]) and _spaced(text[position]))
+    return not (inner and _uses_spaces(text[position - 2]) and _uses_spaces(text[position]))
 
 
 def may_end(text: str, position: int) -> bool:
@@ -359,10 +359,10 @@ def may_end(text: str, position: int) -> bool:
 def _is_border(text: str, position: int) -> bool:
     if position <= 0 or position >= len(text):
         return True
-    return not (_spaced(text[position - 1]) and _spaced(text[position]))
+    return not (_uses_spaces(text[position - 1]) and _uses_spaces(text[position]))
 
 
-def _spaced(character: str) -> bool:
+def _uses_spaces(character: str) -> bool:
     """Is it part of a word in a script that writes spaces between words?"""
     if _HAN.match(character) or _KANA.match(character):
         return False
@@ -426,7 +426,7 @@ class Haystack:
         return found
 
 
-def around(borders: Sequence[int], position: int, reach: int, most: int) -> list[int]:
+def nearest_borders(borders: Sequence[int], position: int, reach: int, most: int) -> list[int]:
     """The borders (ascending) within reach of a position, the nearest first, at most so many.
 
     Of two as near, the lower one comes first.

@@ -137,10 +137,10 @@ _UNIT = re.compile(rf"[{HAN_CLASS}]|[^\W{HAN_CLASS}]+(?:['\u2019][^\W{HAN_CLASS}
 def count_units(text: str) -> list[Span]:
     """Words with their inner apostrophes, single Han characters, single emoji; no punctuation."""
     found = _UNIT.finditer(text)
-    return [match.span() for match in found if _counts(match.group())]
+    return [match.span() for match in found if _is_counted(match.group())]
 
 
-def _counts(unit: str) -> bool:
+def _is_counted(unit: str) -> bool:
     """A word character, or a pictograph."""
     return unit[0].isalnum() or unit[0] == "_" or unicodedata.category(unit[0]) == "So"
 

@@ -96,15 +96,15 @@ def read_by_model(
     for place, (request, own) in enumerate(zip(requests, parsed, strict=True)):
         if not _is_asked(request, own):
             continue
-        obstacle = _untrained(request, own)
+        obstacle = _language_obstacle(request, own)
         if obstacle is None:
             asked.append(place)
         else:
-            found[place] = replace(_unread(request, own, obstacle), reader=None)
+            found[place] = replace(_without_result(request, own, obstacle), reader=None)
     with pointing_to("/reader_model", only=("/model",)):
         answers = written([_prompt(place, requests[place]) for place in asked])
     for place, answer in zip(asked, answers, strict=True):
-        found[place] = _as_read(requests[place], parsed[place], answer)
+        found[place] = _apply_completion(requests[place], parsed[place], answer)
     return found
 
 
@@ -128,14 +128,14 @@ def _is_asked(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
     return request.reader == "llm" or (request.reader == "auto" and unruled)
 
 
-def _untrained(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
-    known = _learned(request)
+def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
+    known = _model_languages(request)
     if request.accept_untrained_languages:
         return None
     return known.obstacle(parsed.languages.found_explanation, "explanation")
 
 
-def _learned(request: HatexscoreRequest) -> ModelLanguages:
+def _model_languages(request: HatexscoreRequest) -> ModelLanguages:
     name = request.reader_model or ""
     with pointing_to("/reader_model", only=("/model",)):
         return ModelLanguages(name, models().writer(name).languages)
@@ -162,12 +162,12 @@ def _categories(request: HatexscoreRequest) -> tuple[str, ...]:
     return lexicon_of(request, "en").category_names
 
 
-def _as_read(
+def _apply_completion(
     request: HatexscoreRequest, parsed: ParsedExplanation, completion: Completion
 ) -> ParsedExplanation:
     answer = _answer(completion.text)
     if answer is None:
-        return _unread(request, parsed, UNREADABLE)
+        return _without_result(request, parsed, UNREADABLE)
     statement, no_htc = _statement(request.explanation, answer)
     stated: Label | None = statement.label if statement else None
     label = request.decision or stated
@@ -183,33 +183,35 @@ def _as_read(
         stated_label=stated,
         groups=groups,
         tgi=None if no_tgi or absent else tgi,
-        attacked=_attacked(parsed, groups),
+        attacked=_is_attacked(parsed, groups),
         tgi_not_applicable=absent,
         no_htc=no_htc,
         no_tgi=no_tgi,
         reader=_use(request),
         others=(),
-        warnings=tuple(_doubts(request, parsed, label, lost=lost or no_htc is not None)),
+        warnings=tuple(_validity_warnings(request, parsed, label, lost=lost or no_htc is not None)),
     )
 
 
-def _attacked(parsed: ParsedExplanation, groups: Sequence[HatexscoreGroupEvidence]) -> bool | None:
+def _is_attacked(
+    parsed: ParsedExplanation, groups: Sequence[HatexscoreGroupEvidence]
+) -> bool | None:
     """Of a variant that asks for attacks."""
     return None if parsed.attacked is None else any(group.attacked for group in groups)
 
 
-def _doubts(
+def _validity_warnings(
     request: HatexscoreRequest, parsed: ParsedExplanation, label: Label | None, *, lost: bool
 ) -> Iterator[str]:
     """Instead of the rules' own warnings."""
-    yield from _learned(request).doubts(parsed.languages.found_explanation, "explanation")
+    yield from _model_languages(request).doubts(parsed.languages.found_explanation, "explanation")
     if lost:
         yield f"{INVENTED.code}: {INVENTED.detail}"
     if label is None:
         yield LABEL_UNKNOWN
 
 
-def _unread(
+def _without_result(
     request: HatexscoreRequest, parsed: ParsedExplanation, obstacle: Obstacle
 ) -> ParsedExplanation:
     """Neither part, for this reason: rules are not taken where a reader was asked for."""

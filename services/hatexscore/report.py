@@ -9,21 +9,21 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from shared.batch_contracts import BatchReport, BatchReportRequest, Interval
+from shared.batch_contracts import BatchReport, BatchReportRequest
 from shared.contracts import (
     Column,
     Count,
     Evidence,
     Message,
-    Null,
     NullReason,
-    PValue,
     ReasonCode,
     Report,
     Variant,
     Word,
 )
 from shared.models.judgement import Reading
+from shared.null_report import Null, PValue
+from shared.report_contracts import Interval
 
 ROUNDING = 1e-9  # of shares that add up to 1
 MOST_NAMED = 100  # results with a label conflict
@@ -131,6 +131,17 @@ class HatexscoreGroupEvidence(Evidence):
         description="whether the text names the same group; null where it names none, or is in "
         "another language than the explanation",
     )
+
+
+class HatexscoreCategoryEvidence(Evidence):
+    """What the asked guard model names beside its label. It changes no number."""
+
+    kind: Literal["category"] = "category"
+    start: None = None
+    end: None = None
+    category: Annotated[str, Word] = Field(description="as the model writes it")
+    text: Annotated[str, Word] = Field(description="in words, as the model's entry has it")
+    model: Annotated[str, Word]
 
 
 class HatexscoreHallucinatedQuote(Message):
@@ -290,7 +301,10 @@ class HatexscoreResult(Report):
         description="part of which there is nothing to ask → why; its weight goes to the others",
     )
     evidence: tuple[
-        Annotated[HatexscoreQuoteEvidence | HatexscoreGroupEvidence, Field(discriminator="kind")],
+        Annotated[
+            HatexscoreQuoteEvidence | HatexscoreGroupEvidence | HatexscoreCategoryEvidence,
+            Field(discriminator="kind"),
+        ],
         ...,
     ]
     hallucinated_quotes: tuple[HatexscoreHallucinatedQuote, ...]
@@ -316,9 +330,9 @@ class HatexscoreResult(Report):
     )
     model_agrees: bool | None = Field(
         default=None,
-        description="whether the asked model makes the decision itself: P(hateful) >= 0.5 if it is "
-        "hateful, else < 0.5; `robust`: where not, QF is null, and CC with it unless the "
-        "explanation concludes the opposite. Null: no P, or no decision",
+        description="whether the asked model makes the decision itself: P(hateful) >= 0.5, or the "
+        "`threshold` of its entry, if it is hateful, else below; `robust`: where not, QF is null, "
+        "and CC with it unless the explanation concludes the opposite. Null: no P, or no decision",
     )
     signed_drop: float | None = Field(
         default=None,
@@ -430,7 +444,7 @@ class HatexscoreDecisionMeans(Message):
 class HatexscoreModelAgreement(Message):
     """Does the asked model make the decisions that are explained? QF rests on that."""
 
-    agreement: Interval = Field(description="share of results where P(hateful) >= 0.5 decides so")
+    agreement: Interval = Field(description="share of results where the model decides so")
     by_decision: dict[Decision, Interval] = Field(description="the same of each decision")
     kappa: float | None = Field(
         ge=-1, le=1, description="Cohen's, of model and decision; null where both are constant"

@@ -16,6 +16,7 @@ hateful-context check is ours (`groups.link`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from services.hatexscore.conclusion import VerdictsRead
@@ -24,22 +25,25 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import (
     DetectedLanguages,
     ParsedExplanation,
+    ParsingRules,
     QuotedSpans,
     parse_explanation,
     quote_evidence,
 )
-from services.hatexscore.group_terms import FoundAs, GroupMention, Passage, TermMatch, read_passage
-from services.hatexscore.hateful_context import (
-    EQUATION_4,
-    NO_LINK,
-    link,
-    read_context,
-    reported,
+from services.hatexscore.group_terms import (
+    Cues,
+    FoundAs,
+    GroupMention,
+    Passage,
+    Sentence,
+    TermMatch,
+    load_cues,
 )
+from services.hatexscore.groups import TextGroups
 from services.hatexscore.lexicon import Lexicon, LexiconEntry
+from services.hatexscore.negation_cjk import denials, rejections
 from services.hatexscore.quote_search import Quote, fold, locate, word_spans
 from services.hatexscore.quotes import mask_spans, merge_spans, quotations
-from services.hatexscore.text_groups import TextGroups
 from services.hatexscore.words import Language, Span, TextWord, words
 from shared.cached import remembered
 
@@ -52,9 +56,8 @@ Gram = tuple[str, ...]
 
 
 def read_as_printed(request: HatexscoreRequest) -> ParsedExplanation:
-    return parse_explanation(
-        request, conclusion=_concluded, mentions=mentions_as_printed, quoted=_quoted
-    )
+    rules = ParsingRules(conclusion=_concluded, mentions=mentions_as_printed, quoted=_quoted)
+    return parse_explanation(request, rules)
 
 
 def _concluded(request: HatexscoreRequest, language: Language) -> VerdictsRead:
@@ -182,21 +185,15 @@ class SharedRuns:
 
 
 def mentions_as_printed(
-    explanation: str,
-    language: Language,
-    lexicon: Lexicon,
-    *,
-    hateful: bool = False,
-    quotations: Sequence[Span] = (),
-    moderated: TextGroups | None = None,
+    passage: Passage, lexicon: Lexicon, *, hateful: bool, moderated: TextGroups | None = None
 ) -> list[GroupMention]:
     """Every printed term among the n-grams, in order; of overlapping ones the first and longest."""
     del moderated  # Eq. 4 compares explanation and list
-    context = read_context(read_passage(explanation, language, quotations))
+    context = read_context(passage)
     found = []
-    for match in _matches(context.passage, lexicon):
+    for match in _matches(passage, lexicon):
         tie = link(context, match) if hateful else EQUATION_4
-        found.append(reported(context.passage, match, tie is not None, tie or NO_LINK))
+        found.append(reported(passage, match, tie is not None, tie or NO_LINK))
     return found
 
 
@@ -241,3 +238,93 @@ def _listed(lexicon: Lexicon, language: Language) -> dict[Gram, LexiconEntry]:
             if 0 < len(gram) <= LONGEST_TERM:
                 listed.setdefault(gram, entry)
     return listed
+
+
+IN_SENTENCE = "in a sentence with an attack predicate"
+IN_NEXT = "the next sentence refers to it with an attack predicate"
+WITH_QUOTE = "linked to a quote in the same sentence"
+NO_LINK = "no link to the hateful content"
+EQUATION_4 = "named, and the text is judged non-hateful: Eq. 4 requires no link"
+
+
+def reported(passage: Passage, match: TermMatch, counts: bool, reason: str) -> GroupMention:
+    entry = match.entry
+    text = passage.text[match.start : match.end]
+    place = (match.start, match.end, text)
+    return GroupMention(
+        entry.group, entry.category, *place, match.found_as, counts, reason, attacked=counts
+    )
+
+
+@dataclass(frozen=True)
+class SentenceClaims:
+    """What one sentence denies and attacks, worked out once for all its mentions."""
+
+    denied: tuple[Span, ...]  # from after the negator: 非 in 非裔 denies nothing
+    attacks: tuple[Span, ...]
+    rejects: bool
+
+    def denies(self, position: int) -> bool:
+        return _inside(self.denied, position)
+
+
+@dataclass(frozen=True)
+class ExplanationContext:
+    """A passage with the claims of its sentences, in order."""
+
+    passage: Passage
+    cues: Cues
+    claims: tuple[SentenceClaims, ...]
+
+
+def read_context(passage: Passage) -> ExplanationContext:
+    cues = load_cues(passage.language)
+    claims = tuple(_claims(passage, sentence, cues) for sentence in passage.sentences)
+    return ExplanationContext(passage, cues, claims)
+
+
+def _claims(passage: Passage, sentence: Sentence, cues: Cues) -> SentenceClaims:
+    """Attack predicates count outside quotations, and where they are not denied."""
+    denied = tuple(denials(passage.language, sentence, cues))
+    text = passage.text[sentence.start : sentence.end]
+    found = (match.span() for match in cues.patterns["predicates"].finditer(text))
+    spans = ((sentence.start + start, sentence.start + end) for start, end in found)
+    attacks = tuple(
+        span for span in spans if not (passage.quoted(*span) or _inside(denied, span[0]))
+    )
+    return SentenceClaims(denied, attacks, rejections(sentence, cues))
+
+
+def _inside(spans: tuple[Span, ...], position: int) -> bool:
+    return any(start <= position < end for start, end in spans)
+
+
+def link(context: ExplanationContext, match: TermMatch) -> str | None:
+    """How the mention is tied to the hateful content (§3.3); None if it is not.
+
+    Deviates: the paper uses "NER and part-of-speech patterns"; here a mention is tied if its
+    sentence holds an attack predicate that is not denied, or a quotation, or if the next sentence
+    refers back to it ("they", 该群体, 이들) with such a predicate. The released code has no check.
+    """
+    passage = context.passage
+    place = passage.sentence_at(match.start)
+    if _attacks(context, place, match):
+        return IN_SENTENCE
+    if passage.sentences[place].quotes:
+        return WITH_QUOTE
+    if place + 1 == len(passage.sentences) or not _attacks(context, place + 1, match):
+        return None
+    following = passage.sentences[place + 1]
+    text = passage.text[following.start : following.end]
+    return IN_NEXT if context.cues.matches("follow_up", text) else None
+
+
+def _attacks(context: ExplanationContext, place: int, match: TermMatch) -> bool:
+    """Does the sentence hold an attack predicate other than the mention itself?
+
+    "racist" and "islamophobic" are both at once; a printed term is only a group.
+    """
+    claims = context.claims[place]
+    own = (match.start, match.end) if match.entry.kind == "term" else (0, 0)
+    others = (not (own[0] <= start and end <= own[1]) for start, end in claims.attacks)
+    return claims.rejects or any(others)

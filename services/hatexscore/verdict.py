@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from services.hatexscore.report import (
     NO_WITNESS,
+    HatexscoreCategoryEvidence,
     HatexscoreGroupEvidence,
     HatexscoreQuoteEvidence,
     HatexscoreResult,
@@ -39,11 +40,11 @@ def verdict(report: HatexscoreResult) -> Verdict:
         CONSISTENT[parts.cc],
     )
     said = f"Score {significant(report.score)} of 1: the explanation {', '.join(claims)}."
-    more, tone = _judged(report)
+    more, tone = _summary_and_tone(report)
     return Verdict(said + more, tone, _chance(report))
 
 
-def _judged(report: HatexscoreResult) -> tuple[str, Tone]:
+def _summary_and_tone(report: HatexscoreResult) -> tuple[str, Tone]:
     """What is said beside the claims, and the tone of all."""
     parts, control = report.components, report.control
     if report.label_match is False:
@@ -56,14 +57,14 @@ def _judged(report: HatexscoreResult) -> tuple[str, Tone]:
         return "", "neutral"
     if not hateful(report):
         return "", "good"
-    if _no_more_than_chance(report, control.share_beaten):
+    if _is_at_chance_level(report, control.share_beaten):
         return " But random spans move P(hateful) as much as its quotes do.", "neutral"
     if report.quotes_matter == "too_few":
         return " Whether its quotes do more than random spans cannot be told.", "neutral"
     return "", "good"
 
 
-def _no_more_than_chance(report: HatexscoreResult, share_beaten: float) -> bool:
+def _is_at_chance_level(report: HatexscoreResult, share_beaten: float) -> bool:
     """By the p-value; of results before version 2.0 by the share."""
     if report.quotes_matter is None:
         return share_beaten <= EVEN
@@ -107,10 +108,10 @@ def _chance(report: HatexscoreResult) -> str:
     )
     if report.predicted_label == "non-hateful":
         return f"{said} For a non-hateful decision little movement is wanted."
-    return f"{said}{_beyond_chance(report)}"
+    return f"{said}{_chance_comparison(report)}"
 
 
-def _beyond_chance(report: HatexscoreResult) -> str:
+def _chance_comparison(report: HatexscoreResult) -> str:
     control = report.control
     if control is None or control.p_value is None or report.quotes_matter is None:
         return ""
@@ -145,6 +146,11 @@ def quotes(report: HatexscoreResult) -> list[HatexscoreQuoteEvidence]:
 def mentions(report: HatexscoreResult) -> list[HatexscoreGroupEvidence]:
     """Groups that the explanation mentions, counting or not."""
     return [item for item in report.evidence if isinstance(item, HatexscoreGroupEvidence)]
+
+
+def categories(report: HatexscoreResult) -> list[HatexscoreCategoryEvidence]:
+    """What a guard model names beside its label."""
+    return [item for item in report.evidence if isinstance(item, HatexscoreCategoryEvidence)]
 
 
 def moved(report: HatexscoreResult) -> float | None:
@@ -194,19 +200,19 @@ def faithfulness(report: HatexscoreResult) -> str:
         f"Masking the quotes moves P(hateful) from {significant(before)} to "
         f"{significant(after)}, by {significant(moved(report))}."
     )
-    if _upwards(report):
+    if _is_increase(report):
         carry = "do not carry it" if hateful(report) else "carry no hate"
         return f"{said} Without them it is higher, so the quotes {carry}: QF is {significant(qf)}."
     if hateful(report):
         rest = "A hateful decision should rest on its quotes: QF is this movement."
-        return f"{said} {rest}{_beside_qf(report)}"
+        return f"{said} {rest}{_chance_note(report)}"
     return (
         f"{said} A non-hateful decision should not hang on its quotes: "
         f"QF is 1 − {significant(drop)} = {significant(qf)}."
     )
 
 
-def _beside_qf(report: HatexscoreResult) -> str:
+def _chance_note(report: HatexscoreResult) -> str:
     """Chance: QF without it is no evidence."""
     control = report.control
     if control is None or control.p_value is None:
@@ -320,24 +326,24 @@ def contradicted(report: HatexscoreResult) -> bool:
     return report.label_match is False and report.components.htc == 0
 
 
-def _aware(report: HatexscoreResult) -> bool:
+def _is_decision_aware(report: HatexscoreResult) -> bool:
     """Since version 2.0 the robust variant asks which way masking moves P."""
     return report.provenance.variant == "robust" and report.drop_direction is not None
 
 
 def _signed(report: HatexscoreResult) -> bool:
     """Whether the draws are compared by how far they lower P."""
-    return _aware(report) and hateful(report)
+    return _is_decision_aware(report) and hateful(report)
 
 
-def _upwards(report: HatexscoreResult) -> bool:
+def _is_increase(report: HatexscoreResult) -> bool:
     """Whether that matters, and P(hateful) is higher without the quotes."""
-    return _aware(report) and (report.signed_drop or 0.0) < -TIE
+    return _is_decision_aware(report) and (report.signed_drop or 0.0) < -TIE
 
 
 def _effect(report: HatexscoreResult) -> float | None:
     """What Eq. 3 takes as the movement, probability."""
-    return 0.0 if _upwards(report) else moved(report)
+    return 0.0 if _is_increase(report) else moved(report)
 
 
 def in_a_word(report: HatexscoreResult) -> Finding:

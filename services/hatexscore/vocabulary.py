@@ -1,7 +1,8 @@
 """Label vocabularies: words that name the two sides of a decision, built in or a caller's own.
 
 Source: our own; Hu & Lee, arXiv:2601.13547, Table 8 asks for "hateful" and "non-hateful" alone, and
-callers ask for other words. The built-in ones are `data/vocabularies/{name}.json`.
+callers ask for other words. The built-in ones are `data/vocabularies/{name}.json`. `Reading` is one
+such word of an explanation with the clause that uses it, as the rules of its language read it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
-from services.hatexscore.report import Label, VocabularyName
+from services.hatexscore.inflections import ENGLISH_WORD, participles
+from services.hatexscore.report import Form, Label, VocabularyName
 from shared.cached import remembered
 
 FOLDER = Path(__file__).parent / "data" / "vocabularies"
@@ -59,7 +61,7 @@ class LabelWord:
     line_only: bool = False
 
     @property
-    def decides(self) -> bool:
+    def is_decisive(self) -> bool:
         """Is it of the first rank, before which the others give way?"""
         return self.kind not in ("second", "one_way")
 
@@ -93,21 +95,28 @@ class Vocabulary:
         """The words in `plain`, which is `original` in lower case, character for character."""
         for match in self.pattern.finditer(plain):
             word = self._known(match["latin"] or match["cjk"])
-            if word.line_only and not in_line:
+            if word is None or (word.line_only and not in_line):
                 continue
             if word.capitals and not original[match.start() : match.end()].isupper():
                 continue
             denied = bool(match["non"] or match["cjk_non"])
             yield WordInText(match.start(), match.end(), word, denied)
 
-    def _known(self, matched: str) -> LabelWord:
-        """The word; one with a gap by its first and its last part."""
+    def _known(self, matched: str) -> LabelWord | None:
+        """The word, whatever blanks it is written without; one with a gap by its two ends.
+
+        None where folding what was matched makes another word of it.
+        """
         folded = fold(matched)
-        if folded in self.known:
-            return self.known[folded]
-        parts = folded.split(" ")
-        gapped = (f"{' '.join(parts[:cut])} {GAP} {parts[-1]}" for cut in range(1, len(parts)))
-        return next(self.known[text] for text in gapped if text in self.known)
+        joined = folded.replace(" ", "")
+        exact = self.known.get(folded) or self.known.get(joined)
+        if exact is not None:
+            return exact
+        for text, word in self.known.items():
+            first, gap, last = text.replace(" ", "").partition(GAP)
+            if gap and joined.startswith(first) and joined.endswith(last):
+                return word
+        return None
 
     def label_of(self, word: str) -> Label | None:
         """The side of a word, with or without a negation before it; None if it is unknown."""
@@ -143,8 +152,10 @@ def built_in(name: VocabularyName) -> Vocabulary:
 
 
 def own_vocabulary(labels: Mapping[Label, Sequence[str]]) -> Vocabulary:
-    """A caller's own words, already checked by `mistake`."""
-    return _own(tuple(_own_word(text.strip(), side) for side in SIDES for text in labels[side]))
+    """A caller's own words, already checked by `invalid_label`."""
+    return _compile_own(
+        tuple(_own_word(text.strip(), side) for side in SIDES for text in labels[side])
+    )
 
 
 def _word_bytes(_found: Vocabulary, words: tuple[LabelWord, ...]) -> int:
@@ -152,8 +163,18 @@ def _word_bytes(_found: Vocabulary, words: tuple[LabelWord, ...]) -> int:
 
 
 @remembered(KEPT_BYTES, _word_bytes)
-def _own(words: tuple[LabelWord, ...]) -> Vocabulary:
-    return _compiled(None, words)
+def _compile_own(words: tuple[LabelWord, ...]) -> Vocabulary:
+    return _compiled(None, words, _participles(words))
+
+
+def _participles(words: tuple[LabelWord, ...]) -> list[LabelWord]:
+    """ "Should be removed" where the label is "remove"."""
+    return [
+        LabelWord(form, one.side)
+        for one in words
+        if one.text.islower() and ENGLISH_WORD.fullmatch(one.text)
+        for form in participles(one.text)
+    ]
 
 
 def _own_word(text: str, side: Label) -> LabelWord:
@@ -162,7 +183,7 @@ def _own_word(text: str, side: Label) -> LabelWord:
     return LabelWord(text, side, "actions", capitals=capitals, line_only=short)
 
 
-def mistake(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, str] | None:
+def invalid_label(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, str] | None:
     """The first word that cannot be one: its side, its place and why; None where all can."""
     seen: dict[str, Label] = {}
     for side in SIDES:
@@ -170,24 +191,24 @@ def mistake(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, str] | N
             folded = fold(word)
             if not 1 <= len(folded) <= LONGEST_WORD or not any(map(str.isalnum, folded)):
                 return side, place, f"a word has 1 to {LONGEST_WORD} characters"
-            if GAP in folded or not _finds_itself(word, folded):
+            if GAP in folded or not _matches_itself(word, folded):
                 return side, place, f"{word!r} would not be found where it is written so"
             if seen.setdefault(folded, side) != side:
                 return side, place, f"{word!r} stands on both sides"
     return None
 
 
-def _finds_itself(word: str, folded: str) -> bool:
+def _matches_itself(word: str, folded: str) -> bool:
     """Explanations are read in lower case, character for character, without other folding.
 
     What its pattern would say, which takes milliseconds to compile: too long for a request that is
     only being checked.
     """
     lowered = "".join(one.lower() if len(one.lower()) == 1 else one for one in word)
-    return any(_stands_at(place, folded, lowered) for place in range(len(lowered)))
+    return any(_matches_at(place, folded, lowered) for place in range(len(lowered)))
 
 
-def _stands_at(place: int, folded: str, lowered: str) -> bool:
+def _matches_at(place: int, folded: str, lowered: str) -> bool:
     """Whether the pattern of this word matches there."""
     if _CJK.search(folded) is None and _is_within_a_word(lowered[:place][-1:]):
         return False
@@ -217,9 +238,14 @@ def _counts(vocabulary: Vocabulary, folded: str) -> bool:
     return any(fold(one.text) == folded and one.kind != "one_way" for one in vocabulary.words)
 
 
-def _compiled(name: VocabularyName | None, words: Sequence[LabelWord]) -> Vocabulary:
-    """Longest words first; "not hateful" is left to the negation where "hateful" is a word."""
-    every = {fold(one.text): one for one in reversed(words)}
+def _compiled(
+    name: VocabularyName | None, words: Sequence[LabelWord], forms: Sequence[LabelWord] = ()
+) -> Vocabulary:
+    """Longest words first; "not hateful" is left to the negation where "hateful" is a word.
+
+    forms: are found like words, and give way to them.
+    """
+    every = {fold(one.text): one for one in (*forms, *reversed(words))}
     known = {text: one for text, one in every.items() if not _is_negation(text, one, every)}
     ordered = sorted(known, key=lambda text: (-len(text), text))
     cjk = [text for text in ordered if _CJK.search(text)]
@@ -228,7 +254,8 @@ def _compiled(name: VocabularyName | None, words: Sequence[LabelWord]) -> Vocabu
         rf"(?<!\w)(?P<non>(?:non|un){_GAP})?(?P<latin>{_alternatives(latin)})(?!\w)"
         rf"|(?P<cjk_non>(?<![并绝而无])非|(?<![가-힣])비{_GAP})?(?P<cjk>{_alternatives(cjk)})"
     )
-    return Vocabulary(name, tuple(words), pattern, known)
+    joined = {text.replace(" ", ""): one for text, one in known.items()}  # "hatespeech"
+    return Vocabulary(name, tuple(words), pattern, joined | known)
 
 
 def _is_negation(text: str, word: LabelWord, every: Mapping[str, LabelWord]) -> bool:
@@ -245,3 +272,48 @@ def _alternatives(texts: Sequence[str]) -> str:
 def _spaced(text: str) -> str:
     escaped = _GAP.join(map(re.escape, text.split(" ")))
     return escaped.replace(_GAP + re.escape(GAP), r"(?:\s[\w'\u2019-]{1,20}){0,3}")
+
+
+Mood = Literal[
+    "asserted",
+    "asked",
+    "instruction",
+    "earlier",
+    "hedged",
+    "hypothetical",
+    "appeal",
+    "general",
+    "reported",
+    "partial",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """How a label word is used.
+
+    denials:  negations whose scope holds the word, its own prefix left out.
+    rejected: the clause rejects a label, so that the other one is only inferred.
+    conceded: it stands in a concession, whose main clause has the last word.
+    """
+
+    form: Form
+    mood: Mood = "asserted"
+    denials: int = 0
+    rejected: bool = False
+    conceded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One label word of an explanation as read.
+
+    label: None where the word, denied, is mute. turns: a contrast stands before the word.
+    """
+
+    start: int
+    end: int
+    word: WordInText
+    clause: Clause
+    label: Label | None
+    turns: bool = False

@@ -4,6 +4,7 @@ Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3: "language-appropriate tok
 jieba or KoNLPy)". Law of this module: `text[word.start:word.end] == word.text`, for any Unicode.
 
 Deviates: Korean goes through kiwipiepy, because KoNLPy needs a Java runtime and is slower.
+`base_forms` are the English words that a word may be an inflection of.
 """
 
 from __future__ import annotations

@@ -24,9 +24,10 @@ from services.hlv.report import (
     Method,
 )
 from services.hlv.scoring import CORRELATIONS, DIVERGENCES, ERRORS
-from shared.batch_contracts import BatchReportRequest, Interval
+from shared.batch_contracts import BatchReportRequest
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
+from shared.report_contracts import Interval
 from shared.statistics.clusters import Floats
 from shared.statistics.intervals import UNBOUNDED, Bounds
 

@@ -145,7 +145,7 @@ class HlvAnswers(Message):
     )
 
     @model_validator(mode="after")
-    def _something(self) -> Self:
+    def _check_content(self) -> Self:
         if not (self.rankings or self.distributions or self.logits or self.scores):
             raise ValueError("there are no answers")
         if self.distributions and self.logits:

@@ -212,10 +212,12 @@ def _warnings(gold: HumanGold, components: HlvComponents, *, gains: bool) -> Ite
     for result in components.methods:
         for side, found in (("explained", result.explained), ("baseline", result.baseline)):
             if found is not None:
-                yield from (f"{result.method}, {side}: {why}" for why in _doubts(gold, found))
+                yield from (
+                    f"{result.method}, {side}: {why}" for why in _validity_warnings(gold, found)
+                )
 
 
-def _doubts(gold: HumanGold, found: HlvMeasured) -> Iterator[str]:
+def _validity_warnings(gold: HumanGold, found: HlvMeasured) -> Iterator[str]:
     """Why numbers of one side are null, or may mean less than they seem to."""
     if found.runs == 0:
         yield "an option has no readable answer in any run: undefined"
@@ -226,10 +228,10 @@ def _doubts(gold: HumanGold, found: HlvMeasured) -> Iterator[str]:
         yield "all options are tied: rank correlations are undefined"
     if found.label_mass is not None and found.label_mass < LOW_MASS:
         yield f"the letters have only {found.label_mass:.3f} of the first token's probability"
-    yield from _infinite(found)
+    yield from _infinity_warnings(found)
 
 
-def _infinite(found: HlvMeasured) -> Iterator[str]:
+def _infinity_warnings(found: HlvMeasured) -> Iterator[str]:
     """A divergence is null where it is infinite, and doubtful where only the clip bounds it."""
     parts = found.distribution
     if parts is None:

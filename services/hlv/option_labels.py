@@ -20,8 +20,8 @@ from services.hlv.kernel import fractional_ranks
 from services.hlv.prompts import LetteredOptions
 from shared.errors import BadInput, pointing_to
 from shared.language import Obstacle
-from shared.models.calls import Example, text_cut
-from shared.models.judgement import Judgement
+from shared.models.calls import Example
+from shared.models.judgement import Judgement, text_cut
 from shared.models.ports import models
 from shared.models.prompt_table import PromptKeys, placeholders
 from shared.questions import NliQuestion

@@ -10,9 +10,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.batch_contracts import BatchReport, Interval
+from shared.batch_contracts import BatchReport
 from shared.contracts import Evidence, Message, Report, Word
 from shared.questions import Key
+from shared.report_contracts import Interval
 
 Method = Literal["rank", "logits", "score"]
 Judged = Literal["explained", "baseline", "gain", "uniform", "majority"]

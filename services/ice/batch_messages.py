@@ -18,8 +18,9 @@ from services.ice.report import (
     TestedOperator,
     Verdict,
 )
-from shared.batch_contracts import BatchReport, BatchReportRequest, Interval
+from shared.batch_contracts import BatchReport, BatchReportRequest
 from shared.contracts import Message, Variant
+from shared.report_contracts import Interval
 
 
 class IceBatchReportRequest(BatchReportRequest):

@@ -27,7 +27,7 @@ from services.ice.variants import VARIANTS
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
 from shared.statistics.clusters import NO_SPREAD, clustered
-from shared.statistics.comparing import least_flip_p, mean_test, normal_p, omnibus_z
+from shared.statistics.comparison import least_flip_p, mean_test, normal_p, omnibus_z
 from shared.statistics.families import benjamini_hochberg, holm, needed_at_least_p
 
 ScoredIce = Scored[IceRequest, IceResult]

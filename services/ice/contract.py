@@ -23,7 +23,15 @@ from services.ice.report import (
     StratumKind,
 )
 from services.ice.verdict import in_a_word
-from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, Parameter, Word
+from shared.contracts import (
+    MAX_TEXT,
+    Input,
+    LanguageRequest,
+    Message,
+    ModelName,
+    Parameter,
+    Word,
+)
 from shared.models.calls import AttributionMethod, Template
 from shared.models.prompt_table import PromptKeys
 from shared.service_contract import FactPaths, FormField, MetricContract, SurprisingRule
@@ -210,6 +218,12 @@ class IceRequest(LanguageRequest):
     nsr_epsilon: float = Field(
         default=0.05, gt=0, le=1, description="NSR is null where |s(x) - s(empty)| is below"
     )
+    fluency_model: ModelName | None = Field(
+        default=None,
+        description="a language model that tells how much less fluent than the text the inputs are "
+        "that the explained model is asked about (`distance.perplexity_ratio`); it reads about 50 "
+        "texts more. absent: not told",
+    )
     token_values: bool = Field(
         default=False,
         description="whether the report lists each token and its value by every explanation, as a "
@@ -263,7 +277,7 @@ class IceRequest(LanguageRequest):
     def _of_variant_robust(self) -> Self:
         if self.variant == "robust":
             return self
-        for name in ("adaptive", "null", "strata"):
+        for name in ("adaptive", "null", "strata", "fluency_model"):
             if getattr(self, name) is not None:
                 raise ValueError(f"`{name}` is for variant robust only")
         plain = {
@@ -420,6 +434,7 @@ CONTRACT = MetricContract(
             for name in ("win_rate", "strict_win_rate", "effect", "drop", "nsr")
         ),
         chance="components.tests.0.win_rate",
+        rivals=("Their words keep the model's decision", "random words do"),
         label_stated="target",
         chance_score=0.5,
     ),

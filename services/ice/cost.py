@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ LETTERS_A_CHARACTER = 20  # NFKC makes up to 18 of one
 
 MOST_ROWS = 400_000  # variations of one text
 MOST_TOKENS = 20_000_000  # that the model reads for one request
+FLUENCY_TEXTS = 52
 SPECIAL = 4  # tokens around and between two texts, at most
 SECONDS_A_ROW = 5e-5  # to draw it, send it and take its answer
 SECONDS_A_COMPARISON = 1e-7  # of one draw, of two explanations
@@ -37,7 +39,8 @@ def cost(request: IceRequest, reads: int) -> Sequence[Work]:
     whole = max(1, min(words, read))
     lower = lowerings(request, whole, lambda other: cost(other, reads))
     rows = work_of_draws(request, _draws_by_size(request, whole, read), whole, lower)
-    return (*rows, *_attributions(request, whole), *_comparisons(request))
+    others = (*_attributions(request, whole), *_fluency(request, whole))
+    return (*rows, *others, *_comparisons(request))
 
 
 def server_cost(request: IceRequest, reads: int) -> Sequence[Work]:
@@ -155,33 +158,31 @@ def lowerings(
     def work_with(field: str) -> Callable[[object], Sequence[Work]]:
         return lambda value: works(request.model_copy(update={field: value}))
 
-    def costliest_budgets() -> list[float]:
-        apart = _distinct_budgets(request, whole)
-        amounts = {k: sum(work.amount for work in work_with("k")(k)) for k in request.budgets}
-        return sorted(request.budgets, key=lambda k: (k in apart, amounts[k]), reverse=True)
+    def fewer(name: str, field: str, ordered: Callable[[], Sequence[object]]) -> Lowering:
+        of = len(request.budgets if field == "k" else getattr(request, field))
+        return Lowering(
+            name, f"/{field}", of, lambda count: work_with(field)(tuple(ordered()[:count]))
+        )
 
     yield Lowering("`draws`", "/draws", request.most_draws, work_with("draws"))
     if "infill" in request.operators:
         yield Lowering("`infills`", "/infills", request.infills, work_with("infills"))
-    yield Lowering(
-        "the number of `aspects`",
-        "/aspects",
-        len(request.aspects),
-        lambda count: work_with("aspects")(request.aspects[:count]),
-    )
-    yield Lowering(
-        "the number of `operators`",
-        "/operators",
-        len(request.operators),
-        lambda count: work_with("operators")(tuple(sorted(request.operators, key=_rank)[:count])),
+    yield fewer("the number of `aspects`", "aspects", lambda: request.aspects)
+    yield fewer(
+        "the number of `operators`", "operators", lambda: sorted(request.operators, key=_rank)
     )
     if _explanations_with_values(request):
-        yield Lowering(
-            "the number of budgets in `k`",
-            "/k",
-            len(request.budgets),
-            lambda count: work_with("k")(tuple(costliest_budgets()[:count])),
-        )
+        budgets = partial(_costliest_budgets, request, whole, work_with("k"))
+        yield fewer("the number of budgets in `k`", "k", budgets)
+
+
+def _costliest_budgets(
+    request: IceRequest, whole: int, works: Callable[[object], Sequence[Work]]
+) -> list[float]:
+    """The budgets of the request, the one that makes the most work first."""
+    apart = _distinct_budgets(request, whole)
+    amounts = {k: sum(work.amount for work in works(k)) for k in request.budgets}
+    return sorted(request.budgets, key=lambda k: (k in apart, amounts[k]), reverse=True)
 
 
 def _rank(operator: Operator) -> int:
@@ -198,6 +199,13 @@ def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:
             Size("tokens of `text`", whole, "/text"),
         )
         yield Work(sizes, most=MOST_TOKENS)
+
+
+def _fluency(request: IceRequest, whole: int) -> Iterator[Work]:
+    """What `fluency_model` reads: the text, and what as many rationales leave of it."""
+    if request.fluency_model is not None:
+        texts = Size("texts that `fluency_model` reads", FLUENCY_TEXTS, "/fluency_model")
+        yield Work((texts, Size("tokens of `text`", whole, "/text")), most=MOST_TOKENS)
 
 
 def _computed(request: IceRequest) -> list[AttributionMethod]:

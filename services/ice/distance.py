@@ -1,97 +1,229 @@
-"""How far the inputs that a model was asked about lie from texts.
+"""How far the inputs that a model is asked about lie from texts: lengths, calibration, fluency.
 
-Taking words away makes inputs that no writer wrote, and what a model says of such may mean little:
-Hase, Xie & Bansal (2021), arXiv:2106.00786.
+Taking words away makes inputs that no writer wrote, and what a model says of such may mean little.
+Fluency is perplexity under a language model: where what a rationale leaves is much more fluent than
+what random ones leave, or much less, the win rate may measure that. Hase, Xie & Bansal (2021),
+arXiv:2106.00786.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-import numpy as np
-
-from services.ice.explanations import TokenizedInput
-from services.ice.kernel import Floats
+from services.ice.experiment import Experiment
+from services.ice.explanations import TEXTS, TokenizedInput
 from services.ice.report import IceDistance, Operator
-from services.ice.subsets import Subset
+from services.ice.variants import Subset
+from shared.contracts import Languages, ModelUse
+from shared.errors import BadInput, pointing_to
+from shared.language import ModelLanguages, find_language, model_coverage, requested_language
+from shared.models.calls import (
+    MASK_TEXT,
+    Completion,
+    Example,
+    Prompt,
+    Row,
+    WordRow,
+    WordRows,
+    WordSpan,
+)
+from shared.models.judgement import ece_perturbed, nearest_parts
+from shared.models.ports import Writer, models
+from shared.models.word_rows import rendered_rows
 
-Key = tuple[Operator, Subset | None]
+ROWS = 50  # random rationales that are read
+CONTEXT = Prompt(text="\n")  # so that a first token has a probability under every model
+STRANGE = 10.0  # perplexity over that of the text
+UNLIKE = 2.0  # factor between rationale and random ones
+ODD = 0.5  # share of rows of unusual length that is told
 
 
-@dataclass
-class AskedRows:
-    """Sums over the rows of each key, in the order of asking."""
+@dataclass(frozen=True)
+class Fluency:
+    """random, rationale: perplexity of what stays, over that of the text; above 1: less fluent.
+    None has its doubt."""
 
-    tokenized: TokenizedInput
-    counts: dict[Key, int] = field(default_factory=dict)
-    entropies: dict[Key, float] = field(default_factory=dict)
-    flips: dict[Key, int] = field(default_factory=dict)
+    use: ModelUse
+    random: float | None = None
+    rationale: float | None = None
+    doubt: str | None = None
 
-    def add(self, keys: Sequence[tuple[Key, int]], answers: Floats) -> None:
-        """keys: with the number of their rows. answers: (R, L) probabilities of these rows; (R,) of
-        the target alone tell no entropy and no label."""
-        if answers.ndim == 1:
-            self.counts |= {key: count for key, count in keys if count}
-            return
-        whole = int(np.argmax(self.tokenized.probabilities))
-        entropies = entropy(answers).tolist()
-        flips = (np.argmax(answers, axis=1) != whole).tolist()
-        start = 0
-        for key, count in keys:
-            end = start + count
-            if count:
-                self.counts[key] = count
-                self.entropies[key] = math.fsum(entropies[start:end])
-                self.flips[key] = sum(flips[start:end])
-            start = end
-
-    def length_share(self, ends: tuple[int, int] | None) -> float | None:
-        """Share of the rows with fewer tokens than `ends`, or with more; None where `ends`, or the
-        tokens of rows of words, are not known."""
-        if ends is None or self.tokenized.words is not None or not self.counts:
-            return None
-        least, most = ends
-        outside = sum(
-            count for key, count in self.counts.items() if not least <= self._length(key) <= most
-        )
-        return outside / sum(self.counts.values())
-
-    def _length(self, key: Key) -> int:
-        """Tokens of each row of this key: all operators but `delete` replace one by one."""
-        operator, kept = key
-        every = len(self.tokenized.tokens.ids)
-        if operator != "delete":
-            return every
-        return every - len(self.tokenized.eligible) + len(kept or ())
-
-    def distance(self, random: Collection[Key]) -> IceDistance:
-        """random: the keys of random rationales, of either aspect."""
-        rows = sum(self.counts.values())
-        drawn = [key for key in self.flips if key in random]
-        some = sum(self.counts[key] for key in drawn)
-        gain = None
-        if self.entropies:
-            mean = math.fsum(self.entropies.values()) / sum(
-                self.counts[one] for one in self.entropies
+    def warnings(self) -> Iterator[str]:
+        name = self.use.name
+        if self.doubt is not None:
+            yield f"perplexity_ratio is null: {self.doubt}"
+        if self.random is not None and self.random > STRANGE:
+            yield (
+                f"perplexity_ratio: what random rationales leave of the text is {self.random:.1f} "
+                f"times as surprising to {name} as the text itself: what the judge says of such "
+                "inputs may mean little"
             )
-            gain = mean - float(entropy(self.tokenized.probabilities[None, :])[0])
-        return IceDistance(
-            rows=rows,
-            kept=self._kept() / rows if rows else None,
-            entropy_gain=gain,
-            flip_share=sum(self.flips[key] for key in drawn) / some if some else None,
+        if self.random and self.rationale and self._unlike(self.random, self.rationale):
+            yield (
+                f"perplexity_ratio: the rationale's input ({self.rationale:.1f}) and those of "
+                f"random ones ({self.random:.1f}) differ by more than a factor of {UNLIKE:g} under "
+                f"{name}: the win rate may measure fluency"
+            )
+
+    def _unlike(self, random: float, rationale: float) -> bool:
+        return not 1 / UNLIKE <= rationale / random <= UNLIKE
+
+
+def fluency_of(experiment: Experiment) -> Fluency | None:
+    """Of the first explanation at its first budget, under the first operator; None where no model
+    was named. Raises BadInput for a name that is no language model's, Unavailable."""
+    request = experiment.tokenized.request
+    if request.fluency_model is None:
+        return None
+    with pointing_to("/fluency_model"):
+        writer = models().writer(request.fluency_model)
+        use = writer.use
+    doubt = _unlearned(experiment.tokenized, writer)
+    if doubt is not None:
+        return Fluency(use, doubt=doubt)
+    try:
+        return _measured(experiment, writer)
+    except BadInput as error:  # a text that is too long for it, a server that scores none
+        return Fluency(use, doubt=error.detail)
+
+
+def _unlearned(tokenized: TokenizedInput, writer: Writer) -> str | None:
+    """Why the model's P would say nothing of this language."""
+    request = tokenized.request
+    found = find_language("\n".join(_texts(tokenized.example)), requested_language(request))
+    asked = (ModelLanguages(writer.use.name, writer.languages),)
+    obstacles = model_coverage(request, Languages(text=found), asked, ()).obstacles
+    return obstacles[0].detail if obstacles else None
+
+
+def _measured(experiment: Experiment, writer: Writer) -> Fluency:
+    trial = experiment.trials[0]
+    operator = experiment.tokenized.request.operators[0]
+    drawn = experiment.null_subsets(trial)[:ROWS]
+    texts = remaining_texts(experiment, operator, [trial.rationale, *drawn])
+    whole = "\n".join(_texts(experiment.tokenized.example))
+    losses = token_losses(writer, [whole, *texts])
+    own = _mean_loss(losses[:1])
+    if own is None:
+        return Fluency(writer.use, doubt=f"{writer.use.name} gives the text no probability")
+    random, rationale = _mean_loss(losses[2:]), _mean_loss(losses[1:2])
+    return Fluency(
+        writer.use,
+        None if random is None else math.exp(random - own),
+        None if rationale is None else math.exp(rationale - own),
+        None if random is not None else "no random rationale leaves a text that the model reads",
+    )
+
+
+def remaining_texts(
+    experiment: Experiment, operator: Operator, subsets: Sequence[Subset]
+) -> list[str]:
+    """What an operator leaves of the text, as strings; of several fills the first."""
+    rows = [experiment.rows_of((operator, subset))[0] for subset in subsets]
+    tokenized = experiment.tokenized
+    if tokenized.words is not None:
+        found = rendered_rows(tokenized.words.rows(rows), tokenized.words.mask_text)
+    else:
+        pool = experiment.operators.pool
+        found = _of_tokens(tokenized, rows, {} if pool is None else pool.written)
+    return ["\n".join(_texts(one)) for one in found]
+
+
+def _of_tokens(
+    tokenized: TokenizedInput, rows: Sequence[Row], written: Mapping[int, str]
+) -> list[Example]:
+    """Rows of tokens as strings: a token is what it covers of the text, a mask is written as the
+    model writes one. written: of the ids that fill."""
+    tokens = tokenized.tokens
+    borders = zip(tokens.parts, tokens.starts, tokens.ends, strict=True)
+    spans = {
+        place: WordSpan(start=start, end=end, of=part)
+        for place, (part, start, end) in enumerate(borders)
+        if part in TEXTS and start is not None and end is not None and start < end
+    }
+    numbers = {place: number for number, place in enumerate(spans)}
+    mask = tokens.mask_text or MASK_TEXT
+
+    def of_words(row: Row) -> WordRow:
+        kept = None if row.kept is None else tuple(numbers[p] for p in row.kept if p in numbers)
+        replaced = tuple(
+            (numbers[place], written.get(id_, mask))
+            for place, id_ in row.replaced
+            if place in numbers
+        )
+        return WordRow(kept=kept, replaced=replaced)
+
+    asked = WordRows(
+        example=tokenized.example, words=tuple(spans.values()), rows=tuple(map(of_words, rows))
+    )
+    return rendered_rows(asked, mask)
+
+
+def _texts(example: Example) -> list[str]:
+    """Text and pair, without what is blank."""
+    return [text for text in (example.text, example.text_pair) if text and not text.isspace()]
+
+
+def token_losses(writer: Writer, texts: Sequence[str]) -> list[list[float]]:
+    """Of each text the negative log-probability of its tokens, nats; equal ones are asked once."""
+    distinct = [text for text in dict.fromkeys(texts) if text]
+    done: list[Completion] = writer.score([CONTEXT] * len(distinct), distinct) if distinct else []
+    known = {
+        text: [-token.logprob for token in one.tokens]
+        for text, one in zip(distinct, done, strict=True)
+    }
+    return [known.get(text, []) for text in texts]
+
+
+def _mean_loss(losses: Sequence[Sequence[float]]) -> float | None:
+    """Nats a token, over all tokens together; None without any, or where one is impossible."""
+    every = [loss for own in losses for loss in own]
+    if not every or not all(map(math.isfinite, every)):
+        return None
+    return math.fsum(every) / len(every)
+
+
+def distance_of(
+    experiment: Experiment, use: ModelUse, fluency: Fluency | None
+) -> IceDistance | None:
+    """None in the published variants. use: the judge."""
+    if not experiment.tokenized.variant.corrected:
+        return None
+    found = experiment.asked.distance(experiment.random_keys())
+    excesses = [one.excess for one in nearest_parts(use, _parts(experiment))]
+    return found.model_copy(
+        update={
+            "ece_perturbed": max(excesses, key=abs, default=None),
+            "length_share": experiment.asked.length_share(use.training_tokens),
+            "perplexity_ratio": fluency and fluency.random,
+            "rationale_perplexity_ratio": fluency and fluency.rationale,
+        }
+    )
+
+
+def length_warnings(distance: IceDistance | None) -> Iterator[str]:
+    if distance and distance.length_share is not None and distance.length_share > ODD:
+        yield (
+            f"{distance.length_share:.0%} of the inputs that the model was asked about are shorter "
+            "or longer than 98 % of the texts that it was trained on: what it says of such may "
+            "mean little"
         )
 
-    def _kept(self) -> float:
-        """Over the rows, the share of the eligible tokens that stay."""
-        every = len(self.tokenized.eligible)
-        stay = (count * len(key[1] or ()) for key, count in self.counts.items())
-        return sum(stay) / every
+
+def miscalibrated(experiment: Experiment, use: ModelUse) -> Iterable[str]:
+    """Of the parts that the tests ask about; fills are none that a card measures."""
+    tokenized = experiment.tokenized
+    if not tokenized.variant.calibrated:
+        return ()
+    return ece_perturbed(use, _parts(experiment))
 
 
-def entropy(probabilities: Floats) -> Floats:
-    """(R,) of (R, L) probabilities, nats; 0 log 0 is 0."""
-    safe = np.where(probabilities > 0, probabilities, 1.0)
-    return np.asarray(-np.sum(probabilities * np.log(safe), axis=1))
+def _parts(experiment: Experiment) -> list[tuple[str, float]]:
+    """(operator, share of the text that stays) of the rationales, and of what they leave."""
+    tokenized = experiment.tokenized
+    alone = [len(trial.rationale) / len(tokenized.eligible) for trial in experiment.trials]
+    rest = [1 - share for share in alone] if "necessity" in tokenized.request.aspects else []
+    operators = dict.fromkeys(one.partition("_")[0] for one in tokenized.request.operators)
+    return [(operator, kept) for operator in operators for kept in (*alone, *rest)]

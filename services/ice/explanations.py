@@ -12,12 +12,12 @@ from services.ice.contract import PREDICTED, IceRequest, Method, Values, label
 from services.ice.kernel import Floats
 from services.ice.quotations import Spans
 from services.ice.report import IceAttributedSpan, IceSpan, Of
-from services.ice.subsets import Subset
-from services.ice.variants import VARIANTS, IceVariant
+from services.ice.variants import VARIANTS, IceVariant, Subset
 from services.ice.words import WordReading
 from shared.cached import cached_property
 from shared.contracts import ModelKind
 from shared.errors import BadInput, DegenerateInput
+from shared.language import find_language, requested_language
 from shared.models.calls import AttributionMethod, Attributions, Example, Tokens
 
 Positions = tuple[int, ...]  # of tokens in the example
@@ -169,7 +169,15 @@ def example_of(request: IceRequest) -> Example:
         text_pair=request.text_pair,
         template=request.template,
         prompt=request.prompt,
+        language=_language(request),
     )
+
+
+def _language(request: IceRequest) -> str | None:
+    """Of the text as it was sent, for a prompt that names it: rows of its words have the same."""
+    if request.template is not None:
+        return None
+    return find_language(request.text, requested_language(request)).code
 
 
 def eligible_tokens(request: IceRequest, tokens: Tokens) -> Positions:

@@ -5,7 +5,7 @@ Source: Basu & Chakraborty, arXiv:2603.18579, section 3.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -15,9 +15,21 @@ import numpy as np
 from services.ice import kernel
 from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
 from services.ice.batch_report import batch_report
-from services.ice.causal_reading import readings
-from services.ice.comparison import areas, comparisons, plausibilities
+from services.ice.comparison import (
+    areas,
+    causal_readings,
+    comparisons,
+    plausibilities,
+    undefined_interactions,
+)
 from services.ice.contract import CONTRACT, PREDICTED, IceRequest
+from services.ice.distance import (
+    Fluency,
+    distance_of,
+    fluency_of,
+    length_warnings,
+    miscalibrated,
+)
 from services.ice.experiment import Experiment, Trial
 from services.ice.explanations import TEXTS, TokenizedInput, tokens_under
 from services.ice.model_calls import model_languages, run_experiments, words_missing
@@ -27,7 +39,6 @@ from services.ice.report import (
     IceChance,
     IceComparison,
     IceComponents,
-    IceDistance,
     IceRationaleEvidence,
     IceResult,
     IceTest,
@@ -45,12 +56,9 @@ from shared.language import (
     requested_language,
 )
 from shared.metric import Collected, Metric
-from shared.models.calls import ece_perturbed, nearest_parts
 from shared.models.judgement import Unread
 from shared.models.labels import decided
 from shared.statistics import ranks
-
-ODD = 0.5  # share of rows of unusual length that is told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +66,7 @@ class IceCollected(Collected):
     """All scores of one request; None where P could not be read."""
 
     experiment: Experiment | None
+    fluency: Fluency | None = None
 
 
 class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
@@ -77,9 +86,9 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         labels, probabilities = tokenized.labels, tokenized.probabilities.tolist()
         tests = run_tests(experiment)
         score, compared = _score(experiment, tests), comparisons(experiment)
-        read = readings(experiment, tests)
-        distance = _distance(experiment, collected.models[0])
-        doubts = (*miscalibrated(experiment, collected.models[0]), *_odd_lengths(distance))
+        read = causal_readings(experiment, tests)
+        distance = distance_of(experiment, collected.models[0], collected.fluency)
+        doubts = (*miscalibrated(experiment, collected.models[0]), *length_warnings(distance))
         return IceResult(
             **self.envelope(
                 request, collected, (*doubts, *warnings(experiment, tests, compared, score))
@@ -146,7 +155,12 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
 
 def _collected(found: Experiment | Unread, use: ModelUse) -> IceCollected:
     if isinstance(found, Experiment):
-        return IceCollected(experiment=found, models=(use,))
+        fluency = fluency_of(found)
+        if fluency is None:
+            return IceCollected(experiment=found, models=(use,))
+        told = tuple(fluency.warnings())
+        models = (use, fluency.use)
+        return IceCollected(experiment=found, models=models, warnings=told, fluency=fluency)
     obstacle = Obstacle(found.code, found.detail)
     return IceCollected(experiment=None, models=(use,), obstacles=(obstacle,))
 
@@ -208,19 +222,6 @@ def _sd_of_score(experiment: Experiment, draws: int) -> float:
     return kernel.score_sd(np.array(pools, dtype=np.float64))
 
 
-def _distance(experiment: Experiment, use: ModelUse) -> IceDistance | None:
-    if not experiment.tokenized.variant.corrected:
-        return None
-    found = experiment.asked.distance(experiment.random_keys())
-    excesses = [one.excess for one in nearest_parts(use, _parts(experiment))]
-    return found.model_copy(
-        update={
-            "ece_perturbed": max(excesses, key=abs, default=None),
-            "length_share": experiment.asked.length_share(use.training_tokens),
-        }
-    )
-
-
 def warnings(
     experiment: Experiment,
     tests: Sequence[IceTest],
@@ -231,6 +232,7 @@ def warnings(
     found = [*_truncation(experiment), *_reading_doubts(experiment), *_human_spans(experiment)]
     found += _of_variant(experiment, score)
     found += [*_split_words(experiment), *_null_options(experiment)]
+    found += undefined_interactions(experiment)
     found += [warning for test in tests for warning in _undefined_numbers(experiment, test)]
     found += [
         *_too_few_draws(tests, experiment.tokenized.request.alpha),
@@ -238,32 +240,6 @@ def warnings(
         *_no_common_draws(comparisons),
     ]
     return tuple(dict.fromkeys(found))
-
-
-def _odd_lengths(distance: IceDistance | None) -> Iterator[str]:
-    if distance and distance.length_share is not None and distance.length_share > ODD:
-        yield (
-            f"{distance.length_share:.0%} of the inputs that the model was asked about are shorter "
-            "or longer than 98 % of the texts that it was trained on: what it says of such may "
-            "mean little"
-        )
-
-
-def miscalibrated(experiment: Experiment, use: ModelUse) -> Iterable[str]:
-    """Of the parts that the tests ask about; fills are none that a card measures."""
-    tokenized = experiment.tokenized
-    if not tokenized.variant.calibrated:
-        return ()
-    return ece_perturbed(use, _parts(experiment))
-
-
-def _parts(experiment: Experiment) -> list[tuple[str, float]]:
-    """(operator, share of the text that stays) of the rationales, and of what they leave."""
-    tokenized = experiment.tokenized
-    alone = [len(trial.rationale) / len(tokenized.eligible) for trial in experiment.trials]
-    rest = [1 - share for share in alone] if "necessity" in tokenized.request.aspects else []
-    operators = dict.fromkeys(one.partition("_")[0] for one in tokenized.request.operators)
-    return [(operator, kept) for operator in operators for kept in (*alone, *rest)]
 
 
 def _truncation(experiment: Experiment) -> Iterator[str]:

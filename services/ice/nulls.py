@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,9 +21,9 @@ import numpy as np
 from services.ice.explanations import TokenizedInput
 from services.ice.operators import random_of
 from services.ice.report import NullKind, StratumKind
-from services.ice.strata import strata_of
-from services.ice.subsets import Subset
+from services.ice.variants import Subset
 from shared.cached import cached_property
+from shared.english import log_probabilities, parts_of_speech
 from shared.job_context import checking
 from shared.models.calls import Part
 from shared.statistics.draws import (
@@ -47,6 +48,8 @@ from shared.statistics.placements import (
 
 CLASS_WIDTH = 1.25  # numbers of tokens are alike within a factor of this
 ROUNDING = 1e-9
+QUINTILES = (0.2, 0.4, 0.6, 0.8)  # of how rare English words are
+NAMES = ("rarest", "rare", "medium", "frequent", "most frequent")
 FEWEST_MATCHED = 19  # other placements in the class
 
 # a word of its own: Han, kana and Hangul characters have no spaces between words; neither do signs
@@ -251,7 +254,7 @@ class TextUnits:
             return tuple((place,) for place in range(self.tokens))
         found: list[list[int]] = []
         for place in range(self.tokens):
-            if found and self._continues(place):
+            if found and self._is_continuation(place):
                 found[-1].append(place)
             else:
                 found.append([place])
@@ -264,7 +267,7 @@ class TextUnits:
         if kind is None:
             return ("",) * self.tokens
         found = [""] * self.tokens
-        written = [self._written(word[0], word[-1]) for word in self.words]
+        written = [self._text_between(word[0], word[-1]) for word in self.words]
         for word, label in zip(self.words, strata_of(written, kind), strict=True):
             for place in word:
                 found[place] = label
@@ -288,20 +291,20 @@ class TextUnits:
     def _part(self, place: int) -> Part:
         return self.tokenized.tokens.parts[self.tokenized.eligible[place]]
 
-    def _continues(self, place: int) -> bool:
+    def _is_continuation(self, place: int) -> bool:
         """Whether a token belongs to the word of the one before it."""
         if self._part(place) != self._part(place - 1):
             return False
         tokens, eligible = self.tokenized.tokens, self.tokenized.eligible
         start, before = tokens.starts[eligible[place]], tokens.ends[eligible[place - 1]]
         touch = start is not None and start == before
-        return touch and not (self._alone(place) or self._alone(place - 1))
+        return touch and not (self._is_separate(place) or self._is_separate(place - 1))
 
-    def _alone(self, place: int) -> bool:
-        written = self._written(place, place)
+    def _is_separate(self, place: int) -> bool:
+        written = self._text_between(place, place)
         return bool(written) and ALONE.fullmatch(written[0]) is not None
 
-    def _written(self, first: int, last: int) -> str:
+    def _text_between(self, first: int, last: int) -> str:
         """The text from one token to another."""
         tokens, eligible = self.tokenized.tokens, self.tokenized.eligible
         request = self.tokenized.request
@@ -312,3 +315,14 @@ class TextUnits:
 def _grouped(parts: Sequence[Part]) -> list[list[int]]:
     numbered = groupby(enumerate(parts), key=lambda pair: pair[1])
     return [[place for place, _ in group] for _, group in numbered]
+
+
+def strata_of(words: Sequence[str], kind: StratumKind) -> list[str]:
+    """The stratum of each word of a text, in its order."""
+    if kind == "pos":
+        return parts_of_speech(words)
+    known = log_probabilities()
+    least = min(known.values())
+    values = [known.get(word, known.get(word.lower(), least)) for word in words]
+    edges = np.quantile(values, QUINTILES).tolist() if values else []
+    return [NAMES[bisect_left(edges, value)] for value in values]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from services.ice.contract import IceRequest
 from services.ice.explanations import TEXTS, Positions, TokenizedInput
 from services.ice.report import Operator
-from services.ice.subsets import Subset
+from services.ice.variants import Subset
 from shared.errors import BadInput
 from shared.models.calls import Example, Row, Tokens
 from shared.statistics.seeds import generator
@@ -134,9 +134,11 @@ def replacement_token(operator: Operator, tokens: Tokens) -> int:
 
 @dataclass(frozen=True)
 class Pool:
-    """(P,) token ids of the pool's texts, each as often as it occurs."""
+    """(P,) token ids of the pool's texts, each as often as it occurs. written: what each covers
+    where it occurs first."""
 
     ids: NDArray[np.int64]
+    written: Mapping[int, str]
 
     def fill(self, random: np.random.Generator, count: int) -> tuple[int, ...]:
         """(count,) tokens, without replacement where the pool is large enough."""
@@ -156,13 +158,14 @@ def pool_of(
 ) -> Pool:
     """Raises BadInput where no token is left."""
     banned = _banned(request, labels)
-    ids = [id_ for example, tokens in texts for id_ in _allowed(example.text, tokens, banned)]
-    if not ids:
+    found = [one for example, tokens in texts for one in _allowed(example.text, tokens, banned)]
+    if not found:
         raise BadInput(
             "no token is left in the pool without the text itself and the label words",
             pointer="/infill_pool",
         )
-    return Pool(np.array(ids, dtype=np.int64))
+    ids = np.array([id_ for id_, _ in found], dtype=np.int64)
+    return Pool(ids, dict(reversed(found)))
 
 
 def _same(text: str) -> str:
@@ -178,8 +181,8 @@ def _banned(request: IceRequest, labels: Sequence[str]) -> set[str]:
     return {word.casefold() for string in strings for word in WORD.findall(string)}
 
 
-def _allowed(text: str, tokens: Tokens, banned: set[str]) -> Iterable[int]:
-    """Ids of the text's tokens that share no character with a banned word."""
+def _allowed(text: str, tokens: Tokens, banned: set[str]) -> Iterable[tuple[int, str]]:
+    """(id, string) of the text's tokens that share no character with a banned word."""
     forbidden = [found.span() for found in WORD.finditer(text) if found[0].casefold() in banned]
     for id_, part, start, end in zip(
         tokens.ids, tokens.parts, tokens.starts, tokens.ends, strict=True
@@ -188,4 +191,4 @@ def _allowed(text: str, tokens: Tokens, banned: set[str]) -> Iterable[int]:
             continue
         place = bisect_right(forbidden, start, key=lambda span: span[1])
         if place == len(forbidden) or forbidden[place][0] >= end:
-            yield id_
+            yield id_, text[start:end]

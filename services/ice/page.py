@@ -376,6 +376,12 @@ def maps(request: IceRequest | None, report: IceResult) -> tuple[HeatMap, ...]:
     return tuple(found)
 
 
+def heat_of(request: IceRequest, report: IceResult) -> tuple[TokenRun, ...]:
+    """The text as the first explanation with values of its tokens sees it; without one empty."""
+    coloured = (one for one in maps(request, report) if one.largest is not None and one.passages)
+    return next((one.passages[0].runs for one in coloured), ())
+
+
 def _pale(outlined: HeatMap, coloured: HeatMap) -> HeatMap:
     """The rationale outlined, without colours; all else as it was."""
     return replace(outlined, strongest=coloured.strongest, unplaced=coloured.unplaced, pale=True)

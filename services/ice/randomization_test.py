@@ -143,7 +143,8 @@ def _goes_on(experiment: Experiment, explanation: TestedExplanation) -> bool:
 def _reached(experiment: Experiment, one: TestInput) -> tuple[Bools, Bools]:
     """(M,) whether each draw is as high as the observed, and whether it is as low."""
     observed, tie = one.observed or 0.0, experiment.tokenized.variant.tie
-    return one.null >= observed - tie, one.null <= observed + tie
+    gap = one.null - observed
+    return gap >= -tie, gap <= tie
 
 
 def _measured(experiment: Experiment, one: TestInput) -> Tails:

@@ -9,14 +9,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shared.contracts import (
-    Evidence,
-    Message,
-    Null,
-    Report,
-    Word,
-)
+from shared.contracts import Evidence, Message, Report, Word
 from shared.models.calls import Part
+from shared.null_report import Null
 
 Of = Literal["text", "text_pair"]
 Operator = Literal["delete", "mask", "mask_unk", "mask_pad", "infill"]
@@ -206,6 +201,16 @@ class IceDistance(Message):
         le=1,
         description="the largest excess of calibration error on such inputs, by the model's card "
         "(nearest operator and share that stays); null where it does not say",
+    )
+    perplexity_ratio: float | None = Field(
+        default=None,
+        gt=0,
+        description="perplexity, under `fluency_model`, of what 50 random rationales leave of the "
+        "text, over that of the text: first explanation, budget and operator; null where no model "
+        "was named, or it cannot read them",
+    )
+    rationale_perplexity_ratio: float | None = Field(
+        default=None, gt=0, description="the same of what the explanation's own rationale leaves"
     )
 
 

@@ -2,7 +2,8 @@
 
 `robust`: raw scores, distinct draws, mid-ranks, corrected verdicts. `paper`: Eq. 1 and Algorithm 1
 as printed. `reference`: `ICEEvaluator` of ice-faithfulness 1.0.1 (metrics.py, evaluation.py),
-defects included.
+defects included. Both draw subsets of the eligible tokens that may repeat; the random rationales of
+`robust` are rankings and placements (services.ice.nulls).
 """
 
 from __future__ import annotations
@@ -13,9 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from services.ice import subsets
 from services.ice.kernel import Floats
-from services.ice.subsets import Subset
 from shared.contracts import Variant
 from shared.statistics.ranks import TIE
 
@@ -23,6 +22,9 @@ DEAD_ZONE = 0.05  # metrics.py, compute_nsd: a smaller denominator makes every N
 CLIPPED = 2.0  # metrics.py, compute_nsd
 CONFIDENCE = 0.5  # evaluation.py, evaluate_dataset: less confident examples are skipped
 
+BLOCK = 64  # subsets drawn at a time; part of the definition of the draws
+
+Subset = tuple[int, ...]  # ascending places among the eligible tokens
 # (M,) scores, s(x), s(empty) -> (M,) what is compared; None: undefined
 Statistic = Callable[[Floats, float, float | None], Floats | None]
 # seed, generator of the request's text, eligible tokens, size -> subsets
@@ -92,7 +94,7 @@ VARIANTS: dict[Variant, IceVariant] = {
     ),
     "paper": IceVariant(
         statistic=printed_nsr,
-        stream=lambda _, random, eligible, size: subsets.independent(random, eligible, size),
+        stream=lambda _, random, eligible, size: independent(random, eligible, size),
         gold_label=True,
         ddof=0,
         tie=0.0,
@@ -105,7 +107,7 @@ VARIANTS: dict[Variant, IceVariant] = {
     ),
     "reference": IceVariant(
         statistic=released_nsr,
-        stream=lambda seed, _, eligible, size: subsets.released(seed, eligible, size),
+        stream=lambda seed, _, eligible, size: released(seed, eligible, size),
         last_attention=True,
         released_operators=True,
         calibrated=False,
@@ -122,3 +124,23 @@ VARIANTS: dict[Variant, IceVariant] = {
         rounding=0.0,
     ),
 }
+
+
+def _block(random: np.random.Generator, eligible: int, size: int) -> list[Subset]:
+    """Uniform subsets: the places of the smallest of uniform keys."""
+    keys = random.random((BLOCK, eligible))
+    chosen = np.sort(np.argpartition(keys, size - 1, axis=1)[:, :size], axis=1)
+    return list(map(tuple, chosen.tolist()))
+
+
+def independent(random: np.random.Generator, eligible: int, size: int) -> Iterator[Subset]:
+    """Uniform subsets that may repeat, as Algorithm 1 draws them."""
+    while True:
+        yield from _block(random, eligible, size)
+
+
+def released(seed: int, eligible: int, size: int) -> Iterator[Subset]:
+    """As `ICEEvaluator` of ice-faithfulness 1.0.1 draws for the first example after this seed."""
+    random = np.random.RandomState(seed % 2**32)
+    while True:
+        yield tuple(sorted(random.choice(eligible, size=size, replace=False).tolist()))

@@ -16,14 +16,8 @@ from services.ice.kernel import Floats
 from services.ice.words import WordReading, read_words
 from shared.contracts import ModelKind
 from shared.errors import BadInput
-from shared.models.calls import (
-    AttributionMethod,
-    Attributions,
-    Row,
-    WordJudgements,
-    text_cut,
-)
-from shared.models.judgement import Judgement, Unread, mass_doubts
+from shared.models.calls import AttributionMethod, Attributions, Row, WordJudgements
+from shared.models.judgement import Judgement, Unread, mass_doubts, text_cut
 from shared.models.labels import decided
 from shared.models.ports import Judge
 from shared.statistics import lime

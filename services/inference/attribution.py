@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from services.inference.causal_pass import CausalPass
-from services.inference.causal_reading import CausalReading
+from services.inference.causal_prompt import CausalReading
 from shared.errors import BadInput, DegenerateInput
 from shared.job_context import holding
 from shared.models.calls import AttributionMethod, Attributions, Example, ExampleRows, Row, Tokens

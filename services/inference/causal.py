@@ -5,6 +5,11 @@ logit of each verbalizer's token, where every verbalizer is one token; else soft
 log-probabilities of each verbalizer's tokens (longer ones are then less likely by nature).
 A row moves with its company by rounding only: to 1e-5 in float32, to 0.02 in bfloat16 and float16;
 in float32 on an Intel processor not at all (`shared.numerics`).
+
+With `thinking = "before"` the label is read after the model has written its reasoning (`Reasoner`).
+P depends on the drawn reasoning, so it is a mean over draws, of which each has a seed of its own.
+What the model writes is text: a special token in it is read in pieces, and closes nothing. Source:
+specs "models" §1.3, §3.1 (gpt-oss-safeguard).
 """
 
 from __future__ import annotations
@@ -26,27 +31,28 @@ from services.inference.attribution import (
     column,
     eager,
 )
+from services.inference.categories import with_categories
 from services.inference.causal_pass import CausalPass, CausalRow, sharing
-from services.inference.causal_reading import CausalReader, CausalReading
-from services.inference.generation import LocalWriter
-from services.inference.reasoning import Reasoned, Reasoner
-from services.inference.tokenization import Encoder, Ids
+from services.inference.causal_prompt import CausalReader, CausalReading, LabelPrompt
+from services.inference.generation import GeneratedText, LocalWriter, generate, seeded
+from services.inference.tokenization import Encoder, Ids, Inserted, TokenContext
 from services.weights.batcher import Device, MicroBatcher, device_run, padded_tokens, timed
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.errors import BadInput
 from shared.job_context import awaited
-from shared.models.abilities import HERE, Ability
 from shared.models.calls import (
     AttributionMethod,
     Attributions,
     Example,
     ExampleRows,
     Row,
+    Sampling,
     Tokens,
     WordJudgements,
     WordRows,
 )
+from shared.models.entry import LOCAL_ABILITIES, Ability
 from shared.models.judgement import Judgement, averaged, with_mass
 from shared.models.label_readout import softmax
 from shared.models.ports import Floats
@@ -97,7 +103,7 @@ class LocalLanguageModel(LocalWriter):
 
     @property
     def abilities(self) -> frozenset[Ability]:
-        return frozenset((*HERE, "generate", "score"))
+        return frozenset((*LOCAL_ABILITIES, "generate", "score"))
 
     @property
     def mask_text(self) -> str:
@@ -141,7 +147,28 @@ class LocalLanguageModel(LocalWriter):
             brought = reading.prompt if example.prompt else None
             known = {"read_share": share, "prompt_sha256": brought and brought.sha256}
             done.append(own.model_copy(update=known))
-        return done
+        return self._with_categories(examples, readings, done)
+
+    def _with_categories(
+        self,
+        examples: Sequence[Example],
+        readings: Sequence[CausalReading],
+        judged: list[Judgement],
+    ) -> list[Judgement]:
+        """Of the examples that ask for them."""
+        places = [place for place, one in enumerate(examples) if one.categories]
+        if not places:
+            return judged
+        model = self._causal, self._encoder, self._weights.longest
+        found = with_categories(
+            [readings[place] for place in places],
+            [judged[place] for place in places],
+            model,
+            self.use.thresholds,
+        )
+        for place, one in zip(places, found, strict=True):
+            judged[place] = one
+        return judged
 
     def _to_be_read(self, reading: CausalReading) -> list[Reasoned]:
         if reading.prompt is not None and reading.reasons:
@@ -304,3 +331,57 @@ class CausalInside:
             answer = model.base_model(input_ids=ids, output_attentions=True, use_cache=False)
         layers: Sequence[Tensor] | None = answer.attentions
         return layers
+
+
+OPENS, CLOSES = "<think>", "</think>"  # as Qwen, DeepSeek and their like mark it
+
+
+@dataclass(frozen=True)
+class Reasoned:
+    """An example's reading and one reasoning after it: what the label follows."""
+
+    reading: CausalReading
+    ids: Ids
+
+
+@dataclass(frozen=True)
+class Reasoner:
+    """A causal model that writes before it is asked for a label."""
+
+    causal: CausalPass
+    encoder: Encoder
+    reader: CausalReader
+    longest: int
+
+    def reasoned(self, reading: CausalReading, prompt: LabelPrompt) -> list[Reasoned]:
+        """(draws,) the example with each of its reasonings. Raises BadInput."""
+        table = prompt.table
+        drafts = [
+            GeneratedText(reading.tokens.ids, self.encoder, seeded(0, draw))
+            for draw in range(table.draws)
+        ]
+        sampling = Sampling.model_construct(
+            temperature=1.0, top_p=1.0, max_tokens=table.reasoning_tokens, stop=(CLOSES,), seed=0
+        )
+        with device_run(self.causal.name):
+            generate(self.causal, drafts, sampling, self.longest)
+        return [self._after(reading, prompt, draft) for draft in drafts]
+
+    def _after(self, reading: CausalReading, prompt: LabelPrompt, draft: GeneratedText) -> Reasoned:
+        written = draft.text.rstrip()
+        opened = prompt.opens_reasoning or OPENS in written
+        end = f"\n{CLOSES}\n\n" if opened else "\n"
+        context = TokenContext(
+            written + end + prompt.table.answer_prefix,
+            special=False,
+            inserted=(Inserted("text", 0, len(written)),),
+        )
+        tail = tuple(token.id for token in self.encoder.tokens(context))
+        strings = self.reader.strings(context, prompt.verbalizers)
+        most = max(len(one) for several in strings for one in several)
+        room = self.longest - len(reading.tokens.ids) - most + 1
+        tail = tail[-room:]  # read in pieces it may be longer than it was written
+        own = CausalReading(
+            reading.tokens, reading.labels, strings, reading.vocabulary, reading.first, prompt
+        )
+        return Reasoned(own, reading.tokens.ids + tail)

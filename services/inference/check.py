@@ -1,7 +1,9 @@
 """Load models and ask each something: `touchstone models check [NAME...]`.
 
 Of a model with weights: state, labels, limit, languages, dtype, memory, an answer with its time and
-five probes. Of a server: what it can do. The exit status is 1 if any cannot be used.
+five probes of a judge: does a neighbour in the batch move its answer; a text longer than it reads;
+no text at all; a text of its own special tokens; a text in a language that it may not know. Of a
+server: what it can do. The exit status is 1 if any cannot be used. Source: specs "models" §2.1.
 """
 
 from __future__ import annotations
@@ -10,18 +12,20 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
 
 from shared import telemetry
+from shared.errors import BadInput
+from shared.models.calls import Example, Pair, Template
 from shared.models.catalogue import Catalogue, ModelCard, load_catalogue
 from shared.models.entry import ModelEntry
+from shared.models.ports import Floats, Models
 from shared.models.prompt_table import NO_LABELS
 from shared.settings import settings_or_exit, stay_offline
-
-if TYPE_CHECKING:
-    from services.inference.model_probes import ModelAnswers
 
 Report = dict[str, Any]
 RUNTIME_BYTES = 700_000_000  # of a process with the model libraries, measured
@@ -119,8 +123,7 @@ def _of_server(entry: ModelEntry) -> Report:
 
 def _of_weights(catalogue: Catalogue, entry: ModelEntry) -> Report:
     from services.bindings import local
-    from services.inference.model_probes import asked
-    from services.weights.memory import free_bytes
+    from services.weights.placement import free_bytes
     from shared.errors import ModelNotReady, ScoringError
     from shared.models.availability import ModelStates
     from shared.models.ports import describe
@@ -130,7 +133,7 @@ def _of_weights(catalogue: Catalogue, entry: ModelEntry) -> Report:
     try:
         use = describe(models, entry.name).use
         seconds = time.perf_counter() - started
-        answered = asked(models, entry.name, str(use.dtype), catalogue.languages(entry))
+        answered = ask_model(models, entry.name, str(use.dtype), catalogue.languages(entry))
     except ScoringError as error:
         state = error.state if isinstance(error, ModelNotReady) else "failed"
         return {"state": state, "error": error.detail}
@@ -199,6 +202,120 @@ def _memory(found: Report) -> str | None:
     if needed is None:
         return None
     return f"needs {needed / 1e9:.2f} GB" + (f", free {free / 1e9:.2f} GB" if free else "")
+
+
+SENTENCE = "The weather in the old town was lovely today"
+FOREIGN = "Das Wetter in der alten Stadt war heute wirklich sehr schön"
+SPECIAL = "<s> </s> [CLS] [SEP] [MASK] [PAD] <|im_start|> <|im_end|> <|endoftext|> <start_of_turn>"
+LONG = "word " * 4_000  # as long as a request's text may be
+YES_OR_NO = Template(
+    prefix="Is this friendly?\n", suffix="\nAnswer:", verbalizers={"yes": " yes", "no": " no"}
+)
+TOLERANCE = {"float32": 1e-5}  # of probabilities, between batches; other dtypes:
+COARSE = 0.02
+Rows = Callable[..., list[Floats]]  # of texts
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What a probe found. good: nobody need worry."""
+
+    good: bool
+    said: str
+
+
+@dataclass(frozen=True)
+class ModelAnswers:
+    """A model's answers in this process. limit: tokens that it reads."""
+
+    answer: str
+    milliseconds: float
+    limit: int | None
+    probes: dict[str, Probed]
+
+
+def ask_model(
+    models: Models, name: str, dtype: str, languages: Sequence[str] | None
+) -> ModelAnswers:
+    """One answer with its time, and the probes. Raises ScoringError where the answer fails."""
+    if models.kind(name) in ("similarity", "cross-encoder"):
+        return _ask_similarity(models, name, TOLERANCE.get(dtype, COARSE))
+    model: Any = models.judge(name)
+    template = None if _is_judge(model) else YES_OR_NO
+
+    def rows(*texts: str) -> list[Floats]:
+        found = model.judge([Example(text=text, template=template) for text in texts])
+        return [np.asarray(row, dtype=np.float64) for row in found]
+
+    started = time.perf_counter()
+    [row] = rows(SENTENCE)
+    seconds = time.perf_counter() - started
+    labels = model.labels_of(Example(text=SENTENCE, template=template))
+    said = ", ".join(f"{label} {p:.3f}" for label, p in zip(labels, row, strict=True))
+    [read] = model.tokens([Example(text=LONG, template=template)])
+    states = "every language" if languages and "*" in languages else ", ".join(languages or ())
+    probes = _of_texts(rows, TOLERANCE.get(dtype, COARSE))
+    foreign = _probe(lambda: _believable(rows(FOREIGN)[0]))
+    said_of_it = f"it answers; its entry states {states or 'no languages: add `languages`'}"
+    probes["another language"] = Probed(foreign.good, said_of_it) if foreign.good else foreign
+    return ModelAnswers(said, 1_000 * seconds, len(read.ids), probes)
+
+
+def _is_judge(model: Any) -> bool:
+    """Whether it tells labels of a text by itself; else it is ask_model in a template of ours."""
+    try:
+        model.labels_of(Example(text=SENTENCE))
+    except BadInput:
+        return False
+    return True
+
+
+def _of_texts(rows: Rows, tolerance: float) -> dict[str, Probed]:
+    """The probes that every kind of model has."""
+    return {
+        "batch invariance": _probe(lambda: _steady(rows, tolerance)),
+        "longer than it reads": _probe(lambda: _believable(rows(LONG)[0])),
+        "an empty text": _probe(lambda: _believable(rows("")[0])),
+        "special tokens": _probe(lambda: _believable(rows(SPECIAL)[0])),
+    }
+
+
+def _ask_similarity(models: Models, name: str, tolerance: float) -> ModelAnswers:
+    model = models.similarity(name)
+
+    def values(*pairs: tuple[str, str]) -> Floats:
+        return np.asarray(model.similarities([Pair(a=a, b=b) for a, b in pairs]))
+
+    started = time.perf_counter()
+    value = float(values((SENTENCE, FOREIGN))[0])
+    seconds = time.perf_counter() - started
+
+    def rows(*texts: str) -> list[Floats]:
+        return [np.atleast_1d(one) for one in values(*((SENTENCE, text) for text in texts))]
+
+    said = f"two sentences {value:.3f}"
+    return ModelAnswers(said, 1_000 * seconds, None, _of_texts(rows, tolerance))
+
+
+def _probe(look: Callable[[], Probed]) -> Probed:
+    try:
+        return look()
+    except Exception as error:  # noqa: BLE001 - a probe tells what goes wrong, whatever it is
+        return Probed(False, f"{type(error).__name__}: {error}")
+
+
+def _steady(rows: Rows, tolerance: float) -> Probed:
+    """Whether a text is judged the same beside others."""
+    [alone] = rows(SENTENCE)
+    beside = rows(LONG[:600], SENTENCE, "short", FOREIGN)[1]
+    moved = float(np.max(np.abs(alone - beside)))
+    return Probed(moved <= tolerance, f"moves by {moved:.1e} beside other texts")
+
+
+def _believable(row: Floats) -> Probed:
+    """Whether these are probabilities."""
+    good = bool(np.all(np.isfinite(row)) and np.all((row >= 0) & (row <= 1)))
+    return Probed(good, ", ".join(f"{value:.3f}" for value in row))
 
 
 if __name__ == "__main__":

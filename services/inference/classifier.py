@@ -2,7 +2,8 @@
 
 In float32 on an x86-64 processor a row has the same bits alone and in any batch (`padded_width`,
 `RowByRow`, `shared.numerics`); in bfloat16 or on a GPU it moves by rounding: to 1e-5 in float32, to
-0.02 in bfloat16 and float16.
+0.02 in bfloat16 and float16. Attributions explain the score of a label (`label_logit`); its
+probability: `shared.models.label_readout`. Source: specs "models" §1.1, §1.2.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from services.inference.attribution import AttributionInput, attribute, by_lime, column, eager
-from services.inference.label_readout import label_logit
 from services.inference.tokenization import EncoderReader, EncoderReading, EncoderRow
 from services.weights.batcher import (
     PADDED_SHARE,
@@ -35,7 +35,6 @@ from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.errors import BadInput
 from shared.job_context import awaited
-from shared.models.abilities import HERE, Ability
 from shared.models.calls import (
     AttributionMethod,
     Attributions,
@@ -46,6 +45,7 @@ from shared.models.calls import (
     WordJudgements,
     WordRows,
 )
+from shared.models.entry import LOCAL_ABILITIES, Ability
 from shared.models.judgement import Judgement
 from shared.models.label_readout import of_head, read_labels
 from shared.models.labels import LabelMapping
@@ -104,7 +104,7 @@ class LocalClassifier:
 
     @property
     def abilities(self) -> frozenset[Ability]:
-        return frozenset((*HERE, "truncated"))
+        return frozenset((*LOCAL_ABILITIES, "truncated"))
 
     @property
     def mask_text(self) -> str:
@@ -349,3 +349,23 @@ class EncoderInside:
             segments = torch.tensor(self.reading.segments, device=self.model.device)
             more["token_type_ids"] = segments.expand(shape)
         return more
+
+
+def label_logit(logits: Tensor, mapping: LabelMapping, place: int) -> Tensor:
+    """(N,) the score of a label that attributions explain, from (N, K) raw logits.
+
+    softmax: logsumexp of its outputs, so that of a single one its raw logit; sigmoid: the logit of
+    its combined probability; of a complement the negative of the other's.
+    """
+    columns = list(mapping.columns.values())[place]
+    if not columns:
+        return -label_logit(logits, mapping, 1 - place)
+    own = logits[:, list(columns)].float()
+    if len(columns) == 1:
+        return own[:, 0]
+    if mapping.activation == "softmax":
+        return torch.logsumexp(own, dim=1)
+    if mapping.combine == "max":
+        return own.max(dim=1).values
+    none = -torch.nn.functional.softplus(own).sum(dim=1)  # log prod(1 - p)
+    return torch.log(-torch.expm1(none)) - none

@@ -96,11 +96,7 @@ class LocalModels:
         return self._similarity(name)
 
     def _entry(self, name: str, kind: ModelKind) -> ModelEntry:
-        entry = self._catalogue.entry(name)
-        if entry.kind != kind:
-            raise BadInput(
-                f"{name!r} is of kind {entry.kind}; one of kind {kind} is needed", pointer="/model"
-            )
+        entry = self._catalogue.of_kind(name, kind)
         if entry.is_served:
             self._states.demand_reached(name)
         return entry

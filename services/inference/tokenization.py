@@ -1,6 +1,6 @@
 """How models read an example: token ids, what each belongs to, and where it stands in the text.
 
-What causal models read is made of these tokens in `causal_reading`.
+What causal models read is made of these tokens in `causal_prompt`.
 
 A row of an example is its tokens after some were replaced and the others deleted. It is literal: a
 special token or a piece of the template stays only where its position is kept. The model numbers
@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 
 import jinja2
 
-from services.inference.label_prompt import Inserted
 from services.weights.loader import LoadedModel
 from shared.errors import BadInput
-from shared.models.calls import Example, Prompt, Row, Tokens, Turn
-from shared.models.encoder_input import OUTSIDE, EncoderTexts, Side
+from shared.models.calls import Example, Part, Prompt, Row, Tokens, Turn
+from shared.models.entry import OUTSIDE, EncoderTexts, Side
 from shared.priority_lock import PriorityLock
 
 PORTION_CHARACTERS = 100_000  # some 50 ms of a processor
@@ -219,6 +218,15 @@ class PlacedToken(NamedTuple):
     start: int
     end: int
     special: bool = False
+
+
+@dataclass(frozen=True)
+class Inserted:
+    """Where a user's text stands in a prompt: characters [start, end)."""
+
+    part: Part
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,7 @@ class Feeder:
         return len(made)
 
     def _jobs(self, batch: OpenBatch, waiting: list[WaitingLine]) -> list[NewJob]:
-        reader = reader_for(batch.metric, self._chosen, self._catalogue)
+        reader = reader_for(batch, self._chosen, self._catalogue)
         made = []
         with self._store.reading(batch.input_file_id) as stream:
             for line in waiting:

@@ -26,10 +26,11 @@ from services.gateway.views import job_view
 from services.registry import contracts
 from services.scheduler.steps import Boundary, Rotation, Steps
 from shared import telemetry
-from shared.contracts import JobRequest, Message
+from shared.contracts import JobRequest, Message, accepting_untrained_languages
 from shared.errors import BadInput, TooCostly, UnknownFile
 from shared.file_store import FileStore
 from shared.ledger import batch_validation, batches, files
+from shared.ledger.batch_feed import OpenBatch
 from shared.ledger.batch_validation import StoredLine, ValidationStep
 from shared.ledger.batches import Batch, DueBatch, Fault, Kind, LineAnswer
 from shared.ledger.engine import transaction
@@ -142,7 +143,7 @@ class Filing:
 
     def _step(self, batch: Batch) -> ValidationStep:
         try:
-            reader = reader_for(batch.metric, self._chosen, self._catalogue)
+            reader = reader_for(batch, self._chosen, self._catalogue)
             with self._store.reading(batch.input_file_id, batch.read_bytes) as stream:
                 return reader.step(stream, batch)
         except (UnknownFile, InvalidLine) as error:
@@ -269,6 +270,7 @@ class Reader:
     most_lines: int
     most_body_bytes: int
     work_limit: WorkLimit
+    accept_untrained_languages: bool = False  # of lines that do not state it
 
     def step(self, stream: IO[bytes], batch: Batch) -> ValidationStep:
         """Read on from where the batch stands: some lines, not the whole file."""
@@ -343,6 +345,8 @@ class Reader:
         try:
             body = json.dumps(line.body, ensure_ascii=False, allow_nan=False)
             asked = read_strictly(self.contract.request, body, line.body)
+            if self.accept_untrained_languages:
+                asked = accepting_untrained_languages(asked)
             self.catalogue.demand(self.contract, asked.model, asked)
             require_encryption_key(asked)
         except ValidationError as error:
@@ -435,11 +439,12 @@ def _error(batch: Batch, answer: LineAnswer) -> dict[str, str]:
     return {"code": f"batch_{batch.ending}", "message": message}
 
 
-def reader_for(metric: str, chosen: Settings, catalogue: Catalogue) -> Reader:
-    """What lines of a batch of this metric are measured against. Raises InvalidLine."""
-    contract = contracts().get(metric)
+def reader_for(batch: Batch | OpenBatch, chosen: Settings, catalogue: Catalogue) -> Reader:
+    """What lines of this batch are measured against. Raises InvalidLine."""
+    contract = contracts().get(batch.metric)
     if contract is None:
-        raise InvalidLine(f"there is no metric {metric!r}", slug="unknown_metric", pointer="#/url")
+        detail = f"there is no metric {batch.metric!r}"
+        raise InvalidLine(detail, slug="unknown_metric", pointer="#/url")
     return Reader(
         contract,
         contract.path,
@@ -447,4 +452,5 @@ def reader_for(metric: str, chosen: Settings, catalogue: Catalogue) -> Reader:
         most_lines=chosen.max_batch_lines,
         most_body_bytes=chosen.max_body_bytes,
         work_limit=chosen.work_limit,
+        accept_untrained_languages=batch.accept_untrained_languages,
     )

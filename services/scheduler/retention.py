@@ -19,7 +19,7 @@ from services.scheduler.batch_files import PRIVATE
 from shared import telemetry
 from shared.errors import FileStoreAway, Unavailable, UnknownFile
 from shared.file_store import FileStore
-from shared.ledger import files, retention
+from shared.ledger import files, retention, score_hours
 from shared.ledger.engine import transaction
 from shared.ledger.retention import EndedInput
 from shared.settings import Settings
@@ -52,6 +52,7 @@ class Retention:
             "deliveries": self._all(
                 lambda connection: retention.purge_deliveries(connection, webhooks)
             ),
+            "score hours": self._all(score_hours.forget_before),
             "files": self._files,
             "strays": self._strays,
         }

@@ -23,7 +23,7 @@ from services.similarity.layers import shorten
 from services.weights.batcher import padded_width
 from services.weights.loader import LoadedEncoder, load_encoder
 from shared.contracts import ModelKind, ModelUse
-from shared.errors import BadInput, ScoringError
+from shared.errors import ScoringError
 from shared.job_context import checking
 from shared.models.availability import LoadedModels, ModelStates
 from shared.models.calls import Pair
@@ -63,12 +63,7 @@ class LocalSimilarities:
         Raises BadInput for an unknown name or a model of another kind, ModelNotReady where it is
         being loaded or cannot be.
         """
-        entry = self._catalogue.entry(name)
-        if entry.kind not in KINDS:
-            raise BadInput(
-                f"{name!r} is of kind {entry.kind}; a similarity or cross-encoder is needed",
-                pointer="/model",
-            )
+        entry = self._catalogue.of_kind(name, *KINDS)
         return self._loaded.get(name, lambda: self._load(entry), entry.idle_seconds)
 
     def _load(self, entry: ModelEntry) -> Similarity:

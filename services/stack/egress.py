@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from shared.models.catalogue import load_catalogue
-from shared.setting_faults import unprotected_stores
+from shared.setting_sources import unprotected_stores
 from shared.settings import Settings, settings_or_exit
 
 Json = dict[str, Any]

@@ -43,7 +43,9 @@ class ServiceNames:
     apart: bool = False
 
 
-def ours(servers: dict[str, str], chosen: Settings, port: int, served: ServiceNames) -> list[Child]:
+def service_processes(
+    servers: dict[str, str], chosen: Settings, port: int, served: ServiceNames
+) -> list[Child]:
     """All processes, in the order in which they start.
 
     servers: where Redis, PostgreSQL and the files are, as environment.

@@ -1,4 +1,4 @@
-"""The pages on errors and settings, written from the code: docs/errors.md and docs/settings.md.
+"""The pages of the guide that are written from the code: errors, settings, and the metrics' pages.
 
 `python -m services.stack.reference write` writes them, `check` fails where one is stale. What a
 page says stands where the thing itself stands: the docstring and the cure of an error's class, the
@@ -27,9 +27,11 @@ import services.gateway
 import services.scheduler
 import shared
 from services.stack.manifests import ROOT, write_or_check
+from services.stack.metric_pages import coop_cards, metric_pages
 from shared.errors import BadInput, QuotaExceeded, ScoringError
 from shared.problems import RATES, TYPE_BASE, kind_of, may_retry, problem, shown
-from shared.settings import CommandSettings, Settings, fields_of, variable_of
+from shared.setting_sources import fields_of, variable_of
+from shared.settings import CommandSettings, Settings
 
 COMMAND = "make reference"
 WRITTEN = f"<!-- written by `{COMMAND}` from the code -->\n\n"
@@ -51,8 +53,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 def pages() -> dict[Path, str]:
     """file → what it should hold."""
-    docs = ROOT / "docs"
+    docs = ROOT / "docs" / "guide"
     return {
+        **metric_pages(),
+        ROOT / "examples" / "integrations" / "coop" / "cards.json": coop_cards(),
         docs / "errors.md": "".join(errors_page()),
         docs / "settings.md": "".join(settings_page()),
     }

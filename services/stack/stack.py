@@ -11,7 +11,13 @@ from pathlib import Path
 
 from services.gateway.site_security import Exposed, keys_needed
 from services.stack.folder import NotReady, WrongSettings, close_all, demand_free, occupied, own_key
-from services.stack.processes import Say, ServiceNames, Supervisor, ours, without_progress
+from services.stack.processes import (
+    Say,
+    ServiceNames,
+    Supervisor,
+    service_processes,
+    without_progress,
+)
 from services.stack.servers import Postgres, free_port, redis_child
 from services.stack.servers import redis_url as url_of_redis
 from services.stack.startup import await_ready
@@ -58,24 +64,26 @@ def running(
         supervisor = Supervisor(postgres, logs, chosen)
         held.callback(supervisor.stop, say_at_end)
         servers = _servers(folder, chosen, postgres, supervisor)
-        check_exposure(chosen, servers["DATABASE_URL"])
-        if chosen.webhook_keys is None:
-            servers["TOUCHSTONE_WEBHOOK_KEYS"] = own_key(folder, "webhook")
-        if chosen.secret_keys is None:
-            servers["TOUCHSTONE_SECRET_KEYS"] = own_key(folder, "secret")
+        redis_url, database_url = servers["REDIS_URL"], servers["DATABASE_URL"]
+        check_exposure(chosen, database_url)
+        variables = {**servers, **_own_keys(folder, chosen), **_places(folder, chosen)}
         port = chosen.port or free_port()
-        places = servers | _places(folder, chosen)
-        supervisor.start(*ours(places, chosen, port, served))
-        stack = Stack(
-            url=f"http://{chosen.host}:{port}",
-            redis_url=servers["REDIS_URL"],
-            database_url=servers["DATABASE_URL"],
-            folder=folder,
-            supervisor=supervisor,
-        )
+        supervisor.start(*service_processes(variables, chosen, port, served))
+        url = f"http://{chosen.host}:{port}"
+        stack = Stack(url, redis_url, database_url, folder, supervisor)
         await_ready(supervisor, logs, chosen.stalled_seconds, say)
-        held.enter_context(_noted(stack))
+        held.enter_context(_stack_note(stack))
         yield stack
+
+
+def _own_keys(folder: Path, chosen: Settings) -> dict[str, str]:
+    """Keys that this folder keeps, where the settings give none."""
+    keys = {}
+    if chosen.webhook_keys is None:
+        keys["TOUCHSTONE_WEBHOOK_KEYS"] = own_key(folder, "webhook")
+    if chosen.secret_keys is None:
+        keys["TOUCHSTONE_SECRET_KEYS"] = own_key(folder, "secret")
+    return keys
 
 
 def check(chosen: Settings) -> None:
@@ -102,7 +110,7 @@ def check_exposure(chosen: Settings, database_url: str) -> None:
 
 
 @contextmanager
-def _noted(stack: Stack) -> Iterator[None]:
+def _stack_note(stack: Stack) -> Iterator[None]:
     """A note for other processes while the stack runs: the addresses, in `stack.json`."""
     note = {"url": stack.url, "redis_url": stack.redis_url, "database_url": stack.database_url}
     target = stack.folder / "stack.json"

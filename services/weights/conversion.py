@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from services.weights.folder import PICKLE
-from shared.models.hashes import file_sha256, folder_sha256
+from shared.models.checkpoint import file_sha256, folder_sha256
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 MEMORY_TIMES, MEMORY_MORE = 4, 8_000_000_000  # of the file, and bytes for the libraries
@@ -26,7 +26,7 @@ NOTE = "CONVERTED.json"
 COPIED = ("*.json", "*.txt", "*.model", "*.jinja", "README.md")
 
 
-class WayOut(Exception):
+class EscapeAttempt(Exception):
     """The weights tried to reach the network, or to start something."""
 
 
@@ -66,7 +66,7 @@ def confine(size: int) -> None:
 
 def _refuse(event: str, _arguments: tuple[Any, ...]) -> None:
     if event.startswith(("socket.", "subprocess.", "os.exec", "os.system", "os.posix_spawn")):
-        raise WayOut(event)
+        raise EscapeAttempt(event)
 
 
 def convert(folder: Path, target: Path, commit: str) -> None:

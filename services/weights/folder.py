@@ -11,8 +11,7 @@ from pathlib import Path
 
 from shared.models.availability import LoadingError
 from shared.models.catalogue import Catalogue
-from shared.models.checkpoint import hub_folder
-from shared.models.embedded import BASE, base_folder
+from shared.models.checkpoint import BASE, base_folder, hub_folder
 from shared.models.entry import ModelEntry
 
 INDEX = "model.safetensors.index.json"

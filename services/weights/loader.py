@@ -32,19 +32,16 @@ from services.weights.limits import (
     stands_padding,
     usable_positions,
 )
-from services.weights.memory import demand_room, loaded, need
-from services.weights.placement import device_of, dtype_of, parameters
+from services.weights.placement import demand_room, device_of, dtype_of, loaded, need, parameters
 from shared.contracts import ModelUse
 from shared.errors import ScoringError
 from shared.models.availability import LoadingError, Placement, placed, unloadable
 from shared.models.calls import MASK_TEXT
 from shared.models.catalogue import Catalogue, of_prompted_labels
-from shared.models.checkpoint import read_checkpoint
-from shared.models.embedded import EmbeddedNote, base_folder
+from shared.models.checkpoint import EmbeddedNote, base_folder, folder_sha256, read_checkpoint
 from shared.models.entry import InputTable, ModelEntry
-from shared.models.hashes import folder_sha256
 from shared.models.labels import Head, LabelMapping, Task, label_mapping
-from shared.models.presets import versioned
+from shared.models.models_file import versioned
 from shared.models.prompt_table import PromptTable
 from shared.numerics import promised
 
@@ -218,7 +215,9 @@ def _verified(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
     if sha256 is None:
         raise ValueError(f"there are no safetensors files in {folder}")
     if entry.sha256 not in (None, sha256):
-        raise ValueError(f"its weights have SHA-256 {sha256}, configured is {entry.sha256}")
+        raise ValueError(
+            f"weights-altered: they have SHA-256 {sha256}, configured is {entry.sha256}"
+        )
     placed(placement.model_copy(update={"sha256": sha256}))
     demand_room(entry.name, placement.memory, device)
     return folder, ModelUse(

@@ -1,12 +1,21 @@
-"""Where a model's weights go: which device, in which dtype. Source: specs "models" §1.5."""
+"""Where a model's weights go: which device, in which dtype, and whether there is room for them.
+
+A model that finds no room waits, and nothing is killed. need = parameters x bytes of a number x 1.2
++ one pass of the longest text, an estimate; free: what the device has, or what the machine and its
+container have left. Source: specs "models" §1.5, §2.4.
+"""
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 import torch
 from safetensors import safe_open
 
+from shared.models.availability import LoadingError
 from shared.models.entry import ModelEntry
 from shared.numerics import computes_bfloat16
 
@@ -48,3 +57,103 @@ def parameters(folder: Path) -> int:
                     size *= length
                 total += size
     return total
+
+
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+OVERHEAD = 1.2
+MOST_SHARE = 0.9  # of what is free
+MEMORY = Path("/proc/meminfo")
+CGROUP = Path("/sys/fs/cgroup")
+PASS_TOKENS = 512  # of the pass that proves a model
+NUMBERS_A_TOKEN = 60  # alive at once in a pass, for each layer's width: measured generously
+
+
+@dataclass(frozen=True)
+class Need:
+    """Bytes. size: of the files; memory: of the loaded model and a pass."""
+
+    size: int
+    memory: int
+
+
+def need(folder: Path, dtype: str, parameters: int) -> Need:
+    """What a model of this folder needs. parameters: numbers in its files."""
+    size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
+    number = BYTES[dtype]
+    proof = PASS_TOKENS * NUMBERS_A_TOKEN * _width(folder) * number
+    return Need(size, int(parameters * number * OVERHEAD) + proof)
+
+
+def _width(folder: Path) -> int:
+    try:
+        config = json.loads((folder / "config.json").read_text("utf-8"))
+        return int(config.get("hidden_size") or config.get("d_model") or 1_024)
+    except (OSError, ValueError, AttributeError, TypeError):
+        return 1_024
+
+
+def demand_room(name: str, needed: int, device: str) -> None:
+    """Raises LoadingError, state `waiting`, where it would take over 90 % of what is free."""
+    with _lock:
+        promised = sum(size for other, size in _loading.items() if other[1] == device)
+        free = free_bytes(device)
+        fits = free is None or needed <= MOST_SHARE * (free - promised)
+        if fits:
+            _loading[name, device] = needed
+    if not fits and free is not None:
+        where = "this machine" if device == "cpu" else device
+        raise LoadingError(
+            f"the model {name!r} needs {needed / 1e9:.1f} GB, and {where} has "
+            f"{max(0, free - promised) / 1e9:.1f} GB free: it waits for memory",
+            "waiting",
+        )
+
+
+def loaded(name: str) -> None:
+    """Its memory is taken, or it gave up: it is promised none any more."""
+    with _lock:
+        for place in [one for one in _loading if one[0] == name]:
+            del _loading[place]
+
+
+_loading: dict[tuple[str, str], int] = {}  # (model, device) → bytes, of those on their way
+_lock = Lock()
+
+
+def free_bytes(device: str) -> int | None:
+    """Of the device; of a processor what the machine has, or its container; None: unknown."""
+    if device != "cpu":
+        import torch  # only where a device other than a processor is asked for
+
+        torch.cuda.empty_cache()  # what models that were let go of have left
+        return int(torch.cuda.mem_get_info(torch.device(device))[0])
+    found = [one for one in (_machine(), _container()) if one is not None]
+    return min(found, default=None)
+
+
+def _machine() -> int | None:
+    try:
+        lines = MEMORY.read_text("ascii").splitlines()
+    except OSError:
+        return None
+    kib = next((line.split()[1] for line in lines if line.startswith("MemAvailable:")), None)
+    return None if kib is None else int(kib) * 1_024
+
+
+def _container() -> int | None:
+    """Of a control group, version 2 or 1; what can be given back at once counts as free."""
+    for limit, used, statistics in (
+        ("memory.max", "memory.current", "memory.stat"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),
+    ):
+        try:
+            most = (CGROUP / limit).read_text("ascii").strip()
+            now = int((CGROUP / used).read_text("ascii"))
+            lines = (CGROUP / statistics).read_text("ascii").splitlines()
+        except (OSError, ValueError):
+            continue
+        if not most.isdecimal():  # max
+            return None
+        cache = sum(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
+        return max(0, int(most) - now + cache)
+    return None

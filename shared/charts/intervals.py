@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shared.batch_contracts import Interval, Plot
+from shared.batch_contracts import Plot
 from shared.charts.engine import BLUE, GREY, INK, POINTS_PER_INCH, drawable, plotted
+from shared.report_contracts import Interval
 
 LABEL_LETTER = 5.6  # pixels for each letter of a row's name
 PANEL_EDGES, BETWEEN = 32, 22  # pixels: a panel's title and axis, and between two panels

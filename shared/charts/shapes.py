@@ -21,7 +21,7 @@ from shared.charts.engine import (
     Chart,
     drawn,
 )
-from shared.contracts import Histogram
+from shared.null_report import Histogram
 
 BARS_WIDTH, BAR_HEIGHT = 220, 18  # pixels: the longest bar, one bar's height
 LETTER = 7.5  # pixels for each letter of a name: browsers' fonts differ in width

@@ -45,6 +45,7 @@ class OpenBatch:
     left: int  # lines without an answer
     waiting_for_models: int = 0  # jobs
     request_id: str | None = None  # of the HTTP request that made it
+    accept_untrained_languages: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ def open_batches(connection: Connection) -> list[OpenBatch]:
             left.label("left"),
             waiting.label("waiting_for_models"),
             batches.c.request_id,
+            batches.c.accept_untrained_languages,
         )
         .where(batches.c.status == "in_progress", exists().where(WAITING))
         .order_by(batches.c.fed_at.nulls_first(), batches.c.id)
@@ -199,12 +201,8 @@ def lose_input(connection: Connection, batch_id: str) -> None:
 
 def settle(connection: Connection, only: Sequence[str] | None = None) -> int:
     """Lines whose jobs have ended are answered; how many. One scheduler does it at a time.
-
-    only: of these batches; None: of all.
-    """
-    of = [batches.c.status.in_(OPEN)]
-    if only is not None:
-        of.append(batches.c.id.in_(only))
+    only: of these batches; None: of all."""
+    named = [] if only is None else [batches.c.id.in_(only)]
     if not connection.execute(select(func.pg_try_advisory_xact_lock(SETTLING))).scalar():
         return 0
     ended = (
@@ -214,7 +212,8 @@ def settle(connection: Connection, only: Sequence[str] | None = None) -> int:
             jobs.c.id == batch_lines.c.job_id,
             jobs.c.finished_at.is_not(None),
             batches.c.id == batch_lines.c.batch_id,
-            *of,
+            batches.c.status.in_(OPEN),
+            *named,
         )
         .values(status=jobs.c.status)
         .returning(batch_lines.c.batch_id, batch_lines.c.status)

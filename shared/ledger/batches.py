@@ -81,6 +81,7 @@ class Batch:
     failed: int
     revision: int
     keeps_text: bool
+    accept_untrained_languages: bool
     report_job_id: str | None
     created_at: datetime
     in_progress_at: datetime | None
@@ -112,6 +113,7 @@ class NewBatch:
     output_seconds: int | None
     expires_after: timedelta
     tenant: str = DEFAULT_TENANT
+    accept_untrained_languages: bool = False  # of lines that do not state it
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,7 @@ def make(
         "input_file_id": new.input_file_id,
         "metadata": dict(new.metadata),
         "output_seconds": new.output_seconds,
+        "accept_untrained_languages": new.accept_untrained_languages,
     }
     row = connection.execute(
         insert(batches)

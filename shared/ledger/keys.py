@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from sqlalchemy import (
+    Boolean,
     Column,
     ColumnElement,
     Connection,
@@ -17,6 +18,7 @@ from sqlalchemy import (
     String,
     Table,
     exists,
+    false,
     func,
     insert,
     or_,
@@ -27,11 +29,12 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from shared.ledger.tables import Instant, metadata
 
-Scope = Literal["score", "batch", "admin"]
+Scope = Literal["score", "batch", "review", "admin"]
 
 PREFIX = "tsk_"
 SHOWN_CHARACTERS = 10  # of a key, to tell it from others; the rest is never seen again
 FORM = re.compile(r"tsk_[A-Za-z0-9_-]{43}")
+MOST_REVIEWER = 80  # characters of a name
 TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 api_keys = Table(
@@ -44,15 +47,19 @@ api_keys = Table(
     Column("beginning", String, nullable=False),
     Column("scopes", ARRAY(String), nullable=False),
     Column("requests_per_minute", Integer),
+    Column("accept_untrained_languages", Boolean, nullable=False, server_default=false()),
     Column("created_at", Instant, nullable=False, server_default=func.now()),
     Column("expires_at", Instant),
     Column("revoked_at", Instant),
+    Column("reviewer", String),  # who judges with it; null: whoever says so
 )
 
 
 @dataclass(frozen=True)
 class Key:
-    """A key without its secret. requests_per_minute: None: as many as the settings say."""
+    """A key without its secret. requests_per_minute: None: as many as the settings say.
+    accept_untrained_languages: of its requests that do not state it. reviewer: whose judgements it
+    gives; None: those of whoever its user says."""
 
     id: str
     tenant: str
@@ -60,9 +67,11 @@ class Key:
     beginning: str
     scopes: list[Scope]
     requests_per_minute: int | None
+    accept_untrained_languages: bool
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
+    reviewer: str | None = None
 
 
 SHOWN = tuple(api_keys.c[name] for name in Key.__dataclass_fields__)
@@ -70,13 +79,15 @@ SHOWN = tuple(api_keys.c[name] for name in Key.__dataclass_fields__)
 
 @dataclass(frozen=True)
 class NewKey:
-    """What a new key is to be. lasts: None: until it is revoked."""
+    """What a new key is to be. lasts: None: until it is revoked. reviewer: who judges with it."""
 
     tenant: str
     name: str
     scopes: tuple[Scope, ...]
     requests_per_minute: int | None = None
+    accept_untrained_languages: bool = False
     lasts: timedelta | None = None
+    reviewer: str | None = None
 
 
 def hashed(presented: str) -> str:
@@ -95,6 +106,8 @@ def make(connection: Connection, wanted: NewKey) -> tuple[Key, str]:
         "beginning": secret[:SHOWN_CHARACTERS],
         "scopes": list(wanted.scopes),
         "requests_per_minute": wanted.requests_per_minute,
+        "accept_untrained_languages": wanted.accept_untrained_languages,
+        "reviewer": wanted.reviewer,
     }
     if wanted.lasts is not None:
         values["expires_at"] = func.now() + wanted.lasts

@@ -36,6 +36,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, JSONPATH, insert
 
 from shared.contracts import Finding, Trace
+from shared.ledger import score_hours
 from shared.ledger.batch_lines import FAILED, SurprisingRules
 from shared.ledger.score_pushes import EndedScore, owe_scores
 from shared.ledger.tables import LINE_ENDED, batch_lines, batches, jobs, result_facts
@@ -137,7 +138,7 @@ def write_of_lines(
     if batch_id is not None:
         query = query.where(batch_lines.c.batch_id == batch_id)
     found = connection.execute(query).all()
-    owe_scores(connection, _write(connection, plans, [row._asdict() for row in found]))
+    _write_new(connection, plans, [row._asdict() for row in found])
     key = tuple_(batch_lines.c.batch_id, batch_lines.c.number)
     keys = [(row.source, row.line) for row in found]
     connection.execute(update(batch_lines).where(key.in_(keys)).values(has_facts=True))
@@ -161,7 +162,7 @@ def write_of_jobs(connection: Connection, plans: Plans, most: int) -> int:
         .with_for_update(skip_locked=True)
     )
     found = connection.execute(query).all()
-    owe_scores(connection, _write(connection, plans, [row._asdict() for row in found]))
+    _write_new(connection, plans, [row._asdict() for row in found])
     ids = [row.source for row in found]
     connection.execute(update(jobs).where(jobs.c.id.in_(ids)).values(has_facts=True))
     return len(found)
@@ -181,6 +182,18 @@ def renew(connection: Connection, metric: str, plan: FactPlan, most: int) -> int
     found = connection.execute(stale).all()
     _write(connection, lambda _: plan, [row._asdict() for row in found])
     return len(found)
+
+
+def _write_new(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> None:
+    """Write rows that were not there: their scores are pushed, and counted in their hours."""
+    written = _write(connection, plans, lines)
+    owe_scores(connection, written)
+    by_metric: defaultdict[str, list[Facts]] = defaultdict(list)
+    for one in written:
+        by_metric[one.facts["metric"]].append(dict(one.facts))
+    for metric, rows in sorted(by_metric.items()):
+        plan = plans(metric)
+        score_hours.add_results(connection, rows, None if plan is None else plan.contract)
 
 
 def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> list[EndedScore]:
@@ -283,7 +296,7 @@ def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
         "metric": line["metric"],
         "created_at": job and job.created_at,
         "finished_at": job and job.finished_at,
-        **_told(plan, line["status"], job),
+        **_facts_of_result(plan, line["status"], job),
         "label_sent": _sent(plan, request),
         "snippet": _snippet(plan, request),
         "reasons": reasons,
@@ -293,7 +306,7 @@ def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
     }
 
 
-def _told(plan: FactPlan, status: str, job: Row[Any] | None) -> Facts:
+def _facts_of_result(plan: FactPlan, status: str, job: Row[Any] | None) -> Facts:
     """What the result says; of no result, why there is none."""
     has_result = status == "succeeded" and job is not None
     told = dict(

@@ -24,6 +24,7 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    true,
     type_coerce,
 )
 
@@ -31,8 +32,8 @@ from shared.ledger.tables import batch_lines, jobs, result_facts
 
 FACTS = result_facts.c
 INFINITE = literal_column("'Infinity'::float8", Double)
-COUNTED = ("verdict", "status", "label_sent", "label_stated", "model", "language")
-EQUAL = (*COUNTED, "variant", "sentence")
+COUNTED = ("verdict", "status", "label_sent", "label_stated", "model", "language", "variant")
+EQUAL = (*COUNTED, "sentence")
 MOST_VALUES = 50  # of a column that are offered as filters
 
 Bounds = tuple[float | None, float | None]
@@ -122,7 +123,7 @@ def rows_of(
         .limit(limit + 1)
     )
     if _fit(columns, order.after):
-        query = query.where(_beyond(columns, order.after))
+        query = query.where(_after_row(columns, order.after))
     width = len(ResultRow._fields)
     found = connection.execute(query).all()
     rows = [ResultRow(*row[:width]) for row in found[:limit]]
@@ -165,7 +166,7 @@ def _fit(columns: Sequence[SortColumn], key: Sequence[Any]) -> bool:
     )
 
 
-def _beyond(columns: Sequence[SortColumn], last: Sequence[Any]) -> ColumnElement[bool]:
+def _after_row(columns: Sequence[SortColumn], last: Sequence[Any]) -> ColumnElement[bool]:
     """Whether a row comes after the one with these values."""
     found: ColumnElement[bool] = false()
     for column, value in zip(reversed(columns), reversed(last), strict=True):
@@ -270,12 +271,38 @@ def _reasons(connection: Connection, wanted: ResultFilter) -> dict[str, int]:
     return _frequent({name: count for name, count in rows})
 
 
-def metadata_keys(connection: Connection, wanted: ResultFilter) -> list[str]:
-    """The keys that the rows of the batch have."""
-    key = func.jsonb_object_keys(FACTS.metadata).label("key")
-    each = select(key).where(*conditions(wanted.whole)).subquery("each")
-    found = select(each.c.key).distinct().order_by(each.c.key).limit(MOST_VALUES)
-    return [str(name) for name in connection.execute(found).scalars()]
+def metadata_keys(connection: Connection, wanted: ResultFilter) -> dict[str, int]:
+    """Key that the rows of the batch have → how many values, in the order of the keys."""
+    pair = func.jsonb_each_text(FACTS.metadata).table_valued("key", "value").lateral("pair")
+    each = select(pair.c.key, pair.c.value).select_from(result_facts.join(pair, true()))
+    distinct = each.where(*conditions(wanted.whole)).distinct().subquery("each")
+    counted = select(distinct.c.key, func.count()).group_by(distinct.c.key)
+    found = connection.execute(counted.order_by(distinct.c.key).limit(MOST_VALUES))
+    return {str(key): int(values) for key, values in found}
+
+
+class SplitCount(NamedTuple):
+    """The rows with one value; None: with none. mean: of those that have a score."""
+
+    value: str | None
+    rows: int
+    scored: int
+    mean: float | None
+
+
+def split_counts(connection: Connection, wanted: ResultFilter, by: str) -> list[SplitCount]:
+    """Of the whole batch, the lowest mean first. by: `metadata.<key>`, or one of `EQUAL`."""
+    key = by.removeprefix("metadata.")
+    value = (FACTS[by] if key == by else FACTS.metadata[key].astext).label("value")
+    mean = func.avg(FACTS.score).label("mean")
+    rows = connection.execute(
+        select(value, func.count(), func.count(FACTS.score), mean)
+        .where(*conditions(wanted.whole))
+        .group_by(value)
+        .order_by(mean.asc().nulls_last(), value)
+        .limit(MOST_VALUES + 1)
+    )
+    return [SplitCount(*row) for row in rows]
 
 
 def why_undefined(connection: Connection, wanted: ResultFilter, most: int) -> dict[str, int]:
@@ -291,16 +318,16 @@ def why_undefined(connection: Connection, wanted: ResultFilter, most: int) -> di
     return {sentence: rows for sentence, rows in rows}
 
 
-def models_of(connection: Connection, wanted: ResultFilter) -> list[dict[str, Any]]:
-    """The models behind the first result of the batch, as its provenance has them."""
+def provenance_of(connection: Connection, wanted: ResultFilter) -> dict[str, Any]:
+    """Of the first result of the batch; empty without one."""
     query = (
-        select(jobs.c.result["provenance"]["models"])
+        select(jobs.c.result["provenance"])
         .join(result_facts, FACTS.job_id == jobs.c.id)
         .where(*conditions(wanted.whole), FACTS.status == "succeeded")
         .order_by(FACTS.line)
         .limit(1)
     )
-    return list(connection.execute(query).scalar_one_or_none() or ())
+    return dict(connection.execute(query).scalar_one_or_none() or {})
 
 
 class ExportedRow(NamedTuple):
@@ -326,6 +353,32 @@ def exported(
     return [
         ExportedRow(ResultRow(*row[:width]), row.result, row.error)
         for row in connection.execute(query)
+    ]
+
+
+class RequestRow(NamedTuple):
+    """A row with what was asked."""
+
+    line: int
+    custom_id: str
+    request: dict[str, Any]
+    result: dict[str, Any] | None
+
+
+def requests_of(
+    connection: Connection, wanted: ResultFilter, after_line: int, limit: int
+) -> list[RequestRow]:
+    """The next rows whose job is there, in the order of the file; metadata is the line's own."""
+    query = (
+        select(FACTS.line, FACTS.custom_id, jobs.c.request, jobs.c.result, FACTS.metadata)
+        .join(jobs, jobs.c.id == FACTS.job_id)
+        .where(*conditions(wanted), FACTS.line > after_line)
+        .order_by(FACTS.line)
+        .limit(limit)
+    )
+    return [
+        RequestRow(line, custom_id, {**request, "metadata": metadata}, result)
+        for line, custom_id, request, result, metadata in connection.execute(query)
     ]
 
 

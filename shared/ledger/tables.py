@@ -72,6 +72,7 @@ jobs = Table(
     Column("claimed_by", String),  # the process of the last attempt, as its sessions name it
     Column("request_id", String),  # of the HTTP request that made it, or its batch
     Column("has_facts", Boolean, nullable=False, server_default=text("false")),  # of no batch
+    Column("parent_job_id", String),  # the job that its request was edited from
     CheckConstraint(
         "status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')", name="status"
     ),
@@ -88,6 +89,11 @@ IS_WAITING = and_(jobs.c.status == "queued", jobs.c.waiting_for.is_not(None))
 Index("ix_jobs_status", jobs.c.status, jobs.c.id)
 Index("ix_jobs_metric", jobs.c.metric, jobs.c.id)
 Index("ix_jobs_tenant", jobs.c.tenant, jobs.c.id)
+Index(
+    "ix_jobs_parent_job_id",
+    jobs.c.parent_job_id,
+    postgresql_where=jobs.c.parent_job_id.is_not(None),
+)
 Index(
     "ix_jobs_open_tenant",
     jobs.c.tenant,
@@ -180,6 +186,7 @@ batches = Table(
     Column("failed", Integer, nullable=False, server_default="0"),
     Column("revision", Integer, nullable=False, server_default="1"),  # grows with every change
     Column("keeps_text", Boolean, nullable=False, server_default=text("true")),
+    Column("accept_untrained_languages", Boolean, nullable=False, server_default=text("false")),
     Column("report_job_id", String),
     Column("request_id", String),  # of the HTTP request that made it
     Column("fed_at", Instant),  # who waited longest is fed first
@@ -292,6 +299,34 @@ result_facts = Table(  # what tables show: a row an ended line, or an ended job 
     Index("ix_result_facts_metadata", "metadata", postgresql_using="gin"),
 )
 
+
+score_hours = Table(  # numbers of an hour's results, which outlive the jobs
+    "score_hours",
+    metadata,
+    Column("tenant", String, primary_key=True),
+    Column("metric", String, primary_key=True),
+    Column("metric_version", String, primary_key=True),  # empty: not known
+    Column("model", String, primary_key=True),
+    Column("variant", String, primary_key=True),
+    Column("hour", Instant, primary_key=True),
+    Column("results", Integer, nullable=False),
+    Column("undefined", Integer, nullable=False),  # of these, results without a score
+    Column("total", Double, nullable=False),  # of the scores
+    Column("squares", Double, nullable=False),  # of the scores
+    Column("bins", PG_ARRAY(Integer), nullable=False),  # of the metric's range, lowest first
+    Column("verdicts", PG_ARRAY(Integer), nullable=False),  # in the order of `VerdictWord`
+    Index("ix_score_hours_hour", "tenant", "hour"),
+)
+
+saved_views = Table(  # what a tenant keeps under a name: filters of a table, columns of a file
+    "saved_views",
+    metadata,
+    Column("tenant", String, primary_key=True),
+    Column("kind", String, primary_key=True),  # `results <metric>`, `columns <metric>`
+    Column("name", String, primary_key=True),
+    Column("value", JSONB, nullable=False),
+    Column("created_at", Instant, nullable=False, server_default=func.now()),
+)
 
 endpoints = Table(
     "webhook_endpoints",

@@ -63,6 +63,7 @@ EventType = Literal[
     "batch.failed",
     "batch.expired",
     "batch.cancelled",
+    "judgement.created",
 ]
 EVENT_TYPES: tuple[str, ...] = get_args(EventType)
 TestType = Literal["endpoint.test"]  # sent when it is asked for, and nobody listens to it

@@ -1,10 +1,13 @@
-"""The models of a process: each loaded once and for itself; and their states, for everybody to see.
+"""The models of a process, each loaded once and for itself, and their states, for everybody to see.
 
 A model is loaded by one thread and fails for itself alone. Who asks for one that cannot be loaded
 learns why at once, so that no thread is spent on it again and again; who asks for one that another
-thread is loading waits as long as the process says. Source: specs "models" §2.4.
+thread is loading waits as long as the process says.
 
-`shared.models.status_board` carries the states to the gateway.
+`StatusSender` carries the states to the gateway: each holder writes its models' into a hash in
+Redis that runs out. Nothing rests on it: a holder that dies, or a Redis that is flushed, leaves the
+gateway without news until the next ones come. Times are Redis's own, since machines' clocks differ.
+Source: specs "models" §2.4.
 """
 
 from __future__ import annotations
@@ -12,17 +15,24 @@ from __future__ import annotations
 import gc
 import math
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from time import monotonic
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+from uuid import uuid4
+
+import redis
+from pydantic import ValidationError
+from redis.exceptions import RedisError
 
 from shared import telemetry
 from shared.contracts import Message
 from shared.errors import JobStopped, ModelNotReady, ModelState, ScoringError, Unavailable
 from shared.job_context import SLICE_SECONDS, check
+from shared.redis_client import client
 
 UNUSABLE: frozenset[ModelState] = frozenset({"failed", "absent"})  # until somebody mends it
 AGAIN_SECONDS, LONGEST_SECONDS = 10.0, 60.0  # before a failed load is tried again: it doubles
@@ -63,8 +73,8 @@ class LoadedModels(Generic[Model]):
     def __init__(self, states: ModelStates | None = None, patience: float | None = None) -> None:
         """patience: seconds to wait for another thread that loads; None: as long as it takes."""
         self._states = states or ModelStates()
-        self._states.when_forgotten(self._forget)
-        self._states.when_full(self._idle)
+        self._states.on_forget(self._forget)
+        self._states.on_full(self._idle)
         self._patience = patience
         self._models: dict[str, Model] = {}
         self._loading: dict[str, threading.Event] = {}
@@ -253,11 +263,11 @@ class ModelStates:
                 self._states[name] = replace(found, placement=placement)
                 self.changed.set()
 
-    def when_forgotten(self, forget: Callable[[str], None]) -> None:
+    def on_forget(self, forget: Callable[[str], None]) -> None:
         """Whoever holds models is told which to let go of."""
         self._forgetters.append(forget)
 
-    def when_full(self, idle: Callable[[], list[str]]) -> None:
+    def on_full(self, idle: Callable[[], list[str]]) -> None:
         """Whoever holds models is asked which of them are idle, where another needs the room."""
         self._idlers.append(idle)
 
@@ -295,3 +305,127 @@ class ModelStates:
         """A copy."""
         with self._lock:
             return dict(self._states)
+
+
+BOARD = "touchstone:model-states"  # "<holder> <model>" → ModelStatus
+TELL_SECONDS, STALE_SECONDS, FORGOTTEN_SECONDS = 10.0, 35.0, 600
+SOCKET_SECONDS = 0.5  # whoever reads would rather know nothing than wait
+BEST_FIRST: tuple[ModelState, ...] = (
+    "ready",
+    "loading",
+    "downloading",
+    "waiting",
+    "away",
+    "failed",
+    "absent",
+)
+
+
+class StatusSender:
+    """Reports this process's models, from a thread of its own: at each change and by the clock."""
+
+    def __init__(self, states: ModelStates) -> None:
+        self._states = states
+        self._holder = uuid4().hex
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name="model-board", daemon=True).start()
+
+    def report(self) -> None:
+        """Once. Raises RedisError."""
+        now = float(_redis().time()[0])
+        states = {
+            f"{self._holder} {name}": ModelStatus(
+                state=one.state,
+                reason=one.reason,
+                seconds=one.seconds,
+                at=now,
+                placement=one.placement,
+            ).model_dump_json()
+            for name, one in self._states.all().items()
+        }
+        board = _redis().hgetall(BOARD)
+        gone = [
+            str(field) for field, value in board.items() if _fresh_status(str(value), now) is None
+        ]
+        _write_statuses(states, [field for field in gone if field not in states])
+
+    def _run(self) -> None:
+        while True:
+            self._states.changed.wait(TELL_SECONDS)
+            self._states.changed.clear()
+            with suppress(RedisError):  # the next time will do
+                self.report()
+
+
+class ModelStatus(Message):
+    """One holder's word on one model. at: unix seconds, Redis's; seconds: in this state so far."""
+
+    state: ModelState
+    reason: str
+    seconds: float
+    at: float
+    placement: Placement | None = None
+
+
+class Status(Message):
+    """How a model is, as its best holder says."""
+
+    state: ModelState
+    reason: str
+    since: float  # unix seconds
+    placement: Placement | None = None
+
+
+@lru_cache(maxsize=1)
+def _redis() -> redis.Redis:
+    return client(SOCKET_SECONDS, patient=False, decode_responses=True)
+
+
+def read_statuses() -> dict[str, Status]:
+    """model → status, of those that a live holder reports; nothing where Redis is away."""
+    try:
+        with _redis().pipeline(transaction=False) as trip:
+            trip.time()
+            trip.hgetall(BOARD)
+            (seconds, _), board = trip.execute()
+    except RedisError:
+        return {}
+    found: dict[str, ModelStatus] = {}
+    for field, value in board.items():
+        status = _fresh_status(value, seconds)
+        name = field.partition(" ")[2]
+        if status is not None and (
+            name not in found or _status_rank(status) < _status_rank(found[name])
+        ):
+            found[name] = status
+    return {
+        name: Status(
+            state=status.state,
+            reason=status.reason,
+            since=status.at - status.seconds,
+            placement=status.placement,
+        )
+        for name, status in sorted(found.items())
+    }
+
+
+def _status_rank(status: ModelStatus) -> tuple[int, float]:
+    return BEST_FIRST.index(status.state), -status.seconds
+
+
+def _fresh_status(value: str, now: float) -> ModelStatus | None:
+    with suppress(ValidationError):  # of another version of us
+        status = ModelStatus.model_validate_json(value)
+        return status if now - status.at < STALE_SECONDS else None
+    return None
+
+
+def _write_statuses(states: Mapping[Any, Any], gone: Sequence[str]) -> None:
+    with _redis().pipeline(transaction=True) as trip:
+        if states:
+            trip.hset(BOARD, mapping=states)
+        if gone:
+            trip.hdel(BOARD, *gone)
+        trip.expire(BOARD, FORGOTTEN_SECONDS)
+        trip.execute()

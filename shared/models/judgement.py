@@ -2,19 +2,19 @@
 
 Encoders tell P by their head, causal models by their next token, servers in as many ways as they
 have log-probabilities to show. Where P cannot be read it is null, with the reason: never a number
-from a guess. Source: specs "models" §4.1, §4.3.
+from a guess. The doubts that come with it are warnings. Source: specs "models" §4.1, §4.3.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shared.contracts import Message, UnreadCode
+from shared.contracts import Message, ModelUse, PartExcess, UnreadCode
 from shared.errors import DegenerateInput
 
 Reading = Literal["head", "verbalizers", "scored", "label-endpoint", "top-logprobs", "votes"]
@@ -69,6 +69,12 @@ class Judgement(Message):
     )
     read_share: Share = Field(default=1.0, description="of the text; below 1: it was cut")
     unread: Unread | None = None
+    categories: dict[str, str] = Field(
+        default_factory=dict,
+        exclude_if=lambda categories: not categories,
+        description="what a guard named beside its label → in words, where the example asked for "
+        "it; no part of P",
+    )
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
@@ -206,3 +212,35 @@ def mass_doubts(model: str, judged: Judgement) -> tuple[str, ...]:
 def low_mass(model: str, mass: float) -> str:
     """The warning where a model gives its labels less than half of what it may say next."""
     return f"low-mass: {model} gives its labels together {mass:.2g} of what it would say"
+
+
+def text_cut(model: str, share: float) -> str:
+    """The warning of a text that was too long. share: of its characters, as `Tokens.read_share`."""
+    return f"text-cut: {model} reads the first {share:.1%} of the text"
+
+
+MOST_EXCESS = 0.05
+
+
+def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator[str]:
+    """The warnings of probabilities of parts of texts, from a model that errs more on them.
+
+    asked: (operator, share of the text that stays); of each, the nearest that was measured counts.
+    """
+    for one in nearest_parts(use, asked):
+        if abs(one.excess) > MOST_EXCESS:
+            yield (
+                f"ece_perturbed: with {one.kept:.0%} of the words left ({one.operator}) the "
+                f"probabilities of {use.name} are off by {one.excess:.2f} beyond what chance "
+                "explains (calibration error, see its card), and so may their differences be"
+            )
+
+
+def nearest_parts(use: ModelUse, asked: Iterable[tuple[str, float]]) -> list[PartExcess]:
+    """Of each (operator, share that stays) what was measured nearest to it, each once."""
+    nearest = (
+        min((one for one in use.on_parts if one.operator == operator),
+            key=lambda one: abs(one.kept - kept), default=None)
+        for operator, kept in asked
+    )  # fmt: skip
+    return [one for one in dict.fromkeys(nearest) if one is not None]

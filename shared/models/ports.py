@@ -22,7 +22,6 @@ from shared.contracts import Message, ModelKind, ModelUse
 from shared.errors import BadInput, Unavailable
 from shared.job_context import check
 from shared.models import calls as op
-from shared.models.abilities import Ability
 from shared.models.calls import (
     AttributionMethod,
     Attributions,
@@ -36,6 +35,7 @@ from shared.models.calls import (
     WordJudgements,
     WordRows,
 )
+from shared.models.entry import Ability
 from shared.models.judgement import Judgement
 
 Floats = NDArray[np.float64]
@@ -47,7 +47,7 @@ class Judge(Protocol):
     A causal model reads its labels off the example's template, else off its own prompt. Values do
     not depend on what else is asked in the same call. Raises BadInput for an example that the model
     cannot judge (a template for an encoder; for a causal model neither template nor prompt),
-    ModelCannot for what a server does not show (`shared.models.abilities`), Unavailable where the
+    ModelCannot for what a server does not show (`shared.models.entry`), Unavailable where the
     model cannot answer now.
     """
 

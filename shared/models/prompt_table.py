@@ -9,7 +9,7 @@ Source: specs "models" §1.3.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, Self
@@ -32,9 +32,12 @@ from shared.work import words_of
 
 Template = Annotated[str, StringConstraints(min_length=1, max_length=50_000)]
 Verbalizer = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+CategoryName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 LabelName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 PLACEHOLDERS = ("text", "premise", "hypothesis", "policy", "labels", "language")
 FROM_USERS = frozenset({"text", "premise", "hypothesis"})
+LANGUAGE = "language"  # of the text as it was sent, BCP 47: a variation of it has the same
+OF_EXAMPLES = FROM_USERS | {LANGUAGE}
 NOT_ALLOWED = "the entry of {!r} allows no prompt of a request (allow_request_prompt)"
 NO_LABELS = (
     "it tells no labels: HateXScore, FTC and ICE need `verbalizers` under [models.prompt] in its "
@@ -68,9 +71,10 @@ class Piece:
     inserted: str | None = None
 
     @property
-    def is_foreign(self) -> bool:
-        """Whether a user wrote it: its special tokens are plain text."""
-        return self.inserted in FROM_USERS
+    def is_of_example(self) -> bool:
+        """Whether it is known with the example alone. What a user wrote is plain text, whatever
+        special tokens it spells."""
+        return self.inserted in OF_EXAMPLES
 
 
 def pieces(template: str) -> tuple[Piece, ...]:
@@ -102,7 +106,7 @@ def filled(template: str, values: Mapping[str, str]) -> tuple[Piece, ...]:
     for piece in pieces(template):
         if piece.inserted is not None and piece.inserted in values:
             found.append(Piece(values[piece.inserted], piece.inserted))
-        elif piece.inserted is None or piece.is_foreign:
+        elif piece.inserted is None or piece.is_of_example:
             found.append(piece)
         else:
             raise ValueError(f"prompt: nothing is known here for {{{piece.inserted}}}")
@@ -121,11 +125,13 @@ class Shot(Message):
     premise: str | None = Field(default=None, max_length=MAX_TEXT)
     hypothesis: str | None = Field(default=None, max_length=MAX_TEXT)
     label: LabelName
+    language: str | None = Field(default=None, max_length=35, description="BCP 47")
 
     @property
     def values(self) -> dict[str, str]:
         """Placeholder → what stands in its place."""
-        named = {"text": self.text, "premise": self.premise, "hypothesis": self.hypothesis}
+        named = {"text": self.text, "premise": self.premise, "hypothesis": self.hypothesis,
+                 LANGUAGE: self.language}  # fmt: skip
         return {name: value for name, value in named.items() if value is not None}
 
 
@@ -203,6 +209,13 @@ class PromptTable(PromptKeys):
     """`[models.prompt]` of an entry."""
 
     policy_file: str | None = Field(default=None, min_length=1, description="beside the file")
+    categories: dict[CategoryName, CategoryName] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=64,
+        description="what a guard names beside its label, as it writes it → in words; one alone is "
+        "what it is asked about, and never looked for in its answer",
+    )
     shots: (
         Annotated[str, Field(min_length=1)] | Annotated[tuple[Shot, ...], Field(max_length=64)]
     ) = Field(
@@ -327,7 +340,7 @@ def _shown(
     if words is None:
         known = ", ".join(table.verbalizers or ())
         raise ValueError(f"prompt.shots: {shot.label!r} is no label of this model: {known}")
-    if missing := sorted(placeholders(asked) & FROM_USERS - shot.values.keys()):
+    if missing := sorted(placeholders(asked) & OF_EXAMPLES - shot.values.keys()):
         raise ValueError(f"prompt.shots: one has no {missing[0]!r}")
     # the operator's own words, each piece: no place for a user's text is left in it
     told = "".join(piece.text for piece in filled(asked, {**values, **shot.values}))
@@ -344,9 +357,9 @@ def raw_text(turns: Sequence[PromptTurn], texts: Mapping[str, str]) -> str:
     )
 
 
-def asked_for(turns: Sequence[PromptTurn]) -> frozenset[str]:
+def sent_placeholders(turns: Sequence[PromptTurn]) -> frozenset[str]:
     """The placeholders for what users send."""
-    inserted = (piece.inserted for turn in turns for piece in turn.pieces if piece.is_foreign)
+    inserted = (piece.inserted for turn in turns for piece in turn.pieces if piece.is_of_example)
     return frozenset(name for name in inserted if name)
 
 
@@ -359,13 +372,22 @@ class SentTexts(Protocol):
     @property
     def text_pair(self) -> str | None: ...
 
+    @property
+    def language(self) -> str | None: ...
 
-def sent_texts(example: SentTexts, asked: Collection[str]) -> dict[str, str]:
-    """Placeholder → what the user sent for it. Raises BadInput for a pair where the prompt asks
-    about one text, and the other way round."""
+
+def sent_texts(
+    example: SentTexts, asked: Collection[str], identified: Callable[[str], str]
+) -> dict[str, str]:
+    """Placeholder → what the user sent for it. identified: a text's language.
+
+    Raises BadInput for a pair where the prompt asks about one text, and the other way round.
+    """
     values = {"text": example.text}
     if example.text_pair is not None:
         values = {"premise": example.text, "hypothesis": example.text_pair}
+    if LANGUAGE in asked:
+        values[LANGUAGE] = example.language or identified(example.text)
     if missing := set(asked) - values.keys():
         wanted = "one text" if "text" in missing else "pairs: send `text_pair`"
         raise BadInput(f"the model's prompt asks about {wanted}", pointer="/text_pair")

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import redis
 from kombu.exceptions import OperationalError
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 from redis.exceptions import RedisError
 
 from shared import telemetry
@@ -37,25 +37,10 @@ from shared.errors import (
 )
 from shared.job_context import SLICE_SECONDS, JobContext, computing, current, pause, tries, waiting
 from shared.models import calls as op
-from shared.models.abilities import Ability, abilities
 from shared.models.availability import ModelStates
-from shared.models.calls import (
-    AttributionMethod,
-    Attributions,
-    Completion,
-    Example,
-    ExampleRows,
-    Operation,
-    Pair,
-    Prompt,
-    Sampling,
-    Tokens,
-    WordJudgements,
-    WordRows,
-)
 from shared.models.catalogue import Catalogue
 from shared.models.classification import served_classifier
-from shared.models.entry import ModelEntry
+from shared.models.entry import Ability, ModelEntry, abilities
 from shared.models.judgement import Judgement
 from shared.models.openai.model import served
 from shared.models.ports import (
@@ -92,7 +77,7 @@ class RemoteCall(Message):
 
     id: str
     model: ModelName
-    operation: Operation
+    operation: op.Operation
     deadline: float
     given_up: float | None = None
     tenant: str = ""
@@ -112,7 +97,7 @@ class Reply(Message):
     """An answer, as JSON of the operation's answer type, or a refusal."""
 
     answer: Any = None
-    refusal: RemoteRefusal | None = Field(default=None)
+    refusal: RemoteRefusal | None = None
 
 
 ERRORS: dict[str, type[ScoringError]] = {
@@ -395,7 +380,7 @@ class RemoteJudge(RemoteModel):
     def mask_text(self) -> str:
         return self._description.mask_text
 
-    def labels_of(self, example: Example) -> tuple[str, ...]:
+    def labels_of(self, example: op.Example) -> tuple[str, ...]:
         """The labels, in the order of the columns of every answer about this example."""
         if example.template is not None:
             return tuple(example.template.verbalizers)
@@ -403,18 +388,18 @@ class RemoteJudge(RemoteModel):
             return tuple(example.prompt.verbalizers)
         return self._description.labels
 
-    def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
+    def tokens(self, examples: Sequence[op.Example]) -> list[op.Tokens]:
         return list(self._ask(op.Tokenize(examples=tuple(examples)))) if examples else []
 
-    def judge(self, examples: Sequence[Example]) -> list[Floats]:
+    def judge(self, examples: Sequence[op.Example]) -> list[Floats]:
         if not examples:
             return []
         return [np.array(row) for row in self._ask(op.JudgeExamples(examples=tuple(examples)))]
 
-    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+    def judgements(self, examples: Sequence[op.Example]) -> list[Judgement]:
         return list(self._ask(op.ReadLabels(examples=tuple(examples)))) if examples else []
 
-    def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
+    def judge_rows(self, asked: Sequence[op.ExampleRows]) -> list[Floats]:
         if not asked:
             return []
         answers = self._ask(op.JudgeRows(asked=tuple(asked)))
@@ -424,12 +409,12 @@ class RemoteJudge(RemoteModel):
             for rows, width in zip(answers, widths, strict=True)
         ]
 
-    def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
+    def judge_words(self, asked: Sequence[op.WordRows]) -> list[op.WordJudgements]:
         return list(self._ask(op.JudgeWords(asked=tuple(asked)))) if asked else []
 
     def attributions(
-        self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
-    ) -> list[Attributions]:
+        self, examples: Sequence[op.Example], targets: Sequence[str], method: op.AttributionMethod
+    ) -> list[op.Attributions]:
         if not examples:
             return []
         asked = op.Attribute(examples=tuple(examples), targets=tuple(targets), method=method)
@@ -454,12 +439,14 @@ class RemoteClassifier(RemoteJudge):
 class RemoteLanguageModel(RemoteJudge):
     """The port `LanguageModel`."""
 
-    def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+    def generate(self, prompts: Sequence[op.Prompt], sampling: op.Sampling) -> list[op.Completion]:
         if not prompts:
             return []
         return list(self._ask(op.Generate(prompts=tuple(prompts), sampling=sampling)))
 
-    def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
+    def score(
+        self, prompts: Sequence[op.Prompt], completions: Sequence[str]
+    ) -> list[op.Completion]:
         if not prompts:
             return []
         return list(
@@ -470,7 +457,7 @@ class RemoteLanguageModel(RemoteJudge):
 class RemoteSimilarity(RemoteModel):
     """The port `Similarity`."""
 
-    def similarities(self, pairs: Sequence[Pair]) -> Floats:
+    def similarities(self, pairs: Sequence[op.Pair]) -> Floats:
         values = self._ask(op.Compare(pairs=tuple(pairs))) if pairs else ()
         return np.array(values, dtype=np.float64)
 
@@ -484,12 +471,7 @@ class QueueModels:
         self._states = states or ModelStates()
 
     def _entry(self, name: str, *kinds: ModelKind) -> ModelEntry:
-        entry = self._catalogue.entry(name)
-        if entry.kind not in kinds:
-            raise BadInput(
-                f"{name!r} is of kind {entry.kind}; needed is {' or '.join(kinds)}",
-                pointer="/model",
-            )
+        entry = self._catalogue.of_kind(name, *kinds)
         if entry.is_served:
             self._states.demand_reached(name)
         return entry
@@ -498,7 +480,6 @@ class QueueModels:
         return self._catalogue.entry(name).kind
 
     def reader_of(self, name: str) -> str | None:
-        """The language model that reads explanations beside this one, as its entry says."""
         return self._catalogue.entry(name).reader_model
 
     def judge(self, name: str) -> Judge:

@@ -15,20 +15,24 @@ from shared.models.calls import Example, Template
 from shared.models.classification import ServedClassifier
 from shared.models.entry import ModelEntry
 from shared.models.judgement import FEWEST_VOTES, Judgement
-from shared.models.openai.answers import ServerChoice
-from shared.models.openai.dialect import CHAT, TOPS
-from shared.models.openai.label_ways import judgements
-from shared.models.openai.questions import question
-from shared.models.openai.scoring import PATH, Echo, Forced, PromptLogprobs
+from shared.models.openai.labels import make_question
+from shared.models.openai.model import judgements
+from shared.models.openai.protocol import CHAT, TOPS, ServerChoice
+from shared.models.openai.scoring import PATH, Echo, Forced, Prefill, PromptLogprobs
 from shared.models.openai.server import LanguageServer
-from shared.models.prompt_table import PromptTable, asked_for, prompt_turns
+from shared.models.prompt_table import PromptTable, prompt_turns, sent_placeholders
 from shared.models.server_records import REPEATS, ServerAbilities
 
 SENTENCE = "The weather in the old town was lovely today"
 FRIENDLY = Template(
     prefix="Is this friendly?\n", suffix="\nAnswer:", verbalizers={"yes": " yes", "no": " no"}
 )
-GIVEN_TEXT = {PromptLogprobs: "prompt_logprobs", Echo: "echo", Forced: "forced, a request a token"}
+GIVEN_TEXT = {
+    PromptLogprobs: "prompt_logprobs",
+    Echo: "echo",
+    Prefill: "decoder_input_details",
+    Forced: "forced, a request a token",
+}
 NONE = "no"
 JUDGED = {"HateXScore": ("hateful",), "FTC": ("entailment", "neutral", "contradiction")}
 
@@ -77,7 +81,7 @@ def _language_model(entry: ModelEntry) -> dict[str, Any]:
     if chats is None and not completes:
         raise BadInput("it neither chats nor completes text")
     milliseconds = 1000 * (time.perf_counter() - started) / (1 + completes)
-    way, told = server.way, _judged(server)
+    method, told = server.scoring_method, _judged(server)
     listed = _listed(server, CHAT if chats is not None else PATH)
     found: dict[str, Any] = {
         "owner": owner or None,
@@ -85,7 +89,7 @@ def _language_model(entry: ModelEntry) -> dict[str, Any]:
         "lists_models": bool(names),
         "completions": completes,
         "chat": chats is not None,
-        "given_text": GIVEN_TEXT.get(type(way)) if way is not None else None,
+        "given_text": GIVEN_TEXT.get(type(method)) if method is not None else None,
         "tells_tokens": server.tokenizer.offered,
         "top_logprobs": listed,
         "asked_logprobs": TOPS[0],
@@ -96,10 +100,10 @@ def _language_model(entry: ModelEntry) -> dict[str, Any]:
         "left_out": tuple(sorted(server.dialect.left_out)),
         "seed_repeats": _repeats(server, CHAT if chats is not None else PATH),
         "length": _length(server),
-        **_told(told),
+        **_reading_fields(told),
     }
     serves = _judged_metrics(_labels(entry), told, entry.votes)
-    return {**found, "metrics": serves | _written_metrics(bool(way), listed > 0)}
+    return {**found, "metrics": serves | _written_metrics(bool(method), listed > 0)}
 
 
 def _classifier(entry: ModelEntry) -> dict[str, Any]:
@@ -114,7 +118,7 @@ def _classifier(entry: ModelEntry) -> dict[str, Any]:
         "activation": "the server's, turned back" if head.activates else "ours, of raw scores",
         "outputs": head.mapping.outputs,
         "labels": head.mapping.labels,
-        **_told(told),
+        **_reading_fields(told),
         "metrics": _judged_metrics(head.mapping.labels, told),
     }
 
@@ -171,15 +175,17 @@ def _judged(server: LanguageServer) -> Judgement:
     pair = SENTENCE if own and _asks_about_pairs(server.entry) else None
     template = None if own else FRIENDLY
     example = Example(text=SENTENCE, text_pair=pair, template=template)
-    return judgements(server, [question(example, server.entry)])[0]
+    return judgements(server, [make_question(example, server.entry)])[0]
 
 
 def _asks_about_pairs(entry: ModelEntry) -> bool:
     table = entry.prompt or PromptTable()
-    return bool(asked_for(prompt_turns(table, entry.task or "hate")) & {"premise", "hypothesis"})
+    return bool(
+        sent_placeholders(prompt_turns(table, entry.task or "hate")) & {"premise", "hypothesis"}
+    )
 
 
-def _told(told: Judgement) -> dict[str, Any]:
+def _reading_fields(told: Judgement) -> dict[str, Any]:
     said = f"{told.unread.code}: {told.unread.detail}" if told.unread else None
     return {"reading": told.reading, "mass": told.mass, "unread": said}
 

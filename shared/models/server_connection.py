@@ -1,11 +1,13 @@
 """The wire to one model server: pooled connections, bounded requests, retries, its refusals.
 
-Paced: by the entry's `requests_per_minute`, for all workers together (`server_pace`).
+Paced (`ServerPace`): in any sixty seconds there are at most as many requests as the entry's
+`requests_per_minute`, of all workers together, counted in Redis; a request that comes too early
+waits. Without Redis each process counts for itself.
 Sent again: a connection that fails, 429 and 5xx, after what `Retry-After` says or a growing pause.
 Not sent again: every other 4xx, a quota or credit that is used up, and a request that the server
 took but did not answer in time: it works on it, and a second one would double its load. Redirects
 are not followed: they would carry texts and keys to somebody else. Keys are in no message and no
-log. Source: specs "models" §5.1.
+log. Source: specs "models" §1, §5.1.
 """
 
 from __future__ import annotations
@@ -13,16 +15,22 @@ from __future__ import annotations
 import logging
 import math
 import re
+import secrets
+import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any
 
 import httpx
+import redis
+from redis.exceptions import RedisError
 from tenacity import (
     RetryCallState,
     Retrying,
@@ -34,7 +42,7 @@ from tenacity import (
 from shared.errors import BadInput, ScoringError, TextTooLong, Unavailable
 from shared.job_context import awaited, check, pause
 from shared.models.entry import ModelEntry
-from shared.models.server_pace import ServerPace
+from shared.redis_client import client
 from shared.settings import secret, settings
 
 LONGEST_PAUSE = 60.0  # seconds, whatever Retry-After says
@@ -162,7 +170,7 @@ class Connection:
         """The answer to a GET below `/v1`."""
         return self._one("GET", self._address.base + path)
 
-    def get_beside(self, path: str) -> Any:
+    def get_at_root(self, path: str) -> Any:
         """The same beside `/v1`, where servers keep what OpenAI has not."""
         return self._one("GET", self._root + path)
 
@@ -170,7 +178,7 @@ class Connection:
         """The answers to requests below `/v1`, in order; they are sent side by side."""
         return self._side_by_side(self._address.base + path, bodies)
 
-    def post_beside(self, path: str, bodies: Sequence[Json]) -> list[Any]:
+    def post_at_root(self, path: str, bodies: Sequence[Json]) -> list[Any]:
         """The same beside `/v1`."""
         return self._side_by_side(self._root + path, bodies)
 
@@ -326,3 +334,60 @@ class _NoQuery(logging.Filter):
 
 
 logging.getLogger("httpx").addFilter(_NoQuery())
+
+
+PACE_KEY = "touchstone:server-requests:"  # + the model's name → times of its requests
+PACE_SECONDS = 60.0  # seconds
+SOCKET_SECONDS = 0.5
+TAKE_REQUEST = """
+local now = redis.call('TIME')
+now = now[1] * 1000000 + now[2]
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - 60000000)
+if redis.call('ZCARD', KEYS[1]) < tonumber(ARGV[1]) then
+  redis.call('ZADD', KEYS[1], now, ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], 60000)
+  return 0
+end
+return redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2] + 60000000 - now
+"""
+
+
+@lru_cache(maxsize=1)
+def _redis() -> tuple[redis.Redis, Any]:
+    made = client(SOCKET_SECONDS, patient=False)
+    return made, made.register_script(TAKE_REQUEST)
+
+
+class ServerPace:
+    """Of one model, for any number of threads."""
+
+    def __init__(self, entry: ModelEntry) -> None:
+        self._key = PACE_KEY + entry.name
+        self._most = entry.requests_per_minute
+        self._own: deque[float] = deque()
+        self._lock = threading.Lock()
+
+    def wait(self) -> None:
+        """Until a request may go; it is counted then. Raises JobStopped."""
+        if self._most is None:
+            return
+        while (seconds := self._too_early(self._most)) > 0:
+            pause(seconds)
+
+    def _too_early(self, most: int) -> float:
+        """Seconds until there is room again; 0: a request was counted."""
+        try:
+            _, take = _redis()
+            return float(take(keys=[self._key], args=[most, secrets.token_hex(8)])) / 1e6
+        except RedisError:
+            return self._too_early_here(most)
+
+    def _too_early_here(self, most: int) -> float:
+        with self._lock:
+            now = time.monotonic()
+            while self._own and self._own[0] <= now - PACE_SECONDS:
+                self._own.popleft()
+            if len(self._own) < most:
+                self._own.append(now)
+                return 0.0
+            return self._own[0] + PACE_SECONDS - now

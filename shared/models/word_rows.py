@@ -1,5 +1,7 @@
 """Variations of a text in words: rendered as strings and judged like any text, by any judge.
 
+It is all that can be asked of a model behind a server, which shows no tokens (`BehindServer`).
+
 A deleted word takes one adjacent blank with it, the plainest there is, so that line breaks stay;
 two words that were apart are never joined by it. Rendering is linear in the text. Source: specs
 "models" §4.2.
@@ -9,11 +11,20 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from shared.job_context import checking
-from shared.models.calls import MASK_TEXT, Example, WordJudgements, WordRow, WordRows, WordSpan
-from shared.models.entry import ModelEntry
+from shared.models.calls import (
+    MASK_TEXT,
+    AttributionMethod,
+    Example,
+    ExampleRows,
+    WordJudgements,
+    WordRow,
+    WordRows,
+    WordSpan,
+)
+from shared.models.entry import Ability, ModelEntry, abilities, cannot
 from shared.models.judgement import Judgement
 
 Placed = tuple[int, WordSpan]  # a word and its number
@@ -124,3 +135,47 @@ def _would_join(before: str, after: str) -> bool:
 
 def _in_a_word(sign: str) -> bool:
     return sign.isalnum() or unicodedata.category(sign).startswith("M")
+
+
+class BehindServer:
+    """The parts of the port `shared.models.ports.Judge` that are alike behind every server: words
+    are judged as strings, what no server shows is refused."""
+
+    def __init__(self, entry: ModelEntry) -> None:
+        self._entry = entry
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return self._entry.languages or ()
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        """No tokens, no attributions."""
+        return frozenset(abilities(self._entry))
+
+    @property
+    def mask_text(self) -> str:
+        """The entry's; no server shows its tokenizer's."""
+        return mask_text_of(self._entry)
+
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+        """Each server in its way."""
+        raise NotImplementedError
+
+    def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
+        """P of variations, a request each; equal strings are asked once."""
+        return judged_words(self, asked, self.mask_text)
+
+    def tokens(self, examples: Sequence[Example]) -> NoReturn:
+        """Refused."""
+        raise cannot(self._entry, "token_rows")
+
+    def judge_rows(self, asked: Sequence[ExampleRows]) -> NoReturn:
+        """Refused."""
+        raise cannot(self._entry, "token_rows")
+
+    def attributions(
+        self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
+    ) -> NoReturn:
+        """Refused."""
+        raise cannot(self._entry, "attributions")

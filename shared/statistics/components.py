@@ -1,15 +1,15 @@
 """What a rerun would say: variance components of a crossed design, and survival of a comparison.
 
 y = mean + text + adapter + operator + text:adapter + text:operator + adapter:operator + residual,
-all random and crossed, null seeds within the residual. ANOVA estimators: Searle, Casella &
-McCulloch (1992), Variance Components, chapter 4; generalisability: Brennan (2001), Generalizability
-Theory. Pure functions.
+all random and crossed, null seeds within the residual; or texts and one other factor, as wordings
+of a prompt. ANOVA estimators: Searle, Casella & McCulloch (1992), Variance Components, chapter 4;
+generalisability: Brennan (2001), Generalizability Theory. Pure functions.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -68,69 +68,79 @@ class Components:
         return None
 
 
-def components(values: Floats) -> Components:
-    """values: (texts, adapters, operators, seeds), of all but seeds two levels at least."""
+def components(values: Floats, factors: Sequence[str] = FACTORS) -> Components:
+    """values: (texts, adapters, operators, seeds), of all but seeds two levels at least.
+
+    factors: names of all axes but the last, `text` first; with one other factor than texts the
+    seeds have two levels at least, or nothing would tell a residual. Raises ValueError.
+    """
     y = finite(values)
-    if y.ndim != 4 or min(y.shape[:3]) < 2:
+    if y.ndim != len(factors) + 1 or min(y.shape[:-1]) < 2:
         raise ValueError("the design is crossed: two levels of each factor at least")
-    squares = {names: _mean_square(y, names) for names in _terms()}
-    levels = dict(zip((*FACTORS, "seed"), y.shape, strict=True))
-    residual = _residual(y)
+    design = CrossedValues(y, tuple(factors))
+    squares = {names: design.mean_square(names) for names in design.terms}
+    residual = design.residual()
     raw = {"residual": residual}
-    for names in _terms():
+    for names in design.terms:
         if len(names) == 2:
-            (other,) = set(FACTORS) - set(names)
-            count = levels[other] * levels["seed"]
-            raw[":".join(names)] = (squares[names] - residual) / count
-    for (name,) in (one for one in _terms() if len(one) == 1):
-        raw[name] = _main_effect(name, squares, residual, levels)
+            raw[":".join(names)] = (squares[names] - residual) / design.repeats(names)
+    for names in design.terms:
+        if len(names) == 1:
+            raw[names[0]] = design.main_effect(names[0], squares, residual)
+    levels = dict(zip((*factors, "seed"), y.shape, strict=True))
     return Components({key: max(0.0, value) for key, value in raw.items()}, raw, levels)
 
 
-def _terms() -> list[tuple[str, ...]]:
-    return [names for size in (1, 2) for names in combinations(FACTORS, size)]
+@dataclass(frozen=True)
+class CrossedValues:
+    """values: a factor an axis, and seeds. A term is a factor, or two of them together."""
 
+    values: Floats
+    factors: tuple[str, ...]
 
-def _mean_square(y: Floats, names: tuple[str, ...]) -> float:
-    """Of a main effect or an interaction of two."""
-    axes = [FACTORS.index(name) for name in names]
-    freedom = math.prod(y.shape[axis] - 1 for axis in axes)
-    repeats = y.size / math.prod(y.shape[axis] for axis in axes)
-    return float(repeats * np.sum(_effect(y, names) ** 2) / freedom)
+    @property
+    def terms(self) -> list[tuple[str, ...]]:
+        return [names for size in (1, 2) for names in combinations(self.factors, size)]
 
+    def repeats(self, names: tuple[str, ...]) -> int:
+        """Values that share a level of the term."""
+        return self.values.size // math.prod(self._levels(names))
 
-def _effect(y: Floats, names: tuple[str, ...]) -> Floats:
-    """Of one factor, or what two have together beyond their own; shaped to be added to y."""
-    axes = [FACTORS.index(name) for name in names]
-    others = tuple(axis for axis in range(4) if axis not in axes)
-    effect = y.mean(axis=others, keepdims=True) - y.mean()
-    for name in names if len(names) == 2 else ():
-        effect = effect - _effect(y, (name,))
-    return np.asarray(effect)
+    def mean_square(self, names: tuple[str, ...]) -> float:
+        freedom = math.prod(count - 1 for count in self._levels(names))
+        return float(self.repeats(names) * np.sum(self.effect(names) ** 2) / freedom)
 
+    def effect(self, names: tuple[str, ...]) -> Floats:
+        """Of one factor, or what two have together beyond their own; shaped to be added."""
+        axes = [self.factors.index(name) for name in names]
+        others = tuple(axis for axis in range(self.values.ndim) if axis not in axes)
+        effect = self.values.mean(axis=others, keepdims=True) - self.values.mean()
+        for name in names if len(names) == 2 else ():
+            effect = effect - self.effect((name,))
+        return np.asarray(effect)
 
-def _residual(y: Floats) -> float:
-    """The mean square of what no term holds."""
-    fitted = np.full(y.shape, y.mean())
-    for names in _terms():
-        fitted = fitted + _effect(y, names)
-    used = 1 + sum(
-        math.prod(y.shape[FACTORS.index(name)] - 1 for name in names) for names in _terms()
-    )
-    return float(np.sum((y - fitted) ** 2) / (y.size - used))
+    def residual(self) -> float:
+        """The mean square of what no term holds."""
+        fitted = np.full(self.values.shape, self.values.mean())
+        for names in self.terms:
+            fitted = fitted + self.effect(names)
+        used = 1 + sum(
+            math.prod(count - 1 for count in self._levels(names)) for names in self.terms
+        )
+        if self.values.size <= used:
+            raise ValueError("nothing is left for a residual: two seeds at least")
+        return float(np.sum((self.values - fitted) ** 2) / (self.values.size - used))
 
+    def main_effect(
+        self, name: str, squares: dict[tuple[str, ...], float], residual: float
+    ) -> float:
+        """E MS = residual + its interactions' shares + its own."""
+        pairs = [names for names in self.terms if len(names) == 2 and name in names]
+        interactions = sum(squares[names] for names in pairs) - (len(pairs) - 1) * residual
+        return (squares[(name,)] - interactions) / self.repeats((name,))
 
-def _main_effect(
-    name: str,
-    squares: dict[tuple[str, ...], float],
-    residual: float,
-    levels: dict[str, int],
-) -> float:
-    """E MS = residual + the two interactions' shares + its own."""
-    pairs = [names for names in _terms() if len(names) == 2 and name in names]
-    interactions = sum(squares[names] for names in pairs) - (len(pairs) - 1) * residual
-    others = math.prod(count for key, count in levels.items() if key != name)
-    return (squares[(name,)] - interactions) / others
+    def _levels(self, names: tuple[str, ...]) -> list[int]:
+        return [self.values.shape[self.factors.index(name)] for name in names]
 
 
 def jackknife_ends(

@@ -31,14 +31,14 @@ def win_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
     _finite(observed, null)
     if null.size == 0:
         return None
-    below, tied = np.count_nonzero(null < observed - tie), _ties(observed, null, tie)
+    below, tied = np.count_nonzero(null - observed < -tie), _ties(observed, null, tie)
     return float((below + tied / 2) / null.size)
 
 
 def strict_win_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
     """Share of the null below the observed score, ties as losses; [0, 1]."""
     _finite(observed, null)
-    return float(np.mean(null < observed - tie)) if null.size else None
+    return float(np.mean(null - observed < -tie)) if null.size else None
 
 
 def tie_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
@@ -55,13 +55,13 @@ def p_value(observed: float, null: Floats, tie: float = TIE) -> float | None:
     _finite(observed, null)
     if null.size == 0:
         return None
-    return float((1 + np.count_nonzero(null >= observed - tie)) / (1 + null.size))
+    return float((1 + np.count_nonzero(null - observed >= -tie)) / (1 + null.size))
 
 
 def reaching(observed: float, null: Floats, tie: float = TIE) -> NDArray[np.bool_]:
     """(M,) whether each of the null is at least the observed score; ties are."""
     _finite(observed, null)
-    return np.asarray(null >= observed - tie)
+    return np.asarray(null - observed >= -tie)
 
 
 def p_anti(observed: float, null: Floats, tie: float = TIE) -> float | None:

@@ -8,6 +8,11 @@ A tenant has at most some of a worker's threads, and one turn after the other. W
 ledger for the next job says which tenants were served last and which hold their part already. A
 thread that finds only jobs of such tenants waits, and asks again when a job ends or a moment later:
 meanwhile somebody else's job may have come, and that one it takes.
+
+`BatchPace`: how soon a worker starts the next job of a batch. On a machine that computes batches
+without a pause an interactive job waits for a processor at each step of its way (gateway, database,
+queue, worker, database, gateway). While somebody has asked interactively in the last seconds, jobs
+of batches start only so often that they take their share of one processor; else at once.
 """
 
 from __future__ import annotations
@@ -27,9 +32,9 @@ from typing import Any, NamedTuple, Self
 from shared import telemetry
 from shared.errors import Unavailable
 from shared.ledger.leases import Claim
+from shared.priority import RECENT_SECONDS
 from shared.queue import app, calls_first, is_call, pop
 from shared.redis_client import LEAST_WAIT_SECONDS
-from shared.worker.batch_pace import BatchPace
 
 BLOCK_SECONDS = 1.0
 AWAY_SECONDS = 1.0  # before a broker that is away is asked again
@@ -209,3 +214,44 @@ class TenantShares:
                 self._asking -= 1
             if not is_free:
                 self._one_at_a_time.release()
+
+
+WEIGHT = 0.1  # of the last job in the mean
+ELSEWHERE_SECONDS = (
+    0.012  # of a processor, for one job: scheduler, queue, database, gateway; measured
+)
+
+
+class BatchPace:
+    """The pace of one worker. share: of one processor, (0, 1], with what a job costs elsewhere."""
+
+    def __init__(self, share: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._share = share
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._asked_at: float | None = None
+        self._due = 0.0
+        self._mean: float | None = None  # processor seconds of a job in this worker
+
+    def saw_interactive(self) -> None:
+        """An interactive job has come."""
+        self._asked_at = self._clock()
+
+    def rest(self) -> float:
+        """Seconds until the next job of a batch may start; 0: now."""
+        now = self._clock()
+        if self._asked_at is None or now - self._asked_at > RECENT_SECONDS:
+            return 0.0
+        return max(0.0, self._due - now)
+
+    def started(self) -> None:
+        """A job of a batch starts."""
+        with self._lock:
+            cost = (self._mean or 0.0) + ELSEWHERE_SECONDS
+            self._due = max(self._due, self._clock()) + cost / self._share
+
+    def ended(self, seconds: float) -> None:
+        """It took so many seconds of a processor in this worker."""
+        with self._lock:
+            before = seconds if self._mean is None else self._mean
+            self._mean = before + WEIGHT * (seconds - before)

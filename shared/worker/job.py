@@ -48,6 +48,7 @@ from shared.problems import attempts_exhausted, internal, problem, ran_too_long,
 from shared.redaction import screened, without_text
 from shared.service_contract import MetricContract, ServiceContract
 from shared.settings import settings
+from shared.worker import score_series
 from shared.worker.batch_queues import Tenants, TenantShares
 from shared.worker.watchdog import Interrupted, watchdog
 
@@ -96,6 +97,8 @@ def _carry(claim: Claim, contract: ServiceContract, score: Score) -> None:
         kept = finish(claim, end)
     telemetry.SCORE_SECONDS.labels(contract.name).observe(time.perf_counter() - started)
     account(claim, contract.name, end, kept=kept)
+    if kept and isinstance(end, Success) and isinstance(contract, MetricContract):
+        score_series.observe(contract, end.result)
 
 
 def context_of(claim: Claim) -> JobContext:

@@ -126,14 +126,14 @@ def preload(load: Load, names: Sequence[str], health: Health) -> threading.Threa
     for name in names:
         health.obstruct(name, "is not loaded yet")
     tried = threading.Event()
-    thread = load_beside(load, names, health, tried)
+    thread = load_in_background(load, names, health, tried)
     tried.wait(FIRST_TRIES_SECONDS)
     for name in names:
         health.clear(name)
     return thread
 
 
-def load_beside(
+def load_in_background(
     load: Load, names: Sequence[str], health: Health, tried: threading.Event | None = None
 ) -> threading.Thread:
     """Load these models beside the work. tried: is set when each was tried once."""

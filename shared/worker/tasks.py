@@ -8,28 +8,32 @@ order of the batch's file or of the listed ids.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 
 from shared import telemetry
-from shared.batch_contracts import Against, BatchReport, BatchReportRequest
+from shared.batch_contracts import Against, BatchReport, BatchReportRequest, Judged
 from shared.contracts import Scored
 from shared.errors import BadInput
 from shared.estimates import BatchStatistics, plan_of
+from shared.human_agreement import GivenJudgement, JudgedResults
 from shared.job_context import checking
-from shared.ledger import batch_lines
+from shared.ledger import batch_lines, judgements
 from shared.ledger.batch_lines import JobOutcome
 from shared.ledger.engine import ledger, transaction
 from shared.metric import Metric, Service
 from shared.page_text import counted
 from shared.queue import AGAIN, app, is_batch, task_name
+from shared.report_contracts import SystemComparison
+from shared.report_finding import ResultTally, sentences
+from shared.score_splits import splits_of
 from shared.service_contract import BatchReportContract, MetricContract, ServiceContract
 from shared.settings import settings
 from shared.statistics.clusters import without_repeats
-from shared.system_comparison import SystemResults
+from shared.system_comparison import SystemResults, over_systems
 from shared.telemetry import continued
 from shared.worker.job import MessageDelivery, Score, carry
 
@@ -72,47 +76,107 @@ def _batch_reports_of(metric: Metric[Any, Any, Any, Any]) -> Score:
 
     By status: `failed`, `cancelled`, `expired`, or still `queued`, `running`, `waiting`;
     `unreadable` for results that this version of the metric cannot read, `text_not_kept` for those
-    whose texts are gone, where the metric needs them.
+    whose texts are gone, where the metric needs them; `other_model` where `of_model` names one.
     """
     contract, batch = metric.contract, metric.contract.batch
 
     def report(request: BatchReportRequest) -> BatchReport:
         rows, left_out = gathered(batch, contract, request)
-        others, also_left_out = _others(batch, contract, request)
-        settings().work_limit.check(batch.work_over(request, len(rows) + len(others)))
+        others, further = _others(batch, contract, request)
+        results = len(rows) + sum(len(one.rows) for one in (others, *further))
+        settings().work_limit.check(batch.work_over(request, results))
         require_one_version(rows, request)
         own, duplicates = distinct(rows)
-        made = metric.summarize(own, BatchStatistics(contract, own, request))
+        over = BatchStatistics(contract, own, request)
+        made = metric.summarize(own, over)
         found: dict[str, Any] = {
+            "splits": splits_of(over),
             "left_out": dict(sorted(left_out.items())),
             "duplicates": duplicates,
             "corrected": batch.corrections,
         }
         if duplicates:
             found["warnings"] = (*made.warnings, repeated(duplicates))
-        if request.against is not None:
-            both = BatchStatistics(contract, (*rows, *others), request)
-            compared = SystemResults(both, rows, others).comparison(request.against)
-            found["comparison"] = compared.model_copy(update={"left_out": also_left_out})
-        made = made.model_copy(update=found)
-        if request.plan is not None:
-            made = made.model_copy(update={"plan": plan_of(request.plan, made)})
-        return made
+        tally = ResultTally.of(row.report for row in own)
+        told = made.model_dump(mode="json", exclude={"plots"})
+        found["finding"] = " ".join(sentences(contract, tally, told))
+        found |= _asked_for(contract, request, others, [OtherSystem(rows, {}), *further])
+        return _planned(made.model_copy(update=found), request)
 
     return report
 
 
+def _planned(made: BatchReport, request: BatchReportRequest) -> BatchReport:
+    """With the study that the request plans, if it does."""
+    if request.plan is None:
+        return made
+    return made.model_copy(update={"plan": plan_of(request.plan, made)})
+
+
+@dataclass(frozen=True)
+class OtherSystem:
+    """The results of another system, and how many others there are of each status."""
+
+    rows: Sequence[Scored[Any, Any]]
+    left_out: Mapping[str, int]
+
+
 def _others(
     batch: BatchReportContract, metric: MetricContract, request: BatchReportRequest
-) -> tuple[list[Scored[Any, Any]], dict[str, int]]:
-    """The results of `against`, and how many others there are of each status."""
-    if request.against is None:
-        return [], {}
-    try:
-        rows, left_out = gathered(batch, metric, request.against)
-    except BadInput as error:
-        raise BadInput(error.detail, pointer=f"/against{error.pointer or ''}") from error
-    return rows, dict(sorted(left_out.items()))
+) -> tuple[OtherSystem, list[OtherSystem]]:
+    """Those of `against`, and of each of `further`."""
+    found = []
+    named = [] if request.against is None else [("/against", request.against)]
+    named += [(f"/further/{place}", one) for place, one in enumerate(request.further)]
+    for pointer, one in named:
+        try:
+            rows, left_out = gathered(batch, metric, one)
+        except BadInput as error:
+            raise BadInput(error.detail, pointer=f"{pointer}{error.pointer or ''}") from error
+        found.append(OtherSystem(rows, dict(sorted(left_out.items()))))
+    first, *further = found or [OtherSystem((), {})]
+    return first, further
+
+
+def _asked_for(
+    metric: MetricContract,
+    request: BatchReportRequest,
+    against: OtherSystem,
+    systems: Sequence[OtherSystem],
+) -> dict[str, Any]:
+    """Comparisons and people's agreement. systems: the report's own results, then `further`."""
+    found: dict[str, Any] = {}
+    if request.against is not None:
+        first, *more = _compared(metric, request, against, systems)
+        found = {"comparison": first, "further": tuple(more)}
+    if request.judged is not None:
+        rows = systems[0].rows
+        over = BatchStatistics(metric, rows, request)
+        judged = JudgedResults(over, _given(rows, request.judged))
+        found["agreement"] = judged.agreement(request.judged)
+    return found
+
+
+def _compared(
+    metric: MetricContract,
+    request: BatchReportRequest,
+    against: OtherSystem,
+    systems: Sequence[OtherSystem],
+) -> list[SystemComparison]:
+    """Each of the systems, first, with `against`, second."""
+    found = []
+    for asked, system in zip((request.against, *request.further), systems, strict=True):
+        both = BatchStatistics(metric, (*system.rows, *against.rows), request)
+        made = SystemResults(both, system.rows, against.rows).comparison(asked or Against())
+        left_out = Counter(against.left_out) + Counter(system.left_out)
+        found.append(made.model_copy(update={"left_out": dict(sorted(left_out.items()))}))
+    return over_systems(found)
+
+
+def _given(rows: Sequence[Scored[Any, Any]], judged: Judged) -> list[GivenJudgement]:
+    with transaction(ledger()) as connection:
+        found = judgements.given(connection, [row.job_id for row in rows], judged.queue)
+    return [GivenJudgement(*one) for one in found]
 
 
 def require_one_version(rows: Sequence[Scored[Any, Any]], request: BatchReportRequest) -> None:
@@ -152,7 +216,18 @@ def gathered(
             rows = batch_lines.outcomes_of_batch(connection, metric.name, request.batch)
         else:
             rows = batch_lines.outcomes_of_jobs(connection, metric.name, request.jobs or ())
-        return sorted_out(batch, metric, rows)
+        scored, left_out = sorted_out(batch, metric, rows)
+    if request.of_model is None:
+        return scored, left_out
+    chosen = [row for row in scored if _first_model(row) == request.of_model]
+    if len(chosen) < len(scored):
+        left_out["other_model"] += len(scored) - len(chosen)
+    return chosen, left_out
+
+
+def _first_model(row: Scored[Any, Any]) -> str | None:
+    models = row.report.provenance.models
+    return models[0].name if models else None
 
 
 def sorted_out(

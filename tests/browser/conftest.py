@@ -18,8 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from sqlalchemy import Engine
 
 from services.bindings import local
-from services.gateway.pages.try_it import details_of
-from services.registry import metrics, service
+from services.registry import metrics, page_details, service
 from shared.ledger import jobs, leases
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
@@ -105,7 +104,7 @@ def results() -> dict[str, dict[str, Any]]:
 def example(metric: str) -> dict[str, Any]:
     """The metric's first example, asked for all the detail that its page shows."""
     contract = metrics()[metric]
-    return next(iter(contract.examples.values())) | details_of(metric)
+    return next(iter(contract.examples.values())) | page_details(metric)
 
 
 @dataclass(frozen=True)

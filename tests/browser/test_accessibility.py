@@ -11,6 +11,7 @@ from playwright.sync_api import Page
 from services.registry import metrics
 from tests.browser.conftest import Filled, Visits
 
+PATHS = ("/", "/jobs", "/batches", "/batches/new", "/views", "/drift", "/docs")
 GRAVE = ("serious", "critical")
 PHONE = {"width": 360, "height": 740}
 Scheme = Literal["light", "dark"]
@@ -30,7 +31,7 @@ def grave(page: Page) -> list[str]:
 def test_the_pages_can_be_used_by_all(filled: Filled, visits: Visits, scheme: Scheme) -> None:
     page = visits(filled.url, color_scheme=scheme)
     faults = {}
-    for path in ("/", "/jobs", "/batches", "/docs", *(f"/try?metric={name}" for name in metrics())):
+    for path in (*PATHS, *(f"/try?metric={name}" for name in metrics())):
         page.goto(path)
         faults[path] = grave(page)
     for state in ("failed", "running", "queued"):

@@ -91,3 +91,41 @@ def test_it_can_be_used_by_all_on_any_screen(
     page.get_by_role("button", name="Show texts").click()
     assert grave(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_rows_are_walked_chosen_and_opened_by_keys(filled_batch: str, visits: Visits) -> None:
+    page = visits(filled_batch)
+    page.goto(PATH)
+    boxes = page.locator(".results input[name=line]")
+    for key in ("j", "j", "k", "j", "x"):
+        page.keyboard.press(key)
+    expect(boxes.nth(1)).to_be_checked()
+    boxes.nth(4).click(modifiers=["Shift"])
+    assert page.locator(".results input[name=line]:checked").count() >= 1
+    page.keyboard.press("?")
+    help_dialog = page.get_by_role("dialog")
+    expect(help_dialog).to_be_visible()
+    assert grave(page) == []
+    help_dialog.get_by_role("checkbox").uncheck()
+    page.keyboard.press("Escape")
+    expect(help_dialog).to_be_hidden()
+    page.keyboard.press("g")
+    page.keyboard.press("h")
+    assert page.url.endswith(PATH)  # they are switched off
+    kept = page.evaluate("Object.keys({...localStorage, ...sessionStorage})")
+    assert kept == ["touchstone-keys-off"]
+    page.locator("input[name=text]").fill("j")
+    assert page.locator("input[name=text]").input_value() == "j"
+
+
+def test_a_table_is_uploaded_without_javascript(open_gateway: str, visits: Visits) -> None:
+    page = visits(open_gateway, java_script_enabled=False)
+    page.goto("/batches/new")
+    page.get_by_label("Or paste rows").fill("post\twhy\tflag\na text\tit is hateful\t1\n")
+    page.get_by_role("button", name="Show what it holds").click()
+    page.get_by_label("predicted label").select_option("flag")
+    page.get_by_role("button", name="Show it again").click()
+    page.locator("select[name='v.predicted_label.1']").select_option("hateful")
+    page.get_by_role("button", name="Show it again").click()
+    page.get_by_role("button", name="Score 1 line").click()
+    expect(page.locator("h1")).to_contain_text("Batch batch_")

@@ -13,7 +13,7 @@ from shared.ledger import keys
 from shared.ledger.engine import connect
 from shared.ledger.keys import NewKey
 from tests.chaos import audit
-from tests.end_to_end.service import Service, serving
+from tests.end_to_end.service import WARM, Service, serving
 
 LOAD, OTHER, CROWD = "load", "other", "crowd"  # sends the jobs; asks beside; is too many
 SECONDS = 90.0  # for an answer
@@ -36,7 +36,7 @@ class Trial(Service):
 @contextmanager
 def trying(folder: Path, *options: str, **settings: str) -> Iterator[Trial]:
     """A service as users start it, ready and watched."""
-    with serving(folder, *options, **KEYS, **settings) as service:
+    with serving(folder, *options, **KEYS, **(WARM | settings)) as service:
         audit.install(service)
         yield Trial(**vars(service), keys=_keys(service))
 

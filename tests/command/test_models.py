@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 from services.command import models
 from services.command.entries import set_key
 from shared.models.catalogue import load_catalogue
-from shared.models.hashes import folder_sha256
+from shared.models.checkpoint import folder_sha256
 from shared.settings import settings
 from tests.command.hub_double import HubDouble, hub_double
 from tests.end_to_end.service import ROOT

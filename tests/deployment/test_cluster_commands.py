@@ -16,6 +16,7 @@ from shared.encryption import new_key
 from shared.settings import Settings
 from tests.deployment.containers import READY_SECONDS, answers, bare, own_model, they_score
 from tests.deployment.manifests import KUBECTL, ROOT, Json, of_kind
+from tests.end_to_end.service import COLD
 from tests.patience import SECONDS, busy, eventually
 
 pytestmark = [
@@ -66,14 +67,15 @@ class Cluster:
 
 @contextmanager
 def process(cluster: Cluster, container: Json, logs: Path) -> Iterator[str]:
-    """Run a container's command; the address that its readiness is asked at."""
+    """Run a container's command; the address that its readiness is asked at. That each worker can
+    score its examples when it starts is told by the same commands of compose."""
     port, other = free_port(), free_port()
     said = cluster.environment(container)
     probe = container["readinessProbe"]["httpGet"]
     own = "TOUCHSTONE_PORT" if "TOUCHSTONE_PORT" in said else "TOUCHSTONE_METRICS_PORT"
     said |= {"TOUCHSTONE_METRICS_PORT": str(other), "PYTHONPATH": str(ROOT)}
     said |= {own: str(port)} | {name: HOST for name in LOCAL if name in said}
-    child = Child(container["name"], command(container), bare() | said)
+    child = Child(container["name"], command(container), bare() | said | COLD)
     child.start(logs)
     try:
         yield f"http://{HOST}:{port}{probe['path']}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +22,10 @@ HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 GPU_BUILD, CPU_BUILD = "torch-gpu.lock", "torch-cpu.lock"
 LOCKS = {path.name: path for path in (ROOT / "requirements").glob("*.lock")}
 OURS = ("touchstone-", "registry.example/touchstone-")  # built here
-STAGES = {"base", "build", "build-gateway", "build-metrics", "build-models", "build-models-gpu"}
+STAGES = {
+    "base", "build", "build-guide", "build-gateway", "build-metrics", "build-models",
+    "build-models-gpu", "labelled",
+}  # fmt: skip
 MODEL_CODE = {"torch", "transformers", "sentence-transformers", "peft", "tokenizers"}
 
 
@@ -29,12 +35,13 @@ def base_images() -> Iterator[tuple[str, str]]:
         for line in file.read_text("utf-8").splitlines():
             if line.startswith("FROM ") and line.split()[1] not in STAGES:
                 yield file.name, line.split()[1]
-    for name, service in compose()["services"].items():
-        yield f"compose: {name}", service["image"]
+    watch = yaml.safe_load((ROOT / "docker-compose.watch.yml").read_text("utf-8"))
+    for name, service in {**watch["services"], **compose()["services"]}.items():
+        if "image" in service:
+            yield f"compose: {name}", service["image"]
     for file in (ROOT / "k8s").rglob("*.yaml"):
-        for found in yaml.safe_load_all(file.read_text("utf-8")):
-            for image in images_in(found):
-                yield file.name, image
+        found = list(yaml.safe_load_all(file.read_text("utf-8")))
+        yield from ((file.name, image) for image in images_in(found))
 
 
 def images_in(found: object) -> Iterator[str]:
@@ -136,3 +143,45 @@ def test_nothing_is_installed_past_the_hashes() -> None:
         is_ours = line.removesuffix(" \\").endswith(ours) and "--no-deps" in line
         assert "--no-build-isolation" in line, line
         assert "--require-hashes" in line or is_ours, line
+
+
+def test_every_image_says_what_it_is_and_how_it_is() -> None:
+    """Labels, user, health check, and the list of what is installed."""
+    text = (ROOT / "Dockerfile").read_text("utf-8")
+    stages = dict(re.findall(r"(?ms)^FROM (?:\S+) AS (\S+)\n(.*?)(?=^FROM |\Z)", text))
+    for name in ("gateway", "metrics", "models", "models-gpu"):
+        assert f"FROM labelled AS {name}\n" in text
+        assert "\nUSER 10001\n" in stages[name]
+        assert "HEALTHCHECK CMD" in stages[name]
+        assert "pip inspect > /venv/sbom.json" in stages[f"build-{name}"]
+    for label in ("title", "version", "revision", "licenses"):
+        assert f"org.opencontainers.image.{label}=" in stages["labelled"]
+
+
+def test_base_images_are_renewed_everywhere_at_once(tmp_path: Path) -> None:
+    """`requirements/bases.sh`, with a registry that has a new digest for everything."""
+    for name in ("Dockerfile", "docker-compose.yml", "docker-compose.watch.yml"):
+        shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(ROOT / "k8s", tmp_path / "k8s")
+    (tmp_path / "requirements").mkdir()
+    shutil.copy(ROOT / "requirements" / "bases.sh", tmp_path / "requirements")
+    docker = tmp_path / "docker"
+    docker.write_text(f"#!/bin/sh\necho sha256:{'0' * 64}\n", "utf-8")
+    docker.chmod(0o755)
+    told = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    script = ["sh", "requirements/bases.sh"]
+    check = subprocess.run(
+        [*script, "--check"], cwd=tmp_path, env=told, check=False, capture_output=True
+    )
+    assert check.returncode == 1
+    ran = subprocess.run(script, cwd=tmp_path, env=told, check=True, capture_output=True, text=True)
+    named = {image for _, image in base_images() if not image.startswith(OURS)}
+    for image in named:
+        tag, _, old = image.partition("@")
+        assert f"{tag} {old} -> sha256:{'0' * 64}\n" in ran.stdout
+        for file in tmp_path.rglob("*"):
+            assert not file.is_file() or image.encode() not in file.read_bytes(), file
+    again = subprocess.run(
+        [*script, "--check"], cwd=tmp_path, env=told, check=False, capture_output=True
+    )
+    assert again.returncode == 0

@@ -20,6 +20,8 @@ import redis
 from tests.patience import SECONDS, busy
 
 ROOT = Path(__file__).parents[2]
+COLD = {"TOUCHSTONE_WARM_UP": "off"}  # half the processor time of a start
+WARM = {"TOUCHSTONE_WARM_UP": "on"}  # as in production
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,13 @@ class Service:
     redis_url: str
     database_url: str
     folder: Path
+
+    def is_ready(self) -> bool:
+        """What `/readyz` says; no while nobody answers."""
+        try:
+            return httpx.get(f"{self.url}/readyz", timeout=SECONDS).is_success
+        except httpx.TransportError:
+            return False
 
     def kill(self, *modules: str) -> None:
         """`kill -9` these processes of ours."""
@@ -66,13 +75,16 @@ def environment() -> dict[str, str]:
 
 @contextmanager
 def serving(folder: Path, *options: str, **settings: str) -> Iterator[Service]:
-    """`python -m services.stack serve`, ready. What it says goes into `said_by(folder)`."""
+    """`python -m services.stack serve`, ready. What it says goes into `said_by(folder)`.
+
+    Its workers score no examples first, which most tests need not wait for: WARM where time counts.
+    """
     command = [sys.executable, "-m", "services.stack", "serve", "--var", str(folder), "--port", "0"]
     with said_by(folder).open("wb") as said:
         process = subprocess.Popen(
             [*command, *options],
             cwd=ROOT,
-            env=environment() | settings,
+            env=environment() | COLD | settings,
             stdout=said,
         )
     try:

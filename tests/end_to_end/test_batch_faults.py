@@ -22,8 +22,8 @@ score = SERVICE.score
 
 pytestmark = pytest.mark.end_to_end
 
-LINES = 480
-DISTINCT = 360
+LINES = 240  # a window for each fault
+DISTINCT = 180
 HASTE = {
     "TOUCHSTONE_TICK_SECONDS": "0.2",
     "TOUCHSTONE_LEASE_SECONDS": "20",
@@ -63,7 +63,7 @@ def test_every_line_is_answered_once_whoever_dies(tmp_path: Path) -> None:
     assert [one["custom_id"] for one in output] == [one["custom_id"] for one in lines]
     assert batch["request_counts"] == {"total": LINES, "completed": LINES, "failed": 0}
     assert len({one["response"]["request_id"] for one in output}) == DISTINCT
-    for one, asked_line in zip(output[::24], lines[::24], strict=True):
+    for one, asked_line in zip(output[::12], lines[::12], strict=True):
         undisturbed = score(HatexscoreRequest.model_validate(asked_line["body"]))
         found = one["response"]["body"]["result"]
         assert difference(found, undisturbed.model_dump(mode="json")) is None

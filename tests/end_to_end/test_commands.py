@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.end_to_end.service import ROOT, environment
+from tests.end_to_end.service import COLD, ROOT, environment
 from tests.patience import SECONDS, busy, looks
 
 pytestmark = pytest.mark.end_to_end
@@ -181,7 +181,8 @@ def test_the_processes_end_with_a_stack_that_is_killed(tmp_path: Path) -> None:
         if not ours:
             break
     assert ours == []
-    code, _ = ended("demo", "--var", str(tmp_path / "other"))  # and nothing is in the way
+    demo = ("demo", "--var", str(tmp_path / "other"), "--rooms", "hatexscore")
+    code, _ = ended(*demo, **COLD)  # and nothing is in the way
     assert code == 0
     for line in psutil.process_iter(["pid", "cmdline"]):  # PostgreSQL waits for its next stack
         if str(tmp_path) in " ".join(line.info["cmdline"] or []):

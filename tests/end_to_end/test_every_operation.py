@@ -20,6 +20,7 @@ from tests.gateway.examples import (
     first,
     record_batches,
     record_cancelled,
+    record_judgements,
     record_models,
     record_webhooks,
     service,
@@ -47,7 +48,7 @@ def test_every_success_of_every_operation_is_met(client: httpx.Client) -> None:
     recorder.ask("get_jobs", body={"ids": [job_id]})
     recorder.ask("list_jobs", params={"limit": 1})
     record_models(recorder)
-    record_batches(recorder)
+    record_judgements(recorder, record_batches(recorder))
     record_webhooks(recorder)
     reports_not_waited_for(client)
     record_cancelled(recorder)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.load import all_succeed_once
-from tests.end_to_end.service import Service, serving
+from tests.end_to_end.service import WARM, Service, serving
 
 JOBS = 200
 FAULT_AFTER = 40  # this many have ended: the fault comes in the middle
 # A worker's death costs one lease, whatever its length; `make chaos` does the same with 60 s.
-SHORT = {
+SHORT = WARM | {
     "TOUCHSTONE_LEASE_SECONDS": "16",
     "TOUCHSTONE_HEARTBEAT_SECONDS": "4",
     "TOUCHSTONE_RESEND_SECONDS": "5",

@@ -17,7 +17,7 @@ import pytest
 
 from bench.agreement import difference
 from services.hatexscore.contract import CONTRACT
-from shared.models.hashes import folder_sha256
+from shared.models.checkpoint import folder_sha256
 from tests.answers import CheckedClient
 from tests.end_to_end.service import ROOT, Service, environment, said_by, serving
 from tests.patience import SECONDS, eventually
@@ -55,7 +55,7 @@ kind = "causal"
 source = "openai:http://127.0.0.1:1/v1"
 """
 UNUSABLE = {
-    "altered": ("failed", "its weights have SHA-256"),
+    "altered": ("failed", "weights-altered: they have SHA-256"),
     "gone": ("absent", "no folder"),
     "never-pulled": ("absent", "touchstone models pull never-pulled"),
     "branch": ("failed", "must pin a full commit"),
@@ -234,8 +234,8 @@ def test_workers_apart_give_the_same_bytes(
 
 
 def test_the_page_is_true(place: Place, file: Path, tmp_path: Path) -> None:
-    """The commands of docs/your-own-model.md, on this service and with a new name."""
-    page = (ROOT / "docs" / "your-own-model.md").read_text("utf-8")
+    """The commands of docs/guide/your-own-model.md, on this service and with a new name."""
+    page = (ROOT / "docs" / "guide" / "your-own-model.md").read_text("utf-8")
     _, _, rest = page.partition("<!-- run by tests/end_to_end/test_own_model.py -->")
     blocks = re.findall(r"```sh\n(.*?)```", rest.partition("<!-- end of what is run -->")[0], re.S)
     place.file.write_text(place.file.read_text("utf-8").replace('name = "mine"', 'name = "first"'))

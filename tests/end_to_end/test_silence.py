@@ -7,13 +7,12 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import psutil
 import pytest
 
 from tests.answers import CheckedClient
 from tests.end_to_end.load import examples, finished
-from tests.end_to_end.service import Service, serving
+from tests.end_to_end.service import WARM, Service, serving
 from tests.patience import SECONDS, busy, eventually
 
 pytestmark = pytest.mark.end_to_end
@@ -23,7 +22,8 @@ pytestmark = pytest.mark.end_to_end
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Whoever is silent for some seconds is given up."""
     folder: Path = tmp_path_factory.mktemp("silence")
-    patience = {"TOUCHSTONE_SILENT_SECONDS": str(4 * min(busy(), 4))}
+    # warm: an analyser that loads under the interpreter's lock is silent for seconds, too
+    patience = WARM | {"TOUCHSTONE_SILENT_SECONDS": str(4 * min(busy(), 4))}
     options = ("--rooms", "hatexscore", "inference")
     with serving(folder, *options, **patience, TOUCHSTONE_LEASE_SECONDS="20") as running:
         yield running
@@ -43,13 +43,6 @@ def test_who_is_stopped_is_started_again(service: Service, module: str) -> None:
     stopped = process_of(service, module)
     os.kill(stopped.pid, signal.SIGSTOP)
     eventually(lambda: not stopped.is_running())
-
-    def is_ready() -> bool:
-        try:
-            return httpx.get(f"{service.url}/readyz", timeout=SECONDS).is_success
-        except httpx.TransportError:
-            return False
-
-    eventually(is_ready)
+    eventually(service.is_ready)
     with CheckedClient(base_url=service.url, timeout=SECONDS) as client:
         finished(client, "/v1/scores/hatexscore", examples()[0])

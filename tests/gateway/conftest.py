@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -42,8 +43,8 @@ def opens(_locked: str, chosen: Settings, engine: Engine) -> Iterator[Opens]:
     """Makes clients of a gateway that asks for keys; five open jobs a tenant."""
     made: list[httpx.Client] = []
 
-    def client(tenant: str = "a", *scopes: Scope, a_minute: int | None = None) -> httpx.Client:
-        wanted = NewKey(tenant, "test", scopes or ("score",), requests_per_minute=a_minute)
+    def client(tenant: str = "a", *scopes: Scope, **more: Any) -> httpx.Client:
+        wanted = NewKey(tenant, "test", scopes or ("score",), **more)
         with engine.begin() as connection:
             _, secret = keys.make(connection, wanted)
         bearer = {"Authorization": f"Bearer {secret}"}

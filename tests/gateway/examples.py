@@ -32,7 +32,7 @@ from tests.receivers import Receiver, receiving
 
 STORED = ROOT / "docs" / "openapi.json"
 FINAL = {"completed", "failed", "expired", "cancelled"}
-IDS = re.compile(r"\b(job|batch|file|we|msg|req)_[0-9a-f]{32}\b")
+IDS = re.compile(r"\b(job|batch|file|we|msg|req|jdg|rq)_[0-9a-f]{32}\b")
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
 EXAMPLE_SECRET = "whsec_dGhlIHNlY3JldCBvZiBhbiBleGFtcGxl"
 MOMENT = 1_790_000_000  # unix seconds
@@ -77,6 +77,11 @@ class Recorder:
             None if is_long else self.stable(answer.text),
         })  # fmt: skip
         return answer
+
+    def jobs_that_are(self, status: str) -> list[Json]:
+        """The newest of this status, unrecorded."""
+        found: list[Json] = self.client.get("/v1/jobs", params={"status": status}).json()["data"]
+        return found
 
     def stable(self, node: Any, name: str = "") -> Any:
         """The same without what differs from run to run."""
@@ -136,7 +141,8 @@ def record_cancelled(recorder: Recorder) -> None:
     recorder.ask("cancel_job", jobs[-1]["id"])
 
 
-def record_batches(recorder: Recorder) -> None:
+def record_batches(recorder: Recorder) -> str:
+    """Files and batches; the id of one that has ended."""
     contract = metrics()["hatexscore"]
     lines = [
         {"custom_id": f"post-{number}", "method": "POST", "url": contract.path, "body": body}
@@ -166,9 +172,12 @@ def record_batches(recorder: Recorder) -> None:
     recorder.ask("cancel_batch", again)
     other = recorder.client.post("/v1/files", **upload).json()["id"]  # type: ignore[arg-type]
     recorder.ask("delete_file", other)
+    return str(batch_id)
 
 
 def record_webhooks(recorder: Recorder) -> None:
+    """Of one job: the others have ended before, so that none of their events is sent, too."""
+    eventually(lambda: not any(map(recorder.jobs_that_are, ("queued", "running"))))
     with receiving(Receiver()) as receiver:
         asked = {"url": receiver.url, "events": ["job.succeeded"], "description": "on-call"}
         endpoint = recorder.ask("create_webhook_endpoint", body=asked).json()["id"]
@@ -190,6 +199,37 @@ def record_webhooks(recorder: Recorder) -> None:
         recorder.ask("replay_webhook_delivery", endpoint, delivery)
         recorder.ask("replay_failed_webhook_deliveries", endpoint)
         recorder.ask("delete_webhook_endpoint", endpoint)
+
+
+def record_judgements(recorder: Recorder, batch: str) -> None:
+    """A queue of a line, its judgement, and what comes of it. batch: one that has ended."""
+    asked = {"batch": batch, "name": "first look", "per_line": 2}
+    queue = recorder.ask("create_review_queue", body=asked).json()["id"]
+    recorder.ask("list_review_queues", params={"limit": 1})
+    ann, ben = {"reviewer": "Ann"}, {"reviewer": "Ben"}
+    item = recorder.ask("next_review_item", queue, params=ann).json()["item"]
+    said = {"verdict": "disagree", "human_score": 0.4, "note": "It quotes too much.", "blind": True}
+    body = said | ann | {"queue": queue, "seconds": 8.5}
+    made = recorder.ask("create_judgement", item["job_id"], body=body).json()["id"]
+    recorder.ask("skip_review_item", queue, body={"position": item["position"]} | ben)
+    recorder.ask("get_review_queue", queue)
+    agreement = {"headers": WAIT}
+    if recorder.client.get(f"/v1/review-queues/{queue}/agreement").status_code != 202:
+        raise RuntimeError("the first ask makes the job")
+    recorder.ask("get_review_agreement", queue, **agreement)
+    recorder.ask("close_review_queue", queue)
+    recorder.ask("list_judgements", params={"limit": 1})
+    lines = recorder.ask("export_judgements", params={"batch": batch}).text
+    for form in ("csv", "label-studio"):
+        recorder.client.get("/v1/judgements/export", params={"format": form}).raise_for_status()
+    recorder.ask(
+        "import_judgements",
+        params={"source": "label-studio"},
+        content=lines.replace("Ann", "Cy"),
+        headers={"Content-Type": "application/jsonl"},
+    )
+    recorder.ask("withdraw_judgement", made)
+    recorder.ask("list_judgement_audit", params={"limit": 1})
 
 
 def record_models(recorder: Recorder) -> None:
@@ -220,7 +260,7 @@ def record() -> None:
         record_jobs(recorder)
         record_models(recorder)
         record_cancelled(recorder)
-        record_batches(recorder)
+        record_judgements(recorder, record_batches(recorder))
         record_webhooks(recorder)
     missing = sorted(recorder.operations.keys() - recorder.found.keys())
     if missing:

@@ -315,7 +315,7 @@ def post_anyhow(url: str, call: Json, headers: dict[str, str]) -> None:
 
 
 def test_a_quota_that_does_not_fit_all_takes_none(opens: Opens, engine: Engine) -> None:
-    client = opens("a", "score", a_minute=5)  # five open jobs a tenant
+    client = opens("a", "score", requests_per_minute=5)  # five open jobs a tenant
     assert len(ids_of(client.post(BULK, json={"requests": bodies(3)}))) == 3
     answer = client.post(BULK, json={"requests": bodies(3)})
     refused(answer, "open-jobs")

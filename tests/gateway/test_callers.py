@@ -37,6 +37,8 @@ def routes(client: httpx.Client) -> list[tuple[str, str]]:
             ("batch", "batch"),
             ("endpoint", "we"),
             ("delivery", "msg"),
+            ("judgement", "jdg"),
+            ("queue", "rq"),
         )
     }
     return [

@@ -9,7 +9,18 @@ import pytest
 from sqlalchemy import Engine
 
 from shared.contracts import LONGEST_REASON
+from shared.errors import (
+    AnswerCut,
+    AttemptsExhausted,
+    ModelCannot,
+    ModelNotReady,
+    ModelUnusable,
+    ScoringError,
+    TextTooLong,
+    TooManyRows,
+)
 from shared.ledger import leases
+from shared.problems import problem, slug_of
 from tests.gateway.results import a_result
 from tests.gateway.test_scores import GOOD, URL
 from tests.servers import finish_next
@@ -53,6 +64,32 @@ def test_a_bad_list_query_is_refused(client: httpx.Client, query: str) -> None:
     answer = client.get(f"/v1/jobs?{query}")
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"] == "#/" + query.partition("=")[0]
+
+
+OF_WORKERS = (
+    AttemptsExhausted("three attempts ended without an end"),
+    TextTooLong("the text has more tokens than its model reads", pointer="/text"),
+    TooManyRows("2,400 requests are more than 2,000", pointer="/draws"),
+    AnswerCut("the model came to no answer: it reasoned to its last token"),
+    ModelUnusable("the model 'm' is failed: its file was altered", pointer="/model"),
+    ModelNotReady("the model 'm' is being loaded", model="m"),
+    ModelCannot("m shows no tokens", model="m", ability="token_rows", abilities=("judge",)),
+)
+
+
+@pytest.mark.parametrize("error", OF_WORKERS, ids=lambda error: str(error.slug))
+def test_what_ended_a_job_is_served_as_a_problem(
+    client: httpx.Client, engine: Engine, error: ScoringError
+) -> None:
+    job_id = client.post(URL, json=GOOD).json()["id"]
+    with engine.begin() as connection:
+        claim = leases.claim(connection, job_id, lease=timedelta(minutes=1), max_attempts=3)
+        assert claim is not None
+        leases.fail(connection, claim, problem(error))
+    found = client.get(f"/v1/jobs/{job_id}").json()
+    assert (found["status"], found["result"]) == ("failed", None)
+    assert slug_of(found["error"]) == error.slug
+    assert found["error"]["error"]["message"].startswith(found["error"]["title"])
 
 
 def test_a_result_from_before_there_were_verdicts_gets_its_own(

@@ -193,6 +193,8 @@ def test_every_event_that_is_sent_is_described(description: Json) -> None:
         "batch": {"id": "batch_1", "object": "batch", "status": "completed",
                   "request_counts": {"total": 1, "completed": 1, "failed": 0}},
         "endpoint": {"id": "we_1", "object": "webhook_endpoint"},
+        "judgement": {"id": "jdg_1", "object": "judgement", "job_id": "job_1", "metric": "ice",
+                      "verdict": "agree", "about": "score", "reviewer": "ana", "verified": True},
     }  # fmt: skip
     for event in event_views.WEBHOOKS:
         said = description["webhooks"][event]["post"]["requestBody"]["content"]["application/json"]

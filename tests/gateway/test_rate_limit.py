@@ -33,7 +33,7 @@ def left(answer: httpx.Response) -> int:
 
 
 def test_the_headers_say_what_is_left_and_429_what_to_do(opens: Opens) -> None:
-    client = opens(a_minute=5)
+    client = opens(requests_per_minute=5)
     answers = [client.get("/v1/jobs") for _ in range(7)]
     assert [answer.status_code for answer in answers] == [200] * 5 + [429] * 2
     assert [left(answer) for answer in answers] == [4, 3, 2, 1, 0, 0, 0]
@@ -49,7 +49,9 @@ def test_the_headers_say_what_is_left_and_429_what_to_do(opens: Opens) -> None:
 
 
 def test_who_waits_as_told_may_call_again(opens: Opens) -> None:
-    client = opens(a_minute=60)  # a request comes back each second: who asks more often is refused
+    client = opens(
+        requests_per_minute=60
+    )  # a request comes back each second: who asks more often is refused
     answers = (client.get("/v1/jobs") for _ in looks(every=0))
     refused = next(answer for answer in answers if answer.status_code != 200)
     assert refused.status_code == 429
@@ -58,20 +60,20 @@ def test_who_waits_as_told_may_call_again(opens: Opens) -> None:
 
 
 def test_every_key_has_a_bucket_of_its_own(opens: Opens) -> None:
-    one, two = opens(a_minute=1), opens(a_minute=1)
+    one, two = opens(requests_per_minute=1), opens(requests_per_minute=1)
     assert [one.get("/v1/jobs").status_code for _ in range(2)] == [200, 429]
     assert two.get("/v1/jobs").status_code == 200
 
 
 def test_refusals_for_other_reasons_count_and_say_so(opens: Opens) -> None:
-    client = opens("a", "score", a_minute=3)
+    client = opens("a", "score", requests_per_minute=3)
     answers = [client.get("/v1/webhook-endpoints"), client.get("/v1/jobs/x"), client.get("/v1/x")]
     assert [answer.status_code for answer in answers] == [403, 404, 404]
     assert [left(answer) for answer in answers[:2]] == [2, 1]
 
 
 def test_a_crowd_gets_the_quota_and_not_one_more(opens: Opens) -> None:
-    client = opens(a_minute=20)
+    client = opens(requests_per_minute=20)
 
     def call(_: int) -> int:
         return client.get("/v1/models").status_code
@@ -84,7 +86,7 @@ def test_a_crowd_gets_the_quota_and_not_one_more(opens: Opens) -> None:
 
 
 def test_two_gateways_share_a_bucket(opens: Opens, chosen: Settings) -> None:
-    first = opens(a_minute=2)
+    first = opens(requests_per_minute=2)
     with (
         serving(chosen.model_copy(update={"authentication": "keys"})) as url,
         CheckedClient(base_url=url, headers=first.headers, timeout=SECONDS) as second,

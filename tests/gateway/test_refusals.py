@@ -107,7 +107,7 @@ def test_a_final_conflict_is_not_tried_again(
 def test_a_rate_is_tried_again_as_told_and_a_used_up_quota_is_not(
     opens: Opens, sdk_of: Sdks
 ) -> None:
-    hasty = opens("a", "score", a_minute=1)
+    hasty = opens("a", "score", requests_per_minute=1)
     assert hasty.get("/v1/jobs").status_code == 200
     refused = hasty.get("/v1/jobs")
     assert (refused.status_code, refused.headers["x-should-retry"]) == (429, "true")

@@ -29,7 +29,7 @@ from tests.patience import SECONDS, looks
 from tests.servers import finish_next
 
 MOST_SECONDS_AFTER_REVOCATION = 10  # as operations.md promises
-KEY = Key("key_1", "a", "test", "tsk_", ["score"], None, datetime.now(UTC), None, None)
+KEY = Key("key_1", "a", "test", "tsk_", ["score"], None, False, datetime.now(UTC), None, None)
 
 
 def caller_with_key(number: int) -> Caller:

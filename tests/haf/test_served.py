@@ -16,7 +16,7 @@ from services.haf.contract import HafRequest
 from services.haf.metric import SERVICE
 from services.stack.servers import HOST, free_port
 from shared.models.catalogue import load_catalogue
-from shared.models.openai import dialect
+from shared.models.openai import protocol
 from shared.models.ports import bind
 from tests.haf.test_conversation import ENTRIES, TEXT
 from tests.haf.tiny_llama import SPECIAL, STAGES, save
@@ -57,7 +57,7 @@ def _bound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             (folder / "models.toml").write_text(entries, "utf-8")
             bind(local(load_catalogue(folder / "models.toml")))
             # its template puts one word in the place of a stage's prompt: fewer tokens than words
-            patch.setattr(dialect, "_fewest", lambda _: 0)
+            patch.setattr(protocol, "_fewest", lambda _: 0)
             yield
         finally:
             bind(None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from services.hatexscore.group_terms import GroupMention
+from services.hatexscore.group_terms import GroupMention, read_passage
 from services.hatexscore.groups import find_mentions, target_group_identified
 from services.hatexscore.lexicon import load_lexicon
 from services.hatexscore.words import Language, Span, detect_language
@@ -19,7 +19,7 @@ def found_in(
 ) -> list[GroupMention]:
     spoken = language or detect_language(text)
     lexicon = load_lexicon(policy, spoken)
-    return find_mentions(text, spoken, lexicon, hateful=hateful, quotations=quoted(text))
+    return find_mentions(read_passage(text, spoken, quoted(text)), lexicon, hateful=hateful)
 
 
 def identified(text: str, *, hateful: bool = True) -> bool:

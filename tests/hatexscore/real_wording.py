@@ -17,11 +17,11 @@ from typing import Any
 
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import detect_languages
-from services.hatexscore.group_terms import GroupMention
+from services.hatexscore.group_terms import GroupMention, read_passage
 from services.hatexscore.groups import find_mentions
 from services.hatexscore.lexicon import load_lexicon
 from services.hatexscore.quotes import quoted_spans
-from services.hatexscore.variant_robust import read_quotations
+from services.hatexscore.variants import read_quotations
 from tests.hatexscore.group_examples import FAMILIES
 from tests.hatexscore.quote_examples import EXAMPLES
 
@@ -160,11 +160,9 @@ def measure_groups(rows: Iterable[Row]) -> tuple[dict[str, Tally], dict[str, Tal
     targets: dict[str, Tally] = defaultdict(Tally)
     for row in rows:
         found = find_mentions(
-            row["explanation"],
-            row["language"],
+            read_passage(row["explanation"], row["language"], quoted_spans(row["explanation"])),
             load_lexicon(row["policy"], row["language"]),
             hateful=row["hateful"],
-            quotations=quoted_spans(row["explanation"]),
         )
         said = f"{row['id']}: {row['explanation']!r}: " + ", ".join(
             f"{one.text!r} {'counts' if one.counts else 'does not count'} ({one.reason})"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.hatexscore.group_terms import load_cues
+from services.hatexscore.group_terms import load_cues, read_passage
 from services.hatexscore.groups import find_mentions, target_group_identified
 from services.hatexscore.lexicon import available, custom_lexicon, load_lexicon
 from services.hatexscore.variant_paper import mentions_as_printed
@@ -111,9 +111,9 @@ FRAGMENTS = st.lists(
 def test_any_text_is_survived_and_offsets_are_exact(
     language: Language, text: str, hateful: bool
 ) -> None:
-    lexicon, spans = load_lexicon("un", language), quoted(text)
+    lexicon, passage = load_lexicon("un", language), read_passage(text, language, quoted(text))
     for judge in (find_mentions, mentions_as_printed):
-        found = judge(text, language, lexicon, hateful=hateful, quotations=spans)
+        found = judge(passage, lexicon, hateful=hateful)
         assert all(text[m.start : m.end] == m.text and m.reason for m in found)
         ends = [0, *(m.end for m in found)]
         assert all(m.start >= end for m, end in zip(found, ends[:-1], strict=True))
@@ -156,24 +156,25 @@ def test_a_hateful_prediction_asks_for_more(text: str) -> None:
 
 def test_groups_of_ones_own() -> None:
     lexicon = custom_lexicon({"teams": ["red fan", "左撇子"]})
-    english = find_mentions("It mocks Red Fans.", "en", lexicon, hateful=True, quotations=[])
-    chinese = find_mentions("该文本侮辱左撇子。", "zh", lexicon, hateful=True, quotations=[])
+    english = find_mentions(read_passage("It mocks Red Fans.", "en", ()), lexicon, hateful=True)
+    chinese = find_mentions(read_passage("该文本侮辱左撇子。", "zh", ()), lexicon, hateful=True)
     assert [(m.text, m.counts) for m in english + chinese] == [("Red Fans", True), ("左撇子", True)]
 
 
 def test_paper_reads_trigrams_of_printed_terms_only() -> None:
     lexicon = load_lexicon("un", "en")
     text = "It does not mock Muslims, women or the Democratic Republic of the Congo."
-    found = mentions_as_printed(text, "en", lexicon, hateful=True, quotations=[])
+    passage = read_passage(text, "en", ())
+    found = mentions_as_printed(passage, lexicon, hateful=True)
     assert [m.text for m in found] == ["Muslims"]
     assert not found[0].counts  # its sentence denies the attack
-    assert mentions_as_printed(text, "en", lexicon)[0].counts  # Eq. 4 alone
+    assert mentions_as_printed(passage, lexicon, hateful=False)[0].counts  # Eq. 4 alone
 
 
 def test_paper_looks_inside_quotations() -> None:
     text = 'The phrase "white bubble" is an insult.'
     lexicon = load_lexicon("un", "en")
-    found = mentions_as_printed(text, "en", lexicon, hateful=True, quotations=quoted(text))
+    found = mentions_as_printed(read_passage(text, "en", quoted(text)), lexicon, hateful=True)
     assert target_group_identified(found)
     assert not identified(text)
 

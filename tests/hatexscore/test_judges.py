@@ -13,10 +13,10 @@ from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.model_calls import RandomPlacements
 from services.hatexscore.quotes import mask_spans
-from services.hatexscore.report import HatexscoreResult
+from services.hatexscore.report import HatexscoreCategoryEvidence, HatexscoreResult
 from services.inference.local_models import LocalModels
 from services.registry import contracts
-from shared.contracts import MAX_TEXT, UnreadCode
+from shared.contracts import MAX_TEXT, ModelUse, UnreadCode
 from shared.errors import BadInput, ModelCannot
 from shared.models.calls import Example
 from shared.models.catalogue import Catalogue, load_catalogue
@@ -326,3 +326,46 @@ def test_a_masked_text_may_be_longer_than_a_text() -> None:
         report = SERVICE.score(asking(text=text, explanation=explanation, control_draws=0))
     assert len(text) == MAX_TEXT < len(report.masked_text or "")
     assert model.calls == [[text, report.masked_text]]
+
+
+class NamingGuard(FakeClassifier):
+    """It names a category where it is asked to."""
+
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+        return [
+            one.model_copy(update={"categories": {"S10": "Hate"}} if example.categories else {})
+            for one, example in zip(super().judgements(examples), examples, strict=True)
+        ]
+
+
+def test_what_a_guard_names_is_evidence_of_its_own() -> None:
+    with bound_head(FakeClassifier(hateful=surely)):
+        plain = SERVICE.score(asking())
+    with bound_head(NamingGuard(hateful=surely)):
+        named = SERVICE.score(asking())
+    [one] = named.evidence[len(plain.evidence) :]
+    assert isinstance(one, HatexscoreCategoryEvidence)
+    assert (one.kind, one.category, one.text) == ("category", "S10", "Hate")
+    assert (one.start, one.end) == (None, None)
+    assert named.model_copy(update={"evidence": plain.evidence}) == plain
+
+
+class Strict(FakeClassifier):
+    """Its entry has a `threshold`."""
+
+    least = 0.5
+
+    @property
+    def use(self) -> ModelUse:
+        return super().use.model_copy(update={"thresholds": {"hateful": self.least}})
+
+
+@pytest.mark.parametrize(("least", "agrees"), [(0.3, True), (0.8, False)])
+def test_the_threshold_of_an_entry_says_what_the_model_decides(least: float, agrees: bool) -> None:
+    model = Strict(hateful=lambda text: 0.6 if text == TEXT else 0.2)
+    model.least = least
+    with bound_head(model):
+        report = SERVICE.score(asking())
+    assert report.model_agrees is agrees
+    assert (report.components.qf is not None) is agrees
+    assert report.probability_original == pytest.approx(0.6)  # P itself is never changed

@@ -61,6 +61,8 @@ def test_any_request_is_survived_and_stays_in_its_ranges(request: HatexscoreRequ
     assert report.score is not None or report.warnings
     assert HatexscoreResult.model_validate_json(report.model_dump_json()) == report
     for item in report.evidence:
+        if item.kind == "category":
+            continue  # a guard's word, found in no text
         whole = request.text if item.offsets_into == "text" else request.explanation
         if item.start is not None and item.end is not None:
             assert whole[item.start : item.end] == item.text

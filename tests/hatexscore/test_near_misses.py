@@ -17,9 +17,9 @@ from services.hatexscore import quote_search
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.quote_search import (
     Haystack,
-    around,
     exact_spans,
     locate,
+    nearest_borders,
     nearest_passage,
     passages,
     regions_of,
@@ -87,7 +87,7 @@ def test_borders_around_a_position_are_the_nearest(
 ) -> None:
     near = [border for border in borders if abs(border - position) <= reach]
     expected = sorted(near, key=lambda border: (abs(border - position), border))[:most]
-    assert around(borders, position, reach, most) == expected
+    assert nearest_borders(borders, position, reach, most) == expected
 
 
 def prose(characters: int) -> str:

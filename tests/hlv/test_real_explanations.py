@@ -16,9 +16,10 @@ import pytest
 
 from services.hlv.metric import SERVICE
 from services.hlv.report import HlvBatchReport
-from shared.batch_contracts import BatchReportRequest, Interval
+from shared.batch_contracts import BatchReportRequest
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
+from shared.report_contracts import Interval
 from tests.hlv.judges import StubJudge, bound, request
 
 score_batch = SERVICE.score_batch

@@ -11,7 +11,7 @@ from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
-from shared.models.embedded import base_folder
+from shared.models.checkpoint import base_folder
 
 
 def bind_bert(folder: Path, seed: int) -> LocalModels:

@@ -13,7 +13,6 @@ import numpy as np
 
 from shared.contracts import ModelKind, ModelUse
 from shared.models import ports
-from shared.models.abilities import Ability
 from shared.models.calls import (
     AttributionMethod,
     Attributions,
@@ -24,6 +23,7 @@ from shared.models.calls import (
     WordJudgements,
     WordRows,
 )
+from shared.models.entry import Ability
 from shared.models.judgement import Judgement
 from shared.models.label_readout import of_head
 from shared.models.ports import Floats

@@ -11,8 +11,7 @@ from services.ice.contract import IceRequest
 from services.ice.experiment import Experiment
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
-from services.ice.nulls import _class_of
-from services.ice.strata import strata_of
+from services.ice.nulls import _class_of, strata_of
 from services.inference.classifier import LocalClassifier
 from shared.statistics.placements import runs_of
 from tests.ice.planted import planted

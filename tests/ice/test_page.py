@@ -127,9 +127,14 @@ def test_tokens_are_coloured_by_their_share_of_the_largest_and_the_rationale_is_
         {"start": 3, "end": 5, "value": 4.0},
         {"start": 6, "end": 8, "value": -2.0},
     ]
-    html = page(attribution=None, attributions=values, k=0.1)
+    request = asked(attribution=None, attributions=values, k=0.1)
+    report = scored(request)
+    html = shown(request, report)
+    strip = ice_page.heat_of(request, report)
+    assert [one.level for run in strip for one in run.stretches][:3] == [9, 0, -4]
+    assert "".join(one.text for run in strip for one in run.stretches) == TEXT
     assert (
-        'dir="auto"><mark class="ice-rationale"><span class="heat-p9">w0 w1</span></mark> '
+        'dir="auto"><mark class="rationale"><span class="heat-p9">w0 w1</span></mark> '
         '<span class="heat-n4">w2</span> w3 w4' in html
     )
     assert "magnitude <span" in html
@@ -137,10 +142,12 @@ def test_tokens_are_coloured_by_their_share_of_the_largest_and_the_rationale_is_
 
 def test_without_token_values_the_spans_are_outlined_and_the_page_says_how_to_ask() -> None:
     html = page(token_values=None, attribution=None, rationale=[{"start": 3, "end": 8}])
-    assert '>w0 <mark class="ice-rationale">w1 w2</mark> w3' in html
+    assert '>w0 <mark class="rationale">w1 w2</mark> w3' in html
     assert "heat-p" not in html
     assert "Send token_values: true" in html
     assert "Send token_values" not in page()
+    untold = asked(token_values=None)
+    assert ice_page.heat_of(untold, scored(untold)) == ()
 
 
 def test_both_texts_of_a_pair_are_shown() -> None:

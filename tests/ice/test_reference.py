@@ -17,7 +17,7 @@ from services.ice.experiment import Experiment
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
 from services.ice.report import IceResult
-from services.ice.subsets import released
+from services.ice.variants import released
 from services.inference.classifier import LocalClassifier
 from shared.models import ports
 

@@ -23,7 +23,7 @@ def _hate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalModels]:
 
 def held(texts: int, slack: float) -> None:
     found = sizes(list(everyday(texts)))
-    assert len(found) == 6
+    assert len(found) == 9
     for name, one in found.items():
         for observed, expected, error in one.shares.values():
             assert observed == pytest.approx(expected, abs=slack + 2 * error), name

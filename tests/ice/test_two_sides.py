@@ -133,6 +133,7 @@ def test_without_an_empty_text_there_is_no_interaction() -> None:
         report = SERVICE.score(IceRequest(text=text, rationale=span(text, [CAUSE]), target="yes"))
     [found] = report.components.readings
     assert (found.interaction, found.p_interaction, found.reading) == (None, None, "cause")
+    assert any(one.startswith("delete: the interaction is null") for one in report.warnings)
 
 
 def test_masks_and_fills_are_common_to_both_sides() -> None:

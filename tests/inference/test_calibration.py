@@ -18,7 +18,7 @@ from services.inference.embedded.calibration import (
     log_losses,
     model_calibration,
 )
-from services.inference.embedded.evaluation import auroc, hit_share, macro_f1, shares
+from services.inference.embedded.training import auroc, hit_share, macro_f1, shares
 from shared.models.label_readout import softmax
 from shared.models.ports import Floats
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -18,8 +19,9 @@ from services.inference.local_models import LocalModels
 from shared.errors import BadInput, ModelNotReady
 from shared.models.calls import Example, Prompt, Turn
 from shared.models.catalogue import Catalogue, load_catalogue
+from shared.models.guard_categories import CATEGORY_TOKENS
+from shared.models.models_file import preset, preset_names
 from shared.models.ports import describe
-from shared.models.presets import preset, preset_names
 from tests.tiny_models.__main__ import main as tiny_models
 from tests.tiny_models.causal import CAUSAL
 
@@ -229,7 +231,6 @@ def test_a_prompt_about_one_text_takes_no_pair(made: Made) -> None:
     [
         ("style = 'chat'", "no chat template"),
         ("shots = [{ text = 'a', label = 'spam' }]", "'spam' is no label of this model"),
-        ("user = '{text} {language}'", r"nothing is known here for \{language\}"),
     ],
 )
 def test_a_prompt_that_cannot_be_rendered_is_the_models_fault(
@@ -238,3 +239,29 @@ def test_a_prompt_that_cannot_be_rendered_is_the_models_fault(
     found = catalogue(folders("wildguard"), "wildguard", f"[models.prompt]\n{more}")
     with pytest.raises(ModelNotReady, match=reason):
         LocalModels(found).language_model("m")
+
+
+def test_a_guard_names_what_it_writes_after_its_prompt(
+    made: Made, folders: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The oracle writes the answer itself, greedily, and picks a word of it."""
+    monkeypatch.setattr("shared.models.judgement.NO_MASS", 0.0)  # random weights say anything
+    asked = Example(text=TEXT, categories=True)
+    plain = made("llama-guard-3")
+    network = AutoModelForCausalLM.from_pretrained(folders("llama-guard-3")).eval()
+    words = AutoTokenizer.from_pretrained(folders("llama-guard-3"))
+    ids = torch.tensor([list(plain.tokens([asked])[0].ids)])
+    with torch.inference_mode():
+        for _ in range(CATEGORY_TOKENS):
+            following = network(input_ids=ids).logits[0, -1].argmax()
+            if int(following) == network.generation_config.eos_token_id:
+                break
+            ids = torch.cat([ids, following.view(1, 1)], dim=1)
+    answer = words.decode(ids[0, len(plain.tokens([asked])[0].ids) :])
+    [word, *_] = re.findall(r"\w+", answer)
+    more = f'[models.prompt.categories]\n"{word}" = "what it says"\nnowhere = "not said"'
+    model = made("llama-guard-3", more)
+    named, unasked = model.judgements([asked, Example(text=TEXT)])
+    assert named.categories == {word: "what it says"}
+    assert unasked.categories == {}
+    assert named.probabilities == unasked.probabilities

@@ -19,8 +19,7 @@ from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
 from services.weights.loader import silent_loading
 from shared.errors import BadInput, ModelNotReady, ScoringError
-from shared.models.embedded import base_folder
-from shared.models.hashes import folder_sha256
+from shared.models.checkpoint import base_folder, folder_sha256
 from shared.models.label_readout import softmax
 
 WORDS = ["the", "a", "garden", "people", "walk", "rain", "slowly", "under", "green", "windows"]

@@ -13,16 +13,17 @@ from services.inference.classifier import LocalClassifier
 from services.inference.embedded.adapter import (
     CONFIG,
     WEIGHTS,
+    Split,
+    TrainingExample,
     load_adapter,
     token_range,
     tokenized,
 )
-from services.inference.embedded.evaluation import Quality, answers, logits, quality
-from services.inference.embedded.examples import Split, TrainingExample
+from services.inference.embedded.calibration import excesses
 from services.inference.embedded.hate import FILES, HATE, HateMetrics, evaluate, read, render, split
-from services.inference.embedded.perturbation import excesses
 from services.inference.embedded.train import METRICS
-from shared.models.embedded import EMBEDDED, NOTE, EmbeddedNote, base_folder, checked
+from services.inference.embedded.training import Quality, answers, logits, quality
+from shared.models.checkpoint import EMBEDDED, NOTE, EmbeddedNote, base_folder, checked
 
 SHIPPED = EMBEDDED / "hate"
 DATA = Path(__file__).parents[3] / "shared" / "data"

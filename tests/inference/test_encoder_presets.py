@@ -18,7 +18,7 @@ from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
 from shared.errors import ScoringError
 from shared.models.catalogue import Catalogue, ModelCard, load_catalogue
-from shared.models.presets import preset, preset_names
+from shared.models.models_file import preset, preset_names
 from tests.tiny_models.__main__ import main as tiny_models
 from tests.tiny_models.encoders import ENCODERS, save_encoder
 

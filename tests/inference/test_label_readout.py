@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import expit, logit
 from scipy.special import softmax as scipy_softmax
 
-from services.inference.label_readout import label_logit
+from services.inference.classifier import label_logit
 from shared.models.label_readout import read_labels
 from shared.models.labels import Head, LabelKeys, LabelMapping, label_mapping
 

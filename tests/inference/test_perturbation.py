@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from services.inference.embedded.examples import Ask, TrainingExample
-from services.inference.embedded.perturbation import (
+from services.inference.embedded.adapter import Ask, TrainingExample
+from services.inference.embedded.calibration import (
     CELLS,
     DRAWS,
     MASK,
@@ -17,7 +17,7 @@ from services.inference.embedded.perturbation import (
     perturbed,
 )
 from shared.contracts import ModelUse, PartExcess
-from shared.models.calls import ece_perturbed
+from shared.models.judgement import ece_perturbed
 from shared.models.ports import Floats
 
 TEXT = " ".join(f"w{number}" for number in range(10))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pydantic import ValidationError
 
 from services.inference.causal import LocalLanguageModel
 from services.inference.local_models import LocalModels
@@ -208,3 +209,14 @@ def test_the_hash_is_of_the_prompt_around_nothing(llama: Path) -> None:
     model = model_of(llama, f'user = "Post: {{text}}"\n{VERBALIZERS}')
     written = "<user> Post: \n<assistant>"
     assert model.use.prompt_sha256 == hashlib.sha256(written.encode()).hexdigest()
+
+
+def test_a_prompt_names_the_language_of_its_text(llama: Path) -> None:
+    """As the example has it, else as it is identified: a masked text keeps that of the whole."""
+    model = model_of(llama, f'user = "In {{language}}: {{text}}"\n{VERBALIZERS}')
+    german = "Die Nachbarn haben gestern den ganzen Tag im Garten gearbeitet."
+    assert "In de:" in asked(model, Example(text=german))
+    assert "In und:" in asked(model, Example(text="[MASK] Garten"))
+    assert "In de-AT:" in asked(model, Example(text="[MASK] Garten", language="de-AT"))
+    with pytest.raises(ValidationError):
+        Example(text=german, language="German; now obey")

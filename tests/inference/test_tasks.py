@@ -17,14 +17,28 @@ from hypothesis import strategies as st
 from rich.console import Console
 from transformers import AutoTokenizer
 
-from services.inference.embedded.adapter import WEIGHTS, load_adapter, padded, tokenized
-from services.inference.embedded.evaluation import LabelMetrics, answers, logits, quality
-from services.inference.embedded.examples import Split, TrainingExample, split, wording
+from services.inference.embedded.adapter import (
+    WEIGHTS,
+    Split,
+    TrainingExample,
+    load_adapter,
+    padded,
+    split,
+    tokenized,
+    wording,
+)
 from services.inference.embedded.nli import NLI, NliMetrics
 from services.inference.embedded.sentiment import SENTIMENT, SentimentMetrics
 from services.inference.embedded.train import METRICS, main, make
-from services.inference.embedded.training import Recipe, TrainingTask
-from shared.models.embedded import EMBEDDED, NOTE, EmbeddedNote, base_folder
+from services.inference.embedded.training import (
+    LabelMetrics,
+    Recipe,
+    TrainingTask,
+    answers,
+    logits,
+    quality,
+)
+from shared.models.checkpoint import EMBEDDED, NOTE, EmbeddedNote, base_folder
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(

@@ -37,7 +37,7 @@ from services.similarity.encoders import LocalSimilarities
 from shared.errors import ScoringError
 from shared.models.calls import Example, Pair
 from shared.models.catalogue import Catalogue
-from shared.models.embedded import base_folder
+from shared.models.checkpoint import base_folder
 from shared.models.entry import ModelEntry
 
 WORDS = " ".join(["sun", "sea", "tea", "oak", "ice"] * 1_000)  # 5,000 of one token each

@@ -17,7 +17,7 @@ from services.inference.embedded.adapter import CONFIG, WEIGHTS
 from services.inference.embedded.hate import FILES, HATE, HateMetrics, read, split
 from services.inference.embedded.train import METRICS, main, make
 from services.inference.embedded.training import Recipe
-from shared.models.embedded import EMBEDDED, NOTE, EmbeddedNote
+from shared.models.checkpoint import EMBEDDED, NOTE, EmbeddedNote
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 VOTES = (["hatespeech"] * 3, ["normal"] * 3, ["offensive", "offensive", "hatespeech"])

@@ -56,7 +56,9 @@ def rounds(scene: Scene, batch: Json) -> None:
 def emptied(scene: Scene) -> None:
     with scene.engine.begin() as connection:
         connection.execute(
-            text("TRUNCATE jobs, batches, batch_lines, result_facts, files, idempotency_keys")
+            text(
+                "TRUNCATE jobs, batches, batch_lines, result_facts, files, idempotency_keys CASCADE"
+            )
         )
     for blob in store_folder(scene.chosen).glob("*"):
         blob.unlink()

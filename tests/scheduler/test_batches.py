@@ -34,7 +34,9 @@ def test_every_line_is_answered_once_and_equal_lines_are_scored_once(
 ) -> None:
     with scene.engine.begin() as connection:
         connection.execute(
-            text("TRUNCATE jobs, batches, batch_lines, result_facts, files, idempotency_keys")
+            text(
+                "TRUNCATE jobs, batches, batch_lines, result_facts, files, idempotency_keys CASCADE"
+            )
         )
     lines = [line(f"id-{number}", content) for number, content in enumerate(texts)]
     batch = scene.finish(scene.make(lines), batch_window=3)

@@ -39,7 +39,9 @@ def outcome(scene: Scene, raw: bytes) -> Json:
     """The batch with this line in the middle, at its end."""
     with scene.engine.begin() as connection:
         connection.execute(
-            text("TRUNCATE jobs, batches, batch_lines, result_facts, files, idempotency_keys")
+            text(
+                "TRUNCATE jobs, batches, batch_lines, result_facts, files, idempotency_keys CASCADE"
+            )
         )
     made = scene.read(scene.make([line("first", "a"), raw, line("last", "b")]))
     return made if made["status"] == "failed" else scene.finish(made)

@@ -1,4 +1,4 @@
-"""One running service for all tests of the client that need one."""
+"""A client of the running service, for all tests of it that need one."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import pytest
 
 from services.gateway.openapi_examples import FOLDER
 from services.registry import metrics
-from tests.end_to_end.service import Service, serving
+from tests.end_to_end.service import Service
 from touchstone_client import Touchstone
 
 Json = dict[str, Any]
-SETTINGS = {"TOUCHSTONE_WEBHOOK_ALLOW": "127.0.0.1/32"}
 
 
 def recorded(operation: str) -> Json:
@@ -23,11 +22,10 @@ def recorded(operation: str) -> Json:
     return found
 
 
-@pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """With the embedded models, started once a session."""
-    with serving(tmp_path_factory.mktemp("sdk") / "var", **SETTINGS) as made:
-        yield made
+@pytest.fixture
+def service(whole_service: Service) -> Service:
+    """The one that other tests use, too."""
+    return whole_service
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -297,6 +298,8 @@ def test_a_rule_decides_how_a_comparison_ends(
     said = capsys.readouterr().out
     assert "3 texts in both, 0 only in A, 1 only in B" in said
     assert "score: 0 higher in A, 2 higher in B, 1 equal" in said
+    assert "differences are A minus B" in said
+    assert re.search(r"^score +-0\.1", said, re.MULTILINE)
     assert main(["compare", BATCH, BATCH, "--fail-if", "low < -0.02"]) == 1
     assert main(["compare", BATCH, BATCH, "--fail-if", "high > 0"]) == 0
     assert main(["compare", BATCH, BATCH, "--fail-if", "nonsense"]) == 2
@@ -305,7 +308,12 @@ def test_a_rule_decides_how_a_comparison_ends(
 
 def test_changes_are_of_lines_that_both_scored() -> None:
     ours, theirs = Lines(scores={"a": 0.5, "b": None, "c": 1.0}), Lines(scores={"a": 0.1, "c": 0.9})
-    assert [one["custom_id"] for one in differences(ours, theirs)] == ["a", "c"]
+    found = differences(ours, theirs)
+    assert [(one["custom_id"], one["difference"] > 0) for one in found] == [
+        ("a", True),
+        ("c", True),
+    ]
+    assert all(one["difference"] < 0 for one in differences(theirs, ours))
 
 
 @pytest.mark.parametrize(

@@ -189,10 +189,12 @@ def test_the_command_line_from_a_table_to_a_comparison(
         assert scores["score"].between(0, 1).all()
     assert main(["report", batches[0], "--by", "metadata.model_name"]) == 0
     said = capsys.readouterr().out
-    assert "5 of 5 explanations could be scored." in said
+    assert "Of 5 explanations 5 could be scored." in said
     assert re.search(r"^v7 +\d", said, re.MULTILINE)
     assert main(["compare", *batches]) == 0
-    assert "5 texts in both" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"A is {batches[0]}, B is {batches[1]}" in said
+    assert "5 texts in both" in said
     fields = ["--text", POST["text"], "--explanation", POST["explanation"]]
     assert main(["score", "hatexscore", *fields, "--field", "control_draws=5"]) == 0
     assert capsys.readouterr().out.startswith("hatexscore: ")
@@ -206,7 +208,13 @@ def test_two_batches_are_compared(ts: Touchstone) -> None:
     )
     found = ts.compare(a, b.id)
     assert found.pairs == 6
-    assert found.differences[0].component == "score"
+    score = found.differences[0]
+    assert score.component == "score"
+    means = [ts.batches.get(one.id).report().score.value for one in (a, b)]
+    assert score.difference.value == pytest.approx(means[0] - means[1])
+    turned = ts.compare(b, a).differences[0]
+    assert turned.difference.value == pytest.approx(-(score.difference.value or 0))
+    assert (turned.better, turned.worse) == (score.worse, score.better)
     by_jobs = ts.reports.make("hatexscore", batch=a.id, resamples=100)
     assert by_jobs.scored == 6
 

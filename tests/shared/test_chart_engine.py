@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from services.gateway.pages.templates import environment
-from shared.batch_contracts import Interval
 from shared.charts import engine
 from shared.charts.engine import NotDrawn, Painter, drawn
 from shared.charts.intervals import IntervalRow, interval_plot
+from shared.report_contracts import Interval
 from tests.end_to_end.service import ROOT
 from tests.patience import SECONDS, busy, eventually
 

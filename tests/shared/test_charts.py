@@ -10,7 +10,7 @@ import pytest
 
 from shared.charts.engine import BLUE, GREY, ORANGE, Caption, Chart
 from shared.charts.shapes import bars, histogram, slope
-from shared.contracts import Histogram
+from shared.null_report import Histogram
 
 
 def words(chart: Chart) -> list[str]:

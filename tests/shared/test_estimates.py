@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from statsmodels.stats.power import TTestPower
 
-from shared.batch_contracts import BatchReport, BatchReportRequest, Interval, WantedEffect
-from shared.contracts import Histogram, Scored
+from shared.batch_contracts import BatchReport, BatchReportRequest, WantedEffect
+from shared.contracts import Scored
 from shared.estimates import BatchStatistics, plan_of
+from shared.null_report import Histogram
+from shared.report_contracts import Interval
 from shared.statistics import intervals
 from shared.statistics.ranks import BINS, histogram_of
 from tests.echo_metric import ECHO, EchoRequest, echo

@@ -15,17 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from shared.setting_faults import wrong_settings
-from shared.settings import (
-    CommandSettings,
-    Settings,
-    entries,
-    fields_of,
-    is_secret,
-    secret,
-    unknown_settings,
-    variable_of,
-)
+from shared.setting_sources import entries, fields_of, is_secret, variable_of, wrong_settings
+from shared.settings import CommandSettings, Settings, secret, unknown_settings
 from tests.deployment.manifests import ROOT
 
 REDIS_SCHEMES = "must begin with redis://, rediss:// or unix://"

@@ -10,10 +10,12 @@ import pytest
 from scipy import stats
 
 from services.registry import metrics
-from shared.batch_contracts import Against, BatchReportRequest, SystemComparison
-from shared.contracts import Null, Scored
+from shared.batch_contracts import Against, BatchReportRequest
+from shared.contracts import Scored
 from shared.errors import BadInput
 from shared.estimates import BatchStatistics
+from shared.null_report import Null
+from shared.report_contracts import SystemComparison
 from shared.statistics.seeds import generator
 from shared.system_comparison import SystemResults, parts_of, require_comparable
 from tests.echo_metric import ECHO, EchoRequest, echo
@@ -32,8 +34,10 @@ def result(text: str, score: float | None, custom_id: str | None = None, **origi
     return Scored(f"job_{text}_{score}", custom_id, asked, report)
 
 
-def compared(first: list[Row], second: list[Row], **asked: Any) -> SystemComparison:
-    over = BatchStatistics(ECHO, (*first, *second), ASKED)
+def compared(
+    first: list[Row], second: list[Row], by: tuple[str, ...] = (), **asked: Any
+) -> SystemComparison:
+    over = BatchStatistics(ECHO, (*first, *second), ASKED.model_copy(update={"by": by}))
     return SystemResults(over, first, second).comparison(AGAINST.model_copy(update=asked))
 
 
@@ -80,7 +84,7 @@ def test_whole_texts_are_the_unit() -> None:
         [Scored(f"{row.job_id}{n}", f"{n}", row.request, row.report) for n, row in enumerate(rows)]
         for rows in many
     ]
-    few, lots = compared(first, second), compared(*copies)
+    few, lots = compared(first, second), compared(copies[0], copies[1])
     assert few.differences[0].p_value == pytest.approx(lots.differences[0].p_value)
     assert lots.differences[0].difference.clusters == 12
 
@@ -121,6 +125,24 @@ def test_no_pair_one_pair_and_no_difference() -> None:
     assert (same.p_value, same.difference.value, same.p_wilcoxon, same.equal) == (1, 0, None, 24)
     [unknown] = compared([result("a", None)], [result("a", 0.2)]).differences
     assert (unknown.pairs, unknown.p_value) == (0, None)
+
+
+def test_the_difference_of_each_value_is_that_of_its_pairs_alone() -> None:
+    first, second = systems(0.05)
+    marked = [
+        replace(row, request=row.request.model_copy(update={"metadata": {"market": f"m{n % 3}"}}))
+        for n, row in enumerate(first)
+    ]
+    found = compared(marked, second, by=("metadata.market", "language"))
+    assert {one.value for one in found.slices} == {"m0", "m1", "m2"}
+    assert sum(one.pairs for one in found.slices) == found.pairs
+    for one in found.slices:
+        alone = compared(marked[int(one.value[1]) :: 3], second).differences[0].difference
+        assert one.difference.value == pytest.approx(alone.value)
+        assert (one.difference.low or 0) <= (alone.value or 0) <= (one.difference.high or 0)
+        assert one.difference.clusters == alone.clusters
+    gaps = [one.difference.value or 0 for one in found.slices]
+    assert gaps == sorted(gaps)
 
 
 @pytest.mark.parametrize("other", [{"metric_version": "2.0"}, {"variant": "paper"}])

@@ -6,7 +6,7 @@ import pytest
 import redis
 
 from shared import worker_board
-from shared.models.status_board import STALE_SECONDS
+from shared.models.availability import STALE_SECONDS
 from shared.settings import Settings
 from shared.worker_board import BOARD, WorkerSender, WorkerStatus, read
 from tests.patience import eventually

@@ -16,7 +16,7 @@ from services.similarity.cache import Cache
 from services.similarity.encoders import LocalSimilarities
 from shared.contracts import ModelKind
 from shared.models.catalogue import Catalogue
-from shared.models.embedded import BASE, base_folder
+from shared.models.checkpoint import BASE, base_folder
 from shared.models.entry import ModelEntry
 from shared.models.ports import Similarity
 

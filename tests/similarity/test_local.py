@@ -15,8 +15,7 @@ from transformers import BertForSequenceClassification, BertModel
 from services.similarity.encoders import LocalSimilarities
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models.calls import Pair
-from shared.models.embedded import BASE_REVISION, BASE_SHA256
-from shared.models.hashes import file_sha256
+from shared.models.checkpoint import BASE_REVISION, BASE_SHA256, file_sha256
 from shared.models.ports import Similarity
 from tests.similarity.conftest import Make, catalogue, config, with_tokenizer
 from tests.similarity.rows import network

@@ -13,7 +13,7 @@ from services.similarity.service import SERVICE
 from shared.errors import BadInput
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
-from shared.models.embedded import BASE_SHA256
+from shared.models.checkpoint import BASE_SHA256
 from shared.models.ports import describe
 from shared.settings import settings
 

@@ -2,7 +2,7 @@
 
 Small jobs: HateXScore with probabilities of the caller's own, so that no model is called. Two
 workers serve them; during the second half of the batches one of the two is killed every few
-seconds, at random. The table goes into `docs/operations.md`.
+seconds, at random. The table goes into `docs/guide/operations.md`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from rich.console import Console
 
 from bench.environment import environment
 from tests.chaos import audit
-from tests.end_to_end.service import ROOT, serving
+from tests.end_to_end.service import ROOT, WARM, serving
 from tests.soak.memory import Memory
 from tests.soak.story import Plan, Soaked, soak
 
-PAGE = ROOT / "docs" / "operations.md"
+PAGE = ROOT / "docs" / "guide" / "operations.md"
 BEGIN, END = "<!-- soak: rewritten by `make soak` -->", "<!-- end of soak -->"
 SERVED = ("hatexscore", "hatexscore", "inference")  # two workers: the death of one is no silence
 THREADS = {"TOUCHSTONE_WORKER_THREADS": "8"}  # jobs that only compute: more would queue inside
@@ -51,7 +51,7 @@ def main() -> int:
     )
     with (
         tempfile.TemporaryDirectory() as folder,
-        serving(Path(folder), "--apart", "--rooms", *SERVED, **THREADS) as service,
+        serving(Path(folder), "--apart", "--rooms", *SERVED, **THREADS, **WARM) as service,
     ):
         audit.install(service)
         with Memory.of(service).watching() as memory:
@@ -108,8 +108,8 @@ def _write(page: Path, said: Json, plan: Plan) -> None:
         ("ended twice, or changed after the end", said["ended_twice"]),
         ("lines of the output files wrong or missing", said["lines_wrong"]),
         ("seconds", f"{said['seconds']} ({said['jobs_per_second']} jobs of batches a second)"),
-        ("RSS in MiB after warm-up and highest after that", said["rss_mib"]),
-        ("its growth, below 0.1", said["rss_growth"]),
+        ("highest RSS in MiB: warm-up, first half, second half", said["rss_mib"]),
+        ("its growth from half to half, below 0.1", said["rss_growth"]),
         ("interactive jobs alone, ms", said["interactive_alone"]),
         ("during the first half of the batches, ms", said["interactive_during"]),
         ("ratio of their p95, below 3", said["p95_ratio"]),

@@ -19,12 +19,14 @@ MEBIBYTE = 2**20
 
 @dataclass
 class Memory:
-    """name → highest resident bytes: while the service warmed up, and after that."""
+    """name → highest resident bytes in each spell: the warm-up, and each half of the batches.
+
+    How much the first half needs depends on the batches that are open at a time; the second half
+    has as many, so that it needs no more where nothing leaks.
+    """
 
     watched: dict[str, psutil.Process]
-    warm: dict[str, int] = field(default_factory=dict)
-    highest: dict[str, int] = field(default_factory=dict)
-    is_warm: bool = False
+    spells: list[dict[str, int]] = field(default_factory=lambda: [{}])
 
     @classmethod
     def of(cls, service: Service) -> Self:
@@ -44,25 +46,26 @@ class Memory:
             stop.set()
             thread.join()
 
-    def warmed_up(self) -> None:
-        """What was seen until now is what the service needs; from now on it must not grow."""
-        self.is_warm = True
+    def begin_spell(self) -> None:
+        """The highest is looked for anew."""
+        self.spells.append({})
 
     @property
     def growth(self) -> dict[str, float]:
-        """Highest after the warm-up over highest before its end, less one."""
-        return {name: self.highest[name] / self.warm[name] - 1 for name in self.watched}
+        """Highest of the last spell over the highest of the one before, less one."""
+        before, last = self.spells[-2:]
+        return {name: last[name] / before[name] - 1 for name in self.watched}
 
     @property
     def mebibytes(self) -> dict[str, str]:
         """For people."""
         return {
-            name: f"{self.warm[name] / MEBIBYTE:.0f} → {self.highest[name] / MEBIBYTE:.0f}"
+            name: " → ".join(f"{spell[name] / MEBIBYTE:.0f}" for spell in self.spells)
             for name in self.watched
         }
 
     def _look(self, stop: threading.Event) -> None:
         while not stop.wait(LOOK_SECONDS):
-            seen = self.highest if self.is_warm else self.warm
+            seen = self.spells[-1]
             for name, process in self.watched.items():
                 seen[name] = max(seen.get(name, 0), process.memory_info().rss)

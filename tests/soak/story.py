@@ -99,13 +99,14 @@ def soak(service: Service, plan: Plan, memory: Memory, console: Console) -> Soak
         console.print("interactive jobs alone")
         with alone.asking(clients[0], body):
             time.sleep(plan.alone_seconds)
-        memory.warmed_up()
+        memory.begin_spell()
         console.print(f"{plan.jobs} jobs in {plan.batches} batches")
         batches = [lines(plan.jobs // plan.batches)] * (plan.batches // 2)
         begun = time.monotonic()
         with during.asking(clients[0], body):
             ends = through(clients, batches)
         console.print("the second half, while workers die")
+        memory.begin_spell()
         with during_deaths.asking(clients[0], body), reaper.reaping():
             ends += through(clients, batches)
         seconds = time.monotonic() - begun

@@ -1,4 +1,4 @@
-"""docs/errors.md and docs/settings.md say what the code says, and all of it."""
+"""docs/guide/errors.md and docs/guide/settings.md say what the code says, and all of it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def raised() -> Iterator[str]:
 def test_every_slug_has_an_entry_with_a_cause_and_a_cure() -> None:
     found = reference.errors()
     assert {slug for slug in raised() if OF_LINES not in slug} - found.keys() == set()
-    page = (ROOT / "docs" / "errors.md").read_text("utf-8")
+    page = (ROOT / "docs" / "guide" / "errors.md").read_text("utf-8")
     for slug, kind in found.items():
         assert f'<a id="{slug}"></a>' in page
         assert kind is ScoringError or "cure" in vars(kind), f"{slug} inherits its cure"

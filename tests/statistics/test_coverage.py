@@ -18,7 +18,7 @@ from scipy import stats
 from shared.statistics import intervals
 from shared.statistics.bootstrap import Resampling
 from shared.statistics.clusters import Floats, clustered
-from shared.statistics.comparing import mean_test, sign_flip_p
+from shared.statistics.comparison import mean_test, sign_flip_p
 from shared.statistics.intervals import Bounds, IntervalEstimate
 from shared.statistics.seeds import generator
 

@@ -1,21 +1,36 @@
-"""The base of every message: answers keep no unknown field, so that a newer service breaks nobody.
+"""The base of every message: what an answer of a newer or an older service is read as.
 
-`models.py` derives from these; results, reports and jobs have a base of their own for what all of a
-kind share.
+Answers keep no unknown field, and a field that they lack is None, so that no other version of the
+service breaks anybody. `models.py` derives from these; results, reports and jobs have a base of
+their own for what all of a kind share.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
+
+IN_EVERY_VERSION = frozenset({"id", "metric", "status", "score", "scored"})
 
 
 class Message(BaseModel):
     """Base of everything that is sent or received. Requests forbid unknown fields."""
 
     model_config = ConfigDict(extra="ignore", protected_namespaces=(), populate_by_name=True)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """What an older service does not send yet is None, whatever its type. Requests are as they
+        are written, and so is what says whose answer it is: without it, it is no such message."""
+        super().__init_subclass__(**options)
+        if cls.model_config.get("extra") == "forbid":
+            return
+        for name in inspect.get_annotations(cls):
+            is_field = not name.startswith("_") and name not in IN_EVERY_VERSION
+            if is_field and name not in cls.__dict__:
+                setattr(cls, name, None)
 
 
 class Shown(Message):

@@ -135,9 +135,9 @@ def report_html(found: Report) -> str:
     parts = getattr(found, "components", None)
     listed = parts.items() if isinstance(parts, Mapping) else ()
     rows = [("score", interval(found.score)), *((name, interval(one)) for name, one in listed)]
-    head = (
-        f"<p><b>{escape(found.metric)}</b>: {found.scored} results, {found.undefined} undefined</p>"
-    )
+    counted = f"{found.scored} results, {found.undefined} undefined"
+    said = getattr(found, "finding", "") or counted
+    head = f"<p><b>{escape(found.metric)}</b>: {escape(said)}</p>"
     warned = "".join(f"<li>{escape(one)}</li>" for one in found.warnings)
     ending = f"<ul>{warned}</ul>" if warned else ""
     return head + table(("mean of", "value"), rows) + ending

@@ -23,7 +23,7 @@ PREFIX = "touchstone."  # of a column of ours whose name the table has already
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """One request and its place among all."""
 
     index: int
@@ -54,14 +54,14 @@ class Listed:
         self._outcomes: dict[int, Outcome] = {}
         self.total = len(data) if isinstance(data, Sized) else None
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[TableRow]:
         for index, one in enumerate(self._data):
             if not isinstance(one, Mapping | BaseModel):
                 raise TypeError(f"row {index} is no request, but {type(one).__name__}")
             if self._columns is None:
-                yield Row(index, fields_of(one, {}))
+                yield TableRow(index, fields_of(one, {}))
             else:
-                yield Row(index, ColumnMapping(self._columns).request(fields_of(one, {})))
+                yield TableRow(index, ColumnMapping(self._columns).request(fields_of(one, {})))
 
     def add(self, index: int, outcome: Outcome, job_id: str | None) -> None:
         self._outcomes[index] = outcome
@@ -83,9 +83,9 @@ class Framed:
         self._found: dict[str, list[Any]] = {name: [None] * frame.length for name in OWN}
         self.total: int | None = frame.length
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[TableRow]:
         for index, row in enumerate(self._frame.rows(self._mapping.needed)):
-            yield Row(index, self._mapping.request(row))
+            yield TableRow(index, self._mapping.request(row))
 
     def add(self, index: int, outcome: Outcome, job_id: str | None) -> None:
         for name, value in flat(outcome, job_id).items():

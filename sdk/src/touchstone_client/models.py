@@ -18,6 +18,10 @@ class Against(Message):
     jobs: Annotated[
         list[str] | None, Field(description='ids of jobs of this metric')
     ] = None
+    of_model: Annotated[
+        str | None,
+        Field(description='only the results whose first model has this name'),
+    ] = None
     wilcoxon: Annotated[
         bool,
         Field(
@@ -55,6 +59,19 @@ class Attributions(Message):
             description='integrated gradients: sum of values minus the difference of logits'
         ),
     ] = None
+
+
+class Audit(Message):
+    id: str
+    object: Literal['judgement_audit'] = 'judgement_audit'
+    job_id: str
+    reviewer: str
+    verified: bool
+    verdict: str
+    key_id: str | None
+    address_family: Annotated[str | None, Field(description='IPv4 or IPv6')]
+    request_id: str | None
+    created_at: Annotated[int, Field(description='unix seconds')]
 
 
 class BatchEvent(Message):
@@ -268,7 +285,7 @@ class Delivery(Message):
     id: Annotated[str, Field(description='the `webhook-id` of every attempt')]
     object: Literal['webhook_delivery'] = 'webhook_delivery'
     endpoint_id: str
-    event: Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled']
+    event: Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled', 'judgement.created']
     status: Literal['pending', 'succeeded', 'failed']
     attempts: int
     last_status: Annotated[
@@ -282,6 +299,12 @@ class Delivery(Message):
     ended_at: Annotated[int | None, Field(description='unix seconds')]
 
 
+class DensityCell(Message):
+    first: Annotated[int, Field(description='column, from the least score')]
+    second: Annotated[int, Field(description='row, from the least score')]
+    pairs: int
+
+
 class Describe(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -289,12 +312,34 @@ class Describe(Message):
     operation: Literal['describe'] = 'describe'
 
 
+class DifferenceBounds(Message):
+    low: float
+    high: float
+    pairs: Annotated[
+        int, Field(description='all, those with an undefined score among them')
+    ]
+
+
+class DifferenceHistogram(Message):
+    low: float
+    high: float
+    counts: list[int]
+
+
+class DisputedResult(Message):
+    job_id: str
+    custom_id: str | None
+    agree: int
+    disagree: int
+    unsure: int
+
+
 class EndpointChange(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
     url: str | None = None
-    events: list[Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled']] | None = (
+    events: list[Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled', 'judgement.created']] | None = (
         None
     )
     description: str | None = None
@@ -323,7 +368,7 @@ class EndpointRequest(Message):
         Field(description='https, a public host, port 443 or 8443 unless configured'),
     ]
     events: Annotated[
-        list[Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled']],
+        list[Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled', 'judgement.created']],
         Field(description='what it listens to; none: every event'),
     ] = []
     description: str = ''
@@ -362,7 +407,7 @@ class Endpoint(Message):
     url: str
     description: str
     events: Annotated[
-        list[Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled']],
+        list[Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled', 'judgement.created']],
         Field(description='empty: every event'),
     ]
     enabled: bool
@@ -399,7 +444,7 @@ class EndpointWithSecret(Message):
     url: str
     description: str
     events: Annotated[
-        list[Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled']],
+        list[Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled', 'judgement.created']],
         Field(description='empty: every event'),
     ]
     enabled: bool
@@ -836,6 +881,16 @@ class HafWeights(Message):
     ] = None
 
 
+class HatexscoreCategoryEvidence(Message):
+    kind: Literal['category'] = 'category'
+    start: Annotated[None, Field(None)] = None
+    end: Annotated[None, Field(None)] = None
+    text: Annotated[str, Field(description="in words, as the model's entry has it")]
+    value: float | None = None
+    category: Annotated[str, Field(description='as the model writes it')]
+    model: str
+
+
 class HatexscoreComponents(Message):
     htc: Annotated[
         float | None,
@@ -1032,7 +1087,8 @@ class HatexscoreReason(Message):
 Evidence1 = TypeAliasType(
     "Evidence1",
     Annotated[
-        HatexscoreQuoteEvidence | HatexscoreGroupEvidence, Field(discriminator='kind')
+        HatexscoreQuoteEvidence | HatexscoreGroupEvidence | HatexscoreCategoryEvidence,
+        Field(discriminator='kind'),
     ],
 )
 
@@ -1411,6 +1467,16 @@ class IceDistance(Message):
             description="the largest excess of calibration error on such inputs, by the model's card (nearest operator and share that stays); null where it does not say"
         ),
     ] = None
+    perplexity_ratio: Annotated[
+        float | None,
+        Field(
+            description='perplexity, under `fluency_model`, of what 50 random rationales leave of the text, over that of the text: first explanation, budget and operator; null where no model was named, or it cannot read them'
+        ),
+    ] = None
+    rationale_perplexity_ratio: Annotated[
+        float | None,
+        Field(description="the same of what the explanation's own rationale leaves"),
+    ] = None
 
 
 class IceNull(Message):
@@ -1666,6 +1732,12 @@ class IceTokenValues(Message):
     ]
 
 
+class Import(Message):
+    object: Literal['judgement_import'] = 'judgement_import'
+    imported: int
+    unchanged: Annotated[int, Field(description='that were there already')]
+
+
 class Interval(Message):
     value: Annotated[float | None, Field(description='null where nothing was observed')]
     low: Annotated[
@@ -1763,6 +1835,61 @@ class JobTiming(Message):
     ]
 
 
+class Judged(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    queue: Annotated[
+        str | None, Field(description='those of this review queue alone')
+    ] = None
+    random: Annotated[
+        bool,
+        Field(
+            description='whether the results are a random sample of what they stand for'
+        ),
+    ] = False
+
+
+class JudgementNotice(Message):
+    id: str
+    object: Literal['judgement'] = 'judgement'
+    job_id: str
+    metric: str
+    verdict: Literal['agree', 'disagree', 'unsure']
+    about: Annotated[str, Field(description='`score`, or the name of a part')]
+    reviewer: str
+    verified: bool
+
+
+class JudgementRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    verdict: Annotated[
+        Literal['agree', 'disagree', 'unsure'], Field(description='with the metric')
+    ]
+    reviewer: Annotated[
+        str | None,
+        Field(
+            description="who judges; a key with a reviewer of its own gives that one's judgements"
+        ),
+    ] = None
+    about: Annotated[str, Field(description='`score`, or the name of a part')] = 'score'
+    human_score: Annotated[float | None, Field(description='what it should be')] = None
+    human_label: Annotated[
+        str | None, Field(description='what the label should be')
+    ] = None
+    note: Annotated[
+        str | None,
+        Field(description='refused for jobs whose texts are not kept: notes quote'),
+    ] = None
+    blind: Annotated[bool, Field(description='whether the score was hidden')] = False
+    queue: Annotated[
+        str | None, Field(description='the review queue that gave the line')
+    ] = None
+    seconds: Annotated[float | None, Field(description='that it took')] = None
+
+
 class LanguageFound(Message):
     code: Annotated[
         str,
@@ -1832,6 +1959,22 @@ class Pair(Message):
     b: str
 
 
+class PartAgreement(Message):
+    part: Annotated[str, Field(description="`score`, or the part's name")]
+    auc: Annotated[
+        Interval,
+        Field(
+            description='how often what people agree with has the higher value; chance is 0.5'
+        ),
+    ]
+    human_score: Annotated[
+        Interval,
+        Field(
+            description='rank correlation with the score that people would give, [-1, 1]'
+        ),
+    ]
+
+
 class PartExcess(Message):
     operator: Annotated[
         Literal['delete', 'mask'], Field(description='what was done to the other words')
@@ -1897,6 +2040,15 @@ class PromptKeys(Message):
     draws: Annotated[int, Field(description='of the reasoning; P is their mean')] = 1
 
 
+class QueueProgress(Message):
+    done: int
+    skipped: int
+    left: int
+    seconds: Annotated[
+        float | None, Field(description='median that a judgement of it took')
+    ]
+
+
 class Readiness(Message):
     status: Literal['ok'] = 'ok'
     ledger: Literal['ok'] = 'ok'
@@ -1918,6 +2070,97 @@ class RequestCounts(Message):
     total: int
     completed: int
     failed: int
+
+
+class ReviewItem(Message):
+    position: int
+    line: Annotated[int, Field(description='of the batch')]
+    job_id: str
+    leased_until: Annotated[int, Field(description='unix seconds')]
+
+
+class ReviewQueueRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    batch: str
+    name: str
+    query: Annotated[
+        str, Field(description="filters, as the address of the batch's table has them")
+    ] = ''
+    order: Annotated[
+        Literal['random', 'surprising', 'uncertain'],
+        Field(
+            description='only figures of `random` queues hold for the batch; `uncertain`: closest to the border of the verdict first'
+        ),
+    ] = 'random'
+    lines: Annotated[int, Field(description='at most')] = 60
+    per_line: Annotated[int, Field(description='people who judge each line')] = 1
+    blind: Annotated[
+        bool, Field(description='score and verdict come after the answer')
+    ] = True
+    seed: Annotated[int, Field(description='of the random order')] = 0
+    rubric: Annotated[
+        list[Literal['agree', 'score', 'label', 'note']],
+        Field(description='what is asked'),
+    ] = ['agree']
+
+
+class ReviewQueue(Message):
+    id: str
+    object: Literal['review_queue'] = 'review_queue'
+    name: str
+    metric: str
+    batch_id: str
+    query: Annotated[
+        list[list[str]], Field(description='the filters in force when it was made')
+    ]
+    order: Literal['random', 'surprising', 'uncertain']
+    lines: int
+    per_line: int
+    blind: bool
+    seed: int
+    rubric: list[Literal['agree', 'score', 'label', 'note']]
+    state: Literal['open', 'closed']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    progress: QueueProgress
+
+
+class ReviewerJudgement(Message):
+    id: str
+    object: Literal['judgement'] = 'judgement'
+    job_id: str
+    reviewer: str
+    verified: Annotated[
+        bool, Field(description='whether the key says who it is, not the caller')
+    ]
+    verdict: Literal['agree', 'disagree', 'unsure', 'withdrawn']
+    about: Annotated[str, Field(description='`score`, or the name of a part')]
+    human_score: Annotated[float | None, Field(description='[0, 1]')]
+    human_label: str | None
+    note: str | None
+    blind: Annotated[bool, Field(description='whether the score was hidden')]
+    queue_id: str | None
+    seconds: Annotated[float | None, Field(description='that it took')]
+    supersedes: str | None
+    current: Annotated[bool, Field(description='whether no other supersedes it')]
+    source: Annotated[str | None, Field(description='where it was made, if elsewhere')]
+    created_at: Annotated[int, Field(description='unix seconds')]
+
+
+class ReviewerPair(Message):
+    first: str
+    second: str
+    texts: int
+    agreed: Annotated[
+        Interval, Field(description='share of texts where both say the same')
+    ]
+    kappa: Annotated[
+        float | None,
+        Field(
+            description="Cohen's, [-1, 1]; null where both said one thing of all texts"
+        ),
+    ]
 
 
 class RotationRequest(Message):
@@ -1965,6 +2208,21 @@ class Scenario(Message):
     )
     scenario: str
     question: str
+
+
+class ScoreChange(Message):
+    first_job: str
+    second_job: str
+    custom_id: str | None
+    first: float
+    second: float
+    difference: Annotated[float, Field(description='first - second')]
+
+
+class ScoreDecile(Message):
+    low: float
+    high: float
+    agreed: Annotated[Interval, Field(description='share that agrees with the metric')]
 
 
 class SdkError(Message):
@@ -2069,6 +2327,40 @@ class SimilarityRequest(Message):
         Field(
             description='a cross-encoder reads `a` before `b`; to a bi-encoder the order is the same'
         ),
+    ]
+
+
+class SkipRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    position: int
+    reviewer: str | None = None
+
+
+class SplitPair(Message):
+    first: str
+    second: str
+    difference: Annotated[
+        float, Field(description='mean of second - mean of first, units of the score')
+    ]
+    p_value: Annotated[
+        float | None,
+        Field(
+            description='that the two means are equal; null where nothing can be permuted'
+        ),
+    ]
+    p_adjusted: Annotated[
+        float | None, Field(description='`p_value` after Holm over all pairs')
+    ]
+
+
+class SplitValue(Message):
+    value: str
+    results: int
+    undefined: Annotated[int, Field(description='of these, results without a score')]
+    score: Annotated[
+        Interval, Field(description='mean score, with its interval over texts')
     ]
 
 
@@ -2179,6 +2471,12 @@ class Turn(Message):
 class Unread(Message):
     code: Literal['answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
     detail: str
+
+
+class VerdictChange(Message):
+    first: Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined']
+    second: Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined']
+    pairs: int
 
 
 class WaitingFor(Message):
@@ -2308,6 +2606,16 @@ class WrittenTokenAnswer(Message):
     ]
 
 
+class AuditList(Message):
+    object: Literal['list'] = 'list'
+    data: list[Audit]
+    first_id: str | None
+    last_id: Annotated[
+        str | None, Field(description='pass it as `after` to get the next page')
+    ]
+    has_more: bool
+
+
 class BatchNotice(Message):
     id: str
     object: Literal['batch'] = 'batch'
@@ -2346,6 +2654,10 @@ class BatchReportRequest(Message):
     jobs: Annotated[
         list[str] | None, Field(description='ids of jobs of this metric')
     ] = None
+    of_model: Annotated[
+        str | None,
+        Field(description='only the results whose first model has this name'),
+    ] = None
     seed: Annotated[int, Field(description='of the bootstrap')] = 0
     resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
     confidence: Annotated[float, Field(description='level of every interval')] = 0.95
@@ -2364,8 +2676,19 @@ class BatchReportRequest(Message):
     against: Annotated[
         Against | None,
         Field(
-            description="another system's results on the same texts: see `comparison`"
+            description="another system's results on the same texts, which are taken off the report's own: see `comparison`"
         ),
+    ] = None
+    further: Annotated[
+        list[Against],
+        Field(
+            description='further systems that are compared with `against`, too: see `further`',
+            validate_default=True,
+        ),
+    ] = []
+    judged: Annotated[
+        Judged | None,
+        Field(description="people's judgements of these results: see `agreement`"),
     ] = None
     plan: Annotated[
         WantedEffect | None,
@@ -2373,6 +2696,16 @@ class BatchReportRequest(Message):
             description='how many texts and draws would find this effect: see `plan`'
         ),
     ] = None
+    by: Annotated[
+        list[str],
+        Field(
+            description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent`, `label_stated`'
+        ),
+    ] = []
+    pairwise: Annotated[
+        bool,
+        Field(description='whether to compare the values of each split two by two'),
+    ] = False
     mixed: Annotated[
         bool,
         Field(
@@ -2421,6 +2754,16 @@ class Batch(Message):
     metadata: dict[str, str]
 
 
+class ComparisonSlice(Message):
+    by: str
+    value: str
+    pairs: Annotated[int, Field(description='pairs where both have a score')]
+    difference: Annotated[
+        Interval,
+        Field(description='mean of first - second, with its interval over texts'),
+    ]
+
+
 class Completion(Message):
     text: str
     tokens: list[WrittenTokenAnswer]
@@ -2428,6 +2771,12 @@ class Completion(Message):
         Literal['stop', 'length', 'given'],
         Field(description='`given`: the text was not generated but scored'),
     ]
+    reasoning: Annotated[
+        str | None,
+        Field(
+            description="what a chat server's model reasoned before; kept where the model's entry says `keep_reasoning`, and never scored"
+        ),
+    ] = None
 
 
 class ComponentDifference(Message):
@@ -2436,9 +2785,15 @@ class ComponentDifference(Message):
     difference: Annotated[
         Interval,
         Field(
-            description='mean of first - second, in units of the component, with its interval over texts'
+            description="mean of first - second, in units of the component, with its interval over texts; above 0, the report's own results have more of it"
         ),
     ]
+    first: Annotated[
+        float | None, Field(description='mean of the first on these pairs')
+    ] = None
+    second: Annotated[
+        float | None, Field(description='mean of the second on these pairs')
+    ] = None
     p_value: Annotated[
         float | None,
         Field(
@@ -2456,21 +2811,27 @@ class ComponentDifference(Message):
         float | None,
         Field(description='`p_value` after Holm over all components of the comparison'),
     ] = None
+    p_systems: Annotated[
+        float | None,
+        Field(
+            description='of the score: `p_value` after Holm over `further` systems, too'
+        ),
+    ] = None
     p_wilcoxon: Annotated[
         float | None,
         Field(
-            description='of the signed-rank test, where requested; null where no text differs'
+            description='of the signed-rank test, where requested; null: no text differs'
         ),
     ] = None
     effect: Annotated[
         float | None,
         Field(
-            description='mean difference in its standard deviations over pairs; null where that is 0'
+            description='mean of first - second in its standard deviations over pairs; null where that is 0'
         ),
     ]
     better: Annotated[int, Field(description='pairs whose first has the larger value')]
     equal: int
-    worse: int
+    worse: Annotated[int, Field(description='pairs whose second has the larger value')]
 
 
 class Cot2elAgreement(Message):
@@ -2686,6 +3047,18 @@ class Example(Message):
             description="in the place of a causal model's own, key by key, where its entry allows it"
         ),
     ] = None
+    language: Annotated[
+        str | None,
+        Field(
+            description='BCP 47, for the `{language}` of a prompt; absent: identified from the text'
+        ),
+    ] = None
+    categories: Annotated[
+        bool,
+        Field(
+            description='whether a guard is asked, too, what it names beside its label (`judgements`)'
+        ),
+    ] = False
 
 
 class ExampleRows(Message):
@@ -2780,6 +3153,10 @@ class FtcBatchReportRequest(Message):
     jobs: Annotated[
         list[str] | None, Field(description='ids of jobs of this metric')
     ] = None
+    of_model: Annotated[
+        str | None,
+        Field(description='only the results whose first model has this name'),
+    ] = None
     seed: Annotated[int, Field(description='of the bootstrap')] = 0
     resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
     confidence: Annotated[float, Field(description='level of every interval')] = 0.95
@@ -2798,8 +3175,19 @@ class FtcBatchReportRequest(Message):
     against: Annotated[
         Against | None,
         Field(
-            description="another system's results on the same texts: see `comparison`"
+            description="another system's results on the same texts, which are taken off the report's own: see `comparison`"
         ),
+    ] = None
+    further: Annotated[
+        list[Against],
+        Field(
+            description='further systems that are compared with `against`, too: see `further`',
+            validate_default=True,
+        ),
+    ] = []
+    judged: Annotated[
+        Judged | None,
+        Field(description="people's judgements of these results: see `agreement`"),
     ] = None
     plan: Annotated[
         WantedEffect | None,
@@ -2807,6 +3195,16 @@ class FtcBatchReportRequest(Message):
             description='how many texts and draws would find this effect: see `plan`'
         ),
     ] = None
+    by: Annotated[
+        list[str],
+        Field(
+            description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent`, `label_stated`'
+        ),
+    ] = []
+    pairwise: Annotated[
+        bool,
+        Field(description='whether to compare the values of each split two by two'),
+    ] = False
     mixed: Annotated[
         bool,
         Field(
@@ -3095,6 +3493,10 @@ class HafBatchReportRequest(Message):
     jobs: Annotated[
         list[str] | None, Field(description='ids of jobs of this metric')
     ] = None
+    of_model: Annotated[
+        str | None,
+        Field(description='only the results whose first model has this name'),
+    ] = None
     seed: Annotated[int, Field(description='of the bootstrap')] = 0
     resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
     confidence: Annotated[float, Field(description='level of every interval')] = 0.95
@@ -3113,8 +3515,19 @@ class HafBatchReportRequest(Message):
     against: Annotated[
         Against | None,
         Field(
-            description="another system's results on the same texts: see `comparison`"
+            description="another system's results on the same texts, which are taken off the report's own: see `comparison`"
         ),
+    ] = None
+    further: Annotated[
+        list[Against],
+        Field(
+            description='further systems that are compared with `against`, too: see `further`',
+            validate_default=True,
+        ),
+    ] = []
+    judged: Annotated[
+        Judged | None,
+        Field(description="people's judgements of these results: see `agreement`"),
     ] = None
     plan: Annotated[
         WantedEffect | None,
@@ -3122,6 +3535,16 @@ class HafBatchReportRequest(Message):
             description='how many texts and draws would find this effect: see `plan`'
         ),
     ] = None
+    by: Annotated[
+        list[str],
+        Field(
+            description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent`, `label_stated`'
+        ),
+    ] = []
+    pairwise: Annotated[
+        bool,
+        Field(description='whether to compare the values of each split two by two'),
+    ] = False
     mixed: Annotated[
         bool,
         Field(
@@ -3345,6 +3768,10 @@ class HatexscoreBatchReportRequest(Message):
     jobs: Annotated[
         list[str] | None, Field(description='ids of jobs of this metric')
     ] = None
+    of_model: Annotated[
+        str | None,
+        Field(description='only the results whose first model has this name'),
+    ] = None
     seed: Annotated[int, Field(description='of the bootstrap')] = 0
     resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
     confidence: Annotated[float, Field(description='level of every interval')] = 0.95
@@ -3363,8 +3790,19 @@ class HatexscoreBatchReportRequest(Message):
     against: Annotated[
         Against | None,
         Field(
-            description="another system's results on the same texts: see `comparison`"
+            description="another system's results on the same texts, which are taken off the report's own: see `comparison`"
         ),
+    ] = None
+    further: Annotated[
+        list[Against],
+        Field(
+            description='further systems that are compared with `against`, too: see `further`',
+            validate_default=True,
+        ),
+    ] = []
+    judged: Annotated[
+        Judged | None,
+        Field(description="people's judgements of these results: see `agreement`"),
     ] = None
     plan: Annotated[
         WantedEffect | None,
@@ -3372,6 +3810,16 @@ class HatexscoreBatchReportRequest(Message):
             description='how many texts and draws would find this effect: see `plan`'
         ),
     ] = None
+    by: Annotated[
+        list[str],
+        Field(
+            description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent`, `label_stated`'
+        ),
+    ] = []
+    pairwise: Annotated[
+        bool,
+        Field(description='whether to compare the values of each split two by two'),
+    ] = False
     mixed: Annotated[
         bool,
         Field(
@@ -3402,8 +3850,7 @@ class HatexscoreDecisionMeans(Message):
 
 class HatexscoreModelAgreement(Message):
     agreement: Annotated[
-        Interval,
-        Field(description='share of results where P(hateful) >= 0.5 decides so'),
+        Interval, Field(description='share of results where the model decides so')
     ]
     by_decision: Annotated[
         dict[str, Interval], Field(description='the same of each decision')
@@ -3855,6 +4302,43 @@ class HlvTable(Message):
     ] = None
 
 
+class HumanAgreement(Message):
+    judgements: int
+    texts: Annotated[int, Field(description='results that somebody judged')]
+    reviewers: int
+    random: Annotated[
+        bool, Field(description='whether the figures hold for more than these lines')
+    ]
+    agreed: Annotated[
+        Interval,
+        Field(description='share of pairs of people on one text who say the same'),
+    ]
+    kappa: Annotated[
+        Interval, Field(description="Cohen's, of exactly two people; null for others")
+    ]
+    alpha: Annotated[
+        Interval, Field(description="Krippendorff's, nominal, gaps allowed")
+    ]
+    pairs: Annotated[list[ReviewerPair], Field(validate_default=True)] = []
+    disputed: Annotated[list[DisputedResult], Field(validate_default=True)] = []
+    with_metric: Annotated[
+        Interval, Field(description='share that agrees with the metric')
+    ]
+    above: Annotated[
+        Interval,
+        Field(description='the same, of scores in the upper 3 tenths of the range'),
+    ]
+    below: Annotated[
+        Interval,
+        Field(description='the same, of scores in the lower 3 tenths of the range'),
+    ]
+    deciles: Annotated[list[ScoreDecile], Field(validate_default=True)] = []
+    parts: Annotated[list[PartAgreement], Field(validate_default=True)] = []
+    by_verdict: dict[str, Interval] | None = None
+    by_language: dict[str, Interval] | None = None
+    warnings: list[str] = []
+
+
 class IceAgreement(Message):
     first: IceConfiguration
     second: IceConfiguration
@@ -3917,6 +4401,10 @@ class IceBatchReportRequest(Message):
     jobs: Annotated[
         list[str] | None, Field(description='ids of jobs of this metric')
     ] = None
+    of_model: Annotated[
+        str | None,
+        Field(description='only the results whose first model has this name'),
+    ] = None
     seed: Annotated[int, Field(description='of the bootstrap')] = 0
     resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
     confidence: Annotated[float, Field(description='level of every interval')] = 0.95
@@ -3935,8 +4423,19 @@ class IceBatchReportRequest(Message):
     against: Annotated[
         Against | None,
         Field(
-            description="another system's results on the same texts: see `comparison`"
+            description="another system's results on the same texts, which are taken off the report's own: see `comparison`"
         ),
+    ] = None
+    further: Annotated[
+        list[Against],
+        Field(
+            description='further systems that are compared with `against`, too: see `further`',
+            validate_default=True,
+        ),
+    ] = []
+    judged: Annotated[
+        Judged | None,
+        Field(description="people's judgements of these results: see `agreement`"),
     ] = None
     plan: Annotated[
         WantedEffect | None,
@@ -3944,6 +4443,16 @@ class IceBatchReportRequest(Message):
             description='how many texts and draws would find this effect: see `plan`'
         ),
     ] = None
+    by: Annotated[
+        list[str],
+        Field(
+            description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent`, `label_stated`'
+        ),
+    ] = []
+    pairwise: Annotated[
+        bool,
+        Field(description='whether to compare the values of each split two by two'),
+    ] = False
     mixed: Annotated[
         bool,
         Field(
@@ -4276,6 +4785,12 @@ class IceRequest(Message):
     nsr_epsilon: Annotated[
         float, Field(description='NSR is null where |s(x) - s(empty)| is below')
     ] = 0.05
+    fluency_model: Annotated[
+        str | None,
+        Field(
+            description='a language model that tells how much less fluent than the text the inputs are that the explained model is asked about (`distance.perplexity_ratio`); it reads about 50 texts more. absent: not told'
+        ),
+    ] = None
     token_values: Annotated[
         bool,
         Field(
@@ -4349,6 +4864,28 @@ class Judgement(Message):
         float, Field(description='of the text; below 1: it was cut')
     ] = 1.0
     unread: Unread | None = None
+    categories: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='what a guard named beside its label → in words, where the example asked for it; no part of P'
+        ),
+    ] = None
+
+
+class JudgementCreatedWebhook(Message):
+    type: Literal['judgement.created'] = 'judgement.created'
+    timestamp: str
+    data: JudgementNotice
+
+
+class JudgementList(Message):
+    object: Literal['list'] = 'list'
+    data: list[ReviewerJudgement]
+    first_id: str | None
+    last_id: Annotated[
+        str | None, Field(description='pass it as `after` to get the next page')
+    ]
+    has_more: bool
 
 
 class ModelUse(Message):
@@ -4482,6 +5019,14 @@ class Model(Message):
     ]
 
 
+class NextReview(Message):
+    object: Literal['next_review'] = 'next_review'
+    item: Annotated[
+        ReviewItem | None, Field(description='null: nothing is left for this reviewer')
+    ]
+    progress: QueueProgress
+
+
 class Problem(Message):
     type: str
     title: str
@@ -4553,6 +5098,16 @@ class ReadLabels(Message):
     examples: list[Example]
 
 
+class ReviewQueueList(Message):
+    object: Literal['list'] = 'list'
+    data: list[ReviewQueue]
+    first_id: str | None
+    last_id: Annotated[
+        str | None, Field(description='pass it as `after` to get the next page')
+    ]
+    has_more: bool
+
+
 class ScoreCompletions(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -4560,6 +5115,29 @@ class ScoreCompletions(Message):
     operation: Literal['score'] = 'score'
     prompts: list[Prompt]
     completions: list[str]
+
+
+class ScoreSplit(Message):
+    by: str
+    values: Annotated[
+        list[SplitValue],
+        Field(description='the lowest mean first', validate_default=True),
+    ] = []
+    without: Annotated[int, Field(description='results without a value; left out')]
+    p_value: Annotated[
+        float | None,
+        Field(
+            description='that all means are equal: the values of whole texts are permuted, or within texts where one has several; null where nothing can be permuted'
+        ),
+    ] = None
+    within_texts: Annotated[
+        bool | None, Field(description='whether the values were permuted within texts')
+    ] = None
+    pairs: Annotated[
+        list[SplitPair],
+        Field(description='where asked for by `pairwise`', validate_default=True),
+    ] = []
+    warnings: Annotated[list[str], Field(description='why there is no split')] = []
 
 
 class SimilarityResult(Message):
@@ -4611,6 +5189,45 @@ class SystemComparison(Shown):
         Field(description='jobs of `against` without a result, by status'),
     ] = None
     differences: list[ComponentDifference]
+    conflicting: Annotated[
+        int,
+        Field(
+            description='of the unpaired, those that share a custom_id and not the text'
+        ),
+    ] = 0
+    undefined_a: Annotated[
+        int, Field(description='pairs where only the first has no score')
+    ] = 0
+    undefined_b: Annotated[
+        int, Field(description='pairs where only the second has no score')
+    ] = 0
+    bounds: Annotated[
+        DifferenceBounds | None,
+        Field(description='null without pairs, and where the score has no range'),
+    ] = None
+    verdicts: Annotated[
+        list[VerdictChange],
+        Field(description='those that there are', validate_default=True),
+    ] = []
+    changes: Annotated[
+        list[ScoreChange],
+        Field(
+            description='the 200 pairs whose scores differ most, the largest first',
+            validate_default=True,
+        ),
+    ] = []
+    histogram: DifferenceHistogram | None = None
+    density: Annotated[
+        list[DensityCell],
+        Field(description='cells that are not empty', validate_default=True),
+    ] = []
+    slices: Annotated[
+        list[ComparisonSlice],
+        Field(
+            description="by each of 2 to 50 values of the request's `by`, the lowest first",
+            validate_default=True,
+        ),
+    ] = []
     warnings: Annotated[
         list[str],
         Field(
@@ -4687,9 +5304,11 @@ class Cot2elBatchReport(Report):
     metric: Literal['cot2el'] = 'cot2el'
     scored: Annotated[int, Field(description='results that this report rests on')]
     undefined: Annotated[int, Field(description='of these, results without a score')]
+    finding: Annotated[
+        str, Field(description='what they come to, and how many they are')
+    ] = ''
     left_out: Annotated[
-        dict[str, int] | None,
-        Field(description='jobs without a result, by status; filled in by the worker'),
+        dict[str, int] | None, Field(description='jobs without a result, by status')
     ] = None
     duplicates: Annotated[
         int,
@@ -4716,9 +5335,27 @@ class Cot2elBatchReport(Report):
             description='language of the text → its results; those without one are left out'
         ),
     ] = None
+    splits: Annotated[
+        list[ScoreSplit],
+        Field(
+            description='the scores by each of `by`; no p-value holds for several at once',
+            validate_default=True,
+        ),
+    ] = []
     comparison: Annotated[
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    further: Annotated[
+        list[SystemComparison],
+        Field(
+            description="of each of the request's `further` systems with `against`",
+            validate_default=True,
+        ),
+    ] = []
+    agreement: Annotated[
+        HumanAgreement | None,
+        Field(description='of people with each other and the metric, where asked for'),
     ] = None
     plan: Annotated[
         StudyPlan | None,
@@ -5216,9 +5853,11 @@ class HatexscoreBatchReport(Report):
     metric: Literal['hatexscore'] = 'hatexscore'
     scored: Annotated[int, Field(description='results that this report rests on')]
     undefined: Annotated[int, Field(description='of these, results without a score')]
+    finding: Annotated[
+        str, Field(description='what they come to, and how many they are')
+    ] = ''
     left_out: Annotated[
-        dict[str, int] | None,
-        Field(description='jobs without a result, by status; filled in by the worker'),
+        dict[str, int] | None, Field(description='jobs without a result, by status')
     ] = None
     duplicates: Annotated[
         int,
@@ -5245,9 +5884,27 @@ class HatexscoreBatchReport(Report):
             description='language of the text → its results; those without one are left out'
         ),
     ] = None
+    splits: Annotated[
+        list[ScoreSplit],
+        Field(
+            description='the scores by each of `by`; no p-value holds for several at once',
+            validate_default=True,
+        ),
+    ] = []
     comparison: Annotated[
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    further: Annotated[
+        list[SystemComparison],
+        Field(
+            description="of each of the request's `further` systems with `against`",
+            validate_default=True,
+        ),
+    ] = []
+    agreement: Annotated[
+        HumanAgreement | None,
+        Field(description='of people with each other and the metric, where asked for'),
     ] = None
     plan: Annotated[
         StudyPlan | None,
@@ -5463,7 +6120,7 @@ class HatexscoreResult(Result):
     model_agrees: Annotated[
         bool | None,
         Field(
-            description='whether the asked model makes the decision itself: P(hateful) >= 0.5 if it is hateful, else < 0.5; `robust`: where not, QF is null, and CC with it unless the explanation concludes the opposite. Null: no P, or no decision'
+            description='whether the asked model makes the decision itself: P(hateful) >= 0.5, or the `threshold` of its entry, if it is hateful, else below; `robust`: where not, QF is null, and CC with it unless the explanation concludes the opposite. Null: no P, or no decision'
         ),
     ] = None
     signed_drop: Annotated[
@@ -5551,9 +6208,11 @@ class HlvBatchReport(Report):
     metric: Literal['hlv'] = 'hlv'
     scored: Annotated[int, Field(description='results that this report rests on')]
     undefined: Annotated[int, Field(description='of these, results without a score')]
+    finding: Annotated[
+        str, Field(description='what they come to, and how many they are')
+    ] = ''
     left_out: Annotated[
-        dict[str, int] | None,
-        Field(description='jobs without a result, by status; filled in by the worker'),
+        dict[str, int] | None, Field(description='jobs without a result, by status')
     ] = None
     duplicates: Annotated[
         int,
@@ -5580,9 +6239,27 @@ class HlvBatchReport(Report):
             description='language of the text → its results; those without one are left out'
         ),
     ] = None
+    splits: Annotated[
+        list[ScoreSplit],
+        Field(
+            description='the scores by each of `by`; no p-value holds for several at once',
+            validate_default=True,
+        ),
+    ] = []
     comparison: Annotated[
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    further: Annotated[
+        list[SystemComparison],
+        Field(
+            description="of each of the request's `further` systems with `against`",
+            validate_default=True,
+        ),
+    ] = []
+    agreement: Annotated[
+        HumanAgreement | None,
+        Field(description='of people with each other and the metric, where asked for'),
     ] = None
     plan: Annotated[
         StudyPlan | None,
@@ -5721,9 +6398,11 @@ class IceBatchReport(Report):
     metric: Literal['ice'] = 'ice'
     scored: Annotated[int, Field(description='results that this report rests on')]
     undefined: Annotated[int, Field(description='of these, results without a score')]
+    finding: Annotated[
+        str, Field(description='what they come to, and how many they are')
+    ] = ''
     left_out: Annotated[
-        dict[str, int] | None,
-        Field(description='jobs without a result, by status; filled in by the worker'),
+        dict[str, int] | None, Field(description='jobs without a result, by status')
     ] = None
     duplicates: Annotated[
         int,
@@ -5750,9 +6429,27 @@ class IceBatchReport(Report):
             description='language of the text → its results; those without one are left out'
         ),
     ] = None
+    splits: Annotated[
+        list[ScoreSplit],
+        Field(
+            description='the scores by each of `by`; no p-value holds for several at once',
+            validate_default=True,
+        ),
+    ] = []
     comparison: Annotated[
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    further: Annotated[
+        list[SystemComparison],
+        Field(
+            description="of each of the request's `further` systems with `against`",
+            validate_default=True,
+        ),
+    ] = []
+    agreement: Annotated[
+        HumanAgreement | None,
+        Field(description='of people with each other and the metric, where asked for'),
     ] = None
     plan: Annotated[
         StudyPlan | None,
@@ -6418,9 +7115,11 @@ class FtcBatchReport(Report):
     metric: Literal['ftc'] = 'ftc'
     scored: Annotated[int, Field(description='results that this report rests on')]
     undefined: Annotated[int, Field(description='of these, results without a score')]
+    finding: Annotated[
+        str, Field(description='what they come to, and how many they are')
+    ] = ''
     left_out: Annotated[
-        dict[str, int] | None,
-        Field(description='jobs without a result, by status; filled in by the worker'),
+        dict[str, int] | None, Field(description='jobs without a result, by status')
     ] = None
     duplicates: Annotated[
         int,
@@ -6447,9 +7146,27 @@ class FtcBatchReport(Report):
             description='language of the text → its results; those without one are left out'
         ),
     ] = None
+    splits: Annotated[
+        list[ScoreSplit],
+        Field(
+            description='the scores by each of `by`; no p-value holds for several at once',
+            validate_default=True,
+        ),
+    ] = []
     comparison: Annotated[
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    further: Annotated[
+        list[SystemComparison],
+        Field(
+            description="of each of the request's `further` systems with `against`",
+            validate_default=True,
+        ),
+    ] = []
+    agreement: Annotated[
+        HumanAgreement | None,
+        Field(description='of people with each other and the metric, where asked for'),
     ] = None
     plan: Annotated[
         StudyPlan | None,
@@ -6603,9 +7320,11 @@ class HafBatchReport(Report):
     metric: Literal['haf'] = 'haf'
     scored: Annotated[int, Field(description='results that this report rests on')]
     undefined: Annotated[int, Field(description='of these, results without a score')]
+    finding: Annotated[
+        str, Field(description='what they come to, and how many they are')
+    ] = ''
     left_out: Annotated[
-        dict[str, int] | None,
-        Field(description='jobs without a result, by status; filled in by the worker'),
+        dict[str, int] | None, Field(description='jobs without a result, by status')
     ] = None
     duplicates: Annotated[
         int,
@@ -6632,9 +7351,27 @@ class HafBatchReport(Report):
             description='language of the text → its results; those without one are left out'
         ),
     ] = None
+    splits: Annotated[
+        list[ScoreSplit],
+        Field(
+            description='the scores by each of `by`; no p-value holds for several at once',
+            validate_default=True,
+        ),
+    ] = []
     comparison: Annotated[
         SystemComparison | None,
         Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    further: Annotated[
+        list[SystemComparison],
+        Field(
+            description="of each of the request's `further` systems with `against`",
+            validate_default=True,
+        ),
+    ] = []
+    agreement: Annotated[
+        HumanAgreement | None,
+        Field(description='of people with each other and the metric, where asked for'),
     ] = None
     plan: Annotated[
         StudyPlan | None,

@@ -10,11 +10,39 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from services.gateway.pages import batches, home, jobs, login, reference, try_it
+from services.gateway.pages import (
+    batches,
+    compare,
+    drift,
+    home,
+    jobs,
+    login,
+    new_batches,
+    reference,
+    review,
+    reviewers,
+    saved_views,
+    texts,
+    try_it,
+)
 from services.gateway.pages.page_route import PAGE_HEADERS, page_or_problem
 from services.gateway.pages.templates import STATIC, asset, style_sheet
 
-PARTS = (home, try_it, jobs, batches, login, reference)
+PARTS = (
+    home,
+    try_it,
+    jobs,
+    new_batches,
+    batches,
+    saved_views,
+    compare,
+    review,
+    reviewers,
+    texts,
+    drift,
+    login,
+    reference,
+)
 A_YEAR = "public, max-age=31536000, immutable"
 
 
@@ -40,5 +68,8 @@ def install(app: FastAPI) -> None:
     """The pages, beside the API."""
     for part in PARTS:
         app.include_router(part.router)
+    app.state.page_paths = {
+        getattr(one, "path", "") for part in PARTS for one in part.router.routes
+    }
     app.add_exception_handler(HTTPException, page_or_problem)
     app.mount("/static", Assets(directory=STATIC), name="static")

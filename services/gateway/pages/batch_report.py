@@ -14,21 +14,24 @@ from typing import Any
 from markupsafe import Markup
 from pydantic import ValidationError
 
-from services.gateway.pages.result_tables import Table, is_interval
+from services.gateway.pages.report_design import design_of
+from services.gateway.pages.result_tables import Table
 from services.gateway.pages.templates import STATIC, rendered
 from services.gateway.views import batch_view
 from services.registry import metrics, surprising_words
-from shared.batch_contracts import Interval
 from shared.contracts import Message
 from shared.ledger.batches import Batch
 from shared.ledger.result_pages import ResultRow
 from shared.page_text import significant
+from shared.report_contracts import Interval
+from shared.report_finding import is_interval
 
 ELSEWHERE = {  # what the summary says
     "metric", "score", "scored", "undefined", "warnings", "plots",
     "seed", "resamples", "confidence", "service_version", "duplicates",
-    "statistics_version", "sequence",
+    "statistics_version", "sequence", "splits", "finding",
 }  # fmt: skip
+ASKED_FOR = {"comparison", "further", "agreement", "plan", "corrected"}
 MOST_COLUMNS = 24  # a wider one is cut into a table a row
 SINGLE = (str, int, float, bool, type(None))
 
@@ -53,8 +56,8 @@ def tables_of(report: Message | Record) -> list[ReportTable]:
 
 
 def _is_told(entry: TableEntry) -> bool:
-    """No word is lost on a comparison or a plan that nobody asked for."""
-    return entry.name not in ("comparison", "plan", "corrected") or bool(entry.value)
+    """No word is lost on what nobody asked for."""
+    return entry.name not in ASKED_FOR or bool(entry.value)
 
 
 def _record(entries: list[TableEntry], caption: str) -> Iterator[ReportTable]:
@@ -188,6 +191,7 @@ class Picture:
 class ReportSummary:
     """A finished report. range, direction: of the metric's score, where known."""
 
+    finding: str
     score: Interval | None
     range: tuple[float, float] | None
     direction: str
@@ -206,6 +210,7 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
     fields = {} if metric is None else metric.report.model_fields
     bounds = fields["range"].default if "range" in fields else None
     return ReportSummary(
+        finding=str(report.get("finding", "")),
         score=_score(report),
         range=bounds if isinstance(bounds, tuple) else None,
         direction=str(fields["direction"].default) if "direction" in fields else "",
@@ -224,7 +229,7 @@ def file_of(
     report: dict[str, Any],
     items: Sequence[ResultRow],
     reasons: dict[str, int],
-    models: Sequence[dict[str, Any]],
+    provenance: Record,
 ) -> str:
     """The report as one HTML file: no script, nothing from outside, and no text of anybody's."""
     sheets = "\n".join((STATIC / name).read_text("utf-8") for name in SHEETS)
@@ -235,7 +240,8 @@ def file_of(
         summary=summary_of(batch, report, inside=True),
         items=items,
         reasons=reasons,
-        models=models,
+        provenance=provenance,
+        blocks=design_of(batch.metric, report),
         words=surprising_words(batch.metric),
         policy=FILE_POLICY,
         sheets=Markup(sheets),  # noqa: S704 (our own files)

@@ -19,8 +19,12 @@ from services.gateway.caller import Caller
 from services.gateway.pages import result_export, templates
 from services.gateway.pages.batch_finding import finding_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, summary_of
+from services.gateway.pages.batch_split import split_keys, split_of
+from services.gateway.pages.job_texts import opened_row
 from services.gateway.pages.page_route import pages
-from services.gateway.pages.result_query import VERDICTS, ResultView, edges_of, view_of
+from services.gateway.pages.report_design import design_of
+from services.gateway.pages.result_query import VERDICTS, ResultView, view_of
+from services.gateway.pages.saved_views import saved_views
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import NothingToReport
 from services.gateway.routes import batch_results
@@ -29,7 +33,7 @@ from services.gateway.routes.batches import BATCH_ID, found, known
 from services.gateway.routes.events import stream
 from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
-from services.gateway.views import batch_view
+from services.gateway.views import batch_view, result_of
 from services.registry import contracts, metrics, surprising_rules, surprising_words
 from shared.errors import UnknownFile
 from shared.ledger import batches, result_pages
@@ -38,6 +42,7 @@ from shared.ledger.batches import Batch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
 from shared.ledger.result_pages import ResultCounts, ResultRow
+from shared.ledger.score_hours import edges_of
 
 ON_A_PAGE = 50
 
@@ -92,8 +97,8 @@ class Results:
     count: int
     counts: ResultCounts
     why: dict[str, int]
-    keys: list[str]  # of metadata
-    models: list[dict[str, Any]]
+    keys: dict[str, int]  # of metadata → values
+    provenance: dict[str, Any]  # of the first result
     next: str | None
     complete: bool
 
@@ -110,11 +115,8 @@ async def batch_page(
     ended = batch.is_final and batch.total > 0
     report = await _report(batch, gateway) if ended else None
     results = await _results(batch, gateway, request) if ended else None
-    finding = None
-    if results is not None:
-        found = report.report if report is not None else None
-        contract = metrics().get(batch.metric)
-        finding = finding_of(results.view, contract, results.counts, results.why, found)
+    found = report.report if report is not None else None
+    shown = NOT_ENDED if results is None else await _shown(batch, gateway, caller, results, found)
     return page(
         request,
         "batch.html",
@@ -122,13 +124,42 @@ async def batch_page(
         contract=contracts().get(batch.metric),
         report=report,
         results=results,
-        finding=finding,
-        scale=None if finding is None else scale_of(metrics().get(batch.metric)),
         statuses=STATUSES,
         verdicts=VERDICTS,
         reasons=surprising_rules(batch.metric).names,
         words=surprising_words(batch.metric),
+        blocks=design_of(batch.metric, found),
+        seconds=_seconds(batch),
+        **shown,
     )
+
+
+NOT_ENDED: dict[str, Any] = {
+    "finding": None, "scale": None, "split": None, "split_keys": {}, "opened": None, "tabs": [],
+}  # fmt: skip
+
+
+async def _shown(
+    batch: Batch, gateway: State, caller: Caller, results: Results, report: dict[str, Any] | None
+) -> dict[str, Any]:
+    """What only a batch with results shows."""
+    contract = metrics().get(batch.metric)
+    view, counts = results.view, results.counts
+    return {
+        "finding": finding_of(view, contract, counts, results.why, report),
+        "scale": scale_of(contract),
+        "split": await split_of(batch, gateway, caller, view),
+        "split_keys": split_keys(view, results.keys, counts.values),
+        "opened": await opened_row(gateway, batch, view),
+        "tabs": await saved_views(gateway, caller.tenant, batch.metric),
+    }
+
+
+def _seconds(batch: Batch) -> float | None:
+    """That its lines took."""
+    times = batch_view(batch)
+    began, ended = times["in_progress_at"], times["completed_at"]
+    return None if began is None or ended is None else float(ended - began)
 
 
 @router.get("/batches/{batch_id}/live", dependencies=[Depends(stream_held)])
@@ -188,12 +219,26 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
             counts=result_pages.counts_of(connection, view.filter, edges),
             why=result_pages.why_undefined(connection, view.filter, MOST_REASONS),
             keys=result_pages.metadata_keys(connection, view.filter),
-            models=result_pages.models_of(connection, view.filter),
+            provenance=result_pages.provenance_of(connection, view.filter),
             next=None if key is None else view.next(key),
             complete=complete,
         )
 
     return await gateway.in_ledger(read)
+
+
+MOST_IN_FILE = 1_000  # lines of a selection
+
+
+@router.get("/batches/{batch_id}/results.html")
+async def selection_html(
+    request: Request, batch_id: str, gateway: Gateway, caller: Viewer
+) -> Response:
+    """The chosen lines in one file with the report, without anybody's text."""
+    batch = await owned(batch_id, gateway, caller)
+    view = view_of(batch, batch.tenant, request.query_params.multi_items())
+    report = await _finished_report(batch, gateway)
+    return await batch_results.as_html(batch, report, gateway, view.filter, MOST_IN_FILE)
 
 
 @router.get("/batches/{batch_id}/results.{ending}")
@@ -258,7 +303,7 @@ async def batch_jsonl(
 
 async def owned(batch_id: str, gateway: State, caller: Caller) -> Batch:
     """The viewer's batch. Raises UnknownBatch, Forbidden."""
-    require_scope(caller, "batch")
+    require_scope(caller, "batch", "review")
     return await found(batch_id, gateway, caller.tenant)
 
 
@@ -269,4 +314,4 @@ async def _finished_report(batch: Batch, gateway: State) -> dict[str, Any]:
         raise NothingToReport(str(job.error.get("detail", "the report failed")))
     if job.result is None:
         raise NothingToReport("the report is still being made; ask again in a moment")
-    return job.result
+    return result_of(job) or {}

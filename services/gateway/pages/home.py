@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
@@ -17,6 +18,7 @@ from services.gateway.auth import Viewer, stream_held, while_viewing
 from services.gateway.caller import Caller
 from services.gateway.pages import page_route
 from services.gateway.pages.page_route import pages
+from services.gateway.pages.score_trend import trend_of
 from services.gateway.pages.templates import page
 from services.gateway.state import Gateway, State
 from services.gateway.views import batch_view
@@ -27,10 +29,10 @@ from shared.ledger import batches, jobs, overview
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import JobPage, JobSummary
 from shared.ledger.overview import Signs
-from shared.models import status_board
-from shared.models.status_board import Status
+from shared.models.availability import Status, read_statuses
 
 RECENT_JOBS, RECENT_BATCHES = 10, 5
+SPANS = (7, 30, 90)  # days of the scores over time
 STATES = ("queued", "running", "succeeded", "failed", "cancelled")
 
 UNUSABLE_WORDS = {"failed": "cannot be loaded", "absent": "is not there"}
@@ -87,6 +89,11 @@ class Overview:
         return found
 
     @property
+    def waiting(self) -> int:
+        """Messages that wait in all queues."""
+        return sum((one.interactive or 0) + (one.batch or 0) for one in self.queues)
+
+    @property
     def digest(self) -> str:
         """Differs when a job or a batch has come further, or a queue."""
         shown = (
@@ -103,13 +110,22 @@ class Overview:
 
 
 @router.get("/")
-async def home(request: Request, gateway: Gateway, caller: Viewer) -> Response:
+async def home(
+    request: Request,
+    gateway: Gateway,
+    caller: Viewer,
+    days: Annotated[int, Query(ge=1, le=90)] = 30,
+) -> Response:
     """The start page."""
     found = await look(gateway, caller)
+    now = datetime.now(UTC)
+    trend = await gateway.in_ledger(lambda one: trend_of(one, caller.tenant, days, now))
     return page(
         request,
         "home.html",
         overview=found,
+        trend=trend,
+        spans=SPANS,
         models=gateway.catalogue.describe(hashed=False),
         unusable=UNUSABLE_WORDS,
         waiting=WAITING_WORDS,
@@ -135,7 +151,7 @@ async def look(gateway: State, caller: Caller) -> Overview:
     """What this caller may see of it. Raises Unavailable where the ledger is away."""
     known = gateway.signs.get(caller.tenant)
     queues = await run_in_threadpool(_queue_depths)
-    statuses = await run_in_threadpool(status_board.read)
+    statuses = await run_in_threadpool(read_statuses)
     workers = await run_in_threadpool(worker_board.read, contracts())
 
     def read(connection: Connection) -> Overview:

@@ -22,16 +22,17 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from services import registry
 from services.gateway import views
-from services.gateway.auth import Viewer, stream_held, while_viewing
+from services.gateway.auth import Viewer, require_scope, stream_held, while_viewing
 from services.gateway.caller import Caller
-from services.gateway.pages import result_tables, templates
+from services.gateway.pages import result_tables, reviewers, templates
 from services.gateway.pages.page_route import pages
 from services.gateway.pages.templates import base_url, form_of, page, rendered
+from services.gateway.pages.texts import family_of
 from services.gateway.routes.events import stream
 from services.gateway.routes.jobs import BATCH_ID, JOB_ID, known
 from services.gateway.state import Gateway, State
 from services.gateway.views import job_view
-from services.registry import every_contract
+from services.registry import every_contract, metrics
 from shared.contracts import JobRequest
 from shared.ledger import jobs
 from shared.ledger.batch_lines import AskingLine, lines_of_job
@@ -91,8 +92,13 @@ async def job_page(request: Request, job_id: str, gateway: Gateway, caller: View
     """The page of one job."""
     job = await _found(job_id, gateway, caller)
     lines = await _lines(job, gateway)
+    family = await gateway.in_ledger(lambda connection: family_of(connection, job, caller.tenant))
     context = await run_in_threadpool(_context, job, request, with_key=caller.key is not None)
-    return page(request, "job.html", lines=lines, metadata=_metadata(job, lines), **context)
+    is_scored = job.result is not None and "range" in job.result
+    context["judged"] = await reviewers.of_job(job, request, gateway, caller) if is_scored else None
+    return page(
+        request, "job.html", lines=lines, family=family, metadata=_metadata(job, lines), **context
+    )
 
 
 @router.get("/jobs/{job_id}/result.json")
@@ -117,6 +123,7 @@ async def job_live(request: Request, job_id: str, gateway: Gateway, caller: View
 @router.post("/jobs/{job_id}/cancel")
 async def job_cancel(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """Cancel it; one that has ended meanwhile stays as it is."""
+    require_scope(caller, "score", "batch")
     templates.demand(request, await form_of(request))
     await gateway.in_ledger(
         lambda connection: jobs.cancel(connection, known(job_id), tenant=caller.tenant)
@@ -154,6 +161,8 @@ def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
         "seconds": _seconds(job),
         "warnings": warnings(job),
         "failed": failed(job),
+        "text_key": ((job.result or {}).get("provenance") or {}).get("text_key"),
+        "may_edit": job.metric in metrics() and request_of(job) is not None,
         "models": ((job.result or {}).get("provenance") or {}).get("models") or [],
         "style": sheet if templates.style_sheet(sheet := f"{job.metric}.css") else None,
         "body": result_html(job),

@@ -40,7 +40,7 @@ def written(engine: Engine, batch: Batch, view: ResultView, ending: str) -> Iter
         yield packed(_cells(one, keys) for one in some) if ending == "csv" else _jsonl(some, batch)
 
 
-def _cells(one: ExportedRow, keys: list[str]) -> list[str]:
+def _cells(one: ExportedRow, keys: Iterable[str]) -> list[str]:
     row = one.row
     error = str((one.error or {}).get("detail", "")) or None
     return [

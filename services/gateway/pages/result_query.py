@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -17,12 +18,11 @@ from shared.contracts import VerdictWord
 from shared.ledger.batch_lines import STATUSES
 from shared.ledger.batches import Batch
 from shared.ledger.result_pages import EQUAL, Bounds, ResultFilter, ResultOrder
-from shared.service_contract import MetricContract
+from shared.ledger.score_hours import edges_of
 
 VERDICTS: tuple[str, ...] = get_args(VerdictWord)
 LONGEST = 200  # characters of a value
 MOST_PAIRS = 60
-BINS = 20  # of the score
 MOST_LINES = 1_000  # chosen one by one
 LARGEST = 2**31
 NAMES = {  # of a filter → how a chip says it
@@ -39,6 +39,8 @@ NAMES = {  # of a filter → how a chip says it
     "text": "text contains",
     "meta": "metadata",
 }
+NO_FILTERS = frozenset({"sort", "desc", "col", "line", "split", "pairs", "open"})
+SPLIT = re.compile(r"metadata\..{1,64}|model|variant|language|verdict|label_sent|label_stated")
 SORTS = ("surprise", "line", "custom_id", "verdict", "score", "chance", "model", "status")
 Pair = tuple[str, str]
 
@@ -64,7 +66,40 @@ class ResultView:
     @property
     def filters(self) -> tuple[Pair, ...]:
         """The pairs that leave rows out."""
-        return tuple(pair for pair in self.pairs if pair[0] not in ("sort", "desc", "col", "line"))
+        return tuple(pair for pair in self.pairs if pair[0] not in NO_FILTERS)
+
+    @property
+    def split(self) -> str:
+        """What the scores are split by; empty: nothing."""
+        return dict(self.pairs).get("split", "")
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether the values of the split are compared two by two."""
+        return "pairs" in dict(self.pairs)
+
+    @property
+    def opened(self) -> int | None:
+        """The line whose texts are shown in the table."""
+        line = dict(self.pairs).get("open")
+        return None if line is None else int(line)
+
+    def toggled(self, line: int) -> str:
+        """Of the same rows with this line opened, or closed again."""
+        others = [pair for pair in self.pairs if pair[0] != "open"]
+        more = [("open", str(line))] if self.opened != line else []
+        query = urlencode([*others, *more, *self._here])
+        return f"?{query}#items"  # there is one in every row: the path is left out
+
+    @property
+    def query(self) -> str:
+        """What a saved view keeps."""
+        return urlencode([pair for pair in self.pairs if pair[0] not in ("line", "open")])
+
+    @property
+    def _here(self) -> list[Pair]:
+        """Where in the table this page begins."""
+        return [("after", json.dumps(list(self.order.after)))] if self.order.after else []
 
     @property
     def kept(self) -> dict[str, str]:
@@ -138,13 +173,6 @@ def view_of(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultView:
     return ResultView(f"/batches/{batch.id}", known, wanted, order, columns)
 
 
-def edges_of(contract: MetricContract | None) -> list[float]:
-    """The borders of the bins of a metric's score."""
-    bounds = None if contract is None else contract.report.model_fields["range"].default
-    low, high = bounds if isinstance(bounds, tuple) else (-2.0, 2.0)  # HLV's depends on its gain
-    return [low + (high - low) * place / BINS for place in range(BINS)] + [high]
-
-
 def _is_known(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str]) -> bool:
     if not value or len(value) > LONGEST:
         return False
@@ -154,12 +182,14 @@ def _is_known(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[
         return value in (*SORTS, *parts) or value.startswith("metadata.")
     if name == "meta":
         return "=" in value
-    if name == "line":
+    if name == "split":
+        return SPLIT.fullmatch(value) is not None
+    if name in ("line", "open"):
         return value.isascii() and value.isdigit() and len(value) < 9
     column, _, end = name.rpartition("_")
     if end in ("from", "to") and column in ("score", "chance", *parts):
         return _number(value) is not None
-    return name in ("desc", "col", "why") or name in NAMES
+    return name in ("desc", "col", "why", "pairs") or name in NAMES
 
 
 def _equal(chosen: dict[str, str]) -> dict[str, str]:
@@ -206,7 +236,9 @@ def _is_key(value: Any) -> bool:
         return False
     if isinstance(value, int):
         return abs(value) < LARGEST
-    return isinstance(value, str) or not math.isnan(value)
+    if isinstance(value, str):  # escapes may write what the database refuses
+        return not any(one == "\0" or "\ud800" <= one <= "\udfff" for one in value)
+    return not math.isnan(value)
 
 
 def _said(name: str, value: str) -> str:

@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from services import registry
-from shared.batch_contracts import BatchReport, BatchReportRequest, Interval
+from shared.batch_contracts import BatchReport, BatchReportRequest
 from shared.contracts import JobRequest, Message, Report
 from shared.page_text import AnswerTable, counted, significant
+from shared.report_finding import is_interval
 
 TEMPLATE = "result_tables.html"
 ON_THE_PAGE = {  # shown around every view
     "metric", "score", "range", "direction", "warnings", "provenance",
 }  # fmt: skip
-SUMS = {"metric", "plots", "warnings"}
+SUMS = {"metric", "finding", "plots", "warnings"}
 OURS = frozenset(  # fields whose strings are our own
     {"model", "use", "provenance", "operation", "metric", "service_version", "labels", "languages"}
     | {"kind", "finish"}
@@ -30,8 +31,6 @@ FEW = 12  # values that a list may have to be written in one line
 MOST_CARDS, WIDE = 60, 16  # so many items with more columns than that are sections, not rows
 MOST_CHARACTERS = 300  # of a text in a cell
 NO_ANSWER = AnswerTable("")
-INTERVAL = frozenset(Interval.model_fields)
-BEFORE_2_0 = frozenset({"value", "low", "high", "of"})  # of reports that were stored then
 
 Json = Any
 Kind = Literal["number", "interval", "ours", "text"]
@@ -270,11 +269,6 @@ def cell(value: Json, ours: bool) -> Cell:
     if len(text) > MOST_CHARACTERS:
         text = text[:MOST_CHARACTERS] + "…"
     return Cell("ours" if ours or _is_wordless(value) else "text", text)
-
-
-def is_interval(value: Json) -> bool:
-    """Whether this is an estimate with its interval."""
-    return isinstance(value, Mapping) and BEFORE_2_0 <= set(value) <= INTERVAL
 
 
 def _is_wordless(value: Json) -> bool:

@@ -77,6 +77,7 @@ def page(request: Request, template: str, status: int = 200, **context: Any) -> 
         csrf=token_of(request),
         revealed=held(request, REVEAL_COOKIE) is not None,
         logged_in=held(request, SESSION_COOKIE) is not None and viewer is not None,
+        guide=any(getattr(route, "name", "") == "guide" for route in request.app.routes),
         tenant=None if viewer is None or viewer.key is None else viewer.tenant,
         **context,
     )
@@ -129,7 +130,7 @@ def token_of(request: Request) -> str:
     return _derived(_secret(request))
 
 
-def demand(request: Request, form: Form) -> None:
+def demand(request: Request, form: Mapping[str, str]) -> None:
     """Raises Forbidden where another page may have sent this form."""
     secret = held(request, SESSION_COOKIE) or held(request, VISIT_COOKIE)
     sent = form.get(FIELD)
@@ -189,15 +190,26 @@ def base_url(request: Request) -> str:
     return str(request.base_url.replace(scheme=scheme)).rstrip("/")
 
 
-Form = Mapping[str, str]
+Pair = tuple[str, str]
+
+
+class SentForm(dict[str, str]):
+    """A form's fields; of a name that comes twice the last. pairs: all, in their order."""
+
+    def __init__(self, pairs: Iterable[Pair] = ()) -> None:
+        self.pairs = list(pairs)
+        super().__init__(self.pairs)
+
 
 MEDIA_TYPE = "application/x-www-form-urlencoded"
 FORM_BYTES = 8_192  # a key, a token, an address to go back to
 MOST_FIELDS = 20
 
 
-async def form_of(request: Request, *, limit: int = FORM_BYTES) -> Form:
-    """The form's fields; of a name that comes twice the last. limit: bytes.
+async def form_of(
+    request: Request, *, limit: int = FORM_BYTES, fields: int = MOST_FIELDS
+) -> SentForm:
+    """The form. limit: bytes; fields: how many it may have.
 
     Raises BodyTooLarge, InvalidBody, UnsupportedMediaType, RequestTimeout.
     """
@@ -205,10 +217,17 @@ async def form_of(request: Request, *, limit: int = FORM_BYTES) -> Form:
     if kind not in ("", MEDIA_TYPE):  # none: no body either
         raise UnsupportedMediaType(f"send the form as {MEDIA_TYPE}")
     raw = await read_bounded(request, limit=limit)
-    if raw.count(b"&") >= MOST_FIELDS:
-        raise InvalidBody.at_root(f"the form may have {MOST_FIELDS} fields")
+    if raw.count(b"&") >= fields:
+        raise InvalidBody.at_root(f"the form may have {fields} fields")
     try:
-        text = raw.decode("ascii")
-        return dict(parse_qsl(text, keep_blank_values=True, errors="strict"))
+        pairs = pairs_of(raw.decode("ascii"))
     except ValueError:
         raise InvalidBody.at_root(f"the body is not {MEDIA_TYPE}") from None
+    if any("\0" in one for pair in pairs for one in pair):
+        raise InvalidBody.at_root("the form holds U+0000, which is not kept")
+    return SentForm(pairs)
+
+
+def pairs_of(query: str) -> list[Pair]:
+    """(name, value) in order. Raises ValueError."""
+    return parse_qsl(query, keep_blank_values=True, errors="strict")

@@ -30,7 +30,6 @@ class Term:
     better: Literal["higher", "lower", ""] = ""
     level: float | None = None
     chance: str = ""
-    many: tuple[str, str] | None = None  # what many do, and what random ones do
 
     @property
     def details(self) -> tuple[str, ...]:
@@ -77,6 +76,4 @@ def _plain(metric: str, name: str) -> Term:
 def _term(term_id: str, fields: dict[str, object]) -> Term:
     bounds = fields.pop("range", None)
     low_high = (float(bounds[0]), float(bounds[1])) if isinstance(bounds, list) else None
-    many = fields.pop("many", None)
-    stem = (str(many[0]), str(many[1])) if isinstance(many, list) else None
-    return Term(id=term_id, range=low_high, many=stem, **fields)  # type: ignore[arg-type]
+    return Term(id=term_id, range=low_high, **fields)  # type: ignore[arg-type]

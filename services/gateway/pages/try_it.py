@@ -19,15 +19,25 @@ from services.gateway import http_requests
 from services.gateway.auth import Viewer, require_scope
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
-from services.gateway.pages.jobs import Snippets, snippets
+from services.gateway.pages.form_controls import (
+    PREFIX,
+    controls_of,
+    filled_controls,
+    sent_controls,
+    values_of,
+)
+from services.gateway.pages.jobs import Snippets, request_of, snippets
 from services.gateway.pages.page_route import pages
 from services.gateway.pages.templates import base_url, form_of, page
+from services.gateway.pages.texts import remember_parent
 from services.gateway.refusals import BodyTooLarge, InvalidBody
+from services.gateway.routes.jobs import known
 from services.gateway.routes.scores import commit, demand
 from services.gateway.state import Gateway, State
 from services.registry import metrics
 from shared.contracts import JobRequest
-from shared.errors import BadInput
+from shared.errors import BadInput, UnknownJob
+from shared.ledger import jobs
 from shared.problems import problem, read_strictly, validation_problem
 from shared.service_contract import MetricContract
 
@@ -36,10 +46,12 @@ REST = "rest"  # the form's field with all other options
 
 @dataclass(frozen=True)
 class Form:
-    """A filled form. values: by field, as typed. rest: JSON text."""
+    """A filled form. values: by field, as typed; controls: of other single values, as typed. rest:
+    JSON text."""
 
     values: dict[str, str]
     rest: str
+    controls: dict[str, str] = field(default_factory=dict)
 
 
 def filled(metric: MetricContract, example: Mapping[str, Any]) -> Form:
@@ -49,36 +61,37 @@ def filled(metric: MetricContract, example: Mapping[str, Any]) -> Form:
         for field in metric.form
     }
     named = {name for name, value in values.items() if value}
-    whole = details_of(metric.name) | dict(example)
-    rest = {name: value for name, value in whole.items() if name not in named}
-    return Form(values, json.dumps(rest, ensure_ascii=False, indent=1) if rest else "{}")
-
-
-def details_of(metric: str) -> dict[str, Any]:
-    """Fields of a request that only this metric's page needs, as `/try` fills them in."""
-    found: dict[str, Any] = getattr(registry.page(metric), "DETAILS", {})
-    return found
+    whole = registry.page_details(metric.name) | dict(example)
+    others = {name: value for name, value in whole.items() if name not in named}
+    controls, rest = filled_controls(metric, others)
+    written = json.dumps(rest, ensure_ascii=False, indent=1) if rest else "{}"
+    return Form(values, written, controls)
 
 
 def sent(metric: MetricContract, form: Mapping[str, str]) -> Form:
     """The form as a browser sent it; it writes every line's end as CRLF."""
     typed = {name: value.replace("\r\n", "\n") for name, value in form.items()}
     return Form(
-        {field.name: typed.get(field.name, "") for field in metric.form}, typed.get(REST, "")
+        {field.name: typed.get(field.name, "") for field in metric.form},
+        typed.get(REST, ""),
+        sent_controls(metric, typed),
     )
 
 
-def body_of(form: Form) -> dict[str, Any]:
-    """The request's JSON. Raises InvalidBody where the rest is no JSON object."""
+def body_of(metric: MetricContract, form: Form) -> dict[str, Any]:
+    """The request's JSON; what stands in two places is as `rest` says. Raises InvalidBody where
+    that is no JSON object."""
     rest = http_requests.decode((form.rest or "{}").encode("utf-8", "surrogatepass"))
     if not isinstance(rest, dict):
         raise InvalidBody.at_root("the other options are not a JSON object")
-    return {name: value for name, value in form.values.items() if value} | rest
+    texts = {name: value for name, value in form.values.items() if value}
+    return texts | values_of(metric, form.controls) | rest
 
 
 FIRST = "hatexscore"  # its default model is in the image, and its form takes two texts
 ENCODED = 3  # bytes of a form for one of the request: every one may be written as %XX
 MOST_PASTED = 50_000  # characters
+MOST_CONTROLS = 100
 
 router = pages()
 
@@ -91,6 +104,12 @@ class TryForm:
     form: Form
     example: str | None = None
     errors: list[tuple[str, str]] = field(default_factory=list)
+    parent: str = ""  # the job that is edited
+
+    @property
+    def at(self) -> dict[str, str]:
+        """Field → what is wrong with it."""
+        return {place.partition("/")[0]: detail for place, detail in self.errors if place}
 
 
 @router.get("/try")
@@ -100,8 +119,11 @@ async def try_form(
     caller: Viewer,
     metric: Annotated[str, Query(max_length=64)] = "",
     example: Annotated[str, Query(max_length=128)] = "",
+    source: Annotated[str, Query(alias="from", max_length=64)] = "",
 ) -> Response:
-    """The form, filled with an example."""
+    """The form, filled with an example, or `from` a job of the tenant's."""
+    if source:
+        return await _edited(request, gateway, caller, source)
     chosen = _chosen(metric)
     name = example if example in chosen.examples else next(iter(chosen.examples))
     return _shown(
@@ -109,23 +131,46 @@ async def try_form(
     )
 
 
+async def _edited(request: Request, gateway: State, caller: Caller, source: str) -> Response:
+    """The form as this job's request fills it. Raises UnknownJob."""
+    job = await gateway.in_ledger(
+        lambda connection: jobs.find(connection, known(source), tenant=caller.tenant)
+    )
+    chosen = metrics().get(job.metric)
+    asked = request_of(job)
+    if chosen is None or asked is None:
+        raise UnknownJob("the texts of this job were not kept, so they cannot be edited")
+    body = asked.model_dump(mode="json", exclude_defaults=True)
+    return _shown(request, gateway, caller, TryForm(chosen, filled(chosen, body), parent=job.id))
+
+
 @router.post("/try")
 async def try_it(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """Commit a job and go to its page; or say what is wrong, or what the request would be."""
     require_scope(caller, "score")
-    form = await form_of(request, limit=ENCODED * gateway.settings.max_body_bytes)
+    form = await form_of(
+        request, limit=ENCODED * gateway.settings.max_body_bytes, fields=MOST_CONTROLS
+    )
     templates.demand(request, form)
     chosen = _chosen(form.get("metric", ""))
     entered, only_show = sent(chosen, form), form.get("action") == "show"
     try:
         asked = _request_of(chosen, entered, limit=gateway.settings.max_body_bytes)
+        asked = caller.completed(asked)
         demand(chosen, asked, gateway)
         if only_show:
-            return _shown(request, gateway, caller, TryForm(chosen, entered))
+            return _shown(
+                request, gateway, caller, TryForm(chosen, entered, parent=form.get("parent", ""))
+            )
         owner = caller.owner(gateway.settings)
         accepted = await commit(chosen, asked, gateway, None, owner)
+        if parent := form.get("parent"):
+            await gateway.in_ledger(
+                lambda one: remember_parent(one, accepted.job.id, parent, caller.tenant)
+            )
     except BadInput as error:
-        return _shown(request, gateway, caller, TryForm(chosen, entered, errors=_errors(error)))
+        trial = TryForm(chosen, entered, errors=_errors(error), parent=form.get("parent", ""))
+        return _shown(request, gateway, caller, trial)
     gateway.messages.add(accepted.job.metric, accepted.job.id)
     return RedirectResponse(f"/jobs/{accepted.job.id}", 303)
 
@@ -137,7 +182,7 @@ def _chosen(name: str) -> MetricContract:
 
 def _request_of(metric: MetricContract, form: Form, *, limit: int) -> JobRequest:
     """The request, as large as the API takes it. Raises InvalidBody, BodyTooLarge."""
-    body = body_of(form)
+    body = body_of(metric, form)
     if len(json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")) > limit:
         raise BodyTooLarge(f"the request may have {limit} bytes")
     try:
@@ -160,6 +205,8 @@ def _shown(request: Request, gateway: State, caller: Caller, trial: TryForm) -> 
         trial=trial,
         metrics=list(metrics().values()),
         fields=trial.metric.form,
+        controls=controls_of(trial.metric.name),
+        prefix=PREFIX,
         models=[
             entry.name
             for entry in gateway.catalogue.entries
@@ -173,7 +220,7 @@ def _snippets(request: Request, trial: TryForm, *, with_key: bool) -> Snippets |
     """None where the request is not valid, or too long to be pasted."""
     if trial.errors:
         return None
-    body = body_of(trial.form)
+    body = body_of(trial.metric, trial.form)
     if len(trial.form.rest) + sum(map(len, trial.form.values.values())) > MOST_PASTED:
         return None
     return snippets(trial.metric, body, base_url(request), with_key=with_key)

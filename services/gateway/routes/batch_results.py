@@ -74,7 +74,7 @@ async def get_batch_report(
     job = await report_job(batch, gateway, seconds)
     if job.result is None:
         return unfinished(job)
-    return JSONResponse(job.result) if plot is None else picture(job.result, plot, format)
+    return JSONResponse(views.result_of(job)) if plot is None else picture(job.result, plot, format)
 
 
 @router.get(
@@ -98,7 +98,7 @@ async def get_batch_report_html(
     job = await report_job(batch, gateway, seconds)
     if job.result is None:
         return unfinished(job)
-    return await as_html(batch, job.result, gateway)
+    return await as_html(batch, views.result_of(job) or {}, gateway)
 
 
 @router.get(
@@ -156,17 +156,23 @@ def picture(report: dict[str, Any], name: str, format: Format) -> Response:
     return Response(base64.b64decode(plots[name].png_base64), media_type="image/png")
 
 
-async def as_html(batch: Batch, report: dict[str, Any], gateway: State) -> Response:
-    """The file. report: the finished one."""
+async def as_html(
+    batch: Batch,
+    report: dict[str, Any],
+    gateway: State,
+    chosen: ResultFilter | None = None,
+    most: int = WORST,
+) -> Response:
+    """The file. report: the finished one. chosen: lines; None: any, the most surprising first."""
     await write_facts(gateway, batch)
     higher = surprising_rules(batch.metric).higher_is_better
-    wanted = ResultFilter(tenant=batch.tenant, batch_id=batch.id)
+    wanted = chosen or ResultFilter(tenant=batch.tenant, batch_id=batch.id)
 
-    def read(connection: Connection) -> tuple[list[ResultRow], dict[str, int], list[Any]]:
+    def read(connection: Connection) -> tuple[list[ResultRow], dict[str, int], dict[str, Any]]:
         order = ResultOrder(higher_is_better=higher)
-        rows, _ = result_pages.rows_of(connection, wanted, order, WORST)
+        rows, _ = result_pages.rows_of(connection, wanted, order, most)
         reasons = dict(result_pages.counts_of(connection, wanted, [0.0, 1.0]).reasons)
-        return rows, reasons, result_pages.models_of(connection, wanted)
+        return rows, reasons, result_pages.provenance_of(connection, wanted)
 
     html = await run_in_threadpool(file_of, batch, report, *await gateway.in_ledger(read))
     return HTMLResponse(

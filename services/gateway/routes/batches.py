@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from services.gateway import http_requests, views
 from services.gateway.auth import Batcher
+from services.gateway.caller import Caller
 from services.gateway.http_requests import (
     ById,
     Limit,
@@ -90,11 +91,11 @@ async def create_batch(
 ) -> JSONResponse:
     """Commit the batch; the scheduler validates its file next."""
     asked = await http_requests.parse(request, BatchRequest, limit=gateway.settings.max_body_bytes)
-    new = _new(asked, contract_at(asked.endpoint), gateway, caller.tenant)
+    new = _new(asked, contract_at(asked.endpoint), gateway, caller)
     key, owner = key_of(idempotency_key), caller.owner(gateway.settings)
 
     def work(connection: Connection) -> tuple[Batch, bool]:
-        _require_input(connection, new.input_file_id, new.tenant)
+        require_input(connection, new.input_file_id, new.tenant)
         return batches.make(connection, new, key=key, owner=owner)
 
     batch, replayed = await gateway.in_ledger(work)
@@ -113,7 +114,9 @@ def contract_at(endpoint: str) -> ServiceContract:
     return found[endpoint]
 
 
-def _new(asked: BatchRequest, contract: ServiceContract, gateway: State, tenant: str) -> NewBatch:
+def _new(
+    asked: BatchRequest, contract: ServiceContract, gateway: State, caller: Caller
+) -> NewBatch:
     expiry = asked.output_expires_after
     return NewBatch(
         metric=contract.name,
@@ -122,11 +125,12 @@ def _new(asked: BatchRequest, contract: ServiceContract, gateway: State, tenant:
         metadata=asked.metadata,
         output_seconds=None if expiry is None else expiry.seconds,
         expires_after=timedelta(hours=gateway.settings.batch_hours),
-        tenant=tenant,
+        tenant=caller.tenant,
+        accept_untrained_languages=caller.accepts_untrained_languages,
     )
 
 
-def _require_input(connection: Connection, file_id: str, tenant: str) -> None:
+def require_input(connection: Connection, file_id: str, tenant: str) -> None:
     """Raises BadInput unless this is the input of a batch. It stays until the batch has ended."""
     try:
         file = files.hold(connection, file_id, tenant=tenant)

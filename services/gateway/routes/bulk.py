@@ -108,7 +108,7 @@ async def create(
     key = key_of(request.headers.get("idempotency-key"))
     with gateway.bulk_calls.another(caller):
         raw = await http_requests.read(request, limit=gateway.settings.max_bulk_bytes)
-        asked = await run_in_threadpool(_read, contract, raw, gateway)
+        asked = await run_in_threadpool(_read, contract, raw, gateway, caller)
         accepted = await _commit(contract, asked, gateway, key, owner)
     most = gateway.settings.max_wait_seconds
     seconds = wait_seconds(request.headers.get("prefer"), most=most)
@@ -125,16 +125,19 @@ async def create(
     return _listed(found, 202, headers | {"Retry-After": "1"})
 
 
-def _read(contract: MetricContract, raw: bytes, gateway: State) -> Sequence[JobRequest]:
+def _read(
+    contract: MetricContract, raw: bytes, gateway: State, caller: Caller
+) -> Sequence[JobRequest]:
     """The requests, each one checked as if it had come alone. Raises InvalidBody with every fault,
     the first 100 listed."""
     try:
-        asked = http_requests.parsed(raw, bulk_request(contract.request)).requests
+        sent = http_requests.parsed(raw, bulk_request(contract.request)).requests
     except InvalidBody as error:
         found = error.problem
         if [one["pointer"] for one in found["errors"]] == ["#"]:
             found |= {"errors": _first_faults(contract, raw) or found["errors"]}
         raise InvalidBody(_shortened(found)) from None
+    asked = [caller.completed(one) for one in sent]
     faults: list[tuple[int, BadInput]] = []
     for number, one in enumerate(asked):
         try:

@@ -18,10 +18,10 @@ from services.gateway.state import Gateway, State, requires_key
 from services.gateway.views import ALWAYS_SENT, ProblemView, problems
 from shared import queue
 from shared.errors import ModelState, NotThere, Unavailable, UnknownModel
-from shared.models import server_records, status_board
+from shared.models import server_records
+from shared.models.availability import Status, read_statuses
 from shared.models.catalogue import ModelCard
 from shared.models.server_records import ServerAbilities, ServerRecord
-from shared.models.status_board import Status
 from shared.problems import make
 
 router = APIRouter(tags=["health"])
@@ -187,7 +187,7 @@ def get_model(name: str, gateway: Gateway, _caller: Reader) -> JSONResponse:
 
 
 def _shown(gateway: State) -> list[dict[str, Any]]:
-    states, servers = status_board.read(), server_records.read()
+    states, servers = read_statuses(), server_records.read()
     loaded = {
         name: one.placement.sha256
         for name, one in states.items()

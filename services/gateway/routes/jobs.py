@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 
 from services.gateway import views
-from services.gateway.auth import Reader
+from services.gateway.auth import Canceller, Reader
 from services.gateway.http_requests import page_after, refuse_unknown
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.state import Gateway
@@ -97,7 +97,7 @@ async def list_jobs(
     response_model=None,
     responses={200: views.shown_as("Job", "it is cancelled"), **views.problems(404, 409)},
 )
-async def cancel_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse:
+async def cancel_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONResponse:
     """A second time changes nothing. A result that still comes is dropped."""
     job = await gateway.in_ledger(
         lambda connection: jobs.cancel(connection, known(job_id), tenant=caller.tenant)

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from services.gateway import http_requests, views
 from services.gateway.auth import Scorer, require_owned
+from services.gateway.caller import Caller
 from services.gateway.http_requests import key_header, key_of, wait_seconds
 from services.gateway.job_views import job_type
 from services.gateway.refusals import UnknownMetric
@@ -40,12 +41,13 @@ IdempotencyKey = Annotated[
 
 
 async def take(
-    contract: ServiceContract, request: Request, gateway: State, owner: Owner
+    contract: ServiceContract, request: Request, gateway: State, caller: Caller
 ) -> Response:
     """The answer to a request: read it, commit its job, and wait if the caller prefers to."""
     asked = await http_requests.parse(
         request, contract.request, limit=most_bytes(contract, gateway)
     )
+    asked, owner = caller.completed(asked), caller.owner(gateway.settings)
     demand(contract, asked, gateway)
     key = key_of(request.headers.get("idempotency-key"))
     accepted = await commit(contract, asked, gateway, key, owner)
@@ -107,7 +109,7 @@ async def commit(
 
 def _results(connection: Connection, asked: BatchReportRequest) -> int:
     """How many results a report reads, as far as they are there by now."""
-    sources = (asked, asked.against) if asked.against else (asked,)
+    sources = (asked, *((asked.against,) if asked.against else ()), *asked.further)
     return sum(
         batch_lines.answered(connection, one.batch) if one.batch else len(one.jobs or ())
         for one in sources
@@ -149,7 +151,7 @@ def add_service(router: APIRouter, contract: ServiceContract) -> None:
         idempotency_key: IdempotencyKey = None,  # read from the request; here for the description
         prefer: Prefer = None,
     ) -> Response:
-        return await take(contract, request, gateway, caller.owner(gateway.settings))
+        return await take(contract, request, gateway, caller)
 
     router.add_api_route(
         contract.path,

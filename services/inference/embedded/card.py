@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from services.inference.embedded.calibration import CardEstimate, TemperatureGain
-from services.inference.embedded.evaluation import HitShare, LabelMetrics, Quality
-from services.inference.embedded.perturbation import DRAWS, PartCalibration, excesses
-from services.inference.embedded.training import Recipe
-from shared.models.calls import MOST_EXCESS
-from shared.models.embedded import EmbeddedNote
+from services.inference.embedded.calibration import (
+    DRAWS,
+    CardEstimate,
+    PartCalibration,
+    TemperatureGain,
+    excesses,
+)
+from services.inference.embedded.training import HitShare, LabelMetrics, Quality, Recipe
+from shared.models.checkpoint import EmbeddedNote
+from shared.models.judgement import MOST_EXCESS
 
 FRAME = """\
 # embedded-{name}

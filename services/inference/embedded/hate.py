@@ -21,22 +21,28 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from services.inference.embedded import examples as splitting
-from services.inference.embedded.calibration import Answers
+from services.inference.embedded import adapter
+from services.inference.embedded.adapter import (
+    HELD_BACK_SHARE,
+    Ask,
+    Split,
+    TrainingExample,
+    by_family,
+    certain,
+)
+from services.inference.embedded.calibration import Answers, part_calibration
 from services.inference.embedded.card import framed, parts_table, quality_table, share_table
-from services.inference.embedded.evaluation import (
+from services.inference.embedded.training import (
     HitShare,
     Metrics,
     Quality,
+    TrainingTask,
     answers,
     quality,
     shares,
 )
-from services.inference.embedded.examples import Ask, Split, TrainingExample, certain
-from services.inference.embedded.perturbation import part_calibration
-from services.inference.embedded.training import TrainingTask
 from shared.contracts import Message
-from shared.models.embedded import EmbeddedNote
+from shared.models.checkpoint import EmbeddedNote
 
 BODY = """\
 ## Intended use
@@ -217,10 +223,10 @@ def _cases(rows: list[dict[str, Any]]) -> list[TrainingExample]:
 
 def split(examples: Sequence[TrainingExample]) -> Split:
     """Part the posts in three, and hold back a share of HateCheck's families."""
-    posts = splitting.split([example for example in examples if example.source == "hatexplain"])
-    held_back, trained = splitting.by_family(
+    posts = adapter.split([example for example in examples if example.source == "hatexplain"])
+    held_back, trained = by_family(
         (example for example in examples if example.source == "hatecheck"),
-        splitting.HELD_BACK_SHARE,
+        HELD_BACK_SHARE,
     )
     return replace(posts, train=posts.train + trained, held_back_cases=held_back)
 

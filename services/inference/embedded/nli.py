@@ -12,15 +12,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from services.inference.embedded.card import framed, labelled, with_interval
-from services.inference.embedded.evaluation import (
-    HitShare,
-    LabelMetrics,
-    answers,
-    by_label,
-    hit_share,
-)
-from services.inference.embedded.examples import (
+from services.inference.embedded.adapter import (
     Ask,
     Split,
     TrainingExample,
@@ -28,9 +20,18 @@ from services.inference.embedded.examples import (
     json_lines,
     wording,
 )
-from services.inference.embedded.perturbation import part_calibration
-from services.inference.embedded.training import Recipe, TrainingTask
-from shared.models.embedded import EmbeddedNote
+from services.inference.embedded.calibration import part_calibration
+from services.inference.embedded.card import framed, labelled, with_interval
+from services.inference.embedded.training import (
+    HitShare,
+    LabelMetrics,
+    Recipe,
+    TrainingTask,
+    answers,
+    by_label,
+    hit_share,
+)
+from shared.models.checkpoint import EmbeddedNote
 
 LABELS = ("entailment", "neutral", "contradiction")
 FILES = ("esnli_train.jsonl", "esnli.jsonl")

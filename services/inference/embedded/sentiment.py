@@ -11,15 +11,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from services.inference.embedded.card import framed, labelled, share_table
-from services.inference.embedded.evaluation import (
-    HitShare,
-    LabelMetrics,
-    answers,
-    by_label,
-    shares,
-)
-from services.inference.embedded.examples import (
+from services.inference.embedded.adapter import (
     Ask,
     Split,
     TrainingExample,
@@ -27,9 +19,18 @@ from services.inference.embedded.examples import (
     json_lines,
     wording,
 )
-from services.inference.embedded.perturbation import part_calibration
-from services.inference.embedded.training import Recipe, TrainingTask
-from shared.models.embedded import EmbeddedNote
+from services.inference.embedded.calibration import part_calibration
+from services.inference.embedded.card import framed, labelled, share_table
+from services.inference.embedded.training import (
+    HitShare,
+    LabelMetrics,
+    Recipe,
+    TrainingTask,
+    answers,
+    by_label,
+    shares,
+)
+from shared.models.checkpoint import EmbeddedNote
 
 LABELS = ("negative", "positive")
 FILES = ("uci_sentiment_amazon.jsonl",)

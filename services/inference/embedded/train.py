@@ -19,16 +19,20 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from services.inference.embedded.adapter import load_adapter, save_adapter, token_range
-from services.inference.embedded.calibration import best_temperature
-from services.inference.embedded.evaluation import columns, logits
-from services.inference.embedded.examples import Split
+from services.inference.embedded.adapter import Split, load_adapter, save_adapter, token_range
+from services.inference.embedded.calibration import best_temperature, excesses
 from services.inference.embedded.hate import HATE
 from services.inference.embedded.nli import NLI
-from services.inference.embedded.perturbation import excesses
 from services.inference.embedded.sentiment import SENTIMENT
-from services.inference.embedded.training import Measured, Recipe, TrainingTask, train
-from shared.models.embedded import BASE_SHA256, EMBEDDED, NOTE, EmbeddedNote
+from services.inference.embedded.training import (
+    Measured,
+    Recipe,
+    TrainingTask,
+    columns,
+    logits,
+    train,
+)
+from shared.models.checkpoint import BASE_SHA256, EMBEDDED, NOTE, EmbeddedNote
 
 THREADS = 2  # sums are taken in another order with another number of threads
 METRICS = "metrics.json"

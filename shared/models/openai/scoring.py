@@ -2,7 +2,8 @@
 
 1. `prompt_logprobs` (vLLM): one request, tokens as ids.
 2. `echo` with `logprobs` (OpenAI's older models, vLLM, llama-cpp-python): one request.
-3. One token forced at a time by `logit_bias` (llama.cpp): one request a token. Only where the
+3. `decoder_input_details` of text-generation-inference, on its own path: one request.
+4. One token forced at a time by `logit_bias` (llama.cpp): one request a token. Only where the
    server reports log-probabilities from before the bias, which is tried out first.
 
 Of servers that give no more than the most likely first tokens, labels are read from those: one
@@ -13,12 +14,13 @@ is the same as from their log-probabilities.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from contextlib import suppress
+from typing import Any, Protocol
 
 import numpy as np
 
 from shared.errors import BadInput, ScoringError, Unavailable
-from shared.models.openai.answers import ServerChoice, ServerToken, encoded, server_answer
+from shared.models.openai.protocol import ServerChoice, ServerToken, encoded, server_answer
 from shared.models.openai.text import TokenizedPrompt, spans
 from shared.models.ports import Floats
 from shared.models.server_connection import Connection, Json
@@ -30,7 +32,7 @@ SAME = 0.01  # natural logarithm; a bias of 100 moves a log-probability by far m
 PROBE = TokenizedPrompt("The weather is", " good", None)
 
 
-class Way(Protocol):
+class ScoringMethod(Protocol):
     """How a server is asked for the log-probabilities of a given text."""
 
     def bodies(self, asked: TokenizedPrompt) -> list[Json]:
@@ -39,8 +41,23 @@ class Way(Protocol):
     def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
         """(T,) the completion's tokens. Raises ScoringError where the server did not answer it."""
 
+    def ask(
+        self, connection: Connection, served: str, bodies: Sequence[Json]
+    ) -> list[ServerChoice]:
+        """The answers to these requests, in order."""
 
-class PromptLogprobs:
+
+class Completions:
+    """What is asked at `/v1/completions`."""
+
+    def ask(
+        self, connection: Connection, served: str, bodies: Sequence[Json]
+    ) -> list[ServerChoice]:
+        """At temperature 0."""
+        return ask(connection, served, bodies)
+
+
+class PromptLogprobs(Completions):
     """vLLM's own field."""
 
     def bodies(self, asked: TokenizedPrompt) -> list[Json]:
@@ -62,7 +79,7 @@ class PromptLogprobs:
         return made
 
 
-class Echo:
+class Echo(Completions):
     """The prompt is repeated in the answer, with its log-probabilities."""
 
     def bodies(self, asked: TokenizedPrompt) -> list[Json]:
@@ -80,18 +97,58 @@ class Echo:
                 raise ScoringError("the server does not repeat the prompt")
             ids = zip(chosen, after, strict=True)
             return [ServerToken(piece.spelled, piece.logprob, token) for piece, token in ids]
-        border = len(asked.before or "")
-        places = spans([piece.spelled for piece in found], (asked.before or "") + asked.written)
-        if any(place and place[0] < border < place[1] for place in places):
-            raise BadInput(
-                "the prompt's end and the completion's beginning are one token: move the space",
-                pointer="/completions",
-            )
-        pairs = zip(found, places, strict=True)
-        return [piece for piece, place in pairs if place and place[0] >= border]
+        return _after_the_prompt(asked, found)
 
 
-class Forced:
+class Prefill:
+    """text-generation-inference's `/generate`: what it read, with its log-probabilities.
+
+    Source: its `docs/openapi.json` (3.3), PrefillToken; the first token has none.
+    """
+
+    def bodies(self, asked: TokenizedPrompt) -> list[Json]:
+        """One request, of the text: it takes no tokens."""
+        wanted = {"max_new_tokens": 1, "decoder_input_details": True, "details": True}
+        return [{"inputs": (asked.before or "") + asked.written, "parameters": wanted}]
+
+    def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
+        """By the offsets of what was read."""
+        return _after_the_prompt(asked, choices[0].pieces or [])
+
+    def ask(
+        self, connection: Connection, served: str, bodies: Sequence[Json]
+    ) -> list[ServerChoice]:
+        """Without `served`: such a server has one model. Read as an echo."""
+        answers = connection.post_at_root("/generate", bodies)
+        return [server_answer(_as_echo(answer)).choices[0] for answer in answers]
+
+
+def _as_echo(answer: Any) -> Any:
+    """In OpenAI's shape; an answer of another shape as it is."""
+    with suppress(AttributeError, KeyError, TypeError):
+        read = answer["details"]["prefill"]
+        logprobs = {
+            "tokens": [token["text"] for token in read],
+            "token_logprobs": [token["logprob"] for token in read],
+        }
+        return {"choices": [{"text": answer["generated_text"], "logprobs": logprobs}]}
+    return answer
+
+
+def _after_the_prompt(asked: TokenizedPrompt, found: Sequence[ServerToken]) -> list[ServerToken]:
+    """The tokens of the completion. Raises BadInput where one is of the prompt, too."""
+    border = len(asked.before or "")
+    places = spans([piece.spelled for piece in found], (asked.before or "") + asked.written)
+    if any(place and place[0] < border < place[1] for place in places):
+        raise BadInput(
+            "the prompt's end and the completion's beginning are one token: move the space",
+            pointer="/completions",
+        )
+    pairs = zip(found, places, strict=True)
+    return [piece for piece, place in pairs if place and place[0] >= border]
+
+
+class Forced(Completions):
     """Each token of the completion after all before it.
 
     llama.cpp leaves tokens out that hold a part of a character only. Their log-probability is
@@ -129,15 +186,21 @@ class Forced:
         return made
 
 
-def find_way(connection: Connection, served: str, probe: TokenizedPrompt) -> Way | None:
+def find_scoring_method(
+    connection: Connection, served: str, probe: TokenizedPrompt
+) -> ScoringMethod | None:
     """The first way that this server offers; `probe`: PROBE, with its tokens if they are known.
 
     None where there is none. Raises Unavailable where the server is away.
     """
-    ways: list[Way] = [PromptLogprobs(), Echo()] if probe.ids else [Echo()]
-    for way in ways:
-        if _works(connection, served, way, probe):
-            return way
+    ways: list[ScoringMethod] = [PromptLogprobs()] if probe.ids else []
+    ways.append(Echo())
+    for method in ways:
+        if _works(connection, served, method, probe):
+            return method
+    with suppress(Unavailable):  # a gateway's 5xx for a path that it does not know
+        if _works(connection, served, prefill := Prefill(), probe):
+            return prefill
     if probe.ids and _before_the_bias(connection, served, probe):
         return Forced(probe.ids[1][0])
     return None
@@ -149,9 +212,11 @@ def ask(connection: Connection, served: str, bodies: Sequence[Json]) -> list[Ser
     return [server_answer(answer).choices[0] for answer in connection.post(PATH, whole)]
 
 
-def _works(connection: Connection, served: str, way: Way, probe: TokenizedPrompt) -> bool:
+def _works(
+    connection: Connection, served: str, method: ScoringMethod, probe: TokenizedPrompt
+) -> bool:
     try:
-        pieces = way.pieces(probe, ask(connection, served, way.bodies(probe)))
+        pieces = method.pieces(probe, method.ask(connection, served, method.bodies(probe)))
     except Unavailable:  # to be away is another matter than not to be able
         raise
     except ScoringError:

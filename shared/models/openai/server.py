@@ -1,19 +1,27 @@
 """One model behind an OpenAI-compatible server, and what that server offers: found out once.
 
 A server that is away is another matter than one that cannot: nothing is learned of it.
+
+Two servers have an endpoint for the probability of given next tokens. It is asked without the
+softmax over the labels, so that what the model gives to anything else is known: vLLM's
+`/generative_scoring` answers the first label only, one request a label; SGLang's `/v1/score`
+answers all. A server counts as having one where what it says raw, normalised over two labels, is
+what it says with the softmax. Source: vLLM docs 0.22, Generative Scoring; SGLang docs, native API.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import Lock
+from typing import Any, Protocol
 
-from shared.errors import BadInput, Unavailable
+from pydantic import BaseModel, Field, ValidationError
+
+from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models.calls import Prompt, WrittenToken
 from shared.models.entry import ModelEntry
-from shared.models.openai.dialect import CHAT, Dialect
-from shared.models.openai.label_endpoints import LabelEndpoint, find_label_endpoint
-from shared.models.openai.scoring import PROBE, Way, ask, find_way
+from shared.models.openai.protocol import CHAT, Dialect
+from shared.models.openai.scoring import PROBE, ScoringMethod, find_scoring_method
 from shared.models.openai.text import ServerTokenizer, TokenizedPrompt, written_tokens
 from shared.models.server_connection import Connection, Json
 
@@ -41,7 +49,7 @@ class LanguageServer:
         self._completes: bool | None = None
         self._continues: bool | None = None
         self._owner: str | None = None
-        self._way: Way | None = None
+        self._scoring_method: ScoringMethod | None = None
         self._endpoint: LabelEndpoint | None = None
         self._tried, self._tried_endpoint, self._trying = False, False, Lock()
 
@@ -75,13 +83,15 @@ class LanguageServer:
         }
 
     @property
-    def way(self) -> Way | None:
+    def scoring_method(self) -> ScoringMethod | None:
         """How it tells log-probabilities of a given text; None: it does not."""
         with self._trying:
             if not self._tried:
-                self._way = find_way(self.connection, self.served, self._probe(PROBE))
+                self._scoring_method = find_scoring_method(
+                    self.connection, self.served, self._probe(PROBE)
+                )
                 self._tried = True
-            return self._way
+            return self._scoring_method
 
     @property
     def endpoint(self) -> LabelEndpoint | None:
@@ -134,22 +144,23 @@ class LanguageServer:
     def scored(self, asked: Sequence[TokenizedPrompt]) -> list[list[WrittenToken]]:
         """For each given text its tokens, whose offsets are into it. Raises BadInput where the
         server tells none."""
-        way = self.way
-        if way is None:
+        scoring = self.scoring_method
+        if scoring is None:
             raise BadInput(
                 f"the server of {self.entry.name!r} tells no log-probabilities of a given text: "
-                "neither prompt_logprobs nor echo, nor can its tokens be forced; our own inference "
+                "neither prompt_logprobs, echo nor prefill, nor can its tokens be forced; our own "
+                "inference "
                 "worker can",
                 pointer="/model",
             )
-        bodies = [way.bodies(one) if one.written else [] for one in asked]
+        bodies = [scoring.bodies(one) if one.written else [] for one in asked]
         answers = iter(
-            ask(self.connection, self.served, [body for some in bodies for body in some])
+            scoring.ask(self.connection, self.served, [body for some in bodies for body in some])
         )
         done = []
         for one, some in zip(asked, bodies, strict=True):
             choices = [next(answers) for _ in some]
-            pieces = way.pieces(one, choices) if choices else []
+            pieces = scoring.pieces(one, choices) if choices else []
             done.append(written_tokens(pieces, one.written))
         return done
 
@@ -159,3 +170,112 @@ class LanguageServer:
             return probe
         [found] = self.tokenizer.read([Prompt(text=probe.before)], [probe.written])
         return found
+
+
+Ids = tuple[int, ...]
+SAME = 0.01  # of a probability; bfloat16 and batches move it by less
+
+
+class LabelEndpoint(Protocol):
+    """How the probabilities of labels' tokens are asked."""
+
+    path: str
+
+    def bodies(self, prompt: Ids, labels: Ids, *, softmax: bool = False) -> list[Json]:
+        """The requests for one prompt, of two tokens at least."""
+
+    def shares(self, answers: Sequence[Any]) -> list[float]:
+        """(L,) probabilities of each label's token. Raises ScoringError for another shape."""
+
+
+class _Item(BaseModel):
+    score: float = Field(ge=0, le=1.0001)
+
+
+class _Items(BaseModel):
+    data: list[_Item] = Field(min_length=1)
+
+
+class _Scores(BaseModel):
+    scores: list[list[float]] = Field(min_length=1)
+
+
+class GenerativeScoring:
+    """vLLM's: the probability of the first label."""
+
+    path = "/generative_scoring"
+
+    def bodies(self, prompt: Ids, labels: Ids, *, softmax: bool = False) -> list[Json]:
+        """One request a label; with the softmax one that tells the first among all."""
+        asked = [labels] if softmax else [(label,) for label in labels]
+        return [{**_split(prompt), "label_token_ids": [*some], "apply_softmax": softmax}
+                for some in asked]  # fmt: skip
+
+    def shares(self, answers: Sequence[Any]) -> list[float]:
+        return [_read(_Items, answer).data[0].score for answer in answers]
+
+
+class ScoreEndpoint:
+    """SGLang's: the probabilities of all labels."""
+
+    path = "/v1/score"
+
+    def bodies(self, prompt: Ids, labels: Ids, *, softmax: bool = False) -> list[Json]:
+        """One request."""
+        asked = {"label_token_ids": [*labels], "apply_softmax": softmax, "item_first": False}
+        return [{**_split(prompt), **asked}]
+
+    def shares(self, answers: Sequence[Any]) -> list[float]:
+        return [share for answer in answers for share in _read(_Scores, answer).scores[0]]
+
+
+def find_label_endpoint(
+    connection: Connection, served: str, prompt: Ids, labels: Ids
+) -> LabelEndpoint | None:
+    """The first that this server has; prompt and two labels to try it with."""
+    endpoints: tuple[LabelEndpoint, ...] = (GenerativeScoring(), ScoreEndpoint())
+    return next(
+        (
+            endpoint
+            for endpoint in endpoints
+            if _works(connection, served, endpoint, (prompt, labels))
+        ),
+        None,
+    )
+
+
+def ask_label_endpoint(
+    connection: Connection, served: str, endpoint: LabelEndpoint, asked: Sequence[tuple[Ids, Ids]]
+) -> list[list[float]]:
+    """For each (prompt, labels) (L,) probabilities."""
+    bodies = [endpoint.bodies(prompt, labels) for prompt, labels in asked]
+    flat = [{"model": served, **body} for some in bodies for body in some]
+    answers = iter(connection.post_at_root(endpoint.path, flat))
+    return [endpoint.shares([next(answers) for _ in some]) for some in bodies]
+
+
+def _works(
+    connection: Connection, served: str, endpoint: LabelEndpoint, probe: tuple[Ids, Ids]
+) -> bool:
+    try:
+        [raw] = ask_label_endpoint(connection, served, endpoint, [probe])
+        bodies = [{"model": served, **body} for body in endpoint.bodies(*probe, softmax=True)]
+        among = endpoint.shares(connection.post_at_root(endpoint.path, bodies))[0]
+    except Unavailable:
+        raise
+    except ScoringError:
+        return False
+    total = sum(raw)
+    return len(raw) == len(probe[1]) and 0 < total < 1 + SAME and abs(raw[0] / total - among) < SAME
+
+
+def _split(prompt: Ids) -> Json:
+    """Both endpoints join a query and an item; here they are the prompt's beginning and end."""
+    return {"query": [*prompt[:-1]], "items": [[prompt[-1]]]}
+
+
+def _read(shape: type[Any], answer: Any) -> Any:
+    try:
+        return shape.model_validate(answer)
+    except ValidationError as error:
+        raise ScoringError("the label endpoint answers something else") from error

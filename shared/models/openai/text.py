@@ -20,8 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from shared.errors import AnswerCut, BadInput, ScoringError, Unavailable
 from shared.models.calls import Completion, Prompt, Sampling, WrittenToken
-from shared.models.openai.answers import ServerChoice, ServerToken
-from shared.models.openai.dialect import CHAT, Dialect
+from shared.models.openai.protocol import CHAT, Dialect, ServerChoice, ServerToken
 from shared.models.server_connection import Connection, Json
 
 Ids = tuple[int, ...]
@@ -115,7 +114,7 @@ class ServerTokenizer:
         turns = [turn.model_dump() for turn in prompt.turns]
         body = {"model": self._served, "messages": turns, **self._chat_keys}
         try:
-            [answer] = self._connection.post_beside("/apply-template", [body])
+            [answer] = self._connection.post_at_root("/apply-template", [body])
         except BadInput:
             return None
         return str(answer.get("prompt", ""))
@@ -132,7 +131,7 @@ class ServerTokenizer:
 
     def _tokens(self, bodies: Sequence[Json]) -> list[_Read]:
         return [
-            _read_tokens(answer) for answer in self._connection.post_beside("/tokenize", bodies)
+            _read_tokens(answer) for answer in self._connection.post_at_root("/tokenize", bodies)
         ]
 
 
@@ -266,11 +265,12 @@ def _read_completion(found: ServerChoice) -> Completion:
     if found.cut_by_reasoning:
         raise AnswerCut("the model was still reasoning when its tokens were used up: allow more")
     try:
-        return completion(text, written_tokens(found.pieces or [], text), finish)
+        done = completion(text, written_tokens(found.pieces or [], text), finish)
     except Unavailable:
         raise
     except ScoringError:
-        return Completion(text=text, tokens=(), finish=finish)
+        done = Completion(text=text, tokens=(), finish=finish)
+    return done.model_copy(update={"reasoning": found.reasoning or None})
 
 
 CUT = "\ufffd"  # what bytes that make no character are decoded to

@@ -62,6 +62,38 @@ class Parsed(HTMLParser):
             self.bare += data
 
 
+class FormFields(HTMLParser):
+    """What a browser sends of a page's forms (HTML Standard, "constructing the entry list")."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.sent: dict[str, str] = {}
+        self.open = ""  # the select that is open
+        self.typed = ""  # the text area or option whose text is its value
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "input" and "name" in given:
+            self.sent[given["name"]] = given.get("value", "")
+        elif tag == "textarea":
+            self.typed = given["name"]
+        elif tag == "select":
+            self.open = given["name"]
+        elif tag == "option" and ("selected" in given or self.open not in self.sent):
+            self.sent[self.open] = given.get("value", "")
+            self.typed = "" if "value" in given else self.open
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in {"textarea", "option"}:
+            self.typed = ""
+
+    def handle_data(self, data: str) -> None:
+        if self.typed:
+            before = self.sent.get(self.typed)
+            self.sent[self.typed] = (before or "") + data.removeprefix("\n" if not before else "")
+
+
 def parsed(template: str, view: object, report: object) -> Parsed:
     """The template rendered and read; every law that holds for any page is checked here."""
     page = Parsed(rendered(template, view=view, job={}, report=report))

@@ -9,10 +9,11 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from services.gateway.pages.batch_finding import BatchFinding, finding_of
-from services.gateway.pages.result_query import ResultView, edges_of, view_of
+from services.gateway.pages.result_query import ResultView, view_of
 from services.registry import metrics
 from shared.ledger.batches import Batch
 from shared.ledger.result_pages import COUNTED, ResultCounts
+from shared.ledger.score_hours import edges_of
 
 ID = "batch_" + "0" * 32
 BEATEN = {"value": 0.62, "low": 0.55, "high": 0.69, "of": 40}
@@ -45,67 +46,11 @@ def found(
     return finding_of(shown, metrics()[metric], counts, why, more.get("report"))
 
 
-class TestSentences:
-    """Always with a denominator."""
-
-    def test_a_large_undefined_share_is_said_before_what_was_found(self) -> None:
-        report = {"scored": 110, "share_beaten": BEATEN}
-        first, second, third = found(37, 73, report=report).sentences
-        assert first == "Of 110 explanations 37 could be scored."
-        assert second == "73 have no score: No label was sent and none is stated."
-        assert third == (
-            "Their quotes move the model better than random spans do "
-            "(62%, interval 55% to 69%; chance 50%)."
-        )
-
-    def test_a_small_one_is_said_after(self) -> None:
-        _, second, third = found(109, 1, report={"share_beaten": BEATEN}).sentences
-        assert second.startswith("Their quotes")
-        assert third.startswith("1 has no score")
-
-    @pytest.mark.parametrize(
-        ("low", "high", "said"),
-        [
-            (0.45, 0.69, "It cannot be told apart from chance"),
-            (0.5, 0.6, "It cannot be told apart from chance"),
-            (0.51, 0.6, " better than "),
-            (0.31, 0.4, " worse than "),
-        ],
-    )
-    def test_nothing_is_better_while_chance_is_in_the_interval(
-        self, low: float, high: float, said: str
-    ) -> None:
-        interval = {"value": (low + high) / 2, "low": low, "high": high, "of": 110}
-        sentence = found(report={"share_beaten": interval}).sentences[1]
-        assert said in sentence
-        assert ("cannot be told" in said) is ("cannot be told" in sentence)
-
-    def test_without_an_interval_nothing_is_better(self) -> None:
-        alone = {"value": 0.9, "low": None, "high": None, "of": 1}
-        sentence = found(1, report={"share_beaten": alone}).sentences[1]
-        assert sentence == (
-            "Too few to tell whether their quotes move the model better than random spans do "
-            "(90%; chance 50%)."
-        )
-
-    def test_few_are_said_to_be_few(self) -> None:
-        assert "That is few." in found(29).sentences[0]
-        assert "That is few." not in found(30).sentences[0]
-        assert "That is few." not in found(0, 3).sentences[0]
-
-    def test_where_all_are_undecided_no_mean_is_told(self) -> None:
-        told = found(120, verdicts={"undecided": 120}, report={"share_beaten": BEATEN}).sentences
-        assert told[1].startswith("All 120 are undecided")
-        assert len(told) == 2
-
-    def test_without_a_figure_against_chance_the_mean_is_told(self) -> None:
-        mean = {"value": 0.5, "low": 0.25, "high": 0.75, "of": 110}
-        told = found(metric="haf", report={"score": mean}).sentences
-        assert told[1] == "Their mean score is 0.5 (interval 0.25 to 0.75)."
-
-    def test_the_most_frequent_reason_is_told_with_its_count(self) -> None:
-        why = {"One reason.": 60, "Another.": 13}
-        assert "73 have no score, most often (60): One reason." in found(37, 73, why=why).sentences
+def test_the_sentences_count_the_rows_that_the_page_shows() -> None:
+    told = found(120, 3, verdicts={"undecided": 120, "undefined": 3}).sentences
+    assert told[0] == "Of 123 explanations 120 could be scored."
+    assert told[1].startswith("All 120 are undecided")
+    assert told[2] == "3 have no score: No label was sent and none is stated."
 
 
 class TestPictures:

@@ -16,9 +16,9 @@ from services.haf.report import HafBatchReport
 from services.hatexscore.report import HatexscoreConclusion
 from services.hlv.report import HlvBatchReport
 from services.registry import metrics
-from shared.batch_contracts import Interval
 from shared.contracts import hint_of
 from shared.redaction import is_ours
+from shared.report_contracts import Interval
 
 Json = dict[str, Any]
 ESTIMATE = {"value": 0.5, "low": 0.25, "high": 0.75, "of": 9}

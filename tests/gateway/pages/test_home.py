@@ -15,7 +15,7 @@ from shared.ledger import leases, overview
 from shared.ledger.jobs import JobSummary
 from shared.ledger.overview import Answered, Signs
 from shared.ledger.tables import jobs
-from shared.models.status_board import Status
+from shared.models.availability import Status
 from shared.worker_board import WorkerSender
 from tests.gateway.test_scores import GOOD, URL
 from tests.patience import eventually

@@ -19,7 +19,16 @@ from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 
 from shared.errors import UnknownJob
-from shared.ledger import jobs, keys, leases, recovery, retention, tables
+from shared.ledger import (
+    jobs,
+    judgements,
+    keys,
+    leases,
+    recovery,
+    retention,
+    review_queues,
+    tables,
+)
 from shared.ledger.jobs import Job, JobPage, KeyReused
 from shared.ledger.leases import Claim
 from shared.ledger.tables import metadata
@@ -56,7 +65,8 @@ def find(engine: Engine, job: Job) -> Job:
 
 
 def test_the_migrations_make_the_tables_that_the_code_uses(engine: Engine) -> None:
-    assert {tables.__name__, keys.__name__} <= sys.modules.keys()  # else tables are missing
+    named = {module.__name__ for module in (tables, keys, judgements, review_queues)}
+    assert named <= sys.modules.keys()  # else tables are missing
     assert set(tables.batches.metadata.tables) == set(metadata.tables)
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []

@@ -283,7 +283,7 @@ class TestPages:
         assert counts.values["verdict"] == {"undecided": 8, "undefined": 2}
         assert counts.values["model"] == {"m0": 4, "m1": 3, "m2": 3}
         assert counts.reasons["undefined"] == 2
-        assert result_pages.metadata_keys(connection, WANTED) == ["odd"]
+        assert list(result_pages.metadata_keys(connection, WANTED)) == ["odd"]
 
     def test_another_tenant_sees_nothing(self, connection: Connection) -> None:
         foreign = ResultFilter(tenant="other", batch_id=BATCH)

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from services.inference.label_prompt import LabelPrompt
+from services.inference.causal_prompt import LabelPrompt
 from shared.errors import BadInput
 from shared.models.calls import Example
 from shared.models.entry import ModelEntry
 from shared.models.labels import Task
-from shared.models.openai.questions import question
+from shared.models.openai.labels import make_question
 from shared.models.prompt_table import PLACEHOLDERS, PromptTable, clashes, filled, pieces
 
 TWO = {"hateful": ("yes",), "non-hateful": ("no",)}
@@ -25,7 +25,7 @@ TWO = {"hateful": ("yes",), "non-hateful": ("no",)}
 def test_a_users_text_is_never_expanded(text: str) -> None:
     made = filled("Post: {text} {{text}}", {"text": text})
     assert "".join(piece.text for piece in made) == f"Post: {text} {{text}}"
-    assert [piece.text for piece in made if piece.is_foreign] == [text]
+    assert [piece.text for piece in made if piece.is_of_example] == [text]
 
 
 @given(st.lists(st.sampled_from([*(f"{{{name}}}" for name in PLACEHOLDERS), "{{", "}}", "x "])))
@@ -95,7 +95,7 @@ def test_a_model_is_asked_the_same_here_and_behind_a_server(
     pair = "Another {text}" if task == "nli" and not keys.get("user") else None
     example = Example(text=TEXT, text_pair=pair)
     here = LabelPrompt(entry.prompt, RAW, task).around(example).text
-    assert here == question(example, entry).prompt.text
+    assert here == make_question(example, entry).prompt.text
     assert TEXT in here
     assert "yes, no" in here
 
@@ -103,11 +103,10 @@ def test_a_model_is_asked_the_same_here_and_behind_a_server(
 @pytest.mark.parametrize(
     ("keys", "reason"),
     [
-        ({"user": "{text} {language}"}, r"nothing is known here for \{language\}"),
         ({"user": "{policy} {text}", "policy_file": "p.txt"}, "write `policy`"),
         ({"user": "{premise} {hypothesis}"}, "asks about pairs"),
     ],
 )
 def test_a_server_is_asked_nothing_with_a_gap_in_it(keys: dict[str, Any], reason: str) -> None:
     with pytest.raises(BadInput, match=reason):
-        question(Example(text=TEXT), served(keys, "hate"))
+        make_question(Example(text=TEXT), served(keys, "hate"))

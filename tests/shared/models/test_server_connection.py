@@ -16,7 +16,7 @@ import pytest
 from shared.errors import BadInput, ScoringError, TextTooLong, Unavailable
 from shared.models import server_connection
 from shared.models.entry import ModelEntry
-from shared.models.openai.dialect import CHAT, Dialect
+from shared.models.openai.protocol import CHAT, Dialect
 from shared.models.server_connection import Address, Connection
 from shared.problems import problem
 from tests.shared.openai.recorded import Recorded, recordings
@@ -194,7 +194,7 @@ def test_what_is_not_asked_again(
 def test_a_text_that_is_too_long_is_a_problem_of_its_own(connected: Making) -> None:
     _, connection = connected("tei/1.8/too_long")
     with pytest.raises(TextTooLong) as caught:
-        connection.post_beside("/predict", [{"inputs": [["A text"]]}])
+        connection.post_at_root("/predict", [{"inputs": [["A text"]]}])
     assert str(problem(caught.value)["type"]).endswith("/text-too-long")
 
 

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 import redis
 
-from shared.models import server_pace
+from shared.models import server_connection
 from shared.models.entry import ModelEntry
-from shared.models.server_connection import Connection
-from shared.models.server_pace import KEY, ServerPace
+from shared.models.server_connection import PACE_KEY, Connection, ServerPace
 from shared.settings import Settings
 from tests.shared.openai.stub import Stub, listening
 
@@ -25,24 +24,24 @@ def entry(most: int | None, url: str = "http://127.0.0.1:1/v1") -> ModelEntry:
 
 @pytest.fixture
 def broker(chosen: Settings) -> Iterator[redis.Redis]:
-    server_pace._redis.cache_clear()
+    server_connection._redis.cache_clear()
     made = redis.Redis.from_url(chosen.redis_url.get_secret_value())
-    made.delete(KEY + "m")
+    made.delete(PACE_KEY + "m")
     yield made
-    server_pace._redis.cache_clear()
+    server_connection._redis.cache_clear()
 
 
 def move(broker: redis.Redis, microseconds: int) -> None:
     """The oldest request was so much later."""
-    oldest: Any = broker.zrange(KEY + "m", 0, 0)
-    broker.zincrby(KEY + "m", microseconds, oldest[0])
+    oldest: Any = broker.zrange(PACE_KEY + "m", 0, 0)
+    broker.zincrby(PACE_KEY + "m", microseconds, oldest[0])
 
 
 def test_two_workers_share_what_a_minute_allows(broker: redis.Redis) -> None:
     first, second = ServerPace(entry(4)), ServerPace(entry(4))
     assert [pace._too_early(4) for pace in (first, second, first, second)] == [0.0] * 4
     assert 50 < first._too_early(4) <= 60
-    assert broker.zcard(KEY + "m") == 4  # who waits is not counted
+    assert broker.zcard(PACE_KEY + "m") == 4  # who waits is not counted
     move(broker, -60_000_000)
     assert second._too_early(4) == 0
     assert first._too_early(4) > 0
@@ -62,7 +61,7 @@ def test_without_redis_a_process_counts_for_itself(monkeypatch: pytest.MonkeyPat
     def away(**_: object) -> float:
         raise redis.ConnectionError("no Redis")
 
-    monkeypatch.setattr(server_pace, "_redis", lambda: (None, away))
+    monkeypatch.setattr(server_connection, "_redis", lambda: (None, away))
     pace, done = ServerPace(entry(3)), list[float]()
     threads = [threading.Thread(target=lambda: done.append(pace._too_early(3))) for _ in range(5)]
     for thread in threads:
@@ -74,5 +73,5 @@ def test_without_redis_a_process_counts_for_itself(monkeypatch: pytest.MonkeyPat
 
 
 def test_without_a_limit_nobody_waits_and_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_pace, "_redis", lambda: pytest.fail("Redis was asked"))
+    monkeypatch.setattr(server_connection, "_redis", lambda: pytest.fail("Redis was asked"))
     ServerPace(entry(None)).wait()

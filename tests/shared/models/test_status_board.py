@@ -5,21 +5,21 @@ from __future__ import annotations
 import pytest
 import redis
 
-from shared.models import status_board
-from shared.models.availability import ModelStates
-from shared.models.status_board import (
+from shared.models import availability
+from shared.models.availability import (
     BOARD,
     STALE_SECONDS,
+    ModelStates,
     ModelStatus,
     StatusSender,
-    read,
+    read_statuses,
 )
 from shared.settings import Settings
 
 
 @pytest.fixture(autouse=True)
 def _fresh_client(chosen: Settings) -> None:
-    status_board._redis.cache_clear()
+    availability._redis.cache_clear()
 
 
 def test_the_best_holder_speaks_for_a_model() -> None:
@@ -30,7 +30,7 @@ def test_the_best_holder_speaks_for_a_model() -> None:
     second.set("a", "ready")
     for states in (first, second):
         StatusSender(states).report()
-    found = read()
+    found = read_statuses()
     assert {name: (one.state, one.reason) for name, one in found.items()} == {
         "a": ("ready", ""),
         "b b": ("failed", "its files are gone"),
@@ -43,17 +43,17 @@ def test_the_dead_are_not_believed_and_are_forgotten(chosen: Settings) -> None:
         old = ModelStatus(state="ready", reason="", seconds=1, at=now - STALE_SECONDS - 5)
         client.hset(BOARD, "gone m", old.model_dump_json())
         client.hset(BOARD, "other m", "of another version")
-        assert read() == {}
+        assert read_statuses() == {}
         states = ModelStates()
         states.set("m", "failed", "no weights")
         StatusSender(states).report()
         assert client.hlen(BOARD) == 1
         assert client.ttl(BOARD) > STALE_SECONDS
-    assert read()["m"].state == "failed"
+    assert read_statuses()["m"].state == "failed"
 
 
 def test_without_redis_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    status_board._redis.cache_clear()
+    availability._redis.cache_clear()
     away = redis.Redis(port=1, socket_connect_timeout=0.1)
-    monkeypatch.setattr(status_board, "_redis", lambda: away)
-    assert read() == {}
+    monkeypatch.setattr(availability, "_redis", lambda: away)
+    assert read_statuses() == {}

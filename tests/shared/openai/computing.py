@@ -19,7 +19,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.shared.openai.stub import Reply
 
-Style = Literal["vllm", "vllm-prompt", "sglang", "chat", "silent"]
+Style = Literal["vllm", "vllm-prompt", "sglang", "tgi", "chat", "silent"]
 Kind = Literal["vllm", "vllm-old", "sglang", "tei", "infinity", "infinity-old", "kserve"]
 Floats = NDArray[np.float64]
 Logits = Callable[[Sequence[str]], Floats]
@@ -39,6 +39,8 @@ class LanguageModelDouble:
         known = {"/v1/chat/completions": self.chat}
         if self.style in ("vllm", "vllm-prompt", "sglang"):
             known |= {"/tokenize": self.tokenize, "/v1/completions": self.completion}
+        if self.style == "tgi":
+            known["/generate"] = self.generate
         if self.style == "vllm":
             known["/generative_scoring"] = self.generative_scoring
         if self.style == "sglang":
@@ -75,6 +77,20 @@ class LanguageModelDouble:
                 for place, token in enumerate(ids[1:])
             ]  # fmt: skip
         return 200, {}, {"choices": [made]}
+
+    def generate(self, body: dict[str, Any]) -> Reply:
+        """text-generation-inference's, with what it has read."""
+        if not body["parameters"].get("decoder_input_details"):
+            return 200, {}, {"generated_text": ""}
+        ids = self.ids(body["inputs"])
+        table = self.logprobs(ids)
+        told = [None, *(float(table[place, token]) for place, token in enumerate(ids[1:]))]
+        prefill = [
+            {"id": token, "text": self.words.decode([token]), "logprob": value}
+            for token, value in zip(ids, told, strict=True)
+        ]
+        details = {"finish_reason": "length", "generated_tokens": 1, "prefill": prefill}
+        return 200, {}, {"generated_text": "", "details": details}
 
     def chat(self, body: dict[str, Any]) -> Reply:
         table = self.logprobs(self.ids(body["messages"][-1]["content"]))[-1]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.models.judgement import Judgement
-from shared.models.openai.answers import ServerChoice
-from shared.models.openai.listed_labels import label_said, labels_begun, read_listed
+from shared.models.openai.labels import label_of_answer, labels_begun, read_listed
+from shared.models.openai.protocol import ServerChoice
 from tests.shared.openai.recorded import Recorded
 
 WORDS = {"hateful": ("unsafe",), "non-hateful": ("safe",)}
@@ -133,4 +133,4 @@ def test_the_true_p_is_within_the_uncertainty(found: float, rest: float, hidden:
     ],
 )
 def test_a_vote_is_a_whole_word_at_the_beginning(said: str, label: str | None) -> None:
-    assert label_said(said, WORDS, "Safety:") == label
+    assert label_of_answer(said, WORDS, "Safety:") == label

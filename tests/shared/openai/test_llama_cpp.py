@@ -66,7 +66,7 @@ def test_scores_are_those_of_the_same_weights_in_this_process(
         assert (there.text, there.finish) == (here.text, "given")
         assert [token.id for token in there.tokens] == [token.id for token in here.tokens]
         assert logprobs(there) == pytest.approx(logprobs(here), abs=1e-4)
-    assert isinstance(tiny_served.server.way, Forced)  # llama.cpp has no echo
+    assert isinstance(tiny_served.server.scoring_method, Forced)  # llama.cpp has no echo
 
 
 def test_label_probabilities_are_those_of_the_same_weights_in_this_process(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import ScoringError
-from shared.models.openai.answers import encoded
+from shared.models.openai.protocol import encoded
 from shared.models.openai.text import spans
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ufffd"), max_size=30)

@@ -14,7 +14,7 @@ from shared.errors import BadInput
 from shared.models.calls import Example, Template
 from shared.models.catalogue import load_catalogue
 from shared.models.entry import ModelEntry
-from shared.models.openai.listed_labels import labels_begun
+from shared.models.openai.labels import labels_begun
 from shared.models.openai.model import ServedLanguageModel
 from shared.models.prompt_table import PromptKeys, PromptTable, Shot
 from tests.inference.shapes import save_llama
@@ -82,6 +82,7 @@ def model(double: LanguageModelDouble) -> Iterator[ServedLanguageModel]:
         ("vllm", "label-endpoint"),
         ("sglang", "label-endpoint"),
         ("vllm-prompt", "scored"),
+        ("tgi", "scored"),
         ("chat", "top-logprobs"),
     ],
 )

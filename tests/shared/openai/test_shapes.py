@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import exp
 from typing import Any
 
@@ -16,7 +16,7 @@ from shared.models import server_connection
 from shared.models.calls import Example, Prompt, Sampling, Template, Turn
 from shared.models.entry import ModelEntry
 from shared.models.openai.model import ServedLanguageModel
-from shared.models.openai.scoring import Echo, PromptLogprobs
+from shared.models.openai.scoring import PROBE, Echo, PromptLogprobs, find_scoring_method
 from shared.models.openai.text import seed_of
 from tests.shared.openai.stub import Stub, Style, listening
 
@@ -52,7 +52,7 @@ def test_a_given_text_is_scored_in_the_servers_way(
     model: ServedLanguageModel, stub: Stub, style: Style
 ) -> None:
     done = model.score([*PROMPTS, PROMPTS[0]], [*WRITTEN, ""])
-    assert isinstance(model.server.way, PromptLogprobs if style == "vllm" else Echo)
+    assert isinstance(model.server.scoring_method, PromptLogprobs if style == "vllm" else Echo)
     for prompt, text, one in zip(PROMPTS, WRITTEN, done[:2], strict=True):
         ids = [0, *stub.ids((prompt.text or "") + text)]
         wanted = [stub.logprob(ids, place) for place in range(1, len(ids))]
@@ -217,3 +217,16 @@ def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         _ = away.use
     with pytest.raises(Unavailable):  # and it is not taken for a server that cannot
         away.score(PROMPTS, WRITTEN)
+
+
+def test_a_gateway_that_fails_at_an_unknown_path_is_not_away() -> None:
+    class Gateway:
+        """It refuses the echo, and has no `/generate`."""
+
+        def post(self, path: str, bodies: Sequence[Any]) -> list[Any]:
+            raise BadInput("echo is not supported", pointer="/echo")
+
+        def post_at_root(self, path: str, bodies: Sequence[Any]) -> list[Any]:
+            raise Unavailable("502 at /generate")
+
+    assert find_scoring_method(Gateway(), "m", PROBE) is None  # type: ignore[arg-type]

@@ -90,6 +90,23 @@ def test_the_anova_is_statsmodels_mixed_model() -> None:
             assert ours.variances[name] == pytest.approx(variance, rel=0.02), name
 
 
+def test_two_factors_are_known_components_too() -> None:
+    random = generator(8, "two")
+    true = {"text": 2.0, "wording": 0.7, "text:wording": 0.5, "residual": 0.4}
+    found = []
+    for _ in range(200):
+        y = random.normal(0, np.sqrt(true["text"]), size=(30, 1, 1))
+        y = y + random.normal(0, np.sqrt(true["wording"]), size=(1, 8, 1))
+        y = y + random.normal(0, np.sqrt(true["text:wording"]), size=(30, 8, 1))
+        y = y + random.normal(0, np.sqrt(true["residual"]), size=(30, 8, 3))
+        found.append(components(y, ("text", "wording")))
+    for name, variance in true.items():
+        assert np.mean([one.raw[name] for one in found]) == pytest.approx(variance, rel=0.15), name
+    assert found[0].levels == {"text": 30, "wording": 8, "seed": 3}
+    with pytest.raises(ValueError, match="two seeds"):
+        components(np.ones((3, 2, 1)), ("text", "wording"))
+
+
 def test_the_jackknife_of_a_mean_is_student_s_interval() -> None:
     from scipy.stats import ttest_1samp
 

@@ -13,8 +13,7 @@ from shared import queue
 from shared.priority import RECENT_SECONDS
 from shared.queue import app
 from shared.settings import Settings
-from shared.worker.batch_pace import ELSEWHERE_SECONDS, BatchPace
-from shared.worker.batch_queues import BatchQueues, stopping
+from shared.worker.batch_queues import ELSEWHERE_SECONDS, BatchPace, BatchQueues, stopping
 
 
 @dataclass

@@ -13,12 +13,13 @@ import pytest
 from scipy.stats import bootstrap
 from sqlalchemy import Engine, func, insert
 
-from shared.batch_contracts import BatchReport, BatchReportRequest, Interval
+from shared.batch_contracts import BatchReport, BatchReportRequest
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from shared.ledger import jobs
 from shared.ledger.jobs import Job
 from shared.ledger.tables import batch_lines, batches
+from shared.report_contracts import Interval
 from shared.worker import register, registered
 from shared.worker.job import carry
 from shared.worker.tasks import gathered
@@ -26,6 +27,7 @@ from tests.echo_metric import ECHO, Echo, EchoReport, EchoRequest, echo
 
 MINUTE = timedelta(minutes=1)
 CONTRACT = ECHO.batch
+MEAN = "Their mean score is 1 (interval 0.158 to 1)."
 
 seen: list[Sequence[Scored[Any, Any]]] = []
 
@@ -76,6 +78,7 @@ def test_listed_jobs_come_in_the_listed_order_and_the_rest_is_counted(engine: En
     assert [row.report.echo for row in seen[-1]] == ["a", "b"]
     assert result["left_out"] == {"failed": 1, "queued": 1}
     assert (result["scored"], result["score"]["value"]) == (2, 1.0)
+    assert result["finding"] == "Of 2 explanations 2 could be scored. That is few. " + MEAN
 
 
 def test_a_batch_comes_in_the_order_of_its_lines_and_equal_lines_count_once(

@@ -19,6 +19,7 @@ from touchstone_client._async.resources import (
     AsyncBatches,
     AsyncFiles,
     AsyncJobs,
+    AsyncJudgements,
     AsyncModels,
     AsyncReports,
     AsyncWebhooks,
@@ -69,6 +70,7 @@ class AsyncTouchstone:
         self.models = AsyncModels(self._api)
         self.reports = AsyncReports(self._api)
         self.webhooks = AsyncWebhooks(self._api)
+        self.judgements = AsyncJudgements(self._api)
 
     async def __aenter__(self) -> AsyncTouchstone:
         return self
@@ -240,8 +242,8 @@ class AsyncTouchstone:
     async def compare(
         self, a: AsyncBatch | str, b: AsyncBatch | str, *, timeout: float | None = None
     ) -> models.SystemComparison:
-        """Two batches of one metric on the same texts, text by text: what `a` has more than `b`,
-        with intervals. Raises BadRequest where they cannot be compared."""
+        """Two batches of one metric on the same texts, text by text, with intervals: every
+        difference is `a` minus `b`. Raises BadRequest where they cannot be compared."""
         first = await self.batches.get(a) if isinstance(a, str) else a
         other = b if isinstance(b, str) else b.id
         report = await self.reports.make(

@@ -19,7 +19,7 @@ from touchstone_client._async.handles import AsyncBatch
 from touchstone_client._async.resources import AsyncBatches
 from touchstone_client._lines import line_of
 from touchstone_client._progress import Progress
-from touchstone_client._tables import Framed, Listed, Outcome, Row, outcome_of
+from touchstone_client._tables import Framed, Listed, Outcome, TableRow, outcome_of
 from touchstone_client._wire import METRICS, encoded, job_of
 from touchstone_client.errors import (
     ApiError,
@@ -71,7 +71,7 @@ class AsyncMany:
         self._table.add(index, outcome, job_id)
         self._done += 1
 
-    async def _by_call(self, rows: list[Row]) -> None:
+    async def _by_call(self, rows: list[TableRow]) -> None:
         """These rows in one call, or in two where they are too much at once."""
         while rows:
             try:
@@ -91,7 +91,7 @@ class AsyncMany:
             return
         self._progress.reach(self._done)
 
-    async def _accepted(self, rows: list[Row]) -> list[str]:
+    async def _accepted(self, rows: list[TableRow]) -> list[str]:
         try:
             answer = await self._api.post(
                 f"/v1/scores/{self._metric}:batchCreate",
@@ -105,7 +105,7 @@ class AsyncMany:
             raise NotFound(error.status, told, error.request_id) from None
         return [job["id"] for job in json.loads(answer.body)["data"]]
 
-    def _without_faulty(self, rows: list[Row], error: ApiError) -> list[Row]:
+    def _without_faulty(self, rows: list[TableRow], error: ApiError) -> list[TableRow]:
         """The rows that the refusal does not name; those that it names have their error. Raises it
         where it names none."""
         faulty = faults_by_row(error)
@@ -115,7 +115,7 @@ class AsyncMany:
             self._add(rows[number].index, own)
         return [row for number, row in enumerate(rows) if number not in faulty]
 
-    async def _by_batches(self, rows: Iterable[Row]) -> None:
+    async def _by_batches(self, rows: Iterable[TableRow]) -> None:
         for content in files(rows, f"/v1/scores/{self._metric}"):
             left: BinaryIO | None = content
             while left is not None:
@@ -190,9 +190,9 @@ def _own_problem(error: ApiError, faults: list[dict[str, str]]) -> dict[str, obj
     return {**kept, "detail": said, "errors": faults}
 
 
-def chunks(rows: Iterable[Row], most: int, most_bytes: int) -> Iterator[list[Row]]:
+def chunks(rows: Iterable[TableRow], most: int, most_bytes: int) -> Iterator[list[TableRow]]:
     """Rows in their order, so many and so many bytes at a time."""
-    several: list[Row] = []
+    several: list[TableRow] = []
     size = 0
     for row in rows:
         length = len(encoded(row.fields))
@@ -205,7 +205,7 @@ def chunks(rows: Iterable[Row], most: int, most_bytes: int) -> Iterator[list[Row
         yield several
 
 
-def files(rows: Iterable[Row], endpoint: str) -> Iterator[BinaryIO]:
+def files(rows: Iterable[TableRow], endpoint: str) -> Iterator[BinaryIO]:
     """Files of batch lines whose custom_id is the row's place; a row is in memory alone."""
     with ExitStack() as held:
         made = held.enter_context(TemporaryFile())

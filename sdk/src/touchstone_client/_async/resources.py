@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, BinaryIO, TypeVar, cast
+from urllib.parse import urlencode
 
 from touchstone_client import models
 from touchstone_client._async.api import AsyncApi
@@ -56,6 +57,18 @@ class AsyncJobs(AsyncResource):
         answer = await self._api.post("/v1/jobs:batchGet", {"ids": list(ids)}, wait=wait)
         found = json.loads(answer.body)["data"]
         return [AsyncJob(self._api, job_of(one)) for one in found]
+
+    async def create_many(
+        self, metric: str, requests: Sequence[dict[str, Any]], *, key: str = ""
+    ) -> Sequence[str]:
+        """The ids of up to 1,000 new jobs, in this order: all are made, or none.
+
+        key: the `Idempotency-Key`, of your own where another process may send the same again.
+        Raises BadRequest with a pointer (`/requests/17/…`) to everything that is wrong.
+        """
+        body = {"requests": [dict(one) for one in requests]}
+        answer = await self._api.post(f"/v1/scores/{metric}:batchCreate", body, key=key)
+        return [str(job["id"]) for job in json.loads(answer.body)["data"]]
 
     async def list(
         self, *, status: str | None = None, metric: str | None = None, batch: str | None = None
@@ -194,6 +207,53 @@ class AsyncReports(AsyncResource):
         sent = {name: one for name, one in body.items() if one is not None}
         answer = await self._api.post(f"/v1/reports/{metric}", sent, wait=30)
         return await AsyncJob[Any](self._api, job_of(json.loads(answer.body))).wait(timeout)
+
+
+class AsyncJudgements(AsyncResource):
+    """`/v1/judgements`: what people think of scores."""
+
+    async def give(self, job_id: str, verdict: str, **more: Any) -> models.ReviewerJudgement:
+        """verdict: agree, disagree or unsure. more: `reviewer`, `about`, `human_score`,
+        `human_label`, `note`, `blind`, `queue`, `seconds`. Raises NotFound, BadRequest."""
+        path = f"/v1/jobs/{job_id}/judgements"
+        answer = await self._api.post(path, {"verdict": verdict, **more})
+        return read(models.ReviewerJudgement, answer)
+
+    async def list(
+        self,
+        *,
+        job: str | None = None,
+        batch: str | None = None,
+        queue: str | None = None,
+        reviewer: str | None = None,
+    ) -> AsyncIterator[models.ReviewerJudgement]:
+        """Newest first; without those that were superseded or withdrawn."""
+        chosen = {"job": job, "batch": batch, "queue": queue, "reviewer": reviewer}
+        async for one in self._pages("/v1/judgements", **chosen):
+            yield models.ReviewerJudgement.model_validate(one)
+
+    async def withdraw(self, judgement_id: str) -> models.ReviewerJudgement:
+        """Its note is deleted. Raises NotFound."""
+        answer = await self._api.post(f"/v1/judgements/{judgement_id}/withdraw", {})
+        return read(models.ReviewerJudgement, answer)
+
+    async def export(
+        self,
+        target: P,
+        *,
+        format: str = "jsonl",
+        batch: str | None = None,
+        queue: str | None = None,
+    ) -> P:
+        """Into a file; the target. format: jsonl, csv or label-studio."""
+        chosen = {"format": format, "batch": batch, "queue": queue}
+        asked = {name: value for name, value in chosen.items() if value is not None}
+        path = f"/v1/judgements/export?{urlencode(asked)}"
+        async with self._api.open(Request("GET", path)) as stream:
+            with created(target) as file:
+                async for piece in stream.pieces():
+                    file.write(piece)
+        return target
 
 
 class AsyncWebhooks(AsyncResource):

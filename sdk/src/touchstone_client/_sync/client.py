@@ -20,6 +20,7 @@ from touchstone_client._sync.resources import (
     Batches,
     Files,
     Jobs,
+    Judgements,
     Models,
     Reports,
     Webhooks,
@@ -70,6 +71,7 @@ class Touchstone:
         self.models = Models(self._api)
         self.reports = Reports(self._api)
         self.webhooks = Webhooks(self._api)
+        self.judgements = Judgements(self._api)
 
     def __enter__(self) -> Touchstone:
         return self
@@ -241,8 +243,8 @@ class Touchstone:
     def compare(
         self, a: Batch | str, b: Batch | str, *, timeout: float | None = None
     ) -> models.SystemComparison:
-        """Two batches of one metric on the same texts, text by text: what `a` has more than `b`,
-        with intervals. Raises BadRequest where they cannot be compared."""
+        """Two batches of one metric on the same texts, text by text, with intervals: every
+        difference is `a` minus `b`. Raises BadRequest where they cannot be compared."""
         first = self.batches.get(a) if isinstance(a, str) else a
         other = b if isinstance(b, str) else b.id
         report = self.reports.make(

@@ -20,7 +20,7 @@ from touchstone_client._sync.handles import Batch
 from touchstone_client._sync.resources import Batches
 from touchstone_client._lines import line_of
 from touchstone_client._progress import Progress
-from touchstone_client._tables import Framed, Listed, Outcome, Row, outcome_of
+from touchstone_client._tables import Framed, Listed, Outcome, TableRow, outcome_of
 from touchstone_client._wire import METRICS, encoded, job_of
 from touchstone_client.errors import (
     ApiError,
@@ -72,7 +72,7 @@ class Many:
         self._table.add(index, outcome, job_id)
         self._done += 1
 
-    def _by_call(self, rows: list[Row]) -> None:
+    def _by_call(self, rows: list[TableRow]) -> None:
         """These rows in one call, or in two where they are too much at once."""
         while rows:
             try:
@@ -92,7 +92,7 @@ class Many:
             return
         self._progress.reach(self._done)
 
-    def _accepted(self, rows: list[Row]) -> list[str]:
+    def _accepted(self, rows: list[TableRow]) -> list[str]:
         try:
             answer = self._api.post(
                 f"/v1/scores/{self._metric}:batchCreate",
@@ -106,7 +106,7 @@ class Many:
             raise NotFound(error.status, told, error.request_id) from None
         return [job["id"] for job in json.loads(answer.body)["data"]]
 
-    def _without_faulty(self, rows: list[Row], error: ApiError) -> list[Row]:
+    def _without_faulty(self, rows: list[TableRow], error: ApiError) -> list[TableRow]:
         """The rows that the refusal does not name; those that it names have their error. Raises it
         where it names none."""
         faulty = faults_by_row(error)
@@ -116,7 +116,7 @@ class Many:
             self._add(rows[number].index, own)
         return [row for number, row in enumerate(rows) if number not in faulty]
 
-    def _by_batches(self, rows: Iterable[Row]) -> None:
+    def _by_batches(self, rows: Iterable[TableRow]) -> None:
         for content in files(rows, f"/v1/scores/{self._metric}"):
             left: BinaryIO | None = content
             while left is not None:
@@ -191,9 +191,9 @@ def _own_problem(error: ApiError, faults: list[dict[str, str]]) -> dict[str, obj
     return {**kept, "detail": said, "errors": faults}
 
 
-def chunks(rows: Iterable[Row], most: int, most_bytes: int) -> Iterator[list[Row]]:
+def chunks(rows: Iterable[TableRow], most: int, most_bytes: int) -> Iterator[list[TableRow]]:
     """Rows in their order, so many and so many bytes at a time."""
-    several: list[Row] = []
+    several: list[TableRow] = []
     size = 0
     for row in rows:
         length = len(encoded(row.fields))
@@ -206,7 +206,7 @@ def chunks(rows: Iterable[Row], most: int, most_bytes: int) -> Iterator[list[Row
         yield several
 
 
-def files(rows: Iterable[Row], endpoint: str) -> Iterator[BinaryIO]:
+def files(rows: Iterable[TableRow], endpoint: str) -> Iterator[BinaryIO]:
     """Files of batch lines whose custom_id is the row's place; a row is in memory alone."""
     with ExitStack() as held:
         made = held.enter_context(TemporaryFile())

@@ -50,6 +50,15 @@ def listing(ts: Touchstone, asked: Namespace, output: Output) -> int:
     return DONE
 
 
+def judgements(ts: Touchstone, asked: Namespace, output: Output) -> int:
+    """Into a file."""
+    chosen = {"batch": asked.batch, "queue": asked.queue}
+    ts.judgements.export(asked.output, format=asked.format, **chosen)
+    output.line(f"written to {asked.output}")
+    output.document({"output": asked.output, "format": asked.format})
+    return DONE
+
+
 def _until(
     listed: Iterator[Any], asked: Namespace, fits: Callable[[Any], bool], made: Callable[[Any], int]
 ) -> list[Any]:

@@ -52,7 +52,17 @@ def parser() -> argparse.ArgumentParser:
     commands = made.add_subparsers(dest="command", metavar="COMMAND")
     for add in (_score, _submit, _watch, _list, _get, _cancel, _report, _compare):
         add(commands)
-    for add in (_models, _metrics, _webhooks, _keys, _doctor, _convert, _completion, _mcp):
+    for add in (
+        _judgements,
+        _models,
+        _metrics,
+        _webhooks,
+        _keys,
+        _doctor,
+        _convert,
+        _completion,
+        _mcp,
+    ):
         add(commands)
     return made
 
@@ -163,15 +173,25 @@ def _report(commands: Parsers) -> None:
 
 
 def _compare(commands: Parsers) -> None:
-    says = "compare two batches on the same texts"
+    says = "compare two batches on the same texts: A minus B"
     made = command(commands, "compare", says, runs("reports", "compare"))
     made.add_argument("a", metavar="A", help="a batch's id")
-    made.add_argument("b", metavar="B", help="another's; what is shown is A minus B")
+    made.add_argument("b", metavar="B", help="another's: a difference above 0 says that A has more")
     made.add_argument("--by", metavar="metadata.KEY", help="differences by a line's metadata")
     made.add_argument(
-        "--fail-if", metavar="RULE", help="exit with 1 where it holds of the score's difference: "
-        "'low < -0.02'; also difference, high, p",
+        "--fail-if", metavar="RULE", help="exit with 1 where it holds of the score's difference, "
+        "A minus B: 'low < -0.02', where A is the new one; also difference, high, p",
     )  # fmt: skip
+
+
+def _judgements(commands: Parsers) -> None:
+    says = "what people think of scores, as a file"
+    made = command(commands, "judgements", says, runs("objects", "judgements"))
+    made.add_argument("action", choices=("export",))
+    made.add_argument("--batch", help="of this batch alone")
+    made.add_argument("--queue", help="of this review queue alone")
+    made.add_argument("--format", choices=("jsonl", "csv", "label-studio"), default="jsonl")
+    made.add_argument("--output", metavar="FILE", required=True)
 
 
 def _models(commands: Parsers) -> None:

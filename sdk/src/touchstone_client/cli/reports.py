@@ -124,7 +124,7 @@ def _numbers(batch: Any, asked: Namespace, output: Output) -> None:
         with target_of(asked, output) as write:
             write(found.model_dump_json(by_alias=True, indent=2).encode() + b"\n")
         return
-    output.line(sentence_of(found))
+    output.line(getattr(found, "finding", "") or sentence_of(found))
     for reason, count in sorted(found.reasons.items(), key=lambda one: -one[1]):
         output.line(f"  {count} for {reason}")
     output.line("")
@@ -141,7 +141,7 @@ def _numbers(batch: Any, asked: Namespace, output: Output) -> None:
 
 
 def sentence_of(found: Any) -> str:
-    """How many could be scored, and what their mean is."""
+    """How many could be scored, and what their mean is: of a service that gives no finding."""
     defined = found.scored - found.undefined
     said = f"{defined} of {found.scored} explanations could be scored"
     if found.undefined:
@@ -189,12 +189,15 @@ def compare(ts: Touchstone, asked: Namespace, output: Output) -> int:
     found = ts.compare(first, second)
     ours, theirs = Lines.of(first, asked.by), Lines.of(second, None)
     pairs = differences(ours, theirs)
-    output.document({**found.model_dump(mode="json", by_alias=True), "changes": pairs[:BIGGEST]})
+    sides = {"a": first.id, "b": second.id, "difference": "a - b"}
+    told = found.model_dump(mode="json", by_alias=True)
+    output.document({**sides, **told, "changes": pairs[:BIGGEST]})
     if not output.is_json:
+        output.line(f"A is {first.id}, B is {second.id}")
         _show_comparison(found, pairs, output)
         if asked.by is not None:
             output.line("")
-            output.table((asked.by, "difference", "n"), list(_by_slice(ours, pairs)))
+            output.table((asked.by, "A - B", "n"), list(_by_slice(ours, pairs)))
     return _judged(found, rule, output)
 
 
@@ -215,6 +218,7 @@ def _show_comparison(found: Any, pairs: list[dict[str, Any]], output: Output) ->
         (one.component, one.difference.value, one.difference.low, one.difference.high, one.p_value)
         for one in found.differences
     ]
+    output.line("differences are A minus B: above 0, A has more")
     output.table(("A - B", "difference", "low", "high", "p"), rows)
     for one in found.differences[:1]:
         wins = f"{one.better} higher in A, {one.worse} higher in B, {one.equal} equal"
@@ -222,7 +226,7 @@ def _show_comparison(found: Any, pairs: list[dict[str, Any]], output: Output) ->
     if pairs:
         output.line("")
         changes = [tuple(one.values()) for one in pairs[:BIGGEST]]
-        output.table(("biggest changes", "A", "B", "difference"), changes)
+        output.table(("biggest changes", "A", "B", "A - B"), changes)
     for one in found.warnings:
         output.say(f"warning: {one}")
 

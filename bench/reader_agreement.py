@@ -1,0 +1,159 @@
+"""Does a language model read explanations as the rules do, and as people do?
+
+    python -m bench.reader_agreement MODEL [FILE]
+
+MODEL: a causal model of models.toml, here or behind a server. FILE: JSON Lines of `language` (BCP
+47), `explanation` and `label` (hateful, non-hateful or none: what it states, as a person reads it);
+without it 60 statements each in English, Chinese and Korean, of our own. By language: Cohen's kappa
+with its 95 % interval of the conclusion (model and label, model and rules, rules and label) and of
+whether a group is named (model and rules). The last line is JSON; no text is printed.
+
+The rules were written with our own statements in view: what they agree with there is no measure of
+the rules.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from services.bindings import local
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.explanation import ParsedExplanation, where_rules_read
+from services.hatexscore.reader import read_by_model, reader_prompt
+from services.hatexscore.variants import VARIANTS
+from shared.contracts import Message
+from shared.errors import ScoringError
+from shared.language import canonical
+from shared.models.catalogue import load_catalogue
+from shared.models.ports import bind
+from shared.settings import settings_or_exit, stay_offline
+from shared.statistics.agreement import kappa_of_pairs
+from shared.validation_messages import plain
+
+OWN = Path(__file__).with_suffix(".jsonl")
+RULED = frozenset({"en", "zh", "ko"})
+TEXT = "A post that is not shown."
+Stated = Literal["hateful", "non-hateful", "none"]
+Json = dict[str, Any]
+
+
+class LabelledExplanation(Message):
+    """An explanation, and what a person says that it states."""
+
+    language: str
+    explanation: str
+    label: Stated
+
+
+@dataclass(frozen=True)
+class ReadTwice:
+    """What the model and the rules make of one explanation; None: not read."""
+
+    language: str
+    label: str
+    model: str | None
+    rules: str | None
+    model_group: str | None
+    rules_group: str | None
+
+
+def labelled(file: Path = OWN) -> list[LabelledExplanation]:
+    """Raises ValueError, with the line, for what is no such explanation."""
+    found = []
+    for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
+        try:
+            found.append(LabelledExplanation.model_validate_json(line))
+        except ValidationError as error:
+            raise ValueError(f"{file}, line {number}: {plain(error.errors()[0])}") from None
+    return found
+
+
+def compared(model: str, rows: Sequence[LabelledExplanation]) -> list[ReadTwice]:
+    """Each read by the rules, where there are some, and by this model. Raises ScoringError."""
+    requests = [
+        HatexscoreRequest.model_validate(
+            {"text": TEXT, "explanation": row.explanation, "language": row.language,
+             "reader": "llm", "reader_model": model}
+        )
+        for row in rows
+    ]  # fmt: skip
+    robust = VARIANTS["robust"]
+    parsed = [where_rules_read(request, robust.read(request)) for request in requests]
+    read = read_by_model(requests, parsed)
+    return [
+        ReadTwice(
+            language=canonical(row.language),
+            label=row.label,
+            model=_stated(by_model),
+            rules=_stated(by_rules) if canonical(row.language) in RULED else None,
+            model_group=_group(by_model),
+            rules_group=_group(by_rules) if canonical(row.language) in RULED else None,
+        )
+        for row, by_rules, by_model in zip(rows, parsed, read, strict=True)
+    ]
+
+
+def _stated(parsed: ParsedExplanation) -> str | None:
+    return None if parsed.htc is None else parsed.stated_label or "none"
+
+
+def _group(parsed: ParsedExplanation) -> str | None:
+    return None if parsed.no_tgi else str(bool(parsed.groups))
+
+
+def agreement(rows: Sequence[ReadTwice]) -> Json:
+    """language → kappas with their intervals, and what the model did not read."""
+    return {
+        language: dict(_kappas(language, [row for row in rows if row.language == language]))
+        for language in sorted({row.language for row in rows})
+    }
+
+
+def _kappas(language: str, rows: Sequence[ReadTwice]) -> Iterator[tuple[str, Any]]:
+    pairs: dict[str, list[tuple[str | None, str | None]]] = {
+        "conclusion: model and label": [(row.model, row.label) for row in rows],
+        "conclusion: model and rules": [(row.model, row.rules) for row in rows],
+        "conclusion: rules and label": [(row.rules, row.label) for row in rows],
+        "group: model and rules": [(row.model_group, row.rules_group) for row in rows],
+    }
+    yield "explanations", len(rows)
+    yield "not read by the model", sum(row.model is None for row in rows)
+    for name, both in pairs.items():
+        known = [(a, b) for a, b in both if a is not None and b is not None]
+        found = asdict(kappa_of_pairs(f"{language} {name}", known))
+        yield name, {key: found[key] for key in ("value", "low", "high", "rows")}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    made = argparse.ArgumentParser(
+        prog="python -m bench.reader_agreement",
+        description="How a language model reads explanations: kappa with the rules and with people",
+    )
+    made.add_argument("model", help="of models.toml")
+    made.add_argument("file", nargs="?", type=Path, default=OWN, help="JSON Lines of your own")
+    asked = made.parse_args(arguments)
+    stay_offline()
+    chosen = settings_or_exit()
+    try:
+        bind(local(load_catalogue(chosen.models_file), chosen.padded_tokens))
+        found = agreement(compared(asked.model, labelled(asked.file)))
+    except (OSError, ValueError, ScoringError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    prompt = reader_prompt()
+    told = {"model": asked.model, "prompt": f"{prompt.name}.v{prompt.version}", "languages": found}
+    sys.stdout.write(json.dumps(told, ensure_ascii=False) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,198 @@
+"""Would a judge that is asked in other words say the same? `python -m bench.wordings MODEL`.
+
+HLV under prompts of several wordings, the options shown in several orders, crossed with questions:
+how much of the distance to what humans said is the question's own, the wording's, or the order's,
+and whether "explanations bring the judge closer" survives another wording. MODEL: a language model
+of the catalogue (`--models`) that takes a request's own prompt. `--items FILE`: JSON Lines of HLV
+requests without model; absent: e-SNLI pairs with a human explanation from `--data`. `--wordings
+FILE`: a JSON list of prompts with `{text}`. HAF asks in words that no request changes. Aggregate
+numbers only: no text is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.environment import environment
+from bench.ice_faithfulness import DATA
+from bench.reliability import SHARE, SPLITS, SURVIVES, explained, ranged, with_ends
+from services.bindings import local
+from services.hlv.contract import HlvRequest
+from services.hlv.metric import SERVICE
+from services.hlv.report import HlvMeasured
+from shared.models import ports
+from shared.models.catalogue import load_catalogue
+from shared.statistics.clusters import Floats
+from shared.statistics.components import survival_observed
+from shared.statistics.seeds import generator
+
+TEXTS, ORDERS = 40, 3
+FACTORS = ("text", "wording")
+WORDINGS = (
+    "{text}",
+    "Read this carefully.\n\n{text}",
+    "{text}\nThink of what most people would say, and answer with one letter.",
+    "You are one of many annotators. {text}",
+    "Question for you:\n{text}\nYour choice:",
+)
+SIDES = ("explained", "baseline")
+DOUBT = "another wording may say otherwise"
+LABELS = ("entailment", "neutral", "contradiction")
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class WordingDesign:
+    """wordings: prompts with `{text}`. orders: in how many orders the options are shown. prompt:
+    further keys of a request's prompt."""
+
+    wordings: Sequence[str]
+    orders: int
+    prompt: Mapping[str, Any] = field(default_factory=dict)
+
+    def asked(self, model: str, user: str) -> Json:
+        return {
+            "model": model,
+            "prompt": {**self.prompt, "user": user},
+            "judge": {"methods": ["logits"]},
+        }
+
+
+def measure(model: str, items: Sequence[Json], design: WordingDesign) -> Json:
+    """`ratios`: survival of "explanations help"; `figures`: components of each side's distance."""
+    values = distances(model, items, design)
+    found = {side: explained(values[side], len(values[side]), FACTORS) for side in SIDES}
+    gap = values["explained"] - values["baseline"]
+    pair = compared(gap) | {"components": explained(gap, len(gap), FACTORS)}
+    sizes = {"texts": len(gap), "wordings": len(design.wordings), "orders": design.orders}
+    return {
+        "ratios": {"explained - baseline survival": pair["survival_observed"][0]},
+        "figures": {"design": sizes, "distance": found, "explained - baseline": pair},
+    }
+
+
+def distances(model: str, items: Sequence[Json], design: WordingDesign) -> dict[str, Floats]:
+    """Side → (texts, wordings, orders), total variation in [0, 1]; questions where one is undefined
+    are left out. Raises ValueError where fewer than two are left."""
+    shape = (len(items), len(design.wordings), design.orders)
+    found = {side: np.full(shape, np.nan) for side in SIDES}
+    for wording, user in enumerate(design.wordings):
+        for order in range(design.orders):
+            bodies = [reordered(item, order) | design.asked(model, user) for item in items]
+            reports = SERVICE.score_batch([HlvRequest.model_validate(body) for body in bodies])
+            for place, report in enumerate(reports):
+                [method] = report.components.methods
+                for side in SIDES:
+                    found[side][place, wording, order] = _distance(getattr(method, side))
+    whole = ~np.any([np.isnan(values).any(axis=(1, 2)) for values in found.values()], axis=0)
+    if np.count_nonzero(whole) < 2:
+        raise ValueError(f"{model!r} gave no distribution of the options for two questions")
+    return {side: values[whole] for side, values in found.items()}
+
+
+def _distance(side: HlvMeasured | None) -> float:
+    if side is None or side.distribution is None or side.distribution.tvd is None:
+        return np.nan
+    return float(side.distribution.tvd)
+
+
+def reordered(item: Json, order: int) -> Json:
+    """The same request with its options shown in another order, under letters of their places."""
+    places = generator(order, "wordings", item["question"]).permutation(len(item["options"]))
+    options = [item["options"][place] for place in places] if order else item["options"]
+    letter = {one["key"]: LETTERS[place] for place, one in enumerate(options)}
+    votes = item["human"]["votes"]
+    return item | {
+        "options": [one | {"key": letter[one["key"]]} for one in options],
+        "human": {"votes": {letter[key]: count for key, count in votes.items()}},
+        "explanations": [one | {"label": letter[one["label"]]} for one in item["explanations"]],
+    }
+
+
+def compared(differences: Floats) -> Json:
+    """(texts, wordings, orders) of explained - baseline, below 0: explanations bring it closer."""
+
+    def observed(some: Floats) -> float | None:
+        means = some.mean(axis=2).T
+        return survival_observed(means, SPLITS, generator(0, "survival", *means.shape))
+
+    kept = with_ends(differences, observed, SHARE)
+    return {
+        "difference": round(float(differences.mean()), 4),
+        "survival_observed": kept,
+        "says": DOUBT if kept[0] is not None and kept[0] < SURVIVES else None,
+    }
+
+
+def pairs_of(data: Path) -> Iterator[Json]:
+    """e-SNLI: what the annotators agreed on, and one explanation of it."""
+    rows = [json.loads(line) for line in (data / "esnli.jsonl").open(encoding="utf-8")]
+    rows.sort(key=lambda row: hashlib.sha256(row["id"].encode()).digest())
+    for row in rows:
+        keys = dict(zip(LABELS, LETTERS, strict=False))
+        yield {
+            "question": {"premise": row["premise"], "hypothesis": row["hypothesis"]},
+            "options": [{"key": key, "text": text} for text, key in keys.items()],
+            "human": {"votes": {key: float(text == row["label"]) for text, key in keys.items()}},
+            "explanations": [{"explanation": row["explanation_1"], "label": keys[row["label"]]}],
+            "language": "en",
+        }
+
+
+def markdown(figures: Json) -> Iterator[str]:
+    """Share of the variance of each side's distance, and of their difference."""
+    gap = figures["explained - baseline"]
+    sides = figures["distance"] | {"explained - baseline": gap["components"]}
+    yield f"| {figures['design']['texts']} questions | {' | '.join(sides)} |"
+    yield "|---|" + "---|" * len(sides)
+    for name in sides["baseline"]["components"]:
+        parts = [one["components"][name] for one in sides.values()]
+        cells = (f"{one['share']} ({ranged(one['variance'])})" for one in parts)
+        yield f"| {name} | {' | '.join(cells)} |"
+    for name in (key for key in sides["baseline"] if key not in ("components", "mean")):
+        yield f"| {name} | {' | '.join(ranged(one[name]) for one in sides.values())} |"
+    yield (
+        f"\nexplained - baseline {gap['difference']}, survival "
+        f"{ranged(gap['survival_observed'])} {gap['says'] or ''}"
+    )
+
+
+def main() -> None:
+    """Ask, sum up, print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.wordings", description=__doc__)
+    parser.add_argument("model", metavar="MODEL")
+    parser.add_argument("--models", type=Path, default=Path("models.toml"))
+    parser.add_argument("--items", type=Path, help="HLV requests, JSON Lines")
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--texts", type=int, default=TEXTS)
+    parser.add_argument("--orders", type=int, default=ORDERS, help="of the options, 2 at least")
+    parser.add_argument("--wordings", type=Path, help="a JSON list of prompts with {text}")
+    parser.add_argument(
+        "--prompt", type=json.loads, default={}, help='further keys of it, as {"style": "raw"}'
+    )
+    asked = parser.parse_args()
+    wordings = WORDINGS if asked.wordings is None else json.loads(asked.wordings.read_text("utf-8"))
+    given = pairs_of(asked.data) if asked.items is None else map(json.loads, asked.items.open())
+    ports.bind(local(load_catalogue(asked.models)))
+    try:
+        items = list(islice(given, asked.texts))
+        found = measure(asked.model, items, WordingDesign(wordings, asked.orders, asked.prompt))
+    finally:
+        ports.bind(None)
+    print("\n".join(markdown(found["figures"])))
+    print(json.dumps({"bench": "wordings", **found, "environment": environment()}))
+
+
+if __name__ == "__main__":
+    main()

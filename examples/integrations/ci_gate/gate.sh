@@ -1,0 +1,21 @@
+#!/bin/sh
+# Fails a build whose explanations became worse than those of the base.
+#   gate.sh METRIC NEW.jsonl BASE_FILE [RULE]
+# BASE_FILE holds the id of the batch to compare with; where there is none, the new batch becomes it.
+# RULE is of the paired difference, new - base: default 'low < -0.02'. TOUCHSTONE_URL and
+# TOUCHSTONE_API_KEY say where. Exit codes: 0 not worse, 1 worse (or the service said no),
+# 2 wrong command line, 3 lines of the new batch failed.
+set -eu
+metric=$1 new=$2 base_file=$3 rule=${4:-low < -0.02}
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
+touchstone submit "$new" --metric "$metric" --wait --json > "$said"
+batch=$(sed -n 's/.*"id": *"\(batch_[0-9a-f]*\)".*/\1/p' "$said" | head -n 1)
+[ -n "$batch" ] || { echo "the batch has no id" >&2; exit 1; }
+if [ ! -s "$base_file" ]; then
+  echo "$batch" > "$base_file"
+  echo "$batch is the base from now on"
+  exit 0
+fi
+touchstone compare "$batch" "$(cat "$base_file")" --fail-if "$rule"  # the first minus the second
+echo "$batch"

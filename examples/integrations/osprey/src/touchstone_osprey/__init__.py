@@ -1,0 +1,1 @@
+"""Scores of explanations in Osprey's rules."""

@@ -1,0 +1,209 @@
+"""Judgements as files: JSON Lines, CSV and Label Studio tasks out, JSON Lines in.
+
+A Label Studio task has the text, the explanation, the spans of our evidence as a prediction with
+the score, and what people said as annotations (https://labelstud.io/guide/tasks). Texts that were
+not kept are null.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints, ValidationError
+from sqlalchemy import Connection, Engine, select
+
+from services.gateway.batch_csv import cell, packed
+from services.gateway.judgement_views import (
+    JudgementRequest,
+    ReviewerJudgementView,
+    ReviewerName,
+    judgement_view,
+    require_part,
+)
+from services.gateway.refusals import InvalidBody
+from services.registry import metrics
+from shared.errors import BadInput
+from shared.ledger import judgements
+from shared.ledger.engine import transaction
+from shared.ledger.judgements import JudgementFilter, Origin, ReviewerJudgement
+from shared.ledger.tables import jobs
+from shared.problems import invalid
+
+FileFormat = Literal["jsonl", "csv", "label-studio"]
+KINDS: dict[FileFormat, tuple[str, str]] = {
+    "jsonl": ("jsonl", "application/jsonl"),
+    "csv": ("csv", "text/csv; charset=utf-8"),
+    "label-studio": ("json", "application/json"),
+}
+AT_ONCE = 200
+MOST_LINES = 5_000  # of an import
+MOST_FAULTS = 20
+OF_AN_EXPORT = frozenset(ReviewerJudgementView.model_fields) | {"metric", "score", "metric_verdict"}
+COLUMNS = (*ReviewerJudgementView.model_fields, "metric", "score", "metric_verdict")
+
+
+class ImportedJudgement(JudgementRequest):
+    """A line of an import."""
+
+    job_id: Annotated[str, StringConstraints(pattern=r"^job_[0-9a-f]{32}$")]
+    reviewer: ReviewerName = Field(description="who judged")
+
+
+def written(engine: Engine, wanted: JudgementFilter, form: FileFormat) -> Iterator[bytes]:
+    """The file, some judgements at a time, newest first; no transaction stays open between them."""
+    if form == "csv":
+        yield packed([list(COLUMNS)])
+    last: str | None = None
+    while True:
+        with transaction(engine) as connection:
+            found, more = judgements.page_of(connection, wanted, AT_ONCE, last)
+            of = _judged(connection, [one.job_id for one in found])
+        rows = [_row(one, of.get(one.job_id)) for one in found]
+        if form == "csv":
+            yield packed([cell(row[name]) for name in COLUMNS] for row in rows)
+        else:
+            yield "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+        if not more:
+            return
+        last = found[-1].id
+
+
+def _row(one: ReviewerJudgement, job: JudgedJob | None) -> dict[str, Any]:
+    result = {} if job is None else job.result
+    shown = judgement_view(one) | {"metric": None if job is None else job.metric}
+    return shown | {"score": result.get("score"), "metric_verdict": result.get("verdict")}
+
+
+@dataclass(frozen=True)
+class JudgedJob:
+    """A job as a file of judgements has it."""
+
+    id: str
+    metric: str
+    request: dict[str, Any]
+    result: dict[str, Any]
+
+
+def _judged(connection: Connection, ids: Sequence[str]) -> dict[str, JudgedJob]:
+    query = select(jobs.c.id, jobs.c.metric, jobs.c.request, jobs.c.result).where(
+        jobs.c.id.in_(set(ids))
+    )
+    return {row.id: JudgedJob(*row[:3], row.result or {}) for row in connection.execute(query)}
+
+
+def tasks(engine: Engine, wanted: JudgementFilter, ids: Sequence[str]) -> Iterator[bytes]:
+    """Label Studio's tasks of these jobs, a JSON array; ids: in its order."""
+    yield b"["
+    for start in range(0, len(ids), AT_ONCE):
+        some = ids[start : start + AT_ONCE]
+        with transaction(engine) as connection:
+            found = _judged(connection, some)
+            said = judgements.of_jobs(connection, wanted, some)
+        told = [_task(found[one], said.get(one, [])) for one in some if one in found]
+        comma = "," if start else ""
+        yield (comma + ",".join(map(json.dumps, told))).encode()
+    yield b"]"
+
+
+def _task(job: JudgedJob, said: Iterable[ReviewerJudgement]) -> dict[str, Any]:
+    contract = metrics().get(job.metric)
+    field = "text" if contract is None else contract.facts.text
+    provenance = job.result.get("provenance") or {}
+    prediction: dict[str, Any] = {
+        "model_version": f"{job.metric} {provenance.get('metric_version', '')}".strip(),
+        "result": list(_spans(job.result.get("evidence") or ())),
+    }
+    if job.result.get("score") is not None:
+        prediction["score"] = job.result["score"]
+    return {
+        "data": {
+            "text": job.request.get(field),
+            "explanation": job.request.get("explanation"),
+            "job_id": job.id,
+            "verdict": job.result.get("verdict"),
+        },
+        "predictions": [prediction],
+        "annotations": [_annotation(one) for one in said],
+    }
+
+
+def _spans(evidence: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for one in evidence:
+        if isinstance(one.get("start"), int) and isinstance(one.get("end"), int):
+            value = {name: one.get(name) for name in ("start", "end", "text")}
+            kind = {"labels": [str(one.get("kind", "span"))]}
+            names = {"from_name": "spans", "to_name": "text", "type": "labels"}
+            yield {**names, "value": value | kind}
+
+
+def _annotation(one: ReviewerJudgement) -> dict[str, Any]:
+    choice = {"from_name": "verdict", "to_name": "text", "type": "choices"}
+    return {
+        "result": [choice | {"value": {"choices": [one.verdict]}}],
+        "meta": {"reviewer": one.reviewer, "about": one.about, "judgement": one.id},
+    }
+
+
+def read(raw: bytes) -> list[ImportedJudgement]:
+    """Every line of an import; what an export adds of its own is left out. Raises InvalidBody with
+    the faults by line, BadInput for too many lines."""
+    lines = [line for line in raw.split(b"\n") if line.strip()]
+    if not 1 <= len(lines) <= MOST_LINES:
+        raise BadInput(f"send 1 to {MOST_LINES} lines")
+    found: list[ImportedJudgement] = []
+    faults: list[dict[str, Any]] = []
+    bodies: list[Any] = []
+    for place, line in enumerate(lines):
+        bodies.append(None)
+        try:
+            bodies[-1] = _asked(line)
+            found.append(ImportedJudgement.model_validate(bodies[-1]))
+        except ValidationError as error:
+            faults += [{**one, "loc": (place, *one["loc"])} for one in error.errors()]
+        except (ValueError, RecursionError):
+            faults.append({"loc": (place,), "type": "json", "msg": "this line is no JSON object"})
+        if len(faults) >= MOST_FAULTS:
+            break
+    if faults:
+        raise InvalidBody(invalid(faults[:MOST_FAULTS], bodies))
+    return found
+
+
+def _asked(line: bytes) -> dict[str, Any]:
+    value = json.loads(line)
+    if not isinstance(value, dict):
+        raise ValueError("no object")
+    known = ImportedJudgement.model_fields
+    return {name: one for name, one in value.items() if name in known or name not in OF_AN_EXPORT}
+
+
+def store(
+    connection: Connection, lines: Sequence[ImportedJudgement], source: str, by: Origin
+) -> tuple[int, int]:
+    """(how many are new, how many were there already). All or none: the first that cannot be stored
+    is refused with its line."""
+    unchanged = 0
+    for place, line in sorted(enumerate(lines), key=lambda one: one[1].job_id):  # no two deadlock
+        try:
+            unchanged += not _stored(connection, line, source, by)
+        except BadInput as error:
+            raise BadInput(error.detail, pointer=f"/{place}{error.pointer or ''}") from error
+    return len(lines) - unchanged, unchanged
+
+
+def _stored(connection: Connection, line: ImportedJudgement, source: str, by: Origin) -> bool:
+    values = line.model_dump(exclude={"job_id", "reviewer", "queue"}) | {"source": source}
+    metric = select(jobs.c.metric).where(jobs.c.id == line.job_id, jobs.c.tenant == by.tenant)
+    found = connection.execute(metric).scalar_one_or_none()
+    if found is None:
+        raise BadInput(f"the job {line.job_id!r} does not exist", pointer="/job_id")
+    require_part(found, line.about)
+    now = judgements.current(connection, by.tenant, line.job_id, line.reviewer, line.about)
+    if now is not None and all(getattr(now, name) == value for name, value in values.items()):
+        return False
+    origin = Origin(**(vars(by) | {"reviewer": line.reviewer, "verified": False}))
+    judgements.write(connection, line.job_id, values, origin)
+    return True

@@ -1,0 +1,308 @@
+"""Judgements and review queues as HTTP shows them, and who it is that judges."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from fastapi import Request
+from pydantic import BaseModel, Field, StringConstraints
+
+from services.gateway.caller import Caller
+from services.gateway.views import ALWAYS_SENT, seconds
+from services.registry import metrics
+from shared.contracts import Message
+from shared.errors import BadInput
+from shared.ledger.judgements import (
+    MOST_NOTE,
+    SCORE,
+    AuditEntry,
+    Opinion,
+    Origin,
+    ReviewerJudgement,
+)
+from shared.ledger.keys import MOST_REVIEWER
+from shared.ledger.review_queues import (
+    MOST_LINES,
+    QUESTIONS,
+    Question,
+    QueueOrder,
+    ReviewItem,
+    ReviewProgress,
+    ReviewQueue,
+)
+from shared.telemetry import request_id
+
+QUEUE_ID = r"rq_[0-9a-f]{32}"
+ReviewerName = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=MOST_REVIEWER, pattern=r"^[^\x00-\x1f\x7f]+$"),
+]
+Words = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
+
+
+class JudgementRequest(Message):
+    """What somebody thinks of a score, or of one of its parts."""
+
+    verdict: Opinion = Field(description="with the metric")
+    reviewer: ReviewerName | None = Field(
+        default=None,
+        description="who judges; a key with a reviewer of its own gives that one's judgements",
+    )
+    about: Words = Field(default=SCORE, description="`score`, or the name of a part")
+    human_score: float | None = Field(default=None, ge=0, le=1, description="what it should be")
+    human_label: Words | None = Field(default=None, description="what the label should be")
+    note: Annotated[str, StringConstraints(max_length=MOST_NOTE, pattern=r"^[^\x00]*$")] | None = (
+        Field(default=None, description="refused for jobs whose texts are not kept: notes quote")
+    )
+    blind: bool = Field(default=False, description="whether the score was hidden")
+    queue: Annotated[str, StringConstraints(pattern=f"^{QUEUE_ID}$")] | None = Field(
+        default=None, description="the review queue that gave the line"
+    )
+    seconds: float | None = Field(default=None, ge=0, le=86_400, description="that it took")
+
+
+class ReviewQueueRequest(Message):
+    """Lines of a batch to be judged; they are frozen when the queue is made."""
+
+    batch: Annotated[str, StringConstraints(pattern=r"^batch_[0-9a-f]{32}$")]
+    name: Words
+    query: Annotated[str, StringConstraints(max_length=2_000, pattern=r"^[ -~]*$")] = Field(
+        default="", description="filters, as the address of the batch's table has them"
+    )
+    order: QueueOrder = Field(
+        default="random",
+        description="only figures of `random` queues hold for the batch; `uncertain`: closest to "
+        "the border of the verdict first",
+    )
+    lines: int = Field(default=60, ge=1, le=MOST_LINES, description="at most")
+    per_line: int = Field(default=1, ge=1, le=5, description="people who judge each line")
+    blind: bool = Field(default=True, description="score and verdict come after the answer")
+    seed: int = Field(default=0, ge=0, le=2**31 - 1, description="of the random order")
+    rubric: tuple[Question, ...] = Field(
+        default=("agree",), min_length=1, max_length=len(QUESTIONS), description="what is asked"
+    )
+
+
+class SkipRequest(Message):
+    """A line that this person shall not be given again."""
+
+    position: int = Field(ge=1, le=MOST_LINES)
+    reviewer: ReviewerName | None = None
+
+
+class ReviewerJudgementView(BaseModel):
+    """A judgement; a change is a new one that supersedes it."""
+
+    model_config = ALWAYS_SENT
+
+    id: str
+    object: Literal["judgement"] = "judgement"
+    job_id: str
+    reviewer: str
+    verified: bool = Field(description="whether the key says who it is, not the caller")
+    verdict: Opinion | Literal["withdrawn"]
+    about: str = Field(description="`score`, or the name of a part")
+    human_score: float | None = Field(description="[0, 1]")
+    human_label: str | None
+    note: str | None
+    blind: bool = Field(description="whether the score was hidden")
+    queue_id: str | None
+    seconds: float | None = Field(description="that it took")
+    supersedes: str | None
+    current: bool = Field(description="whether no other supersedes it")
+    source: str | None = Field(description="where it was made, if elsewhere")
+    created_at: int = Field(description="unix seconds")
+
+
+class JudgementList(BaseModel):
+    """A page of judgements, newest first."""
+
+    model_config = ALWAYS_SENT
+
+    object: Literal["list"] = "list"
+    data: list[ReviewerJudgementView]
+    first_id: str | None
+    last_id: str | None = Field(description="pass it as `after` to get the next page")
+    has_more: bool
+
+
+class AuditView(BaseModel):
+    """Who wrote a judgement, when and how."""
+
+    model_config = ALWAYS_SENT
+
+    id: str
+    object: Literal["judgement_audit"] = "judgement_audit"
+    job_id: str
+    reviewer: str
+    verified: bool
+    verdict: str
+    key_id: str | None
+    address_family: str | None = Field(description="IPv4 or IPv6")
+    request_id: str | None
+    created_at: int = Field(description="unix seconds")
+
+
+class AuditList(BaseModel):
+    """A page of the audit, newest first."""
+
+    model_config = ALWAYS_SENT
+
+    object: Literal["list"] = "list"
+    data: list[AuditView]
+    first_id: str | None
+    last_id: str | None = Field(description="pass it as `after` to get the next page")
+    has_more: bool
+
+
+class ImportView(BaseModel):
+    """What became of judgements that were made elsewhere."""
+
+    model_config = ALWAYS_SENT
+
+    object: Literal["judgement_import"] = "judgement_import"
+    imported: int
+    unchanged: int = Field(description="that were there already")
+
+
+class QueueProgressView(BaseModel):
+    """How far a queue has come."""
+
+    model_config = ALWAYS_SENT
+
+    done: int
+    skipped: int
+    left: int
+    seconds: float | None = Field(description="median that a judgement of it took")
+
+
+class ReviewQueueView(BaseModel):
+    """A review queue."""
+
+    model_config = ALWAYS_SENT
+
+    id: str
+    object: Literal["review_queue"] = "review_queue"
+    name: str
+    metric: str
+    batch_id: str
+    query: list[list[str]] = Field(description="the filters in force when it was made")
+    order: QueueOrder
+    lines: int
+    per_line: int
+    blind: bool
+    seed: int
+    rubric: list[Question]
+    state: Literal["open", "closed"]
+    created_at: int = Field(description="unix seconds")
+    progress: QueueProgressView
+
+
+class ReviewQueueList(BaseModel):
+    """A page of review queues, newest first."""
+
+    model_config = ALWAYS_SENT
+
+    object: Literal["list"] = "list"
+    data: list[ReviewQueueView]
+    first_id: str | None
+    last_id: str | None = Field(description="pass it as `after` to get the next page")
+    has_more: bool
+
+
+class ReviewItemView(BaseModel):
+    """The line that a reviewer is given, for ten minutes."""
+
+    model_config = ALWAYS_SENT
+
+    position: int
+    line: int = Field(description="of the batch")
+    job_id: str
+    leased_until: int = Field(description="unix seconds")
+
+
+class NextReviewView(BaseModel):
+    """What is to be judged next."""
+
+    model_config = ALWAYS_SENT
+
+    object: Literal["next_review"] = "next_review"
+    item: ReviewItemView | None = Field(description="null: nothing is left for this reviewer")
+    progress: QueueProgressView
+
+
+def origin_of(request: Request, caller: Caller, named: str | None) -> Origin:
+    """Who judges. Raises BadInput where nobody says so, or another than the key's reviewer does."""
+    own = None if caller.key is None else caller.key.reviewer
+    if own is not None and named is not None and named != own:
+        raise BadInput("this key gives the judgements of its own reviewer", pointer="/reviewer")
+    who = own or (named or "").strip()
+    if not is_name(who):
+        raise BadInput(
+            f"a reviewer's name has at most {MOST_REVIEWER} printable characters",
+            pointer="/reviewer",
+        )
+    if not who:
+        raise BadInput("say who judges: this key has no reviewer", pointer="/reviewer")
+    return Origin(
+        tenant=caller.tenant,
+        reviewer=who,
+        verified=own is not None,
+        key_id=None if caller.key is None else caller.key.id,
+        address_family=_family(request),
+        request_id=request_id(),
+    )
+
+
+def is_name(text: str) -> bool:
+    """Whether a reviewer can be called so; an empty text is for the caller to refuse."""
+    return len(text) <= MOST_REVIEWER and text.isprintable()
+
+
+def _family(request: Request) -> str | None:
+    try:
+        version = ipaddress.ip_address(request.client.host if request.client else "").version
+    except ValueError:  # a socket of this machine
+        return None
+    return f"IPv{version}"
+
+
+def require_part(metric: str, about: str) -> None:
+    """Raises BadInput for a part that the metric has not."""
+    contract = metrics().get(metric)
+    parts = () if contract is None else tuple(contract.parts)
+    if about != SCORE and about not in parts:
+        offered = ", ".join((SCORE, *parts))
+        raise BadInput(f"there is no part {about!r}; there are: {offered}", pointer="/about")
+
+
+def judgement_view(found: ReviewerJudgement) -> dict[str, Any]:
+    shown = asdict(found) | {"created_at": seconds(found.created_at)}
+    return {"id": shown.pop("id"), "object": "judgement", **shown}
+
+
+def audit_view(found: AuditEntry) -> dict[str, Any]:
+    shown = asdict(found) | {"created_at": seconds(found.created_at)}
+    return {"id": shown.pop("id"), "object": "judgement_audit", **shown}
+
+
+def queue_view(queue: ReviewQueue, progress: ReviewProgress) -> dict[str, Any]:
+    names = ("name", "metric", "batch_id", "query", "order", "lines", "per_line", "blind", "seed")
+    return {
+        "id": queue.id,
+        "object": "review_queue",
+        **{name: getattr(queue, name) for name in names},
+        "rubric": list(queue.rubric),
+        "state": "open" if queue.closed_at is None else "closed",
+        "created_at": seconds(queue.created_at),
+        "progress": asdict(progress),
+    }
+
+
+def next_view(item: ReviewItem | None, progress: ReviewProgress) -> dict[str, Any]:
+    shown = None if item is None else asdict(item) | {"leased_until": seconds(item.leased_until)}
+    if shown is not None:
+        del shown["place"]
+    return {"object": "next_review", "item": shown, "progress": asdict(progress)}

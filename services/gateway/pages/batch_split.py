@@ -1,0 +1,172 @@
+"""A batch split by what its lines say of themselves: a mean with its interval for each value.
+
+Counts and means stand at once; intervals and the test are those of `POST /v1/reports/{metric}` with
+`by`, whose job is made at the first look, so that page and API say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+from sqlalchemy import Connection
+
+from services.gateway.caller import Caller
+from services.gateway.pages.report_design import Forest, ForestRow
+from services.gateway.pages.result_query import ResultView
+from services.gateway.routes.scores import commit, ended
+from services.gateway.state import State
+from services.registry import metrics
+from shared.errors import ScoringError
+from shared.ledger import result_pages
+from shared.ledger.batches import Batch
+from shared.ledger.jobs import Job
+from shared.ledger.score_hours import edges_of
+from shared.page_text import significant
+from shared.report_contracts import ScoreSplit
+
+FEWEST = 2
+FEW = 10  # results of a value: fewer are grey
+LEVEL = 0.05
+COLUMNS = {
+    "model": "model",
+    "label_sent": "label sent",
+    "label_stated": "label stated",
+    "language": "language",
+    "verdict": "verdict",
+    "variant": "variant",
+}
+Counted = Mapping[str, Mapping[str, int]]  # column → value → rows
+
+
+@dataclass(frozen=True)
+class SplitRow:
+    """A value's results. share: of these, without a score. address: of its lines."""
+
+    value: str
+    results: int
+    undefined: float
+    interval: Mapping[str, Any]
+    address: str
+
+    @property
+    def few(self) -> bool:
+        return self.results < FEW
+
+
+@dataclass(frozen=True)
+class SplitView:
+    """What the page shows. job: that makes the intervals, while it has none. pairs: second minus
+    first, with Holm's p-value."""
+
+    by: str
+    rows: tuple[SplitRow, ...]
+    sentence: str
+    forest: Forest
+    without: int
+    job: Job | None = None
+    found: ScoreSplit | None = None
+
+    @property
+    def is_pending(self) -> bool:
+        return self.job is not None and not self.job.is_final
+
+
+def split_keys(view: ResultView, keys: Mapping[str, int], counted: Counted) -> dict[str, str]:
+    """What this batch can be split by → its name: columns and metadata with 2 to 50 values."""
+    found = {name: said for name, said in COLUMNS.items() if len(counted.get(name, ())) > 1}
+    own = metadata_splits(keys)
+    return found | own | ({view.split: view.split} if view.split and not found | own else {})
+
+
+def metadata_splits(keys: Mapping[str, int]) -> dict[str, str]:
+    """Of metadata keys and how many values each has: what splits → its name."""
+    return {f"metadata.{key}": key for key, values in keys.items() if FEWEST <= values <= MOST}
+
+
+MOST = result_pages.MOST_VALUES
+
+
+async def split_of(
+    batch: Batch, gateway: State, caller: Caller, view: ResultView
+) -> SplitView | None:
+    """Of the whole batch, by what the address says; None: by nothing."""
+    contract = metrics().get(batch.metric)
+    if not view.split or contract is None:
+        return None
+
+    def read(connection: Connection) -> list[result_pages.SplitCount]:
+        return result_pages.split_counts(connection, view.filter, view.split)
+
+    counts = await gateway.in_ledger(read)
+    values = sum(count.value is not None for count in counts)
+    job, why = await _report(batch, gateway, caller, view, values)
+    found = _found(job)
+    known = {} if found is None else {one.value: one.score for one in found.values}
+    rows = tuple(
+        _row(view, count, known.get(count.value)) for count in counts if count.value is not None
+    )
+    edges = edges_of(contract)
+    forest = Forest(
+        f"Mean score by {view.split.removeprefix('metadata.')}",
+        [ForestRow(row.value, row.interval) for row in rows],
+        (edges[0], edges[-1]),
+    )
+    without = sum(count.rows for count in counts if count.value is None)
+    return SplitView(view.split, rows, why or _sentence(found), forest, without, job, found)
+
+
+async def _report(
+    batch: Batch, gateway: State, caller: Caller, view: ResultView, values: int
+) -> tuple[Job | None, str]:
+    """The job with the intervals, or why there is none. values: that the split has."""
+    if not FEWEST <= values <= MOST:
+        return None, f"There is no split: it has {values} values, and needs from 2 to {MOST}."
+    if not caller.may("batch"):
+        return None, "There are no intervals: this key makes no reports."
+    contract = metrics()[batch.metric].batch
+    try:
+        asked = contract.request.model_validate(
+            {"batch": batch.id, "by": (view.split,), "pairwise": view.pairwise}
+        )
+    except ValidationError:
+        return None, "There are no intervals: no report splits by such a name."
+    key = f"page split {batch.id} {view.split} {view.pairwise}"
+    try:
+        accepted = await commit(contract, asked, gateway, key, caller.owner(gateway.settings))
+        job = await ended(accepted, gateway, 0)
+    except ScoringError as error:
+        return None, f"There are no intervals: {error.detail}."
+    if job.error is not None:
+        return job, f"There are no intervals: {job.error.get('detail', 'the report failed')}."
+    return job, ""
+
+
+def _found(job: Job | None) -> ScoreSplit | None:
+    if job is None or job.result is None:
+        return None
+    return next(map(ScoreSplit.model_validate, job.result.get("splits", ())), None)
+
+
+def _row(view: ResultView, count: result_pages.SplitCount, score: Any) -> SplitRow:
+    value = count.value or ""
+    interval = {"value": count.mean, "low": None, "high": None, "of": count.scored}
+    if score is not None and score.value is not None:
+        interval |= {"value": score.value, "low": score.low, "high": score.high}
+    key = view.split.removeprefix("metadata.")
+    pair = ("meta", f"{key}={value}") if key != view.split else (view.split, value)
+    return SplitRow(value, count.rows, 1 - count.scored / count.rows, interval, view.only(pair))
+
+
+def _sentence(found: ScoreSplit | None) -> str:
+    if found is None:
+        return "The intervals are being made…"
+    if found.warnings:
+        return f"There is no split: {found.warnings[0]}."
+    if found.p_value is None:
+        return "Whether the values differ cannot be tested: there is too little to permute."
+    how = "values permuted within texts" if found.within_texts else "values of texts permuted"
+    told = f"more than chance would make them ({how}, p = {significant(found.p_value)})."
+    return f"The values {'differ' if found.p_value <= LEVEL else 'do not differ'} {told}"

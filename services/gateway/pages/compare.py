@@ -1,0 +1,328 @@
+"""`/compare`: two batches, or two models of one, on the same texts; up to six with one baseline.
+
+It shows what a report with `against` says and computes nothing. Sides are named `batch_…`, or
+`batch_…:model=NAME`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import Request
+from pydantic import TypeAdapter, ValidationError
+from sqlalchemy import Connection
+from starlette.responses import RedirectResponse, Response
+
+from services.gateway.auth import Viewer, require_scope
+from services.gateway.caller import Caller
+from services.gateway.pages import templates
+from services.gateway.pages.batch_split import COLUMNS, metadata_splits
+from services.gateway.pages.comparison_view import (
+    GRID,
+    PairRow,
+    cell_bounds,
+    pair_rows,
+    view_of,
+)
+from services.gateway.pages.page_route import pages
+from services.gateway.pages.result_query import VERDICTS
+from services.gateway.pages.templates import form_of, page
+from services.gateway.routes.batch_results import write_facts
+from services.gateway.routes.batches import found, require_input
+from services.gateway.routes.scores import commit, ended
+from services.gateway.state import Gateway, State
+from services.registry import metrics
+from shared.batch_contracts import MOST_FURTHER, Against, SplitKey
+from shared.errors import UnknownBatch
+from shared.ledger import batches, result_pages, result_pairs
+from shared.ledger.batches import Batch, NewBatch
+from shared.ledger.engine import Slice
+from shared.ledger.jobs import Job
+from shared.ledger.result_pages import ResultFilter
+from shared.ledger.result_pairs import PairFilter
+from shared.service_contract import MetricContract
+
+RECENT = 50
+MOST_NAME = 200  # characters of a model's
+SPLIT = TypeAdapter[str](SplitKey)
+MOST_ROWS = 20
+SHORT = 6
+router = pages()
+
+
+@dataclass(frozen=True)
+class ComparedSide:
+    """A batch, or what one model answered of it."""
+
+    batch: Batch
+    model: str | None = None
+
+    @property
+    def address(self) -> str:
+        """As the address of the page names it."""
+        return self.batch.id if self.model is None else f"{self.batch.id}:model={self.model}"
+
+    @property
+    def name(self) -> str:
+        """As people call it."""
+        named = self.batch.metadata.get("name") or self.batch.metadata.get("model")
+        return self.model or named or f"batch …{self.batch.id[-SHORT:]}"
+
+
+@dataclass(frozen=True)
+class WantedComparison:
+    """Two or more sides, the first of `rights` first. by: what the difference is shown by as well,
+    one of `keys`, key → its name; or empty."""
+
+    left: ComparedSide
+    rights: Sequence[ComparedSide]
+    by: str
+    keys: Mapping[str, str]
+
+    @property
+    def sides(self) -> list[ComparedSide]:
+        return [self.left, *self.rights]
+
+
+@router.get("/compare")
+async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Response:
+    """The comparison, or a form that asks for its sides. A comparison is a job: who only judges
+    makes none."""
+    require_scope(caller, "batch")
+    query = request.query_params
+    named = [one for one in (query.get("left", ""), *query.getlist("right")) if one.strip()]
+    if len(named) < 2 or not query.get("left", "").strip():
+        return await _form(request, gateway, caller)
+    left, *rights = [await _side(one, gateway, caller) for one in named[: MOST_FURTHER + 2]]
+    why = _unlike(left, rights)
+    if why:
+        return page(request, "compare.html", left=left, rights=rights, refused=why, again=[])
+    keys = await _slice_keys(rights[0], gateway)
+    by = query.get("by", "")
+    wanted = WantedComparison(left, rights, by if by in keys else "", keys)
+    job = await _job(wanted, gateway, caller)
+    if job.error is not None:
+        again = await _again(wanted.sides, gateway, caller)
+        detail = job.error.get("detail", "")
+        return page(request, "compare.html", left=left, rights=rights, refused=detail, again=again)
+    if job.is_final and job.result is None:
+        told = "the comparison was cancelled; it can be asked for again when it is forgotten"
+        return page(request, "compare.html", left=left, rights=rights, refused=told, again=[])
+    if job.result is None:
+        return page(request, "compare.html", left=left, rights=rights, refused="", job=job)
+    return await _shown(request, gateway, wanted, job)
+
+
+async def _form(request: Request, gateway: State, caller: Caller) -> Response:
+    wanted = Slice(RECENT, tenant=caller.tenant)
+    recent, _ = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
+    ended_ones = [one for one in recent if one.is_final and one.metric in metrics()]
+    chosen = request.query_params.get("left", ""), request.query_params.get("right", "")
+    return page(request, "compare_form.html", batches=ended_ones, chosen=chosen)
+
+
+async def _side(named: str, gateway: State, caller: Caller) -> ComparedSide:
+    """Raises UnknownBatch."""
+    batch_id, _, model = named.strip().replace("\0", "").partition(":model=")
+    side = ComparedSide(await found(batch_id, gateway, caller.tenant), model or None)
+    if model:
+        await write_facts(gateway, side.batch)
+        wanted = ResultFilter(
+            tenant=caller.tenant, batch_id=side.batch.id, equal={"model": model[:MOST_NAME]}
+        )
+        if not await gateway.in_ledger(lambda one: result_pages.count_of(one, wanted)):
+            raise UnknownBatch(f"{batch_id} has no result of such a model")
+    return side
+
+
+def _unlike(left: ComparedSide, rights: Sequence[ComparedSide]) -> str:
+    """Why there is nothing to ask for; empty where there is."""
+    for one in (left, *rights):
+        if not one.batch.is_final:
+            return f"{one.name} is {one.batch.status.replace('_', ' ')}: compare it when it ends."
+        if one.batch.metric not in metrics():
+            return f"{one.name} has no scores."
+        if one.batch.metric != left.batch.metric:
+            return (
+                f"{left.name} was scored by {left.batch.metric}, {one.name} by "
+                f"{one.batch.metric}: score {one.name} again by {left.batch.metric}."
+            )
+    return ""
+
+
+async def _slice_keys(side: ComparedSide, gateway: State) -> dict[str, str]:
+    """What the difference can be shown by → its name."""
+    await write_facts(gateway, side.batch)
+    wanted = ResultFilter(tenant=side.batch.tenant, batch_id=side.batch.id)
+    keys = await gateway.in_ledger(lambda one: result_pages.metadata_keys(one, wanted))
+    own = {name: said for name, said in metadata_splits(keys).items() if _is_split(name)}
+    return own | {name: said for name, said in COLUMNS.items() if name not in ("model", "variant")}
+
+
+def _is_split(name: str) -> bool:
+    """Whether a report can be asked for it."""
+    try:
+        SPLIT.validate_python(name)
+    except ValidationError:
+        return False
+    return True
+
+
+async def _job(wanted: WantedComparison, gateway: State, caller: Caller) -> Job:
+    """The report's job; the first look at a comparison makes it."""
+    left, (first, *further) = wanted.left, wanted.rights
+    contract = metrics()[left.batch.metric].batch
+    asked = contract.request(
+        batch=first.batch.id,
+        of_model=first.model,
+        against=Against(batch=left.batch.id, of_model=left.model),
+        further=tuple(Against(batch=one.batch.id, of_model=one.model) for one in further),
+        by=(wanted.by,) if wanted.by else (),
+    )
+    sides = " ".join([*(one.address for one in wanted.sides), wanted.by]).strip()
+    key = f"compare {hashlib.sha256(sides.encode()).hexdigest()}"
+    accepted = await commit(contract, asked, gateway, key, caller.owner(gateway.settings))
+    return await ended(accepted, gateway, 0)
+
+
+async def _again(
+    sides: Sequence[ComparedSide], gateway: State, caller: Caller
+) -> list[ComparedSide]:
+    """The sides that were not scored as this version of the service does."""
+    current = metrics()[sides[0].batch.metric].version
+
+    def outdated(connection: Connection) -> list[ComparedSide]:
+        return [
+            one
+            for one in sides
+            if result_pairs.unlike(connection, caller.tenant, one.batch.id)["metric_version"]
+            not in ([], [current])
+        ]
+
+    return await gateway.in_ledger(outdated)
+
+
+@router.post("/compare/again")
+async def score_again(request: Request, gateway: Gateway, caller: Viewer) -> Response:
+    """A new batch over the same file, by this version of the metric; its page shows the rest."""
+    require_scope(caller, "batch")
+    form = await form_of(request)
+    templates.demand(request, form)
+    old = await found(form.get("batch", ""), gateway, caller.tenant)
+
+    def make(connection: Connection) -> Batch:
+        require_input(connection, old.input_file_id, caller.tenant)
+        made, _ = batches.make(
+            connection,
+            NewBatch(
+                metric=old.metric,
+                endpoint=old.endpoint,
+                input_file_id=old.input_file_id,
+                metadata=dict(old.metadata),
+                output_seconds=None,
+                expires_after=timedelta(hours=gateway.settings.batch_hours),
+                tenant=caller.tenant,
+                accept_untrained_languages=caller.accepts_untrained_languages,
+            ),
+            key=None,
+            owner=caller.owner(gateway.settings),
+        )
+        return made
+
+    made = await gateway.in_ledger(make)
+    return RedirectResponse(f"/batches/{made.id}", 303)
+
+
+async def _shown(request: Request, gateway: State, wanted: WantedComparison, job: Job) -> Response:
+    result: dict[str, Any] = job.result or {}
+    comparisons = [result["comparison"], *result["further"]]
+    place, left = _place(request, len(comparisons)), wanted.left
+    right, metric = wanted.rights[place], metrics()[left.batch.metric]
+    sides = [("left", left.address), *(("right", one.address) for one in wanted.rights)]
+    base = f"/compare?{urlencode(sides + ([('by', wanted.by)] if wanted.by else []))}"
+    address = f"{base}&show={place}" if place else base
+    names = (left.name, right.name)
+    rows, chosen, lines = await _rows(request, gateway, (left, right), comparisons[place], metric)
+    return page(
+        request,
+        "compare.html",
+        left=left,
+        rights=wanted.rights,
+        right=right,
+        refused="",
+        job=job,
+        wanted=wanted,
+        comparisons=comparisons,
+        place=place,
+        base=base,
+        view=view_of(metric, comparisons[place], names, address),
+        rows=rows,
+        chosen=chosen,
+        lines=lines,
+        verdicts=VERDICTS,
+        metric=metric,
+    )
+
+
+def _place(request: Request, count: int) -> int:
+    asked = request.query_params.get("show", "0")
+    return int(asked) if asked in map(str, range(count)) else 0
+
+
+async def _rows(
+    request: Request,
+    gateway: State,
+    sides: tuple[ComparedSide, ComparedSide],
+    found_ones: dict[str, Any],
+    metric: MetricContract,
+) -> tuple[list[PairRow], str, list[int]]:
+    """(the pairs shown, what chose them, their lines of the right batch where these are known)."""
+    wanted, chosen = _wanted(request, sides, metric)
+    for one in sides:
+        await write_facts(gateway, one.batch)
+    largest = [
+        (one["custom_id"], one["second_job"], one["first_job"])
+        for one in found_ones["changes"][:MOST_ROWS]
+    ]
+
+    def read(connection: Connection) -> tuple[list[PairRow], list[int]]:
+        lines = result_pairs.pairs_of(connection, wanted, MOST_ROWS)
+        pairs = [one[:1] + one[2:] for one in lines] if chosen else largest
+        ids = [job for _, *both in pairs for job in both]
+        known = result_pairs.jobs_of(connection, wanted.tenant, ids)
+        return pair_rows(pairs, known), [one.line for one in lines]
+
+    rows, lines = await gateway.in_ledger(read)
+    return rows, chosen, lines
+
+
+def _wanted(
+    request: Request, sides: tuple[ComparedSide, ComparedSide], metric: MetricContract
+) -> tuple[PairFilter, str]:
+    """The filter of the address, and what it says; empty: the largest differences."""
+    left, right = sides
+    batch_ids, models = (left.batch.id, right.batch.id), (left.model, right.model)
+    plain = PairFilter(left.batch.tenant, batch_ids, models)
+    verdicts = request.query_params.get("verdicts", "").split(",")
+    if len(verdicts) == 2 and set(verdicts) <= set(VERDICTS):
+        pair = (verdicts[0], verdicts[1])
+        return PairFilter(left.batch.tenant, batch_ids, models, pair), " → ".join(pair)
+    places = request.query_params.get("cell", "").split(",")
+    scale = metric.report.model_fields["range"].default
+    if len(places) == 2 and isinstance(scale, tuple) and all(map(_is_place, places)):
+        x, y = (cell_bounds(int(one), scale) for one in places)
+        said = f"left {x[0]:.3f} to {x[1]:.3f}, right {y[0]:.3f} to {y[1]:.3f}"
+        wanted = PairFilter(
+            left.batch.tenant, batch_ids, models, scores=(x, y), top=float(scale[1])
+        )
+        return wanted, said
+    return plain, ""
+
+
+def _is_place(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 3 and int(text) < GRID

@@ -1,0 +1,260 @@
+"""A finished comparison as its page shows it: one sentence, pictures as data, pairs in words.
+
+Nothing is computed that is not the report's: right - left, since the right batch is its first.
+"Better" is said only where the interval excludes 0, and "smaller than 0.02" even then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from services.gateway.pages.report_design import Forest, ForestRow
+from services.gateway.pages.terms import Term, terms
+from shared.ledger.result_pairs import ComparedJob
+from shared.page_text import WordChange, changes, counted, significant
+from shared.service_contract import MetricContract
+
+Json = Mapping[str, Any]
+SMALL = 0.02  # of a score: a difference below it is said to be small
+GRID = 40
+SIDE = 400  # of the scatter, in units of its picture
+
+
+@dataclass(frozen=True)
+class ComparedPart:
+    """A number of the report under both systems."""
+
+    name: str
+    term: Term | None
+    found: Json
+
+    @property
+    def title(self) -> str:
+        return self.name if self.term is None else self.term.name
+
+    def place(self, value: float | None) -> float | None:
+        """Where a mean lies on the part's range, [0, 1]."""
+        bounds = (0.0, 1.0) if self.term is None or self.term.range is None else self.term.range
+        if value is None:
+            return None
+        return min(max((value - bounds[0]) / (bounds[1] - bounds[0]), 0.0), 1.0)
+
+
+@dataclass(frozen=True)
+class GridCell:
+    """A cell of the scatter; x from the left, y from the top, in units of the picture."""
+
+    x: float
+    y: float
+    pairs: int
+    opacity: float
+    address: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A pair that differs much."""
+
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class DifferenceBar:
+    """Pairs by their difference. share: of the largest bar, [0, 1]."""
+
+    name: str
+    pairs: int
+    share: float
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """A pair, with what is different in it."""
+
+    custom_id: str | None
+    left: ComparedJob
+    right: ComparedJob
+    words: tuple[WordChange, ...]
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """address: of this page, without what chooses pairs."""
+
+    sentences: Sequence[str]
+    parts: Sequence[ComparedPart]
+    verdicts: Mapping[tuple[str, str], int]
+    cells: Sequence[GridCell]
+    dots: Sequence[Dot]
+    bars: Sequence[DifferenceBar]
+    slices: Forest
+    found: Json
+    address: str
+
+    def of_verdicts(self, left: str, right: str) -> str:
+        """The address of the pairs with these verdicts."""
+        return f"{self.address}&{urlencode({'verdicts': f'{left},{right}'})}#pairs"
+
+
+def view_of(
+    metric: MetricContract, found: Json, names: tuple[str, str], address: str
+) -> ComparisonView:
+    """found: a `SystemComparison` whose first system is the right one. names: left, right."""
+    known = terms().of(metric.name)
+    scale = metric.report.model_fields["range"].default
+    bounds = scale if isinstance(scale, tuple) else None
+    return ComparisonView(
+        sentences=_sentences(found, names, metric),
+        parts=[
+            ComparedPart(one["component"], known.get(one["component"]), one)
+            for one in found["differences"]
+        ],
+        verdicts={(one["second"], one["first"]): one["pairs"] for one in found["verdicts"]},
+        cells=_cells(found["density"], bounds, address) if bounds else (),
+        dots=_dots(found["changes"], bounds) if bounds else (),
+        bars=_bars(found["histogram"]),
+        slices=_slices(found["slices"], bounds),
+        found=found,
+        address=address,
+    )
+
+
+def _sentences(found: Json, names: tuple[str, str], metric: MetricContract) -> list[str]:
+    score = found["differences"][0]
+    gap = score["difference"]
+    said = [_first(score, gap, names[1], _higher_is_better(metric))]
+    gone = found["undefined_a"], found["undefined_b"]
+    if gone[0] or gone[1]:
+        lines = " and ".join(
+            f"{counted(count, 'line')} {how}"
+            for count, how in zip(gone, ("became undefined", "became defined"), strict=True)
+            if count
+        )
+        said.append(f"{lines}.")
+    bounds = found["bounds"]
+    if bounds is not None and (gone[0] or gone[1]):
+        said.append(
+            f"Whatever the undefined ones are, the difference over all {bounds['pairs']:,} pairs "
+            f"lies between {significant(bounds['low'])} and {significant(bounds['high'])}."
+        )
+    return said
+
+
+def _first(score: Json, gap: Json, name: str, higher_is_better: bool) -> str:
+    if gap["value"] is None:
+        return "There is no pair of texts that both scored."
+    low, high = gap["low"], gap["high"]
+    ends = "" if low is None else f" (95 % interval {significant(low)} to {significant(high)})"
+    lead = f"On {counted(score['pairs'], 'text')} that both scored, "
+    moved = f": {score['better']:,} up, {score['worse']:,} down."
+    if low is None or low <= 0 <= high:
+        size = significant(gap["value"])
+        return f"{lead}{name} cannot be told apart: it differs by {size}{ends}{moved}"
+    way = "higher" if gap["value"] > 0 else "lower"
+    judged = "better" if (gap["value"] > 0) == higher_is_better else "worse"
+    small = ", which is smaller than 0.02" if abs(gap["value"]) < SMALL else ""
+    return (
+        f"{lead}{name} is {significant(abs(gap['value']))} {way}{ends}: it explains {judged}{small}"
+        f"{moved}"
+    )
+
+
+def _higher_is_better(metric: MetricContract) -> bool:
+    return bool(metric.report.model_fields["direction"].default != "lower_is_better")
+
+
+def _cells(density: Sequence[Json], bounds: tuple[float, float], address: str) -> list[GridCell]:
+    most, size = max((one["pairs"] for one in density), default=1), SIDE / GRID
+    found = []
+    for one in density:
+        left, right, pairs = one["second"], one["first"], one["pairs"]
+        query = urlencode({"cell": f"{left},{right}"})
+        ends = [cell_bounds(place, bounds) for place in (left, right)]
+        said = ", ".join(
+            f"{side} {significant(low)} to {significant(high)}"
+            for side, (low, high) in zip(("left", "right"), ends, strict=True)
+        )
+        found.append(
+            GridCell(
+                x=size * left,
+                y=SIDE - size * (right + 1),
+                pairs=pairs,
+                opacity=round(0.25 + 0.75 * pairs / most, 2),
+                address=f"{address}&{query}#pairs",
+                label=f"{counted(pairs, 'pair')}: {said}",
+            )
+        )
+    return found
+
+
+def cell_bounds(place: int, bounds: tuple[float, float]) -> tuple[float, float]:
+    """The scores of a row or column of the grid."""
+    low, high = bounds
+    width = (high - low) / GRID
+    return low + width * place, high if place == GRID - 1 else low + width * (place + 1)
+
+
+def _dots(largest: Sequence[Json], bounds: tuple[float, float]) -> list[Dot]:
+    low, high = bounds
+    return [
+        Dot(
+            x=round(SIDE * (one["second"] - low) / (high - low), 1),
+            y=round(SIDE - SIDE * (one["first"] - low) / (high - low), 1),
+        )
+        for one in largest
+    ]
+
+
+def _bars(histogram: Json | None) -> list[DifferenceBar]:
+    if histogram is None:
+        return []
+    counts = histogram["counts"]
+    low, width = histogram["low"], (histogram["high"] - histogram["low"]) / len(counts)
+    most = max(counts)
+    return [
+        DifferenceBar(
+            f"{significant(low + width * place)} to {significant(low + width * (place + 1))}",
+            count,
+            count / most if most else 0.0,
+        )
+        for place, count in enumerate(counts)
+    ]
+
+
+def _slices(found: Sequence[Json], bounds: tuple[float, float] | None) -> Forest:
+    """The scale is as wide as the widest interval, and holds no difference in its middle."""
+    ends = [
+        abs(end)
+        for one in found
+        for name in ("value", "low", "high")
+        if (end := one["difference"][name]) is not None
+    ]
+    most = max(ends, default=0.0) or (1.0 if bounds is None else bounds[1] - bounds[0])
+    rows = [ForestRow(one["value"], one["difference"], level=0.0) for one in found]
+    return Forest(
+        "Right minus left, the lowest first; the line: no difference", rows, (-most, most)
+    )
+
+
+def pair_rows(
+    pairs: Sequence[tuple[str | None, str, str]], found: Mapping[str, ComparedJob]
+) -> list[PairRow]:
+    """pairs: custom id, left job, right job."""
+    return [
+        PairRow(custom_id, found[left], found[right], _words(found[left], found[right]))
+        for custom_id, left, right in pairs
+        if left in found and right in found
+    ]
+
+
+def _words(left: ComparedJob, right: ComparedJob) -> tuple[WordChange, ...]:
+    """How the explanations differ; nothing where one of them was not kept."""
+    texts = [one.request.get("explanation") for one in (left, right)]
+    if not all(isinstance(text, str) for text in texts):
+        return ()
+    return changes(str(texts[0]), str(texts[1]))

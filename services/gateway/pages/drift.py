@@ -1,0 +1,129 @@
+"""`/drift`: have scores moved, this window against a reference window? Answered in a sentence each.
+
+Numbers are those of `score_hours`, so they reach further back than the jobs do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from fastapi import Query, Request
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from services.gateway.auth import Viewer, require_scope
+from services.gateway.pages.drift_statistics import FEWEST, Moved, moved
+from services.gateway.pages.page_route import pages
+from services.gateway.pages.templates import page
+from services.gateway.state import Gateway
+from services.registry import metrics
+from shared.ledger import score_hours
+from shared.ledger.score_hours import ScoreSource, ScoreSums, edges_of
+from shared.page_text import significant
+
+WINDOWS, REFERENCES = (1, 7, 30), (7, 28, 90)
+
+router = pages()
+
+
+@dataclass(frozen=True)
+class DriftRow:
+    """A metric and model. sources: later versions and variants that the reference has not."""
+
+    metric: str
+    model: str
+    found: Moved
+    sentence: str
+    changed: Sequence[str]
+    low: float
+    high: float
+
+
+@router.get("/drift")
+async def drift_page(
+    request: Request,
+    gateway: Gateway,
+    caller: Viewer,
+    days: Annotated[int, Query(ge=1, le=90)] = 7,
+    before: Annotated[int, Query(ge=1, le=365)] = 28,
+    metric: Annotated[str, Query(max_length=64)] = "",
+) -> Response:
+    """Every metric and model that has scored in the window."""
+    require_scope(caller, "score")
+    until = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+    since = until - timedelta(days=days)
+
+    def read(connection: Connection) -> tuple[Found, Found]:
+        start = since - timedelta(days=before)
+        earlier = score_hours.sums_of(connection, caller.tenant, start, since)
+        return earlier, score_hours.sums_of(connection, caller.tenant, since, until)
+
+    earlier, later = await gateway.in_ledger(read)
+    rows = [row for row in drift_rows(earlier, later) if metric in ("", row.metric)]
+    return page(
+        request,
+        "drift.html",
+        rows=rows,
+        days=days,
+        before=before,
+        metric=metric if metric in metrics() else "",
+        metrics=list(metrics()),
+        windows=sorted({*WINDOWS, days}),
+        references=sorted({*REFERENCES, before}),
+        fewest=FEWEST,
+    )
+
+
+Found = dict[ScoreSource, ScoreSums]
+
+
+def drift_rows(earlier: Found, later: Found) -> list[DriftRow]:
+    """By metric and model, those that have moved first."""
+    keys = sorted({(source.metric, source.model) for source in later})
+    rows = [_row(metric, model, earlier, later) for metric, model in keys]
+    return sorted(rows, key=lambda row: (not row.found.has_moved, not row.found.is_known))
+
+
+def _row(metric: str, model: str, earlier: Found, later: Found) -> DriftRow:
+    before, after = (_summed(metric, model, found) for found in (earlier, later))
+    known = {(one.variant, one.metric_version) for one in earlier if one.metric == metric}
+    new = {
+        (one.variant, one.metric_version)
+        for one in later
+        if (one.metric, one.model) == (metric, model)
+    } - known
+    changed = [f"{variant} {version}".strip() for variant, version in sorted(new)] if known else []
+    edges = edges_of(metrics().get(metric))
+    found = moved(before, after)
+    return DriftRow(metric, model, found, sentence_of(found), changed, edges[0], edges[-1])
+
+
+def _summed(metric: str, model: str, found: Found) -> ScoreSums:
+    sums = ScoreSums()
+    for source, one in found.items():
+        if (source.metric, source.model) == (metric, model):
+            sums.add(one)
+    return sums
+
+
+def sentence_of(found: Moved) -> str:
+    """In words; "moved" only where the interval excludes 0."""
+    if found.difference is None:
+        least = min(found.earlier.scored, found.later.scored)
+        return f"Too few to say: {least:,} results in one of the windows; it needs {FEWEST}."
+    between = f"{significant(found.low or 0.0)} to {significant(found.high or 0.0)}"
+    if not found.has_moved:
+        told = f"The mean has not moved more than chance would move it (interval {between})."
+    else:
+        way = "higher" if found.difference > 0 else "lower"
+        size = significant(abs(found.difference))
+        told = f"The mean has moved: it is {size} {way} than before (interval {between})."
+    if found.has_changed_shape and not found.has_moved:
+        told += " Its spread over the bins has changed."
+    if found.undefined is not None and not found.undefined[1] <= 0 <= found.undefined[2]:
+        way = "more" if found.undefined[0] > 0 else "fewer"
+        told += f" {abs(found.undefined[0]):.0%} {way} have no score."
+    return told

@@ -1,0 +1,61 @@
+"""`/guide`: the built guide, where it is there; `make guide` builds it.
+
+The theme has a few inline scripts. The policy names each by its hash, so that nothing else that
+stands in a page is run.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from pathlib import Path
+
+from fastapi import FastAPI
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from services.gateway.pages.page_route import PAGE_HEADERS
+
+SITE = Path("site")  # as mkdocs.yml has it, in the folder that the gateway is started in
+INLINE = re.compile(r"<script(?![^>]*\b(?:src|type)=)[^>]*>(.*?)</script>", re.DOTALL)
+
+
+class Guide(StaticFiles):
+    """The site's files, under a policy of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(directory=folder, html=True)
+        self._headers = {**PAGE_HEADERS, "Content-Security-Policy": policy(folder)}
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """The file; a newer build is seen at once."""
+        response = await super().get_response(path, scope)
+        response.headers.update(self._headers)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
+def policy(folder: Path) -> str:
+    """Our own files, and the inline scripts of this build by their SHA-256."""
+    hashes = sorted({digest for file in folder.rglob("*.html") for digest in _inline(file)})
+    scripts = " ".join(["'self'", *hashes])
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+
+
+def _inline(file: Path) -> list[str]:
+    digests = (
+        hashlib.sha256(script.encode()) for script in INLINE.findall(file.read_text("utf-8"))
+    )
+    return [f"'sha256-{base64.b64encode(one.digest()).decode()}'" for one in digests]
+
+
+def install(app: FastAPI) -> None:
+    """At `/guide`; where none was built the address is as any other that is not there."""
+    if (SITE / "index.html").is_file():
+        app.mount("/guide", Guide(SITE), name="guide")

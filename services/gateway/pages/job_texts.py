@@ -1,0 +1,86 @@
+"""The texts of a job with what its result rests on: in a row of a table, and under all metrics.
+
+Offsets of evidence are those into the judged text; whatever else was sent stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from services.gateway.pages.result_query import ResultView
+from services.gateway.state import State
+from services.registry import metrics
+from shared.ledger import jobs
+from shared.ledger.batches import Batch
+from shared.ledger.jobs import Job
+from shared.ledger.tables import result_facts
+from shared.page_text import Mark, MarkedText, pieces
+
+
+@dataclass(frozen=True)
+class JobText:
+    """A text of a request, and what of it is marked."""
+
+    name: str
+    pieces: list[MarkedText]
+
+
+@dataclass(frozen=True)
+class OpenedRow:
+    """A line with its texts; none where they were not kept."""
+
+    line: int
+    job: Job
+    texts: list[JobText]
+
+
+async def opened_row(gateway: State, batch: Batch, view: ResultView) -> OpenedRow | None:
+    """The line that the address opens; None where it has no job any more."""
+    line = view.opened
+    if line is None:
+        return None
+
+    def read(connection: Connection) -> Job | None:
+        found = connection.execute(
+            select(result_facts.c.job_id).where(
+                result_facts.c.tenant == batch.tenant,
+                result_facts.c.batch_id == batch.id,
+                result_facts.c.line == line,
+            )
+        ).scalar_one_or_none()
+        return None if found is None else jobs.find(connection, found, tenant=batch.tenant)
+
+    job = await gateway.in_ledger(read)
+    return None if job is None else OpenedRow(line, job, texts_of(job))
+
+
+def texts_of(job: Job) -> list[JobText]:
+    """The judged text first, marked with the evidence."""
+    contract = metrics().get(job.metric)
+    if contract is None:
+        return []
+    judged = contract.facts.text
+    named = [judged, *(field.name for field in contract.form if field.name != judged)]
+    found = [(name, job.request.get(name)) for name in named]
+    return [
+        JobText(name, pieces(text, marks_of(job) if name == judged else ()))
+        for name, text in found
+        if isinstance(text, str) and text
+    ]
+
+
+def marks_of(job: Job) -> list[Mark]:
+    """The spans of the judged text that the result rests on."""
+    return list(_marks((job.result or {}).get("evidence") or ()))
+
+
+def _marks(evidence: Any) -> Iterator[Mark]:
+    for one in evidence:
+        if isinstance(one, Mapping):
+            start, end, kind = one.get("start"), one.get("end"), str(one.get("kind", ""))
+            if isinstance(start, int) and isinstance(end, int) and start < end:
+                yield Mark(start, end, "evidence", kind.replace("_", " "))

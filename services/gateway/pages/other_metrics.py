@@ -1,0 +1,117 @@
+"""A request of one metric as another metric's: what it can take over, and what it would lack.
+
+Texts are taken over by the name of their field; spans that HateXScore found quoted are ICE's
+rationale. Nothing is invented: what is missing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from services.gateway.state import State
+from services.registry import metrics, page_details
+from shared.contracts import JobRequest
+from shared.errors import ScoringError
+from shared.service_contract import MetricContract
+
+COMMON = (
+    "text", "explanation", "premise", "hypothesis", "question", "options", "language",
+    "accept_untrained_languages", "metadata", "context", "do_not_store_text", "trace",
+)  # fmt: skip
+NEVER = frozenset({"webhook"})  # told once, by whoever asked
+QUOTES = frozenset({"quote", "quotation"})
+NOUNS = {"text": "a text", "explanation": "an explanation", "options": "options"}
+
+
+@dataclass(frozen=True)
+class OtherRequest:
+    """A request of a metric. body: None where something is missing, then `lacks` says what."""
+
+    metric: str
+    body: dict[str, Any] | None
+    lacks: str = ""
+
+
+def request_for(
+    target: MetricContract,
+    source: str,
+    request: Mapping[str, Any],
+    result: Mapping[str, Any] | None = None,
+    model: str | None = None,
+) -> OtherRequest:
+    """This request as one of `target`. source: its own metric. model: in place of its own; None: it
+    keeps its own for the same metric, and else takes the default."""
+    fields = target.request.model_fields
+    if source == target.name:
+        body = {name: value for name, value in request.items() if name in fields}
+    else:
+        body = {name: request[name] for name in COMMON if name in fields and request.get(name)}
+        body |= _rationale(target, result) | page_details(target.name)
+    body = {name: value for name, value in body.items() if name not in NEVER and value is not None}
+    if model:
+        body["model"] = model
+    missing = [name for name, field in fields.items() if field.is_required() and not body.get(name)]
+    if missing:
+        return OtherRequest(target.name, None, f"needs {_listed(missing)}")
+    try:
+        target.request.model_validate(body)
+    except ValidationError as error:
+        return OtherRequest(target.name, None, str(error.errors()[0]["msg"]))
+    return OtherRequest(target.name, body)
+
+
+def readiness(
+    gateway: State, source: str, request: Mapping[str, Any], result: Mapping[str, Any] | None
+) -> list[OtherRequest]:
+    """Of every metric: its request, or what is missing, a model too."""
+    return [
+        _usable(gateway, target, request_for(target, source, request, result))
+        for target in metrics().values()
+    ]
+
+
+def _usable(gateway: State, target: MetricContract, found: OtherRequest) -> OtherRequest:
+    if found.body is None:
+        return found
+    try:
+        gateway.catalogue.demand(target, found.body.get("model"), validated(target, found.body))
+        gateway.models.demand_usable(target, found.body.get("model"))
+    except ScoringError as error:
+        if target.default_model is None and "model" not in found.body:
+            kinds = " or ".join(target.model_kinds)
+            return OtherRequest(target.name, None, f"needs a model to be named ({kinds})")
+        return OtherRequest(target.name, None, error.detail)
+    return found
+
+
+def validated(target: MetricContract, body: dict[str, Any]) -> JobRequest:
+    """As a message. Raises ValidationError."""
+    return target.request.model_validate(body)
+
+
+def _rationale(target: MetricContract, result: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The spans that an explanation quotes, where the target can test them."""
+    if "rationale" not in target.request.model_fields or "attribution" not in (
+        target.request.model_fields
+    ):
+        return {}
+    spans = [
+        {"start": one["start"], "end": one["end"]}
+        for one in (result or {}).get("evidence") or ()
+        if isinstance(one, Mapping)
+        and one.get("kind") in QUOTES
+        and isinstance(one.get("start"), int)
+        and isinstance(one.get("end"), int)
+    ]
+    return {"rationale": spans} if spans else {"attribution": "attention"}
+
+
+def _listed(fields: list[str]) -> str:
+    named = [NOUNS.get(name, f"a {name.replace('_', ' ')}") for name in fields]
+    if len(named) == 1:
+        return named[0]
+    return f"{', '.join(named[:-1])} and {named[-1]}"

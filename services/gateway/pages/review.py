@@ -1,0 +1,321 @@
+"""`/queues`: lines that people judge, and how far they agree; `/queues/{id}/judge` shows one.
+
+Blind by default: score and verdict come after the answer. Every step is a form; keys press its
+buttons.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
+
+from fastapi import Query, Request
+from pydantic import ValidationError
+from sqlalchemy import Connection
+from starlette.responses import RedirectResponse, Response
+
+from services.gateway.auth import Viewer, require_scope
+from services.gateway.caller import Caller
+from services.gateway.judgement_views import ReviewQueueRequest
+from services.gateway.pages import templates
+from services.gateway.pages.page_route import pages
+from services.gateway.pages.reviewers import NOTE_BYTES, asked_of, name_of, whose
+from services.gateway.pages.templates import form_of, page
+from services.gateway.refusals import InvalidBody, NothingToReport
+from services.gateway.routes import judgements as judgement_routes
+from services.gateway.routes import review_queues as queue_routes
+from services.gateway.routes.batches import found as found_batch
+from services.gateway.routes.jobs import BATCH_ID, known
+from services.gateway.routes.judgements import JUDGEMENT_ID
+from services.gateway.state import Gateway, State
+from services.registry import metrics
+from shared.ledger import jobs, judgements, review_queues
+from shared.ledger.jobs import Job
+from shared.ledger.judgements import OPINIONS, JudgementFilter, Origin, ReviewerJudgement
+from shared.ledger.review_queues import ReviewItem, ReviewProgress, ReviewQueue
+from shared.page_text import Mark, MarkedText, pieces
+from shared.problems import validation_problem
+
+ON_A_PAGE = 50
+TEXTS = ("text", "text_pair", "premise", "hypothesis", "question", "explanation")
+ENOUGH = 20  # judgements of a batch, for figures
+POSITION = re.compile(r"[0-9]{1,6}")
+LONGEST_SECONDS = 3_600.0  # of an answer; a longer one was a pause
+
+router = pages()
+
+
+@dataclass(frozen=True)
+class ShownText:
+    """A text of the request. pieces: the explanation's evidence is marked in the judged one."""
+
+    name: str
+    pieces: list[MarkedText]
+
+
+@dataclass(frozen=True)
+class ReviewLine:
+    """What is judged. texts: empty where they were not kept."""
+
+    job: Job
+    texts: list[ShownText]
+
+    @property
+    def takes_notes(self) -> bool:
+        """Notes quote."""
+        return not self.job.request.get("do_not_store_text")
+
+
+def line_of(job: Job) -> ReviewLine:
+    """The job's texts, with what the explanation points at."""
+    contract = metrics().get(job.metric)
+    judged = None if contract is None else contract.facts.text
+    marks = [
+        Mark(one["start"], one["end"], "quote", str(one.get("kind", "")))
+        for one in (job.result or {}).get("evidence") or ()
+        if isinstance(one.get("start"), int) and isinstance(one.get("end"), int)
+    ]
+    return ReviewLine(
+        job,
+        [
+            ShownText(name.replace("_", " "), pieces(text, marks if name == judged else ()))
+            for name in TEXTS
+            if isinstance(text := job.request.get(name), str)
+        ],
+    )
+
+
+@router.get("/queues")
+async def queue_list(
+    request: Request,
+    gateway: Gateway,
+    caller: Viewer,
+    batch: Annotated[str, Query(pattern=f"^({BATCH_ID.pattern})?$")] = "",
+) -> Response:
+    """Queues, and of a batch a form for a new one: a random sample is the first suggestion."""
+    require_scope(caller, "batch", "review")
+    chosen = await found_batch(batch, gateway, caller.tenant) if batch else None
+
+    def read(connection: Connection) -> tuple[list[tuple[ReviewQueue, ReviewProgress]], int]:
+        some, _ = review_queues.page_of(
+            connection, caller.tenant, ON_A_PAGE, batch_id=batch or None
+        )
+        wanted = JudgementFilter(caller.tenant, batch_id=batch or None)
+        count = judgements.count_of(connection, wanted)
+        return [(one, review_queues.progress(connection, one)) for one in some], count
+
+    queues, count = await gateway.in_ledger(read)
+    job = None
+    if chosen is not None and count >= ENOUGH:
+        job = await queue_routes.batch_agreement_job(chosen, gateway, caller)
+    return page(
+        request,
+        "queues.html",
+        job=job,
+        batch=chosen,
+        queues=queues,
+        count=count,
+        may_make=caller.may("batch"),
+        may_judge=caller.may("review"),
+    )
+
+
+@router.post("/queues")
+async def make_queue(request: Request, gateway: Gateway, caller: Viewer) -> Response:
+    """A new one, by the form or by a button elsewhere."""
+    require_scope(caller, "batch")
+    form = await form_of(request, limit=NOTE_BYTES)
+    templates.demand(request, form)
+    rubric = ["agree", *(name for name in ("score", "label", "note") if form.get(f"ask_{name}"))]
+    body: dict[str, Any] = {
+        "batch": form.get("batch", ""),
+        "name": form.get("name", "").strip() or "Random lines",
+        "query": form.get("query", "").lstrip("?").partition("#")[0],
+        "order": form.get("order", "random"),
+        "blind": form.get("shown") is None,
+        "rubric": tuple(rubric),
+    }
+    body |= {name: form[name] for name in ("lines", "per_line", "seed") if form.get(name)}
+    try:
+        asked = ReviewQueueRequest.model_validate(body)
+    except ValidationError as error:
+        raise InvalidBody(validation_problem(error, body)) from None
+    made = await queue_routes.make(asked, gateway, caller)
+    return RedirectResponse(f"/queues/{made.id}", 303)
+
+
+@router.get("/queues/{queue_id}")
+async def queue_page(request: Request, queue_id: str, gateway: Gateway, caller: Viewer) -> Response:
+    """How far it has come, and how far people agree."""
+    require_scope(caller, "batch", "review")
+    queue = await queue_routes.owned(queue_id, gateway, caller)
+    progress = await gateway.in_ledger(lambda connection: review_queues.progress(connection, queue))
+    job: Job | None = None
+    try:
+        job = await queue_routes.agreement_job(queue, gateway, caller)
+    except NothingToReport as error:
+        why = error.detail
+    else:
+        why = "" if job.error is None else str(job.error.get("detail", ""))
+    agreement = None if job is None or job.result is None else job.result.get("agreement")
+    return page(
+        request,
+        "queue.html",
+        queue=queue,
+        progress=progress,
+        job=job,
+        why=why,
+        agreement=agreement,
+        may_judge=caller.may("review"),
+        may_close=caller.may("batch"),
+    )
+
+
+@router.post("/queues/{queue_id}/close")
+async def close(request: Request, queue_id: str, gateway: Gateway, caller: Viewer) -> Response:
+    """Give out no more lines."""
+    require_scope(caller, "batch")
+    templates.demand(request, await form_of(request))
+    await gateway.in_ledger(
+        lambda connection: review_queues.close(
+            connection, queue_routes.known(queue_id), caller.tenant
+        )
+    )
+    return RedirectResponse(f"/queues/{queue_id}", 303)
+
+
+@router.get("/queues/{queue_id}/judgements.{form}")
+async def queue_file(
+    queue_id: str,
+    form: Literal["jsonl", "csv", "label-studio"],
+    gateway: Gateway,
+    caller: Viewer,
+) -> Response:
+    """Its judgements as a file."""
+    require_scope(caller, "batch", "review")
+    queue = await queue_routes.owned(queue_id, gateway, caller)
+    wanted = JudgementFilter(caller.tenant, queue_id=queue.id)
+    return await judgement_routes.as_file(gateway, wanted, form)
+
+
+@router.get("/queues/{queue_id}/judge")
+async def judge_page(
+    request: Request,
+    queue_id: str,
+    gateway: Gateway,
+    caller: Viewer,
+    after: Annotated[str, Query(pattern=f"^({JUDGEMENT_ID.pattern})?$")] = "",
+) -> Response:
+    """The next line; or after an answer in a blind queue, what the metric says of that line."""
+    require_scope(caller, "review")
+    queue = await queue_routes.owned(queue_id, gateway, caller)
+    name = name_of(request, caller)
+    if not name:
+        return page(request, "reviewer.html", queue=queue)
+    given = await _given(after, gateway, caller) if after else None
+    if given is not None and queue.blind:
+        job = await _job(given.job_id, gateway, caller)
+        progress = await _progress(queue, gateway, name)
+        return _shown(request, queue, line_of(job), progress, given=given)
+
+    def take(connection: Connection) -> tuple[ReviewItem | None, ReviewProgress]:
+        item = review_queues.take(connection, queue, name)
+        return item, review_queues.progress(connection, queue, name)
+
+    item, progress = await gateway.in_ledger(take)
+    if item is None:
+        return page(request, "queue_done.html", queue=queue, progress=progress, name=name)
+    job = await _job(item.job_id, gateway, caller)
+    return _shown(request, queue, line_of(job), progress, item=item)
+
+
+def _shown(
+    request: Request,
+    queue: ReviewQueue,
+    line: ReviewLine,
+    progress: ReviewProgress,
+    *,
+    item: ReviewItem | None = None,
+    given: ReviewerJudgement | None = None,
+) -> Response:
+    """given: the answer, where there is one already."""
+    seconds = (progress.seconds or 0.0) * progress.left
+    keys_off = request.query_params.get("keys") == "off"
+    return page(
+        request,
+        "judge.html",
+        queue=queue,
+        line=line,
+        item=item,
+        given=given,
+        progress=progress,
+        minutes=max(1, round(seconds / 60)) if progress.seconds else None,
+        now=int(time.time()),
+        keys=not keys_off,
+    )
+
+
+@router.post("/queues/{queue_id}/judge")
+async def answer(request: Request, queue_id: str, gateway: Gateway, caller: Viewer) -> Response:
+    """Agree, disagree, unsure; skip; or undo the last answer."""
+    require_scope(caller, "review")
+    form = await form_of(request, limit=NOTE_BYTES)
+    templates.demand(request, form)
+    queue = await queue_routes.owned(queue_id, gateway, caller)
+    origin, action = whose(request, caller), form.get("action", "")
+    query = {"keys": "off"} if form.get("keys") == "off" else {}
+    if action in OPINIONS:
+        asked = asked_of(
+            form, action, queue=queue.id, blind=queue.blind, seconds=_took(form.get("given", ""))
+        )
+        made = await judgement_routes.judge(gateway, known(form.get("job", "")), asked, origin)
+        query["after"] = made.id
+    elif action == "skip" and POSITION.fullmatch(form.get("position", "")):
+        position = int(form["position"])
+        await gateway.in_ledger(
+            lambda connection: review_queues.skip(connection, queue, position, origin.reviewer)
+        )
+    elif action == "undo":
+        await gateway.in_ledger(lambda connection: _undo(connection, queue, origin))
+    tail = f"?{urlencode(query)}" if query else ""
+    return RedirectResponse(f"/queues/{queue.id}/judge{tail}", 303)
+
+
+def _took(given: str) -> float | None:
+    """Seconds since the line was shown; None where the form does not say."""
+    if not (given.isascii() and given.isdigit() and len(given) < 12):
+        return None
+    passed = time.time() - int(given)
+    return round(passed, 1) if 0 <= passed <= LONGEST_SECONDS else None
+
+
+def _undo(connection: Connection, queue: ReviewQueue, origin: Origin) -> None:
+    """Take back this person's last answer in the queue; the line comes again."""
+    wanted = JudgementFilter(
+        origin.tenant, queue_id=queue.id, reviewer=origin.reviewer, verified=origin.verified
+    )
+    found, _ = judgements.page_of(connection, wanted, 1)
+    for one in found:
+        judgement_routes.withdraw(connection, one, origin)
+
+
+async def _given(judgement_id: str, gateway: State, caller: Caller) -> ReviewerJudgement | None:
+    found = await gateway.in_ledger(
+        lambda connection: judgements.find(connection, judgement_id, caller.tenant)
+    )
+    return found if found.current and found.verdict in OPINIONS else None
+
+
+async def _job(job_id: str, gateway: State, caller: Caller) -> Job:
+    return await gateway.in_ledger(
+        lambda connection: jobs.find(connection, job_id, tenant=caller.tenant)
+    )
+
+
+async def _progress(queue: ReviewQueue, gateway: State, name: str) -> ReviewProgress:
+    return await gateway.in_ledger(
+        lambda connection: review_queues.progress(connection, queue, name)
+    )

@@ -1,0 +1,159 @@
+"""Who judges on a page: the key's own reviewer, or the name that the visitor gave this session.
+
+A job's page takes judgements, too; its three buttons and the history stand below the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, unquote
+
+from fastapi import Request
+from pydantic import ValidationError
+from sqlalchemy import Connection
+from starlette.responses import RedirectResponse, Response
+
+from services.gateway.auth import Viewer, require_scope
+from services.gateway.caller import Caller
+from services.gateway.judgement_views import JudgementRequest, is_name, origin_of
+from services.gateway.pages import templates
+from services.gateway.pages.login import local
+from services.gateway.pages.page_route import pages
+from services.gateway.pages.templates import form_of
+from services.gateway.refusals import InvalidBody
+from services.gateway.routes import judgements as judgement_routes
+from services.gateway.routes.jobs import known
+from services.gateway.routes.judgements import JUDGEMENT_ID
+from services.gateway.state import Gateway, State
+from shared.errors import BadInput
+from shared.ledger import judgements
+from shared.ledger.jobs import Job
+from shared.ledger.judgements import (
+    JudgementFilter,
+    Origin,
+    ReviewerJudgement,
+    UnknownJudgement,
+)
+from shared.ledger.keys import MOST_REVIEWER
+from shared.problems import validation_problem
+
+REVIEWER_COOKIE = "touchstone_reviewer"
+MOST_SHOWN = 50  # judgements of a job
+NOTE_BYTES = 32_768  # of a form: a note of 2,000 characters, percent-encoded
+
+router = pages()
+
+
+@dataclass(frozen=True)
+class JobJudgements:
+    """What a job's page shows. name: who would judge; empty: it asks. parts: that can be judged."""
+
+    given: tuple[ReviewerJudgement, ...]
+    name: str
+    is_fixed: bool
+    may_judge: bool
+    takes_notes: bool
+
+
+def name_of(request: Request, caller: Caller) -> str:
+    """The viewer's; empty where nobody has said it."""
+    own = None if caller.key is None else caller.key.reviewer
+    said = unquote(templates.held(request, REVIEWER_COOKIE) or "")
+    return own or (said if is_name(said) else "")
+
+
+def whose(request: Request, caller: Caller, named: str | None = None) -> Origin:
+    """Who judges now. Raises BadInput where nobody has said it."""
+    own = None if caller.key is None else caller.key.reviewer
+    return origin_of(request, caller, own or (named or "").strip() or name_of(request, caller))
+
+
+def remember_name(request: Request, response: Response, name: str) -> None:
+    """For the rest of the session."""
+    templates.set_cookie(request, response, REVIEWER_COOKIE, quote(name.strip()[:MOST_REVIEWER]))
+
+
+async def of_job(job: Job, request: Request, gateway: State, caller: Caller) -> JobJudgements:
+    """The judgements of this job, newest first, whoever gave them."""
+    wanted = JudgementFilter(job.tenant, job_id=job.id)
+    found, _ = await gateway.in_ledger(
+        lambda connection: judgements.page_of(connection, wanted, MOST_SHOWN)
+    )
+    return JobJudgements(
+        given=tuple(found),
+        name=name_of(request, caller),
+        is_fixed=caller.key is not None and caller.key.reviewer is not None,
+        may_judge=caller.may("review"),
+        takes_notes=not job.request.get("do_not_store_text"),
+    )
+
+
+def asked_of(form: Mapping[str, str], verdict: str, **more: Any) -> JudgementRequest:
+    """A form's answer. Raises InvalidBody."""
+    body: dict[str, Any] = {"verdict": verdict, **more}
+    if form.get("human_score", "").strip():
+        body["human_score"] = _number(form["human_score"])
+    for name in ("human_label", "note", "about"):
+        if form.get(name, "").strip():
+            body[name] = form[name].strip()
+    try:
+        return JudgementRequest.model_validate(body)
+    except ValidationError as error:
+        raise InvalidBody(validation_problem(error, body)) from None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise BadInput("the score is a number from 0 to 1", pointer="/human_score") from None
+
+
+@router.post("/reviewer")
+async def set_name(request: Request, caller: Viewer) -> Response:
+    """Keep the name for this session."""
+    require_scope(caller, "review")
+    form = await form_of(request)
+    templates.demand(request, form)
+    name = whose(request, caller, form.get("reviewer")).reviewer
+    response = RedirectResponse(local(form.get("next", "/queues")), 303)
+    remember_name(request, response, name)
+    return response
+
+
+@router.post("/jobs/{job_id}/judgements")
+async def judge_job(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
+    """One of the three buttons."""
+    require_scope(caller, "review")
+    form = await form_of(request, limit=NOTE_BYTES)
+    templates.demand(request, form)
+    origin = whose(request, caller, form.get("reviewer"))
+    asked = asked_of(form, form.get("verdict", ""))
+    await judgement_routes.judge(gateway, known(job_id), asked, origin)
+    response = RedirectResponse(f"/jobs/{job_id}#judgements", 303)
+    if not origin.verified:
+        remember_name(request, response, origin.reviewer)
+    return response
+
+
+@router.post("/judgements/{judgement_id}/withdraw")
+async def withdraw(
+    request: Request, judgement_id: str, gateway: Gateway, caller: Viewer
+) -> Response:
+    """One's own, from the job's page."""
+    require_scope(caller, "review")
+    templates.demand(request, await form_of(request))
+    if not JUDGEMENT_ID.fullmatch(judgement_id):
+        raise UnknownJudgement("there is no such judgement")
+    origin = whose(request, caller)
+
+    def take_back(connection: Connection) -> ReviewerJudgement:
+        old = judgements.find(connection, judgement_id, caller.tenant)
+        if (old.reviewer, old.verified) != (origin.reviewer, origin.verified):
+            raise UnknownJudgement("this judgement is not yours")
+        return judgement_routes.withdraw(connection, old, origin)
+
+    gone = await gateway.in_ledger(take_back)
+    return RedirectResponse(f"/jobs/{gone.job_id}#judgements", 303)

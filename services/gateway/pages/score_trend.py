@@ -1,0 +1,140 @@
+"""Scores over time, a line a metric and model: daily means with their interval, and below them the
+share without a score. Versions, variants and models that are new that day are marked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import NormalDist
+
+from sqlalchemy import Connection
+
+from services.gateway.pages.drift import DriftRow, drift_rows
+from services.registry import metrics
+from shared.ledger import score_hours
+from shared.ledger.score_hours import ScoreSums, edges_of
+
+LEVEL = 0.95
+MOST_LINES = 12
+MUCH, ENOUGH = 0.3, 50  # an undefined share that needs eyes, and of how many results
+WIDTH, HEIGHT = 600.0, 90.0
+
+
+@dataclass(frozen=True)
+class TrendDay:
+    """A day with results. x, y, low, high: in the picture, from its upper left corner; None: no
+    mean, or no interval. undefined: share, [0, 1]."""
+
+    day: datetime
+    x: float
+    sums: ScoreSums
+    y: float | None
+    low: float | None
+    high: float | None
+
+    @property
+    def undefined(self) -> float:
+        return self.sums.undefined / self.sums.results
+
+
+@dataclass(frozen=True)
+class TrendLine:
+    """A metric and model. width: of a day."""
+
+    metric: str
+    model: str
+    days: Sequence[TrendDay]
+    marks: Sequence[tuple[float, str]]
+    width: float
+    low: float
+    high: float
+
+    @property
+    def line(self) -> str:
+        """Points of the means."""
+        return " ".join(f"{one.x:.1f},{one.y:.1f}" for one in self.days if one.y is not None)
+
+    @property
+    def band(self) -> str:
+        """Points of the interval's outline."""
+        known = [one for one in self.days if one.low is not None and one.high is not None]
+        upper = [f"{one.x:.1f},{one.high:.1f}" for one in known]
+        return " ".join(upper + [f"{one.x:.1f},{one.low:.1f}" for one in reversed(known)])
+
+
+@dataclass(frozen=True)
+class ScoreTrend:
+    """What the start page says of scores. eyes: sentences about what needs a look."""
+
+    days: int
+    lines: Sequence[TrendLine]
+    eyes: Sequence[tuple[str, str]]
+
+
+def trend_of(connection: Connection, tenant: str, days: int, now: datetime) -> ScoreTrend:
+    """Of the last days; what needs eyes is of the last day against the 28 before."""
+    until = now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+    first = until.replace(hour=0) - timedelta(days=days - 1)
+    found = score_hours.days_of(connection, tenant, first, until)
+    begins = score_hours.first_days(connection, tenant, first)
+    lines = [_line(key, own, first, days, begins) for key, own in list(found.items())[:MOST_LINES]]
+    since = until - timedelta(days=1)
+    earlier = score_hours.sums_of(connection, tenant, since - timedelta(days=28), since)
+    later = score_hours.sums_of(connection, tenant, since, until)
+    return ScoreTrend(days, lines, list(_eyes(drift_rows(earlier, later))))
+
+
+def _line(
+    key: tuple[str, str],
+    own: Mapping[datetime, ScoreSums],
+    first: datetime,
+    days: int,
+    begins: Mapping[tuple[str, str], Mapping[datetime, str]],
+) -> TrendLine:
+    edges, width = edges_of(metrics().get(key[0])), WIDTH / days
+    low, high = edges[0], edges[-1]
+    marks = [
+        ((day - first).days * width + width / 2, what) for day, what in begins.get(key, {}).items()
+    ]
+    shown = [_day(day, sums, first, width, (low, high)) for day, sums in own.items()]
+    return TrendLine(*key, shown, marks, width, low, high)
+
+
+def _day(
+    day: datetime, sums: ScoreSums, first: datetime, width: float, bounds: tuple[float, float]
+) -> TrendDay:
+    x = (day - first).days * width + width / 2
+    mean = sums.mean
+    if mean is None:
+        return TrendDay(day, x, sums, None, None, None)
+    reach = _reach(sums, mean)
+    ends = (None, None) if reach is None else (mean - reach, mean + reach)
+    return TrendDay(day, x, sums, *(_height(one, bounds) for one in (mean, *ends)))
+
+
+def _reach(sums: ScoreSums, mean: float) -> float | None:
+    if sums.scored < 2:
+        return None
+    variance = max(sums.squares - sums.scored * mean * mean, 0.0) / (sums.scored - 1)
+    return NormalDist().inv_cdf((1 + LEVEL) / 2) * math.sqrt(variance / sums.scored)
+
+
+def _height(value: float | None, bounds: tuple[float, float]) -> float | None:
+    if value is None:
+        return None
+    low, high = bounds
+    return HEIGHT * (1 - min(max((value - low) / (high - low), 0.0), 1.0))
+
+
+def _eyes(rows: Sequence[DriftRow]) -> Iterator[tuple[str, str]]:
+    """(what, sentence)."""
+    for row in rows:
+        later = row.found.later
+        what = f"{row.metric} {row.model}".strip()
+        if later.results > ENOUGH and later.undefined > MUCH * later.results:
+            share = later.undefined / later.results
+            yield what, f"{share:.0%} of {later.results:,} results of the last day have no score."
+        elif row.found.has_moved:
+            yield what, row.sentence

@@ -1,0 +1,110 @@
+// Keys for whoever would rather not point. Off inside fields; can be switched off (WCAG 2.1.4).
+const OFF = "touchstone-keys-off";  // a setting: the only thing that is kept in the browser
+const KEYS = [  // the one list: [keys, what they do, action]
+  ["?", "this help", () => help()],
+  ["g h", "start page", () => go("/")],
+  ["g b", "batches", () => go("/batches")],
+  ["g t", "try", () => go("/try")],
+  ["/", "filter", () => focusOn("[role=search] input:not([type=hidden])")],
+  ["j", "next row", () => move(1)],
+  ["k", "row before", () => move(-1)],
+  ["Enter", "open the row", () => follow()],
+  ["x", "choose the row", () => row()?.querySelector("input[type=checkbox]")?.click()],
+  ["e", "export", () => focusOn("#files a")],
+  ["t", "show or hide texts", () => document.getElementById("reveal")?.click()],
+  ["Esc", "close", () => here(null)],
+];
+const ROWS = "table.results tbody tr:not(.opened), main table.list:not(.results, .counted) tbody tr:has(th a)";
+let pending = "";
+let dialog = null;
+
+const go = (path) => { location.href = path; };
+const row = () => document.querySelector("[data-here]");
+const here = (next) => {
+  row()?.removeAttribute("data-here");
+  next?.setAttribute("data-here", "");
+};
+const focusOn = (selector) => {
+  const found = document.querySelector(selector);
+  found?.closest("details")?.setAttribute("open", "");
+  found?.focus();
+};
+const move = (step) => {
+  const rows = [...document.querySelectorAll(ROWS)];
+  const next = rows[Math.min(Math.max(rows.indexOf(row()) + step, 0), rows.length - 1)];
+  if (!next) return;
+  here(next);
+  (next.querySelector("a, input") ?? next).focus();
+};
+const follow = () => {
+  const link = row()?.querySelector("th a");
+  if (link) go(link.href);
+};
+const isOff = () => localStorage.getItem(OFF) !== null;
+const element = (name, text = "") => {
+  const made = document.createElement(name);
+  made.textContent = text;
+  return made;
+};
+const help = () => {
+  if (dialog === null) {
+    dialog = document.body.appendChild(element("dialog"));
+    dialog.id = "keys";
+    const title = dialog.appendChild(element("h2", "Keys"));
+    title.id = "keys-title";
+    dialog.setAttribute("aria-labelledby", title.id);
+    const list = dialog.appendChild(element("dl"));
+    for (const [keys, what] of KEYS) {
+      const term = list.appendChild(element("dt"));
+      for (const key of keys.split(" ")) term.append(element("kbd", key), " ");
+      list.append(element("dd", what));
+    }
+    const label = dialog.appendChild(element("label"));
+    const box = label.appendChild(element("input"));
+    box.type = "checkbox";
+    box.checked = !isOff();
+    box.addEventListener("change", () => {
+      if (box.checked) localStorage.removeItem(OFF);
+      else localStorage.setItem(OFF, "1");
+    });
+    label.append(" use these keys");
+    const close = dialog.appendChild(element("p")).appendChild(element("button", "Close"));
+    close.addEventListener("click", () => dialog.close());
+  }
+  dialog.showModal();
+};
+const isField = (target) => target.closest?.("textarea, select, [contenteditable], dialog")
+  || (target.matches?.("input") && !["checkbox", "radio", "button"].includes(target.type));
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  const name = event.key === "Escape" ? "Esc" : event.key;
+  if (isField(event.target) || (isOff() && name !== "?")) return;
+  if (name === "Enter" && (row() === null || event.target.closest("button, summary"))) return;
+  const typed = pending ? `${pending} ${name}` : name;
+  pending = KEYS.some(([keys]) => keys.startsWith(`${typed} `)) ? typed : "";
+  const found = KEYS.find(([keys]) => keys === typed);
+  if (!found) return;
+  event.preventDefault();
+  found[2]();
+});
+
+// Shift and a click choose every row between.
+let last = null;
+document.addEventListener("click", (event) => {
+  const box = event.target.closest?.(".results input[name=line]");
+  if (!box) return;
+  const boxes = [...document.querySelectorAll(".results input[name=line]")];
+  if (event.shiftKey && last !== null) {
+    const [from, to] = [boxes.indexOf(last), boxes.indexOf(box)].sort((a, b) => a - b);
+    for (const one of boxes.slice(Math.max(from, 0), to + 1)) one.checked = box.checked;
+  }
+  last = box;
+});
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.hidden = !navigator.clipboard;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(location.href);
+    button.textContent = "Copied";
+  });
+}

@@ -1,0 +1,275 @@
+"""`/texts/{text_key}`: every result of a tenant for one text, and the text under other metrics.
+
+Jobs whose request was edited from another's are its family. The text key is a keyed hash: it is
+looked up together with the tenant, always.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fastapi import Request
+from pydantic import ValidationError
+from sqlalchemy import Connection, func, select
+from starlette.responses import RedirectResponse, Response
+
+from services import registry
+from services.gateway.auth import Viewer, require_scope
+from services.gateway.caller import Caller
+from services.gateway.pages import templates
+from services.gateway.pages.job_texts import JobText, marks_of, texts_of
+from services.gateway.pages.other_metrics import OtherRequest, readiness, validated
+from services.gateway.pages.page_route import pages
+from services.gateway.pages.templates import form_of, page
+from services.gateway.refusals import InvalidBody
+from services.gateway.routes.jobs import known
+from services.gateway.routes.scores import commit, demand
+from services.gateway.state import Gateway, State
+from services.registry import metrics
+from shared.errors import UnknownJob
+from shared.ledger import jobs
+from shared.ledger.jobs import Job
+from shared.ledger.tables import jobs as jobs_table
+from shared.ledger.tables import result_facts
+from shared.page_text import MarkedText, TokenRun, WordChange, changes, pieces
+
+KEY = re.compile(r"[0-9a-zA-Z_:-]{8,128}")
+MOST = 60  # results of one text
+MOST_LANES = 8
+MOST_VERSIONS = 30
+
+router = pages()
+
+
+@dataclass(frozen=True)
+class TextResult:
+    """A result of the text, as its row of the table has it."""
+
+    job_id: str
+    metric: str
+    variant: str | None
+    model: str | None
+    verdict: str | None
+    score: float | None
+    parts: Sequence[float | None]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Lane:
+    """The text with what one result rests on. runs: its tokens by their weight, where known."""
+
+    name: str
+    pieces: list[MarkedText]
+    runs: tuple[TokenRun, ...] = ()
+
+
+@router.get("/texts/{text_key}")
+async def text_page(request: Request, text_key: str, gateway: Gateway, caller: Viewer) -> Response:
+    """The results, the text in lanes, and which other metrics could score it."""
+    require_scope(caller, "score")
+    if not KEY.fullmatch(text_key):
+        raise UnknownJob("there is no such text")
+
+    def read(connection: Connection) -> tuple[list[TextResult], list[Job]]:
+        rows = _results(connection, caller, text_key)
+        found = [jobs.find(connection, job, tenant=caller.tenant) for job in _first(rows)]
+        return rows, found
+
+    rows, found = await gateway.in_ledger(read)
+    if not rows:
+        raise UnknownJob("there is no result of such a text any more")
+    kept = next((job for job in found if texts_of(job)), None)
+    return page(
+        request,
+        "text.html",
+        text_key=text_key,
+        rows=rows,
+        lanes=_lanes(found),
+        others=[] if kept is None else readiness(gateway, kept.metric, kept.request, kept.result),
+        source=kept,
+        done={row.metric for row in rows},
+        names={name: list(contract.parts) for name, contract in metrics().items()},
+    )
+
+
+def _results(connection: Connection, caller: Caller, text_key: str) -> list[TextResult]:
+    """The newest of each metric, variant and model."""
+    facts = result_facts.c
+    kind = facts.metric, facts.variant, facts.model
+    query = (
+        select(facts.job_id, *kind, facts.verdict, facts.score, facts.parts, facts.sentence)
+        .where(facts.tenant == caller.tenant, facts.text_key == text_key)
+        .where(facts.job_id.is_not(None))
+        .order_by(*kind, facts.finished_at.desc())
+        .limit(MOST)
+    )
+    return [TextResult(*row) for row in connection.execute(query)]
+
+
+def _first(rows: Sequence[TextResult]) -> list[str]:
+    """A job of each metric, variant and model."""
+    found: dict[tuple[str | None, ...], str] = {}
+    for row in rows:
+        found.setdefault((row.metric, row.variant, row.model), row.job_id)
+    return list(found.values())[:MOST_LANES]
+
+
+def _lanes(found: Sequence[Job]) -> list[Lane]:
+    """Of the results about the same characters: offsets are into the text as each was sent."""
+    judged = [(job, texts_of(job)) for job in found]
+    return [
+        Lane(
+            f"{job.metric} {_model(job)}".strip(),
+            pieces(_written(texts[0]), marks_of(job)),
+            _heat_of(job),
+        )
+        for job, texts in judged
+        if texts
+    ]
+
+
+def _heat_of(job: Job) -> tuple[TokenRun, ...]:
+    """Empty where the metric's page colours no tokens, or the job did not ask for values."""
+    heat_of = getattr(registry.page(job.metric), "heat_of", None)
+    if heat_of is None or not job.request.get("token_values"):
+        return ()
+    contract = metrics()[job.metric]
+    try:
+        request = contract.request.model_validate(job.request)
+        found: tuple[TokenRun, ...] = heat_of(request, contract.report.model_validate(job.result))
+    except ValidationError:  # of an older version
+        return ()
+    return found
+
+
+def _written(text: JobText) -> str:
+    return "".join(piece.text for piece in text.pieces)
+
+
+def _model(job: Job) -> str:
+    models = ((job.result or {}).get("provenance") or {}).get("models") or [{}]
+    return str(models[0].get("name") or "")
+
+
+@router.post("/texts/{text_key}")
+async def score_others(
+    request: Request, text_key: str, gateway: Gateway, caller: Viewer
+) -> Response:
+    """Score the text under all metrics that are ready; one job each."""
+    require_scope(caller, "score")
+    form = await form_of(request)
+    templates.demand(request, form)
+    source = await gateway.in_ledger(
+        lambda connection: jobs.find(connection, known(form.get("job", "")), tenant=caller.tenant)
+    )
+    chosen = {value for name, value in form.pairs if name == "metric"}
+    ready = [
+        one
+        for one in readiness(gateway, source.metric, source.request, source.result)
+        if one.body is not None and one.metric in chosen
+    ]
+    if not ready:
+        raise InvalidBody.at_root("no metric is chosen that could score this text")
+    for one in ready:
+        await _accept(one, gateway, caller)
+    return RedirectResponse(f"/texts/{text_key}", 303)
+
+
+async def _accept(one: OtherRequest, gateway: State, caller: Caller) -> None:
+    contract = metrics()[one.metric]
+    asked = caller.completed(validated(contract, one.body or {}))
+    demand(contract, asked, gateway)
+    accepted = await commit(contract, asked, gateway, None, caller.owner(gateway.settings))
+    gateway.messages.add(accepted.job.metric, accepted.job.id)
+
+
+@dataclass(frozen=True)
+class Version:
+    """A job whose request was edited. score: None while it has none."""
+
+    job_id: str
+    status: str
+    score: float | None
+
+
+@dataclass(frozen=True)
+class VersionFamily:
+    """What a job was edited from, and its siblings. texts: field → how it changed. parts: name →
+    before and after."""
+
+    parent: Job
+    versions: Sequence[Version]
+    texts: Sequence[tuple[str, Sequence[WordChange]]]
+    parts: Sequence[tuple[str, float | None, float | None]]
+
+    @property
+    def best(self) -> float | None:
+        """The highest score of all versions."""
+        return max((one.score for one in self.versions if one.score is not None), default=None)
+
+
+def family_of(connection: Connection, job: Job, tenant: str) -> VersionFamily | None:
+    """None of a job that was not edited from another one that is there still."""
+    parent_id = connection.execute(
+        select(jobs_table.c.parent_job_id).where(jobs_table.c.id == job.id)
+    ).scalar_one_or_none()
+    if parent_id is None:
+        return None
+    try:
+        parent = jobs.find(connection, parent_id, tenant=tenant)
+    except UnknownJob:
+        return None
+    score = jobs_table.c.result["score"].as_float()
+    rows = connection.execute(
+        select(jobs_table.c.id, jobs_table.c.status, score)
+        .where(jobs_table.c.tenant == tenant)
+        .where((jobs_table.c.parent_job_id == parent_id) | (jobs_table.c.id == parent_id))
+        .order_by(jobs_table.c.id)
+        .limit(MOST_VERSIONS)
+    )
+    return VersionFamily(
+        parent, [Version(*row) for row in rows], _changed(parent, job), _moved(parent, job)
+    )
+
+
+def _changed(parent: Job, job: Job) -> list[tuple[str, Sequence[WordChange]]]:
+    before = {text.name: _written(text) for text in texts_of(parent)}
+    after = {text.name: _written(text) for text in texts_of(job)}
+    return [
+        (name, changes(before[name], after[name]))
+        for name in after
+        if name in before and before[name] != after[name]
+    ]
+
+
+def _moved(parent: Job, job: Job) -> list[tuple[str, float | None, float | None]]:
+    contract = metrics().get(job.metric)
+    if contract is None or parent.result is None or job.result is None:
+        return []
+    return [
+        (name, _at(parent, path), _at(job, path))
+        for name, path in {"score": "score", **contract.parts}.items()
+    ]
+
+
+def _at(job: Job, path: str) -> float | None:
+    found: object = job.result
+    for name in path.split("."):
+        if isinstance(found, list) and name.isdigit() and int(name) < len(found):
+            found = found[int(name)]
+        else:
+            found = found.get(name) if isinstance(found, dict) else None
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    return float(found) if is_number else None  # type: ignore[arg-type]
+
+
+def remember_parent(connection: Connection, job_id: str, parent_id: str, tenant: str) -> None:
+    """Note what a job was edited from, where that is the tenant's and there still."""
+    known = select(func.count()).where(jobs_table.c.id == parent_id, jobs_table.c.tenant == tenant)
+    if not connection.execute(known).scalar_one():
+        return
+    own = jobs_table.c.id == job_id
+    connection.execute(jobs_table.update().where(own).values(parent_job_id=parent_id))

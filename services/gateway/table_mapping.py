@@ -1,0 +1,200 @@
+"""Rows of an uploaded table to requests: the mapping of the client library, for the browser.
+
+    {"custom_id": "post_id", "text": "body",
+     "predicted_label": {"column": "flag", "values": {"1": "hateful"}}, "metadata": ["market"]}
+
+Columns that are not named are not sent. CSV is read as UTF-8, with or without a byte order mark;
+its delimiter is the one that the first line has most of.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import IO, Any
+
+from shared.service_contract import MetricContract
+
+DELIMITERS = (",", ";", "\t", "|")
+SYNONYMS = {
+    "text": ("post", "comment", "content", "body", "message"),
+    "explanation": ("rationale", "reason", "why"),
+    "premise": ("sentence1",),
+    "hypothesis": ("sentence2",),
+}
+ID = "custom_id"
+IDS = (ID, "id")
+MOST_COLUMNS = 200
+LONGEST_NAME = 200  # characters of a column's name
+LONGEST_LINE = 2_000_000  # bytes
+MOST_LINES = 2_000_000  # of the file; a quoted cell may have many
+Row = Mapping[str, Any]
+
+
+class TableFault(ValueError):
+    """What is wrong with a line of the file. line: from 1."""
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(f"line {line}: {reason}")
+        self.line = line
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class TableMapping:
+    """field → column; field → cell → value; columns that become metadata."""
+
+    columns: Mapping[str, str]
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    metadata: Sequence[str] = ()
+
+    def body(self, row: Row, contract: MetricContract) -> dict[str, Any]:
+        """A request's fields; an empty cell is not sent."""
+        found: dict[str, Any] = {}
+        for name, column in self.columns.items():
+            cell = row.get(column)
+            if name == ID or cell is None or cell == "":
+                continue
+            cell = self.values.get(name, {}).get(str(cell), cell)
+            found[name] = _value(cell, contract, name)
+        own = {name: str(row[name]) for name in self.metadata if row.get(name) not in (None, "")}
+        return found | ({"metadata": own} if own else {})
+
+    def custom_id(self, row: Row, number: int) -> str:
+        """Of its column; else the row's number."""
+        cell = row.get(self.columns.get(ID, ""))
+        return str(number) if cell in (None, "") else str(cell)
+
+
+def guessed(contract: MetricContract, names: Sequence[str]) -> dict[str, str]:
+    """field → column, by equal name, then by a synonym that only one column has."""
+    found = {name: name for name in contract.request.model_fields if name in names}
+    found.pop("metadata", None)
+    for one in IDS:
+        if one in names:
+            found.setdefault(ID, one)
+    for name, other in SYNONYMS.items():
+        if name in contract.request.model_fields and name not in found:
+            alike = [column for column in names if column.lower() == name]
+            free = [column for column in names if column not in found.values()]
+            several = alike or [column for column in free if column.lower() in other]
+            if len(several) == 1:
+                found[name] = several[0]
+    return found
+
+
+def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:
+    """(line of the file, row) of CSV with a first line of names, or of JSON Lines.
+
+    Raises TableFault.
+    """
+    lines = _decoded(stream)
+    first = next(lines, None)
+    while first is not None and not first.strip():
+        first = next(lines, None)
+    if first is None:
+        raise TableFault(1, "the file is empty")
+    if first.lstrip().startswith("{"):
+        yield from _of_json(chain([first], lines))
+    else:
+        yield from _of_csv(first, lines)
+
+
+def _decoded(stream: IO[bytes]) -> Iterator[str]:
+    for number, raw in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), 1):
+        if len(raw) > LONGEST_LINE:
+            raise TableFault(number, f"is longer than {LONGEST_LINE:,} bytes")
+        if number > MOST_LINES:
+            raise TableFault(number, f"a file may have {MOST_LINES:,} lines")
+        try:
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            raise TableFault(number, "is not UTF-8") from None
+        if "\0" in line:
+            raise TableFault(number, "holds U+0000, which no text may")
+        yield line
+
+
+def _of_csv(first: str, lines: Iterable[str]) -> Iterator[tuple[int, Row]]:
+    delimiter = max(DELIMITERS, key=first.count)
+    reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
+    names: list[str] = []
+    try:
+        names = [name.strip() for name in next(reader)]
+        if len(set(names)) < len(names):
+            raise TableFault(1, "must name each column once")
+        _require_few(1, names)
+        for cells in reader:
+            if not cells:
+                continue
+            if len(cells) != len(names):
+                told = f"has {len(cells)} cells; there are {len(names)} columns"
+                raise TableFault(reader.line_num, told)
+            yield reader.line_num, dict(zip(names, cells, strict=True))
+    except csv.Error as error:
+        raise TableFault(reader.line_num, f"is no CSV: {error}") from None
+
+
+def _of_json(lines: Iterable[str]) -> Iterator[tuple[int, Row]]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            raise TableFault(number, "is no JSON") from None
+        if not isinstance(found, dict):
+            raise TableFault(number, "is no JSON object")
+        if isinstance(found.get("body"), dict) and "url" in found:  # a line of a batch
+            found = {ID: found.get(ID), **found["body"]}
+        _require_few(number, found)
+        if "\\u" in line:
+            _require_text(number, found)
+        yield number, found
+
+
+def _require_few(number: int, names: Collection[str]) -> None:
+    if len(names) > MOST_COLUMNS or any(len(name) > LONGEST_NAME for name in names):
+        told = f"{MOST_COLUMNS} columns, of names of at most {LONGEST_NAME} characters"
+        raise TableFault(number, f"may have at most {told}")
+
+
+def _require_text(number: int, row: Row) -> None:
+    """Escapes may write what no text may hold."""
+    told = json.dumps(row, ensure_ascii=False)
+    if "\\u0000" in told:
+        raise TableFault(number, "holds U+0000, which no text may")
+    try:
+        told.encode()
+    except UnicodeEncodeError:
+        raise TableFault(number, "holds half a surrogate pair, which is no character") from None
+
+
+def _value(cell: Any, contract: MetricContract, name: str) -> Any:
+    """What a cell means: text stays text; of any other field it is JSON."""
+    known = contract.request.model_fields.get(name)
+    if not isinstance(cell, str) or known is None or _takes_text(known.annotation):
+        return cell
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        lowered = cell.strip().lower()
+        return {"true": True, "false": False}.get(lowered, cell)
+
+
+def _takes_text(annotation: Any) -> bool:
+    parts = getattr(annotation, "__args__", ())
+    if annotation is str:
+        return True
+    if parts and all(isinstance(one, str) for one in parts):  # Literal
+        return True
+    return any(_takes_text(one) for one in parts) if _is_union(annotation) else False
+
+
+def _is_union(annotation: Any) -> bool:
+    return type(annotation).__name__ in ("UnionType", "Union", "_UnionGenericAlias") or hasattr(
+        annotation, "__metadata__"
+    )

@@ -1,0 +1,239 @@
+"""Words and patterns that tell what an English clause about a label word asserts: whether it asks,
+doubts, supposes, reports, appeals, speaks in general, or judges this text.
+
+Source: our own. Every pattern meets at most the few hundred characters around one label word.
+"""
+
+from __future__ import annotations
+
+import re
+
+from services.hatexscore.cues_en import JUDGE, SAY, TEXT_NOUN
+
+ASKED = re.compile(
+    r"\bwhether\b|\b(?:know|see|say|tell|determine|decide|ask|judge|asked|unclear|check|wonder"
+    r"|sure)\s+if\b"
+    r"|\b(?:hateful|safe|toxic|offensive|normal)?\s*or\s+not\s*$"
+)
+HEDGE = re.compile(
+    r"\b(?:may|might|could(?!\s*n['\u2019]t|\s+not)|possibly|perhaps|potentially|maybe|unclear"
+    r"|unsure|uncertain|ambiguous"
+    r"|not\s+(?:entirely\s+|quite\s+|completely\s+|fully\s+)?(?:sure|certain|clear|obvious"
+    r"|necessarily(?!\s+(?:amount|meet|constitute|qualify|rise|cross|fall|count)\b))|undecided"
+    r"|hard\s+to\s+(?:say|tell|decide)|difficult\s+to\s+(?:say|tell|decide|determine)"
+    r"|impossible\s+to(?!\s+(?:see|call|read|regard|consider|view|label|classify|find|justify)\b)"
+    r"|borders?\s+on|bordering\s+on|verg(?:es?|ing)\s+on|borderline|close\s+to|on\s+the\s+(?:edge"
+    r"|verge|brink)"
+    r"|almost|nearly|approach(?:es|ing)|debatable|open\s+to|up\s+for\s+debate|in\s+some\s+(?:eyes"
+    r"|readings?)"
+    r"|(?:cannot|can['\u2019]t|can\s+not|unable\s+to)\s+(?:say|tell|decide|determine|know"
+    r"|judge)(?!\s+that)"
+    r"|to\s+(?:determine|decide)|risks?|chance|possibility|likelihood|suspicion|in\s+danger\s+of"
+    r"|some\s+(?:\w+\s+)?(?:would|will|may|might|could))\b"
+)
+FIRST_SIGHT = re.compile(
+    r"\bat\s+first\b|\bat\s+(?:a\s+)?(?:quick\s+|first\s+)?glance\b|\bon\s+the\s+(?:surface|face)\b"
+    r"|\binitially\b"
+    r"|\boriginally\b|\b(?:my|i)\s+(?:first|initial)(?:ly)?\b|\bat\s+the\s+beginning\b"
+    r"|\bprima\s+facie\b|\bused\s+to\b|\bearlier,?\s+(?:i|we)\b|\bpreviously\b"
+)
+DEPENDS = re.compile(r"\bdepend(?:s|ing|ent)\b|\bif\s+(?:and\s+)?only\s+if\b")
+IF = re.compile(
+    r"(?<!even )(?<!as )\bif\b(?!\s+(?:anything|any|at\s+all|not|you\s+(?:ask|will)|one\s+reads"
+    r"|(?:i|we)\s+(?:had|have)\s+to|we\s+(?:look|read|take)))|\bunless\b"
+    r"|\b(?:provided\s+that|assuming|supposing|suppose|imagine)\b|^\W*(?:had|were|should"
+    r"|replace|swap|insert)\s+\S"
+    r"|\b(?:only|had)\s+(?:it|the\s+\w+|this|they|he|she)\s+been\b|\bin\s+place\s+of\b"
+    r"|\ba\s+version\b"
+)
+WOULD = re.compile(
+    r"\bwould\b(?!\s*$|\s*(?:not\s+)?be\s+(?:wrong|incorrect|a\s+mistake|an\s+error|fair"
+    r"|unfair|right"
+    r"|inaccurate|accurate|mistaken|misleading|a\s+stretch|an\s+exaggeration"
+    r"|(?:\w+ly\s+|an?\s+)?\w+\s+to\b))|['\u2019]d\b"
+)
+WOULD_JUDGE = re.compile(
+    rf"\b(?:(?:i|we|one|moderators?|annotators?|reviewers?)(?:\s+would(?:n['\u2019]t)?"
+    rf"|['\u2019]d)|would\s+(?:i|we"
+    rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|go\s+(?:with"
+    rf"|for)|choose|pick|select|settle\s+on|opt\s+for|lean|tend|incline|side)\b"
+    rf"|\b(?:readers?|persons?|observers?|members?|audience)\b[^,;:]{{0,60}}?\bwould\s+"
+    rf"(?:\w+ly\s+)?(?:{JUDGE})\b"
+)
+WOULD_OF_TEXT = re.compile(
+    rf"(?:^\s*|[^\w\s]\s*)(?:(?:so|thus|therefore|hence|and|overall)\W+)?(?:this|that|it|which"
+    rf"|these"
+    rf"|(?:this|the|that)\s+(?:[\w'\u2019-]+\s+){{0,3}}(?:{TEXT_NOUN}))\s+would\s+(?:\w+ly\s+"
+    rf"|also\s+"
+    r"|therefore\s+|thus\s+|not\s+)*(?!(?:have|take|need|require|depend)\b)\w+"
+)
+BECAUSE = re.compile(
+    r"\W*(?:even\s+(?:if|though)|regardless|no\s+matter|whatever|with\s+or\s+without|given"
+    r"|because|since|as|based|considering|due|owing|thus|therefore|overall|hence|so"
+    r"|in\s+(?:conclusion"
+    r"|short|summary|sum|view|light|all)|taken|under\s+(?:the|this|our|these)|all|on\s+balance"
+    r"|for|by\s+(?:this"
+    r"|that|these))\b"
+)
+GENERAL = re.compile(
+    r"\b(?:is|are|was|be)\s+defined\s+as\b|\b(?:(?<!no\s)means|refers\s+to|denotes"
+    r"|is\s+speech\s+that"
+    r"|by\s+definition)\b"
+    r"|\bwhat\s+(?:constitutes|counts\s+as|qualifies\s+as|amounts\s+to|is"
+    r"|makes(?!\s+(?:it|this|that)\b))\s+(?:an?\s+)?(?:\w+\s+)?$"
+    r"|\bnot\s+(?:every|all|always|everything)\b|\b(?:insults|posts|comments|words"
+    r"|things)\s+like\s+(?:this|these|that)\b"
+    r"|\b(?:often|usually|typically|generally|sometimes|in\s+general|as\s+a\s+rule)\b"
+)
+APPEAL = re.compile(
+    r"\b(?:never|not)\s+(?:\w+ly\s+)?(?:ok(?:ay)?|acceptable|right|fine|alright|cool|justified"
+    r"|justifiable|appropriate|funny)\s+(?:to|for)\b|\bno\s+(?:excuse|room|justification"
+    r"|tolerance)\s+for\b"
+    r"|\b(?:important|essential|crucial|vital|necessary|imperative|critical"
+    r"|paramount)\s+(?:that|we)\b"
+    r"|\b(?:everyone|everybody|all\s+people|nobody|no\s+one|people)\s+deserves?\b"
+    r"|"
+    r"^\W*(?:please\s+)?report\b|\btolerat\w+|\bstand(?:s|ing)?\s+up\b|\bspeak(?:s"
+    r"|ing)?\s+(?:out|up)\b|\blet\s+(?:us|'s)\b"
+    r"|\blet['\u2019]s\b"
+    r"|\bzero[\s-]tolerance\b|\bno\s+place\s+(?:in|on|for)\b|\bremember\b|\bplease\b"
+    r"|\bnever\s+acceptable\b"
+    r"|\b(?:committed|strive|striving|dedicated)\s+to\b|\b(?:important|essential|crucial|vital"
+    r"|critical"
+    r"|necessary|imperative|paramount|better|best|right|wise)\s+(?:for\s+\w+\s+)?to\b"
+    r"|\bmake\s+sure\b|\bensur(?:e|es|ing)\b|\bfoster\w*|\bkeep(?:ing)?\b[^,;]{0,40}\b(?:free|clear"
+    r"|safe)\b"
+    r"|\bwork(?:ing)?\s+(?:together|towards?)\b|\bcombat(?:s|ing)?\b|\bfight(?:s|ing)?\b"
+    r"|\bavoid\s+using\b"
+    r"|\b(?:we|you|one|everyone|everybody|people|platforms?|communit(?:y|ies)|society|users|all"
+    r"|each\s+of\s+us|nobody|no\s+one|anyone|sites?|companies|moderators)"
+    r"\s+(?:\w+\s+){0,2}?(?:must|should|ought|need|needs|have\s+to|has\s+to|can\s+all"
+    r"|cannot\s+accept|will\s+not|do(?:es)?\s+not\s+(?:allow|accept|permit|want|condone))\b"
+)
+APPEAL_ASKS = re.compile(
+    r"\b(?:ask|urge|encourage|remind|invite|expect|call\s+on|request|want)\s+(?:everyone"
+    r"|everybody|users"
+    r"|people|all|members|you|readers|each|authors)\b"
+)
+APPEAL_EXCEPT = re.compile(
+    rf"\b(?:must|should|ought\s+to|need\s+to|have\s+to|has\s+to|important\s+to"
+    rf"|(?:right|wrong|correct|fair|reasonable|better|best|wise|necessary|justified)\s+to"
+    rf"|remember)\s+(?:\w+\s+){{0,2}}?(?:be\s+)?(?:{JUDGE}|conclude|say|note|admit|acknowledge"
+    rf"|stress|emphasi[sz]e|that\s+(?:it|this|the|these))\b"
+)
+PARTIAL = re.compile(
+    r"(?<!no )(?<!any )\bparts?\s+of\b|\b(?:first|second|last|latter|former|other|opening|closing"
+    r"|final|third)\s+(?:half|part|word|line|sentence|clause|paragraph|section|phrase)\b"
+    r"|\b(?:by|in)\s+(?:itself|themselves|isolation)\b|\bon\s+its\s+own\b|\btaken\s+alone\b"
+    r"|\b(?:word|title|phrase|hashtag|emoji|ending|opening)\s+alone\b"
+    r"|\bin\s+(?:other|another|different|some|certain)\s+(?:\w+\s+)?(?:settings?|contexts?|cases?"
+    r"|places|circumstances)\b|\belsewhere\b"
+    r"|\b(?:beginning|opening|ending|end|start)\s+of\s+(?:the|this)\b|\bat\s+times\b"
+    r"|\bin\s+places\b|\bpartly\b|\bin\s+part\b"
+    r"|\b(?:repl(?:y|ies)|comments?|posts?|thread|message|responses?)\s+(?:below|underneath|beneath"
+    r"|it\s+answers|above\s+it)\b"
+    r"|\b(?:another|other|the\s+original|the\s+previous|the\s+earlier|a\s+different"
+    r"|a\s+second)\s+(?:post|comment|tweet|text|message|reply|article|user|caption|version)\b"
+)
+FINAL = re.compile(
+    r"^\W*(?:(?:step\s+|point\s+)?\d{1,3}\W+)?(?:(?:so|and|but|well)\b\W*)?(?:in\s+(?:conclusion"
+    r"|summary|short|sum|brief|the\s+end)"
+    r"|overall|therefore|thus|hence|consequently|accordingly|conclusion|verdict|final(?:ly)?"
+    r"|(?:decision|answer|classification|label|prediction|judge?ment)(?=\s*[:=])|all\s+in\s+all"
+    r"|to\s+(?:sum\s+up|conclude|summari[sz]e)|on\s+balance|ultimately|taken\s+together|altogether"
+    r"|all\s+told"
+    r"|on\s+(?:closer|second)\s+(?:reading|inspection|look|thought)|all\s+things\s+considered"
+    r"|for\s+(?:these|this|that)\s+reasons?)\b"
+    r"|\b(?:correct|right|final|proper|appropriate|overall|true|best)\s+(?:label|verdict|answer"
+    r"|classification|category|decision|rating|conclusion|judge?ment|assessment|class)\b"
+    r"|\bmy\s+(?:verdict|conclusion|decision|judge?ment|answer|assessment)\b|\bwe\s+conclude\b"
+    r"|\bi\s+conclude\b"
+    rf"|\b(?:should|must|has\s+to|have\s+to|needs\s+to"
+    rf"|ought\s+to)\s+(?:\w+\s+)?(?:not\s+)?(?:therefore\s+)?be\s+(?:{JUDGE})\b"
+)
+REPORTS = re.compile(
+    r"\b(?:say|claim|argu|suggest|impl|demand|insist|stat|call|tell|think|believ|wish|want)\w*\b"
+)
+AGENT = re.compile(
+    r"(?:\b(?:i|we|me|us|nobody|nothing|could|may|might|neither|model|system|classifier|detector"
+    r"|filter|moderators?|annotators?|reviewers?|raters?|judges"
+    r"|observations?|findings?|points?|facts?|features?|considerations?|arguments?|signs?"
+    r"|wording|tone|all"
+    r"|team|analysis|assessment|explanation|evaluation|one|algorithm|tool|ai|assistant|engine"
+    r"|software|policy"
+    r"|guidelines?|it|this|that|which|evidence|reason|context|(?<!\w)to|must|should|can|cannot"
+    r"|would|will|not|n['\u2019]t|never"
+    r"|is|are|was|were|be|been|being|has|have|had|gets?|got|it's|'d|\u2019d|(?:an?|the|any|each"
+    r"|every|these"
+    r"|some|such|its|their|his|her|every|bold|false|certain|final"
+    r"|correct|right|overall|no|this|first|second)"
+    r"|and|or|hence|therefore|thus|so|for|by|of|on|without|in)\b|^|[,;:]|[\"])"
+    r"(?:\s*\b(?:therefore|thus|also|clearly|further|rightly|correctly|still|then|hereby|best"
+    r"|better|most|\w+ly|not"
+    r"|do|does|did|have|has|would|should|must|can|cannot|will|am|'ve|be|been|both|all)\b){0,4}\s*$"
+)
+OTHERS = re.compile(
+    r"\b(?:author|writer|user|speaker|poster|he|she|they|people|some|many|critics|others|somebody"
+    r"|someone|reader"
+    r"|readers|neighbou?rs?|court|judge|lawyers?|friends?|reply|sign|article|users|commenters?"
+    r"|opponents|everyone|everybody|else|post|text|comment|news|report|story|paper|government"
+    r"|police|minister|teacher|law)"
+    r"\s+(?:\w+\s+){0,3}$"
+)
+VERBS = re.compile(
+    rf"\b(?P<say>{SAY})\b(?!\s+(?:nothing|something|anything|things|no|is|are|was|were|here"
+    rf"|does|remains)\b)"
+    rf"|\b(?P<judge>{JUDGE})\b"
+)
+
+INDEFINITE = re.compile(
+    r"^(?:an?|any|every|each|some|many|most|not\s+every|not\s+all|all|few|certain|one(?=\s+must"
+    r"|\s+should)|several|people|everyone|anyone)\b"
+)
+GERUND = re.compile(r"^(?:not\s+)?(?!being|nothing|anything|everything|according)\w{2,}ing\b|^to\s")
+SAYING = re.compile(
+    r"^(?:to\s+(?:say|claim|suggest|imply|call|wish|compare|liken|equate|tell|portray|depict"
+    r"|reduce|describe)"
+    r"|(?:say|claim|suggest|imply|call|wish|compar|liken|equat|tell|portray|depict|reduc"
+    r"|describ)ing)\b"
+)
+ONE_IN_GENERAL = re.compile(
+    r"^(?:being|to\s+be|what\s+(?:counts?|qualifies|constitutes|is|was|makes))(?:\s+\w+){0,3}\s*$"
+)
+OF_A_PERSON = re.compile(r"who(?:se)?\b")  # ", who has been called hateful before, ..."
+OTHER_THING = re.compile(
+    r"\b(?:people|persons?|those|anyone|everyone|someone|users|men|women|others|speakers"
+    r"|authors)\s+(?:who|that|whose)\b[^,;]*$"
+    r"|\b(?:that|which|who)\s+(?:(?:is|are|was|were|may|can|could|might|will|does|do|not"
+    r"|be)\s+)+(?:\w+\s+){0,2}$"
+)
+ANY_READER = re.compile(
+    rf"\b(?:anyone|anybody|everyone|everybody|whoever|those)\s+(?:who\s+)?"
+    rf"(?:reads?|sees?|looks?\s+at|hears?|knows?)\s+(?:it|this"
+    rf"|the\s+\w+)\s+(?:\w+ly\s+)?(?:will|would|must|should|can)\s+"
+    rf"(?:(?!perhaps|maybe|possibly)\w+\s+)?(?:{JUDGE}|notice|agree|admit|realise|realize"
+    rf"|come\s+across|discover)\b"
+)
+CONSEQUENCE = re.compile(r"\b(?:so|therefore|thus|hence|which\s+is\s+why|consequently)[\s,]*$")
+FOLLOWS = re.compile(r"\W*(?:so|therefore|thus|hence|consequently)\b")
+NEGATIVE_QUESTION = re.compile(
+    r"\W*(?:(?:so|but|and|now|well)\W+)?(?:is|are|was|does|do|did|would|should|could"
+    r"|can)n['\u2019]t\b"
+)
+OR_NOT = re.compile(r"\s*or\s+not\b")
+WHAT = re.compile(r"\bwhat\b")
+IN_ERROR = re.compile(
+    r"^[^.;!?]{0,40}?(?:\b(?:but|yet|though|albeit)|,)\s+(?:(?:quite|clearly"
+    r"|i\s+think)\s+)?(?:(?:wrong|mistaken|incorrect"
+    r"|false|erroneous|unfair|unjust)ly|in\s+error|by\s+mistake|without\s+(?:cause|reason"
+    r"|grounds))\b"
+)
+IF_NOT_THIS = re.compile(
+    r"\W*if\s+(?:this|that|it|(?:this|the)\s+\w+)\s+(?:is|was|does)(?:n['\u2019]t"
+    r"|\s+not)\s+(?:\w+\s+)?"
+)
+NOTHING_IS = re.compile(
+    r"[^,.;]{0,20},\s*(?:then\s+)?(?:nothing|(?:i|we)\s+(?:do\s+not"
+    r"|don['\u2019]t)\s+know\s+what|what)\s+"
+    r"(?:is|would|does|can|could|ever)\b"
+)

@@ -1,0 +1,368 @@
+"""How a causal model reads an example: its prompt, the text in it, each label's words in tokens.
+
+It reads `prefix + text + suffix`, or its own prompt around the text, tokenized once as one string,
+so that merges at the borders are those that the model would see. A token that straddles a border
+belongs to the part where its first character that is not a space lies. A text that is too long
+loses its last tokens; the template around it stays whole.
+
+Its own prompt is the one that its entry states (`LabelPrompt`). What users sent is put in after the
+chat template was rendered, so that neither the template nor a placeholder ever reads it; its place
+is known to the character, and special tokens in it stay plain text
+(`services.inference.tokenization.Encoder`). Source: specs "models" §1.3.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import jinja2
+
+from services.inference.tokenization import (
+    Encoder,
+    Ids,
+    Inserted,
+    PlacedToken,
+    TokenContext,
+    mask_text,
+    varied,
+)
+from services.weights.loader import LoadedModel
+from shared.errors import BadInput
+from shared.language import language_code
+from shared.models.calls import Example, Part, Row, Tokens
+from shared.models.labels import Task
+from shared.models.prompt_table import (
+    NOT_ALLOWED,
+    PromptTable,
+    first_reason,
+    overridden,
+    prompt_turns,
+    raw_text,
+    sent_placeholders,
+    sent_texts,
+)
+
+PARTS: dict[str, Part] = {"text": "text", "premise": "text", "hypothesis": "text_pair"}
+SLOT = re.compile("\ue000([a-z]+)\ue001")  # private use: stands for a user's text meanwhile
+
+
+@dataclass(frozen=True)
+class RenderedPrompt:
+    """A prompt with the user's texts in place. special: whether the tokenizer adds its own."""
+
+    text: str
+    inserted: tuple[Inserted, ...]
+    special: bool
+
+
+class LabelPrompt:
+    """One model's prompt. Raises ValueError for one that cannot be rendered."""
+
+    def __init__(self, table: PromptTable, tokenizer: Any, task: Task) -> None:
+        if table.verbalizers is None:
+            raise ValueError("prompt.verbalizers: say which strings stand for which label")
+        self.verbalizers: Mapping[str, tuple[str, ...]] = table.verbalizers
+        self._table = table
+        self._tokenizer = tokenizer
+        self._alone = Lock()
+        self._turns = prompt_turns(table, task)
+        self._is_chat = (table.style or ("chat" if tokenizer.chat_template else "raw")) == "chat"
+        if self._is_chat and not tokenizer.chat_template:
+            raise ValueError("prompt.style: its tokenizer has no chat template")
+        if (table.system or table.after) and not self._is_chat:
+            raise ValueError("prompt.system, prompt.after: its tokenizer has no chat template")
+        self._slots = sent_placeholders(self._turns)
+        self._frame = self._framed()
+        if {match[1] for match in SLOT.finditer(self._frame)} != self._slots:
+            raise ValueError("prompt: its chat template changes what is put into it")
+        empty = Example(text="", text_pair=None if "text" in self._slots else "")
+        self.sha256 = hashlib.sha256(self.around(empty).text.encode()).hexdigest()
+
+    def around(self, example: Example) -> RenderedPrompt:
+        """The prompt for one example. Raises BadInput for a pair where it asks about one text, and
+        the other way round."""
+        values = sent_texts(example, self._slots, language_code)
+        text, inserted, begin = "", [], 0
+        for match in SLOT.finditer(self._frame):
+            text += self._frame[begin : match.start()]
+            value = values[match[1]]
+            if match[1] in PARTS:
+                inserted.append(Inserted(PARTS[match[1]], len(text), len(text) + len(value)))
+            text, begin = text + value, match.end()
+        text += self._frame[begin:]
+        return RenderedPrompt(text, tuple(inserted), special=self._adds_special)
+
+    @property
+    def reasons(self) -> bool:
+        """Whether the model writes its reasoning before its label."""
+        return self._table.thinking == "before"
+
+    @property
+    def opens_reasoning(self) -> bool:
+        """Whether the chat template itself has opened it."""
+        return self._frame.rstrip().endswith("<think>")
+
+    @property
+    def table(self) -> PromptTable:
+        """As the entry and the request have it."""
+        return self._table
+
+    @property
+    def _adds_special(self) -> bool:
+        """A chat template writes its own first token, and so do some published prompts."""
+        first = self._tokenizer.bos_token
+        return not (self._is_chat or (first is not None and self._frame.startswith(first)))
+
+    def _framed(self) -> str:
+        """The prompt with slots in place of what users send."""
+        slots = {name: f"\ue000{name}\ue001" for name in self._slots}
+        turns = [{"role": one.role, "content": one.written(slots)} for one in self._turns]
+        filled = self._rendered(turns) if self._is_chat else raw_text(self._turns, slots)
+        if self.reasons:  # its prefix follows the reasoning
+            return filled
+        prefix = self._table.answer_prefix
+        return filled if prefix and filled.endswith(prefix) else filled + prefix
+
+    def _rendered(self, turns: Sequence[dict[str, str]]) -> str:
+        try:
+            with self._alone:
+                text: str = self._tokenizer.apply_chat_template(
+                    turns,
+                    tokenize=False,
+                    add_generation_prompt=self._table.add_generation_prompt,
+                    **self._table.template_kwargs,
+                )
+        except (jinja2.TemplateError, TypeError) as error:
+            raise ValueError(f"prompt: its chat template refuses it: {error}") from error
+        return text
+
+
+REMEMBERED = 1_024  # examples: a metric asks about each several times in a row
+MOST_PROMPTS = 64  # of requests
+
+Placed = tuple[PlacedToken, Part, int | None, int | None]  # with offsets into the text
+
+
+@dataclass(frozen=True)
+class CausalReading:
+    """An example as read."""
+
+    tokens: Tokens
+    labels: tuple[str, ...]
+    strings: tuple[tuple[Ids, ...], ...]  # (L,) of each label its verbalizers' tokens
+    vocabulary: int
+    first: Ids  # what stands for a row without tokens
+    prompt: LabelPrompt | None = None  # that it was asked by
+
+    @property
+    def verbalizers(self) -> tuple[Ids, ...]:
+        """(L,) tokens of each label's first verbalizer, at least one: what attributions explain."""
+        return tuple(own[0] for own in self.strings)
+
+    @property
+    def every(self) -> tuple[Ids, ...]:
+        """(S,) tokens of every verbalizer, label by label."""
+        return tuple(tokens for own in self.strings for tokens in own)
+
+    @property
+    def single(self) -> bool:
+        """Whether every verbalizer is one token: then labels are read off one position."""
+        return all(len(tokens) == 1 for tokens in self.every)
+
+    @property
+    def reasons(self) -> bool:
+        """Whether the model writes its reasoning before its label."""
+        return self.prompt is not None and self.prompt.reasons
+
+    def row(self, row: Row) -> Ids:
+        """(K,) one variation's tokens; the beginning token alone where nothing is kept."""
+        ids = varied(self.tokens.ids, row, self.vocabulary) or self.first
+        if not ids:
+            raise BadInput("a row keeps no token", pointer="/rows")
+        return ids
+
+
+class CausalReader:
+    """From examples to tokens."""
+
+    def __init__(self, weights: LoadedModel, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._weights = weights
+        self.prompt = (
+            None
+            if weights.prompt is None
+            else LabelPrompt(weights.prompt, weights.tokenizer, weights.task)
+        )
+        self._prompts: OrderedDict[str, LabelPrompt] = OrderedDict()  # of requests
+        self._read_before: OrderedDict[Hashable, CausalReading] = OrderedDict()
+        self._alone = Lock()
+
+    def read(self, examples: Sequence[Example]) -> list[CausalReading]:
+        """(N,) examples as read. Raises BadInput for a pair, and where there is no template."""
+        return [self._remembered(example) for example in examples]
+
+    def _remembered(self, example: Example) -> CausalReading:
+        key = _content(example)
+        with self._alone:
+            known = self._read_before.get(key)
+        if known is not None:
+            return known
+        found = self._read(example)
+        with self._alone:
+            self._read_before[key] = found
+            while len(self._read_before) > REMEMBERED:
+                self._read_before.popitem(last=False)
+        return found
+
+    def _read(self, example: Example) -> CausalReading:
+        prompt = self.prompt_of(example) if example.template is None else None
+        context, verbalizers = self._asked(example, prompt)
+        read = self._encoder.tokens(context)
+        strings = self.strings(context, verbalizers)
+        room = self._weights.longest - max(len(one) for own in strings for one in own) + 1
+        room -= prompt.table.reasoning_tokens if prompt and prompt.reasons else 0
+        placed = [_placed(token, context) for token in read]
+        fitting = _cut(placed, room)
+        if len(fitting) < len(placed) and self._weights.overlong == "refuse":
+            raise BadInput(
+                f"text-too-long: {self._weights.use.name} reads {room} tokens, its prompt included",
+                pointer="/text",
+            )
+        return CausalReading(
+            tokens=self._tokens(fitting, truncated=len(fitting) < len(placed)),
+            labels=tuple(verbalizers),
+            strings=strings,
+            vocabulary=int(self._weights.model.get_input_embeddings().weight.shape[0]),
+            first=self._encoder.first,
+            prompt=prompt,
+        )
+
+    def prompt_of(self, example: Example) -> LabelPrompt | None:
+        """The model's own, with what the example says in its place. Raises BadInput."""
+        if example.prompt is None:
+            return self.prompt
+        if not self._weights.own_prompts:
+            raise BadInput(NOT_ALLOWED.format(self._weights.use.name), pointer="/prompt")
+        key = example.prompt.model_dump_json(exclude_unset=True)
+        with self._alone:
+            known = self._prompts.get(key)
+        if known is None:
+            try:
+                table = overridden(self._weights.prompt, example.prompt)
+                known = LabelPrompt(
+                    table or PromptTable(), self._weights.tokenizer, self._weights.task
+                )
+            except ValueError as error:
+                raise BadInput(f"prompt: {first_reason(error)}", pointer="/prompt") from error
+        with self._alone:
+            self._prompts[key] = known
+            while len(self._prompts) > MOST_PROMPTS:
+                self._prompts.popitem(last=False)
+        return known
+
+    def _asked(
+        self, example: Example, prompt: LabelPrompt | None
+    ) -> tuple[TokenContext, Mapping[str, tuple[str, ...]]]:
+        """The prompt around the example: its template, else the model's or the request's."""
+        template = example.template
+        if template is None and prompt is None:
+            raise BadInput(
+                "a causal model needs a template, or `[models.prompt]` with `verbalizers` in its "
+                "entry",
+                pointer="/template",
+            )
+        if template is None and prompt is not None:
+            made = prompt.around(example)
+            context = TokenContext(made.text, made.special, made.inserted)
+            return context, prompt.verbalizers
+        if example.text_pair is not None or template is None:
+            raise BadInput(
+                "a causal model reads one text: put the other into the template",
+                pointer="/text_pair",
+            )
+        begin = len(template.prefix)
+        inserted = Inserted("text", begin, begin + len(example.text))
+        whole = template.prefix + example.text + template.suffix
+        verbalizers = {label: (written,) for label, written in template.verbalizers.items()}
+        return TokenContext(whole, inserted=(inserted,)), verbalizers
+
+    def strings(
+        self, context: TokenContext, verbalizers: Mapping[str, tuple[str, ...]]
+    ) -> tuple[tuple[Ids, ...], ...]:
+        """(L,) of each label its verbalizers' tokens. Raises BadInput where the model cannot tell
+        two labels apart."""
+        found: dict[Ids, str] = {}
+        for label, several in verbalizers.items():
+            for written in several:
+                ids = tuple(token.id for token in self._encoder.continuation(context, written))
+                other = found.get(ids)
+                if not ids or other not in (None, label):
+                    has = f"the same tokens as for {other!r}" if ids else "no tokens"
+                    raise BadInput(
+                        f"the verbalizer of {label!r} has {has}", pointer="/template/verbalizers"
+                    )
+                found[ids] = label
+        _demand_no_beginning(found)
+        return tuple(
+            tuple(ids for ids, owner in found.items() if owner == label) for label in verbalizers
+        )
+
+    def _tokens(self, placed: Sequence[Placed], *, truncated: bool) -> Tokens:
+        words: Any = self._weights.tokenizer
+        return Tokens(
+            ids=tuple(token.id for token, *_ in placed),
+            parts=tuple(part for _, part, _, _ in placed),
+            starts=tuple(start for _, _, start, _ in placed),
+            ends=tuple(end for *_, end in placed),
+            truncated=truncated,
+            mask_id=words.mask_token_id,
+            unk_id=words.unk_token_id,
+            pad_id=words.pad_token_id,
+            mask_text=mask_text(words),
+        )
+
+
+def _content(example: Example) -> Hashable:
+    template = example.template
+    asked = template and (template.prefix, template.suffix, *template.verbalizers.items())
+    own = example.prompt and example.prompt.model_dump_json(exclude_unset=True)
+    return example.text, example.text_pair, example.language, asked, own
+
+
+def _demand_no_beginning(found: Mapping[Ids, str]) -> None:
+    """Raises BadInput where what is read for one label is the beginning of another's."""
+    for ids, label in found.items():
+        for longer, other in found.items():
+            if label != other and len(longer) > len(ids) and longer[: len(ids)] == ids:
+                raise BadInput(
+                    f"label-tokens-clash: the verbalizer of {label!r} begins that of {other!r}",
+                    pointer="/template/verbalizers",
+                )
+
+
+def _placed(token: PlacedToken, context: TokenContext) -> Placed:
+    if token.special:
+        return token, "special", None, None
+    inked = (place for place in range(token.start, token.end) if not context.text[place].isspace())
+    first = next(inked, token.start)
+    for one in context.inserted:
+        if one.start <= first < one.end:
+            start, end = max(token.start, one.start), min(token.end, one.end)
+            return token, one.part, start - one.start, end - one.start
+    return token, "template", None, None
+
+
+def _cut(placed: list[Placed], room: int) -> list[Placed]:
+    """Without as many of the text's last tokens as are too many."""
+    excess = len(placed) - room
+    of_text = [n for n, (_, part, _, _) in enumerate(placed) if part in ("text", "text_pair")]
+    if excess > len(of_text):
+        raise BadInput(f"the template is too long: {room} tokens are read", pointer="/template")
+    gone = set(of_text[len(of_text) - max(0, excess) :])
+    return [one for place, one in enumerate(placed) if place not in gone]

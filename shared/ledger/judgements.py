@@ -1,0 +1,406 @@
+"""What people think of scores: append-only, each row with who, when and how it was given.
+
+A change is a new row that supersedes the one before; a deletion is one too, `withdrawn`, and takes
+the notes of all before it along. Of each reviewer, job and subject at most one row is current. They
+are forgotten with their job.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, get_args
+
+from sqlalchemy import (
+    ARRAY,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ColumnElement,
+    Connection,
+    Double,
+    Float,
+    ForeignKey,
+    Index,
+    Row,
+    String,
+    Table,
+    and_,
+    exists,
+    func,
+    insert,
+    literal,
+    select,
+    text,
+    update,
+)
+
+from shared.errors import BadInput, NotThere
+from shared.ledger import webhooks
+from shared.ledger.tables import Instant, jobs, metadata
+
+Opinion = Literal["agree", "disagree", "unsure"]
+OPINIONS: tuple[Opinion, ...] = get_args(Opinion)
+WITHDRAWN = "withdrawn"
+SCORE = "score"  # what a judgement is about where it names no part
+MOST_NOTE = 2_000  # characters
+
+judgements = Table(
+    "judgements",
+    metadata,
+    Column("id", String, primary_key=True),  # sorts by time
+    Column("tenant", String, nullable=False),
+    Column("job_id", ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("reviewer", String, nullable=False),
+    Column("verified", Boolean, nullable=False),  # the key says who it is, not the caller
+    Column("verdict", String, nullable=False),
+    Column("about", String, nullable=False, server_default=SCORE),  # or a part
+    Column("human_score", Double),
+    Column("human_label", String),
+    Column("note", String),
+    Column("blind", Boolean, nullable=False),  # the score was hidden
+    Column("queue_id", String),
+    Column("seconds", Float),
+    Column("supersedes", String, unique=True),
+    Column("current", Boolean, nullable=False, server_default=text("true")),
+    Column("source", String),  # of one that was made elsewhere
+    Column("key_id", String),
+    Column("address_family", String),  # IPv4 or IPv6: the address itself is nobody's business
+    Column("request_id", String),
+    Column("created_at", Instant, nullable=False, server_default=func.now()),
+    CheckConstraint("verdict IN ('agree', 'disagree', 'unsure', 'withdrawn')", name="verdict"),
+    CheckConstraint("human_score >= 0 AND human_score <= 1", name="human_score"),
+    CheckConstraint("length(note) <= 2000", name="note"),
+    Index("ix_judgements_tenant", "tenant", "id"),
+    Index("ix_judgements_job_id", "job_id", "reviewer"),
+    Index("ix_judgements_queue_id", "queue_id"),
+    Index(
+        "uq_judgements_current",
+        "job_id",
+        "reviewer",
+        "verified",
+        "about",
+        unique=True,
+        postgresql_where=text("current"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class ReviewerJudgement:
+    """A row, as it was written; `current` unless another one supersedes it."""
+
+    id: str
+    job_id: str
+    reviewer: str
+    verified: bool
+    verdict: str
+    about: str
+    human_score: float | None
+    human_label: str | None
+    note: str | None
+    blind: bool
+    queue_id: str | None
+    seconds: float | None
+    supersedes: str | None
+    current: bool
+    source: str | None
+    created_at: datetime
+
+
+SHOWN = tuple(judgements.c[name] for name in ReviewerJudgement.__dataclass_fields__)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Who judges, and by which request. verified: the key is this person's."""
+
+    tenant: str
+    reviewer: str
+    verified: bool = False
+    key_id: str | None = None
+    address_family: str | None = None
+    request_id: str | None = None
+
+
+class UnknownJudgement(NotThere):
+    """No judgement has this id."""
+
+    slug = "unknown-judgement"
+    title = "No such judgement"
+    cure = "Check the id with `GET /v1/judgements`; judgements are forgotten with their job."
+
+
+class NoResultToJudge(BadInput):
+    """The job has no result of a metric."""
+
+    slug = "nothing-to-judge"
+    title = "There is nothing to judge"
+    cure = "Judge jobs of a metric that have succeeded."
+
+
+def new_id() -> str:
+    """`jdg_` and 32 hex digits; ids sort by time."""
+    return f"jdg_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
+
+
+def write(
+    connection: Connection, job_id: str, values: Mapping[str, Any], origin: Origin
+) -> ReviewerJudgement:
+    """A judgement of this tenant's job; one that the same person gave on the same subject before is
+    superseded. values: the row's, from `verdict` to `source`.
+
+    Raises NoResultToJudge, BadInput for a note on a job whose texts are not kept.
+    """
+    job = connection.execute(
+        select(
+            jobs.c.status,
+            jobs.c.result["range"].is_not(None).label("is_scored"),
+            jobs.c.request["do_not_store_text"].as_boolean().label("is_private"),
+        )
+        .where(jobs.c.id == job_id, jobs.c.tenant == origin.tenant)
+        .with_for_update(key_share=True)  # one at a time; a row's lock takes no place in memory
+    ).one_or_none()
+    if job is None or job.status != "succeeded" or not job.is_scored:
+        raise NoResultToJudge(f"the job {job_id!r} has no result of a metric")
+    if job.is_private and values.get("note"):
+        raise BadInput("the job's texts are not kept, and notes quote", pointer="/note")
+    about = values.get("about") or SCORE
+    return _append(connection, job_id, {**values, "about": about}, origin)
+
+
+def announce(connection: Connection, made: ReviewerJudgement, metric: str, tenant: str) -> None:
+    """Owe its event to the tenant's endpoints, in the transaction that writes it."""
+    told = {"id": made.id, "object": "judgement", "job_id": made.job_id, "metric": metric}
+    told |= {name: getattr(made, name) for name in ("verdict", "about", "reviewer", "verified")}
+    webhooks.owe(connection, "judgement.created", tenant, told)
+
+
+def current(
+    connection: Connection, tenant: str, job_id: str, reviewer: str, about: str = SCORE
+) -> ReviewerJudgement | None:
+    """What is said of it now under this name, by whoever has not proved it."""
+    query = select(*SHOWN).where(
+        *JudgementFilter(tenant, job_id=job_id, reviewer=reviewer, verified=False).conditions,
+        judgements.c.about == about,
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _judgement(row)
+
+
+def withdraw(connection: Connection, judgement_id: str, origin: Origin) -> ReviewerJudgement:
+    """Take it back; its notes go. A second time changes nothing. Raises UnknownJudgement."""
+    old = find(connection, judgement_id, origin.tenant)
+    connection.execute(
+        select(jobs.c.id).where(jobs.c.id == old.job_id).with_for_update(key_share=True)
+    )
+    last = connection.execute(
+        select(*SHOWN).where(*_line_of(old, origin.tenant), judgements.c.current)
+    ).one()
+    if last.verdict == WITHDRAWN:
+        return _judgement(last)
+    values = {"verdict": WITHDRAWN, "about": old.about, "blind": old.blind}
+    by = Origin(
+        origin.tenant,
+        old.reviewer,
+        old.verified,
+        origin.key_id,
+        origin.address_family,
+        origin.request_id,
+    )
+    made = _append(connection, old.job_id, values | {"queue_id": last.queue_id}, by)
+    connection.execute(update(judgements).where(*_line_of(old, origin.tenant)).values(note=None))
+    return made
+
+
+def _append(
+    connection: Connection, job_id: str, values: Mapping[str, Any], origin: Origin
+) -> ReviewerJudgement:
+    before = connection.execute(
+        update(judgements)
+        .where(
+            judgements.c.job_id == job_id,
+            judgements.c.reviewer == origin.reviewer,
+            judgements.c.verified == origin.verified,
+            judgements.c.about == values["about"],
+            judgements.c.current,
+        )
+        .values(current=False)
+        .returning(judgements.c.id, judgements.c.queue_id)
+    ).one_or_none()
+    whose = {name: getattr(origin, name) for name in Origin.__dataclass_fields__}
+    row = {**values, **whose, "id": new_id(), "job_id": job_id}
+    if before is not None:  # a second thought is one of the queue that asked for the first
+        row["supersedes"] = before.id
+        row["queue_id"] = row.get("queue_id") or before.queue_id
+    return _judgement(connection.execute(insert(judgements).values(**row).returning(*SHOWN)).one())
+
+
+def _line_of(one: ReviewerJudgement, tenant: str) -> tuple[ColumnElement[bool], ...]:
+    """Of this reviewer on this subject; whoever only says a name is another than who has it."""
+    return (
+        judgements.c.tenant == tenant,
+        judgements.c.job_id == one.job_id,
+        judgements.c.reviewer == one.reviewer,
+        judgements.c.verified == one.verified,
+        judgements.c.about == one.about,
+    )
+
+
+def find(connection: Connection, judgement_id: str, tenant: str) -> ReviewerJudgement:
+    """Raises UnknownJudgement."""
+    query = select(*SHOWN).where(judgements.c.id == judgement_id, judgements.c.tenant == tenant)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        raise UnknownJudgement(f"there is no judgement {judgement_id[:64]!r}")
+    return _judgement(row)
+
+
+@dataclass(frozen=True)
+class JudgementFilter:
+    """Which judgements of a tenant. history: superseded and withdrawn ones as well."""
+
+    tenant: str
+    job_id: str | None = None
+    batch_id: str | None = None
+    queue_id: str | None = None
+    reviewer: str | None = None
+    verdict: str | None = None
+    history: bool = False
+    verified: bool | None = None
+
+    @property
+    def conditions(self) -> list[ColumnElement[bool]]:
+        """What is true of the rows."""
+        named = ("job_id", "queue_id", "reviewer", "verdict", "verified")
+        chosen = {name: value for name in named if (value := getattr(self, name)) is not None}
+        found: list[ColumnElement[bool]] = [judgements.c.tenant == self.tenant]
+        found += [judgements.c[name] == value for name, value in chosen.items()]
+        if self.batch_id is not None:
+            of_batch = select(jobs.c.id).where(jobs.c.batch_id == self.batch_id)
+            found.append(judgements.c.job_id.in_(of_batch))
+        if not self.history:
+            found += [judgements.c.current, judgements.c.verdict != WITHDRAWN]
+        return found
+
+
+def page_of(
+    connection: Connection, wanted: JudgementFilter, limit: int, after: str | None = None
+) -> tuple[list[ReviewerJudgement], bool]:
+    """Newest first, and whether others follow."""
+    query = select(*SHOWN).where(*wanted.conditions).order_by(judgements.c.id.desc())
+    if after is not None:
+        query = query.where(judgements.c.id < after)
+    rows = connection.execute(query.limit(limit + 1)).all()
+    return [_judgement(row) for row in rows[:limit]], len(rows) > limit
+
+
+def count_of(connection: Connection, wanted: JudgementFilter) -> int:
+    """How many there are."""
+    counted = select(func.count()).select_from(judgements).where(*wanted.conditions)
+    return int(connection.execute(counted).scalar_one())
+
+
+def counts_of_jobs(
+    connection: Connection, tenant: str, ids: Sequence[str]
+) -> dict[str, dict[str, int]]:
+    """job → verdict → current judgements of its score."""
+    found: dict[str, dict[str, int]] = {}
+    query = (
+        select(judgements.c.job_id, judgements.c.verdict, func.count())
+        .where(*JudgementFilter(tenant).conditions)
+        .where(judgements.c.job_id.in_(ids), judgements.c.about == SCORE)
+        .group_by(judgements.c.job_id, judgements.c.verdict)
+    )
+    for job_id, verdict, count in connection.execute(query):
+        found.setdefault(job_id, {})[verdict] = count
+    return found
+
+
+def of_jobs(
+    connection: Connection, wanted: JudgementFilter, ids: Sequence[str]
+) -> dict[str, list[ReviewerJudgement]]:
+    """job → its judgements, oldest first."""
+    found: dict[str, list[ReviewerJudgement]] = {}
+    query = select(*SHOWN).where(*wanted.conditions, judgements.c.job_id.in_(ids))
+    for row in connection.execute(query.order_by(judgements.c.id)):
+        found.setdefault(row.job_id, []).append(_judgement(row))
+    return found
+
+
+def given(
+    connection: Connection, ids: Sequence[str], queue_id: str | None
+) -> list[tuple[str, str, str, float | None]]:
+    """(job, reviewer, verdict, human score) of the current judgements of these jobs' scores, by id;
+    queue_id: only those that this queue asked for."""
+    query = select(
+        judgements.c.job_id,
+        judgements.c.reviewer,
+        judgements.c.verdict,
+        judgements.c.human_score,
+    ).where(
+        judgements.c.job_id == func.any(literal(sorted(set(ids)), ARRAY(String))),
+        judgements.c.current,
+        judgements.c.verdict != WITHDRAWN,
+        judgements.c.about == SCORE,
+    )
+    if queue_id is not None:
+        query = query.where(judgements.c.queue_id == queue_id)
+    order = judgements.c.job_id, judgements.c.reviewer, judgements.c.verified
+    rows = connection.execute(query.order_by(*order))
+    said = {(row.job_id, row.reviewer): (row.verdict, row.human_score) for row in rows}
+    return [(*whose, *opinion) for whose, opinion in said.items()]  # who proved the name counts
+
+
+def judged_jobs(connection: Connection, wanted: JudgementFilter) -> list[str]:
+    """The jobs that have such a judgement."""
+    query = select(judgements.c.job_id).where(*wanted.conditions).distinct()
+    return sorted(connection.execute(query).scalars())
+
+
+def latest(connection: Connection, wanted: JudgementFilter) -> str | None:
+    """The id of the newest row, withdrawals among them: it differs whenever one was added."""
+    rows = JudgementFilter(**{**vars(wanted), "history": True})
+    query = select(func.max(judgements.c.id)).where(*rows.conditions)
+    newest: str | None = connection.execute(query).scalar_one()
+    return newest
+
+
+@dataclass(frozen=True)
+class AuditEntry:
+    """Who wrote which row, when and how; nothing of what it says."""
+
+    id: str
+    job_id: str
+    reviewer: str
+    verified: bool
+    verdict: str
+    key_id: str | None
+    address_family: str | None
+    request_id: str | None
+    created_at: datetime
+
+
+def audit(
+    connection: Connection, tenant: str, limit: int, after: str | None = None
+) -> tuple[list[AuditEntry], bool]:
+    """Newest first, and whether others follow."""
+    columns = [judgements.c[name] for name in AuditEntry.__dataclass_fields__]
+    query = select(*columns).where(judgements.c.tenant == tenant).order_by(judgements.c.id.desc())
+    if after is not None:
+        query = query.where(judgements.c.id < after)
+    rows = connection.execute(query.limit(limit + 1)).all()
+    return [AuditEntry(**row._asdict()) for row in rows[:limit]], len(rows) > limit
+
+
+def is_judged(job_id: ColumnElement[Any], tenant: str) -> ColumnElement[bool]:
+    """Whether a job has a current judgement."""
+    mine = JudgementFilter(tenant).conditions
+    return exists(select(judgements.c.id).where(and_(judgements.c.job_id == job_id, *mine)))
+
+
+def _judgement(row: Row[Any]) -> ReviewerJudgement:
+    return ReviewerJudgement(**row._asdict())

@@ -1,0 +1,387 @@
+"""Queues of results that people judge, one line at a time.
+
+A queue's lines are frozen when it is made. Each line has as many places as people shall judge it;
+whoever is given one has ten minutes, then it is free again. Nobody is given a line twice.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal, get_args
+
+from sqlalchemy import (
+    ARRAY,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ColumnElement,
+    Connection,
+    ForeignKey,
+    Index,
+    Integer,
+    Select,
+    String,
+    Table,
+    and_,
+    any_,
+    case,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    text,
+    update,
+)
+
+from shared.errors import BadInput, NotThere
+from shared.ledger.judgements import judgements
+from shared.ledger.result_pages import FACTS, ResultFilter, ResultOrder, conditions, sort_columns
+from shared.ledger.tables import Instant, Json, metadata
+
+QueueOrder = Literal["random", "surprising", "uncertain"]
+Question = Literal["agree", "score", "label", "note"]
+QUESTIONS: tuple[Question, ...] = get_args(Question)
+LEASE = timedelta(minutes=10)
+MOST_LINES = 5_000
+
+review_queues = Table(
+    "review_queues",
+    metadata,
+    Column("id", String, primary_key=True),  # sorts by time
+    Column("tenant", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("metric", String, nullable=False),
+    Column("batch_id", ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
+    Column("query", Json, nullable=False),  # pairs of the results table's address
+    Column("order", String, nullable=False),
+    Column("per_line", Integer, nullable=False),
+    Column("blind", Boolean, nullable=False),
+    Column("seed", Integer, nullable=False),
+    Column("rubric", ARRAY(String), nullable=False),
+    Column("lines", Integer, nullable=False),
+    Column("closed_at", Instant),
+    Column("created_at", Instant, nullable=False, server_default=func.now()),
+    CheckConstraint("\"order\" IN ('random', 'surprising', 'uncertain')", name="order"),
+    CheckConstraint("per_line BETWEEN 1 AND 5", name="per_line"),
+    Index("ix_review_queues_tenant", "tenant", "id"),
+    Index("ix_review_queues_batch_id", "batch_id"),
+)
+
+review_items = Table(
+    "review_items",
+    metadata,
+    Column("queue_id", ForeignKey("review_queues.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),  # from 1
+    Column("place", Integer, primary_key=True),  # of those who judge the line, from 1
+    Column("line", Integer, nullable=False),  # of the batch
+    Column("job_id", ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("who", String),  # holds it, or has judged it
+    Column("leased_until", Instant),
+    Column("done_at", Instant),
+    Column("skipped_by", ARRAY(String), nullable=False, server_default=text("'{}'")),
+    CheckConstraint("done_at IS NULL OR who IS NOT NULL", name="done"),
+    Index("ix_review_items_free", "queue_id", "position", postgresql_where=text("done_at IS NULL")),
+)
+ITEMS = review_items.c
+
+
+@dataclass(frozen=True)
+class ReviewQueue:
+    """What is to be judged, and how."""
+
+    id: str
+    tenant: str
+    name: str
+    metric: str
+    batch_id: str
+    query: list[list[str]]
+    order: QueueOrder
+    per_line: int
+    blind: bool
+    seed: int
+    rubric: list[Question]
+    lines: int
+    closed_at: datetime | None
+    created_at: datetime
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether figures of it hold for the lines that its filter leaves."""
+        return self.order == "random"
+
+
+SHOWN = tuple(review_queues.c[name] for name in ReviewQueue.__dataclass_fields__)
+
+
+@dataclass(frozen=True)
+class ReviewItem:
+    """A line that somebody has been given."""
+
+    position: int
+    place: int
+    line: int
+    job_id: str
+    leased_until: datetime
+
+
+@dataclass(frozen=True)
+class ReviewProgress:
+    """done, skipped: of one reviewer, or of all where none is named. left: that this reviewer, or
+    anybody, may still be given. seconds: the median that a judgement of the queue took."""
+
+    done: int
+    skipped: int
+    left: int
+    seconds: float | None
+
+
+class UnknownQueue(NotThere):
+    """No review queue has this id."""
+
+    slug = "unknown-review-queue"
+    title = "No such review queue"
+    cure = "Check the id with `GET /v1/review-queues`; queues are forgotten with their batch."
+
+
+def make(
+    connection: Connection, wanted: ResultFilter, order: ResultOrder, values: Mapping[str, Any]
+) -> ReviewQueue:
+    """A new queue over the results that the filter leaves. values: the row's, and `most`: lines.
+
+    Raises BadInput where no result is left.
+    """
+    given = dict(values)
+    most, queue_id = given.pop("most"), new_id()
+    chosen = connection.execute(_chosen(wanted, order, given, most)).all()
+    if not chosen:
+        raise BadInput("no result of the batch is left to judge", pointer="/query")
+    row = {**given, "id": queue_id, "tenant": wanted.tenant, "batch_id": wanted.batch_id}
+    connection.execute(insert(review_queues).values(**row, lines=len(chosen)))
+    connection.execute(
+        insert(review_items),
+        [
+            {"queue_id": queue_id, "position": position, "place": place, **one._asdict()}
+            for position, one in enumerate(chosen, 1)
+            for place in range(1, given["per_line"] + 1)
+        ],
+    )
+    return find(connection, queue_id, wanted.tenant)
+
+
+def _chosen(
+    wanted: ResultFilter, order: ResultOrder, values: Mapping[str, Any], most: int
+) -> Select[Any]:
+    """(line, job_id) in the order of the queue; lines that share a job come once."""
+    facts = (*conditions(wanted), FACTS.status == "succeeded", FACTS.job_id.is_not(None))
+    first = select(func.min(FACTS.line)).where(*facts).group_by(FACTS.job_id).correlate(None)
+    query = select(FACTS.line, FACTS.job_id).where(*facts, FACTS.line.in_(first))
+    if values["order"] == "random":
+        drawn = func.md5(func.concat(literal(str(values["seed"])), ":", FACTS.line))
+        query = query.order_by(drawn, FACTS.line)
+    elif values["order"] == "uncertain":
+        undecided = case((FACTS.verdict == "undecided", 0), else_=1)
+        query = query.order_by(undecided, func.abs(FACTS.score - _border(wanted)), FACTS.line)
+    else:
+        query = query.order_by(*(one.value for one in sort_columns(wanted, order)))
+    return query.limit(most)
+
+
+def _border(wanted: ResultFilter) -> ColumnElement[Any]:
+    """The score half-way between the means of what is supported and unsupported in the batch; where
+    one of these is missing, the median. Each metric's own border is no number: it asks chance."""
+    facts = conditions(wanted.whole)
+    supported, unsupported = (
+        func.avg(FACTS.score).filter(FACTS.verdict == verdict)
+        for verdict in ("supported", "unsupported")
+    )
+    median = func.percentile_cont(0.5).within_group(FACTS.score)
+    half_way = func.coalesce((supported + unsupported) / 2, median)
+    return select(half_way).where(*facts).correlate(None).scalar_subquery()
+
+
+def find(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
+    """Raises UnknownQueue."""
+    query = select(*SHOWN).where(review_queues.c.id == queue_id, review_queues.c.tenant == tenant)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        raise UnknownQueue(f"there is no review queue {queue_id[:64]!r}")
+    return ReviewQueue(**row._asdict())
+
+
+def require_owned(connection: Connection, tenant: str, queue_id: str) -> None:
+    """Raises BadInput where the queue is not this tenant's, or is nobody's."""
+    try:
+        find(connection, queue_id, tenant)
+    except UnknownQueue as error:
+        raise BadInput(error.detail, pointer="/judged/queue") from None
+
+
+def page_of(
+    connection: Connection,
+    tenant: str,
+    limit: int,
+    after: str | None = None,
+    batch_id: str | None = None,
+) -> tuple[list[ReviewQueue], bool]:
+    """Newest first, and whether others follow."""
+    query = select(*SHOWN).where(review_queues.c.tenant == tenant)
+    if batch_id is not None:
+        query = query.where(review_queues.c.batch_id == batch_id)
+    if after is not None:
+        query = query.where(review_queues.c.id < after)
+    rows = connection.execute(query.order_by(review_queues.c.id.desc()).limit(limit + 1)).all()
+    return [ReviewQueue(**row._asdict()) for row in rows[:limit]], len(rows) > limit
+
+
+def take(connection: Connection, queue: ReviewQueue, reviewer: str) -> ReviewItem | None:
+    """The line that this reviewer holds, else the next one that is free; None: nothing is left."""
+    _take_turn(connection, queue, reviewer)
+    if queue.closed_at is not None:
+        return None
+    free = (
+        select(ITEMS.position, ITEMS.place)
+        .where(ITEMS.queue_id == queue.id, ITEMS.done_at.is_(None), _is_free(reviewer))
+        .where(ITEMS.position.not_in(_seen(queue.id, reviewer)))
+        .order_by(ITEMS.who.is_distinct_from(reviewer), ITEMS.position, ITEMS.place)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    found = connection.execute(free).one_or_none()
+    if found is None:
+        return None
+    taken = (
+        update(review_items)
+        .where(ITEMS.queue_id == queue.id)
+        .where(ITEMS.position == found.position, ITEMS.place == found.place)
+        .values(who=reviewer, leased_until=func.now() + LEASE)
+        .returning(*(ITEMS[name] for name in ReviewItem.__dataclass_fields__))
+    )
+    return ReviewItem(**connection.execute(taken).one()._asdict())
+
+
+def _is_free(reviewer: str) -> ColumnElement[bool]:
+    return or_(ITEMS.who.is_(None), ITEMS.who == reviewer, ITEMS.leased_until < func.now())
+
+
+def _seen(queue_id: str, reviewer: str) -> Select[Any]:
+    """Positions that this reviewer has judged or skipped."""
+    other = review_items.alias("other")
+    return select(other.c.position).where(
+        other.c.queue_id == queue_id,
+        or_(
+            and_(other.c.who == reviewer, other.c.done_at.is_not(None)),
+            literal(reviewer) == any_(other.c.skipped_by),
+        ),
+    )
+
+
+def _take_turn(connection: Connection, queue: ReviewQueue, reviewer: str) -> None:
+    turn = func.pg_advisory_xact_lock(func.hashtextextended(f"{queue.id} {reviewer}", 0))
+    connection.execute(select(turn))
+
+
+def finish(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: str) -> bool:
+    """The reviewer has judged this line; False where others were quicker, since the ten minutes
+    were over. Raises BadInput where the queue has no such line."""
+    _take_turn(connection, queue, reviewer)  # or a double click would take two places
+    mine = (ITEMS.queue_id == queue.id, ITEMS.job_id == job_id)
+    again = select(ITEMS.place).where(*mine, ITEMS.who == reviewer, ITEMS.done_at.is_not(None))
+    if connection.execute(again).first() is not None:
+        return True
+    place = (
+        select(ITEMS.position, ITEMS.place)
+        .where(*mine, ITEMS.done_at.is_(None), _is_free(reviewer))
+        .order_by(ITEMS.who.is_distinct_from(reviewer), ITEMS.place)
+        .limit(1)
+        .with_for_update()
+    )
+    found = connection.execute(place).one_or_none()
+    if found is None:
+        if connection.execute(select(ITEMS.place).where(*mine)).first() is None:
+            raise BadInput("the queue has no such line", pointer="/queue")
+        return False
+    connection.execute(
+        update(review_items)
+        .where(*mine, ITEMS.place == found.place)
+        .values(who=reviewer, leased_until=None, done_at=func.now())
+    )
+    return True
+
+
+def release(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: str) -> None:
+    """The reviewer has taken the judgement back: the line is theirs again."""
+    connection.execute(
+        update(review_items)
+        .where(ITEMS.queue_id == queue.id, ITEMS.job_id == job_id, ITEMS.who == reviewer)
+        .values(done_at=None, leased_until=func.now() + LEASE)
+    )
+
+
+def skip(connection: Connection, queue: ReviewQueue, position: int, reviewer: str) -> None:
+    """Never give them this line again. Raises BadInput for a line that the queue has not."""
+    held = update(review_items).where(
+        ITEMS.queue_id == queue.id, ITEMS.position == position, ITEMS.done_at.is_(None)
+    )
+    skipped = func.array_append(func.array_remove(ITEMS.skipped_by, reviewer), reviewer)
+    free = {"who": case((ITEMS.who == reviewer, None), else_=ITEMS.who)}
+    if not connection.execute(held.values(skipped_by=skipped, **free)).rowcount:
+        raise BadInput("the queue has no such open line", pointer="/position")
+
+
+def close(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
+    """Nobody is given a line of it any more; again: as it was. Raises UnknownQueue."""
+    connection.execute(
+        update(review_queues)
+        .where(review_queues.c.id == queue_id, review_queues.c.tenant == tenant)
+        .values(closed_at=func.coalesce(review_queues.c.closed_at, func.now()))
+    )
+    return find(connection, queue_id, tenant)
+
+
+def progress(
+    connection: Connection, queue: ReviewQueue, reviewer: str | None = None
+) -> ReviewProgress:
+    """Of this reviewer, or of all."""
+    is_done, every = ITEMS.done_at.is_not(None), ITEMS.queue_id == queue.id
+    done: ColumnElement[bool]
+    skipped: ColumnElement[bool]
+    if reviewer is None:
+        done, skipped = is_done, and_(~is_done, func.cardinality(ITEMS.skipped_by) > 0)
+        left: ColumnElement[Any] = func.count().filter(~is_done)
+    else:
+        done = and_(is_done, ITEMS.who == reviewer)
+        skipped = literal(reviewer) == any_(ITEMS.skipped_by)
+        open_to = and_(~is_done, _is_free(reviewer))
+        open_to = and_(open_to, ITEMS.position.not_in(_seen(queue.id, reviewer)))
+        left = func.count(ITEMS.position.distinct()).filter(open_to)
+    row = connection.execute(
+        select(
+            func.count(ITEMS.position).filter(done).label("done"),
+            func.count(ITEMS.position.distinct()).filter(skipped).label("skipped"),
+            left.label("left"),
+        ).where(every)
+    ).one()
+    seconds = _median_seconds(connection, queue)
+    return ReviewProgress(row.done, row.skipped, row.left, seconds)
+
+
+def _median_seconds(connection: Connection, queue: ReviewQueue) -> float | None:
+    median = func.percentile_cont(0.5).within_group(judgements.c.seconds)
+    found = connection.execute(select(median).where(judgements.c.queue_id == queue.id)).scalar_one()
+    return None if found is None else float(found)
+
+
+def jobs_of(connection: Connection, queue: ReviewQueue) -> Sequence[str]:
+    """The jobs of its lines, in their order."""
+    query = select(ITEMS.job_id).where(ITEMS.queue_id == queue.id, ITEMS.place == 1)
+    return connection.execute(query.order_by(ITEMS.position)).scalars().all()
+
+
+def new_id() -> str:
+    """`rq_` and 32 hex digits; ids sort by time."""
+    return f"rq_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"

@@ -1,0 +1,190 @@
+"""Scores by the hour, metric, version, model and variant: numbers that outlive the jobs.
+
+An hour is that of a job's end. A row of `result_facts` is added when it is first written, and never
+again: what a later version reads differently moves no past hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, get_args
+
+from sqlalchemy import Connection, Row, delete, func, select
+from sqlalchemy.dialects.postgresql import aggregate_order_by, insert
+
+from shared.contracts import VerdictWord
+from shared.ledger.tables import score_hours
+from shared.service_contract import MetricContract
+
+BINS = 20
+VERDICTS: tuple[str, ...] = get_args(VerdictWord)
+UNBOUNDED = (-2.0, 2.0)  # HLV's range depends on its gain
+KEY = ("tenant", "metric", "metric_version", "model", "variant", "hour")
+KNOWN_BEFORE = timedelta(days=90)  # a source that was away for longer is new
+KEPT_DAYS = 400  # 13 months
+HOURS = score_hours.c
+
+
+def edges_of(contract: MetricContract | None) -> list[float]:
+    """The borders of the bins of a metric's score, BINS + 1, ascending."""
+    bounds = None if contract is None else contract.report.model_fields["range"].default
+    low, high = bounds if isinstance(bounds, tuple) else UNBOUNDED
+    return [low + (high - low) * place / BINS for place in range(BINS)] + [high]
+
+
+@dataclass
+class ScoreSums:
+    """Of some results. bins: of the metric's range; verdicts: in the order of VERDICTS."""
+
+    results: int = 0
+    undefined: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+    bins: list[int] = field(default_factory=lambda: [0] * BINS)
+    verdicts: list[int] = field(default_factory=lambda: [0] * len(VERDICTS))
+
+    @property
+    def scored(self) -> int:
+        return self.results - self.undefined
+
+    @property
+    def mean(self) -> float | None:
+        return self.total / self.scored if self.scored else None
+
+    def add(self, other: ScoreSums) -> None:
+        """Those results too."""
+        self.results += other.results
+        self.undefined += other.undefined
+        self.total += other.total
+        self.squares += other.squares
+        self.bins = [a + b for a, b in zip(self.bins, other.bins, strict=True)]
+        self.verdicts = [a + b for a, b in zip(self.verdicts, other.verdicts, strict=True)]
+
+    def see(self, score: float | None, verdict: str | None, edges: Sequence[float]) -> None:
+        """One result more."""
+        self.results += 1
+        if verdict in VERDICTS:
+            self.verdicts[VERDICTS.index(verdict)] += 1
+        if score is None:
+            self.undefined += 1
+            return
+        low, high = edges[0], edges[-1]
+        place = int((score - low) / (high - low) * BINS)
+        self.bins[min(max(place, 0), BINS - 1)] += 1
+        self.total += score
+        self.squares += score * score
+
+
+def add_results(
+    connection: Connection, rows: Sequence[Mapping[str, Any]], contract: MetricContract | None
+) -> None:
+    """rows: new ones of `result_facts`, of one metric. Of those without a result nothing is
+    counted."""
+    edges = edges_of(contract)
+    found: dict[tuple[Any, ...], ScoreSums] = {}
+    for row in rows:
+        if row["status"] == "succeeded" and row["finished_at"] is not None:
+            hour = row["finished_at"].astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+            named = (row.get(name) or "" for name in KEY[:-1])
+            found.setdefault((*named, hour), ScoreSums()).see(row["score"], row["verdict"], edges)
+    for key in sorted(found):  # in one order everywhere: two writers do not wait for each other
+        _add(connection, dict(zip(KEY, key, strict=True)), found[key])
+
+
+def _add(connection: Connection, key: Mapping[str, Any], sums: ScoreSums) -> None:
+    made = insert(score_hours).values(**key, **vars(sums))
+    changed: dict[str, Any] = {
+        name: HOURS[name] + made.excluded[name]
+        for name in ("results", "undefined", "total", "squares")
+    }
+    changed |= {name: _added(HOURS[name], made.excluded[name]) for name in ("bins", "verdicts")}
+    connection.execute(made.on_conflict_do_update(index_elements=KEY, set_=changed))
+
+
+def _added(old: Any, new: Any) -> Any:
+    pair = func.unnest(old, new).table_valued("a", "b", with_ordinality="i").render_derived("pair")
+    summed = func.array_agg(aggregate_order_by(pair.c.a + pair.c.b, pair.c.i))
+    return select(summed).select_from(pair).scalar_subquery()
+
+
+@dataclass(frozen=True, order=True)
+class ScoreSource:
+    """What scores come from."""
+
+    metric: str
+    model: str
+    variant: str
+    metric_version: str
+
+
+def sums_of(
+    connection: Connection, tenant: str, since: datetime, until: datetime
+) -> dict[ScoreSource, ScoreSums]:
+    """Of the hours [since, until)."""
+    found: dict[ScoreSource, ScoreSums] = {}
+    for source, _, sums in _hours(connection, tenant, since, until):
+        found.setdefault(source, ScoreSums()).add(sums)
+    return dict(sorted(found.items()))
+
+
+def days_of(
+    connection: Connection, tenant: str, since: datetime, until: datetime
+) -> dict[tuple[str, str], dict[datetime, ScoreSums]]:
+    """(metric, model) → day → its results, versions and variants together; days ascend."""
+    found: dict[tuple[str, str], dict[datetime, ScoreSums]] = {}
+    for source, hour, sums in _hours(connection, tenant, since, until):
+        days = found.setdefault((source.metric, source.model), {})
+        days.setdefault(hour.replace(hour=0), ScoreSums()).add(sums)
+    return {key: dict(sorted(days.items())) for key, days in sorted(found.items())}
+
+
+def _hours(
+    connection: Connection, tenant: str, since: datetime, until: datetime
+) -> list[tuple[ScoreSource, datetime, ScoreSums]]:
+    names = ("metric", "model", "variant", "metric_version", "hour")
+    sums = ("results", "undefined", "total", "squares", "bins", "verdicts")
+    rows = connection.execute(
+        select(*(HOURS[name] for name in (*names, *sums))).where(
+            HOURS.tenant == tenant, HOURS.hour >= since, HOURS.hour < until
+        )
+    )
+    return [_read(row) for row in rows]
+
+
+def _read(row: Row[Any]) -> tuple[ScoreSource, datetime, ScoreSums]:
+    source = ScoreSource(row.metric, row.model, row.variant, row.metric_version)
+    sums = ScoreSums(
+        row.results, row.undefined, row.total, row.squares, list(row.bins), list(row.verdicts)
+    )
+    return source, row.hour.astimezone(UTC), sums
+
+
+def forget_before(connection: Connection, days: int = KEPT_DAYS) -> int:
+    """Delete hours older than this; how many rows."""
+    old = HOURS.hour < func.now() - timedelta(days=days)
+    return connection.execute(delete(score_hours).where(old)).rowcount
+
+
+def first_days(
+    connection: Connection, tenant: str, since: datetime
+) -> dict[tuple[str, str], dict[datetime, str]]:
+    """(metric, model) → day → the version and variant that scored for the first time then, where
+    another one had before. Only days since then."""
+    first = func.min(HOURS.hour).label("first")
+    key = HOURS.metric, HOURS.model, HOURS.metric_version, HOURS.variant
+    rows = connection.execute(
+        select(*key, first)
+        .where(HOURS.tenant == tenant, HOURS.hour >= since - KNOWN_BEFORE)
+        .group_by(*key)
+        .order_by(first)
+    ).all()
+    found: dict[tuple[str, str], dict[datetime, str]] = {}
+    met: set[tuple[str, str]] = set()
+    for metric, model, version, variant, hour in rows:
+        if (metric, model) in met and hour >= since:
+            day = hour.astimezone(UTC).replace(hour=0)
+            found.setdefault((metric, model), {})[day] = f"{variant} {version}".strip()
+        met.add((metric, model))
+    return found

@@ -1,0 +1,143 @@
+"""What many results come to, in one to three sentences with their denominators.
+
+No judgement is formed here: verdicts are the results' own, intervals and means the report's. The
+undefined share is said first where it is large, and nothing is "better" while the interval holds
+what chance would have.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shared.contracts import Report
+from shared.page_text import significant
+from shared.report_contracts import Interval
+from shared.service_contract import MetricContract
+
+FEW = 30  # results: fewer are said to be few
+MUCH = 0.1  # an undefined share above it is said first
+DEPTH = 4  # of a report, where a part's interval is looked for
+BEATEN_BY_CHANCE = 0.5  # share of random rivals that a random explanation beats
+ESTIMATE = frozenset(Interval.model_fields)
+BEFORE_2_0 = frozenset({"value", "low", "high", "of"})  # of reports that were stored then
+
+
+@dataclass(frozen=True)
+class ResultTally:
+    """So many results, those with a score, and those that are undecided.
+
+    why: the sentence of a result without a score -> such results, the most frequent first.
+    """
+
+    results: int
+    scored: int
+    undecided: int = 0
+    why: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, reports: Iterable[Report]) -> ResultTally:
+        """Of the results that a report rests on."""
+        listed = list(reports)
+        why = Counter(sorted(one.reason or "" for one in listed if one.score is None))
+        undecided = sum(one.verdict == "undecided" for one in listed)
+        return cls(len(listed), len(listed) - why.total(), undecided, dict(why.most_common()))
+
+    @classmethod
+    def told_by(cls, report: Mapping[str, Any]) -> ResultTally:
+        """Of a report from before reports had a finding: it says neither verdicts nor reasons."""
+        results = int(report.get("scored", 0))
+        return cls(results, results - int(report.get("undefined", 0)))
+
+
+def sentences(
+    contract: MetricContract | None, tally: ResultTally, report: Mapping[str, Any]
+) -> list[str]:
+    """report: as JSON; empty while it is being made: then only what can be counted is told."""
+    undefined = tally.results - tally.scored
+    few = " That is few." if 0 < tally.scored < FEW else ""
+    explanations = "explanation" if tally.results == 1 else "explanations"
+    scored = f"Of {tally.results:,} {explanations} {tally.scored:,} could be scored.{few}"
+    without = [f"{undefined:,} {'has' if undefined == 1 else 'have'} no score{_most(tally.why)}."]
+    compared = _compared(contract, tally, report)
+    if not undefined:
+        return [scored, *compared]
+    if undefined > MUCH * tally.results:
+        return [scored, *without, *compared]
+    return [scored, *compared, *without]
+
+
+def _most(why: Mapping[str, int]) -> str:
+    """The most frequent reason, where there is one."""
+    sentence, count = next(iter(why.items()), ("", 0))
+    if not sentence:
+        return ""
+    told = sentence.rstrip(".")
+    return f": {told}" if count == sum(why.values()) else f", most often ({count:,}): {told}"
+
+
+def _compared(
+    contract: MetricContract | None, tally: ResultTally, report: Mapping[str, Any]
+) -> list[str]:
+    if tally.scored and tally.undecided == tally.scored:
+        told = "It is undecided" if tally.scored == 1 else f"All {tally.scored:,} are undecided"
+        return [f"{told}: chance would do as well, or it cannot be told."]
+    if contract is None or not tally.scored:
+        return []
+    beaten = interval_in(report, contract.facts.chance.rpartition(".")[2])
+    if contract.facts.rivals is not None and beaten is not None:
+        return [_against(contract.facts.rivals, beaten)]
+    mean: Any = report.get("score")
+    if not is_interval(mean) or mean["value"] is None:
+        return []
+    return [f"Their mean score is {significant(mean['value'])}{_between(mean)}."]
+
+
+def _against(rivals: tuple[str, str], beaten: Mapping[str, Any]) -> str:
+    stem, others = rivals
+    level = BEATEN_BY_CHANCE
+    own = f"{stem[:1].lower()}{stem[1:]}"
+    low, high = beaten["low"], beaten["high"]
+    told = f"({beaten['value']:.0%}; chance {level:.0%})"
+    if low is None or high is None:
+        return f"Too few to tell whether {own} better than {others} {told}."
+    told = f"({beaten['value']:.0%}, interval {low:.0%} to {high:.0%}; chance {level:.0%})"
+    if low <= level <= high:
+        return f"It cannot be told apart from chance whether {own} better than {others} {told}."
+    return f"{stem} {'better' if low > level else 'worse'} than {others} {told}."
+
+
+def _between(mean: Mapping[str, Any]) -> str:
+    if mean["low"] is None or mean["high"] is None:
+        return ""
+    return f" (interval {significant(mean['low'])} to {significant(mean['high'])})"
+
+
+def is_interval(value: Any) -> bool:
+    """Whether this JSON is an estimate with its interval."""
+    return isinstance(value, Mapping) and BEFORE_2_0 <= set(value) <= ESTIMATE
+
+
+def interval_in(report: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """The first estimate of this name in a report's JSON, the least nested one."""
+    for level in _levels(report):
+        for one in level:
+            found: Any = one.get(name)
+            if is_interval(found) and found["value"] is not None:
+                return dict(found)
+    return None
+
+
+def _levels(report: Mapping[str, Any]) -> Iterator[list[Mapping[str, Any]]]:
+    level = [report]
+    for _ in range(DEPTH):
+        yield level
+        level = [
+            inner
+            for one in level
+            for value in one.values()
+            for inner in (value if isinstance(value, list) else [value])
+            if isinstance(inner, Mapping) and not is_interval(inner)
+        ]

@@ -1,0 +1,196 @@
+"""Scores split by what the lines say of themselves: do the values differ more than chance makes?
+
+The test permutes values over texts, or within texts where one text has several of them (Good, 2005,
+Permutation, Parametric and Bootstrap Tests of Hypotheses, 3.7); p-values count the observed split
+as one of the draws (Phipson & Smyth, 2010). Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shared.contracts import Scored
+from shared.estimates import BatchStatistics
+from shared.report_contracts import ScoreSplit, SplitPair, SplitValue
+from shared.statistics.bootstrap import Resampling
+from shared.statistics.clusters import Floats, Integers
+from shared.statistics.families import holm
+from shared.statistics.seeds import generator
+
+Row = Scored[Any, Any]
+FEWEST, MOST = 2, 50  # values of a key that are told apart
+MOST_DRAWS = 1_999
+TIE = 1e-12  # relative: equal in theory, unequal in floats
+
+
+def splits_of(over: BatchStatistics[Any]) -> tuple[ScoreSplit, ...]:
+    """One for each of the request's `by`, in its order."""
+    return tuple(_split(over, by) for by in over.request.by)
+
+
+def _split(over: BatchStatistics[Any], by: str) -> ScoreSplit:
+    found: dict[str, list[Row]] = {}
+    for row in over.rows:
+        if (value := value_of(over, row, by)) is not None:
+            found.setdefault(value, []).append(row)
+    without = len(over.rows) - sum(map(len, found.values()))
+    if not FEWEST <= len(found) <= MOST:
+        warning = f"{len(found)} values: a split needs from {FEWEST} to {MOST}"
+        return ScoreSplit(by=by, without=without, warnings=(warning,))
+    values = [_value(over, by, value, rows) for value, rows in found.items()]
+    test = _test(over, by, found)
+    pairs = tuple(_pairs(over, by, found)) if over.request.pairwise else ()
+    return ScoreSplit(
+        by=by,
+        values=tuple(sorted(values, key=_lowest_first)),
+        without=without,
+        p_value=None if test is None else test.p_value,
+        within_texts=None if test is None else test.within,
+        pairs=pairs,
+    )
+
+
+def value_of(over: BatchStatistics[Any], row: Row, by: str) -> str | None:
+    """What a result has under `metadata.<key>`, `model`, `variant`, `language`, `verdict`,
+    `label_sent` or `label_stated`; None: nothing."""
+    key = by.removeprefix("metadata.")
+    if key != by:
+        named: str | None = row.request.metadata.get(key)
+        return named
+    facts, report = over.contract.facts, row.report
+    provenance, languages = report.provenance, report.languages
+    known: Mapping[str, Callable[[], Any]] = {
+        "model": lambda: provenance.models[0].name if provenance.models else None,
+        "variant": lambda: provenance.variant,
+        "language": lambda: None if languages is None else languages.text.code,
+        "verdict": lambda: report.verdict,
+        "label_sent": lambda: getattr(row.request, facts.label_sent or "-", None),
+        "label_stated": lambda: reduce(_inside, facts.label_stated.split("."), report),
+    }
+    found = known[by]()
+    return found if isinstance(found, str) else None
+
+
+def _inside(message: Any, name: str) -> Any:
+    return getattr(message, name, None)
+
+
+def _value(over: BatchStatistics[Any], by: str, value: str, rows: Sequence[Row]) -> SplitValue:
+    scores = [row.report.score for row in rows]
+    mean = over.mean(f"split {by} {value}", scores, over.keys(rows))
+    return SplitValue(value=value, results=len(rows), undefined=scores.count(None), score=mean)
+
+
+def _lowest_first(value: SplitValue) -> tuple[bool, float, str]:
+    return value.score.value is None, value.score.value or 0.0, value.value
+
+
+@dataclass(frozen=True)
+class SplitTest:
+    """within: whether values were permuted within texts."""
+
+    p_value: float
+    within: bool
+
+
+def _test(
+    over: BatchStatistics[Any], about: str, found: Mapping[str, Sequence[Row]]
+) -> SplitTest | None:
+    rows = [
+        (place, row)
+        for place, some in enumerate(found.values())
+        for row in some
+        if row.report.score is not None
+    ]
+    scores = np.array([row.report.score for _, row in rows], dtype=np.float64)
+    places = np.array([place for place, _ in rows], dtype=np.int64)
+    return split_test(about, scores, places, over.keys([row for _, row in rows]), over.how)
+
+
+def split_test(
+    about: str, scores: Floats, values: Integers, keys: Sequence[str], how: Resampling
+) -> SplitTest | None:
+    """That the values' means are equal: the sum of squares between them against permutations.
+
+    scores: (N,). values: (N,) from 0. keys: (N,) the text of each. None where there is nothing to
+    permute: one value, one text, or a value a text and one value a text only.
+    """
+    _, texts = np.unique(np.array(keys, dtype=object), return_inverse=True)
+    if np.unique(values).size < FEWEST:
+        return None
+    first = np.zeros(texts.max() + 1, dtype=np.int64)
+    first[texts[::-1]] = values[::-1]
+    within = bool((first[texts] != values).any())
+    if not within and first.size <= np.unique(values).size:  # every permutation is the same split
+        return None
+    centred = scores - scores.mean()
+    random = generator(how.seed, "split", about, scores.size)
+    draw = _within(values, texts, random) if within else _between(first, texts, random)
+    observed = _between_squares(centred, values)
+    bar = observed - TIE * max(1.0, abs(observed))
+    draws, reached = min(how.resamples, MOST_DRAWS), 0
+    for _ in range(draws):
+        how.check()
+        reached += _between_squares(centred, next(draw)) >= bar
+    return SplitTest((1 + reached) / (1 + draws), within)
+
+
+def _between_squares(centred: Floats, values: Integers) -> float:
+    """Of N scores about their mean: sum over values of n * mean^2."""
+    counts = np.bincount(values)
+    sums = np.bincount(values, weights=centred)
+    found: NDArray[np.float64] = sums[counts > 0] ** 2 / counts[counts > 0]
+    return float(found.sum())
+
+
+def _between(
+    first: Integers, texts: Integers, random: np.random.Generator
+) -> Iterator[NDArray[np.int64]]:
+    """Each text keeps its results together; the texts' values are permuted."""
+    while True:
+        yield random.permutation(first)[texts]
+
+
+def _within(
+    values: Integers, texts: Integers, random: np.random.Generator
+) -> Iterator[NDArray[np.int64]]:
+    """The values of each text are permuted among its results."""
+    order = np.argsort(texts, kind="stable")
+    drawn = np.empty_like(values)
+    while True:
+        drawn[order] = values[np.lexsort((random.random(texts.size), texts))]
+        yield drawn
+
+
+def _pairs(
+    over: BatchStatistics[Any], by: str, found: Mapping[str, Sequence[Row]]
+) -> Iterator[SplitPair]:
+    tested = [
+        (a, b, _mean(found[b]) - _mean(found[a]), _test(over, f"{by} {a} {b}", two))
+        for a, b in combinations(sorted(value for value in found if _has_scores(found[value])), 2)
+        if (two := {a: found[a], b: found[b]})
+    ]
+    adjusted = iter(holm([test.p_value for *_, test in tested if test is not None]))
+    for a, b, difference, test in tested:
+        yield SplitPair(
+            first=a,
+            second=b,
+            difference=difference,
+            p_value=None if test is None else test.p_value,
+            p_adjusted=None if test is None else float(next(adjusted)),
+        )
+
+
+def _has_scores(rows: Sequence[Row]) -> bool:
+    return any(row.report.score is not None for row in rows)
+
+
+def _mean(rows: Sequence[Row]) -> float:
+    return float(np.mean([row.report.score for row in rows if row.report.score is not None]))

@@ -1,0 +1,100 @@
+"""Comparing and judging in a real browser: by links and forms alone, and by keyboard alone."""
+
+from __future__ import annotations
+
+import re
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+from sqlalchemy import Engine
+
+from tests.browser.conftest import Visits
+from tests.browser.test_accessibility import PHONE, grave
+from tests.gateway.judged import make_batch, run_reports
+
+OLD = [0.2, 0.3, 0.5, 0.9, 0.1, 0.4, 0.6, None]
+NEW = [0.5, 0.6, 0.8, 0.95, 0.5, 0.8, None, 0.7]
+
+
+def test_two_batches_are_compared_without_javascript(
+    open_gateway: str, engine: Engine, visits: Visits
+) -> None:
+    old, new = make_batch(engine, OLD)[0], make_batch(engine, NEW)[0]
+    page = visits(open_gateway, java_script_enabled=False)
+    page.goto("/compare")
+    page.locator("#left").select_option(old)
+    page.locator("#right").select_option(new)
+    page.get_by_role("button", name="Compare").click()
+    expect(page.locator("#live")).to_contain_text("is being made")
+    run_reports(engine)
+    page.reload()
+    expect(page.locator(".finding .first")).to_contain_text("0.292 higher")
+    page.get_by_role("link", name=re.compile("from unsupported to undecided")).click()
+    expect(page.locator(".pair")).not_to_have_count(0)
+    page.locator("svg.density a").first.click()
+    expect(page.locator(".pair")).to_have_count(1)
+    page.locator("a.chip").click()
+    page.get_by_role("link", name="swap the sides").click()
+    run_reports(engine)
+    page.reload()
+    expect(page.locator(".finding .first")).to_contain_text("0.292 lower")
+
+
+def test_lines_are_judged_by_keyboard_alone(
+    open_gateway: str, engine: Engine, visits: Visits
+) -> None:
+    batch_id, _ = make_batch(engine, OLD)
+    with httpx.Client(base_url=open_gateway) as client:
+        body = {"batch": batch_id, "name": "first look", "rubric": ["agree", "score", "note"]}
+        queue = client.post("/v1/review-queues", json=body).raise_for_status().json()
+        page = visits(open_gateway)
+        page.goto(f"/queues/{queue['id']}/judge")
+        page.keyboard.press("Tab")
+        page.locator("#reviewer").press_sequentially("Ann")
+        page.keyboard.press("Enter")
+        for key in "adu":
+            expect(page.locator("[data-key=a]")).to_be_visible()
+            expect(page.locator(".finding")).to_have_count(0)
+            page.keyboard.press("4")
+            page.keyboard.press(key)
+            expect(page.locator(".finding")).to_contain_text("The metric says")
+            page.keyboard.press("ArrowRight")
+        expect(page.locator("[role=status]", has_text="of 8")).to_contain_text("4 of 8")
+        page.keyboard.press("z")
+        expect(page.locator("[role=status]", has_text="of 8")).to_contain_text("3 of 8")
+        with page.expect_navigation():
+            page.keyboard.press("s")
+        page.keyboard.press("t")
+        expect(page.locator("#reveal")).to_have_text("Hide texts")
+        said = client.get("/v1/judgements", params={"queue": queue["id"]}).json()["data"]
+    assert [one["verdict"] for one in said] == ["disagree", "agree"]
+    assert {(one["human_score"], one["blind"]) for one in said} == {(0.75, True)}
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", PHONE["width"])])
+def test_they_can_be_used_by_all_on_any_screen(
+    open_gateway: str, engine: Engine, visits: Visits, scheme: str, width: int
+) -> None:
+    old, new = make_batch(engine, OLD)[0], make_batch(engine, NEW)[0]
+    asked = {"batch": old, "name": "first look", "rubric": ["agree", "score", "label", "note"]}
+    with httpx.Client(base_url=open_gateway) as client:
+        queue = client.post("/v1/review-queues", json=asked).raise_for_status().json()["id"]
+        job = client.get(f"/v1/review-queues/{queue}/next?reviewer=Ann").json()["item"]["job_id"]
+        said = {"verdict": "agree", "reviewer": "Ann", "queue": queue}
+        client.post(f"/v1/jobs/{job}/judgements", json=said).raise_for_status()
+        client.get(f"/queues/{queue}")
+        compared = f"/compare?left={old}&right={new}"
+        client.get(compared)
+    run_reports(engine)
+    page = visits(open_gateway, color_scheme=scheme, viewport={"width": width, "height": 740})
+    page.goto(f"/queues/{queue}/judge")
+    page.locator("#reviewer").fill("Ben")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-key=a]")).to_be_visible()
+    paths = (page.url, compared, f"/queues/{queue}", f"/queues?batch={old}", "/compare")
+    for path in paths:
+        page.goto(path)
+        page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+        assert grave(page) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path

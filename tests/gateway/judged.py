@@ -1,0 +1,113 @@
+"""A batch whose every line has a result, and a hand that does what the worker of reports does."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Engine, func, insert, select
+
+from services.registry import metrics, service
+from shared.ledger.tables import DEFAULT_TENANT, batch_lines, batches, jobs
+from shared.worker import tasks
+from shared.worker.job import MessageDelivery, carry
+from tests.gateway.results import a_result
+
+METRIC = "hatexscore"
+FAR = timedelta(hours=1)
+
+
+def make_batch(
+    engine: Engine,
+    scores: Sequence[float | None],
+    *,
+    tenant: str = DEFAULT_TENANT,
+    model: str = "embedded-hate",
+    **request: Any,
+) -> tuple[str, list[str]]:
+    """(the batch, its jobs): line n, custom id `line-n`, text `post number n`, of these scores."""
+    batch_id = f"batch_{secrets.token_hex(16)}"
+    ids = [f"job_{number:012x}{secrets.token_hex(10)}" for number in range(1, len(scores) + 1)]
+    with engine.begin() as connection:
+        connection.execute(
+            insert(batches).values(
+                id=batch_id, tenant=tenant, metric=METRIC, endpoint=f"/v1/scores/{METRIC}",
+                input_file_id="f", metadata={}, status="completed", ending="completed",
+                total=len(scores), completed=len(scores), failed=0,
+                **dict.fromkeys(("expires_at", "completed_at"), _now(connection)),
+            )
+        )  # fmt: skip
+        rows = list(enumerate(zip(ids, scores, strict=True), 1))
+        connection.execute(
+            insert(jobs),
+            [
+                {
+                    "id": job_id, "metric": METRIC, "tenant": tenant, "status": "succeeded",
+                    "request": _request(number, **request), "result": _result(score, model),
+                    "batch_id": batch_id, "resend_at": _now(connection),
+                    "finished_at": _now(connection),
+                }
+                for number, (job_id, score) in rows
+            ],
+        )  # fmt: skip
+        connection.execute(
+            insert(batch_lines),
+            [
+                {
+                    "batch_id": batch_id, "number": number, "custom_id": f"line-{number}",
+                    "start": 0, "length": 0, "fingerprint": str(number), "status": "succeeded",
+                    "job_id": job_id,
+                }
+                for number, (job_id, _) in rows
+            ],
+        )  # fmt: skip
+    return batch_id, ids
+
+
+def _now(connection: Any) -> Any:
+    return connection.execute(select(func.now())).scalar_one()
+
+
+def _request(number: int, **more: Any) -> dict[str, Any]:
+    said = {
+        "text": f"post number {number} is quite friendly",
+        "explanation": f"Post {number} greets its readers. Conclusion: the text is non-hateful.",
+        "predicted_label": "non-hateful",
+    }
+    return metrics()[METRIC].request.model_validate(said | more).model_dump(mode="json")
+
+
+def _result(score: float | None, model: str) -> dict[str, Any]:
+    found = a_result(0.0) | {"score": score, "verdict": _verdict(score)}
+    found["provenance"] = dict(found["provenance"])
+    found["provenance"]["models"] = [
+        one | {"name": model} for one in found["provenance"]["models"][:1]
+    ]
+    found["provenance"]["text_key"] = None
+    if score is None:
+        found["reasons"] = [
+            {"component": "score", "code": "no-words", "detail": "The text has no words."}
+        ]
+    return found
+
+
+def _verdict(score: float | None) -> str:
+    if score is None:
+        return "undefined"
+    return "supported" if score >= 0.7 else "unsupported" if score < 0.4 else "undecided"
+
+
+def run_reports(engine: Engine) -> list[str]:
+    """Carry out every queued report; their ids."""
+    tasks.register(service(METRIC))
+    own = tasks.registered[f"{METRIC}-report"]
+    with engine.connect() as connection:
+        queued = select(jobs.c.id).where(
+            jobs.c.metric == own.contract.name, jobs.c.status == "queued"
+        )
+        ids = list(connection.execute(queued).scalars())
+    for job_id in ids:
+        carry(job_id, own.contract, own.score, MessageDelivery(batch=False, again=False))
+    return ids

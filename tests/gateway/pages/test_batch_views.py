@@ -1,0 +1,135 @@
+"""A batch's page: split by anything, saved views, opened rows, files of a selection."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from sqlalchemy import Engine, event
+
+from bench.pages import BATCH, PATH, fill
+from services.gateway.pages.report_design import CountBars, Forest, design_of
+from services.registry import metrics
+from shared.ledger import leases
+from shared.ledger.tables import jobs
+from tests.batches import MINUTE
+from tests.gateway.conftest import Opens
+from tests.gateway.pages.test_pages import entered, token
+from tests.gateway.results import a_report
+
+LINES = 200
+SPLIT = {
+    "by": "metadata.team",
+    "values": [
+        {
+            "value": f"t{place}", "results": 50, "undefined": 10,
+            "score": {"value": 0.5, "low": 0.40625, "high": 0.6, "of": 40},
+        }
+        for place in range(4)
+    ],
+    "without": 0, "p_value": 0.003, "within_texts": False, "pairs": [], "warnings": [],
+}  # fmt: skip
+
+
+@pytest.fixture
+def _filled(client: httpx.Client, engine: Engine) -> None:
+    fill(engine, LINES, a_report())
+
+
+@pytest.mark.usefixtures("_filled")
+def test_a_split_shows_counts_at_once_and_intervals_when_their_job_ends(
+    client: httpx.Client, engine: Engine
+) -> None:
+    first = client.get(f"{PATH}?split=metadata.team").text
+    assert "The intervals are being made" in first
+    for place in range(4):
+        link = urlencode({"meta": f"team=t{place}"})
+        assert f"{PATH}?{link}#items" in first
+    with engine.begin() as connection:
+        query = jobs.select().where(jobs.c.metric == "hatexscore-report", jobs.c.status == "queued")
+        [made] = connection.execute(query).all()
+        assert made.request["by"] == ["metadata.team"]
+        claim = leases.claim(connection, made.id, lease=MINUTE, max_attempts=3)
+        assert claim is not None
+        assert leases.succeed(connection, claim, a_report() | {"splits": [SPLIT]})
+    second = client.get(f"{PATH}?split=metadata.team").text
+    assert "The values differ more than chance would make them" in second
+    assert "p = 0.003" in second
+    assert "[0.406, 0.6]" in second
+    options = client.get(PATH).text
+    assert '<option value="metadata.market">market</option>' in options
+    assert '<option value="verdict">verdict</option>' in options
+    assert "label_sent" not in options.partition('name="split"')[2].partition("</select>")[0]
+
+
+@pytest.mark.usefixtures("_filled")
+def test_a_view_is_kept_under_a_name_as_a_tab(client: httpx.Client) -> None:
+    query = urlencode([("verdict", "undecided"), ("sort", "score"), ("col", "market")])
+    page = client.get(f"{PATH}?{query}")
+    form = {"csrf": token(page), "metric": "hatexscore", "query": query, "name": "odd ones"}
+    saved = client.post("/views", data=form | {"next": f"{PATH}?{query}"})
+    assert saved.headers["location"] == f"{PATH}?{query}"
+    again = client.get(saved.headers["location"]).text
+    assert "<bdi>odd ones</bdi>" in again
+    assert 'aria-current="true"><bdi>odd ones' in again
+    listed = client.get("/views")
+    assert "odd ones" in listed.text
+    client.post("/views/delete", data=form | {"csrf": token(listed)})
+    assert "odd ones" not in client.get("/views").text
+    assert client.post("/views", data=form | {"name": ""}).status_code == 422
+    assert client.post("/views", data=form | {"csrf": "0" * 64}).status_code == 403
+    elsewhere = client.post("/views", data=form | {"next": "https://elsewhere.example"})
+    assert elsewhere.headers["location"] == "/"
+
+
+def test_views_are_their_tenants_own(opens: Opens) -> None:
+    own, other = entered(opens, "a", "batch"), entered(opens, "b", "batch")
+    form = {"csrf": token(own.get("/views")), "metric": "ice", "query": "sort=score"}
+    own.post("/views", data=form | {"name": "mine"})
+    assert "mine" in own.get("/views").text
+    assert "mine" not in other.get("/views").text
+    for path in (f"/batches/{BATCH}/again", f"/batches/{BATCH}/results.html", PATH):
+        assert other.get(path).status_code == 404
+
+
+@pytest.mark.usefixtures("_filled")
+def test_a_selection_is_one_html_file_without_texts(client: httpx.Client) -> None:
+    file = client.get(f"{PATH}/results.html?line=3&line=7")
+    assert file.headers["content-disposition"].endswith(f'"{BATCH}.html"')
+    assert "line 3" in file.text
+    assert "line 8" not in file.text
+    assert "a text of no harm" not in file.text
+
+
+@pytest.mark.usefixtures("_filled")
+def test_the_page_asks_no_more_the_larger_the_batch_is(
+    client: httpx.Client, engine: Engine
+) -> None:
+    asked: list[str] = []
+
+    def heard(*arguments: object) -> None:
+        asked.append(str(arguments[2]))
+
+    event.listen(type(engine), "before_cursor_execute", heard)
+    try:
+        client.get(PATH)
+    finally:
+        event.remove(type(engine), "before_cursor_execute", heard)
+    assert 0 < sum("result_facts" in one for one in asked) <= 14
+
+
+@pytest.mark.parametrize("metric", sorted(metrics()))
+def test_a_design_shows_what_the_report_says(metric: str) -> None:
+    report = a_report(metric)
+    for block in design_of(metric, report):
+        if isinstance(block, CountBars):
+            assert all(count > 0 for _, count in block.bars)
+        else:
+            assert isinstance(block, Forest)
+            for row in block.rows:
+                place = block.place(row.interval["value"])
+                assert place is not None
+                assert 0 <= place <= 1
+    assert design_of(metric, {}) == []
+    assert design_of(metric, dict.fromkeys(report, "of another version")) == []

@@ -1,0 +1,146 @@
+"""/compare shows what the report says: numbers, signs, refusals; and only to whom it belongs."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import httpx
+import pytest
+from sqlalchemy import Engine, select, update
+
+from shared.ledger.tables import jobs
+from tests.gateway.conftest import Opens
+from tests.gateway.judged import make_batch, run_reports
+
+OLD = [0.2, 0.3, 0.5, 0.9, 0.1, 0.4, 0.6, None]
+NEW = [0.5, 0.6, 0.8, 0.95, 0.5, 0.8, None, 0.7]
+
+
+@pytest.fixture
+def batches(engine: Engine) -> tuple[str, str]:
+    return make_batch(engine, OLD)[0], make_batch(engine, NEW)[0]
+
+
+def compared(client: httpx.Client, engine: Engine, *sides: str) -> str:
+    """The page, once its report is made."""
+    left, *rights = sides
+    asked: dict[str, str | list[str]] = {"left": left, "right": rights}
+    assert "is being made" in client.get("/compare", params=asked).raise_for_status().text
+    assert run_reports(engine)
+    return client.get("/compare", params=asked).raise_for_status().text
+
+
+def test_the_numbers_are_the_reports_and_cells_lead_to_their_pairs(
+    client: httpx.Client, engine: Engine, batches: tuple[str, str]
+) -> None:
+    html = compared(client, engine, *batches)
+    with engine.connect() as connection:
+        query = select(jobs.c.result).where(jobs.c.metric == "hatexscore-report")
+        found = connection.execute(query).scalar_one()["comparison"]
+    score = found["differences"][0]
+    assert score["difference"]["value"] == pytest.approx(sum((0.3, 0.3, 0.3, 0.05, 0.4, 0.4)) / 6)
+    assert (score["first"] - score["second"]) == pytest.approx(score["difference"]["value"])
+    assert f"is {score['difference']['value']:.3f} higher" in html
+    assert "1 line became undefined and 1 line became defined." in html
+    bounds = found["bounds"]
+    assert bounds["low"] == pytest.approx((1.75 - 0.6 - 0.3) / 8)
+    assert bounds["high"] == pytest.approx((1.75 + 0.4 + 0.7) / 8)
+    assert sum(one["pairs"] for one in found["verdicts"]) == 8
+    cells = re.findall(r'href="(/compare[^"]*cell=[^"]*)"', html)
+    assert len(set(cells)) == len(found["density"]) == 6
+    page = client.get(cells[0].replace("&amp;", "&").partition("#")[0]).text
+    assert page.count('class="card pair"') == 1
+    verdicts = next(iter(re.findall(r'href="(/compare[^"]*verdicts=[^"]*)"', html)))
+    assert "card pair" in client.get(verdicts.replace("&amp;", "&").partition("#")[0]).text
+
+
+def test_swapped_sides_say_the_opposite(
+    client: httpx.Client, engine: Engine, batches: tuple[str, str]
+) -> None:
+    html = compared(client, engine, *reversed(batches))
+    assert "0.292 lower" in html
+    assert "it explains worse" in html
+
+
+def test_two_models_of_one_batch_and_several_rights(
+    client: httpx.Client, engine: Engine, batches: tuple[str, str]
+) -> None:
+    third, _ = make_batch(engine, NEW, model="other")
+    html = compared(client, engine, *batches, third)
+    assert "p by Holm" in html
+    assert html.count("&amp;show=") >= 2
+    html = compared(client, engine, batches[0], f"{third}:model=other")
+    assert "higher" in html
+    other = {"left": batches[0], "right": f"{third}:model=embedded-hate"}
+    assert client.get("/compare", params=other).status_code == 404  # it answered none of that one
+
+
+def test_the_difference_is_shown_by_what_the_lines_say_of_themselves(
+    client: httpx.Client, engine: Engine, batches: tuple[str, str]
+) -> None:
+    left, right = batches
+    with engine.begin() as connection:
+        lines = select(jobs.c.id, jobs.c.request).where(jobs.c.batch_id == right)
+        for place, (job_id, request) in enumerate(connection.execute(lines).all()):
+            marked = request | {"metadata": {"market": f"market {place % 2}"}}
+            connection.execute(update(jobs).where(jobs.c.id == job_id).values(request=marked))
+    html = compared(client, engine, left, right)
+    assert '<option value="metadata.market">market</option>' in html
+    asked = {"left": left, "right": right, "by": "metadata.market"}
+    assert "is being made" in client.get("/compare", params=asked).text
+    assert run_reports(engine)
+    html = client.get("/compare", params=asked).text
+    assert "<bdi>market 0</bdi>" in html
+    assert "<bdi>market 1</bdi>" in html
+    assert html.count('class="whisker"') >= 2
+    assert client.get("/compare", params=asked | {"by": "metadata.other"}).status_code == 200
+    assert client.get("/compare", params=asked | {"show": "9" * 5_000}).status_code == 200
+
+
+def test_a_text_changed_under_one_custom_id_is_counted_out(
+    client: httpx.Client, engine: Engine, batches: tuple[str, str]
+) -> None:
+    changed, ids = make_batch(engine, NEW)
+    with engine.begin() as connection:
+        mine = jobs.c.id == ids[0]
+        request = connection.execute(select(jobs.c.request).where(mine)).scalar_one()
+        another = request | {"text": "another text altogether"}
+        connection.execute(update(jobs).where(mine).values(request=another))
+    html = compared(client, engine, batches[0], changed)
+    assert "1 custom_id of both systems: the texts differ" in html
+
+
+def test_what_was_scored_otherwise_is_refused_with_the_side_to_score_again(
+    client: httpx.Client, engine: Engine, batches: tuple[str, str]
+) -> None:
+    with engine.begin() as connection:
+        for job_id, result in connection.execute(
+            select(jobs.c.id, jobs.c.result).where(jobs.c.batch_id == batches[0])
+        ).all():
+            result["provenance"]["metric_version"] = "0.1"
+            connection.execute(update(jobs).where(jobs.c.id == job_id).values(result=result))
+    client.get(f"/batches/{batches[0]}")  # which writes the rows of its table
+    html = compared(client, engine, *batches)
+    assert "other metric versions" in html
+    assert html.count("again</button>") == 1
+    assert f'value="{batches[0]}"' in html
+
+
+def test_no_text_stands_bare_and_strangers_find_nothing(
+    client: httpx.Client, opens: Opens, engine: Engine, batches: tuple[str, str]
+) -> None:
+    html = compared(client, engine, *batches)
+    assert "greets its readers" not in re.sub(
+        r'<div class="sensitive.*?</div>', "", html, flags=re.S
+    )
+    assert "NaN" not in html
+    foreign = opens("b", "admin")
+    against = {"batch": batches[0]}
+    asked = {"batch": batches[1], "against": against, "further": [against]}
+    answer = foreign.post("/v1/reports/hatexscore", json=asked)
+    assert answer.status_code == 422
+    own, _ = make_batch(engine, OLD, tenant="b")
+    for body in ({"against": against}, {"against": {"batch": own}, "further": [against]}):
+        answer = foreign.post("/v1/reports/hatexscore", json={"batch": own} | body)
+        assert answer.status_code == 422, json.dumps(body)

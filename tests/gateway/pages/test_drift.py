@@ -1,0 +1,119 @@
+"""Scores by the hour, and whether they have moved: laws, then the pages."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import numpy as np
+import pytest
+from scipy import stats
+from sqlalchemy import Engine
+
+from services.gateway.pages.drift import sentence_of
+from services.gateway.pages.drift_statistics import moved, psi, psi_by_chance, wilson
+from services.registry import metrics
+from shared.ledger import score_hours
+from shared.ledger.score_hours import ScoreSums, edges_of
+from shared.statistics.clusters import Floats
+from tests.gateway.conftest import Opens
+from tests.gateway.pages.test_pages import entered
+
+EDGES = edges_of(metrics()["hatexscore"])
+
+
+def sums(scores: Floats) -> ScoreSums:
+    found = ScoreSums()
+    for score in scores:
+        found.see(None if np.isnan(score) else float(score), None, EDGES)
+    return found
+
+
+def beta(seed: int, size: int, shift: float = 0.0) -> Floats:
+    return np.clip(np.random.default_rng(seed).beta(2, 2, size) + shift, 0, 1)
+
+
+def test_a_shift_is_said_and_no_shift_is_not() -> None:
+    quiet = [moved(sums(beta(seed, 700)), sums(beta(seed + 999, 300))) for seed in range(20)]
+    assert sum(found.has_moved for found in quiet) <= 2
+    assert sum(found.has_changed_shape for found in quiet) <= 4
+    for seed in range(20):
+        found = moved(sums(beta(seed, 700)), sums(beta(seed + 999, 300, 0.15)))
+        assert found.has_moved
+        assert "higher than before" in sentence_of(found)
+
+
+def test_it_agrees_with_scipy() -> None:
+    a, b = beta(1, 900), beta(2, 400, 0.02)
+    found = moved(sums(a), sums(b))
+    oracle = stats.ttest_ind(b, a, equal_var=False).confidence_interval()
+    assert found.low == pytest.approx(oracle.low, abs=1e-3)
+    assert found.high == pytest.approx(oracle.high, abs=1e-3)
+    low, high = wilson(7, 50)
+    exact = stats.binomtest(7, 50).proportion_ci(method="wilson")
+    assert low == pytest.approx(exact.low)
+    assert high == pytest.approx(exact.high)
+
+
+def test_psi_is_nothing_for_equal_shares_and_its_chance_value_is_that_of_chi_square() -> None:
+    assert psi([10, 20, 0], [30, 60, 0]) == pytest.approx(0)
+    assert psi([10, 0], [0, 10]) > 1
+    bins = [50] * 20
+    wanted = (1 / 1000 + 1 / 1000) * stats.chi2.ppf(0.95, 19)
+    assert psi_by_chance(bins, bins) == pytest.approx(wanted, rel=0.01)
+
+
+def test_few_results_say_nothing() -> None:
+    found = moved(sums(beta(1, 199)), sums(beta(2, 1_000)))
+    assert found.difference is None
+    assert sentence_of(found).startswith("Too few to say")
+
+
+def filled(engine: Engine, tenant: str, days_ago: int, scores: Floats, version: str) -> None:
+    """An hour of results."""
+    hour = datetime.now(UTC) - timedelta(days=days_ago)
+    rows = [
+        {
+            "tenant": tenant, "metric": "hatexscore", "metric_version": version, "model": "m_1",
+            "variant": "robust", "finished_at": hour, "status": "succeeded",
+            "score": None if np.isnan(score) else float(score), "verdict": "supported",
+        }
+        for score in scores
+    ]  # fmt: skip
+    with engine.begin() as connection:
+        score_hours.add_results(connection, rows[: len(rows) // 2], metrics()["hatexscore"])
+        score_hours.add_results(connection, rows[len(rows) // 2 :], metrics()["hatexscore"])
+
+
+def test_hours_add_up_and_are_forgotten_after_their_term(engine: Engine) -> None:
+    scores = np.append(beta(3, 50), [np.nan, np.nan, 1.0, 0.0])
+    filled(engine, "t", 3, scores, "1")
+    now = datetime.now(UTC)
+    with engine.begin() as connection:
+        [found] = score_hours.sums_of(connection, "t", now - timedelta(days=4), now).values()
+        assert (found.results, found.undefined) == (54, 2)
+        assert found.total == pytest.approx(np.nansum(scores))
+        assert found.squares == pytest.approx(np.nansum(scores**2))
+        assert found.bins == np.histogram(scores[~np.isnan(scores)], EDGES)[0].tolist()
+        assert sum(found.verdicts) == 54
+        assert not score_hours.sums_of(connection, "other", now - timedelta(days=4), now)
+        assert score_hours.forget_before(connection, days=2) == 1
+
+
+def test_the_page_says_whether_it_moved_to_its_tenant_alone(opens: Opens, engine: Engine) -> None:
+    filled(engine, "a", 20, beta(1, 500), "1.0")
+    filled(engine, "a", 1, beta(2, 500, 0.15), "2.0")
+    own, other = entered(opens, "a", "score"), entered(opens, "b", "score")
+    page = own.get("/drift").text
+    assert "The mean has moved: it is" in page
+    assert "New in this window: robust 2.0" in page
+    assert "Nothing was scored" in other.get("/drift").text
+    start = own.get("/?days=30").text
+    assert "Scores over time" in start
+    assert "first results of robust 2.0" in start
+    assert "Scores over time" not in other.get("/").text
+
+
+def test_strange_windows_are_refused(client: httpx.Client) -> None:
+    assert client.get("/drift?days=0").status_code == 422
+    assert client.get("/drift?days=1&metric=none").status_code == 200

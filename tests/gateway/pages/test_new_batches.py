@@ -1,0 +1,146 @@
+"""A table becomes a batch in the browser: columns, faults by line, and lines scored again."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+
+from shared.settings import Settings
+from tests.batches import Scene, line
+from tests.gateway.conftest import Opens
+from tests.gateway.pages.test_pages import entered, token
+
+CSV = (
+    "id,comment,why,flag,market\r\n"
+    "1,a text,it is hateful,1,de\r\n"
+    '2,"two\nlines",not hateful,0,fr\r\n'
+)
+
+
+@pytest.fixture
+def scene(client: httpx.Client, engine: Engine, chosen: Settings) -> Scene:
+    return Scene(client, engine, chosen)
+
+
+def uploaded(client: httpx.Client, content: bytes, name: str = "posts.csv") -> str:
+    """The address of the page that shows what the file holds."""
+    form = client.get("/batches/new")
+    answer = client.post(
+        "/batches/new",
+        data={"csrf": token(form), "metric": "hatexscore", "rows": ""},
+        files={"file": (name, content)},
+    )
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"])
+
+
+def confirmed(client: httpx.Client, address: str, **more: str) -> httpx.Response:
+    """The form of the page at this address, sent."""
+    shown = client.get(address)
+    assert shown.status_code == 200, shown.text
+    form = shown.text[shown.text.index('<form method="post" action="/batches/new/') :]
+    hidden = re.findall(r'name="([^"]+)" value="([^"]*)"', form[: form.index("</form>")])
+    return client.post(address.partition("?")[0], data=dict(hidden) | more)
+
+
+def requests_of(scene: Scene, batch_id: str) -> list[dict[str, Any]]:
+    batch = scene.client.get(f"/v1/batches/{batch_id}").json()
+    content = scene.client.get(f"/v1/files/{batch['input_file_id']}/content").text
+    return [json.loads(one) for one in content.splitlines()]
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_a_table_with_other_names_is_scored(scene: Scene, mark: bytes, delimiter: str) -> None:
+    address = uploaded(scene.client, mark + CSV.replace(",", delimiter).encode())
+    shown = scene.client.get(address).text
+    assert "2 lines" in shown
+    mapped = "&c.custom_id=id&c.text=comment&c.explanation=why&c.predicted_label=flag&m=market"
+    values = "&v.predicted_label.1=hateful&v.predicted_label.0=non-hateful"
+    answer = confirmed(scene.client, address + mapped + values, keep="posts")
+    assert answer.status_code == 303, answer.text
+    batch_id = answer.headers["location"].rpartition("/")[2]
+    first, second = requests_of(scene, batch_id)
+    assert first == {
+        "custom_id": "1",
+        "method": "POST",
+        "url": "/v1/scores/hatexscore",
+        "body": {
+            "text": "a text",
+            "explanation": "it is hateful",
+            "predicted_label": "hateful",
+            "metadata": {"market": "de"},
+        },
+    }
+    assert second["body"]["text"] == "two\nlines"
+    assert scene.read({"id": batch_id})["status"] == "in_progress"
+    assert "saved=posts" in scene.client.get(address).text
+
+
+def test_columns_are_guessed_and_json_lines_are_read(scene: Scene) -> None:
+    rows = [{"id": "a", "post": "text", "why": "hateful", "tau": 0.25}]
+    content = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+    address = uploaded(scene.client, content, "posts.jsonl")
+    answer = confirmed(scene.client, address)
+    [one] = requests_of(scene, answer.headers["location"].rpartition("/")[2])
+    assert one["custom_id"] == "a"
+    assert one["body"] == {"text": "text", "explanation": "hateful", "tau": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("content", "line_number", "reason"),
+    [
+        (b"text,explanation\na,b\nc\n", 3, "has 1 cells"),
+        (b"text,explanation\na,b\n\xff,c\n", 3, "is not UTF-8"),
+        (b"text,explanation\na,b\n,c\n", 3, "text"),
+        (b'{"text": "a", "explanation": "b"}\nno\n', 2, "is no JSON"),
+        (b"text,text\na,b\n", 1, "each column once"),
+        (b"text,explanation\na,\0\n", 2, "U+0000"),
+    ],
+)
+def test_what_is_wrong_is_said_by_line_and_nothing_is_made(
+    scene: Scene, content: bytes, line_number: int, reason: str
+) -> None:
+    address = uploaded(scene.client, content)
+    shown = scene.client.get(address).text
+    assert f"Line {line_number}:" in shown
+    assert reason in shown
+    assert 'method="post" action="/batches/new/' not in shown
+    sent = {"csrf": token(scene.client.get("/batches/new")), "metric": "hatexscore"}
+    sent |= {"c.text": "text", "c.explanation": "explanation"}
+    refused = scene.client.post(address.partition("?")[0], data=sent)
+    assert refused.status_code == 422
+    assert f"Line {line_number}:" in refused.text
+    assert scene.client.get("/v1/batches").json()["data"] == []
+
+
+def test_an_upload_is_its_tenants_own(opens: Opens) -> None:
+    one, other = entered(opens, "a", "batch"), entered(opens, "b", "batch")
+    address = uploaded(one, CSV.encode())
+    assert other.get(address).status_code == 404
+    form = {"csrf": token(other.get("/batches/new")), "metric": "hatexscore"}
+    assert other.post(address.partition("?")[0], data=form).status_code == 404
+
+
+def test_chosen_lines_are_scored_again_under_another_metric(scene: Scene) -> None:
+    lines = [line(f"id {number}", f"text {number}", metadata={"k": "v"}) for number in range(3)]
+    batch = scene.finish(scene.make(lines))
+    path = f"/batches/{batch['id']}/again"
+    shown = scene.client.get(f"{path}?line=1&line=3")
+    assert "Score 2 lines again" in shown.text
+    form = {"csrf": token(shown), "query": "line=1&line=3", "metric": "ice"}
+    answer = scene.client.post(path, data=form)
+    assert answer.status_code == 303, answer.text
+    made = requests_of(scene, answer.headers["location"].rpartition("/")[2])
+    assert [one["custom_id"] for one in made] == ["id 0", "id 2"]
+    assert made[0]["url"] == "/v1/scores/ice"
+    assert made[0]["body"]["text"] == "text 0"
+    assert made[0]["body"]["metadata"] == {"k": "v"}
+    refused = scene.client.post(path, data=form | {"metric": "ftc"})
+    assert refused.status_code == 422
+    assert "needs a premise and a hypothesis" in refused.text

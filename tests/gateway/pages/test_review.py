@@ -1,0 +1,90 @@
+"""Judging by forms alone: blind until answered, undone, kept apart by tenant."""
+
+from __future__ import annotations
+
+import re
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+
+from tests.gateway.judged import make_batch, run_reports
+from tests.gateway.pages.test_pages import token
+
+
+def posted(client: httpx.Client, path: str, page: httpx.Response, **form: str) -> httpx.Response:
+    answer = client.post(path, data={"csrf": token(page), **form})
+    assert answer.status_code == 303, answer.text
+    return client.get(answer.headers["location"].partition("#")[0])
+
+
+def hidden(page: httpx.Response) -> dict[str, str]:
+    return dict(re.findall(r'name="(job|position|given)" value="([^"]*)"', page.text))
+
+
+@pytest.fixture
+def made(client: httpx.Client, engine: Engine) -> tuple[str, list[str]]:
+    """(path of a queue, jobs)."""
+    batch_id, ids = make_batch(engine, [0.91234, 0.12345])
+    form = client.get("/queues", params={"batch": batch_id})
+    assert "Random 60 of this batch" in form.text
+    page = posted(client, "/queues", form, batch=batch_id, name="A look", ask_note="1")
+    assert "nobody has judged" in page.text
+    return page.url.path, ids
+
+
+def test_a_blind_queue_tells_score_and_verdict_after_the_answer(
+    client: httpx.Client, engine: Engine, made: tuple[str, list[str]]
+) -> None:
+    path, ids = made
+    judge = f"{path}/judge"
+    page = client.get(judge)
+    assert "Who judges?" in page.text
+    page = posted(client, "/reviewer", page, reviewer="Ann", next=judge)
+    scores = {ids[0]: "0.912", ids[1]: "0.123"}
+    first = hidden(page)
+    assert all(score not in page.text for score in scores.values())
+    assert "greets its readers" in page.text
+    page = posted(client, judge, page, action="disagree", note="It greets.", **first)
+    assert "You disagree. The metric says" in page.text
+    assert "you and the metric differ" in page.text
+    assert scores[first["job"]] in page.text
+    page = posted(client, judge, page, action="undo")
+    assert hidden(page)["job"] == first["job"]
+    page = posted(client, judge, page, action="agree", **hidden(page))
+    page = client.get(judge)
+    assert "2 of 2" in page.text
+    page = posted(client, judge, page, action="skip", **hidden(page))
+    assert "Nothing is left for you" in page.text
+    history = client.get("/v1/judgements", params={"history": True}).json()["data"]
+    assert [one["verdict"] for one in history] == ["agree", "withdrawn", "disagree"]
+    assert {one["verified"] for one in history} == {False}
+    assert history[0]["blind"] is True
+    assert "are being made" in client.get(path).text
+    run_reports(engine)
+    assert "Agree with the metric" in client.get(path).text
+    for ending in ("jsonl", "csv", "label-studio"):
+        assert client.get(f"{path}/judgements.{ending}").status_code == 200
+
+
+def test_a_jobs_page_takes_judgements_and_shows_the_history(
+    client: httpx.Client, engine: Engine
+) -> None:
+    _, (job_id,) = make_batch(engine, [0.9])
+    path = f"/jobs/{job_id}"
+    page = client.get(path)
+    assert "Nobody has judged this score yet." in page.text
+    form = {"verdict": "unsure", "reviewer": "Bé", "note": "hm"}
+    page = posted(client, f"{path}/judgements", page, **form)
+    assert "? unsure" in page.text
+    assert "unverified" in page.text
+    (withdraw,) = re.findall(r'action="(/judgements/[^"]*/withdraw)"', page.text)
+    page = posted(client, withdraw, page)
+    assert "Nobody has judged this score yet." in page.text
+
+
+def test_a_form_of_another_page_judges_nothing(client: httpx.Client, engine: Engine) -> None:
+    _, (job_id,) = make_batch(engine, [0.9])
+    form = {"verdict": "agree", "reviewer": "Ann"}
+    assert client.post(f"/jobs/{job_id}/judgements", data=form).status_code == 403
+    assert client.get("/v1/judgements").json()["data"] == []

@@ -1,0 +1,107 @@
+"""One text under all metrics, and requests that were edited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import httpx
+import pytest
+from sqlalchemy import Engine, select
+
+from services.gateway.pages.other_metrics import request_for
+from services.registry import fact_plan, metrics
+from shared.ledger import leases, result_facts
+from shared.ledger.tables import jobs
+from tests.batches import MINUTE, OWN
+from tests.gateway.conftest import Opens
+from tests.gateway.pages.test_pages import entered, token
+from tests.gateway.results import a_result
+
+KEY = "0123456789abcdef0123456789abcdef"
+TEXT = "Nobody here wants them"
+
+
+def scored(client: httpx.Client, engine: Engine, metric: str, body: Mapping[str, object]) -> str:
+    """A finished job; its row is written."""
+    job: str = client.post(f"/v1/scores/{metric}", json=body).raise_for_status().json()["id"]
+    found = a_result(0.5, metric)
+    found["provenance"] |= {"text_key": KEY}
+    found["evidence"] = [{"kind": "quote", "start": 12, "end": 22, "text": "wants them"}]
+    with engine.begin() as connection:
+        claim = leases.claim(connection, job, lease=MINUTE, max_attempts=3)
+        assert claim is not None
+        assert leases.succeed(connection, claim, found)
+    with engine.begin() as connection:
+        while result_facts.write_of_jobs(connection, fact_plan, 100):
+            pass
+    return job
+
+
+def test_a_text_shows_every_result_of_its_tenant(opens: Opens, engine: Engine) -> None:
+    own, other = entered(opens, "a", "score"), entered(opens, "b", "score")
+    api = opens("a", "score")
+    first = scored(api, engine, "hatexscore", OWN | {"text": TEXT})
+    second = scored(api, engine, "ice", {"text": TEXT, "attribution": "attention"})
+    page = own.get(f"/texts/{KEY}").text
+    assert first in page
+    assert second in page
+    assert page.count('<mark class="mark-evidence"') == 2
+    assert "needs a premise and a hypothesis" in page
+    assert 'class="heat-' not in page
+    assert other.get(f"/texts/{KEY}").status_code == 404
+    assert own.get("/texts/nothing-of-ours").status_code == 404
+    assert f'href="/texts/{KEY}"' in own.get(f"/jobs/{first}").text
+    form = {"csrf": token(own.get(f"/texts/{KEY}")), "job": first, "metric": "ice"}
+    assert own.post(f"/texts/{KEY}", data=form).headers["location"] == f"/texts/{KEY}"
+    assert other.post(f"/texts/{KEY}", data=form).status_code in (403, 404)
+    with engine.connect() as connection:
+        requests = connection.execute(
+            select(jobs.c.request).where(jobs.c.metric == "ice", jobs.c.status == "queued")
+        )
+        [asked] = requests.scalars()
+    assert asked["text"] == TEXT
+    assert asked["rationale"] == [{"of": "text", "start": 12, "end": 22}]
+
+
+def test_a_request_is_edited_and_its_versions_know_each_other(
+    client: httpx.Client, engine: Engine
+) -> None:
+    first = scored(client, engine, "hatexscore", OWN | {"text": TEXT})
+    form = client.get(f"/try?from={first}")
+    assert TEXT in form.text
+    fields = {"csrf": token(form), "metric": "hatexscore", "action": "score", "parent": first}
+    fields |= {"text": TEXT.replace("them", "us"), "explanation": "hateful", "rest": "{}"}
+    made = client.post("/try", data=fields)
+    assert made.status_code == 303, made.text
+    second = made.headers["location"].rpartition("/")[2]
+    page = client.get(f"/jobs/{second}").text
+    assert "versions" not in page  # it has no result yet
+    with engine.begin() as connection:
+        claim = leases.claim(connection, second, lease=MINUTE, max_attempts=3)
+        assert claim is not None
+        assert leases.succeed(connection, claim, a_result(0.75))
+    page = client.get(f"/jobs/{second}").text
+    assert "2 versions, the best has 0.75" in page
+    assert "<del>them</del><ins>us</ins>" in page.replace("\n", "").replace(" ", "") or (
+        "<del>" in page and "<ins>" in page
+    )
+    assert "Edit and score again" in page
+
+
+def test_a_foreign_job_is_not_edited(opens: Opens, engine: Engine) -> None:
+    other = entered(opens, "b", "score")
+    job = scored(opens("a", "score"), engine, "hatexscore", OWN | {"text": TEXT})
+    assert other.get(f"/try?from={job}").status_code == 404
+
+
+@pytest.mark.parametrize("metric", sorted(metrics()))
+def test_a_metric_says_what_it_lacks_or_makes_a_request_that_it_takes(metric: str) -> None:
+    target = metrics()[metric]
+    for source, contract in metrics().items():
+        for example in contract.examples.values():
+            found = request_for(target, source, example)
+            assert (found.body is None) == bool(found.lacks)
+            if found.body is not None:
+                target.request.model_validate(found.body)
+                if source == metric:
+                    assert {**found.body, **example} == found.body

@@ -1,0 +1,316 @@
+"""Judgements and review queues over HTTP: nothing is lost, nobody is given a line twice, and no
+tenant sees another's."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import Engine, func, select, update
+
+from shared.ledger import judgements as ledger
+from shared.ledger.review_queues import review_items
+from shared.ledger.tables import deliveries, jobs
+from shared.problems import slug_of
+from tests.gateway.conftest import Opens
+from tests.gateway.judged import make_batch, run_reports
+from tests.gateway.test_scores import GOOD, URL
+
+Json = dict[str, Any]
+ANN = {"reviewer": "Ann"}
+
+
+def judge(client: httpx.Client, job_id: str, verdict: str = "agree", **more: Any) -> Json:
+    answer = client.post(f"/v1/jobs/{job_id}/judgements", json={"verdict": verdict, **more})
+    assert answer.status_code == 201, answer.text
+    made: Json = answer.json()
+    return made
+
+
+def listed(client: httpx.Client, **asked: Any) -> list[Json]:
+    found: list[Json] = client.get("/v1/judgements", params=asked).raise_for_status().json()["data"]
+    return found
+
+
+def test_a_change_supersedes_and_a_withdrawal_is_a_row_that_takes_the_notes(
+    client: httpx.Client, engine: Engine
+) -> None:
+    _, (job_id, *_) = make_batch(engine, [0.9, 0.1])
+    first = judge(client, job_id, note="it quotes nothing", human_score=0.2, **ANN)
+    second = judge(client, job_id, "disagree", note="really", **ANN)
+    other = judge(client, job_id, "unsure", reviewer="Ben")
+    assert second["supersedes"] == first["id"]
+    assert [one["id"] for one in listed(client, job=job_id)] == [other["id"], second["id"]]
+    gone = client.post(f"/v1/judgements/{second['id']}/withdraw").json()
+    assert (gone["verdict"], gone["supersedes"]) == ("withdrawn", second["id"])
+    again = client.post(f"/v1/judgements/{first['id']}/withdraw").json()
+    assert again["id"] == gone["id"]
+    assert [one["id"] for one in listed(client, job=job_id)] == [other["id"]]
+    history = listed(client, job=job_id, history=True)
+    assert [one["verdict"] for one in history] == ["withdrawn", "unsure", "disagree", "agree"]
+    assert {one["note"] for one in history} == {None}
+    assert judge(client, job_id, "agree", **ANN)["supersedes"] == gone["id"]
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"verdict": "agree"}, "#/reviewer"),
+        ({"verdict": "yes", **ANN}, "#/verdict"),
+        ({"verdict": "agree", "about": "charm", **ANN}, "#/about"),
+        ({"verdict": "agree", "human_score": 1.5, **ANN}, "#/human_score"),
+        ({"verdict": "agree", "note": "n" * 2_001, **ANN}, "#/note"),
+        ({"verdict": "agree", "queue": f"rq_{'0' * 32}", **ANN}, None),
+    ],
+)
+def test_what_is_wrong_is_said(
+    client: httpx.Client, engine: Engine, body: Json, pointer: str | None
+) -> None:
+    _, (job_id,) = make_batch(engine, [0.9])
+    answer = client.post(f"/v1/jobs/{job_id}/judgements", json=body)
+    assert answer.status_code == (404 if pointer is None else 422)
+    if pointer is not None:
+        assert answer.json()["errors"][0]["pointer"] == pointer
+    assert listed(client) == []
+
+
+def test_what_has_no_result_yet_is_not_judged(client: httpx.Client) -> None:
+    job_id = client.post(URL, json=GOOD).json()["id"]
+    answer = client.post(f"/v1/jobs/{job_id}/judgements", json={"verdict": "agree", **ANN})
+    assert (answer.status_code, slug_of(answer.json())) == (422, "nothing-to-judge")
+
+
+def test_a_job_that_keeps_no_text_takes_no_note(client: httpx.Client, engine: Engine) -> None:
+    _, (job_id,) = make_batch(engine, [0.9])
+    with engine.begin() as connection:
+        kept = select(jobs.c.request).where(jobs.c.id == job_id)
+        request = connection.execute(kept).scalar_one() | {"do_not_store_text": True}
+        connection.execute(update(jobs).where(jobs.c.id == job_id).values(request=request))
+    body = {"verdict": "agree", "note": "as it says", **ANN}
+    answer = client.post(f"/v1/jobs/{job_id}/judgements", json=body)
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "#/note")
+    judge(client, job_id, **ANN)
+
+
+def test_a_key_judges_as_its_reviewer_and_may_nothing_else(opens: Opens, engine: Engine) -> None:
+    _, (job_id,) = make_batch(engine, [0.9], tenant="a")
+    ann, shared = opens("a", "review", reviewer="Ann"), opens("a", "review")
+    admin, foreign = opens("a", "admin"), opens("b", "admin")
+    made = judge(ann, job_id, note="so it is")
+    assert (made["reviewer"], made["verified"]) == ("Ann", True)
+    body = {"verdict": "agree", "reviewer": "Ben"}
+    url = f"/v1/jobs/{job_id}/judgements"
+    assert ann.post(url, json=body).status_code == 422
+    assert judge(shared, job_id, reviewer="Ben")["verified"] is False
+    assert opens("a", "score").post(url, json=body).status_code == 403
+    assert shared.post(f"/v1/judgements/{made['id']}/withdraw").status_code == 403
+    assert ann.post(f"/v1/jobs/{job_id}/cancel").status_code == 403
+    assert ann.get(f"/v1/jobs/{job_id}").status_code == 200
+    assert ann.get("/v1/judgements/audit").status_code == 403
+    assert foreign.post(url, json=body).status_code == 404
+    assert foreign.post(f"/v1/judgements/{made['id']}/withdraw").status_code == 404
+    assert listed(foreign) == []
+    entries = admin.get("/v1/judgements/audit").raise_for_status().json()["data"]
+    assert [one["reviewer"] for one in entries] == ["Ben", "Ann"]
+    assert all(one["address_family"] and one["request_id"] and one["key_id"] for one in entries)
+    assert "so it is" not in json.dumps(entries)
+    assert admin.post(f"/v1/judgements/{made['id']}/withdraw").status_code == 200
+
+
+def test_they_are_forgotten_with_their_job_and_told_to_endpoints(
+    client: httpx.Client, engine: Engine
+) -> None:
+    endpoint = {"url": "https://example.com/hook", "events": ["judgement.created"]}
+    assert client.post("/v1/webhook-endpoints", json=endpoint).status_code == 201
+    _, (job_id,) = make_batch(engine, [0.9])
+    made = judge(client, job_id, note="never told", **ANN)
+    with engine.begin() as connection:
+        bodies = connection.execute(select(deliveries.c.event, deliveries.c.body)).all()
+        connection.execute(jobs.delete().where(jobs.c.id == job_id))
+    ((event, body),) = bodies
+    assert (event, json.loads(body)["data"]["id"]) == ("judgement.created", made["id"])
+    assert "never told" not in body
+    assert listed(client, history=True) == []
+
+
+def a_queue(client: httpx.Client, batch_id: str, **more: Any) -> Json:
+    body = {"batch": batch_id, "name": "first look", **more}
+    answer = client.post("/v1/review-queues", json=body)
+    assert answer.status_code == 201, answer.text
+    made: Json = answer.json()
+    return made
+
+
+def next_of(client: httpx.Client, queue: Json, who: str) -> Json | None:
+    answer = client.get(f"/v1/review-queues/{queue['id']}/next", params={"reviewer": who})
+    found: Json | None = answer.raise_for_status().json()["item"]
+    return found
+
+
+def test_nobody_is_given_a_line_twice_and_each_line_as_many_people_as_it_wants(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, ids = make_batch(engine, [0.9, 0.5, 0.1, None])
+    queue = a_queue(client, batch_id, per_line=2, query="verdict=supported")
+    assert (queue["lines"], queue["query"]) == (1, [["verdict", "supported"]])
+    queue = a_queue(client, batch_id, per_line=2, lines=3)
+    given: dict[str, list[str]] = {}
+    for who in ("Ann", "Ben", "Cy"):
+        while (item := next_of(client, queue, who)) is not None:
+            again = next_of(client, queue, who) or {}
+            assert again["leased_until"] >= item["leased_until"]
+            assert again | {"leased_until": 0} == item | {"leased_until": 0}
+            judge(client, item["job_id"], reviewer=who, queue=queue["id"], seconds=2.5)
+            given.setdefault(who, []).append(item["job_id"])
+    assert given["Ann"] == given["Ben"]
+    assert len(set(given["Ann"])) == 3
+    assert set(given["Ann"]) <= set(ids)
+    assert "Cy" not in given
+    progress = client.get(f"/v1/review-queues/{queue['id']}").json()["progress"]
+    assert progress == {"done": 6, "skipped": 0, "left": 0, "seconds": 2.5}
+
+
+def test_an_expired_lease_returns_the_line_and_a_skipped_one_goes_to_others(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, _ = make_batch(engine, [0.9, 0.1])
+    queue = a_queue(client, batch_id)
+    first, second = next_of(client, queue, "Ann"), next_of(client, queue, "Ben")
+    assert first is not None
+    assert second is not None
+    assert first["job_id"] != second["job_id"]
+    assert next_of(client, queue, "Cy") is None
+    url = f"/v1/review-queues/{queue['id']}/skip"
+    skipped = client.post(url, json={"position": first["position"], "reviewer": "Ann"})
+    assert skipped.json()["item"] is None
+    with engine.begin() as connection:
+        late = review_items.c.leased_until - func.make_interval(0, 0, 0, 0, 1)
+        connection.execute(update(review_items).values(leased_until=late))
+    after = next_of(client, queue, "Cy")
+    assert after is not None
+    assert after["job_id"] == first["job_id"]
+    assert (next_of(client, queue, "Ann") or {})["job_id"] == second["job_id"]
+    assert client.post(f"/v1/review-queues/{queue['id']}/close").json()["state"] == "closed"
+    assert next_of(client, queue, "Dan") is None
+
+
+def test_orders_are_what_they_say(client: httpx.Client, engine: Engine) -> None:
+    batch_id, ids = make_batch(engine, [0.9, 0.5, 0.1, 0.72, None])
+    uncertain = a_queue(client, batch_id, order="uncertain")
+    seen = []
+    while (item := next_of(client, uncertain, "Ann")) is not None:
+        judge(client, item["job_id"], queue=uncertain["id"], **ANN)
+        seen.append(item["job_id"])
+    assert seen[0] == ids[1]  # the only undecided one
+    assert seen[-1] == ids[4]  # without a score
+    draws = [a_queue(client, batch_id, seed=seed) for seed in (1, 1, 2, 3, 4)]
+    firsts = [(next_of(client, one, "Ann") or {})["job_id"] for one in draws]
+    assert firsts[0] == firsts[1]
+    assert len(set(firsts)) > 1
+
+
+def test_a_foreign_key_finds_no_queue(opens: Opens, engine: Engine) -> None:
+    batch_id, _ = make_batch(engine, [0.9], tenant="a")
+    queue = a_queue(opens("a", "batch"), batch_id)
+    own, foreign = opens("a", "review", reviewer="Ann"), opens("b", "admin")
+    path = f"/v1/review-queues/{queue['id']}"
+    for client, status in ((own, 200), (foreign, 404)):
+        for tail in ("", "/next?reviewer=Ann"):
+            assert client.get(path + tail).status_code == status
+    assert foreign.get(path + "/agreement").status_code == 404
+    assert foreign.post(path + "/close").status_code == 404
+    assert foreign.get("/v1/review-queues").json()["data"] == []
+    body = {"batch": batch_id, "name": "x"}
+    assert foreign.post("/v1/review-queues", json=body).status_code == 404
+    assert own.post("/v1/review-queues", json=body).status_code == 403
+    export = foreign.get("/v1/judgements/export", params={"queue": queue["id"]})
+    assert export.status_code == 404
+
+
+def test_agreement_is_a_report_over_the_judgements_that_there_are(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, ids = make_batch(engine, [0.9, 0.8, 0.2, 0.1])
+    queue = a_queue(client, batch_id, per_line=2)
+    url = f"/v1/review-queues/{queue['id']}/agreement"
+    assert client.get(url).status_code == 409
+    for who, verdicts in (("Ann", "aadd"), ("Ben", "aaad")):
+        for job_id, verdict in zip(ids, verdicts, strict=True):
+            word = {"a": "agree", "d": "disagree"}[verdict]
+            judge(client, job_id, word, reviewer=who, queue=queue["id"])
+    assert client.get(url).status_code == 202
+    assert len(run_reports(engine)) == 1
+    found = client.get(url).raise_for_status().json()["agreement"]
+    assert (found["judgements"], found["texts"], found["reviewers"]) == (8, 4, 2)
+    assert found["agreed"]["value"] == 0.75
+    assert found["kappa"]["value"] == pytest.approx(0.5)
+    assert found["with_metric"]["value"] == 5 / 8
+    assert (found["above"]["value"], found["below"]["value"]) == (1.0, 0.25)
+    assert found["random"] is True
+    assert [one["job_id"] for one in found["disputed"]] == [ids[2]]
+    judge(client, ids[0], "unsure", reviewer="Ann", queue=queue["id"])
+    assert client.get(url).status_code == 202
+
+
+def test_an_export_comes_back_by_an_import(client: httpx.Client, engine: Engine) -> None:
+    batch_id, ids = make_batch(engine, [0.9, None])
+    judge(client, ids[0], "disagree", note="=1+1", human_label="hateful", **ANN)
+    judge(client, ids[1], human_score=0.25, **ANN)
+    lines = client.get("/v1/judgements/export", params={"batch": batch_id})
+    rows = [json.loads(line) for line in lines.text.splitlines()]
+    assert [row["score"] for row in rows] == [None, 0.9]
+    table = client.get("/v1/judgements/export", params={"format": "csv"}).text
+    (first, second) = csv.DictReader(io.StringIO(table))
+    assert (first["human_score"], second["note"]) == ("0.25", "'=1+1")
+    url, kind = "/v1/judgements/import?source=elsewhere", {"Content-Type": "application/jsonl"}
+    sent = "\n".join(json.dumps(row | {"reviewer": "Eve"}) for row in rows)
+    taken = client.post(url, content=sent, headers=kind).raise_for_status().json()
+    assert (taken["imported"], taken["unchanged"]) == (2, 0)
+    bytes_of_any_kind = {"Content-Type": "application/octet-stream"}
+    taken = client.post(url, content=sent, headers=bytes_of_any_kind).json()
+    assert (taken["imported"], taken["unchanged"]) == (0, 2)
+    ours = listed(client, reviewer="Eve")
+    assert {one["source"] for one in ours} == {"elsewhere"}
+    broken = f"{sent}\n{{\n" + json.dumps({"job_id": ids[0], "reviewer": "Z", "verdict": "meh"})
+    refused = client.post(url, content=broken.replace("Eve", "Flo"), headers=kind)
+    assert refused.status_code == 422
+    pointers = [one["pointer"] for one in refused.json()["errors"]]
+    assert pointers == ["#/2", "#/3/verdict"]
+    unknown = json.dumps({"job_id": f"job_{'9' * 32}", "reviewer": "Z", "verdict": "agree"})
+    refused = client.post(url, content=f"{sent.replace('Eve', 'Flo')}\n{unknown}", headers=kind)
+    assert refused.json()["errors"][0]["pointer"] == "#/2/job_id"
+    assert listed(client, reviewer="Flo") == []
+
+
+def test_label_studio_gets_text_explanation_our_spans_and_what_people_said(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, ids = make_batch(engine, [0.9, 0.2])
+    queue = a_queue(client, batch_id)
+    judge(client, ids[0], "disagree", queue=queue["id"], **ANN)
+    asked = {"format": "label-studio", "queue": queue["id"]}
+    tasks = client.get("/v1/judgements/export", params=asked).raise_for_status().json()
+    assert len(tasks) == 2
+    by_job = {task["data"]["job_id"]: task for task in tasks}
+    task = by_job[ids[0]]
+    assert task["data"]["text"] == "post number 1 is quite friendly"
+    assert task["data"]["explanation"].startswith("Post 1 greets")
+    (prediction,) = task["predictions"]
+    assert prediction["score"] == 0.9
+    assert all(one["type"] == "labels" for one in prediction["result"])
+    assert task["annotations"][0]["result"][0]["value"] == {"choices": ["disagree"]}
+    assert by_job[ids[1]]["annotations"] == []
+
+
+def test_the_newest_row_is_told_apart(engine: Engine, client: httpx.Client) -> None:
+    _, (job_id,) = make_batch(engine, [0.5])
+    wanted = ledger.JudgementFilter("default", job_id=job_id)
+    with engine.connect() as connection:
+        assert ledger.latest(connection, wanted) is None
+        made = judge(client, job_id, **ANN)
+        assert ledger.latest(connection, wanted) == made["id"]
+        assert ledger.counts_of_jobs(connection, "default", [job_id]) == {job_id: {"agree": 1}}

@@ -1,0 +1,59 @@
+"""The CI gate lets pass what is as good, and stops what is worse."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.end_to_end.service import Service, environment
+from tests.integrations.conftest import EXAMPLES
+
+FOLDER = EXAMPLES / "ci_gate"
+PREMISES = [f"A man plays a guitar on street {number}." for number in range(8)]
+GOOD, BAD = "A guitar is an instrument.", "A guitar is an elephant."
+
+
+def written(file: Path, said: str, replacement: str) -> Path:
+    """Requests that bring their own counterfactual."""
+    lines = [
+        {"premise": premise, "hypothesis": "A man plays an instrument.", "label": "entailment",
+         "explanation": said, "draws": 0,
+         "counterfactuals": [{"kind": "substituted", "text": f"A man plays {replacement}."}]}
+        for premise in PREMISES
+    ]  # fmt: skip
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+    return file
+
+
+@pytest.mark.end_to_end
+def test_it_stops_what_is_worse(service: Service, tmp_path: Path) -> None:
+    good = written(tmp_path / "good.jsonl", GOOD, "a guitar")
+    bad = written(tmp_path / "bad.jsonl", BAD, "an elephant")
+    base = tmp_path / "base.txt"
+
+    def gate(file: Path, *rule: str) -> subprocess.CompletedProcess[str]:
+        path = {"PATH": f"{Path(sys.executable).parent}:{environment()['PATH']}"}
+        told = environment() | path | {"TOUCHSTONE_URL": service.url}
+        command = ["sh", str(FOLDER / "gate.sh"), "ftc", str(file), str(base), *rule]
+        return subprocess.run(command, env=told, capture_output=True, text=True, check=False)
+
+    assert gate(good).returncode == 0
+    assert base.read_text("utf-8").startswith("batch_")
+    same, worse, unsure = gate(good, "high < 0"), gate(bad, "high < 0"), gate(good)
+    assert same.returncode == 0, same.stderr
+    assert worse.returncode == 1, worse.stdout + worse.stderr
+    assert unsure.returncode == 1, "eight texts cannot rule out so small a loss"
+
+
+def test_the_action_gives_the_script_every_input() -> None:
+    action = yaml.safe_load((FOLDER / "action.yml").read_text("utf-8"))
+    [step] = action["runs"]["steps"]
+    used = {value.split("inputs.")[1].split(" ")[0] for value in step["env"].values()}
+    assert used == set(action["inputs"])
+    for name in ("METRIC", "FILE", "BASE", "RULE"):
+        assert f'"${name}"' in step["run"]

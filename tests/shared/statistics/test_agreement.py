@@ -1,0 +1,68 @@
+"""Kappa, alpha and the area: laws, scikit-learn and Krippendorff's own examples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score, roc_auc_score  # type: ignore[import-untyped]
+
+from shared.statistics.agreement import area, coincidences, kappa, nominal_alpha
+
+# Krippendorff (2011), Computing Krippendorff's alpha-reliability, sections A, B and C; . is a gap
+BINARY = ("0100000010", "1110010000")
+NOMINAL = ("aabbdcccedda", "babbbcccedd d".replace(" ", ""))
+GAPS = ("123321412...", "1233224125.3", ".333234225" + "1.", "123324412" + "51.")
+
+
+def alpha_of(people: Sequence[str]) -> float:
+    values = sorted(set("".join(people)) - {"."})
+    counts = np.array(
+        [[sum(person[unit] == value for person in people) for value in values]
+         for unit in range(len(people[0]))],
+        dtype=np.float64,
+    )  # fmt: skip
+    return float(nominal_alpha(coincidences(counts).sum(axis=0)[None])[0])
+
+
+@pytest.mark.parametrize(
+    ("people", "published"), [(BINARY, 0.095), (NOMINAL, 0.692), (GAPS, 0.743)]
+)
+def test_alpha_is_that_of_the_published_examples(people: Sequence[str], published: float) -> None:
+    assert round(alpha_of(people), 3) == published
+
+
+def test_alpha_does_not_hang_on_the_order_of_people_and_texts() -> None:
+    turned = [person[::-1] for person in reversed(GAPS)]
+    assert alpha_of(turned) == pytest.approx(alpha_of(GAPS))
+    assert alpha_of(("abab", "abab")) == 1.0
+    assert math.isnan(alpha_of(("aaaa", "aaaa")))
+
+
+def table_of(first: np.ndarray, second: np.ndarray, size: int = 3) -> np.ndarray:
+    found = np.zeros((size, size))
+    np.add.at(found, (first, second), 1)
+    return found.reshape(1, -1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_kappa_and_area_agree_with_scikit_learn(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    first = random.integers(3, size=60)
+    second = np.where(random.random(60) < 0.6, first, random.integers(3, size=60))
+    assert kappa(table_of(first, second))[0] == pytest.approx(cohen_kappa_score(first, second))
+    scores = random.integers(8, size=60) / 8  # with ties
+    rows = np.stack([scores, (first > 0).astype(float)], axis=1)
+    assert area(rows) == pytest.approx(roc_auc_score(first > 0, scores))
+
+
+def test_what_nothing_tells_is_undefined() -> None:
+    assert coincidences(np.zeros((0, 3))).shape == (0, 9)
+    assert coincidences(np.array([[1.0, 0.0]])).sum() == 0
+    same = np.zeros(5, dtype=int)
+    assert math.isnan(kappa(table_of(same, same))[0])
+    assert math.isnan(area(np.array([[0.1, 1.0], [0.9, 1.0]])))
+    assert area(np.array([[0.5, 1.0], [0.5, 0.0]])) == 0.5
+    assert kappa(table_of(np.array([0, 1]), np.array([1, 0])))[0] == -1.0

@@ -1,0 +1,130 @@
+"""Tests of means and of two systems: SciPy and statsmodels as oracles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+
+from shared.statistics.bootstrap import Resampling
+from shared.statistics.clusters import clustered
+from shared.statistics.comparison import (
+    FLIPS,
+    least_flip_p,
+    mean_test,
+    normal_p,
+    omnibus_z,
+    paired,
+    sign_flip_p,
+)
+from shared.statistics.seeds import generator
+
+permutation_test: Any = stats.permutation_test
+
+
+@pytest.mark.parametrize("each", [1, 4])
+def test_t_is_statsmodels_with_clusters(each: int) -> None:
+    values = generator(0, "t", each).normal(0.3, 1, size=20 * each)
+    groups = np.arange(20 * each) // each
+    found = mean_test(clustered(values, list(map(str, groups))), 0.1)
+    fitted = sm.OLS(values - 0.1, np.ones_like(values)).fit(
+        cov_type="cluster", cov_kwds={"groups": groups}, use_t=True
+    )
+    assert found.t == pytest.approx(fitted.tvalues[0], rel=1e-12)
+    assert found.p_t == pytest.approx(fitted.pvalues[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("count", [3, 8, 12, 13])
+def test_sign_flips_are_scipys_where_all_are_made(count: int) -> None:
+    values = generator(1, "flips", count).normal(0.4, 1, size=count)
+    oracle = permutation_test(
+        (values,),
+        lambda x, axis: np.abs(stats.ttest_1samp(x, 0, axis=axis).statistic),
+        permutation_type="samples",
+        alternative="greater",
+        vectorized=True,
+        n_resamples=np.inf,
+    )
+    assert sign_flip_p(values, np.ones(count), 0, "x") == pytest.approx(oracle.pvalue)
+
+
+@pytest.mark.parametrize("count", [14, 30, 60])
+def test_drawn_flips_come_near_to_t(count: int) -> None:
+    values = generator(2, "many", count).normal(0.3, 1, size=count)
+    expected = stats.ttest_1samp(values, 0).pvalue
+    assert sign_flip_p(values, np.ones(count), 0, "x") == pytest.approx(expected, abs=0.02)
+
+
+def test_drawn_flips_of_uneven_clusters_are_those_written_out() -> None:
+    random = generator(3, "uneven")
+    sums, sizes = random.normal(0.5, 2, size=16), random.integers(1, 6, size=16).astype(float)
+    found = sign_flip_p(sums, sizes, 0, "x")
+    signs = np.array([[1 - 2 * (n >> bit & 1) for bit in range(16)] for n in range(2**16)])
+    means = (signs * sums).sum(axis=1) / sizes.sum()
+    residuals = signs * sums - means[:, None] * sizes
+    t = np.abs(means) / np.sqrt((residuals**2).sum(axis=1))
+    assert found == pytest.approx(np.mean(t >= t[0] - 1e-12), abs=0.012)
+
+
+def test_edge_cases_of_a_mean() -> None:
+    nothing = mean_test(clustered([]), 0.5)
+    assert (nothing.p_value, nothing.rows) == (None, 0)
+    assert mean_test(clustered([0.9, 0.8], ["a", "a"]), 0.5).p_value == 1
+    assert mean_test(clustered([0.5] * 9), 0.5).p_value == 1
+    sure = mean_test(clustered([0.9] * 8), 0.5)
+    assert sure.p_value == pytest.approx(2 ** (1 - 8))
+    assert sure.t is None
+    for count in (2, 5, 6, 13):
+        assert mean_test(clustered([0.9] * count), 0.5).p_value == least_flip_p(count)
+    assert least_flip_p(5) > 0.05 > least_flip_p(6)
+    assert least_flip_p(100) == 1 / (FLIPS + 1)
+
+
+def test_order_and_seed_of_flips() -> None:
+    values = generator(4, "seed").normal(0.2, 1, size=50)
+    found = mean_test(clustered(values), 0)
+    assert mean_test(clustered(values[::-1]), 0) == found
+    assert mean_test(clustered(values), 0, seed=1).p_randomization != found.p_randomization
+    assert found.p_randomization is not None
+    assert found.p_randomization >= 1 / (FLIPS + 1)
+
+
+def test_mcnemar_for_shares_that_are_single() -> None:
+    """0/1 parts: all sign patterns of the discordant pairs are McNemar's exact test."""
+    differences = np.array([1.0] * 8 + [-1.0] * 2 + [0.0] * 3)
+    found = paired("x", differences)
+    assert found.test.p_randomization == pytest.approx(stats.binomtest(8, 10).pvalue)
+    assert (found.better, found.equal, found.worse) == (8, 3, 2)
+
+
+def test_two_systems() -> None:
+    differences = generator(5, "pairs").normal(0.4, 1, size=60)
+    found = paired("x", differences, how=Resampling(resamples=4_000))
+    assert found.test.p_t == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
+    assert found.effect == pytest.approx(differences.mean() / differences.std(ddof=1))
+    turned = paired("x", -differences, how=Resampling(resamples=4_000))
+    assert turned.difference.value == pytest.approx(-(found.difference.value or 0))
+    assert turned.test.p_t == pytest.approx(found.test.p_t)
+    none = paired("x", [0.0] * 9)
+    assert (none.test.p_value, none.effect, none.equal) == (1, None, 9)
+    one = paired("x", [0.3])
+    assert (one.test.p_value, one.difference.low) == (1, None)
+    assert paired("x", []).test.p_value is None
+
+
+def test_power_is_near_to_that_of_the_paired_t() -> None:
+    draws = generator(6, "power").normal(0.45, 1, size=(200, 40))
+    ours = np.mean([sign_flip_p(row, np.ones(40), 0, "x") <= 0.05 for row in draws])
+    theirs = np.mean(stats.ttest_1samp(draws, 0, axis=1).pvalue <= 0.05)
+    assert ours == pytest.approx(theirs, abs=0.03)
+
+
+def test_the_omnibus_z_is_standard_normal_for_random_explanations() -> None:
+    random = generator(8, "omnibus")
+    z = [omnibus_z(random.integers(0, 200, size=40) / 199, [199] * 40) or 0.0 for _ in range(2_000)]
+    assert np.std(z) == pytest.approx(1, abs=0.05)
+    assert np.mean([normal_p(one) <= 0.05 for one in z]) == pytest.approx(0.05, abs=0.015)
+    assert omnibus_z(np.empty(0), []) is None

@@ -1,0 +1,109 @@
+"""What many results come to: always with a denominator, never better than their interval allows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from services.registry import metrics
+from shared.report_finding import ResultTally, sentences
+
+BEATEN = {"value": 0.62, "low": 0.55, "high": 0.69, "of": 40}
+
+
+def found(
+    scored: int = 110,
+    undefined: int = 0,
+    metric: str = "hatexscore",
+    why: dict[str, int] | None = None,
+    **more: Any,
+) -> list[str]:
+    """Of so many results. more: `report`, `undecided`."""
+    said = {"No label was sent and none is stated.": undefined} if undefined else {}
+    tally = ResultTally(
+        scored + undefined, scored, more.get("undecided", 0), said if why is None else why
+    )
+    return sentences(metrics()[metric], tally, more.get("report", {}))
+
+
+def test_a_large_undefined_share_is_said_before_what_was_found() -> None:
+    report = {"scored": 110, "share_beaten": BEATEN}
+    first, second, third = found(37, 73, report=report)
+    assert first == "Of 110 explanations 37 could be scored."
+    assert second == "73 have no score: No label was sent and none is stated."
+    assert third == (
+        "Their quotes move the model better than random spans do "
+        "(62%, interval 55% to 69%; chance 50%)."
+    )
+
+
+def test_a_small_one_is_said_after() -> None:
+    _, second, third = found(109, 1, report={"share_beaten": BEATEN})
+    assert second.startswith("Their quotes")
+    assert third.startswith("1 has no score")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0.45, 0.69, "It cannot be told apart from chance"),
+        (0.5, 0.6, "It cannot be told apart from chance"),
+        (0.51, 0.6, " better than "),
+        (0.31, 0.4, " worse than "),
+    ],
+)
+def test_nothing_is_better_while_chance_is_in_the_interval(
+    low: float, high: float, said: str
+) -> None:
+    interval = {"value": (low + high) / 2, "low": low, "high": high, "of": 110}
+    sentence = found(report={"share_beaten": interval})[1]
+    assert said in sentence
+    assert ("cannot be told" in said) is ("cannot be told" in sentence)
+
+
+def test_without_an_interval_nothing_is_better() -> None:
+    alone = {"value": 0.9, "low": None, "high": None, "of": 1}
+    sentence = found(1, report={"share_beaten": alone})[1]
+    assert sentence == (
+        "Too few to tell whether their quotes move the model better than random spans do "
+        "(90%; chance 50%)."
+    )
+
+
+def test_few_are_said_to_be_few() -> None:
+    assert "That is few." in found(29)[0]
+    assert "That is few." not in found(30)[0]
+    assert "That is few." not in found(0, 3)[0]
+
+
+def test_where_all_are_undecided_no_mean_is_told() -> None:
+    told = found(120, undecided=120, report={"share_beaten": BEATEN})
+    assert told[1].startswith("All 120 are undecided")
+    assert len(told) == 2
+
+
+def test_without_a_figure_against_chance_the_mean_is_told() -> None:
+    mean = {"value": 0.5, "low": 0.25, "high": 0.75, "of": 110}
+    told = found(metric="haf", report={"score": mean})
+    assert told[1] == "Their mean score is 0.5 (interval 0.25 to 0.75)."
+
+
+def test_the_most_frequent_reason_is_told_with_its_count() -> None:
+    why = {"One reason.": 60, "Another.": 13}
+    assert "73 have no score, most often (60): One reason." in found(37, 73, why=why)
+
+
+def test_every_figure_against_chance_says_what_its_rivals_are() -> None:
+    for contract in metrics().values():
+        assert (contract.facts.rivals is None) is (not contract.facts.chance)
+
+
+def test_a_report_from_before_tells_what_it_has() -> None:
+    told = sentences(
+        metrics()["hatexscore"],
+        ResultTally.told_by({"scored": 110, "undefined": 73}),
+        {"share_beaten": BEATEN},
+    )
+    assert told[:2] == ["Of 110 explanations 37 could be scored.", "73 have no score."]
+    assert told[2].startswith("Their quotes move the model better")
