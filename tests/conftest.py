@@ -61,6 +61,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return f"mark.{marker}" not in collection_path.read_text("utf-8") or None
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups, or there are none
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """End to end, the tests of one file go to one process, and all of the whole service, too."""
     for item in items:
