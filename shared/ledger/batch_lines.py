@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -61,13 +61,18 @@ class SurprisingRules:
 
 
 class JobOutcome(NamedTuple):
-    """A job or a batch's line, with its status, and with its result where it has one."""
+    """A job or a batch's line, with its status, and with its result where it has one.
+
+    metadata: the line's own, which the job of equal lines has from the first of them; None: the
+    job's.
+    """
 
     job_id: str | None
     custom_id: str | None
     status: str
     request: dict[str, Any] | None
     result: dict[str, Any] | None
+    metadata: dict[str, str] | None
 
 
 def lines_of_job(connection: Connection, job: Job, most: int) -> list[AskingLine]:
@@ -110,7 +115,13 @@ def outcomes_of_batch(connection: Connection, metric: str, batch_id: str) -> Ite
         raise BadInput(f"there is no batch {batch_id!r}", pointer="/batch")
     if found.metric != metric:
         raise BadInput(f"the batch is of {found.metric}, not of {metric}", pointer="/batch")
-    return (_outcome(row) for row in _streamed(connection, _outcomes_of(batch_id)))
+    rows = _streamed(connection, _outcomes_of(batch_id))
+    return (_outcome(row, own_metadata(row.caller)) for row in rows)
+
+
+def own_metadata(caller: Mapping[str, Any] | None) -> dict[str, str]:
+    """What a line says of itself. caller: the line's own metadata and context."""
+    return (caller or {}).get("metadata") or {}
 
 
 def outcomes_of_jobs(
@@ -184,6 +195,7 @@ def _outcomes_of(batch_id: str) -> Select[Any]:
             func.coalesce(jobs.c.status, batch_lines.c.status).label("status"),
             jobs.c.request,
             jobs.c.result,
+            batch_lines.c.caller,
         )
         .select_from(batch_lines.outerjoin(jobs, jobs.c.id == batch_lines.c.job_id))
         .where(batch_lines.c.batch_id == batch_id)
@@ -197,5 +209,5 @@ def _streamed(connection: Connection, query: Select[Any]) -> Generator[Row[Any],
         yield from rows
 
 
-def _outcome(row: Row[Any]) -> JobOutcome:
-    return JobOutcome(row.job_id, row.custom_id, row.status, row.request, row.result)
+def _outcome(row: Row[Any], metadata: dict[str, str] | None = None) -> JobOutcome:
+    return JobOutcome(row.job_id, row.custom_id, row.status, row.request, row.result, metadata)

@@ -37,7 +37,7 @@ from sqlalchemy.dialects.postgresql import JSONB, JSONPATH, insert
 
 from shared.contracts import Finding, Trace
 from shared.ledger import score_hours
-from shared.ledger.batch_lines import FAILED, SurprisingRules
+from shared.ledger.batch_lines import FAILED, SurprisingRules, own_metadata
 from shared.ledger.score_pushes import EndedScore, owe_scores
 from shared.ledger.tables import LINE_ENDED, batch_lines, batches, jobs, result_facts
 from shared.problems import slug_of
@@ -287,7 +287,6 @@ def _reasons(rules: SurprisingRules, document: ColumnElement[Any]) -> Any:
 def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
     """The row of a line. job: None where it never had one, or has none any more."""
     request: Mapping[str, Any] = {} if job is None else job.request
-    asked = (line.get("caller") or {}).get("metadata") or request.get("metadata") or {}
     reasons = [FAILED] if line["status"] == FAILED else _list(job and job.reasons)
     named = {name: line.get(name) for name in (*KEY, "job_id", "batch_id", "custom_id", "status")}
     return {
@@ -301,9 +300,19 @@ def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
         "snippet": _snippet(plan, request),
         "reasons": reasons,
         "surprise": min(map(plan.rules.names.index, reasons), default=len(plan.rules.names)),
-        "metadata": line.get("metadata", asked),
+        "metadata": _metadata(line, request),
         "rules": plan.fingerprint,
     }
+
+
+def _metadata(line: Facts, request: Mapping[str, Any]) -> dict[str, str]:
+    """The line's own: the job of equal lines has those of the first."""
+    if "metadata" in line:  # of a row that is written anew
+        known: dict[str, str] = line["metadata"]
+        return known
+    if line.get("batch_id") is not None:
+        return own_metadata(line["caller"])
+    return request.get("metadata") or {}
 
 
 def _facts_of_result(plan: FactPlan, status: str, job: Row[Any] | None) -> Facts:

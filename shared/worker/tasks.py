@@ -233,7 +233,7 @@ def _first_model(row: Scored[Any, Any]) -> str | None:
 def sorted_out(
     batch: BatchReportContract, metric: MetricContract, rows: Iterable[JobOutcome]
 ) -> tuple[list[Scored[Any, Any]], Counter[str]]:
-    """Rows as messages. Lines that share a job share its messages."""
+    """Rows as messages. Lines that share a job share its messages, but for their metadata."""
     scored: list[Scored[Any, Any]] = []
     left_out: Counter[str] = Counter()
     read: dict[str, tuple[Any, Any]] = {}
@@ -245,8 +245,10 @@ def sorted_out(
         elif (messages := read.get(row.job_id) or _messages(metric, row)) is None:
             left_out["unreadable"] += 1
         else:
-            read[row.job_id] = messages
-            scored.append(Scored(row.job_id, row.custom_id, *messages))
+            read[row.job_id] = request, report = messages
+            if row.metadata is not None:
+                request = request.model_copy(update={"metadata": row.metadata})
+            scored.append(Scored(row.job_id, row.custom_id, request, report))
     return scored, left_out
 
 

@@ -32,8 +32,9 @@ VALUES (:job, :metric, :status, CAST(:request AS json), CAST(:result AS json),
         CAST(:error AS json), now(), now(), :batch)
 """
 LINE = """
-INSERT INTO batch_lines (batch_id, number, custom_id, start, length, fingerprint, status, job_id)
-VALUES (:batch, :number, :custom_id, 0, 0, :custom_id, :status, :job)
+INSERT INTO batch_lines
+    (batch_id, number, custom_id, start, length, fingerprint, status, job_id, caller)
+VALUES (:batch, :number, :custom_id, 0, 0, :custom_id, :status, :job, CAST(:caller AS json))
 """
 
 
@@ -43,6 +44,7 @@ def fill(
     """A batch of lines with these results; None: its job failed."""
     connection.execute(text(MAKE), {"batch": BATCH, "metric": metric})
     for number, result in enumerate(results, 1):
+        own = {"metadata": {"odd": f"{number % 2}"}}
         named = {
             "batch": BATCH,
             "metric": metric,
@@ -50,7 +52,8 @@ def fill(
             "custom_id": f"line {number}",
             "job": f"job_{number}",
             "status": "failed" if result is None else "succeeded",
-            "request": json.dumps({"text": f"text {number}", "metadata": {"odd": f"{number % 2}"}}),
+            "request": json.dumps({"text": f"text {number}"} | own),
+            "caller": json.dumps(own),
             "result": None if result is None else json.dumps(result),
             "error": '{"title": "t"}' if result is None else None,
         }
@@ -164,18 +167,15 @@ class TestLines:
     def test_lines_that_share_a_job_have_their_own_rows(self, engine: Engine) -> None:
         with engine.begin() as connection:
             fill(connection, [{"score": 0.5}])
-            named = {"batch": BATCH, "number": 2, "custom_id": "twin", "job": "job_1"}
-            connection.execute(text(LINE), named | {"status": "succeeded"})
-            connection.execute(
-                text(
-                    'UPDATE batch_lines SET caller = \'{"metadata": {"own": "yes"}}\''
-                    " WHERE number = 2"
-                )
-            )
+            named = {"batch": BATCH, "job": "job_1", "status": "succeeded"}
+            for number, caller in ((2, '{"metadata": {"own": "yes"}}'), (3, None)):
+                twin = {"number": number, "custom_id": f"twin {number}", "caller": caller}
+                connection.execute(text(LINE), named | twin)
             written(connection)
             rows, _ = result_pages.rows_of(connection, WANTED, ResultOrder("line"), 10)
-        assert [(row.custom_id, row.score) for row in rows] == [("line 1", 0.5), ("twin", 0.5)]
-        assert [row.metadata for row in rows] == [{"odd": "1"}, {"own": "yes"}]
+        assert [row.custom_id for row in rows] == ["line 1", "twin 2", "twin 3"]
+        assert {row.score for row in rows} == {0.5}
+        assert [row.metadata for row in rows] == [{"odd": "1"}, {"own": "yes"}, {}]
 
     def test_other_rules_write_anew(self, engine: Engine) -> None:
         rules = (SurprisingRule(name="low", path="$ ? (@.score < 0.6)", says="it is low"),)

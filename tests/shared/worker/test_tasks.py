@@ -69,23 +69,11 @@ def reported(engine: Engine, **asked: Any) -> Job:
         return jobs.find(connection, job_id)
 
 
-def test_listed_jobs_come_in_the_listed_order_and_the_rest_is_counted(engine: Engine) -> None:
-    ids = [echoed(engine, text) for text in ("b", "bad", "a")]
-    waiting = accept(engine, "echo", EchoRequest(text="c").model_dump(mode="json"))
-    result = reported(engine, jobs=(ids[2], waiting, *ids[:2])).result
-    assert result is not None
-    assert [row.request.text for row in seen[-1]] == ["a", "b"]
-    assert [row.report.echo for row in seen[-1]] == ["a", "b"]
-    assert result["left_out"] == {"failed": 1, "queued": 1}
-    assert (result["scored"], result["score"]["value"]) == (2, 1.0)
-    assert result["finding"] == "Of 2 explanations 2 could be scored. That is few. " + MEAN
+Line = tuple[str, str | None, dict[str, str]]
 
 
-def test_a_batch_comes_in_the_order_of_its_lines_and_equal_lines_count_once(
-    engine: Engine,
-) -> None:
-    first, second = echoed(engine, "one"), echoed(engine, "two")
-    lines = [("z", second), ("y", first), ("x", second), ("w", None)]
+def with_lines(engine: Engine, lines: Sequence[Line]) -> None:
+    """The batch `batch_1` of lines with custom_id, job and metadata."""
     with engine.begin() as connection:
         connection.execute(
             insert(batches).values(
@@ -108,10 +96,31 @@ def test_a_batch_comes_in_the_order_of_its_lines_and_equal_lines_count_once(
                     "length": 0,
                     "fingerprint": "",
                     "job_id": job_id,
+                    "caller": {"metadata": own} if own else None,
                 }
-                for number, (custom_id, job_id) in enumerate(lines, 1)
+                for number, (custom_id, job_id, own) in enumerate(lines, 1)
             ],
         )
+
+
+def test_listed_jobs_come_in_the_listed_order_and_the_rest_is_counted(engine: Engine) -> None:
+    ids = [echoed(engine, text) for text in ("b", "bad", "a")]
+    waiting = accept(engine, "echo", EchoRequest(text="c").model_dump(mode="json"))
+    result = reported(engine, jobs=(ids[2], waiting, *ids[:2])).result
+    assert result is not None
+    assert [row.request.text for row in seen[-1]] == ["a", "b"]
+    assert [row.report.echo for row in seen[-1]] == ["a", "b"]
+    assert result["left_out"] == {"failed": 1, "queued": 1}
+    assert (result["scored"], result["score"]["value"]) == (2, 1.0)
+    assert result["finding"] == "Of 2 explanations 2 could be scored. That is few. " + MEAN
+
+
+def test_a_batch_comes_in_the_order_of_its_lines_and_equal_lines_count_once(
+    engine: Engine,
+) -> None:
+    first, second = echoed(engine, "one"), echoed(engine, "two")
+    lines: list[Line] = [("z", second, {}), ("y", first, {}), ("x", second, {}), ("w", None, {})]
+    with_lines(engine, lines)
     result = reported(engine, batch="batch_1").result
     assert result is not None
     assert [(row.custom_id, row.report.echo) for row in seen[-1]] == [
@@ -121,6 +130,21 @@ def test_a_batch_comes_in_the_order_of_its_lines_and_equal_lines_count_once(
     assert result["left_out"] == {"waiting": 1}
     assert result["duplicates"] == 1
     assert "1 result repeats others and counts once" in result["warnings"]
+
+
+def test_a_split_counts_each_line_under_its_own_value_though_lines_share_a_job(
+    engine: Engine,
+) -> None:
+    shared_job, other = echoed(engine, "one"), echoed(engine, "two")
+    markets = ("nl", "de", "de", None)
+    told = [{} if market is None else {"market": market} for market in markets]
+    ids = (shared_job, shared_job, other, shared_job)
+    with_lines(engine, list(zip("zyxw", ids, told, strict=True)))
+    result = reported(engine, batch="batch_1", by=("metadata.market",)).result
+    assert result is not None
+    (split,) = result["splits"]
+    assert {one["value"]: one["results"] for one in split["values"]} == {"nl": 1, "de": 2}
+    assert split["without"] == 1
 
 
 @pytest.mark.parametrize("needs_text", [True, False])
