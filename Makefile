@@ -5,6 +5,8 @@ PYTHON ?= $(shell for name in python3.11 python3.12; do \
 VENV := .venv
 BIN := $(VENV)/bin
 RUN := PYTHONUNBUFFERED=1 $(BIN)/python
+# modules are compiled when they are first imported, and that is kept: else every process does it anew
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help venv secrets demo serve test met nightly lint bench chaos soak fuzz examples openapi clients \
 	reference guide docs pictures lock bases clean
