@@ -29,6 +29,7 @@ from shared.work import FEWEST_READ, Cost, Size, Work
 
 R = TypeVar("R", bound=Report)
 SECONDS_A_DRAW = 7e-9  # of one observation in one resample, on one core
+SECONDS_A_RANKING = 1.2e-7  # the same where each resample is ranked: areas under curves
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +116,7 @@ class BatchReportContract(ServiceContract):
     model_kinds: tuple[ModelKind, ...] = ()  # no model is asked
     default_model: str | None = None
     intervals: int  # about so many bootstrap intervals every result is drawn for
+    parts: int  # of a report, the score included: what systems and people are compared by
 
     @property
     def path(self) -> str:
@@ -133,16 +135,24 @@ class BatchReportContract(ServiceContract):
         listed = sum(len(one.jobs or ()) for one in (request, *others))
         return self.work_over(request, listed)
 
-    def work_over(self, request: JobRequest, results: int) -> Sequence[Work]:
+    def work_over(self, request: JobRequest, results: int, judgements: int = 0) -> Sequence[Work]:
         """What this report over so many results asks for: every draw of every bootstrap."""
         if not isinstance(request, BatchReportRequest):
             return ()
+        draws = Size("`resamples`", request.resamples, "/resamples", least=100)
+        systems = (request.against is not None) + len(request.further)
+        # a pair of results has a difference and a test in each part
+        intervals = self.intervals + 2 * len(request.by) + systems * self.parts
         sizes = (
-            Size("`resamples`", request.resamples, "/resamples", least=100),
+            draws,
             Size("results", results, None if request.jobs is None else "/jobs"),
-            Size("intervals", self.intervals + 2 * len(request.by)),
+            Size("intervals", intervals),
         )
-        return (Work(sizes, unit="draws", seconds_each=SECONDS_A_DRAW),)
+        ranked = (draws, Size("judgements", judgements), Size("parts", self.parts))
+        return (
+            Work(sizes, unit="draws", seconds_each=SECONDS_A_DRAW),
+            Work(ranked, unit="rankings of judgements", seconds_each=SECONDS_A_RANKING),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,6 +225,7 @@ class MetricContract(ServiceContract):
             request=self.batch_request,
             report=self.batch_report,
             intervals=self.batch_intervals + 1,  # by language: each result once more
+            parts=len(self.parts) + 1,
         )
 
 

@@ -27,7 +27,6 @@ from shared.ledger.engine import ledger, transaction
 from shared.metric import Metric, Service
 from shared.page_text import counted
 from shared.queue import AGAIN, app, is_batch, task_name
-from shared.report_contracts import SystemComparison
 from shared.report_finding import ResultTally, sentences
 from shared.score_splits import splits_of
 from shared.service_contract import BatchReportContract, MetricContract, ServiceContract
@@ -83,27 +82,42 @@ def _batch_reports_of(metric: Metric[Any, Any, Any, Any]) -> Score:
     def report(request: BatchReportRequest) -> BatchReport:
         rows, left_out = gathered(batch, contract, request)
         others, further = _others(batch, contract, request)
+        judged = [] if request.judged is None else _given(rows, request.judged)
         results = len(rows) + sum(len(one.rows) for one in (others, *further))
-        settings().work_limit.check(batch.work_over(request, results))
+        settings().work_limit.check(batch.work_over(request, results, len(judged)))
         require_one_version(rows, request)
-        own, duplicates = distinct(rows)
-        over = BatchStatistics(contract, own, request)
-        made = metric.summarize(own, over)
-        found: dict[str, Any] = {
-            "splits": splits_of(over),
-            "left_out": dict(sorted(left_out.items())),
-            "duplicates": duplicates,
-            "corrected": batch.corrections,
-        }
-        if duplicates:
-            found["warnings"] = (*made.warnings, repeated(duplicates))
-        tally = ResultTally.of(row.report for row in own)
-        told = made.model_dump(mode="json", exclude={"plots"})
-        found["finding"] = " ".join(sentences(contract, tally, told))
-        found |= _asked_for(contract, request, others, [OtherSystem(rows, {}), *further])
+        found = _compared(contract, request, others, [OtherSystem(rows, {}), *further])
+        if request.judged is not None:
+            people = JudgedResults(BatchStatistics(contract, rows, request), judged)
+            found["agreement"] = people.agreement(request.judged)
+        made = _summary(metric, rows, left_out, request)
         return _planned(made.model_copy(update=found), request)
 
     return report
+
+
+def _summary(
+    metric: Metric[Any, Any, Any, Any],
+    rows: Sequence[Scored[Any, Any]],
+    left_out: Counter[str],
+    request: BatchReportRequest,
+) -> BatchReport:
+    """What the metric says of its distinct results, and what every report says beside it."""
+    own, duplicates = distinct(rows)
+    over = BatchStatistics(metric.contract, own, request)
+    made = metric.summarize(own, over)
+    told = made.model_dump(mode="json", exclude={"plots"})
+    tally = ResultTally.of(row.report for row in own)
+    found: dict[str, Any] = {
+        "splits": splits_of(over),
+        "left_out": dict(sorted(left_out.items())),
+        "duplicates": duplicates,
+        "corrected": metric.contract.batch.corrections,
+        "finding": " ".join(sentences(metric.contract, tally, told)),
+    }
+    if duplicates:
+        found["warnings"] = (*made.warnings, repeated(duplicates))
+    return made.model_copy(update=found)
 
 
 def _planned(made: BatchReport, request: BatchReportRequest) -> BatchReport:
@@ -138,39 +152,24 @@ def _others(
     return first, further
 
 
-def _asked_for(
-    metric: MetricContract,
-    request: BatchReportRequest,
-    against: OtherSystem,
-    systems: Sequence[OtherSystem],
-) -> dict[str, Any]:
-    """Comparisons and people's agreement. systems: the report's own results, then `further`."""
-    found: dict[str, Any] = {}
-    if request.against is not None:
-        first, *more = _compared(metric, request, against, systems)
-        found = {"comparison": first, "further": tuple(more)}
-    if request.judged is not None:
-        rows = systems[0].rows
-        over = BatchStatistics(metric, rows, request)
-        judged = JudgedResults(over, _given(rows, request.judged))
-        found["agreement"] = judged.agreement(request.judged)
-    return found
-
-
 def _compared(
     metric: MetricContract,
     request: BatchReportRequest,
     against: OtherSystem,
     systems: Sequence[OtherSystem],
-) -> list[SystemComparison]:
-    """Each of the systems, first, with `against`, second."""
+) -> dict[str, Any]:
+    """Each of the systems, first, with `against`, second. systems: the report's own results, then
+    `further`."""
+    if request.against is None:
+        return {}
     found = []
     for asked, system in zip((request.against, *request.further), systems, strict=True):
         both = BatchStatistics(metric, (*system.rows, *against.rows), request)
-        made = SystemResults(both, system.rows, against.rows).comparison(asked or Against())
+        made = SystemResults(both, system.rows, against.rows).comparison(asked)
         left_out = Counter(against.left_out) + Counter(system.left_out)
         found.append(made.model_copy(update={"left_out": dict(sorted(left_out.items()))}))
-    return over_systems(found)
+    first, *more = over_systems(found)
+    return {"comparison": first, "further": tuple(more)}
 
 
 def _given(rows: Sequence[Scored[Any, Any]], judged: Judged) -> list[GivenJudgement]:

@@ -13,8 +13,8 @@ from statsmodels.stats.power import TTestPower
 from statsmodels.stats.proportion import proportion_confint
 
 from shared.statistics import intervals
-from shared.statistics.bootstrap import Resampling
-from shared.statistics.clusters import Floats
+from shared.statistics.bootstrap import Resampling, bca_ends
+from shared.statistics.clusters import Floats, in_order
 from shared.statistics.seeds import generator
 
 UNIT = (0.0, 1.0)
@@ -249,3 +249,47 @@ def test_the_check_is_called_between_blocks() -> None:
     how = Resampling(resamples=2_000, check=lambda: calls.append(1))
     intervals.mean("x", generator(9, "blocks").random(5_000), how=how)
     assert len(calls) == 3
+
+
+def loops_of(rows: Floats, keys: list[str], how: Resampling) -> tuple[float | None, float | None]:
+    """The ends by loops over clusters as they are written down: an oracle."""
+    order, codes = in_order(rows, keys)
+    members = [order[codes == code] for code in range(int(codes[-1]) + 1)]
+    drawn = [
+        float(np.median(rows[np.concatenate([members[code] for code in chosen])]))
+        for places in how.drawn("m", len(members))
+        for chosen in places
+    ]
+    left = [
+        float(np.median(rows[np.concatenate(members[:code] + members[code + 1 :])]))
+        for code in range(len(members))
+    ]
+    value = float(np.median(rows))
+    return bca_ends(value, np.array(drawn), np.array(left), how.tail) or (None, None)
+
+
+@pytest.mark.parametrize("most", [1, 4])
+def test_a_statistic_of_clusters_of_all_sizes_is_that_of_plain_loops(most: int) -> None:
+    random = generator(5)
+    keys = [f"key {key}" for key in range(30) for _ in range(int(random.integers(most) + 1))]
+    rows = random.normal(size=(len(keys), 1))
+    how = Resampling(resamples=300)
+    found = intervals.statistic("m", rows, lambda some: float(np.median(some)), keys, how)
+    assert (found.low, found.high) == loops_of(rows, keys, how)
+
+
+def test_many_clusters_leave_out_blocks_and_ask_whether_to_go_on() -> None:
+    rows, asked, called = generator(6).normal(size=(9_000, 1)), [], []
+
+    def mean(some: Floats) -> float:
+        called.append(len(some))
+        return float(np.mean(some) ** 3)
+
+    how = Resampling(resamples=100, check=lambda: asked.append(1))
+    found = intervals.statistic("m", rows + 1, mean, None, how)
+    assert len(called) <= 1 + 100 + 1_000
+    assert len(asked) >= 1_000
+    assert sum(9_000 - count for count in called[101:]) == 9_000  # each is left out once
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < 1 < found.high
