@@ -63,7 +63,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return f"mark.{marker}" not in collection_path.read_text("utf-8") or None
 
 
-class ByFile(LoadFileScheduling):
+class ByFile(LoadFileScheduling):  # type: ignore[misc] # of no known types
     """The tests of one file go to one process, and all that share the whole service, too."""
 
     def _split_scope(self, nodeid: str) -> str:
