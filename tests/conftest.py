@@ -6,11 +6,13 @@ import gc
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 import redis
 from sqlalchemy import Engine, text
+from xdist.scheduler import LoadFileScheduling
 
 from services.bindings import local
 from services.stack.servers import Postgres
@@ -61,14 +63,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return f"mark.{marker}" not in collection_path.read_text("utf-8") or None
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups, or there are none
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """End to end, the tests of one file go to one process, and all of the whole service, too."""
-    for item in items:
-        if item.get_closest_marker("end_to_end"):
-            is_shared = "whole_service" in getattr(item, "fixturenames", ())
-            group = "whole service" if is_shared else str(item.path)
-            item.add_marker(pytest.mark.xdist_group(group))
+class ByFile(LoadFileScheduling):  # type: ignore[misc] # of no known types
+    """The tests of one file go to one process, and all that share the whole service, too."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = ROOT / super()._split_scope(nodeid)
+        looked_at = (file, file.with_name("conftest.py"))
+        shares = any("whole_service" in one.read_text("utf-8") for one in looked_at if one.exists())
+        return "whole service" if shares else str(file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | None:
+    """For `--dist loadfile`; None: xdist's own."""
+    return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_collection_finish() -> None:
