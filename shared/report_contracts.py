@@ -80,11 +80,12 @@ class ScoreSplit(Message):
     without: Count = Field(description="results without a value; left out")
     p_value: PValue | None = Field(
         default=None,
-        description="that all means are equal: the values of whole texts are permuted, or within "
-        "texts where one has several; null where nothing can be permuted",
+        description="that all means are equal: the values of whole texts are permuted, and those of "
+        "a text with several within it; null where nothing can be permuted",
     )
     within_texts: bool | None = Field(
-        default=None, description="whether the values were permuted within texts"
+        default=None,
+        description="whether some texts have several values, which were permuted within them",
     )
     pairs: tuple[SplitPair, ...] = Field(default=(), description="where asked for by `pairwise`")
     warnings: tuple[str, ...] = Field(default=(), description="why there is no split")

@@ -1,6 +1,6 @@
 """Scores split by what the lines say of themselves: do the values differ more than chance makes?
 
-The test permutes values over texts, or within texts where one text has several of them (Good, 2005,
+The test permutes the values of texts, and within a text where it has several of them (Good, 2005,
 Permutation, Parametric and Bootstrap Tests of Hypotheses, 3.7); p-values count the observed split
 as one of the draws (Phipson & Smyth, 2010). Pure.
 """
@@ -94,7 +94,7 @@ def _lowest_first(value: SplitValue) -> tuple[bool, float, str]:
 
 @dataclass(frozen=True)
 class SplitTest:
-    """within: whether values were permuted within texts."""
+    """within: whether some texts have several values, which were permuted within them."""
 
     p_value: float
     within: bool
@@ -127,19 +127,18 @@ def split_test(
         return None
     first = np.zeros(texts.max() + 1, dtype=np.int64)
     first[texts[::-1]] = values[::-1]
-    within = bool((first[texts] != values).any())
-    if not within and first.size <= np.unique(values).size:  # every permutation is the same split
+    mixed = np.unique(texts[first[texts] != values])  # texts of several values
+    if not mixed.size and first.size <= np.unique(values).size:  # permuted, it is the same split
         return None
     centred = scores - scores.mean()
-    random = generator(how.seed, "split", about, scores.size)
-    draw = _within(values, texts, random) if within else _between(first, texts, random)
+    draw = _permuted(values, texts, mixed, generator(how.seed, "split", about, scores.size))
     observed = _between_squares(centred, values)
     bar = observed - TIE * max(1.0, abs(observed))
     draws, reached = min(how.resamples, MOST_DRAWS), 0
     for _ in range(draws):
         how.check()
         reached += _between_squares(centred, next(draw)) >= bar
-    return SplitTest((1 + reached) / (1 + draws), within)
+    return SplitTest((1 + reached) / (1 + draws), bool(mixed.size))
 
 
 def _between_squares(centred: Floats, values: Integers) -> float:
@@ -150,22 +149,22 @@ def _between_squares(centred: Floats, values: Integers) -> float:
     return float(found.sum())
 
 
-def _between(
-    first: Integers, texts: Integers, random: np.random.Generator
-) -> Iterator[NDArray[np.int64]]:
-    """Each text keeps its results together; the texts' values are permuted."""
+def _permuted(
+    values: Integers, texts: Integers, mixed: Integers, random: np.random.Generator
+) -> Iterator[Integers]:
+    """A text of one value keeps its results together: such texts exchange their values. A mixed
+    text's values are permuted among its own results."""
+    inside = np.flatnonzero(np.isin(texts, mixed))
+    inside = inside[np.argsort(texts[inside], kind="stable")]
+    alone = np.setdiff1d(np.arange(texts.max() + 1), mixed)
+    of_text = np.zeros(texts.max() + 1, dtype=np.int64)
+    of_text[texts[::-1]] = values[::-1]
     while True:
-        yield random.permutation(first)[texts]
-
-
-def _within(
-    values: Integers, texts: Integers, random: np.random.Generator
-) -> Iterator[NDArray[np.int64]]:
-    """The values of each text are permuted among its results."""
-    order = np.argsort(texts, kind="stable")
-    drawn = np.empty_like(values)
-    while True:
-        drawn[order] = values[np.lexsort((random.random(texts.size), texts))]
+        exchanged = of_text.copy()
+        exchanged[alone] = random.permutation(of_text[alone])
+        drawn = exchanged[texts]
+        shuffled = np.lexsort((random.random(inside.size), texts[inside]))
+        drawn[inside] = values[inside[shuffled]]
         yield drawn
 
 

@@ -29,7 +29,9 @@ SCORES = Histogram(
 POINTS = Counter(
     "touchstone_score_points_total", "Absolute scores, summed", ["metric", "model", "sign"]
 )
-PARTS = Summary("touchstone_part", "Parts of the scores", ["metric", "part", "model"])
+PARTS = Summary(
+    "touchstone_part", "Absolute parts of the scores", ["metric", "part", "model", "sign"]
+)
 UNDEFINED = Counter(
     "touchstone_undefined_total", "Results without a score, by why", ["metric", "model", "reason"]
 )
@@ -52,7 +54,8 @@ def observe(contract: MetricContract, result: Mapping[str, Any]) -> None:
         POINTS.labels(contract.name, model, "plus").inc(max(score, 0.0))
         POINTS.labels(contract.name, model, "minus").inc(max(-score, 0.0))
     for part, value in _parts(contract, result):
-        PARTS.labels(contract.name, part, model).observe(value)
+        sign = "minus" if value < 0 else "plus"
+        PARTS.labels(contract.name, part, model, sign).observe(abs(value))
     if score is None:
         UNDEFINED.labels(contract.name, model, _reason(result)).inc()
     if (verdict := result.get("verdict")) is not None:

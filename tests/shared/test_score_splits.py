@@ -24,20 +24,32 @@ def keys(count: int) -> list[str]:
     return [f"text {place}" for place in range(count)]
 
 
-@pytest.mark.parametrize("within", [False, True])
-def test_p_is_uniform_where_the_values_mean_nothing(within: bool) -> None:
+@pytest.mark.parametrize("mixed", [0, 4, 12])
+def test_p_is_uniform_where_the_values_mean_nothing(mixed: int) -> None:
+    """mixed: texts of several values, of 12."""
     random = np.random.default_rng(7)
     found = []
     for number in range(150):
         texts = np.repeat(np.arange(12), 3)
         scores = random.normal(size=12)[texts] + 0.1 * random.normal(size=36)
-        values = np.tile([0, 1, 2], 12) if within else random.permutation(np.arange(12) % 3)[texts]
+        values = random.permutation(np.arange(12) % 3)[texts]
+        values[: 3 * mixed] = np.tile([0, 1, 2], mixed)
         test = split_test(f"{number}", scores, values, [f"t{text}" for text in texts], HOW)
         assert test is not None
-        assert test.within is within
+        assert test.within is bool(mixed)
         found.append(test.p_value)
     assert stats.kstest(found, "uniform").pvalue > 0.001
     assert min(found) > 0
+
+
+def test_one_text_of_two_values_does_not_hide_what_the_others_say() -> None:
+    random = np.random.default_rng(8)
+    values = np.append(np.arange(60) % 2, [0, 1])
+    scores = values + 0.1 * random.normal(size=62)
+    test = split_test("hidden", scores, values, [*keys(60), "twice", "twice"], HOW)
+    assert test is not None
+    assert test.within
+    assert test.p_value == 1 / 400
 
 
 def test_results_of_one_text_are_no_evidence_of_their_own() -> None:

@@ -167,6 +167,7 @@ def _sentence(found: ScoreSplit | None) -> str:
         return f"There is no split: {found.warnings[0]}."
     if found.p_value is None:
         return "Whether the values differ cannot be tested: there is too little to permute."
-    how = "values permuted within texts" if found.within_texts else "values of texts permuted"
+    more = ", and within texts of several" if found.within_texts else ""
+    how = f"values of texts permuted{more}"
     told = f"more than chance would make them ({how}, p = {significant(found.p_value)})."
     return f"The values {'differ' if found.p_value <= LEVEL else 'do not differ'} {told}"

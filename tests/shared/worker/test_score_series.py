@@ -47,7 +47,7 @@ def test_scores_parts_and_verdicts_are_counted() -> None:
     assert value("touchstone_score_bucket", **labels, variant="robust", le="0.3") == 1
     assert value("touchstone_verdicts_total", **labels, verdict="supported") == 2
     assert value("touchstone_undefined_total", **labels, reason="unknown") == 1
-    assert value("touchstone_part_count", **labels, part="htc") == 3
+    assert value("touchstone_part_count", **labels, part="htc", sign="plus") == 3
 
 
 def test_the_mean_is_to_be_had_of_scores_of_either_sign() -> None:
@@ -57,6 +57,24 @@ def test_the_mean_is_to_be_had_of_scores_of_either_sign() -> None:
     assert value("touchstone_score_points_total", **labels, sign="plus") == 0.75
     assert value("touchstone_score_points_total", **labels, sign="minus") == 1.5
     assert value("touchstone_score_count", **labels, variant="robust") == 3
+
+
+def test_the_mean_is_to_be_had_of_parts_of_either_sign() -> None:
+    contract = metrics()["haf"]
+    name, path = next(iter(contract.parts.items()))
+    for part in (-0.5, 0.25, 0.5):
+        score_series.observe(contract, placed(result("haf", "m", 0.5), path, part))
+    labels = {"metric": "haf", "model": "m", "part": name}
+    assert value("touchstone_part_sum", **labels, sign="plus") == 0.75
+    assert value("touchstone_part_sum", **labels, sign="minus") == 0.5
+    assert value("touchstone_part_count", **labels, sign="minus") == 1
+
+
+def placed(result: dict[str, Any], path: str, value: float) -> dict[str, Any]:
+    """The result with this value at the dotted path."""
+    first, *rest = path.split(".")
+    inner = placed(result.get(first) or {}, ".".join(rest), value) if rest else value
+    return result | {first: inner}
 
 
 def test_a_reason_that_is_no_word_of_ours_is_unknown() -> None:
