@@ -80,8 +80,8 @@ class ScoreSplit(Message):
     without: Count = Field(description="results without a value; left out")
     p_value: PValue | None = Field(
         default=None,
-        description="that all means are equal: the values of whole texts are permuted, and those of "
-        "a text with several within it; null where nothing can be permuted",
+        description="that all means are equal: the values of whole texts are permuted, and those "
+        "of a text with several within it; null where nothing can be permuted",
     )
     within_texts: bool | None = Field(
         default=None,
