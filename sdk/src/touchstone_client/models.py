@@ -5127,11 +5127,14 @@ class ScoreSplit(Message):
     p_value: Annotated[
         float | None,
         Field(
-            description='that all means are equal: the values of whole texts are permuted, or within texts where one has several; null where nothing can be permuted'
+            description='that all means are equal: the values of whole texts are permuted, and those of a text with several within it; null where nothing can be permuted'
         ),
     ] = None
     within_texts: Annotated[
-        bool | None, Field(description='whether the values were permuted within texts')
+        bool | None,
+        Field(
+            description='whether some texts have several values, which were permuted within them'
+        ),
     ] = None
     pairs: Annotated[
         list[SplitPair],
