@@ -230,7 +230,7 @@ class QuotaExceeded(ScoringError):
     cure = (
         "`violated-policies` names the limit. Of `requests`, `open-streams`, `uploads` and "
         "`bulk-calls`: wait for `Retry-After`. Of the others: let jobs or batches end, delete "
-        "files, or have the limit raised."
+        "files or saved views, close review queues, or have the limit raised."
     )
 
     def __init__(self, detail: str, *, policy: str, retry_after: int | None) -> None:

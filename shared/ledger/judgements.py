@@ -38,7 +38,7 @@ from sqlalchemy import (
     update,
 )
 
-from shared.errors import BadInput, NotThere
+from shared.errors import BadInput, NotThere, QuotaExceeded
 from shared.ledger import webhooks
 from shared.ledger.tables import Instant, jobs, metadata
 
@@ -47,6 +47,8 @@ OPINIONS: tuple[Opinion, ...] = get_args(Opinion)
 WITHDRAWN = "withdrawn"
 SCORE = "score"  # what a judgement is about where it names no part
 MOST_NOTE = 2_000  # characters
+MOST_OF_JOB = 1_000  # rows, superseded ones too
+POLICY = "judgements"
 
 judgements = Table(
     "judgements",
@@ -153,7 +155,7 @@ def write(
     """A judgement of this tenant's job; one that the same person gave on the same subject before is
     superseded. values: the row's, from `verdict` to `source`.
 
-    Raises NoResultToJudge, BadInput for a note on a job whose texts are not kept.
+    Raises NoResultToJudge, QuotaExceeded, BadInput for a note on a job whose texts are not kept.
     """
     job = connection.execute(
         select(
@@ -168,6 +170,10 @@ def write(
         raise NoResultToJudge(f"the job {job_id!r} has no result of a metric")
     if job.is_private and values.get("note"):
         raise BadInput("the job's texts are not kept, and notes quote", pointer="/note")
+    count = select(func.count()).where(judgements.c.job_id == job_id)
+    if connection.execute(count).scalar_one() >= MOST_OF_JOB:
+        detail = f"the job {job_id} has {MOST_OF_JOB} judgements and takes no more"
+        raise QuotaExceeded(detail, policy=POLICY, retry_after=None)
     about = values.get("about") or SCORE
     return _append(connection, job_id, {**values, "about": about}, origin)
 

@@ -38,7 +38,7 @@ from sqlalchemy import (
     update,
 )
 
-from shared.errors import BadInput, NotThere
+from shared.errors import BadInput, NotThere, QuotaExceeded
 from shared.ledger.judgements import judgements
 from shared.ledger.result_pages import FACTS, ResultFilter, ResultOrder, conditions, sort_columns
 from shared.ledger.tables import Instant, Json, metadata
@@ -48,6 +48,8 @@ Question = Literal["agree", "score", "label", "note"]
 QUESTIONS: tuple[Question, ...] = get_args(Question)
 LEASE = timedelta(minutes=10)
 MOST_LINES = 5_000
+MOST_OPEN = 100  # of one tenant
+POLICY = "review-queues"
 
 review_queues = Table(
     "review_queues",
@@ -153,8 +155,14 @@ def make(
 ) -> ReviewQueue:
     """A new queue over the results that the filter leaves. values: the row's, and `most`: lines.
 
-    Raises BadInput where no result is left.
+    Raises BadInput where no result is left, QuotaExceeded.
     """
+    opened = select(func.count()).where(
+        review_queues.c.tenant == wanted.tenant, review_queues.c.closed_at.is_(None)
+    )
+    if connection.execute(opened).scalar_one() >= MOST_OPEN:
+        detail = f"{MOST_OPEN} review queues are open; close one first"
+        raise QuotaExceeded(detail, policy=POLICY, retry_after=None)
     given = dict(values)
     most, queue_id = given.pop("most"), new_id()
     chosen = connection.execute(_chosen(wanted, order, given, most)).all()

@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import Engine, func, select, update
 
 from shared.ledger import judgements as ledger
+from shared.ledger import review_queues
 from shared.ledger.review_queues import review_items
 from shared.ledger.tables import deliveries, jobs
 from shared.problems import slug_of
@@ -172,6 +173,30 @@ def test_nobody_is_given_a_line_twice_and_each_line_as_many_people_as_it_wants(
     assert "Cy" not in given
     progress = client.get(f"/v1/review-queues/{queue['id']}").json()["progress"]
     assert progress == {"done": 6, "skipped": 0, "left": 0, "seconds": 2.5}
+
+
+def test_open_queues_and_judgements_of_a_job_have_an_end(
+    client: httpx.Client, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(review_queues, "MOST_OPEN", 2)
+    monkeypatch.setattr(ledger, "MOST_OF_JOB", 2)
+    batch_id, ids = make_batch(engine, [0.9])
+    first, _ = a_queue(client, batch_id), a_queue(client, batch_id)
+    body = {"batch": batch_id, "name": "one too many"}
+    assert violated(client.post("/v1/review-queues", json=body)) == "review-queues"
+    client.post(f"/v1/review-queues/{first['id']}/close").raise_for_status()
+    assert client.post("/v1/review-queues", json=body).status_code == 201
+    made = [judge(client, ids[0], verdict, **ANN) for verdict in ("agree", "disagree")]
+    again = client.post(f"/v1/jobs/{ids[0]}/judgements", json={"verdict": "agree", **ANN})
+    assert violated(again) == "judgements"
+    assert client.post(f"/v1/judgements/{made[1]['id']}/withdraw").is_success  # that always goes
+
+
+def violated(answer: httpx.Response) -> str:
+    assert answer.status_code == 429
+    (policy,) = answer.json()["violated-policies"]
+    assert isinstance(policy, str)
+    return policy
 
 
 def test_an_expired_lease_returns_the_line_and_a_skipped_one_goes_to_others(
