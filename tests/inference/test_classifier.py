@@ -21,6 +21,7 @@ from services.weights.loader import silent_loading
 from shared.errors import BadInput, ModelNotReady, ScoringError
 from shared.models.checkpoint import base_folder, folder_sha256
 from shared.models.label_readout import softmax
+from tests.promises import as_promised
 
 WORDS = ["the", "a", "garden", "people", "walk", "rain", "slowly", "under", "green", "windows"]
 SHORT = [" ".join(WORDS[n % 7 : n % 7 + 1 + n % 8]) for n in range(60)]
@@ -50,8 +51,8 @@ def test_a_row_has_the_same_bits_alone_and_in_any_company(
 ) -> None:
     together = hate.probabilities(batch)
     alone = np.concatenate([hate.probabilities([text]) for text in batch])
-    assert np.array_equal(together, alone)
-    assert np.array_equal(hate.probabilities(batch[::-1])[::-1], together)
+    assert as_promised(hate.use, together, alone)
+    assert as_promised(hate.use, hate.probabilities(batch[::-1])[::-1], together)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_no_length_and_no_number_of_rows_changes_a_bit(hate: LocalClassifier, wo
     alone = hate.probabilities([text])[0]
     for rows in (2, 3, 17) if words < 100 else (2, 3):
         mixed = hate.probabilities([shorter] * (rows // 2) + [text] * rows + [shorter])
-        assert np.all(mixed[rows // 2 : rows // 2 + rows] == alone)
+        assert as_promised(hate.use, mixed[rows // 2 : rows // 2 + rows], [alone] * rows)
 
 
 def test_threads_get_the_answers_of_one_thread(hate: LocalClassifier) -> None:
@@ -72,7 +73,7 @@ def test_threads_get_the_answers_of_one_thread(hate: LocalClassifier) -> None:
     with ThreadPoolExecutor(8) as threads:
         got = list(threads.map(hate.probabilities, calls))
         cut = list(threads.map(hate.truncated, [[LONG, "rain"]] * 8))
-    assert all(np.array_equal(a, b) for a, b in zip(expected, got, strict=True))
+    assert all(as_promised(hate.use, a, b) for a, b in zip(expected, got, strict=True))
     assert cut == [[True, False]] * 8
 
 
@@ -80,7 +81,7 @@ def test_a_long_text_is_cut_and_said_to_be(hate: LocalClassifier) -> None:
     tokens = 510  # and two special ones
     fits, over = " ".join(["rain"] * tokens), " ".join(["rain"] * (tokens + 1))
     assert hate.truncated([fits, over, "rain"]) == [False, True, False]
-    assert np.array_equal(hate.probabilities([over]), hate.probabilities([fits]))
+    assert as_promised(hate.use, hate.probabilities([over]), hate.probabilities([fits]))
 
 
 def test_agrees_with_plain_transformers(hate: LocalClassifier) -> None:
@@ -103,7 +104,8 @@ def test_a_folder_of_ones_own(tiny: Path, configured: Callable[..., LocalModels]
     assert classifier.use.revision == "local"
     assert classifier.truncated([" ".join(["rain"] * 31)]) == [True]
     together = classifier.probabilities(SHORT)
-    assert np.array_equal(together[7], classifier.probabilities([SHORT[7]])[0])
+    alone = classifier.probabilities([SHORT[7]])[0]
+    assert as_promised(classifier.use, together[7], alone)
     assert models.classifier("m") is classifier
 
 
