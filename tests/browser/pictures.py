@@ -1,10 +1,15 @@
-"""`make pictures`: the README's pictures, of a running service with the example data."""
+"""`make pictures`: the README's pictures, of a running service with the example data.
+
+Each is the first screen of a page; it is an error if the verdict or the score lies below the fold.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +18,14 @@ from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from services.registry import metrics
 from tests.browser.conftest import example, executable, screenshot_folder
+from tests.end_to_end.load import finished
 from tests.end_to_end.service import ROOT, Service, serving
+from tests.patience import eventually
 
 WINDOW = ViewportSize(width=1_080, height=1_000)
 POSTS = ROOT / "examples" / "posts.jsonl"
-WAIT = {"Prefer": "wait=30"}
+URL = "/v1/scores/hatexscore"
+JOB = (".finding .headline", ".score .figure")
 COMPARED = "attention against gradient"  # the ICE example with two explanations
 
 
@@ -36,45 +44,86 @@ def main() -> int:
         pages = _filled(service)
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         page = browser.new_page(base_url=service.url, viewport=WINDOW, color_scheme="light")
-        for name, (address, heading) in pages.items():
-            _take(page, address, heading, folder / f"{name}.png")
+        for name, shown in pages.items():
+            _take(page, shown, folder / f"{name}.png")
         browser.close()
     return 0
 
 
-def _filled(service: Service) -> dict[str, tuple[str, str]]:
-    """Score the examples; picture → the address that it shows, and the heading at its top."""
+@dataclass(frozen=True)
+class Shown:
+    """An address, and the CSS selectors of what its first screen must show."""
+
+    address: str
+    first: tuple[str, ...]
+
+
+def _filled(service: Service) -> dict[str, Shown]:
+    """Score the examples; picture → what it shows."""
     with httpx.Client(base_url=service.url, timeout=120) as client:
         posts = [json.loads(line) for line in POSTS.read_text("utf-8").splitlines()]
         bodies = [
             {**post, "other_variants": True, "metadata": {"id": post["id"]}} for post in posts
         ]
-        hatexscore, *_ = [_score(client, "hatexscore", body) for body in bodies]
+        jobs = [_score(client, "hatexscore", body) for body in bodies]
+        hatexscore = next(one["id"] for one in jobs if one["result"]["verdict"] == "supported")
         compared = metrics()["ice"].examples[COMPARED] | {"token_values": True}
-        ice = _score(client, "ice", compared)
+        ice = _score(client, "ice", compared)["id"]
         _score(client, "ftc", example("ftc"))
+        whole = _batch(client, "whole explanations", posts)
+        cut = [post | {"explanation": _first_sentence(post["explanation"])} for post in posts]
+        first = _batch(client, "their first sentences", cut)
     return {
-        "overview": ("/", "Overview"),
-        "hatexscore": (f"/jobs/{hatexscore}", "The text and what is quoted of it"),
-        "ice": (f"/jobs/{ice}", "What it points at"),
+        "overview": Shown("/", ("h1",)),
+        "hatexscore": Shown(f"/jobs/{hatexscore}", JOB),
+        "ice": Shown(f"/jobs/{ice}", JOB),
+        "batch": Shown(f"/batches/{whole}", (".finding",)),
+        "compare": Shown(f"/compare?left={first}&right={whole}", (".finding .first",)),
     }
 
 
-def _score(client: httpx.Client, metric: str, body: dict[str, Any]) -> str:
-    body = {name: value for name, value in body.items() if name != "id"}
-    job = client.post(f"/v1/scores/{metric}", json=body, headers=WAIT).raise_for_status().json()
-    if job["status"] != "succeeded":
-        raise RuntimeError(f"{metric} did not succeed: {job['error']}")
-    return str(job["id"])
+def _first_sentence(explanation: str) -> str:
+    return explanation.split(". ")[0].rstrip(".") + "."
 
 
-def _take(page: Page, address: str, heading: str, target: Path) -> None:
-    page.goto(address)
-    top = page.get_by_role("heading", name=heading, exact=True)
+def _batch(client: httpx.Client, name: str, posts: Sequence[dict[str, Any]]) -> str:
+    """Scored to its end."""
+    lines = [
+        {"custom_id": post["id"], "method": "POST", "url": URL, "body": _body(post)}
+        for post in posts
+    ]
+    file = client.post(
+        "/v1/files",
+        files={"file": ("posts.jsonl", "\n".join(json.dumps(line) for line in lines))},
+        data={"purpose": "batch"},
+    ).raise_for_status()
+    asked = {"input_file_id": file.json()["id"], "endpoint": URL, "metadata": {"name": name}}
+    asked |= {"completion_window": "24h"}
+    made: str = client.post("/v1/batches", json=asked).raise_for_status().json()["id"]
+    eventually(lambda: client.get(f"/v1/batches/{made}").json()["status"] == "completed", every=0.5)
+    return made
+
+
+def _body(post: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in post.items() if name != "id"}
+
+
+def _score(client: httpx.Client, metric: str, body: dict[str, Any]) -> dict[str, Any]:
+    return finished(client, f"/v1/scores/{metric}", _body(body))
+
+
+def _take(page: Page, shown: Shown, target: Path) -> None:
+    """Raises RuntimeError where what must be seen first lies below the fold."""
+    page.goto(shown.address)
+    for selector in shown.first:
+        page.wait_for_selector(selector)
     reveal = page.get_by_role("button", name="Show texts")
     if reveal.is_visible():
         reveal.click()
-    top.evaluate("one => one.tagName === 'H1' || one.scrollIntoView()")
+    for selector in shown.first:
+        box = page.locator(selector).first.bounding_box()
+        if box is None or box["y"] + box["height"] > WINDOW["height"]:
+            raise RuntimeError(f"{selector} of {shown.address} lies below the fold")
     page.screenshot(path=str(target))
 
 

@@ -303,7 +303,6 @@ def test_a_rule_decides_how_a_comparison_ends(
     assert main(["compare", BATCH, BATCH, "--fail-if", "low < -0.02"]) == 1
     assert main(["compare", BATCH, BATCH, "--fail-if", "high > 0"]) == 0
     assert main(["compare", BATCH, BATCH, "--fail-if", "nonsense"]) == 2
-    assert main(["compare", BATCH, BATCH, "--by", "market"]) == 2
 
 
 def test_changes_are_of_lines_that_both_scored() -> None:

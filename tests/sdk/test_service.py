@@ -190,8 +190,10 @@ def test_the_command_line_from_a_table_to_a_comparison(
     assert main(["report", batches[0], "--by", "metadata.model_name"]) == 0
     said = capsys.readouterr().out
     assert "Of 5 explanations 5 could be scored." in said
-    assert re.search(r"^v7 +\d", said, re.MULTILINE)
-    assert main(["compare", *batches]) == 0
+    assert re.search(r"^metadata.model_name +mean score +low +high", said, re.MULTILINE)
+    assert main(["report", batches[0], "--by", "market"]) == 2
+    assert "--by 'market'" in capsys.readouterr().err
+    assert main(["compare", *batches, "--by", "verdict"]) == 0
     said = capsys.readouterr().out
     assert f"A is {batches[0]}, B is {batches[1]}" in said
     assert "5 texts in both" in said

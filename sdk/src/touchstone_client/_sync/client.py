@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -241,14 +241,24 @@ class Touchstone:
         Many(self._api, metric, table, on_error).run(via, shown)
 
     def compare(
-        self, a: Batch | str, b: Batch | str, *, timeout: float | None = None
+        self,
+        a: Batch | str,
+        b: Batch | str,
+        *,
+        by: Sequence[str] = (),
+        timeout: float | None = None,
     ) -> models.SystemComparison:
         """Two batches of one metric on the same texts, text by text, with intervals: every
-        difference is `a` minus `b`. Raises BadRequest where they cannot be compared."""
+        difference is `a` minus `b`. by: what `slices` are made by, as `metadata.market`. Raises
+        BadRequest where they cannot be compared."""
         first = self.batches.get(a) if isinstance(a, str) else a
         other = b if isinstance(b, str) else b.id
         report = self.reports.make(
-            first.metric, batch=first.id, against={"batch": other}, timeout=timeout
+            first.metric,
+            batch=first.id,
+            against={"batch": other},
+            by=list(by) or None,
+            timeout=timeout,
         )
         found: models.SystemComparison = report.comparison
         return found

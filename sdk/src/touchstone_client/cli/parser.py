@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 Run = Callable[..., int]
+SPLITS = "metadata.KEY, model, language, verdict, …"
 EPILOG = """\
 environment:
   TOUCHSTONE_URL           where the service is (default http://127.0.0.1:8000)
@@ -157,7 +158,7 @@ def _report(commands: Parsers) -> None:
     says = "sum up the results of a batch that has ended"
     made = command(commands, "report", says, runs("reports", "report"))
     made.add_argument("batch", metavar="BATCH", help="its id")
-    made.add_argument("--by", metavar="metadata.KEY", help="mean scores by a line's metadata")
+    made.add_argument("--by", metavar="WHAT", help=f"mean scores by {SPLITS}")
     made.add_argument(
         "--against", metavar="BATCH", help="another batch on the same texts: the report as JSON "
         "with its `comparison`",
@@ -177,7 +178,7 @@ def _compare(commands: Parsers) -> None:
     made = command(commands, "compare", says, runs("reports", "compare"))
     made.add_argument("a", metavar="A", help="a batch's id")
     made.add_argument("b", metavar="B", help="another's: a difference above 0 says that A has more")
-    made.add_argument("--by", metavar="metadata.KEY", help="differences by a line's metadata")
+    made.add_argument("--by", metavar="WHAT", help=f"differences by {SPLITS}")
     made.add_argument(
         "--fail-if", metavar="RULE", help="exit with 1 where it holds of the score's difference, "
         "A minus B: 'low < -0.02', where A is the new one; also difference, high, p",

@@ -8,7 +8,6 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from statistics import fmean
 from typing import Any
 
 from touchstone_client import _notebook
@@ -16,10 +15,10 @@ from touchstone_client._base import Result
 from touchstone_client._sync.client import Touchstone
 from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse, has_ended
 from touchstone_client.data.addresses import created
+from touchstone_client.errors import BadRequest
 
 WORST = 10
 BIGGEST = 10
-METADATA = "metadata."
 RULE = re.compile(r"\s*(difference|low|high|p)\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?)\s*")
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 CHANCE = ("control", "chance", "null", "share_beaten", "win_rate")  # what a report calls it
@@ -27,16 +26,15 @@ CHANCE = ("control", "chance", "null", "share_beaten", "win_rate")  # what a rep
 
 @dataclass
 class Lines:
-    """The scores of a batch's lines. slices: value of a metadata key -> custom ids."""
+    """The scores of a batch's lines."""
 
     scores: dict[str, float | None] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
-    slices: dict[str, list[str]] = field(default_factory=dict)
     is_higher_better: bool = True
 
     @classmethod
-    def of(cls, batch: Any, by: str | None) -> Lines:
-        """by: `metadata.KEY`. Reads the output file, a line at a time."""
+    def of(cls, batch: Any) -> Lines:
+        """Reads the output file, a line at a time."""
         made = cls()
         for line in batch.results():
             result = line.result
@@ -45,9 +43,6 @@ class Lines:
             made.scores[line.custom_id] = result.score
             made.reasons[line.custom_id] = f"{result.verdict}: {result.reason}"
             made.is_higher_better = result.direction != "lower_is_better"
-            if by is not None:
-                value = line.job.metadata.get(key_of(by), "-")
-                made.slices.setdefault(value, []).append(line.custom_id)
         return made
 
     def worst(self) -> list[tuple[str, float, str]]:
@@ -55,13 +50,6 @@ class Lines:
         scored = [(id, score) for id, score in self.scores.items() if score is not None]
         scored.sort(key=lambda one: one[1], reverse=not self.is_higher_better)
         return [(id, score, self.reasons[id]) for id, score in scored[:WORST]]
-
-
-def key_of(by: str) -> str:
-    """The key of `metadata.KEY`. Raises WrongUse."""
-    if not by.startswith(METADATA):
-        raise WrongUse(f"--by {by!r}: slices are by metadata, as in metadata.model")
-    return by.removeprefix(METADATA)
 
 
 @contextmanager
@@ -95,7 +83,7 @@ def report(ts: Touchstone, asked: Namespace, output: Output) -> int:
     elif asked.plot is not None:
         _plot(batch, asked, output)
     else:
-        _numbers(batch, asked, output)
+        _numbers(ts, batch, asked, output)
     return DONE
 
 
@@ -118,8 +106,8 @@ def _plot(batch: Any, asked: Namespace, output: Output) -> None:
         write(content)
 
 
-def _numbers(batch: Any, asked: Namespace, output: Output) -> None:
-    found = batch.report()
+def _numbers(ts: Touchstone, batch: Any, asked: Namespace, output: Output) -> None:
+    found = batch.report() if asked.by is None else _split_report(ts, batch, asked.by)
     if output.is_json or asked.output is not None:
         with target_of(asked, output) as write:
             write(found.model_dump_json(by_alias=True, indent=2).encode() + b"\n")
@@ -129,14 +117,44 @@ def _numbers(batch: Any, asked: Namespace, output: Output) -> None:
         output.line(f"  {count} for {reason}")
     output.line("")
     output.table(("mean of", "value", "low", "high", "n"), list(parts_in(found)))
-    lines = Lines.of(batch, asked.by)
-    if rows := lines.worst():
+    if rows := Lines.of(batch).worst():
         output.line("")
         output.table(("worst lines", "score", "why"), rows)
-    if asked.by is not None:
-        output.line("")
-        output.table((asked.by, "mean score", "n", "undefined"), list(slices_of(lines)))
+    for split in getattr(found, "splits", ()):
+        _show_split(split, output)
     for one in found.warnings:
+        output.say(f"warning: {one}")
+
+
+def _split_report(ts: Touchstone, batch: Any, by: str) -> Any:
+    with _named(by):
+        return ts.reports.make(batch.metric, batch=batch.id, by=[by])
+
+
+@contextmanager
+def _named(by: str | None) -> Iterator[None]:
+    """What the service says against `--by` is a wrong use of the command."""
+    try:
+        yield
+    except BadRequest as error:
+        if any(fault.pointer.lstrip("#").startswith("/by") for fault in error.errors):
+            raise WrongUse(f"--by {by!r}: {error.detail}") from error
+        raise
+
+
+def _show_split(split: Any, output: Output) -> None:
+    """The mean of each value with its interval, and whether the values differ."""
+    output.line("")
+    rows = [
+        (one.value, one.score.value, one.score.low, one.score.high, one.score.of, one.undefined)
+        for one in split.values
+    ]
+    output.table((split.by, "mean score", "low", "high", "n", "undefined"), rows)
+    if split.without:
+        output.line(f"{split.without} lines say nothing of {split.by}")
+    if split.p_value is not None:
+        output.line(f"that all means are equal: p = {split.p_value:.3g}")
+    for one in split.warnings:
         output.say(f"warning: {one}")
 
 
@@ -173,22 +191,15 @@ def _ends(one: Any) -> tuple[Any, ...]:
     return one.value, one.low, one.high, one.of
 
 
-def slices_of(lines: Lines) -> Iterator[tuple[str, Any, int, int]]:
-    """A row a value of the key."""
-    for value, ids in sorted(lines.slices.items()):
-        scored = [score for id in ids if (score := lines.scores[id]) is not None]
-        yield value, fmean(scored) if scored else None, len(scored), len(ids) - len(scored)
-
-
 def compare(ts: Touchstone, asked: Namespace, output: Output) -> int:
     """First minus second, text by text."""
     rule = None if asked.fail_if is None else RULE.fullmatch(asked.fail_if)
     if asked.fail_if is not None and rule is None:
         raise WrongUse(f"--fail-if {asked.fail_if!r} is no rule, as in 'low < -0.02'")
     first, second = ts.batches.get(asked.a), ts.batches.get(asked.b)
-    found = ts.compare(first, second)
-    ours, theirs = Lines.of(first, asked.by), Lines.of(second, None)
-    pairs = differences(ours, theirs)
+    with _named(asked.by):
+        found = ts.compare(first, second, by=() if asked.by is None else (asked.by,))
+    pairs = differences(Lines.of(first), Lines.of(second))
     sides = {"a": first.id, "b": second.id, "difference": "a - b"}
     told = found.model_dump(mode="json", by_alias=True)
     output.document({**sides, **told, "changes": pairs[:BIGGEST]})
@@ -197,8 +208,13 @@ def compare(ts: Touchstone, asked: Namespace, output: Output) -> int:
         _show_comparison(found, pairs, output)
         if asked.by is not None:
             output.line("")
-            output.table((asked.by, "A - B", "n"), list(_by_slice(ours, pairs)))
+            output.table((asked.by, "A - B", "low", "high", "n"), list(_slices(found)))
     return _judged(found, rule, output)
+
+
+def _slices(found: Any) -> Iterator[tuple[Any, ...]]:
+    for one in found.slices:
+        yield one.value, one.difference.value, one.difference.low, one.difference.high, one.pairs
 
 
 def differences(ours: Lines, theirs: Lines) -> list[dict[str, Any]]:
@@ -229,14 +245,6 @@ def _show_comparison(found: Any, pairs: list[dict[str, Any]], output: Output) ->
         output.table(("biggest changes", "A", "B", "A - B"), changes)
     for one in found.warnings:
         output.say(f"warning: {one}")
-
-
-def _by_slice(ours: Lines, pairs: list[dict[str, Any]]) -> Iterator[tuple[str, float, int]]:
-    by_id = {one["custom_id"]: one["difference"] for one in pairs}
-    for value, ids in sorted(ours.slices.items()):
-        known = [by_id[id] for id in ids if id in by_id]
-        if known:
-            yield value, fmean(known), len(known)
 
 
 def _judged(found: Any, rule: re.Match[str] | None, output: Output) -> int:
