@@ -24,6 +24,7 @@ PATIENCE_SECONDS = 5.0  # while no place changes hands; then it computes without
 # may wait for its lock
 
 Check = Callable[[], None]  # raises where nobody wants the job any more
+Waited = Callable[[float], None]  # is told the seconds that a job stood in line for a place
 
 
 @dataclass(eq=False)
@@ -32,6 +33,7 @@ class _Job:
 
     party: Party
     check: Check
+    waited: Waited
     begun: float = field(default_factory=time.thread_time)
     has_place: bool = False
     counted: bool = False  # among the quick ones
@@ -66,9 +68,11 @@ class Interpreter:
         self._quiet.set()
 
     @contextmanager
-    def computing(self, party: Party, check: Check) -> Iterator[None]:
+    def computing(
+        self, party: Party, check: Check, waited: Waited = lambda _: None
+    ) -> Iterator[None]:
         """This thread computes a job of this party in the block."""
-        job = _Job(party, check)
+        job = _Job(party, check, waited)
         _mine.job = job
         try:
             self._begin(job)
@@ -138,10 +142,13 @@ class Interpreter:
                 job.has_place = True
                 return
             self._waiting.add(job.party, mine)
-        begun = time.monotonic()
+        begun = looked = time.monotonic()
         try:
             while not mine.wait(LOOK_SECONDS):
-                if time.monotonic() - max(begun, self._moved) > PATIENCE_SECONDS:
+                now = time.monotonic()
+                job.waited(now - looked)
+                looked = now
+                if now - max(begun, self._moved) > PATIENCE_SECONDS:
                     break
                 job.check()
         except BaseException:

@@ -35,9 +35,9 @@ class Lockable(Protocol):
         """The next one has it."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class JobContext:
-    """One attempt at one job."""
+    """One attempt at one job. Its deadline moves by what it waits for others to compute."""
 
     job_id: str
     tenant: str
@@ -49,6 +49,10 @@ class JobContext:
     def party(self) -> Party:
         """Whose turn is used by it."""
         return Party(self.batch, self.tenant)
+
+    def extend(self, seconds: float) -> None:
+        """It stood in line so long."""
+        self.deadline += seconds
 
     def check(self) -> None:
         """Raises JobCancelled or DeadlineExceeded where nobody wants the result any more."""

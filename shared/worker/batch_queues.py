@@ -7,7 +7,9 @@ calls go before jobs, since a job waits for them; queues of one kind take turns.
 A tenant has at most some of a worker's threads, and one turn after the other. Whoever asks the
 ledger for the next job says which tenants were served last and which hold their part already. A
 thread that finds only jobs of such tenants waits, and asks again when a job ends or a moment later:
-meanwhile somebody else's job may have come, and that one it takes.
+meanwhile somebody else's job may have come, and that one it takes. It can take those of one queue
+only, so that no more than half of the threads that are left to others wait so; the rest give their
+messages back, and look into other queues.
 
 `BatchPace`: how soon a worker starts the next job of a batch. On a machine that computes batches
 without a pause an interactive job waits for a processor at each step of its way (gateway, database,
@@ -154,6 +156,7 @@ class TenantShares:
 
     def __init__(self, threads: int, share: float) -> None:
         self.most = max(1, ceil(threads * share))
+        self._stand_by = threading.Semaphore((threads - self.most) // 2)
         self._held: Counter[str] = Counter()
         self._served: dict[str, None] = {}
         self._asking = 0
@@ -177,6 +180,16 @@ class TenantShares:
             self._held[tenant] -= 1
             self._held += Counter()  # without those that hold nothing
             self._changed.notify()
+
+    @contextmanager
+    def standing_by(self) -> Iterator[bool]:
+        """Whether this thread may wait for a job of its queue in the block."""
+        may = self._stand_by.acquire(blocking=False)
+        try:
+            yield may
+        finally:
+            if may:
+                self._stand_by.release()
 
     def wait(self) -> bool:
         """Wait until asking again may help; False where this process stops."""

@@ -16,7 +16,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
@@ -45,13 +45,15 @@ from shared.ledger.leases import Claim
 from shared.ledger.private_requests import demand_readable
 from shared.ledger.turns import ClaimOrder, MetricQueue
 from shared.problems import attempts_exhausted, internal, problem, ran_too_long, validation_problem
+from shared.queue import JobMessage, send_all
 from shared.redaction import screened, without_text
 from shared.service_contract import MetricContract, ServiceContract
 from shared.settings import settings
 from shared.worker import score_series
-from shared.worker.batch_queues import Tenants, TenantShares
+from shared.worker.batch_queues import Tenants, TenantShares, stopping
 from shared.worker.watchdog import Interrupted, watchdog
 
+HAND_BACK_SECONDS = 0.5  # before a message is sent again whose jobs may not be taken yet
 LARGE_CHARACTERS = 10_000  # of a request; reading so many takes about 0.1 s of a processor
 
 Score = Callable[[Any], Message]
@@ -132,7 +134,7 @@ def computed(claim: Claim, context: JobContext, contract: ServiceContract, score
         with (
             watchdog.watching(context, give_up),
             computing(context),
-            interpreter.computing(context.party, context.check),
+            interpreter.computing(context.party, context.check, context.extend),
         ):
             return ending(contract, score, claim)
     except Interrupted:
@@ -149,18 +151,37 @@ def shares(batch: bool) -> TenantShares:
 
 @contextmanager
 def claimed(job_id: str, queue: MetricQueue, *, again: bool) -> Iterator[Claim | None]:
-    """A claim while the block lasts, or None where nothing waits in this queue."""
+    """A claim while the block lasts, or None where nothing waits in this queue, or where only jobs
+    of tenants wait that hold their part of the threads: then the message is sent again."""
     of_tenants = shares(queue.batch)
-    claim, waits = None, True
-    while claim is None and waits:
-        claim, waits = _next_claim(of_tenants, job_id, ClaimOrder(queue, again))
-        if claim is None and waits and not of_tenants.wait():
-            break  # this process stops: the scheduler sends the message again
+    claim = _claim(of_tenants, job_id, ClaimOrder(queue, again))
     try:
         yield claim
     finally:
         if claim is not None:
             of_tenants.release(claim.tenant)
+
+
+def _claim(of_tenants: TenantShares, job_id: str, turn: ClaimOrder) -> Claim | None:
+    claim, waits = _next_claim(of_tenants, job_id, turn)
+    if claim is not None or not waits:
+        return claim
+    with of_tenants.standing_by() as stands_by:
+        if not stands_by:
+            if not stopping.wait(HAND_BACK_SECONDS):
+                _hand_back(job_id, turn)
+            return None
+        while claim is None and waits and of_tenants.wait():
+            claim, waits = _next_claim(of_tenants, job_id, turn)
+        return claim  # None too where this process stops: the scheduler sends the message again
+
+
+def _hand_back(job_id: str, turn: ClaimOrder) -> None:
+    """To the end of its queue: this thread is somebody else's, whose job waits in another queue."""
+    metric, batch = turn.queue
+    message = JobMessage(metric, job_id, batch, telemetry.carried(), turn.again)
+    with suppress(Unavailable):  # the scheduler sends it again
+        send_all([message])
 
 
 def _next_claim(

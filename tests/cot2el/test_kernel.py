@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
+from unittest.mock import patch
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -73,3 +76,30 @@ def test_euclidean_similarity_follows_the_cosine() -> None:
 def test_f1_lies_between_its_parts(precision: float, recall: float) -> None:
     low, high = sorted((precision, recall))
     assert low - 1e-12 <= kernel.harmonic(precision, recall) <= high + 1e-12
+
+
+few_letters = st.text("ab -", max_size=60)
+
+
+@settings(max_examples=150)
+@given(few_letters, few_letters, st.booleans(), st.data())
+def test_matches_row_by_row_are_difflibs(
+    a: str, b: str, autojunk: bool, data: st.DataObject
+) -> None:
+    b *= data.draw(st.integers(1, 5))  # 200 letters and more are where autojunk begins
+    theirs = SequenceMatcher(None, a, b, autojunk=autojunk)
+    ours = kernel._Counting(10**9, autojunk=autojunk)
+    ours.set_seqs(a, b)
+    alo, ahi = sorted(data.draw(st.tuples(*[st.integers(0, len(a))] * 2)))
+    blo, bhi = sorted(data.draw(st.tuples(*[st.integers(0, len(b))] * 2)))
+    assert ours._by_rows(alo, ahi, blo, bhi) == theirs.find_longest_match(alo, ahi, blo, bhi)
+    with patch.object(kernel, "FEW_STEPS", 0):
+        assert ours.ratio() == theirs.ratio()
+
+
+def test_a_long_alignment_asks_whether_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two texts of one letter, which is one long match, rows are looked at one by one."""
+    asked: list[int] = []
+    monkeypatch.setattr(kernel, "check", lambda: asked.append(1))
+    kernel.align(["-" * 2_000], ["x" + "-" * 4_000])
+    assert len(asked) >= 2_000 / kernel.ROWS_A_CHECK
