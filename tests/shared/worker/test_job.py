@@ -10,7 +10,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -19,19 +19,23 @@ import pytest
 from sqlalchemy import Engine, text
 from structlog.testing import capture_logs
 
-from shared import job_context
+from shared import job_context, queue
 from shared.contracts import Report
+from shared.interpreter import Interpreter
 from shared.job_context import JobContext
 from shared.ledger import jobs, leases
 from shared.ledger.jobs import Job
+from shared.ledger.turns import MetricQueue
 from shared.priority import Party
 from shared.settings import Settings
 from shared.worker import job
 from shared.worker import job as heartbeat_module
 from shared.worker import watchdog as watchdog_module
+from shared.worker.batch_queues import TenantShares
 from shared.worker.job import Heartbeat, Score, carry, context_of
 from shared.worker.watchdog import Watchdog
 from tests.echo_metric import ECHO, EchoRequest, echo
+from tests.patience import SECONDS, eventually
 
 MINUTE = timedelta(minutes=1)
 
@@ -213,6 +217,49 @@ def claimed(engine: Engine) -> leases.Claim:
         claim = leases.claim(connection, job_id, lease=MINUTE, max_attempts=3)
     assert claim is not None
     return claim
+
+
+def test_a_tenant_that_holds_its_part_leaves_threads_to_other_queues(
+    engine: Engine, chosen: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "HAND_BACK_SECONDS", 0.01)
+    of_tenants = TenantShares(4, 0.5)  # two of a tenant; one more may stand by
+    monkeypatch.setattr(job, "shares", lambda batch: of_tenants)
+    mine = [accept(engine, f"{number}") for number in range(5)]
+    this_queue, taken = MetricQueue("echo", batch=False), []
+
+    def claims(job_id: str) -> None:
+        with job.claimed(job_id, this_queue, again=False) as claim:
+            taken.append(claim and claim.job_id)
+
+    with ExitStack() as held:
+        for one in mine[:2]:
+            held.enter_context(job.claimed(one, this_queue, again=False))
+        stands_by = threading.Thread(target=claims, args=(mine[2],))
+        stands_by.start()
+        eventually(lambda: of_tenants._stand_by._value == 0)
+        claims(mine[3])
+        assert taken == [None]
+        assert queue.waiting("echo") == 1  # its message is there again
+        assert stands_by.is_alive()
+    stands_by.join(SECONDS)
+    assert taken == [None, mine[2]]
+
+
+def test_standing_in_line_is_no_computing(engine: Engine) -> None:
+    context = replace(context_of(claimed(engine)), batch=True)
+    before, begun, one_place = context.deadline, time.monotonic(), Interpreter(1)
+
+    def compute() -> None:
+        with one_place.computing(context.party, context.check, context.extend):
+            pass
+
+    thread = threading.Thread(target=compute)
+    with one_place.computing(Party(batch=True, tenant="a"), lambda: None):
+        thread.start()
+        thread.join(1.6)
+    thread.join(SECONDS)
+    assert 1.0 <= context.deadline - before <= time.monotonic() - begun
 
 
 @pytest.mark.parametrize(("size", "waits"), [(4_999, False), (5_001, True)])
