@@ -231,10 +231,11 @@ def is_localhost(host: str) -> bool:
 def is_inside(host: str) -> bool:
     """Whether no public name server may know this name: of a zone for networks inside, or no name.
 
-    Sources: RFC 6762 (`local`); ICANN, July 2024 (`internal`). `svc` is what
-    Kubernetes' resolvers complete, `localdomain` what many hosts files hold.
+    Sources: RFC 6762 (`local`); ICANN, July 2024 (`internal`) and RFC 7085 (names without a dot).
+    `svc` is what Kubernetes' resolvers complete, `localdomain` what many hosts files hold.
     """
-    return host.endswith("..") or host.lower().rstrip(".").rpartition(".")[2] in INSIDE
+    _, dot, zone = host.lower().rstrip(".").rpartition(".")
+    return host.endswith("..") or not dot or zone in INSIDE
 
 
 def is_public(address: Address) -> bool:

@@ -26,7 +26,7 @@ from shared.settings import settings_or_exit
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
-PIPE_COLUMNS = 200  # of the list, for who reads it line by line
+PIPE_COLUMNS = 200  # of a table, for who reads it line by line
 
 
 def parser() -> argparse.ArgumentParser:
@@ -70,7 +70,7 @@ def _add_properties(create: argparse.ArgumentParser) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; 0 if all went well."""
     asked = parser().parse_args(arguments)
-    console = Console(stderr=True)
+    console = Console(stderr=True, width=None if sys.stderr.isatty() else PIPE_COLUMNS)
     try:
         return _run(asked, _engine(asked.var), console)
     except Unavailable as error:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+
+if __name__ == "__main__":  # Ctrl-C while the rest is imported: nothing runs that must be ended
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 import argparse
 import os
-import signal
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -28,8 +32,20 @@ STDERR = 2
 WEBHOOK_HINT = (
     "webhooks to a receiver on this machine: start with TOUCHSTONE_WEBHOOK_ALLOW=127.0.0.1/32"
 )
+logger = telemetry.logger(__name__)
+
 _came: list[int] = []  # signals, of which the first one ends us
 PIPED_WIDTH = 132  # columns, where nobody's terminal says
+
+
+class LastingConsole(Console):
+    """It falls silent when whoever read it has gone; the service goes on."""
+
+    def on_broken_pipe(self) -> None:
+        """What is said from now on goes nowhere."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        logger.warning("output.gone")
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -68,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = _chosen(asked, settings_or_exit())
     telemetry.configure_logging("warning", "console")
     only_ours()
-    console = Console(soft_wrap=False)
+    console = LastingConsole() if asked.command == "serve" else Console()
     if not console.is_terminal:
         console.width = max(console.width, PIPED_WIDTH)
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,26 +96,33 @@ class Supervisor:
             self._thread.start()
 
     def stop(self, say: Say = without_progress) -> None:
-        """Stop all at once, then PostgreSQL, which they need to end their work. Says who is waited
-        for, where that takes longer than a moment."""
+        """Stop our processes at once, then Redis, then PostgreSQL: they need both to end their
+        work. Says who is waited for, where that takes longer than a moment."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
-        for child in self.children:
-            if child.process is not None and child.is_running:
-                child.process.terminate()
-        self._await_ends(say)
-        for child in reversed(self.children):
-            child.kill()
-            if child.process is not None:
-                child.process.wait()
+        servers = [child for child in self.children if child.probe is None]
+        self._end([child for child in self.children if child not in servers], say)
+        self._end(servers, say)
         if self._postgres is not None:
             self._postgres.stop()
 
-    def _await_ends(self, say: Say) -> None:
+    def _end(self, children: Sequence[Child], say: Say) -> None:
+        for child in children:
+            if child.process is not None and child.is_running:
+                child.process.terminate()
+        self._await_ends(children, say)
+        for child in reversed(children):
+            if child.is_running:
+                logger.warning("child.killed", name=child.name, after_seconds=TERM_SECONDS)
+            child.kill()
+            if child.process is not None:
+                child.process.wait()
+
+    def _await_ends(self, children: Sequence[Child], say: Say) -> None:
         """Until none runs any more, or those that do have had their time."""
         begun = time.monotonic()
-        while running := [child.name for child in self.children if child.is_running]:
+        while running := [child.name for child in children if child.is_running]:
             waited = time.monotonic() - begun
             if waited > TERM_SECONDS:
                 return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -53,8 +54,7 @@ def running(
     There is no deadline while anything moves. Raises NotReady, with the reason, where it cannot be.
     """
     folder = folder.resolve()
-    logs = folder / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
+    logs = _logs_of(folder)
     check(chosen)
     with ExitStack() as held:
         held.enter_context(occupied(folder))
@@ -74,6 +74,18 @@ def running(
         await_ready(supervisor, logs, chosen.stalled_seconds, say)
         held.enter_context(_stack_note(stack))
         yield stack
+
+
+def _logs_of(folder: Path) -> Path:
+    """The folder of the logs, made if need be. Raises NotReady."""
+    logs = folder / "logs"
+    try:
+        logs.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=logs):  # it may be there, and read-only
+            return logs
+    except OSError as error:
+        said = f"cannot write into {folder}: {error.strerror}; choose another --var"
+        raise NotReady(said) from None
 
 
 def _own_keys(folder: Path, chosen: Settings) -> dict[str, str]:

@@ -12,11 +12,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 
 from tests.end_to_end.service import COLD, ROOT, environment
-from tests.patience import SECONDS, busy, looks
+from tests.patience import SECONDS, busy, eventually, looks
 
 pytestmark = pytest.mark.end_to_end
 
@@ -127,6 +128,30 @@ def test_a_taken_port_is_said_at_once(tmp_path: Path) -> None:
         code, said = ended("serve", "--var", str(tmp_path), "--port", port)
     assert code == 1
     assert f"cannot listen on 127.0.0.1:{port}" in said
+
+
+def test_a_folder_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    code, said = ended("serve", "--var", str(file), "--port", "0")
+    assert code == 1
+    assert f"cannot write into {file}" in said
+    assert "Traceback" not in said
+
+
+def test_it_goes_on_when_nobody_reads_its_output_any_more(tmp_path: Path) -> None:
+    process = start("serve", "--var", str(tmp_path), "--port", "0", *FEW)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    note = tmp_path / "stack.json"
+    eventually(lambda: process.poll() is not None or (note.exists() and note.stat().st_size))
+    assert process.poll() is None
+    url = json.loads(note.read_text())["url"]
+    assert httpx.get(f"{url}/readyz", timeout=SECONDS, trust_env=False).is_success
+    process.terminate()
+    assert process.wait(SECONDS * busy()) == 0
+    assert left_behind(tmp_path) == []
 
 
 def test_a_broken_models_file_is_said_at_once(tmp_path: Path) -> None:

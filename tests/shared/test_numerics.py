@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared import numerics
-from shared.numerics import mode_for, promised
+from shared.numerics import OTHER_KERNELS, mode_for, promised
 from shared.settings import environment_value
 
 AVX2 = "fpu sse4_2 avx avx2 fma"
@@ -54,6 +54,7 @@ def test_the_users_own_choice_stays(own: str | None, monkeypatch: pytest.MonkeyP
         ("GenuineIntel", "AVX512,STRICT", "bytes", "bytes"),
         ("GenuineIntel", "avx2,strict", "bytes", "bytes"),
         ("GenuineIntel", "COMPATIBLE", "tolerance", "tolerance"),
+        ("GenuineIntel", "COMPATIBLE,STRICT", "tolerance", "tolerance"),
         ("GenuineIntel", None, "tolerance", "tolerance"),
         ("AuthenticAMD", None, "bytes", "tolerance"),
         ("AuthenticAMD", "COMPATIBLE", "tolerance", "tolerance"),
@@ -68,10 +69,15 @@ def test_bytes_are_promised_in_float32_with_the_mode_in_force(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(numerics, "_cpuinfo", lambda: cpuinfo(vendor, AVX2))
-    monkeypatch.delenv("MKL_CBWR", raising=False)
+    for name in ("MKL_CBWR", *OTHER_KERNELS):
+        monkeypatch.delenv(name, raising=False)
     if mode:
         monkeypatch.setenv("MKL_CBWR", mode)
     assert promised("cpu", "float32", small_products=False) == classifier
     assert promised("cpu", "float32", small_products=True) == other
     for device, dtype in (("cpu", "bfloat16"), ("cpu", "float16"), ("cuda:0", "float32")):
         assert promised(device, dtype, small_products=False) == "tolerance"
+    for name in OTHER_KERNELS:
+        with monkeypatch.context() as chosen:
+            chosen.setenv(name, "default")
+            assert promised("cpu", "float32", small_products=False) == "tolerance"

@@ -180,3 +180,23 @@ def test_a_stop_says_who_still_works(tmp_path: Path) -> None:
     supervisor.stop(say)
     assert set(said) == {("worker to end its work",)}
     assert not slow.is_running
+
+
+def test_servers_are_stopped_when_nobody_needs_them_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker, server = answering(tmp_path), Child("redis", SLEEP)
+    supervisor = Supervisor(None, tmp_path, Settings(silent_seconds=NEVER, stalled_seconds=NEVER))
+    supervisor.start(server, worker)
+    running: list[tuple[bool, bool]] = []
+    for child in (server, worker):
+        process = child.process
+        assert process is not None
+
+        def terminate(end: Callable[[], None] = process.terminate) -> None:
+            running.append((worker.is_running, server.is_running))
+            end()
+
+        monkeypatch.setattr(process, "terminate", terminate)
+    supervisor.stop()
+    assert running == [(True, True), (False, True)]

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine, select, update
 
-from shared.ledger.tables import jobs
+from shared.ledger.tables import batch_lines
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch, run_reports
 
@@ -81,10 +81,11 @@ def test_the_difference_is_shown_by_what_the_lines_say_of_themselves(
 ) -> None:
     left, right = batches
     with engine.begin() as connection:
-        lines = select(jobs.c.id, jobs.c.request).where(jobs.c.batch_id == right)
-        for place, (job_id, request) in enumerate(connection.execute(lines).all()):
-            marked = request | {"metadata": {"market": f"market {place % 2}"}}
-            connection.execute(update(jobs).where(jobs.c.id == job_id).values(request=marked))
+        numbers = select(batch_lines.c.number).where(batch_lines.c.batch_id == right)
+        for number in connection.execute(numbers).scalars().all():
+            own = {"metadata": {"market": f"market {number % 2}"}}
+            this = batch_lines.c.batch_id == right, batch_lines.c.number == number
+            connection.execute(update(batch_lines).where(*this).values(caller=own))
     html = compared(client, engine, left, right)
     assert '<option value="metadata.market">market</option>' in html
     asked = {"left": left, "right": right, "by": "metadata.market"}

@@ -151,7 +151,7 @@ def test_what_a_socket_reads_as_an_address_is_none_or_is_judged(
         PUBLIC.check(f"https://{host}/")
 
 
-@pytest.mark.parametrize("host", ["1e3", "a1.example", "x.0xg", "1.2.3.4.example", "3com.com"])
+@pytest.mark.parametrize("host", ["1e3.example", "a1.example", "x.0xg", "1.2.3.4.example", "3com.com"])
 def test_names_with_digits_are_names(host: str) -> None:
     PUBLIC.check(f"https://{host}/")
 
@@ -200,3 +200,9 @@ def test_an_allowed_network_may_be_reached_in_any_way() -> None:
 def test_a_url_is_read_into_what_is_sent(url: str, host: str, header: str, target: str) -> None:
     found = read(url)
     assert (found.host, found.host_header, found.target) == (host, header, target)
+
+
+@pytest.mark.parametrize("host", ["redis", "vm", "POSTGRES.", "ip6-localhost", "a-pod"])
+def test_a_name_without_a_dot_is_of_a_network_inside(host: str) -> None:
+    with pytest.raises(ForbiddenDestination, match="name is not public"):
+        PUBLIC.check(f"https://{host}/hooks")
