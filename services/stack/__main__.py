@@ -10,7 +10,7 @@ if __name__ == "__main__":  # Ctrl-C while the rest is imported: nothing runs th
 import argparse
 import os
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -28,12 +28,10 @@ from shared.settings import Settings, settings, settings_or_exit
 
 EXAMPLES = Path("examples/posts.jsonl")
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-STDERR = 2
+STDOUT, STDERR = 1, 2
 WEBHOOK_HINT = (
     "webhooks to a receiver on this machine: start with TOUCHSTONE_WEBHOOK_ALLOW=127.0.0.1/32"
 )
-logger = telemetry.logger(__name__)
-
 _came: list[int] = []  # signals, of which the first one ends us
 PIPED_WIDTH = 132  # columns, where nobody's terminal says
 
@@ -42,10 +40,12 @@ class LastingConsole(Console):
     """It falls silent when whoever read it has gone; the service goes on."""
 
     def on_broken_pipe(self) -> None:
-        """What is said from now on goes nowhere."""
+        """What is said from now on goes nowhere, and what is logged, where that was read too."""
         self.quiet = True
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        logger.warning("output.gone")
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        if os.path.sameopenfile(STDOUT, STDERR):
+            os.dup2(nowhere, STDERR)
+        os.dup2(nowhere, STDOUT)
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -149,7 +149,8 @@ def _use(asked: argparse.Namespace, stack: Stack, console: Console) -> None:
 
 def _leave(number: int, _frame: object) -> None:
     """Unwind whatever stands, once: a second signal must not break the unwinding."""
-    os.write(STDERR, b"\nstopping; processes end their work first\n")  # no buffer may be in use
+    with suppress(OSError):  # whoever read it has gone; no buffer may be in use here
+        os.write(STDERR, b"\nstopping; processes end their work first\n")
     for name in SIGNALS:
         signal.signal(name, signal.SIG_IGN)
     _came.append(number)  # an exception in a finalizer is lost: whoever waits looks here

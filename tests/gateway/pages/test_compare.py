@@ -9,7 +9,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine, select, update
 
-from shared.ledger.tables import batch_lines
+from shared.ledger.tables import batch_lines, jobs
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch, run_reports
 

@@ -151,7 +151,9 @@ def test_what_a_socket_reads_as_an_address_is_none_or_is_judged(
         PUBLIC.check(f"https://{host}/")
 
 
-@pytest.mark.parametrize("host", ["1e3.example", "a1.example", "x.0xg", "1.2.3.4.example", "3com.com"])
+@pytest.mark.parametrize(
+    "host", ["1e3.example", "a1.example", "x.0xg", "1.2.3.4.example", "3com.com"]
+)
 def test_names_with_digits_are_names(host: str) -> None:
     PUBLIC.check(f"https://{host}/")
 
