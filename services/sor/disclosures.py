@@ -19,6 +19,7 @@ from services.sor.report import SorItemName, SorRoute
 from services.sor.sentences import Span
 
 SUBSTANCE = 3  # content words that an explanation has at least
+SHORT = 8  # words of a line that is a label and its value
 NEAR = 3  # words before a date that say whose date it is
 _DATE = re.compile(
     r"(?<!\d)(?:\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})(?!\d)"
@@ -29,7 +30,7 @@ _DAY = re.compile(r"\d{1,2}(?:st|nd|rd|th)?")
 
 @dataclass(frozen=True, slots=True)
 class Disclosed:
-    """An item and the span of the statement that discloses it. value: 1, or 0.5 for a ground that
+    """An item and the span of the statement that discloses it. value: 1, or 0 for a ground that
     names the document and no clause."""
 
     item: SorItemName
@@ -42,14 +43,25 @@ def disclosures(sentences: Sequence[ReadSentence], text: str) -> list[Disclosed]
     """Of every sentence, in order. text: the statement, quotations of the post blanked."""
     found: list[Disclosed] = []
     about_redress = False
+    before: set[SorItemName] = set()
     for one in sentences:
         routes = list(_routes(one, about_redress))
         about_redress = bool(routes)
         span = one.sentence.span
         if routes:
             found += [Disclosed("redress", span, route=route) for route in routes]
-        found += [Disclosed(item, span, value) for item, value in _items(one, text, routes)]
+        items = [Disclosed(item, span, value) for item, value in _items(one, text, routes)]
+        if "automated_detection" in before and _says_the_same(one):
+            items.append(Disclosed("automated_decision", span))
+        found += items
+        before = {each.item for each in items}
     return found
+
+
+def _says_the_same(one: ReadSentence) -> bool:
+    """"So was the decision."."""
+    alike = {"so", "same", "likewise", "too", "neither", "nor", "equally"} & set(one.folded)
+    return bool(alike) and _names_decision(one)
 
 
 def _items(
@@ -63,7 +75,7 @@ def _items(
     if _is_dated(one, text):
         yield "duration", 1.0
     ground = ground_of(one, text)
-    if ground:
+    if ground is not None:
         yield "ground", ground
 
 
@@ -136,17 +148,40 @@ def _detection(one: ReadSentence) -> bool:
 def _decision(one: ReadSentence) -> bool:
     if _is_general(one):
         return True
-    if "people" in one and "decided" in one:
+    if "people" in one and ("decided" in one or ("found" not in one and _is_done_by(one))):
         return _is_by_people(one)
-    if "people" in one and "found" not in one and "reported" not in one and "used" in one:
-        return True
+    if "people" in one and not one.any_of("found", "reported") and "used" in one:
+        return _are_ours(one)
     return "automation" in one and "decided" in one and _is_of_decisions(one)
+
+
+def _is_done_by(one: ReadSentence) -> bool:
+    """"by a member of staff"."""
+    return any(
+        "by" in one.folded[max(0, place - NEAR) : place] for place in one.places["people"]
+    )
 
 
 def _is_by_people(one: ReadSentence) -> bool:
     """"A person reported it and it was removed" leaves open who decided."""
     told = set(one.places["people"]) - set(one.places.get("notifier", ()))
-    return bool(told) or "reported" not in one
+    if not told and "reported" in one:
+        return False
+    return _are_ours(one) or any(word.startswith(_DECISIVE) for word in one.folded)
+
+
+def _are_ours(one: ReadSentence) -> bool:
+    """"A moderator", "by hand": not just people."""
+    return any(one.folded[place] not in _ANYBODY for place in one.places["people"])
+
+
+_ANYBODY = frozenset(("person", "persons", "people", "someone", "somebody", "nobody", "agent",
+                      "agents", "expert", "experts", "officer", "officers", "editor", "editors",
+                      "lawyer", "lawyers", "worker", "workers", "admin", "admins", "employee",
+                      "employees", "operator", "operators", "specialist", "author"))  # fmt: skip
+_DECISIVE = ("decid", "decision", "judg", "assess", "review", "examin", "verdict", "determin",
+             "measure", "handled", "evaluat", "looked", "look", "approv", "confirm", "moderat",
+             "weigh", "conclu", "remov", "order", "checked", "signed")  # fmt: skip
 
 
 def _is_of_decisions(one: ReadSentence) -> bool:
@@ -172,18 +207,34 @@ def _names_decision(one: ReadSentence) -> bool:
 
 
 def _territory(one: ReadSentence) -> bool:
-    if "place" not in one or "reach" not in one:
+    if "place" not in one:
         return False
-    away = set(one.places["reach"]) - set(one.places["place"])
+    away = set(one.places.get("reach", ())) - set(one.places["place"])
     itself = {"worldwide", "everywhere", "globally", "territorial", "territory", "anywhere",
               "wherever", "geographically", "territorially"} & set(one.folded)  # fmt: skip
-    return bool(away or itself)
+    return bool(away or itself) or "restriction" in one or _quantified(one)
+
+
+def _quantified(one: ReadSentence) -> bool:
+    """"in all member states", "throughout the EU"."""
+    return any(
+        _EVERY & set(one.folded[max(0, place - NEAR) : place]) for place in one.places["place"]
+    )
+
+
+_EVERY = frozenset(("all", "every", "throughout", "across", "whole", "entire", "each", "any"))
 
 
 def _duration(one: ReadSentence) -> bool:
+    if len(one.folded) <= SHORT and one.folded[0] in _OF_TIME and len(one.folded) > 1:
+        return True
     if "lasting" in one and (one.any_of("restriction", "reach", "decided") or len(one.folded) < 12):
         return True
     return _spans_time(one.folded) and one.any_of("restriction", "reach")
+
+
+_OF_TIME = frozenset(("start", "starts", "from", "since", "until", "duration", "period", "end",
+                      "ends", "effective", "when", "starting", "beginning", "valid"))  # fmt: skip
 
 
 def _spans_time(words: Sequence[str]) -> bool:
@@ -196,7 +247,7 @@ def _spans_time(words: Sequence[str]) -> bool:
 
 def _is_dated(one: ReadSentence, text: str) -> bool:
     """A date that is the measure's, not the post's."""
-    if not one.any_of("restriction", "reach", "lasting", "decided"):
+    if not one.any_of("restriction", "reach", "lasting", "decided") and len(one.folded) > SHORT:
         return False
     words = one.folded
     for place, word in enumerate(words):
@@ -226,7 +277,22 @@ def _written(one: ReadSentence, place: int, text: str) -> bool:
 
 def _explanation(one: ReadSentence) -> bool:
     """Why it falls under the ground: a link, and words that say something."""
-    return "because" in one and one.sentence.content >= SUBSTANCE
+    if one.sentence.content < SUBSTANCE:
+        return False
+    if "because" in one:
+        return True
+    defined = one.any_of("law", "policy") and one.sentence.content > SUBSTANCE
+    return defined and _is_equated(one)
+
+
+def _is_equated(one: ReadSentence) -> bool:
+    """"Obtaining money so is fraud", "is a misuse of documents"."""
+    pairs = zip(one.folded, one.sentence.words[1:], strict=False)
+    return any(
+        word in ("is", "are")
+        and (after.folded in ("a", "an") or (after.is_content and not after.folded.endswith("ed")))
+        for word, after in pairs
+    )
 
 
 TOLD: Mapping[SorItemName, Callable[[ReadSentence], bool]] = {

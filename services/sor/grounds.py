@@ -21,19 +21,20 @@ from services.sor.lexicon import (
 )
 from services.sor.sentences import StatementWord, quotations, words
 
-VAGUE = 0.5
+VAGUE = 0.0  # it names where to search, not the ground
+OF_THE_DSA = frozenset(("14", "16", "17", "20", "21", "22", "24"))  # articles on notices, statements, redress
 LONGEST_NAME = 8  # words behind a document's name in which its subject stands
 
 
-def ground_of(one: ReadSentence, text: str) -> float:
-    """1 where a provision or a clause is named, 0.5 where only a document is, 0 without either."""
+def ground_of(one: ReadSentence, text: str) -> float | None:
+    """1 where a provision or a clause is named, 0 where only a document is, None without either."""
     if not one.any_of("law", "policy") and not _cites_number(one):
-        return 0.0
+        return None
     if "provisions" in one and "policy" not in one and not _other_law(one):
-        return 0.0  # the DSA's own articles: on notices, statements and redress
+        return None
     if _cites_number(one) or _names_law(one) or _names_clause(one, text):
         return 1.0
-    return VAGUE if "broken" in one else 0.0
+    return VAGUE if "broken" in one else None
 
 
 def _cites_number(one: ReadSentence) -> bool:
@@ -41,6 +42,8 @@ def _cites_number(one: ReadSentence) -> bool:
     found = one.folded
     tied = one.any_of("law", "policy", "broken")
     for place, (word, upcoming) in enumerate(zip(found, found[1:], strict=False)):
+        if "provisions" in one and upcoming in OF_THE_DSA:
+            continue
         if word in CLAUSE and _is_number(found, place + 1):
             return tied or word.startswith("\u00a7")
         if word in ORDINALS and upcoming in CLAUSE and word.endswith(("t", "d", "h")):
@@ -101,10 +104,24 @@ def _has_subject_behind(found: Sequence[StatementWord], place: int, text: str) -
     if not behind:
         return False
     gap = text[found[place].end : behind[0].start]
-    tied = behind[0].folded in TIES or any(mark in gap for mark in "(:\u2013\u2014->/,")
+    tied = behind[0].folded in TIES or any(mark in gap for mark in "(:\u2013\u2014->/")
     if behind[0].folded in ("which", "that") and len(behind) > 1:
         tied = behind[1].folded in TIES
-    return tied and any(_is_subject(word) for word in behind)
+    return tied and _reaches_subject(behind)
+
+
+def _reaches_subject(behind: Sequence[StatementWord]) -> bool:
+    """Whether a subject comes before the sentence goes on: "terms of use your offer" has none."""
+    for word in behind:
+        if _is_subject(word):
+            return True
+        if word.folded in GOES_ON:
+            return False
+    return False
+
+
+GOES_ON = frozenset(("your", "you", "was", "were", "is", "are", "has", "have", "been", "we", "it",
+                     "because", "since", "as", "so", "and", "therefore"))  # fmt: skip
 
 
 def _is_subject(word: StatementWord) -> bool:

@@ -1,18 +1,18 @@
 """The formulas of `sor`; numbers in, numbers out.
 
-Completeness is the plain mean over the points of Article 17(3) DSA, which gives them no weights; a
-point is the mean of its items. The score is the harmonic mean of completeness and specificity, as
+Completeness is the plain mean over the items that Article 17(3) DSA asks for beside the facts: the
+article gives them no weights. The score is the harmonic mean of completeness and specificity, as
 F1 is of precision and recall: a statement that says everything except what the post did is worth
 nothing, and neither is one that quotes the post and says nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from services.sor.report import POINTS, SorItemName, SorPoint
 
-MOST_BY_WORDS = 0.8  # specificity of a statement that quotes nothing
+MOST_BY_WORDS = 0.9  # specificity of a statement that quotes nothing
 
 
 def mean(values: Iterable[float | None]) -> float | None:
@@ -35,7 +35,7 @@ def harmonic(completeness: float | None, specificity: float | None) -> float | N
 
 
 def specificity(quotes: int, shared: int, enough: int, chance: float) -> float:
-    """1 with a quotation of the post, else 0.8 of the share of `enough` content words, above what
+    """1 with a quotation of the post, else 0.9 of the share of `enough` content words, above what
     other posts have by chance.
 
     quotes: quotations that stand in the post. shared: its content words in the statement. chance:
@@ -44,12 +44,3 @@ def specificity(quotes: int, shared: int, enough: int, chance: float) -> float:
     if quotes:
         return 1.0
     return MOST_BY_WORDS * min(1.0, max(0.0, (shared - chance) / enough))
-
-
-def win_rate(observed: float, null: Sequence[float]) -> float | None:
-    """Mid-rank share of the null below the observed, [0, 1]; chance 1/2; None without a null."""
-    if not null:
-        return None
-    below = sum(value < observed for value in null)
-    ties = sum(value == observed for value in null)
-    return (below + ties / 2) / len(null)

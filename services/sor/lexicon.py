@@ -22,7 +22,9 @@ no longer accessible, not visible, cannot be seen, can no longer, labelled, labe
 age gat*, age restrict*, reduced, reach has been, reduce*, visibility, stripped, cut off, excluded,
 exclusion, shadow*, paused, halted, stopped, deactivat*, inaccessible, unavailable, offline,
 turned off, switched off, filtered out, ranked lower, shown less, does not appear, erased,
-put behind, made invisible, invisible, invalidated, expelled, revok*, quarantin*
+put behind, made invisible, gone, can't be, cannot be, any longer, any more, not shown, no longer,
+not accessible, shut*, stopped showing, off our, kept from, barred, bar, strip*, retract*, cancel*,
+refus*, denied, not published, rejected, sanction*, strike, downgraded, downgrade, moved, invisible, invalidated, expelled, revok*, quarantin*
 """)
 AUTOMATION = _entries("""
 automat*, algorithm*, machine, machines, classifier*, software, ai, artificial intelligence,
@@ -60,7 +62,9 @@ notices, notification*, report, reports, complaint, complaints, people, person
 REPORTED = _entries("""
 report, reports, reported, reporting, notice, notices, notified, notification*, notify*, flagged,
 flag, flags, complained, complaint, complaints, alerted, alert, told us, informed us, wrote to us,
-contacted us, pointed it out, pointed us, pointed out, drew our attention, brought to our attention,
+contacted us, pointed it out, pointed us, became aware, made us aware, made aware, aware of, learned of, learnt of,
+become aware, heard of, heard from, hint, hints, called our attention, denounced, turned to us,
+wrote in, came from, objected, request, asked, passed on, forwarded, pointed out, drew our attention, brought to our attention,
 brought it to, tip, tipped, tip off, raised, submitted, sent us, asked us, received
 """)
 DECIDED = _entries("""
@@ -71,7 +75,7 @@ measure*, removal, removed, restrict*, suspend*, disabled, demot*, block*, block
 ruling, moderation, moderated, chose, chosen, processed, outcome, signed off, sign off, judgement,
 intervened, intervention, steps, step, came from, done, carried out, imposed, took down, taken down,
 hid, hidden, withdrawn, closed, opinion, final say, settled, weigh*, adjudicat*, resolved, enforc*,
-inspect*, stud*, went through, finalis*, finaliz*, issued, labelled, demoneti*, took part, issu*,
+inspect*, stud*, went through, finalis*, finaliz*, issued, order*, perform*, done by, undertaken, responsib*, executed, execut*, labelled, demoneti*, took part, issu*,
 down, locked
 """)
 USED = _entries("""
@@ -125,7 +129,7 @@ some, any, various, several, one, more, platform, internal, basic, standing, rel
 latest, updated, global, public, safety, moderation, common, your, such, same, as, on, for, per,
 moderators, editorial, this, that, is, legal, respective, account, meet, follow, followed, respect,
 customer, listing, listings, publication, publishing, social, media, comment, commenting, comments,
-channel, board, participation, board's, store, shop, portal, partner, creator, creators, breach,
+channel, board, participation, quality, board's, store, shop, portal, partner, creator, creators, breach,
 violation, infringement, between, us, you, review, reviews, user's, video, videos, stream
 """))
 TIES = frozenset(_entries("""
@@ -162,7 +166,7 @@ block*, hidden, restrict*, limit*, remov*, disabl*, valid, scope, reach*, extend
 measure*, decision*, suspen*, demot*, withheld, withdrawn, offline, concern*, taken down, took down,
 came down, down, confined, territor*, removal, gone, deleted, holds, users, users in, no longer,
 invisible, geoblock*, label*, ban, geograph*, stay*, countries, anywhere, everywhere, wherever,
-worldwide, global*, reader*, visitor*, people, audience*, take*, bind*, geographic*, affect*, only,
+worldwide, global*, where, scope, territory, reader*, visitor*, people, audience*, take*, bind*, geographic*, affect*, only,
 nowhere, opened, lock*
 """)
 LASTING = _entries("""
@@ -171,10 +175,10 @@ time limit, unlimited in time, expir*, for ever, forever, until further notice, 
 immediate effect, effective immediately, with effect from, from today, as of today, as of now,
 immediately, as long as, temporar*, stays down, until, lasting, end date, takes effect,
 took effect, effective, remains in force, in force, will not be restored, will be lifted,
-lifted, lapse*, ends on, ends, ending, starting, starts, started, since, not be reversed, of unlimited
+lifted, lapse*, ends on, ends, ending, starting, starts, started, not be reversed, of unlimited
 duration, duration, not limited in time, from now on, with immediate, time limited, no date,
 irrevocabl*, without limit, for life, comes to an end, come back, comes back, restored, runs out,
-begins, began, beginning, onwards, no fixed term, no set term, returns, return on, reinstat*,
+begins, began, beginning, suspended for, onwards, no fixed term, no set term, returns, return on, reinstat*,
 does not end, will not end, never end*, straight away, tonight, today, remain removed,
 remains removed, remain hidden, stays removed, stays hidden, stays in place, remains in place
 """)
@@ -232,16 +236,15 @@ take legal, take us to court, to law, civil action, injunction, magistrate*, jud
 BECAUSE = _entries("""
 because, since, therefore, thus, hence, which is, this is, that is, counts as, count as, counted as,
 fall under, falls under, falls within, fall within, falls into, amount* to, constitut*, qualif*,
-is covered, covers, covered, considered, regard*, treat*, definition, means that, means, mean,
-reason, reasons, that is why, this is why, is why, exactly what, prohibit*, forbid*, forbad*, bans,
+is covered, covers, covered, considered, regard*, treat*, definition, means that, reason, that is why, this is why, is why, exactly what, prohibit*, forbid*, forbad*, bans,
 banned, does not allow, do not allow, not permitted, not allowed, not permit, rules out, reserve*,
-requires, require, required, applies to, as it, as the, as your, as you, so it, so the, so this,
+requires, require, required, applies to, as it, as the, as your, as you, so it, so the, so this, so we, we consider, consider*, we regard, we see it,
 so that, makes it, make it, aimed at, intended, intends, such a, such an, offence, is what,
 within the meaning, consequently, accordingly, disallow*, out of bounds, may not, must not,
-must be, must, only if, unless, is illegal, is unlawful, an example of, a form of, an instance of,
-form of, kind of, type of, satisf*, meets, given that, owing to, due to, for this reason,
-explanation, explain*, in that, by offering, by asking, by selling, by posting, by naming, by,
-whereas, without, contrary to, goes beyond, went beyond, ineligible, no longer, outside, targets,
+must be, must, only if, unless, is illegal, is unlawful, are illegal, an example of, a form of, an instance of,
+form of, kind of, type of, satisf*, meets, given that, for this reason,
+explanation, explain*, in that, by offering, by asking, by selling, by posting, by naming,
+whereas, contrary to, goes beyond, went beyond, ineligible, targets,
 not the kind, exclud*, breaks it, breaks that, breaches it, breaches this, same as, precisely,
 turns it, turns this, equals, equal to, tantamount, invites, encourages, would be, enough to, presents
 """)
@@ -295,7 +298,8 @@ refer, refers, referred, reference, base, based, basis, result, meet, meets, com
 place, word, words, sentence, context, know, want, wants, need, needs, try, come, comes, came, look,
 looks, looked, mention, mentions, mentioned, inappropriate, harmful, offensive, unacceptable,
 abusive, material, materials, aware, safe, safety, respect, respectful, experience, understand,
-ensure, protect, new, good, great, really, put, keep, think, thought, believe, claim, claims
+ensure, protect, digital, inform, impose, imposed, deactivate, deactivated, careful, carefully,
+quality, strike, repeated, permanent, permanently, immediate, worldwide, regret, correspondence, new, good, great, really, put, keep, think, thought, believe, claim, claims
 """))
 OF_THIS_POST = frozenset(_entries("""
 you, your, yours, it

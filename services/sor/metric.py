@@ -101,8 +101,7 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
             score=kernel.harmonic(components.completeness, components.specificity),
             components=components,
             items=tuple(SorItem(name=name, value=items[name]) for name in ITEMS),
-            missing=tuple(name for name in ITEMS if (value := items[name]) is not None
-                          and value < (NAMED if name == "facts" else 1)),
+            missing=tuple(name for name in ITEMS if _is_missing(name, items[name])),
             routes=tuple(route for route in ROUTES if route in read.routes),
             ground_in_policy=read.ground_in_policy,
             evidence=tuple(evidence_of(request, read)),
@@ -159,7 +158,7 @@ def _components(row: SorVariant, collected: SorCollected) -> SorComponents:
     by_point = kernel.points(read.items)
     chance = kernel.mean(collected.null_words) or 0.0
     return SorComponents(
-        completeness=kernel.mean(by_point.values()),
+        completeness=kernel.mean(read.items.values()),
         specificity=kernel.specificity(
             len(facts.quotes), len(facts.shared), max(1, min(row.enough, facts.words)), chance
         ),
@@ -172,6 +171,10 @@ def _components(row: SorVariant, collected: SorCollected) -> SorComponents:
 
 def _items(read: ReadStatement, components: SorComponents) -> dict[SorItemName, float | None]:
     return {**read.items, "facts": components.specificity}
+
+
+def _is_missing(name: SorItemName, value: float | None) -> bool:
+    return value is not None and (value < NAMED if name == "facts" else value == 0)
 
 
 def _control(request: SorRequest, collected: SorCollected) -> SorNull | None:

@@ -21,7 +21,6 @@ LONGEST_NAME = 4  # words that name a policy before its noun
 MOST_QUOTATIONS = 64
 RUN = 4  # words in a row that both texts have
 ENOUGH = 3  # different content words of the post that name its facts
-PARAPHRASED = 0.8  # of a quotation: words of the post, none quoted
 
 
 @dataclass(frozen=True, slots=True)

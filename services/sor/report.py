@@ -65,10 +65,10 @@ class SorComponents(Message):
     """Parts, each in [0, 1], higher is better."""
 
     completeness: Part | None = Field(
-        description="mean of the four points below, those left out that the form has no place for"
+        description="mean of the items beside `facts`, those left out that the form has no place for"
     )
     specificity: Part | None = Field(
-        description="whether the facts of this post are named: 1 where it is quoted, up to 0.8 "
+        description="whether the facts of this post are named: 1 where it is quoted, up to 0.9 "
         "where its words are used, less what other posts would have"
     )
     measure: Part | None = Field(description="Article 17(3)(a): restriction, where, how long")
@@ -90,8 +90,8 @@ class SorItem(Message):
 
     name: SorItemName
     value: Part | None = Field(
-        description="1: there; 0.5: a document is named, but no clause; 0: not there; null: the "
-        "form has no place for it"
+        description="0: not there, or too vague to count; `facts` as `specificity`; `redress`: "
+        "share of its three ways; null: the form has no place for it"
     )
 
 
