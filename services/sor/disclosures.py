@@ -148,10 +148,18 @@ def _detection(one: ReadSentence) -> bool:
 def _decision(one: ReadSentence) -> bool:
     if _is_general(one):
         return True
-    if "people" in one and ("decided" in one or ("found" not in one and _is_done_by(one))):
+    return _decided_by_people(one) or _decided_by_software(one)
+
+
+def _decided_by_people(one: ReadSentence) -> bool:
+    if "people" not in one:
+        return False
+    if "decided" in one or ("found" not in one and _is_done_by(one)):
         return _is_by_people(one)
-    if "people" in one and not one.any_of("found", "reported") and "used" in one:
-        return _are_ours(one)
+    return "used" in one and not one.any_of("found", "reported") and _are_ours(one)
+
+
+def _decided_by_software(one: ReadSentence) -> bool:
     return "automation" in one and "decided" in one and _is_of_decisions(one)
 
 
@@ -253,7 +261,7 @@ def _is_dated(one: ReadSentence, text: str) -> bool:
     for place, word in enumerate(words):
         if _is_day(words, place) or (_YEAR.fullmatch(word) and _written(one, place, text)):
             before = words[max(0, place - NEAR) : place]
-            if not before or not (DATED & set(before)) or {"from", "until", "since"} & set(before):
+            if not before or not (DATED & set(before)) or {"from", "until", "since", "as"} & set(before):
                 return True
     return False
 
