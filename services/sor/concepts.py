@@ -21,6 +21,7 @@ CONCEPTS = {
     "found": lexicon.FOUND,
     "notifier": lexicon.NOTIFIER,
     "reported": lexicon.REPORTED,
+    "noted": lexicon.NOTED,
     "decided": lexicon.DECIDED,
     "used": lexicon.USED,
     "law": lexicon.LAW,

@@ -46,7 +46,7 @@ def disclosures(sentences: Sequence[ReadSentence], text: str) -> list[Disclosed]
     before: set[SorItemName] = set()
     for one in sentences:
         routes = list(_routes(one, about_redress))
-        about_redress = bool(routes)
+        about_redress = bool(routes) or _is_of_disagreement(one)
         span = one.sentence.span
         if routes:
             found += [Disclosed("redress", span, route=route) for route in routes]
@@ -56,6 +56,15 @@ def disclosures(sentences: Sequence[ReadSentence], text: str) -> list[Disclosed]
         found += items
         before = {each.item for each in items}
     return found
+
+
+def _is_of_disagreement(one: ReadSentence) -> bool:
+    """"Not happy with this?": the next sentence says what can be done."""
+    return bool(_DISSENT & set(one.folded)) or one.folded[0] in ("remedies", "redress", "appeals")
+
+
+_DISSENT = frozenset(("disagree", "disagrees", "mistaken", "mistake", "wrong", "unhappy", "disagreement",
+                      "options", "unjustified", "remedies", "redress", "appeal", "object"))  # fmt: skip
 
 
 def _says_the_same(one: ReadSentence) -> bool:
@@ -129,7 +138,47 @@ def _asks_review(words: Sequence[str], place: int) -> bool:
 
 
 def _restriction(one: ReadSentence) -> bool:
-    return "restriction" in one
+    return "restriction" in one or _is_done(one.folded) or _is_parted(one.folded)
+
+
+def _is_done(words: Sequence[str]) -> bool:
+    """"We shortened your post", "the page was emptied": something that was done, which is more than
+    a list of measures can hold, and no mere step on the way there."""
+    for place, word in enumerate(words):
+        if word in _WE or word in _WAS:
+            verb = next((v for v in words[place + 1 : place + 4] if v not in _BETWEEN), "")
+            done = verb.endswith("ed") or verb in _IRREGULAR
+            if done and not verb.startswith(_STEPS):
+                return True
+    return False
+
+
+def _is_parted(words: Sequence[str]) -> bool:
+    """"Took it down": a verb and its particle apart."""
+    return any(
+        word in ("take", "took", "taken", "taking", "pull", "pulled", "brought", "shut", "switched")
+        and {"down", "off", "out", "offline", "away"} & set(words[place + 1 : place + 6])
+        for place, word in enumerate(words)
+    )
+
+
+_WE = frozenset(("we", "we've", "i", "i've"))
+_WAS = frozenset(("was", "were", "been", "being"))
+_BETWEEN = frozenset(("have", "had", "has", "also", "therefore", "now", "then", "to", "thus", "been",
+                      "not", "only", "so", "be", "today", "hereby", "yesterday", "already"))  # fmt: skip
+_IRREGULAR = frozenset(("took", "taken", "put", "cut", "hid", "shut", "withdrew", "withdrawn", "set",
+                        "drawn", "frozen", "froze", "split", "swept", "kept"))  # fmt: skip
+_STEPS = (
+    "receiv", "review", "detect", "notic", "determin", "consider", "conclud", "report", "flag",
+    "identif", "post", "publish", "upload", "list", "look", "check", "examin", "assess", "notif",
+    "inform", "decid", "discover", "spot", "alert", "confirm", "believ", "need", "want", "offer",
+    "describ", "contact", "complain", "classif", "regard", "bas", "concern", "appli", "support",
+    "allow", "permit", "prohibit", "requir", "expect", "involv", "use", "surfac", "pick", "judg",
+    "deem", "convinc", "ask", "raised", "mention", "submit", "creat", "shar", "sent", "made",
+    "recorded", "produced", "matched", "select", "verif", "evaluat", "analy", "process", "reach",
+    "weighed", "written", "print", "approved", "wond", "point", "caus", "located", "caught", "seen",
+    "scanned", "screened", "handled", "born", "told", "agreed", "issued", "signed", "filmed",
+)  # fmt: skip
 
 
 def _automation(one: ReadSentence) -> bool:
@@ -138,7 +187,7 @@ def _automation(one: ReadSentence) -> bool:
 
 
 def _detection(one: ReadSentence) -> bool:
-    if "reported" in one and "notifier" in one:
+    if "reported" in one or ("noted" in one and "notifier" in one):
         return True
     if _is_general(one):
         return True
@@ -197,7 +246,8 @@ def _is_of_decisions(one: ReadSentence) -> bool:
     removed automatically" of both."""
     if "found" not in one and "reported" not in one:
         return True
-    return any(word.startswith(_BOTH) for word in one.folded)
+    alone = "people" in one and {"no", "without", "nobody", "not"} & set(one.folded)
+    return bool(alone) or any(word.startswith(_BOTH) for word in one.folded)
 
 
 _BOTH = ("automat", "decid", "decision", "both", "neither", "judg", "assess", "alone", "fully")

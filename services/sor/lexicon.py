@@ -24,7 +24,8 @@ exclusion, shadow*, paused, halted, stopped, deactivat*, inaccessible, unavailab
 turned off, switched off, filtered out, ranked lower, shown less, does not appear, erased,
 put behind, made invisible, gone, can't be, cannot be, any longer, any more, not shown, no longer,
 not accessible, shut*, stopped showing, off our, kept from, barred, bar, strip*, retract*, cancel*,
-refus*, denied, not published, rejected, sanction*, strike, downgraded, downgrade, moved, invisible, invalidated, expelled, revok*, quarantin*
+refus*, denied, not published, rejected, mask*, blur*, warning, made private, now private, set to private,
+downscal*, take off, taken off, took off, taken out, took out, takes out, blank*, redact*, cover*, sanction*, strike, downgraded, downgrade, moved, invisible, invalidated, expelled, revok*, quarantin*
 """)
 AUTOMATION = _entries("""
 automat*, algorithm*, machine, machines, classifier*, software, ai, artificial intelligence,
@@ -57,15 +58,24 @@ customer*, buyer*, viewer*, listener*, follower*, participant*, flagger*, notifi
 rightsholder*, owner*, authorit*, police, association, organisation*, organization*, third party,
 third parties, complainant, another account, parent*, subscriber*, brand, company, photographer,
 author, player*, guest*, tenant*, colleague*, agency, maker, manufacturer, publisher, hotline, notice,
-notices, notification*, report, reports, complaint, complaints, people, person
+notices, notification*, people, person, mother, father, somebody, teacher, resident*, passenger*, student*
 """)
 REPORTED = _entries("""
-report, reports, reported, reporting, notice, notices, notified, notification*, notify*, flagged,
-flag, flags, complained, complaint, complaints, alerted, alert, told us, informed us, wrote to us,
-contacted us, pointed it out, pointed us, became aware, made us aware, made aware, aware of, learned of, learnt of,
-become aware, heard of, heard from, hint, hints, called our attention, denounced, turned to us,
-wrote in, came from, objected, request, asked, passed on, forwarded, pointed out, drew our attention, brought to our attention,
-brought it to, tip, tipped, tip off, raised, submitted, sent us, asked us, received
+reported, notified us, flagged, complained, alerted us, alerted, told us, informed us, wrote to us,
+contacted us, pointed it out, pointed us, became aware, made us aware, made aware, aware of,
+learned of, learnt of, heard of, heard from, called our attention, denounced, turned to us, wrote in,
+pointed out, drew our attention, brought to our attention, our attention, brought it to, tip,
+tipped, tip off, sent us, a notice, notice by, notice from, notices from, a report, report by,
+report from, reports by, reports from, two reports, several reports, many reports, user report,
+user reports, trusted flagger, article 16, reporting user, a complaint by, a complaint from,
+complaint from, complaint by, complaints from, complaints by, notification by, notification from,
+hint from, on the basis of a notice, received a, received two, received several, asked us to,
+request from, request by, a request, third party notice, flagged by, reports about, reports of,
+notifier, made a report, filed a report, filed a notice, submitted a notice, rights notice
+""")
+NOTED = _entries("""
+source, origin, notice, notices, notification, report, reports, complaint, how we noticed,
+how it was found, how we found, flag, flags, alert, hint, tip
 """)
 DECIDED = _entries("""
 decid*, decision*, review*, assess*, judg*, conclud*, conclusion*, determin*, the call, final call,
@@ -214,7 +224,7 @@ overturn*, protest, re review, counter statement
 """)
 OPEN_TO_YOU = _entries("""
 you can, you may, you have, you could, you are free, you are entitled, you also, if you, should you,
-do you, when you, may be, can be, entitled, free of charge, within, possible, possibilit*, open,
+do you, when you, may be, can be, entitled, free of charge, within, send, sent to, possible, possibilit*, open,
 opens, right, rights, invite*, button, form, link, lodge*, file, filed, submit, submitted, available,
 against, decision, days, months, weeks, portal, dashboard, inbox, settings, option*, route, routes,
 way, ways, avenue*, means, up to you, choose, free, at your disposal, e mail, email, recourse,
@@ -246,7 +256,13 @@ form of, kind of, type of, satisf*, meets, given that, for this reason,
 explanation, explain*, in that, by offering, by asking, by selling, by posting, by naming,
 whereas, contrary to, goes beyond, went beyond, ineligible, targets,
 not the kind, exclud*, breaks it, breaks that, breaches it, breaches this, same as, precisely,
-turns it, turns this, equals, equal to, tantamount, invites, encourages, would be, enough to, presents
+turns it, turns this, equals, equal to, tantamount, invites, encourages, would be, enough to, presents, endanger*, danger*, risk, risks, risky, harmed, harms, hurt*, mislead*,
+misled, deceiv*, deception, damage*, misus*, threat*, unsafe, hazard*, prevent*, there to, purpose, serves,
+in order to, could, might, can be, may be, can cause, incit*, promot*, encouraging, crime, such as this,
+is there, here that, pass on, nothing else, stands for, aims, aim, intention, the point of, described in,
+like this, like that, like yours, exactly this, exactly that, this kind, these, it does, you do, you did,
+in this case, here the, here you, case here, applies here, applies, does not matter, protects, protect,
+poison*, injur*, vulnerab*, unlawfully, only with, needs a, needs an, subject to, deprives, exploits
 """)
 ABBREVIATIONS = frozenset(_entries("""
 art, arts, no, nos, sec, s, ss, para, paras, e, g, i, approx, ca, cf, eg, ie, mr, mrs, ms, dr, vs,
