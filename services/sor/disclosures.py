@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from services.sor.concepts import ReadSentence
 from services.sor.grounds import ground_of
 from services.sor.lexicon import DATED, MONTHS, NUMBERS, UNITS
+from services.sor.post_facts import PostWords, is_of_this_post
 from services.sor.report import SorItemName, SorRoute
 from services.sor.sentences import Span
 
 SUBSTANCE = 3  # content words that an explanation has at least
+ARGUED = 4  # without a link, or with the sentence before
 SHORT = 8  # words of a line that is a label and its value
 NEAR = 3  # words before a date that say whose date it is
 _DATE = re.compile(
@@ -39,11 +41,14 @@ class Disclosed:
     route: SorRoute | None = None
 
 
-def disclosures(sentences: Sequence[ReadSentence], text: str) -> list[Disclosed]:
+def disclosures(
+    sentences: Sequence[ReadSentence], text: str, post: PostWords
+) -> list[Disclosed]:
     """Of every sentence, in order. text: the statement, quotations of the post blanked."""
     found: list[Disclosed] = []
     about_redress = False
     before: set[SorItemName] = set()
+    content = 0  # of the sentence before, unless it was about redress
     for one in sentences:
         routes = list(_routes(one, about_redress))
         about_redress = bool(routes) or _is_of_disagreement(one)
@@ -53,8 +58,12 @@ def disclosures(sentences: Sequence[ReadSentence], text: str) -> list[Disclosed]
         items = [Disclosed(item, span, value) for item, value in _items(one, text, routes)]
         if "automated_detection" in before and _says_the_same(one):
             items.append(Disclosed("automated_decision", span))
+        argued = _is_argument(one, post) and not _is_of_means(items)
+        if not routes and (argued or _explains(one, content)):
+            items.append(Disclosed("explanation", span))
         found += items
         before = {each.item for each in items}
+        content = 0 if routes else one.sentence.content
     return found
 
 
@@ -65,6 +74,10 @@ def _is_of_disagreement(one: ReadSentence) -> bool:
 
 _DISSENT = frozenset(("disagree", "disagrees", "mistaken", "mistake", "wrong", "unhappy", "disagreement",
                       "options", "unjustified", "remedies", "redress", "appeal", "object"))  # fmt: skip
+
+
+def _is_of_means(items: Sequence[Disclosed]) -> bool:
+    return any(each.item in ("automated_detection", "automated_decision") for each in items)
 
 
 def _says_the_same(one: ReadSentence) -> bool:
@@ -181,17 +194,14 @@ _STEPS = (
 )  # fmt: skip
 
 
-def _automation(one: ReadSentence) -> bool:
-    """Automated means, or the people in their place."""
-    return "automation" in one or "people" in one
-
-
 def _detection(one: ReadSentence) -> bool:
     if "reported" in one or ("noted" in one and "notifier" in one):
         return True
     if _is_general(one):
         return True
-    return "found" in one and _automation(one)
+    if "found" not in one:
+        return False
+    return "automation" in one or ("people" in one and _are_ours(one))
 
 
 def _decision(one: ReadSentence) -> bool:
@@ -221,7 +231,8 @@ def _is_done_by(one: ReadSentence) -> bool:
 
 def _is_by_people(one: ReadSentence) -> bool:
     """"A person reported it and it was removed" leaves open who decided."""
-    told = set(one.places["people"]) - set(one.places.get("notifier", ()))
+    notifiers = {p for p in one.places.get("notifier", ()) if not one.folded[p].startswith("member")}
+    told = set(one.places["people"]) - notifiers
     if not told and "reported" in one:
         return False
     return _are_ours(one) or any(word.startswith(_DECISIVE) for word in one.folded)
@@ -229,16 +240,21 @@ def _is_by_people(one: ReadSentence) -> bool:
 
 def _are_ours(one: ReadSentence) -> bool:
     """"A moderator", "by hand": not just people."""
-    return any(one.folded[place] not in _ANYBODY for place in one.places["people"])
+    words = one.folded
+    return any(
+        words[place] not in _ANYBODY or _OURS & set(words[max(0, place - 4) : place])
+        for place in one.places["people"]
+    )
 
 
+_OURS = frozenset(("our", "us", "my", "we", "at"))
 _ANYBODY = frozenset(("person", "persons", "people", "someone", "somebody", "nobody", "agent",
                       "agents", "expert", "experts", "officer", "officers", "editor", "editors",
                       "lawyer", "lawyers", "worker", "workers", "admin", "admins", "employee",
                       "employees", "operator", "operators", "specialist", "author"))  # fmt: skip
 _DECISIVE = ("decid", "decision", "judg", "assess", "review", "examin", "verdict", "determin",
              "measure", "handled", "evaluat", "looked", "look", "approv", "confirm", "moderat",
-             "weigh", "conclu", "remov", "order", "checked", "signed")  # fmt: skip
+             "weigh", "conclu", "remov", "ordered", "checked", "signed")  # fmt: skip
 
 
 def _is_of_decisions(one: ReadSentence) -> bool:
@@ -333,12 +349,32 @@ def _written(one: ReadSentence, place: int, text: str) -> bool:
     return _DATE.search(around) is not None
 
 
-def _explanation(one: ReadSentence) -> bool:
-    """Why it falls under the ground: a link, and words that say something."""
-    if one.sentence.content < SUBSTANCE:
-        return False
-    if "because" in one:
+def _explains(one: ReadSentence, before: int) -> bool:
+    """Why it falls under the ground: a link, and words that say something, also in the sentence
+    before."""
+    content = one.sentence.content
+    if "because" in one and (content >= SUBSTANCE or (content and content + before >= ARGUED)):
         return True
+    return content >= SUBSTANCE and _defines(one)
+
+
+def _is_argument(one: ReadSentence, post: PostWords) -> bool:
+    """Enough different content words in lower case that the post does not have: neither the facts
+    nor the name of a rule."""
+    own = {
+        word.stem
+        for word in one.sentence.words
+        if word.is_content and word.text[0].islower() and word.stem not in post.stems
+    }
+    return len(own) >= ARGUED and not _begins_with_post(one)
+
+
+def _begins_with_post(one: ReadSentence) -> bool:
+    """"You write that", "The listing offers": facts."""
+    return any(is_of_this_post(one.folded, place) for place in range(min(4, len(one.folded))))
+
+
+def _defines(one: ReadSentence) -> bool:
     defined = one.any_of("law", "policy") and one.sentence.content > SUBSTANCE
     return defined and _is_equated(one)
 
@@ -355,7 +391,6 @@ def _is_equated(one: ReadSentence) -> bool:
 
 TOLD: Mapping[SorItemName, Callable[[ReadSentence], bool]] = {
     "restriction": _restriction,
-    "explanation": _explanation,
     "automated_detection": _detection,
     "automated_decision": _decision,
     "territorial_scope": _territory,

@@ -25,7 +25,7 @@ turned off, switched off, filtered out, ranked lower, shown less, does not appea
 put behind, made invisible, gone, can't be, cannot be, any longer, any more, not shown, no longer,
 not accessible, shut*, stopped showing, off our, kept from, barred, bar, strip*, retract*, cancel*,
 refus*, denied, not published, rejected, mask*, blur*, warning, made private, now private, set to private,
-downscal*, take off, taken off, took off, taken out, took out, takes out, blank*, redact*, cover*, sanction*, strike, downgraded, downgrade, moved, invisible, invalidated, expelled, revok*, quarantin*
+cannot, can't, lost, loses, vanish*, disappear*, ended, end of, downscal*, take off, taken off, took off, taken out, took out, takes out, blank*, redact*, cover*, sanction*, strike, downgraded, downgrade, moved, invisible, invalidated, expelled, revok*, quarantin*
 """)
 AUTOMATION = _entries("""
 automat*, algorithm*, machine, machines, classifier*, software, ai, artificial intelligence,
@@ -49,7 +49,7 @@ FOUND = _entries("""
 detect*, identif*, found, find, finds, finding, flag*, spot*, discover*, surfac*, picked up,
 picks up, pick up, caught, catch, notice*, noticing, scan*, screen*, located, locate, recogni*,
 attention, came across, come across, stumbled, turned up, brought up, singled out, highlighted,
-queue, queued, selected, marked, alert*, raised, uncover*, encounter*, saw, seen, trigger*,
+queue, queued, selected, marked, alert*, raised, uncover*, encounter*, trigger*,
 match*, tracked down, pointed, signall*, traced, unearth*, sweep, search
 """)
 NOTIFIER = _entries("""
@@ -65,7 +65,7 @@ reported, notified us, flagged, complained, alerted us, alerted, told us, inform
 contacted us, pointed it out, pointed us, became aware, made us aware, made aware, aware of,
 learned of, learnt of, heard of, heard from, called our attention, denounced, turned to us, wrote in,
 pointed out, drew our attention, brought to our attention, our attention, brought it to, tip,
-tipped, tip off, sent us, a notice, notice by, notice from, notices from, a report, report by,
+tipped, tip off, sent us, flagged it, flagged the, flagged your, flagged this, a notice, notice by, notice from, notices from, a report, report by,
 report from, reports by, reports from, two reports, several reports, many reports, user report,
 user reports, trusted flagger, article 16, reporting user, a complaint by, a complaint from,
 complaint from, complaint by, complaints from, complaints by, notification by, notification from,
@@ -112,20 +112,20 @@ infringes, breaches, which, criminal, state's, country's
 """))
 POLICY = _entries("""
 terms, tos, t&cs, guideline*, policy, policies, rule, rules, standard, standards, conditions,
-agreement, rulebook, house rules, code of conduct, charter, netiquette, clause*, requirements,
+agreement, rulebook, house rules, eula, tou, aup, agb, code of conduct, charter, netiquette, clause*, requirements,
 user agreement, contract, contractual*, principles, statutes, regulations, handbook, etiquette, faq,
 acceptable use, code, manual
 """)
 POLICY_NOUNS = frozenset(_entries("""
 terms, guideline, guidelines, policy, policies, rule, rules, standard, standards, conditions,
-agreement, rulebook, conduct, charter, netiquette, clause, requirements, contract, principles,
+agreement, rulebook, conduct, eula, tou, aup, agb, charter, netiquette, clause, requirements, contract, principles,
 handbook, etiquette, section, use, code, tos, manual, ban, prohibition, heading, chapter
 """))
 CLAUSE = frozenset(_entries("""
 section, sections, clause, clauses, rule, rules, point, points, paragraph, para, paras, article,
 articles, art, arts, chapter, no, number, part, item, sec, s, ss, guideline, guidelines, standard,
 standards, policy, term, principle, title, annex, appendix, provision, §, §§, subsection, letter,
-sentence, schedule, terms, requirement, conditions, heading, tos, code, numbers, nr, act, chap,
+sentence, schedule, eula, tou, aup, agb, terms, requirement, conditions, heading, tos, code, numbers, nr, act, chap,
 stgb, bgb, urhg
 """))
 OF_THE_WHOLE = frozenset(_entries("""
@@ -167,7 +167,8 @@ canada, australia, turkey, ukraine, serbia, india, japan, brazil, eu, european u
 european economic area, member state, member states, worldwide, world wide, global*, everywhere,
 all countries, every country, any country, country, countries, territor*, region, regions, regional*,
 international*, europe, wherever, anywhere, geograph*, border*, location, locations, world, planet,
-jurisdiction*, eu wide, union wide, europe wide, nationwide, continent*, the union, overseas, abroad,
+jurisdiction*, irrespective of where, regardless of where, no matter where, all users, every user,
+all readers, all visitors, all viewers, whatever country, irrespective of the, eu wide, union wide, europe wide, nationwide, continent*, the union, overseas, abroad,
 states, nowhere, bavaria, catalonia, flanders, nation, nations, dach, benelux, nordic
 """)
 REACH = _entries("""
@@ -210,8 +211,8 @@ january, february, march, april, june, july, august, september, october, novembe
 feb, mar, apr, jun, jul, aug, sep, sept, oct, nov, dec, may
 """))
 DATED = frozenset(_entries("""
-of, posted, published, dated, uploaded, written, submitted, created, sent, wrote, shared, put,
-listed, listing, post, comment, review, video, message, made, received, reported, report, notice
+of, posted, published, dated, uploaded, written, submitted, created, sent, wrote, shared,
+received, reported
 """))
 COMPLAINT = _entries("""
 appeal, appeals, appealing, complaint, complaints, complain, object, objection*, contest*,
@@ -255,7 +256,8 @@ must be, must, only if, unless, is illegal, is unlawful, are illegal, an example
 form of, kind of, type of, satisf*, meets, given that, for this reason,
 explanation, explain*, in that, by offering, by asking, by selling, by posting, by naming,
 whereas, contrary to, goes beyond, went beyond, ineligible, targets,
-not the kind, exclud*, breaks it, breaks that, breaches it, breaches this, same as, precisely,
+not the kind, exclud*, infringes that, infringes this, violates that, violates this, infringes it, breaks this, breaks it,
+breaks that, breaches it, breaches this, same as, precisely,
 turns it, turns this, equals, equal to, tantamount, invites, encourages, would be, enough to, presents, endanger*, danger*, risk, risks, risky, harmed, harms, hurt*, mislead*,
 misled, deceiv*, deception, damage*, misus*, threat*, unsafe, hazard*, prevent*, there to, purpose, serves,
 in order to, could, might, can be, may be, can cause, incit*, promot*, encouraging, crime, such as this,

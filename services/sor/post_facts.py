@@ -154,7 +154,7 @@ def of_the_rule(one: ReadSentence) -> list[bool]:
         if place in mentions or (word in CLAUSE_HEADS and _numbered(found, place)):
             inside = True
             _name(found, place, rule)
-        elif _is_of_this_post(found, place):
+        elif is_of_this_post(found, place):
             inside = False
         rule[place] = inside
     return rule
@@ -172,7 +172,7 @@ def _name(found: Sequence[str], place: int, rule: list[bool]) -> None:
             return
 
 
-def _is_of_this_post(found: Sequence[str], place: int) -> bool:
+def is_of_this_post(found: Sequence[str], place: int) -> bool:
     word = found[place]
     if word in OF_THIS_POST:
         return True

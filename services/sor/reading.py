@@ -86,7 +86,7 @@ def _read_text(field: str, text: str, post: PostWords, *, plain: bool) -> ReadTe
     blank = blanked(text, quoted)
     found = read(sentences(text, quoted))
     facts = facts_of(text, found, post) if field in OF_FACTS else PostFacts((), (), (), 0)
-    disclosed = disclosures(found, blank) if plain else ()
+    disclosed = disclosures(found, blank, post) if plain else ()
     return ReadText(field, text, found, _without_titles(facts, found), disclosed)
 
 
