@@ -1,4 +1,4 @@
-"""A report over many statements: what they lack, and how far they are copies of each other. Pure."""
+"""Many statements: what they lack, and how far they are copies of each other. Pure."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ COPY = 0.8  # similarity from which a statement is a copy of another
 LISTED = 50
 
 
-def batch_report(
-    rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
-) -> SorBatchReport:
+def batch_report(rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]) -> SorBatchReport:
     """Means with intervals; similarities between all statements of the batch."""
     parts = [row.report.components for row in rows]
     keys = over.keys()

@@ -78,26 +78,31 @@ def _lookup() -> _Lookup:
 
 
 LOOKUP = _lookup()
-OUTSIDE_COURTS = frozenset(("settlement", "court"))  # a phrase of the one is no word of the other
+OUTSIDE_COURTS = frozenset(("settlement", "court"))
+TAKEN = OUTSIDE_COURTS | {"complaint"}  # "out of court" is no court, "dispute body" no complaint
 
 
 def places_of(sentence: StatementSentence) -> Places:
     """Every concept that the sentence speaks of."""
     found: Places = {}
-    words = sentence.words
-    taken: dict[int, set[str]] = {}  # words of "out of court" speak of no court
+    taken: set[int] = set()  # words of "out of court" speak of no court
+    for place, length, concept in _phrases(sentence.words):
+        found.setdefault(concept, []).append(place)
+        if concept in OUTSIDE_COURTS:
+            taken.update(range(place, place + length))
+    for place, word in enumerate(sentence.words):
+        for concept in LOOKUP.of_word(word.folded):
+            if not (place in taken and concept in TAKEN):
+                found.setdefault(concept, []).append(place)
+    return found
+
+
+def _phrases(words: Sequence[StatementWord]) -> Iterator[tuple[int, int, str]]:
+    """(number of the first word, words, concept)."""
     for place, word in enumerate(words):
         for parts, concept in LOOKUP.phrases.get(word.folded, ()):
             if _matches(words, place, parts):
-                found.setdefault(concept, []).append(place)
-                if concept in OUTSIDE_COURTS:
-                    for number in range(place, place + len(parts)):
-                        taken.setdefault(number, set()).update(OUTSIDE_COURTS)
-    for place, word in enumerate(words):
-        for concept in LOOKUP.of_word(word.folded):
-            if concept not in taken.get(place, ()):
-                found.setdefault(concept, []).append(place)
-    return found
+                yield place, len(parts), concept
 
 
 def _matches(words: Sequence[StatementWord], place: int, parts: tuple[str, ...]) -> bool:

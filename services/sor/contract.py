@@ -129,9 +129,7 @@ CONTRACT = MetricContract(
     batch_intervals=15,
     form=(
         FormField(name="text", label="Post"),
-        FormField(
-            name="statement", label="Statement of reasons", hint="as its reader got it"
-        ),
+        FormField(name="statement", label="Statement of reasons", hint="as its reader got it"),
         FormField(
             name="policy",
             label="Policy",

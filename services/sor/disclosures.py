@@ -11,10 +11,32 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from services.sor.concepts import ReadSentence
 from services.sor.grounds import ground_of
-from services.sor.lexicon import DATED, MONTHS, NUMBERS, UNITS
+from services.sor.lexicon import (
+    ADVERBS,
+    ALLOWING,
+    ANYBODY,
+    DATED,
+    DECISIVE,
+    DISSENT,
+    EVERY,
+    IRREGULAR,
+    MONTHS,
+    NUMBERS,
+    OBJECTING,
+    OBJECTIONS,
+    OF_DECISIONS,
+    OF_READERS,
+    OF_TIME,
+    OUR_OWN,
+    STEPS,
+    UNITS,
+    WAS,
+    WE,
+)
 from services.sor.post_facts import PostWords, is_of_this_post
 from services.sor.report import SorItemName, SorRoute
 from services.sor.sentences import Span
@@ -41,9 +63,7 @@ class Disclosed:
     route: SorRoute | None = None
 
 
-def disclosures(
-    sentences: Sequence[ReadSentence], text: str, post: PostWords
-) -> list[Disclosed]:
+def disclosures(sentences: Sequence[ReadSentence], text: str, post: PostWords) -> list[Disclosed]:
     """Of every sentence, in order. text: the statement, quotations of the post blanked."""
     found: list[Disclosed] = []
     about_redress = False
@@ -68,12 +88,8 @@ def disclosures(
 
 
 def _is_of_disagreement(one: ReadSentence) -> bool:
-    """"Not happy with this?": the next sentence says what can be done."""
-    return bool(_DISSENT & set(one.folded)) or one.folded[0] in ("remedies", "redress", "appeals")
-
-
-_DISSENT = frozenset(("disagree", "disagrees", "mistaken", "mistake", "wrong", "unhappy", "disagreement",
-                      "options", "unjustified", "remedies", "redress", "appeal", "object"))  # fmt: skip
+    """Such as "Not happy with this?": the next sentence says what can be done."""
+    return bool(DISSENT & set(one.folded)) or one.folded[0] in ("remedies", "redress", "appeals")
 
 
 def _is_of_means(items: Sequence[Disclosed]) -> bool:
@@ -81,7 +97,7 @@ def _is_of_means(items: Sequence[Disclosed]) -> bool:
 
 
 def _says_the_same(one: ReadSentence) -> bool:
-    """"So was the decision."."""
+    """Such as "So was the decision."."""
     alike = {"so", "same", "likewise", "too", "neither", "nor", "equally"} & set(one.folded)
     return bool(alike) and _names_decision(one)
 
@@ -123,22 +139,12 @@ def _offers(one: ReadSentence, after_redress: bool) -> bool:
             continue
         if word in ("review", "reviewed") and not _asks_review(words, place):
             continue
-        if word in _OF_READERS and not (_ADDRESSED & set(words) or after_redress):
+        if word in OF_READERS and not (OBJECTING & set(words) or after_redress):
             continue
-        if word.startswith(_VERBS) and not (_ALLOWED & set(words) or after_redress):
+        if word.startswith(OBJECTIONS) and not (ALLOWING & set(words) or after_redress):
             continue
         return True
     return False
-
-
-_OF_READERS = frozenset(("write", "tell", "contact", "let", "get", "reply", "respond", "answer"))
-_ADDRESSED = frozenset(("disagree", "wrong", "mistake", "mistaken", "agree", "unjustified", "error",
-                        "incorrect", "decision", "object", "appeal", "complaint", "unfair",
-                        "incorrectly", "mistakenly", "overlooked", "reconsider", "objection"))  # fmt: skip
-_VERBS = ("object", "challeng", "contest", "disput", "protest")
-_ALLOWED = frozenset(("may", "can", "could", "right", "wish", "want", "possible", "possibility",
-                      "free", "entitled", "decision", "disagree", "option", "against", "like",
-                      "within", "route", "open", "through", "via", "wrong", "form"))  # fmt: skip
 
 
 def _asks_review(words: Sequence[str], place: int) -> bool:
@@ -155,43 +161,24 @@ def _restriction(one: ReadSentence) -> bool:
 
 
 def _is_done(words: Sequence[str]) -> bool:
-    """"We shortened your post", "the page was emptied": something that was done, which is more than
-    a list of measures can hold, and no mere step on the way there."""
+    """We shortened your post; the page was emptied: what was done is more than a list of measures
+    can hold. Steps on the way there are none."""
     for place, word in enumerate(words):
-        if word in _WE or word in _WAS:
-            verb = next((v for v in words[place + 1 : place + 4] if v not in _BETWEEN), "")
-            done = verb.endswith("ed") or verb in _IRREGULAR
-            if done and not verb.startswith(_STEPS):
+        if word in WE or word in WAS:
+            verb = next((v for v in words[place + 1 : place + 4] if v not in ADVERBS), "")
+            done = verb.endswith("ed") or verb in IRREGULAR
+            if done and not verb.startswith(STEPS):
                 return True
     return False
 
 
 def _is_parted(words: Sequence[str]) -> bool:
-    """"Took it down": a verb and its particle apart."""
+    """Such as "Took it down": a verb and its particle apart."""
     return any(
         word in ("take", "took", "taken", "taking", "pull", "pulled", "brought", "shut", "switched")
         and {"down", "off", "out", "offline", "away"} & set(words[place + 1 : place + 6])
         for place, word in enumerate(words)
     )
-
-
-_WE = frozenset(("we", "we've", "i", "i've"))
-_WAS = frozenset(("was", "were", "been", "being"))
-_BETWEEN = frozenset(("have", "had", "has", "also", "therefore", "now", "then", "to", "thus", "been",
-                      "not", "only", "so", "be", "today", "hereby", "yesterday", "already"))  # fmt: skip
-_IRREGULAR = frozenset(("took", "taken", "put", "cut", "hid", "shut", "withdrew", "withdrawn", "set",
-                        "drawn", "frozen", "froze", "split", "swept", "kept"))  # fmt: skip
-_STEPS = (
-    "receiv", "review", "detect", "notic", "determin", "consider", "conclud", "report", "flag",
-    "identif", "post", "publish", "upload", "list", "look", "check", "examin", "assess", "notif",
-    "inform", "decid", "discover", "spot", "alert", "confirm", "believ", "need", "want", "offer",
-    "describ", "contact", "complain", "classif", "regard", "bas", "concern", "appli", "support",
-    "allow", "permit", "prohibit", "requir", "expect", "involv", "use", "surfac", "pick", "judg",
-    "deem", "convinc", "ask", "raised", "mention", "submit", "creat", "shar", "sent", "made",
-    "recorded", "produced", "matched", "select", "verif", "evaluat", "analy", "process", "reach",
-    "weighed", "written", "print", "approved", "wond", "point", "caus", "located", "caught", "seen",
-    "scanned", "screened", "handled", "born", "told", "agreed", "issued", "signed", "filmed",
-)  # fmt: skip
 
 
 def _detection(one: ReadSentence) -> bool:
@@ -223,61 +210,50 @@ def _decided_by_software(one: ReadSentence) -> bool:
 
 
 def _is_done_by(one: ReadSentence) -> bool:
-    """"by a member of staff"."""
-    return any(
-        "by" in one.folded[max(0, place - NEAR) : place] for place in one.places["people"]
-    )
+    """Such as "by a member of staff"."""
+    return any("by" in one.folded[max(0, place - NEAR) : place] for place in one.places["people"])
 
 
 def _is_by_people(one: ReadSentence) -> bool:
-    """"A person reported it and it was removed" leaves open who decided."""
-    notifiers = {p for p in one.places.get("notifier", ()) if not one.folded[p].startswith("member")}
+    """A person reported it and it was removed: that leaves open who decided."""
+    notifiers = {
+        p for p in one.places.get("notifier", ()) if not one.folded[p].startswith("member")
+    }
     told = set(one.places["people"]) - notifiers
     if not told and "reported" in one:
         return False
-    return _are_ours(one) or any(word.startswith(_DECISIVE) for word in one.folded)
+    return _are_ours(one) or any(word.startswith(DECISIVE) for word in one.folded)
 
 
 def _are_ours(one: ReadSentence) -> bool:
-    """"A moderator", "by hand": not just people."""
+    """Such as "A moderator", "by hand": not just people."""
     words = one.folded
     return any(
-        words[place] not in _ANYBODY or _OURS & set(words[max(0, place - 4) : place])
+        words[place] not in ANYBODY or OUR_OWN & set(words[max(0, place - 4) : place])
         for place in one.places["people"]
     )
 
 
-_OURS = frozenset(("our", "us", "my", "we", "at"))
-_ANYBODY = frozenset(("person", "persons", "people", "someone", "somebody", "nobody", "agent",
-                      "agents", "expert", "experts", "officer", "officers", "editor", "editors",
-                      "lawyer", "lawyers", "worker", "workers", "admin", "admins", "employee",
-                      "employees", "operator", "operators", "specialist", "author"))  # fmt: skip
-_DECISIVE = ("decid", "decision", "judg", "assess", "review", "examin", "verdict", "determin",
-             "measure", "handled", "evaluat", "looked", "look", "approv", "confirm", "moderat",
-             "weigh", "conclu", "remov", "ordered", "checked", "signed")  # fmt: skip
-
-
 def _is_of_decisions(one: ReadSentence) -> bool:
-    """"Our system flagged the post, which was removed" speaks of detection alone, "was found and
-    removed automatically" of both."""
+    """Our system flagged the post, which was removed: of detection alone. It was found and removed
+    automatically: of both."""
     if "found" not in one and "reported" not in one:
         return True
     alone = "people" in one and {"no", "without", "nobody", "not"} & set(one.folded)
-    return bool(alone) or any(word.startswith(_BOTH) for word in one.folded)
-
-
-_BOTH = ("automat", "decid", "decision", "both", "neither", "judg", "assess", "alone", "fully")
+    return bool(alone) or any(word.startswith(OF_DECISIONS) for word in one.folded)
 
 
 def _is_general(one: ReadSentence) -> bool:
-    """"No automated means were used": of detection and of the decision."""
+    """Such as "No automated means were used": of detection and of the decision."""
     if "explicit automation" not in one or one.any_of("found", "reported"):
         return False
     return "used" in one and not _names_decision(one)
 
 
 def _names_decision(one: ReadSentence) -> bool:
-    return any(word.startswith(("decid", "decision", "judg", "assess", "remov")) for word in one.folded)
+    return any(
+        word.startswith(("decid", "decision", "judg", "assess", "remov")) for word in one.folded
+    )
 
 
 def _territory(one: ReadSentence) -> bool:
@@ -290,32 +266,25 @@ def _territory(one: ReadSentence) -> bool:
 
 
 def _quantified(one: ReadSentence) -> bool:
-    """"in all member states", "throughout the EU"."""
+    """Such as "in all member states", "throughout the EU"."""
     return any(
-        _EVERY & set(one.folded[max(0, place - NEAR) : place]) for place in one.places["place"]
+        EVERY & set(one.folded[max(0, place - NEAR) : place]) for place in one.places["place"]
     )
 
 
-_EVERY = frozenset(("all", "every", "throughout", "across", "whole", "entire", "each", "any"))
-
-
 def _duration(one: ReadSentence) -> bool:
-    if len(one.folded) <= SHORT and one.folded[0] in _OF_TIME and len(one.folded) > 1:
+    if len(one.folded) <= SHORT and one.folded[0] in OF_TIME and len(one.folded) > 1:
         return True
     if "lasting" in one and (one.any_of("restriction", "reach", "decided") or len(one.folded) < 12):
         return True
     return _spans_time(one.folded) and one.any_of("restriction", "reach")
 
 
-_OF_TIME = frozenset(("start", "starts", "from", "since", "until", "duration", "period", "end",
-                      "ends", "effective", "when", "starting", "beginning", "valid"))  # fmt: skip
-
-
 def _spans_time(words: Sequence[str]) -> bool:
-    """"for 30 days", "a three-month suspension"."""
+    """Such as "for 30 days", "a three-month suspension"."""
     return any(
         unit in UNITS and (number[0].isdigit() or number in NUMBERS)
-        for number, unit in zip(words, words[1:], strict=False)
+        for number, unit in pairwise(words)
     )
 
 
@@ -327,13 +296,17 @@ def _is_dated(one: ReadSentence, text: str) -> bool:
     for place, word in enumerate(words):
         if _is_day(words, place) or (_YEAR.fullmatch(word) and _written(one, place, text)):
             before = words[max(0, place - NEAR) : place]
-            if not before or not (DATED & set(before)) or {"from", "until", "since", "as"} & set(before):
+            if (
+                not before
+                or not (DATED & set(before))
+                or {"from", "until", "since", "as"} & set(before)
+            ):
                 return True
     return False
 
 
 def _is_day(words: Sequence[str], place: int) -> bool:
-    """"3 March", "March 3rd": a month beside a number."""
+    """Such as "3 March", "March 3rd": a month beside a number."""
     if words[place] not in MONTHS:
         return _DAY.fullmatch(words[place]) is not None and words[place + 1 : place + 2] in _MONTH
     return any(_DAY.fullmatch(word) for word in words[place + 1 : place + 2])
@@ -370,7 +343,7 @@ def _is_argument(one: ReadSentence, post: PostWords) -> bool:
 
 
 def _begins_with_post(one: ReadSentence) -> bool:
-    """"You write that", "The listing offers": facts."""
+    """Such as "You write that", "The listing offers": facts."""
     return any(is_of_this_post(one.folded, place) for place in range(min(4, len(one.folded))))
 
 
@@ -380,7 +353,7 @@ def _defines(one: ReadSentence) -> bool:
 
 
 def _is_equated(one: ReadSentence) -> bool:
-    """"Obtaining money so is fraud", "is a misuse of documents"."""
+    """Such as "Obtaining money so is fraud", "is a misuse of documents"."""
     pairs = zip(one.folded, one.sentence.words[1:], strict=False)
     return any(
         word in ("is", "are")

@@ -8,6 +8,7 @@ Guidelines" alone, or "applicable law", names the document and leaves its reader
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from services.sor.concepts import ReadSentence
 from services.sor.lexicon import (
@@ -22,7 +23,9 @@ from services.sor.lexicon import (
 from services.sor.sentences import StatementWord, quotations, words
 
 VAGUE = 0.0  # it names where to search, not the ground
-OF_THE_DSA = frozenset(("14", "16", "17", "20", "21", "22", "24"))  # articles on notices, statements, redress
+OF_THE_DSA = frozenset(
+    ("14", "16", "17", "20", "21", "22", "24")
+)  # articles on notices, statements, redress
 LONGEST_NAME = 8  # words behind a document's name in which its subject stands
 
 
@@ -38,10 +41,10 @@ def ground_of(one: ReadSentence, text: str) -> float | None:
 
 
 def _cites_number(one: ReadSentence) -> bool:
-    """"section 4.2", "§ 130", "rule no. 5", "the third rule"."""
+    """Such as "section 4.2", "§ 130", "rule no. 5", "the third rule"."""
     found = one.folded
     tied = one.any_of("law", "policy", "broken")
-    for place, (word, upcoming) in enumerate(zip(found, found[1:], strict=False)):
+    for place, (word, upcoming) in enumerate(pairwise(found)):
         if "provisions" in one and upcoming in OF_THE_DSA:
             continue
         if word in CLAUSE and _is_number(found, place + 1):
@@ -61,13 +64,15 @@ def _is_number(found: Sequence[str], place: int) -> bool:
 
 
 def _other_law(one: ReadSentence) -> bool:
-    return _names_law(one) or any(word in ("code", "criminal", "penal", "\u00a7") for word in one.folded)
+    return _names_law(one) or any(
+        word in ("code", "criminal", "penal", "\u00a7") for word in one.folded
+    )
 
 
 def _names_law(one: ReadSentence) -> bool:
-    """"the Tobacco Products Act", "trade mark law": a law by its subject."""
+    """Such as "the Tobacco Products Act", "trade mark law": a law by its subject."""
     found = one.sentence.words
-    for before, noun in zip(found, found[1:], strict=False):
+    for before, noun in pairwise(found):
         if noun.folded in LAW_NOUNS and before.folded not in UNTOLD_LAW | OF_THE_WHOLE:
             written = noun.text[0].isupper() and before.text[0].isupper()
             if written or noun.folded == "law":
@@ -76,7 +81,7 @@ def _names_law(one: ReadSentence) -> bool:
 
 
 def _names_clause(one: ReadSentence, text: str) -> bool:
-    """"our spam policy", "the rule against touting", "Guidelines (Harassment)"."""
+    """Such as "our spam policy", "the rule against touting", "Guidelines (Harassment)"."""
     if "policy" not in one:
         return False
     found = one.sentence.words

@@ -62,7 +62,8 @@ NOTHING = SorComponents(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SorCollected(Collected):
-    """read: the statement beside its post. null: (M,) weight of its facts beside each other post."""
+    """read: the statement beside its post. null: (M,) weight of its facts beside other posts, of
+    them null_words: (M,) content words."""
 
     read: ReadStatement
     null: tuple[int, ...]

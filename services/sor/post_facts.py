@@ -165,7 +165,7 @@ def _numbered(found: Sequence[str], place: int) -> bool:
 
 
 def _name(found: Sequence[str], place: int, rule: list[bool]) -> None:
-    """"our ticket resale policy": the words of its name stand before it."""
+    """Such as "our ticket resale policy": the words of its name stand before it."""
     for before in range(place - 1, max(-1, place - LONGEST_NAME - 1), -1):
         if found[before] in ("our", "the", "a", "under", "of"):
             rule[before + 1 : place] = [True] * (place - before - 1)

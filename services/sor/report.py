@@ -65,7 +65,7 @@ class SorComponents(Message):
     """Parts, each in [0, 1], higher is better."""
 
     completeness: Part | None = Field(
-        description="mean of the items beside `facts`, those left out that the form has no place for"
+        description="mean of the items beside `facts`; what the form has no place for is left out"
     )
     specificity: Part | None = Field(
         description="whether the facts of this post are named: 1 where it is quoted, up to 0.9 "
@@ -103,7 +103,7 @@ class SorNull(Null):
         default=None,
         ge=0,
         le=1,
-        description="share of the other posts whose facts the statement names less; ties count half",
+        description="share of the other posts whose facts it names less; ties count half",
     )
     pool: Literal["request", "own"] = Field(description="whose posts these are")
 
