@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from services.sor.report import POINTS, SorItemName, SorPoint
 
-MOST_BY_WORDS = 0.9  # specificity of a statement that quotes nothing
+MOST_BY_WORDS = 0.95  # specificity of a statement that quotes nothing
 
 
 def mean(values: Iterable[float | None]) -> float | None:
@@ -35,7 +35,7 @@ def harmonic(completeness: float | None, specificity: float | None) -> float | N
 
 
 def specificity(quotes: int, shared: int, enough: int, chance: float) -> float:
-    """1 with a quotation of the post, else 0.9 of the share of `enough` content words, above what
+    """1 with a quotation of the post, else 0.95 of the share of `enough` content words, above what
     other posts have by chance.
 
     quotes: quotations that stand in the post. shared: its content words in the statement. chance:

@@ -248,22 +248,25 @@ received, reported
 """)
 )
 COMPLAINT = _entries("""
-appeal, appeals, appealing, complaint, complaints, complain, object, objection*, contest*,
-challeng*, disput*, review, reviewed, second look, reconsider*, re examin*, reexamin*, look again,
-looked at again, revisit*, reopen*, complaint handling, internal complaint*, counter notice, ask
-us again, fresh look, look at it again, take another look, another look, rethink, reassess*,
-internal review, internal procedure, checked again, re check, recheck*, reply to this, write to
-us, let us know, tell us, contact us, get in touch, remedy, remedies, redress, respond, answer us,
-overturn*, protest, re review, counter statement
+second review, checked by us, checked again by, appeals team, complaints team, complaints desk,
+have it checked, have this decision checked, fresh review, appeal, appeals, appealing, complaint,
+complaints, complain, object, objection*, contest*, challeng*, disput*, review, reviewed, second
+look, reconsider*, re examin*, reexamin*, look again, looked at again, revisit*, reopen*,
+complaint handling, internal complaint*, counter notice, ask us again, fresh look, look at it
+again, take another look, another look, rethink, reassess*, internal review, internal procedure,
+checked again, re check, recheck*, reply to this, write to us, let us know, tell us, contact us,
+get in touch, remedy, remedies, redress, respond, answer us, overturn*, protest, re review,
+counter statement
 """)
 OPEN_TO_YOU = _entries("""
-you can, you may, you have, you could, you are free, you are entitled, you also, if you, should
-you, do you, when you, may be, can be, entitled, free of charge, within, send, sent to, possible,
-possibilit*, open, opens, right, rights, invite*, button, form, link, lodge*, file, filed, submit,
-submitted, available, against, decision, days, months, weeks, portal, dashboard, inbox, settings,
-option*, route, routes, way, ways, avenue*, means, up to you, choose, free, at your disposal, e
-mail, email, recourse, disagree, remain*, still, alternatively, not agree, turn to, bring, go to,
-besides, instead, also, through, via, inside, before a, ask, seek, using, use
+tap, click, press, contact, like a, let us, you can, you may, you have, you could, you are free,
+you are entitled, you also, if you, should you, do you, when you, may be, can be, entitled, free
+of charge, within, send, sent to, possible, possibilit*, open, opens, right, rights, invite*,
+button, form, link, lodge*, file, filed, submit, submitted, available, against, decision, days,
+months, weeks, portal, dashboard, inbox, settings, option*, route, routes, way, ways, avenue*,
+means, up to you, choose, free, at your disposal, e mail, email, recourse, disagree, remain*,
+still, alternatively, not agree, turn to, bring, go to, besides, instead, also, through, via,
+inside, before a, ask, seek, using, use
 """)
 SETTLEMENT = _entries("""
 out of court, dispute settlement, dispute resolution, settlement body, settlement bodies, mediat*,

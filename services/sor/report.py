@@ -68,7 +68,7 @@ class SorComponents(Message):
         description="mean of the items beside `facts`; what the form has no place for is left out"
     )
     specificity: Part | None = Field(
-        description="whether the facts of this post are named: 1 where it is quoted, up to 0.9 "
+        description="whether the facts of this post are named: 1 where it is quoted, up to 0.95 "
         "where its words are used, less what other posts would have"
     )
     measure: Part | None = Field(description="Article 17(3)(a): restriction, where, how long")
