@@ -150,7 +150,7 @@ CONTRACT = MetricContract(
         ),
         SurprisingRule(
             name="incomplete",
-            path="$ ? (@.missing.size() > 0)",
+            path="$.missing[*]",
             says="something that Article 17 asks for is missing",
         ),
     ),

@@ -14,7 +14,11 @@ from shared.page_text import Mark, MarkedText, Verdict, pieces
 
 TEMPLATE = "sor/page.html"
 OF_THE_POST = ("quote", "word")
-MARKS = {"quote": "stands in the post", "word": "a word of the post", "quote_not_found": "not found"}
+MARKS = {
+    "quote": "stands in the post",
+    "word": "a word of the post",
+    "quote_not_found": "not found",
+}
 CLASSES = {"quote": "quote", "word": "word", "quote_not_found": "lost"}
 POINT_NAMES: dict[SorPoint, str] = {
     "measure": "(a) the measure, where and how long",

@@ -5416,7 +5416,7 @@ class SorRequest(Message):
     ] = []
 
 
-class SorResult(Message):
+class SorResult(Result):
     metric: Literal['sor'] = 'sor'
     score: Annotated[
         float | None,
