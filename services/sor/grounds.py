@@ -140,14 +140,18 @@ def reference_of(text: str) -> float:
     return 1.0 if numbered or any(_is_subject(word) for word in found) else VAGUE
 
 
-def stands_in(policy: str, one: ReadSentence, text: str) -> bool:
+def words_of_policy(policy: str) -> frozenset[str]:
+    """Numbers as written, all else as stems."""
+    return frozenset(
+        word.folded if word.folded[0].isdigit() else word.stem for word in words(policy)
+    )
+
+
+def stands_in(known: frozenset[str], one: ReadSentence) -> bool:
     """Whether a number that the sentence cites is one of the policy's, or every second word of
-    its subject is."""
-    known = words(policy)
-    numbers = {word.folded for word in known if word.folded[0].isdigit()}
+    its subject is. known: numbers and stems of the policy."""
     cited = {word.folded for word in one.sentence.words if word.folded[0].isdigit()}
-    if cited & numbers:
+    if cited & known:
         return True
-    stems = {word.stem for word in known}
     named = {word.stem for word in one.sentence.words if _is_subject(word)}
-    return bool(named) and not cited and 2 * len(named & stems) >= len(named)
+    return bool(named) and not cited and 2 * len(named & known) >= len(named)

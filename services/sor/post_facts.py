@@ -20,6 +20,7 @@ LONGEST_NAME = 4  # words that name a policy before its noun
 
 MOST_QUOTATIONS = 64
 RUN = 4  # words in a row that both texts have
+CONTENT_OF_RUN = 2  # of them
 ENOUGH = 3  # different content words of the post that name its facts
 
 
@@ -49,6 +50,7 @@ class PostWords:
     joined: str = ""
     starts: dict[int, int] = field(default_factory=dict)  # offset into `joined` -> number of a word
     stems: dict[str, int] = field(default_factory=dict)  # of content words -> number of the first
+    runs: dict[tuple[str, ...], int] = field(default_factory=dict)  # four words -> number of theirs
 
     @classmethod
     def of(cls, text: str) -> PostWords:
@@ -62,7 +64,9 @@ class PostWords:
         for number, word in enumerate(found):
             if word.is_content:
                 stems.setdefault(word.stem, number)
-        return cls(text, found, f" {' '.join(parts)} ", starts, stems)
+        rows = zip(*(parts[start:] for start in range(RUN)), strict=False)
+        runs = {row: number for number, row in reversed(list(enumerate(rows)))}
+        return cls(text, found, f" {' '.join(parts)} ", starts, stems, runs)
 
     def find(self, quoted: Sequence[StatementWord]) -> Span | None:
         """The first place where these words stand in a row."""
@@ -120,11 +124,12 @@ def runs_of(statement: str, post: PostWords) -> Iterator[LocatedQuote]:
     place = 0
     while place + RUN <= len(found):
         run = found[place : place + RUN]
-        where = post.find(run) if sum(word.is_content for word in run) > 1 else None
-        if where is None:
+        first = post.runs.get(tuple(word.folded for word in run))
+        if first is None or sum(word.is_content for word in run) < CONTENT_OF_RUN:
             place += 1
             continue
-        yield LocatedQuote((run[0].start, run[-1].end), where)
+        there = post.words[first].start, post.words[first + RUN - 1].end
+        yield LocatedQuote((run[0].start, run[-1].end), there)
         place += RUN
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from services.sor.concepts import ReadSentence, read
 from services.sor.disclosures import SUBSTANCE, Disclosed, disclosures
 from services.sor.fields import ENDS, EXPLANATIONS, GROUNDS, RESTRICTIONS, SorFields
-from services.sor.grounds import VAGUE, reference_of, stands_in
-from services.sor.post_facts import LocatedQuote, PostFacts, PostWords, facts_of, quotes_of
+from services.sor.grounds import VAGUE, reference_of, stands_in, words_of_policy
+from services.sor.post_facts import PostFacts, PostWords, facts_of, quotes_of
 from services.sor.report import ITEMS, SorItemName, SorRoute
 from services.sor.sentences import Span, blanked, sentences
 
@@ -141,21 +141,12 @@ def _ground_in_policy(policy: str | None, texts: Sequence[ReadText]) -> bool | N
     """Whether a number or a name by which the ground is cited stands in the policy."""
     if not policy:
         return None
-    cited: list[tuple[str, Sequence[ReadSentence]]] = []
+    cited: list[ReadSentence] = []
     for text in texts:
-        spans = [one.span for one in text.disclosed if one.item == "ground" and one.value == 1]
-        own = [one for one in text.sentences if one.sentence.span in spans]
-        if text.field in GROUNDS:
-            own = list(text.sentences)
-        if own:
-            cited.append((text.text, own))
+        spans = {one.span for one in text.disclosed if one.item == "ground" and one.value == 1}
+        every = text.field in GROUNDS
+        cited += [one for one in text.sentences if every or one.sentence.span in spans]
     if not cited:
         return None
-    return any(stands_in(policy, one, text) for text, own in cited for one in own)
-
-
-def located(texts: Sequence[ReadText]) -> Iterator[tuple[str, str, LocatedQuote]]:
-    """(field, its text, quotation)."""
-    for text in texts:
-        for quote in text.facts.quotes:
-            yield text.field, text.text, quote
+    known = words_of_policy(policy)
+    return any(stands_in(known, one) for one in cited)

@@ -7,6 +7,7 @@ machine has. Time is linear in the length.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,11 +18,16 @@ from services.sor.lexicon import ABBREVIATIONS, FUNCTION_WORDS, GENERIC, MONTHS
 Span = tuple[int, int]  # half-open character offsets
 
 _WORD = re.compile(r"\d+(?:\.\d+)+|[^\W_]+(?:['\u2019][^\W_]+)*|\u00a7+")
-_QUOTATION = re.compile(
-    '"([^"]*)"|\uff02([^\uff02]*)\uff02|[\u201c\u201e]([^\u201c\u201d\u201e]*)[\u201c\u201d]'
-    "|\u00ab([^\u00ab\u00bb]*)\u00bb"
-    "|(?<!\\w)['\u2018]((?:[^'\u2018\u2019]|['\u2019](?=\\w))*)['\u2019](?!\\w)"
-)
+_OPENING = re.compile("[\"\uff02\u201c\u201e\u00ab]|(?<!\\w)['\u2018]")
+_CLOSING = {
+    '"': re.compile('"'),
+    "\uff02": re.compile("\uff02"),
+    "\u201c": re.compile("[\u201c\u201d]"),
+    "\u201e": re.compile("[\u201c\u201d]"),
+    "\u00ab": re.compile("\u00bb"),
+    "'": re.compile("['\u2019](?!\\w)"),
+    "\u2018": re.compile("['\u2019](?!\\w)"),
+}
 _ENDS: Final = ".!?;\n\u2022\u2026"
 LONGEST_QUOTATION = 2_000  # characters
 
@@ -67,11 +73,22 @@ class StatementSentence:
 
 def quotations(text: str) -> list[Span]:
     """Insides of quotation marks, in order; none runs over 2,000 characters."""
-    found = []
-    for match in _QUOTATION.finditer(text):
-        start, end = match.span(match.lastindex or 0)
-        if 0 < end - start <= LONGEST_QUOTATION and text[start:end].strip():
-            found.append((start, end))
+    found: list[Span] = []
+    closing: dict[str, list[int]] = {}
+    last = 0
+    for opening in _OPENING.finditer(text):
+        mark, start = opening.group(), opening.end()
+        if opening.start() < last:
+            continue
+        if mark not in closing:
+            closing[mark] = [one.start() for one in _CLOSING[mark].finditer(text)]
+        ends = closing[mark]
+        place = bisect_left(ends, start)
+        if place == len(ends) or ends[place] - start > LONGEST_QUOTATION:
+            continue
+        last = ends[place] + 1
+        if text[start : ends[place]].strip():
+            found.append((start, ends[place]))
     return found
 
 

@@ -12,6 +12,7 @@ from services.sor.batch_report import batch_report
 from services.sor.contract import CONTRACT, SorRequest
 from services.sor.likeness import jaccard, likeness_of, shingles
 from services.sor.metric import SERVICE
+from services.sor.report import SorResult
 from shared.batch_contracts import BatchReportRequest
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
@@ -84,12 +85,12 @@ def test_time_is_linear_where_all_are_copies() -> None:
     assert long < 8 * short * 4
 
 
-def rows_of(statements: Sequence[tuple[str, str]]) -> list[Scored[SorRequest, object]]:
+def rows_of(statements: Sequence[tuple[str, str]]) -> list[Scored[SorRequest, SorResult]]:
     found = []
     for number, (statement, post) in enumerate(statements):
         request = SorRequest(text=post, statement=statement, language="en")
         found.append(Scored(f"job_{number}", None, request, SERVICE.score(request)))
-    return found  # type: ignore[return-value]
+    return found
 
 
 def test_the_report_counts_what_is_missing_and_lists_the_most_alike() -> None:
@@ -100,7 +101,7 @@ def test_the_report_counts_what_is_missing_and_lists_the_most_alike() -> None:
     statements = [(good["statement"], good["text"])] + [(plain["statement"], plain["text"])] * 3
     rows = rows_of(statements)
     request = BatchReportRequest(jobs=tuple(row.job_id for row in rows), resamples=100)
-    report = batch_report(rows, BatchStatistics(contract, rows, request))  # type: ignore[arg-type]
+    report = batch_report(rows, BatchStatistics(contract, rows, request))
     assert report.missing["facts"].value == 0.75
     assert report.missing["restriction"].value == 0
     assert report.copies.value == 0.75
