@@ -145,12 +145,12 @@ CONTRACT = MetricContract(
     surprising=(
         SurprisingRule(
             name="boilerplate",
-            path="$ ? (@.components.specificity == 0)",
+            path='$ ? (@.missing == "facts")',
             says="no fact of the post is named",
         ),
         SurprisingRule(
             name="incomplete",
-            path="$.missing[*]",
+            path='$ ? (@.missing starts with "")',
             says="something that Article 17 asks for is missing",
         ),
     ),
