@@ -80,16 +80,17 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
         return [_collected(request) for request in checking(requests)]
 
     def coverage(self, request: SorRequest) -> LanguageCoverage:
-        """The rules read English statements; the post may be in any language."""
+        """The rules read English statements; the post may be in any language. A statement that is
+        undecided is read as English, unless it was sent as undecided."""
         sent = requested_language(request)
         statement = "\n".join(request.documents().values())
-        post, found = find_language(request.text), find_language(statement, sent)
+        post, found = find_language(request.text, sent), find_language(statement, sent)
         if request.fields is None and len(words(statement)) < FEWEST_WORDS:
             few = f"the statement has fewer than {FEWEST_WORDS} words"
             return LanguageCoverage(
                 Languages(text=post, explanation=found), (Obstacle("no-words", few),)
             )
-        unread = rules_obstacle(statement, found, None, RULED)
+        unread = rules_obstacle(statement, found, found if sent else None, RULED)
         languages = Languages(text=post, explanation=found)
         return LanguageCoverage(languages, (unread,) if unread else ())
 
