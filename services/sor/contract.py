@@ -19,7 +19,7 @@ from shared.service_contract import FactPaths, FormField, MetricContract, Surpri
 from shared.work import Size, Work
 
 MOST_POSTS = 200
-SECONDS_A_CHARACTER = 3e-6  # of post, statement and policy
+SECONDS_A_CHARACTER = 1e-5  # of post, statement and policy
 Post = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from services.sor.post_facts import PostWords, quotes_of
+from services.sor.post_facts import PostWords, StatementWords, quotes_of
 from services.sor.sentences import blanked, words
 from shared.job_context import checking
 
@@ -64,7 +64,7 @@ def _likeness(
 def shingles(statement: str, post: str) -> Shingles:
     """Runs of three words, as hashes that are the same on every machine."""
     there = PostWords.of(post)
-    located, _ = quotes_of(statement, there)
+    located, _ = quotes_of(StatementWords.of(statement), there)
     left = [
         word.folded
         for word in words(blanked(statement, [quote.statement for quote in located]))

@@ -100,16 +100,35 @@ class PostFacts:
         return max(1, min(ENOUGH, self.words))
 
 
-def quotes_of(statement: str, post: PostWords) -> tuple[list[LocatedQuote], list[Span]]:
+@dataclass(frozen=True)
+class StatementWords:
+    """A statement as it is compared with posts: its words, the insides of its quotation marks, and
+    its content words that are no rule's, each stem where it comes first."""
+
+    words: list[StatementWord]
+    quoted: list[tuple[Span, list[StatementWord]]]
+    own: dict[str, StatementWord] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, text: str, sentences: Sequence[ReadSentence] = ()) -> StatementWords:
+        quoted = [((a, b), words(text[a:b])) for a, b in quotations(text)[:MOST_QUOTATIONS]]
+        own: dict[str, StatementWord] = {}
+        for one in sentences:
+            for word, of_rule in zip(one.sentence.words, of_the_rule(one), strict=True):
+                if not of_rule and word.is_content:
+                    own.setdefault(word.stem, word)
+        return cls(words(text), quoted, own)
+
+
+def quotes_of(statement: StatementWords, post: PostWords) -> tuple[list[LocatedQuote], list[Span]]:
     """Those that stand in the post, and those that do not."""
     located, missing = [], []
-    for start, end in quotations(statement)[:MOST_QUOTATIONS]:
-        quoted = words(statement[start:end])
+    for span, quoted in statement.quoted:
         place = post.find(quoted) if _says_something(quoted) else None
         if place is not None:
-            located.append(LocatedQuote((start, end), place))
+            located.append(LocatedQuote(span, place))
         elif quoted:
-            missing.append((start, end))
+            missing.append(span)
     return located, missing
 
 
@@ -118,9 +137,9 @@ def _says_something(quoted: Sequence[StatementWord]) -> bool:
     return len(quoted) > 1 or any(word.is_content for word in quoted)
 
 
-def runs_of(statement: str, post: PostWords) -> Iterator[LocatedQuote]:
+def runs_of(statement: StatementWords, post: PostWords) -> Iterator[LocatedQuote]:
     """Four words or more in a row that both have, without quotation marks."""
-    found = words(statement)
+    found = statement.words
     place = 0
     while place + RUN <= len(found):
         run = found[place : place + RUN]
@@ -133,18 +152,13 @@ def runs_of(statement: str, post: PostWords) -> Iterator[LocatedQuote]:
         place += RUN
 
 
-def shared_of(sentences: Sequence[ReadSentence], post: PostWords) -> Iterator[SharedWord]:
+def shared_of(statement: StatementWords, post: PostWords) -> Iterator[SharedWord]:
     """Each content word of the post, where the statement first uses it of this post."""
-    seen: set[str] = set()
-    for one in sentences:
-        for word, of_rule in zip(one.sentence.words, of_the_rule(one), strict=True):
-            if of_rule or not word.is_content or word.stem in seen:
-                continue
-            number = post.stems.get(word.stem)
-            if number is not None:
-                seen.add(word.stem)
-                there = post.words[number]
-                yield SharedWord((word.start, word.end), (there.start, there.end), word.stem)
+    for stem, word in statement.own.items():
+        number = post.stems.get(stem)
+        if number is not None:
+            there = post.words[number]
+            yield SharedWord((word.start, word.end), (there.start, there.end), stem)
 
 
 def of_the_rule(one: ReadSentence) -> list[bool]:
@@ -184,14 +198,14 @@ def is_of_this_post(found: Sequence[str], place: int) -> bool:
     return word in POST_NOUNS and place > 0 and found[place - 1] in DETERMINERS
 
 
-def facts_of(statement: str, sentences: Sequence[ReadSentence], post: PostWords) -> PostFacts:
-    """sentences: of the statement, whatever stands in quotation marks and in this post blanked."""
+def facts_of(statement: StatementWords, post: PostWords) -> PostFacts:
+    """The facts of this post that the statement names."""
     quotes, missing = quotes_of(statement, post)
-    marked = [span for quote in quotes for span in (quote.statement,)]
+    marked = [quote.statement for quote in quotes]
     runs = [
         run
         for run in runs_of(statement, post)
         if not any(run.statement[0] < end and start < run.statement[1] for start, end in marked)
     ]
-    shared = tuple(shared_of(sentences, post))
+    shared = tuple(shared_of(statement, post))
     return PostFacts((*quotes, *runs), shared, tuple(missing), len(post.stems))

@@ -14,7 +14,7 @@ from services.sor.concepts import ReadSentence, read
 from services.sor.disclosures import SUBSTANCE, Disclosed, disclosures
 from services.sor.fields import ENDS, EXPLANATIONS, GROUNDS, RESTRICTIONS, SorFields
 from services.sor.grounds import VAGUE, reference_of, stands_in, words_of_policy
-from services.sor.post_facts import PostFacts, PostWords, facts_of, quotes_of
+from services.sor.post_facts import PostFacts, PostWords, StatementWords, facts_of, quotes_of
 from services.sor.report import ITEMS, SorItemName, SorRoute
 from services.sor.sentences import Span, blanked, sentences
 
@@ -32,6 +32,7 @@ class ReadText:
     text: str
     sentences: Sequence[ReadSentence]
     facts: PostFacts
+    words: StatementWords | None = None  # where it tells of the post
     disclosed: Sequence[Disclosed] = ()
 
 
@@ -50,7 +51,7 @@ class ReadStatement:
 
     def beside(self, post: PostWords) -> PostFacts:
         """The facts that it would name of another post."""
-        return joined([facts_of(one.text, one.sentences, post) for one in self.texts])
+        return joined([facts_of(one.words, post) for one in self.texts if one.words])
 
 
 def joined(found: Sequence[PostFacts]) -> PostFacts:
@@ -81,13 +82,14 @@ def read_statement(request: SorRequest, post: PostWords) -> ReadStatement:
 
 
 def _read_text(field: str, text: str, post: PostWords, *, plain: bool) -> ReadText:
-    located, _ = quotes_of(text, post)
+    located, _ = quotes_of(StatementWords.of(text), post)
     quoted = [quote.statement for quote in located]
     blank = blanked(text, quoted)
     found = read(sentences(text, quoted))
-    facts = facts_of(text, found, post) if field in OF_FACTS else PostFacts((), (), (), 0)
+    written = StatementWords.of(text, found) if field in OF_FACTS else None
+    facts = facts_of(written, post) if written else PostFacts((), (), (), 0)
     disclosed = disclosures(found, blank, post) if plain else ()
-    return ReadText(field, text, found, _without_titles(facts, found), disclosed)
+    return ReadText(field, text, found, _without_titles(facts, found), written, disclosed)
 
 
 def _without_titles(facts: PostFacts, found: Sequence[ReadSentence]) -> PostFacts:
