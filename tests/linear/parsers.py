@@ -35,6 +35,11 @@ from services.hatexscore.vocabulary import built_in
 from services.hatexscore.words import detect_language
 from services.hlv import prompts as answers
 from services.ice.contract import IceRequest
+from services.sor import likeness
+from services.sor.contract import SorRequest
+from services.sor.post_facts import PostWords
+from services.sor.reading import read_statement
+from services.sor.sentences import quotations as quoted_in_statement
 from shared.language import find_language
 from shared.models.calls import Example, WordRow, WordRows, WordSpan
 from shared.models.openai.text import spans
@@ -51,6 +56,7 @@ SHORT = "Those women are a 'plague' on our town, say the black muslims of 中国
 QUOTING = (
     'It says "a plague on our town" and “black muslims”. It attacks women. Conclusion: hateful.'
 )
+SECTION = "We removed it. Section 4.2 of our Rules on spam forbids such posts."
 OPTIONS = (Option(key="A", text="Entailment"), Option(key="B", text="Neutral"))
 HAF = HafRequest.model_validate(HAF_METRIC.examples["your own responses"])
 KEYS = ("A", "B", "C")
@@ -84,6 +90,12 @@ def parsers() -> dict[str, Parser]:
         "server tokens": server_tokens,
         "request JSON": json_of_a_request,
         "ice quotations": quoting,
+        "sor statement": lambda text: sor(SHORT, text),
+        "sor statement of its post": lambda text: sor(text, text),
+        "sor post": lambda text: sor(text, QUOTING),
+        "sor policy": lambda text: sor(SHORT, SECTION, text),
+        "sor quotations": quoted_in_statement,
+        "sor likeness": lambda text: likeness.shingles(text, SHORT),
         "words": lambda text: word_spans(text, "en"),
         "rows of words": rows_of_words,
     }
@@ -129,6 +141,19 @@ def quoting(text: str) -> Any:
         return IceRequest.model_validate(body)
     except ValidationError as error:
         return error
+
+
+def sor(post: str, statement: str, policy: str | None = None) -> Any:
+    """The whole reading of a statement, beside its post and beside another one."""
+    read = read_statement(
+        SorRequest(
+            text=without_halves(post) or "x",
+            statement=without_halves(statement) or "x",
+            policy=None if policy is None else without_halves(policy),
+        ),
+        PostWords.of(post),
+    )
+    return read.beside(PostWords.of(SHORT))
 
 
 def rows_of_words(text: str) -> Any:

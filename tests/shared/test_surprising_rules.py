@@ -69,6 +69,12 @@ def looked(engine: Engine, results: list[str], rules: SurprisingRules) -> list[R
         ("hlv", '{"score": 0}', []),
         ("cot2el", '{"score": null, "status": "parse_failed"}', ["not-parsed", "undefined"]),
         ("cot2el", '{"score": 1, "status": "ok"}', []),
+        ("sor", '{"score": 1, "missing": [], "components": {"specificity": 1}}', []),
+        (
+            "sor",
+            '{"score": 0, "missing": ["facts"], "components": {"specificity": 0}}',
+            ["boilerplate", "incomplete"],
+        ),
         ("another", '{"score": null}', ["undefined"]),
         ("another", '{"no": "score"}', []),
     ],

@@ -2338,6 +2338,200 @@ class SkipRequest(Message):
     reviewer: str | None = None
 
 
+class SorComponents(Message):
+    completeness: Annotated[
+        float | None,
+        Field(
+            description='mean of the items beside `facts`; what the form has no place for is left out'
+        ),
+    ]
+    specificity: Annotated[
+        float | None,
+        Field(
+            description='whether the facts of this post are named: 1 where it is quoted, up to 0.95 where its words are used, less what other posts would have'
+        ),
+    ]
+    measure: Annotated[
+        float | None,
+        Field(description='Article 17(3)(a): restriction, where, how long'),
+    ]
+    automated_means: Annotated[
+        float | None, Field(description='Article 17(3)(c): in detection, in decision')
+    ]
+    grounds: Annotated[
+        float | None,
+        Field(
+            description='Article 17(3)(d) or (e): the provision or clause, and why it applies'
+        ),
+    ]
+    redress: Annotated[
+        float | None,
+        Field(
+            description="Article 17(3)(f): share of complaint, out-of-court settlement and court; null for the database's fields, which have no place for it"
+        ),
+    ]
+    quotes: Annotated[int, Field(description='quotations that stand in the post')]
+    quotes_not_found: Annotated[
+        int, Field(description='quotations that stand neither there nor in a rule')
+    ]
+    post_words: Annotated[
+        int, Field(description='different content words of the post that it uses')
+    ]
+
+
+class SorEvidence(Message):
+    kind: Literal['restriction', 'territorial_scope', 'duration', 'quote', 'word', 'quote_not_found', 'automated_detection', 'automated_decision', 'ground', 'explanation', 'redress']
+    start: Annotated[
+        int | None, Field(description='character offset into the text as sent')
+    ]
+    end: Annotated[int | None, Field(description='character offset, exclusive')]
+    text: str
+    value: float | None = None
+    field: Annotated[
+        str,
+        Field(
+            description='what `start` and `end` are offsets into: `statement`, or a field of it'
+        ),
+    ]
+    route: Annotated[
+        Literal['internal_complaint', 'out_of_court_settlement', 'court'] | None,
+        Field(description='of `redress`'),
+    ] = None
+    post_start: Annotated[int | None, Field(description='offset into `text`')] = None
+    post_end: Annotated[
+        int | None, Field(description='offset into `text`, exclusive')
+    ] = None
+
+
+class SorFields(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    decision_visibility: list[str] | str | None = None
+    decision_visibility_other: str | None = None
+    decision_monetary: str | None = None
+    decision_monetary_other: str | None = None
+    decision_provision: str | None = None
+    decision_account: str | None = None
+    account_type: str | None = None
+    decision_ground: str | None = None
+    decision_ground_reference_url: str | None = None
+    illegal_content_legal_ground: str | None = None
+    illegal_content_explanation: str | None = None
+    incompatible_content_ground: str | None = None
+    incompatible_content_explanation: str | None = None
+    incompatible_content_illegal: str | None = None
+    content_type: list[str] | None = None
+    content_type_other: str | None = None
+    content_language: str | None = None
+    content_date: str | None = None
+    content_id_ean: str | None = None
+    category: str | None = None
+    category_addition: list[str] | None = None
+    category_specification: list[str] | None = None
+    category_specification_other: str | None = None
+    territorial_scope: list[str] | None = None
+    application_date: str | None = None
+    end_date_visibility_restriction: str | None = None
+    end_date_monetary_restriction: str | None = None
+    end_date_service_restriction: str | None = None
+    end_date_account_restriction: str | None = None
+    decision_facts: str | None = None
+    source_type: str | None = None
+    source_identity: str | None = None
+    automated_detection: str | None = None
+    automated_decision: str | None = None
+    puid: str | None = None
+
+
+class SorItem(Message):
+    name: Literal['restriction', 'territorial_scope', 'duration', 'facts', 'automated_detection', 'automated_decision', 'ground', 'explanation', 'redress']
+    value: Annotated[
+        float | None,
+        Field(
+            description='0: not there, or too vague to count; `facts` as `specificity`; `redress`: share of its three ways; null: the form has no place for it'
+        ),
+    ]
+
+
+class SorLikeness(Message):
+    job: str
+    nearest: str
+    similarity: Annotated[
+        float,
+        Field(
+            description='Jaccard: shared runs of three words over all, quotations and words of their posts left out'
+        ),
+    ]
+
+
+class SorNull(Message):
+    kind: Literal['other posts'] = 'other posts'
+    placements: Annotated[
+        int | None,
+        Field(
+            description='that exist besides the explanation; null above 1e15 and where not counted'
+        ),
+    ] = None
+    draws: Annotated[int, Field(description='random ones compared with')]
+    win_rate_draws: Annotated[
+        int | None,
+        Field(
+            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
+        ),
+    ] = None
+    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
+    overlap: Annotated[
+        float | None,
+        Field(
+            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
+        ),
+    ] = None
+    p_value: Annotated[
+        float | None,
+        Field(
+            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
+        ),
+    ] = None
+    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
+    p_two_sided: Annotated[
+        float | None, Field(description='twice the smaller of both, at most 1')
+    ] = None
+    attainable_p: Annotated[
+        float | None,
+        Field(
+            description='the least p that could have come: of as many draws as the request allows, or of all placements'
+        ),
+    ] = None
+    ties: Annotated[
+        float | None, Field(description='share of the draws that score the same')
+    ] = None
+    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
+    sd: Annotated[
+        float | None,
+        Field(description="of the draws' scores, over n - 1; null for a single one"),
+    ] = None
+    deciles: Annotated[
+        list[float],
+        Field(
+            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
+        ),
+    ] = []
+    histogram: Annotated[
+        Histogram | None,
+        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
+    ] = None
+    win_rate: Annotated[
+        float | None,
+        Field(
+            description='share of the other posts whose facts it names less; ties count half'
+        ),
+    ] = None
+    pool: Annotated[
+        Literal['request', 'own'], Field(description='whose posts these are')
+    ]
+
+
 class SplitPair(Message):
     first: str
     second: str
@@ -2722,7 +2916,7 @@ class BatchRequest(Message):
         str, Field(description='a file of purpose `batch`, one request a line')
     ]
     endpoint: Annotated[
-        Literal['/v1/inference', '/v1/scores/cot2el', '/v1/scores/ftc', '/v1/scores/haf', '/v1/scores/hatexscore', '/v1/scores/hlv', '/v1/scores/ice', '/v1/similarity'],
+        Literal['/v1/inference', '/v1/scores/cot2el', '/v1/scores/ftc', '/v1/scores/haf', '/v1/scores/hatexscore', '/v1/scores/hlv', '/v1/scores/ice', '/v1/scores/sor', '/v1/similarity'],
         Field(description='the `url` of every line, as in /v1/scores/hatexscore'),
     ]
     completion_window: Literal['24h'] = '24h'
@@ -5151,6 +5345,139 @@ class SimilarityResult(Message):
     service_version: str
 
 
+class SorRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+        ),
+    ] = False
+    variant: Annotated[
+        Literal['robust', 'paper', 'reference'],
+        Field(
+            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
+        ),
+    ] = 'robust'
+    seed: Annotated[int, Field(description='of every random draw')] = 0
+    trace: Annotated[
+        Trace | None,
+        Field(
+            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+        ),
+    ] = None
+    language: Annotated[
+        str,
+        Field(
+            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
+        ),
+    ] = 'auto'
+    accept_untrained_languages: Annotated[
+        bool,
+        Field(
+            description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
+        ),
+    ] = False
+    text: Annotated[str, Field(description='the post that was decided on')]
+    statement: Annotated[str | None, Field(description='as its reader got it')] = None
+    fields: Annotated[
+        SorFields | None,
+        Field(
+            description='instead, as the DSA Transparency Database takes them (version 2)'
+        ),
+    ] = None
+    policy: Annotated[
+        str | None,
+        Field(
+            description='the rules that the statement refers to: the clause is looked up there'
+        ),
+    ] = None
+    other_posts: Annotated[
+        list[str],
+        Field(
+            description="posts that this one is compared with; absent: the service's own"
+        ),
+    ] = []
+
+
+class SorResult(Result):
+    metric: Literal['sor'] = 'sor'
+    score: Annotated[
+        float | None,
+        Field(description='null where the metric is undefined; see `warnings`'),
+    ]
+    verdict: Annotated[
+        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Field(
+            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+        ),
+    ]
+    reason: Annotated[
+        str,
+        Field(
+            description="why, in one sentence of our own words, without anybody's text"
+        ),
+    ]
+    range: list[float] = [0.0, 1.0]
+    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
+    components: SorComponents
+    evidence: list[SorEvidence]
+    control: Annotated[
+        SorNull | None, Field(description='the same facts beside other posts')
+    ]
+    warnings: Annotated[
+        list[str], Field(description='why something is null or doubtful')
+    ] = []
+    reasons: Annotated[
+        list[NullReason],
+        Field(
+            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
+            validate_default=True,
+        ),
+    ] = []
+    languages: Annotated[
+        Languages | None,
+        Field(
+            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
+        ),
+    ] = None
+    provenance: Provenance
+    items: list[SorItem]
+    missing: Annotated[
+        list[Literal['restriction', 'territorial_scope', 'duration', 'facts', 'automated_detection', 'automated_decision', 'ground', 'explanation', 'redress']],
+        Field(description='items that are absent or too vague'),
+    ]
+    routes: Annotated[
+        list[Literal['internal_complaint', 'out_of_court_settlement', 'court']],
+        Field(description='ways of redress that are named'),
+    ]
+    ground_in_policy: Annotated[
+        bool | None,
+        Field(
+            description='whether the named clause is found in `policy`; null without either'
+        ),
+    ]
+
+
 class StudyPlan(Message):
     wanted: WantedEffectAnswer
     texts: Annotated[
@@ -5257,6 +5584,49 @@ class WordRows(Message):
         Field(description='ascending, those of `text` first; none overlap'),
     ]
     rows: list[WordRow]
+
+
+class AcceptedSorJob(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['sor'] = 'sor'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int | None, Field(description='unix seconds')] = None
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ] = None
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ] = None
+    timing: JobTiming | None = None
+    attempts: int | None = None
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ] = None
+    batch_id: str | None = None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ] = None
+    metadata: dict[str, str] | None = None
+    context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
+    error: Annotated[Problem | None, Field(description='where the job failed')] = None
+    result: Annotated[
+        SorResult | None, Field(description='where the job succeeded')
+    ] = None
+
+
+class AcceptedSorJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[AcceptedSorJob]
+    has_more: Literal[False] = False
 
 
 class Attribute(Message):
@@ -6815,6 +7185,200 @@ class SimilarityJob(JobMessage):
     ]
 
 
+class SorBatchReport(Report):
+    metric: Literal['sor'] = 'sor'
+    scored: Annotated[int, Field(description='results that this report rests on')]
+    undefined: Annotated[int, Field(description='of these, results without a score')]
+    finding: Annotated[
+        str, Field(description='what they come to, and how many they are')
+    ] = ''
+    left_out: Annotated[
+        dict[str, int] | None, Field(description='jobs without a result, by status')
+    ] = None
+    duplicates: Annotated[
+        int,
+        Field(description="results that repeat another's request and report; left out"),
+    ] = 0
+    score: Annotated[
+        Interval, Field(description='mean score, with its interval over texts')
+    ]
+    sequence: Annotated[
+        SequenceInterval | None,
+        Field(
+            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
+        ),
+    ] = None
+    reasons: Annotated[
+        dict[str, int] | None,
+        Field(
+            description='code → results whose score is null for it; one may have several'
+        ),
+    ] = None
+    by_language: Annotated[
+        dict[str, LanguageScores] | None,
+        Field(
+            description='language of the text → its results; those without one are left out'
+        ),
+    ] = None
+    splits: Annotated[
+        list[ScoreSplit],
+        Field(
+            description='the scores by each of `by`; no p-value holds for several at once',
+            validate_default=True,
+        ),
+    ] = []
+    comparison: Annotated[
+        SystemComparison | None,
+        Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    further: Annotated[
+        list[SystemComparison],
+        Field(
+            description="of each of the request's `further` systems with `against`",
+            validate_default=True,
+        ),
+    ] = []
+    agreement: Annotated[
+        HumanAgreement | None,
+        Field(description='of people with each other and the metric, where asked for'),
+    ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
+    ] = None
+    corrected: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
+        ),
+    ] = None
+    warnings: list[str] = []
+    plots: Annotated[list[Plot], Field(validate_default=True)] = []
+    seed: int
+    resamples: int
+    confidence: float
+    statistics_version: Annotated[
+        str, Field(description='of how intervals are made')
+    ] = '1'
+    service_version: str
+    completeness: Interval
+    specificity: Interval
+    missing: Annotated[
+        dict[str, Interval],
+        Field(description='share of the statements without this item'),
+    ]
+    beats_other_posts: Annotated[
+        Interval,
+        Field(
+            description='mean share of other posts whose facts a statement names less; chance is 0.5'
+        ),
+    ]
+    boilerplate: Annotated[
+        Interval,
+        Field(
+            description="mean share of a statement's runs of three words that another statement of the batch has too"
+        ),
+    ]
+    nearest_similarity: Annotated[
+        Interval, Field(description='mean likeness to the nearest other')
+    ]
+    copies: Annotated[
+        Interval,
+        Field(description='share of statements with another at least 0.8 alike'),
+    ]
+    most_alike: Annotated[
+        list[SorLikeness],
+        Field(description='the 50 statements with the nearest other, most alike first'),
+    ]
+
+
+class SorBulkRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    requests: Annotated[
+        list[SorRequest], Field(description='all are accepted, or none')
+    ]
+
+
+class SorJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['sor'] = 'sor'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[SorResult | None, Field(description='where the job succeeded')]
+
+
+class SorJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[SorJob]
+    has_more: Literal[False] = False
+
+
+class SorReportJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['sor-report'] = 'sor-report'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        SorBatchReport | None, Field(description='where the job succeeded')
+    ]
+
+
 class AcceptedCot2elJob(Message):
     id: str
     object: Literal['job'] = 'job'
@@ -7687,7 +8251,7 @@ class InferenceRequest(Message):
 Job = TypeAliasType(
     "Job",
     Annotated[
-        Cot2elJob | FtcJob | HafJob | HatexscoreJob | HlvJob | IceJob | InferenceJob | SimilarityJob | Cot2elReportJob | FtcReportJob | HafReportJob | HatexscoreReportJob | HlvReportJob | IceReportJob,
+        Cot2elJob | FtcJob | HafJob | HatexscoreJob | HlvJob | IceJob | InferenceJob | SimilarityJob | SorJob | Cot2elReportJob | FtcReportJob | HafReportJob | HatexscoreReportJob | HlvReportJob | IceReportJob | SorReportJob,
         Field(description='A job of any kind.', discriminator='metric'),
     ],
 )
@@ -7712,7 +8276,7 @@ class Jobs(Message):
 BatchReport = TypeAliasType(
     "BatchReport",
     Annotated[
-        Cot2elBatchReport | FtcBatchReport | HafBatchReport | HatexscoreBatchReport | HlvBatchReport | IceBatchReport,
+        Cot2elBatchReport | FtcBatchReport | HafBatchReport | HatexscoreBatchReport | HlvBatchReport | IceBatchReport | SorBatchReport,
         Field(description='A batch report of any metric.', discriminator='metric'),
     ],
 )

@@ -195,6 +195,25 @@ def _hlv(report: Record) -> Iterator[Block]:
 CORRELATIONS = ("kendall", "spearman")
 
 
+def _sor(report: Record) -> Iterator[Block]:
+    parts = {
+        "says what is asked for": _record(report, "completeness"),
+        "is about its post": _record(report, "specificity"),
+    }
+    yield _forest("What the statements say", parts)
+    missing = _record(report, "missing")
+    lacking = {str(item).replace("_", " "): _record(missing, item) for item in missing}
+    yield _forest("Statements that lack", lacking, note="Lower is better.")
+    fits = {"other posts whose facts are named less": _record(report, "beats_other_posts")}
+    yield _forest("Against other posts", fits, level=0.5)
+    copies = {
+        "runs of words that others have": _record(report, "boilerplate"),
+        "likeness to the nearest other": _record(report, "nearest_similarity"),
+        "copies (0.8 alike)": _record(report, "copies"),
+    }
+    yield _forest("Copies of each other", copies, note="Lower is better.")
+
+
 def _common(report: Record) -> Iterator[Block]:
     languages = {
         code: _record(one, "score") for code, one in _record(report, "by_language").items()
@@ -211,6 +230,7 @@ DESIGNS: Mapping[str, Callable[[Record], Iterator[Block]]] = {
     "hatexscore": _hatexscore,
     "hlv": _hlv,
     "ice": _ice,
+    "sor": _sor,
 }
 
 

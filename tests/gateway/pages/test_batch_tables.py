@@ -133,6 +133,7 @@ def test_every_number_of_a_metric_has_a_column(metric: str) -> None:
         "ftc": {"components.w_normalized", "control.uniform.k"},
         "hlv": {"components.kendall_gain", "control.uniform.distribution.jsd"},
         "cot2el": {"components.kept", "control.faithfulness"},
+        "sor": {"components.completeness", "control.win_rate"},
     }
     assert expected.get(metric, set()) <= set(columns)
 

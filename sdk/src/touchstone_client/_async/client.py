@@ -138,6 +138,13 @@ class AsyncTouchstone:
         of `models.Cot2elRequest`."""
         return await self.score("cot2el", request, wait=wait, **fields)
 
+    async def sor(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.SorResult:
+        """What does a statement of reasons leave out, and is it about this post? Fields: those of
+        `models.SorRequest`."""
+        return await self.score("sor", request, wait=wait, **fields)
+
     # fmt: off
     @overload
     async def score(self, metric: Literal["hatexscore"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.HatexscoreResult: ...  # noqa: E501
@@ -151,6 +158,8 @@ class AsyncTouchstone:
     async def score(self, metric: Literal["hlv"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.HlvResult: ...  # noqa: E501
     @overload
     async def score(self, metric: Literal["cot2el"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.Cot2elResult: ...  # noqa: E501
+    @overload
+    async def score(self, metric: Literal["sor"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.SorResult: ...  # noqa: E501
     @overload
     async def score(self, metric: str, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> Result: ...  # noqa: E501
     # fmt: on

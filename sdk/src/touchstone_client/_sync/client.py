@@ -139,6 +139,13 @@ class Touchstone:
         of `models.Cot2elRequest`."""
         return self.score("cot2el", request, wait=wait, **fields)
 
+    def sor(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.SorResult:
+        """What does a statement of reasons leave out, and is it about this post? Fields: those of
+        `models.SorRequest`."""
+        return self.score("sor", request, wait=wait, **fields)
+
     # fmt: off
     @overload
     def score(self, metric: Literal["hatexscore"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.HatexscoreResult: ...  # noqa: E501
@@ -152,6 +159,8 @@ class Touchstone:
     def score(self, metric: Literal["hlv"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.HlvResult: ...  # noqa: E501
     @overload
     def score(self, metric: Literal["cot2el"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.Cot2elResult: ...  # noqa: E501
+    @overload
+    def score(self, metric: Literal["sor"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.SorResult: ...  # noqa: E501
     @overload
     def score(self, metric: str, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> Result: ...  # noqa: E501
     # fmt: on

@@ -1,0 +1,157 @@
+"""Statement of reasons: does it say what Article 17 DSA asks for, and of this post?
+
+Source: Regulation (EU) 2022/2065, Article 17; the DSA Transparency Database's documentation,
+version 2. Messages only; the card is README.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from services.sor.fields import SorFields
+from services.sor.report import SorBatchReport, SorResult
+from services.sor.verdict import in_a_word
+from shared.contracts import MAX_TEXT, Input, LanguageRequest
+from shared.service_contract import FactPaths, FormField, MetricContract, SurprisingRule
+from shared.work import Size, Work
+
+MOST_POSTS = 200
+SECONDS_A_CHARACTER = 1e-5  # of post, statement and policy
+Post = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
+
+
+class SorRequest(LanguageRequest):
+    """A post and the statement of reasons about it: plain text, or the database's fields."""
+
+    text: Annotated[str, Input] = Field(
+        min_length=1, max_length=MAX_TEXT, description="the post that was decided on"
+    )
+    statement: Annotated[str | None, Input] = Field(
+        default=None, min_length=1, max_length=MAX_TEXT, description="as its reader got it"
+    )
+    fields: Annotated[SorFields | None, Input] = Field(
+        default=None,
+        description="instead, as the DSA Transparency Database takes them (version 2)",
+    )
+    policy: Annotated[str | None, Input] = Field(
+        default=None,
+        max_length=MAX_TEXT,
+        description="the rules that the statement refers to: the clause is looked up there",
+    )
+    other_posts: Annotated[tuple[Post, ...], Input] = Field(
+        default=(),
+        max_length=MOST_POSTS,
+        description="posts that this one is compared with; absent: the service's own",
+    )
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        if (self.statement is None) == (self.fields is None):
+            raise ValueError("give either `statement` or `fields`")
+        if self.variant != "robust":
+            raise ValueError("there is no published method: the only `variant` is `robust`")
+        if self.model is not None:
+            raise ValueError("no model is asked: leave `model` out")
+        return self
+
+    def documents(self) -> dict[str, str]:
+        """`statement`, or field → its text."""
+        if self.fields is not None:
+            return self.fields.texts()
+        return {"statement": self.statement or ""}
+
+
+_TICKETS = {
+    "text": "Two tickets for Saturday's final, 180 euros each instead of 60. First come, first "
+    "served, cash only!",
+    "statement": "We removed your listing. It asks \u201c180 euros each instead of 60\u201d for "
+    "tickets to the final. Section 4.2 of our Marketplace Rules (resale of tickets) forbids prices "
+    "above face value; since three times that price is asked, the listing falls under it. Our "
+    "price filter detected the listing and a member of staff took the decision. The removal "
+    "applies in all countries of the European Union and is permanent. You may complain to us "
+    "within six months, turn to a certified out-of-court dispute settlement body, or go to court.",
+}
+_BOILERPLATE = {
+    "text": "Two tickets for Saturday's final, 180 euros each instead of 60. First come, first "
+    "served, cash only!",
+    "statement": "Your content was removed because it violates our Community Guidelines. Please "
+    "read our rules before you post again. Thank you for helping us to keep our community safe.",
+}
+_FIELDS = {
+    "text": "Handmade vanilla e-liquid with nicotine, 10 ml, no label, ships tomorrow.",
+    "fields": {
+        "decision_visibility": ["DECISION_VISIBILITY_CONTENT_DISABLED"],
+        "decision_ground": "DECISION_GROUND_ILLEGAL_CONTENT",
+        "illegal_content_legal_ground": "Directive 2014/40/EU, Article 20(4)",
+        "illegal_content_explanation": "The bottle is offered without the label that a liquid with "
+        "nicotine must bear.",
+        "content_type": ["CONTENT_TYPE_PRODUCT"],
+        "category": "STATEMENT_CATEGORY_UNSAFE_AND_PROHIBITED_PRODUCTS",
+        "territorial_scope": ["DE", "AT"],
+        "application_date": "2026-03-02",
+        "decision_facts": "The product page offers 10 ml of vanilla e-liquid \u201cno label\u201d.",
+        "source_type": "SOURCE_VOLUNTARY",
+        "automated_detection": "Yes",
+        "automated_decision": "AUTOMATED_DECISION_NOT_AUTOMATED",
+    },
+}
+
+
+def cost(request: SorRequest, reads: int) -> Sequence[Work]:
+    """Every text is read once."""
+    texts = (request.text, request.policy or "", *request.documents().values())
+    read = Size("characters", sum(map(len, (*texts, *request.other_posts))), "/text")
+    return (Work((read,), "characters", seconds_each=SECONDS_A_CHARACTER),)
+
+
+CONTRACT = MetricContract(
+    name="sor",
+    version="1.0",
+    summary="Does a statement of reasons say what Article 17 DSA asks for, and of this very post?",
+    request=SorRequest,
+    report=SorResult,
+    model_kinds=(),
+    default_model=None,
+    model_optional=True,
+    cost=cost,
+    needs=lambda _: (),
+    examples={
+        "a specific statement": _TICKETS,
+        "boilerplate": _BOILERPLATE,
+        "fields of the database": _FIELDS,
+    },
+    batch_report=SorBatchReport,
+    batch_summary="What statements of reasons lack, and how far they are copies of each other",
+    batch_needs_text=True,
+    batch_intervals=15,
+    form=(
+        FormField(name="text", label="Post"),
+        FormField(name="statement", label="Statement of reasons", hint="as its reader got it"),
+        FormField(
+            name="policy",
+            label="Policy",
+            hint="the rules that it refers to",
+            required=False,
+        ),
+    ),
+    finding=in_a_word,
+    facts=FactPaths(
+        chance="control.win_rate",
+        rivals=("They name the facts of their post more", "of other posts"),
+    ),
+    surprising=(
+        SurprisingRule(
+            name="boilerplate",
+            path='$ ? (@.missing == "facts")',
+            says="no fact of the post is named",
+        ),
+        SurprisingRule(
+            name="incomplete",
+            path='$ ? (@.missing starts with "")',
+            says="something that Article 17 asks for is missing",
+        ),
+    ),
+)

@@ -1,0 +1,92 @@
+"""The fields of a statement of reasons as the DSA Transparency Database takes them.
+
+Source: documentation of the database's submission API, version 2, in force since 1 July 2025
+(transparency.dsa.ec.europa.eu, "API documentation", "Additional explanation for statement
+attributes"; github.com/digital-services-act/transparency-database). Codes are taken as they come:
+the schema adds values, and none but their presence is scored. Lengths are the schema's.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from shared.contracts import Message
+
+Code = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_]+$")]
+Codes = Annotated[tuple[Code, ...], Field(max_length=64)]
+Moment = Annotated[
+    str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2})?)?$")
+]
+Short = Annotated[str, StringConstraints(max_length=500)]
+Long = Annotated[str, StringConstraints(max_length=2_000)]
+
+RESTRICTIONS = (
+    "decision_visibility",
+    "decision_visibility_other",
+    "decision_monetary",
+    "decision_monetary_other",
+    "decision_provision",
+    "decision_account",
+)
+ENDS = (
+    "end_date_visibility_restriction",
+    "end_date_monetary_restriction",
+    "end_date_service_restriction",
+    "end_date_account_restriction",
+)
+GROUNDS = ("illegal_content_legal_ground", "incompatible_content_ground")
+EXPLANATIONS = ("illegal_content_explanation", "incompatible_content_explanation")
+FREE_TEXT = ("decision_facts", *GROUNDS, *EXPLANATIONS)
+
+
+class SorFields(Message):
+    """Attributes of one statement, version 2 of the schema. Absent ones are not filled in."""
+
+    decision_visibility: Codes | Code | None = None
+    decision_visibility_other: Short | None = None
+    decision_monetary: Code | None = None
+    decision_monetary_other: Short | None = None
+    decision_provision: Code | None = None
+    decision_account: Code | None = None
+    account_type: Code | None = None
+    decision_ground: Code | None = None
+    decision_ground_reference_url: Short | None = None
+    illegal_content_legal_ground: Short | None = None
+    illegal_content_explanation: Long | None = None
+    incompatible_content_ground: Short | None = None
+    incompatible_content_explanation: Long | None = None
+    incompatible_content_illegal: Code | None = None
+    content_type: Codes | None = None
+    content_type_other: Short | None = None
+    content_language: Code | None = None
+    content_date: Moment | None = None
+    content_id_ean: Code | None = None
+    category: Code | None = None
+    category_addition: Codes | None = None
+    category_specification: Codes | None = None
+    category_specification_other: Short | None = None
+    territorial_scope: Codes | None = None
+    application_date: Moment | None = None
+    end_date_visibility_restriction: Moment | None = None
+    end_date_monetary_restriction: Moment | None = None
+    end_date_service_restriction: Moment | None = None
+    end_date_account_restriction: Moment | None = None
+    decision_facts: Annotated[str, StringConstraints(max_length=5_000)] | None = None
+    source_type: Code | None = None
+    source_identity: Short | None = None
+    automated_detection: Code | None = None
+    automated_decision: Code | None = None
+    puid: Short | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not any(getattr(self, name) for name in type(self).model_fields):
+            raise ValueError("no field of the statement has a value")
+        return self
+
+    def texts(self) -> dict[str, str]:
+        """Field → its text, those of the schema that people write."""
+        found = {name: getattr(self, name) for name in FREE_TEXT}
+        return {name: text for name, text in found.items() if text}

@@ -1,0 +1,218 @@
+"""`sor`: what a statement of reasons discloses, and whether it is of this post. No model is asked.
+
+Source: Regulation (EU) 2022/2065, Article 17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from services.sor import kernel
+from services.sor.batch_report import batch_report
+from services.sor.contract import CONTRACT, SorRequest
+from services.sor.evidence import evidence_of
+from services.sor.post_facts import PostWords
+from services.sor.reading import ReadStatement, read_statement
+from services.sor.report import (
+    ITEMS,
+    ROUTES,
+    SorBatchReport,
+    SorComponents,
+    SorItem,
+    SorItemName,
+    SorNull,
+    SorResult,
+)
+from services.sor.sentences import words
+from services.sor.variants import VARIANTS, SorVariant
+from shared.batch_contracts import BatchReportRequest
+from shared.contracts import Languages, Scored
+from shared.estimates import BatchStatistics
+from shared.job_context import checking
+from shared.language import (
+    LanguageCoverage,
+    Obstacle,
+    find_language,
+    requested_language,
+    rules_obstacle,
+)
+from shared.metric import Collected, Metric
+from shared.statistics import ranks
+
+RULED = ("en",)
+FEWEST_WORDS = 5  # of a statement that there is something to say of
+NAMED = 0.5  # specificity from which the facts are named
+NOTHING = SorComponents(
+    completeness=None,
+    specificity=None,
+    measure=None,
+    automated_means=None,
+    grounds=None,
+    redress=None,
+    quotes=0,
+    quotes_not_found=0,
+    post_words=0,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SorCollected(Collected):
+    """read: the statement beside its post. null: (M,) weight of its facts beside other posts, of
+    them null_words: (M,) content words."""
+
+    read: ReadStatement
+    null: tuple[int, ...]
+    null_words: tuple[int, ...]
+
+
+class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
+    """Does a statement of reasons say what Article 17 asks for, and of this post?"""
+
+    contract = CONTRACT
+    variants = VARIANTS
+
+    def collect(self, requests: Sequence[SorRequest]) -> list[SorCollected]:
+        return [_collected(request) for request in checking(requests)]
+
+    def coverage(self, request: SorRequest) -> LanguageCoverage:
+        """The rules read English statements; the post may be in any language. A statement that is
+        undecided is read as English, unless it was sent as undecided."""
+        sent = requested_language(request)
+        statement = "\n".join(request.documents().values())
+        post, found = find_language(request.text, sent), find_language(statement, sent)
+        if request.fields is None and len(words(statement)) < FEWEST_WORDS:
+            few = f"the statement has fewer than {FEWEST_WORDS} words"
+            return LanguageCoverage(
+                Languages(text=post, explanation=found), (Obstacle("no-words", few),)
+            )
+        unread = rules_obstacle(statement, found, found if sent else None, RULED)
+        languages = Languages(text=post, explanation=found)
+        return LanguageCoverage(languages, (unread,) if unread else ())
+
+    def report(self, request: SorRequest, collected: SorCollected) -> SorResult:
+        read = collected.read
+        components = _components(self.variant(request), collected)
+        items = _items(read, components)
+        return SorResult(
+            **self.envelope(request, collected, _warnings(request, collected)),
+            score=kernel.harmonic(components.completeness, components.specificity),
+            components=components,
+            items=tuple(SorItem(name=name, value=items[name]) for name in ITEMS),
+            missing=tuple(name for name in ITEMS if _is_missing(name, items[name])),
+            routes=tuple(route for route in ROUTES if route in read.routes),
+            ground_in_policy=read.ground_in_policy,
+            evidence=tuple(evidence_of(request, read)),
+            control=_control(request, collected),
+        )
+
+    def undefined(self, request: SorRequest, collected: Collected) -> SorResult:
+        return SorResult(
+            **self.envelope(request, collected),
+            score=None,
+            components=NOTHING,
+            items=(),
+            missing=(),
+            routes=(),
+            ground_in_policy=None,
+            evidence=(),
+            control=None,
+        )
+
+    def summarize(
+        self,
+        rows: Sequence[Scored[SorRequest, SorResult]],
+        over: BatchStatistics[BatchReportRequest],
+    ) -> SorBatchReport:
+        return batch_report(rows, over)
+
+
+def _collected(request: SorRequest) -> SorCollected:
+    post = PostWords.of(request.text)
+    read = read_statement(request, post)
+    beside = [read.beside(other) for other in _others(request, post)]
+    return SorCollected(
+        read=read,
+        null=tuple(facts.weight for facts in beside),
+        null_words=tuple(len(facts.shared) for facts in beside),
+    )
+
+
+def _others(request: SorRequest, post: PostWords) -> Iterator[PostWords]:
+    """Posts of the request, else our own; never the post itself."""
+    pool = map(PostWords.of, request.other_posts) if request.other_posts else own_posts()
+    return (other for other in pool if other.joined != post.joined)
+
+
+@lru_cache(maxsize=1)
+def own_posts() -> tuple[PostWords, ...]:
+    """Fifty mild posts of our own writing, of many kinds."""
+    file = Path(__file__).with_name("other_posts.txt")
+    return tuple(map(PostWords.of, file.read_text("utf-8").splitlines()))
+
+
+def _components(row: SorVariant, collected: SorCollected) -> SorComponents:
+    read, facts = collected.read, collected.read.facts
+    by_point = kernel.points(read.items)
+    chance = kernel.mean(collected.null_words) or 0.0
+    return SorComponents(
+        completeness=kernel.mean(read.items.values()),
+        specificity=kernel.specificity(
+            len(facts.quotes), len(facts.shared), max(1, min(row.enough, facts.words)), chance
+        ),
+        **by_point,
+        quotes=len(facts.quotes),
+        quotes_not_found=len(facts.missing),
+        post_words=len(facts.shared),
+    )
+
+
+def _items(read: ReadStatement, components: SorComponents) -> dict[SorItemName, float | None]:
+    return {**read.items, "facts": components.specificity}
+
+
+def _is_missing(name: SorItemName, value: float | None) -> bool:
+    return value is not None and (value < NAMED if name == "facts" else value == 0)
+
+
+def _control(request: SorRequest, collected: SorCollected) -> SorNull | None:
+    """All the other posts there are: the test is exact."""
+    if not collected.null:
+        return None
+    observed, null = float(collected.read.facts.weight), np.array(collected.null, np.float64)
+    above, below = ranks.p_value(observed, null), ranks.p_anti(observed, null)
+    return SorNull(
+        placements=null.size,
+        draws=null.size,
+        win_rate_draws=null.size,
+        exact=True,
+        win_rate=ranks.win_rate(observed, null),
+        p_value=above,
+        p_anti=below,
+        p_two_sided=ranks.two_sided(above, below),
+        attainable_p=ranks.attainable_p(null.size),
+        ties=ranks.tie_rate(observed, null),
+        pool="request" if request.other_posts else "own",
+        **ranks.spread_of(null),
+    )
+
+
+def _warnings(request: SorRequest, collected: SorCollected) -> Iterator[str]:
+    read = collected.read
+    if not read.facts.words:
+        yield "the post has no content words: it can be quoted only"
+    if read.facts.missing:
+        yield f"{len(read.facts.missing)} quotations stand neither in the post nor in a rule"
+    if read.ground_in_policy is False:
+        yield "the clause that is named was not found in `policy`"
+    if request.fields is not None:
+        yield "redress is not scored: the database's schema has no field for it"
+    if not collected.null:
+        yield "no control: there is no other post"
+
+
+SERVICE = Sor()

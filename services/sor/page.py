@@ -1,0 +1,134 @@
+"""The page of a `sor` job: what the statement says, where, and what it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from services.sor.contract import SorRequest
+from services.sor.report import POINTS, SorEvidence, SorItemName, SorPoint, SorResult, SorRoute
+from services.sor.verdict import NAMES, verdict
+from shared.charts.engine import Caption, Chart
+from shared.charts.shapes import histogram
+from shared.page_text import Mark, MarkedText, Verdict, pieces
+
+TEMPLATE = "sor/page.html"
+OF_THE_POST = ("quote", "word")
+MARKS = {
+    "quote": "stands in the post",
+    "word": "a word of the post",
+    "quote_not_found": "not found",
+}
+CLASSES = {"quote": "quote", "word": "word", "quote_not_found": "lost"}
+POINT_NAMES: dict[SorPoint, str] = {
+    "measure": "(a) the measure, where and how long",
+    "automated_means": "(c) automated means",
+    "grounds": "(d), (e) the ground and why it applies",
+    "redress": "(f) redress",
+}
+ROUTE_NAMES: dict[SorRoute, str] = {
+    "internal_complaint": "internal complaint",
+    "out_of_court_settlement": "out-of-court settlement",
+    "court": "court",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ItemLine:
+    """One thing that Article 17(3) asks for. found: passages that say it; empty where not kept."""
+
+    point: str
+    name: str
+    value: float | None
+    missing: bool
+    found: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedField:
+    """The statement, or one field of it, with what stands in the post marked."""
+
+    name: str
+    text: list[MarkedText]
+
+
+@dataclass(frozen=True, slots=True)
+class SorView:
+    """All that the template shows beside the report."""
+
+    verdict: Verdict
+    kept: bool
+    post: list[MarkedText]
+    fields: tuple[MarkedField, ...]
+    lines: tuple[ItemLine, ...]
+    routes: str
+    null: Chart | None
+
+
+def view(request: SorRequest | None, report: SorResult) -> SorView:
+    """What the page says of this report; without texts where they are gone."""
+    return SorView(
+        verdict=verdict(report),
+        kept=request is not None,
+        post=pieces(request.text, _in_post(report)) if request else [],
+        fields=tuple(_fields(request, report)) if request else (),
+        lines=tuple(_lines(report)),
+        routes=", ".join(ROUTE_NAMES[route] for route in report.routes) or "none",
+        null=_null(report),
+    )
+
+
+def _fields(request: SorRequest, report: SorResult) -> Iterator[MarkedField]:
+    for name, text in request.documents().items():
+        marks = [
+            Mark(one.start, one.end, CLASSES[one.kind], MARKS[one.kind])
+            for one in report.evidence
+            if one.field == name
+            and one.kind in MARKS
+            and one.start is not None
+            and one.end is not None
+        ]
+        yield MarkedField(name.replace("_", " "), pieces(text, marks))
+
+
+def _in_post(report: SorResult) -> list[Mark]:
+    return [
+        Mark(one.post_start, one.post_end, one.kind, "named in the statement")
+        for one in report.evidence
+        if one.kind in OF_THE_POST and one.post_start is not None and one.post_end is not None
+    ]
+
+
+def _lines(report: SorResult) -> Iterator[ItemLine]:
+    values = {item.name: item.value for item in report.items}
+    if not values:
+        return
+    yield _line(report, "facts", "(b) the facts", values["facts"])
+    for point, names in POINTS.items():
+        for name in names:
+            yield _line(report, name, POINT_NAMES[point], values[name])
+
+
+def _line(report: SorResult, name: SorItemName, point: str, value: float | None) -> ItemLine:
+    found = dict.fromkeys(one.text for one in _passages(report, name) if one.text)
+    return ItemLine(point, NAMES[name], value, name in report.missing, tuple(found)[:3])
+
+
+def _passages(report: SorResult, name: SorItemName) -> list[SorEvidence]:
+    if name == "facts":
+        return [one for one in report.evidence if one.kind == "quote"]
+    return [one for one in report.evidence if one.kind == name]
+
+
+def _null(report: SorResult) -> Chart | None:
+    control = report.control
+    if control is None or control.histogram is None or control.mean is None:
+        return None
+    observed = report.components.post_words + 3 * report.components.quotes
+    caption = Caption(
+        title="The same statement beside other posts",
+        summary=f"It names {observed} of this post; of {control.draws} other posts "
+        f"{control.mean:.2f} on average (words, a quotation counts as three).",
+        unit="words",
+    )
+    return histogram(control.histogram, observed, caption)

@@ -1,0 +1,211 @@
+"""Which facts of a post a statement names: quotations that stand in it, and its words.
+
+A quotation is what stands in quotation marks, or four words in a row that both have, two of them
+content words; the weaker form is a content word of the post that the statement uses of its own.
+Words of the policy's clause count only where the sentence speaks of this post. Every search is
+linear: a quotation is looked up in the folded words of the post, 64 quotations at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from services.sor.concepts import ReadSentence
+from services.sor.lexicon import DETERMINERS, OF_THIS_POST, POST_NOUNS
+from services.sor.sentences import Span, StatementWord, quotations, words
+
+CLAUSE_HEADS = frozenset(("section", "clause", "rule", "point", "paragraph", "article", "art"))
+LONGEST_NAME = 4  # words that name a policy before its noun
+
+MOST_QUOTATIONS = 64
+RUN = 4  # words in a row that both texts have
+CONTENT_OF_RUN = 2  # of them
+ENOUGH = 3  # different content words of the post that name its facts
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedQuote:
+    """A quotation that stands in the post. statement: its inside there; post: where it stands."""
+
+    statement: Span
+    post: Span
+
+
+@dataclass(frozen=True, slots=True)
+class SharedWord:
+    """A content word of the post that the statement uses, where both have it first."""
+
+    statement: Span
+    post: Span
+    stem: str
+
+
+@dataclass(frozen=True)
+class PostWords:
+    """A post as it is searched."""
+
+    text: str
+    words: list[StatementWord] = field(default_factory=list)
+    joined: str = ""
+    starts: dict[int, int] = field(default_factory=dict)  # offset into `joined` -> number of a word
+    stems: dict[str, int] = field(default_factory=dict)  # of content words -> number of the first
+    runs: dict[tuple[str, ...], int] = field(default_factory=dict)  # four words -> number of theirs
+
+    @classmethod
+    def of(cls, text: str) -> PostWords:
+        found = words(text)
+        starts, offset, parts = {}, 1, []
+        for number, word in enumerate(found):
+            starts[offset] = number
+            parts.append(word.folded)
+            offset += len(word.folded) + 1
+        stems: dict[str, int] = {}
+        for number, word in enumerate(found):
+            if word.is_content:
+                stems.setdefault(word.stem, number)
+        rows = zip(*(parts[start:] for start in range(RUN)), strict=False)
+        runs = {row: number for number, row in reversed(list(enumerate(rows)))}
+        return cls(text, found, f" {' '.join(parts)} ", starts, stems, runs)
+
+    def find(self, quoted: Sequence[StatementWord]) -> Span | None:
+        """The first place where these words stand in a row."""
+        if not quoted:
+            return None
+        needle = f" {' '.join(word.folded for word in quoted)} "
+        place = self.joined.find(needle)
+        if place < 0:
+            return None
+        first = self.starts[place + 1]
+        return self.words[first].start, self.words[first + len(quoted) - 1].end
+
+
+@dataclass(frozen=True)
+class PostFacts:
+    """The facts of one post in one statement, and the quotations that are in no post."""
+
+    quotes: tuple[LocatedQuote, ...]
+    shared: tuple[SharedWord, ...]
+    missing: tuple[Span, ...]  # of the statement
+    words: int  # different content words of the post
+
+    @property
+    def weight(self) -> int:
+        """Content words of the post in the statement, each quotation 3 more; compared with other
+        posts."""
+        return ENOUGH * len(self.quotes) + len(self.shared)
+
+    @property
+    def enough(self) -> int:
+        return max(1, min(ENOUGH, self.words))
+
+
+@dataclass(frozen=True)
+class StatementWords:
+    """A statement as it is compared with posts: its words, the insides of its quotation marks, and
+    its content words that are no rule's, each stem where it comes first."""
+
+    words: list[StatementWord]
+    quoted: list[tuple[Span, list[StatementWord]]]
+    own: dict[str, StatementWord] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, text: str, sentences: Sequence[ReadSentence] = ()) -> StatementWords:
+        quoted = [((a, b), words(text[a:b])) for a, b in quotations(text)[:MOST_QUOTATIONS]]
+        own: dict[str, StatementWord] = {}
+        for one in sentences:
+            for word, of_rule in zip(one.sentence.words, of_the_rule(one), strict=True):
+                if not of_rule and word.is_content:
+                    own.setdefault(word.stem, word)
+        return cls(words(text), quoted, own)
+
+
+def quotes_of(statement: StatementWords, post: PostWords) -> tuple[list[LocatedQuote], list[Span]]:
+    """Those that stand in the post, and those that do not."""
+    located, missing = [], []
+    for span, quoted in statement.quoted:
+        place = post.find(quoted) if _says_something(quoted) else None
+        if place is not None:
+            located.append(LocatedQuote(span, place))
+        elif quoted:
+            missing.append(span)
+    return located, missing
+
+
+def _says_something(quoted: Sequence[StatementWord]) -> bool:
+    """Quoting "the" points at nothing; two words of any kind do."""
+    return len(quoted) > 1 or any(word.is_content for word in quoted)
+
+
+def runs_of(statement: StatementWords, post: PostWords) -> Iterator[LocatedQuote]:
+    """Four words or more in a row that both have, without quotation marks."""
+    found = statement.words
+    place = 0
+    while place + RUN <= len(found):
+        run = found[place : place + RUN]
+        first = post.runs.get(tuple(word.folded for word in run))
+        if first is None or sum(word.is_content for word in run) < CONTENT_OF_RUN:
+            place += 1
+            continue
+        there = post.words[first].start, post.words[first + RUN - 1].end
+        yield LocatedQuote((run[0].start, run[-1].end), there)
+        place += RUN
+
+
+def shared_of(statement: StatementWords, post: PostWords) -> Iterator[SharedWord]:
+    """Each content word of the post, where the statement first uses it of this post."""
+    for stem, word in statement.own.items():
+        number = post.stems.get(stem)
+        if number is not None:
+            there = post.words[number]
+            yield SharedWord((word.start, word.end), (there.start, there.end), stem)
+
+
+def of_the_rule(one: ReadSentence) -> list[bool]:
+    """Of every word, whether it tells the rule and not the post: from the mention of a policy, a
+    law or a clause, with what names it, to the next mention of this post."""
+    found = one.folded
+    rule = [False] * len(found)
+    mentions = {*one.places.get("policy", ()), *one.places.get("law", ()),
+                *one.places.get("rule verbs", ())}  # fmt: skip
+    inside = False
+    for place, word in enumerate(found):
+        if place in mentions or (word in CLAUSE_HEADS and _numbered(found, place)):
+            inside = True
+            _name(found, place, rule)
+        elif is_of_this_post(found, place):
+            inside = False
+        rule[place] = inside
+    return rule
+
+
+def _numbered(found: Sequence[str], place: int) -> bool:
+    return place + 1 < len(found) and found[place + 1][0].isdigit()
+
+
+def _name(found: Sequence[str], place: int, rule: list[bool]) -> None:
+    """Such as "our ticket resale policy": the words of its name stand before it."""
+    for before in range(place - 1, max(-1, place - LONGEST_NAME - 1), -1):
+        if found[before] in ("our", "the", "a", "under", "of"):
+            rule[before + 1 : place] = [True] * (place - before - 1)
+            return
+
+
+def is_of_this_post(found: Sequence[str], place: int) -> bool:
+    word = found[place]
+    if word in OF_THIS_POST:
+        return True
+    return word in POST_NOUNS and place > 0 and found[place - 1] in DETERMINERS
+
+
+def facts_of(statement: StatementWords, post: PostWords) -> PostFacts:
+    """The facts of this post that the statement names."""
+    quotes, missing = quotes_of(statement, post)
+    marked = [quote.statement for quote in quotes]
+    runs = [
+        run
+        for run in runs_of(statement, post)
+        if not any(run.statement[0] < end and start < run.statement[1] for start, end in marked)
+    ]
+    shared = tuple(shared_of(statement, post))
+    return PostFacts((*quotes, *runs), shared, tuple(missing), len(post.stems))

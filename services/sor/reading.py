@@ -1,0 +1,154 @@
+"""A statement of reasons, read: its items, the facts of its post, the ways of redress.
+
+Plain text is read sentence by sentence; of the database's fields, what has a code or a date is
+disclosed by that, and what people write is read as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from services.sor.concepts import ReadSentence, read
+from services.sor.disclosures import SUBSTANCE, Disclosed, disclosures
+from services.sor.fields import ENDS, EXPLANATIONS, GROUNDS, RESTRICTIONS, SorFields
+from services.sor.grounds import VAGUE, reference_of, stands_in, words_of_policy
+from services.sor.post_facts import PostFacts, PostWords, StatementWords, facts_of, quotes_of
+from services.sor.report import ITEMS, SorItemName, SorRoute
+from services.sor.sentences import Span, blanked, sentences
+
+if TYPE_CHECKING:
+    from services.sor.contract import SorRequest
+
+OF_FACTS = ("statement", "decision_facts", *EXPLANATIONS)  # texts that tell of the post
+
+
+@dataclass(frozen=True)
+class ReadText:
+    """The statement, or one field of it. disclosed: where it is plain text."""
+
+    field: str
+    text: str
+    sentences: Sequence[ReadSentence]
+    facts: PostFacts
+    words: StatementWords | None = None  # where it tells of the post
+    disclosed: Sequence[Disclosed] = ()
+
+
+@dataclass(frozen=True)
+class ReadStatement:
+    """items: all but `facts`, [0, 1]; None: the form has no place for it."""
+
+    texts: Sequence[ReadText]
+    items: Mapping[SorItemName, float | None]
+    routes: frozenset[SorRoute]
+    ground_in_policy: bool | None
+
+    @property
+    def facts(self) -> PostFacts:
+        return joined([one.facts for one in self.texts])
+
+    def beside(self, post: PostWords) -> PostFacts:
+        """The facts that it would name of another post."""
+        return joined([facts_of(one.words, post) for one in self.texts if one.words])
+
+
+def joined(found: Sequence[PostFacts]) -> PostFacts:
+    """Of several texts: a word of the post counts once."""
+    shared = {word.stem: word for one in reversed(found) for word in reversed(one.shared)}
+    return PostFacts(
+        tuple(quote for one in found for quote in one.quotes),
+        tuple(shared.values()),
+        tuple(span for one in found for span in one.missing),
+        max((one.words for one in found), default=0),
+    )
+
+
+def read_statement(request: SorRequest, post: PostWords) -> ReadStatement:
+    """In time linear in the lengths of statement, post and policy."""
+    texts = [
+        _read_text(field, text, post, plain=request.fields is None)
+        for field, text in request.documents().items()
+    ]
+    items = dict(_items(request.fields, texts))
+    routes = frozenset(one.route for text in texts for one in text.disclosed if one.route)
+    if request.fields is None:
+        items["redress"] = len(routes) / 3
+    known = _ground_in_policy(request.policy, texts)
+    if known is False and items["ground"] == 1:
+        items["ground"] = VAGUE
+    return ReadStatement(texts, items, routes, known)
+
+
+def _read_text(field: str, text: str, post: PostWords, *, plain: bool) -> ReadText:
+    located, _ = quotes_of(StatementWords.of(text), post)
+    quoted = [quote.statement for quote in located]
+    blank = blanked(text, quoted)
+    found = read(sentences(text, quoted))
+    written = StatementWords.of(text, found) if field in OF_FACTS else None
+    facts = facts_of(written, post) if written else PostFacts((), (), (), 0)
+    disclosed = disclosures(found, blank, post) if plain else ()
+    return ReadText(field, text, found, _without_titles(facts, found), written, disclosed)
+
+
+def _without_titles(facts: PostFacts, found: Sequence[ReadSentence]) -> PostFacts:
+    """A quotation in a sentence about rules is the name of a rule."""
+    rules = [one.sentence.span for one in found if one.any_of("policy", "law")]
+    missing = tuple(span for span in facts.missing if not _within(span, rules))
+    return PostFacts(facts.quotes, facts.shared, missing, facts.words)
+
+
+def _within(span: Span, others: Sequence[Span]) -> bool:
+    return any(start <= span[0] and span[1] <= end + 1 for start, end in others)
+
+
+def _items(
+    fields: SorFields | None, texts: Sequence[ReadText]
+) -> Iterator[tuple[SorItemName, float | None]]:
+    """All but `facts`, and `redress` as 0 or as no item."""
+    if fields is not None:
+        yield from _of_fields(fields)
+        return
+    best: dict[SorItemName, float] = {}
+    for one in (disclosed for text in texts for disclosed in text.disclosed):
+        best[one.item] = max(one.value, best.get(one.item, 0.0))
+    for name in ITEMS:
+        if name != "facts":
+            yield name, best.get(name, 0.0)
+
+
+def _of_fields(fields: SorFields) -> Iterator[tuple[SorItemName, float | None]]:
+    yield "restriction", _any_of(fields, RESTRICTIONS)
+    yield "territorial_scope", float(bool(fields.territorial_scope))
+    yield "duration", _any_of(fields, ("application_date", *ENDS))
+    yield "automated_detection", float(bool(fields.automated_detection))
+    yield "automated_decision", float(bool(fields.automated_decision))
+    named = [text for name in GROUNDS if (text := getattr(fields, name))]
+    yield "ground", max(map(reference_of, named), default=0.0)
+    why = [text for name in EXPLANATIONS if (text := getattr(fields, name))]
+    yield "explanation", float(any(_says_why(text) for text in why))
+    yield "redress", None
+
+
+def _any_of(fields: SorFields, names: Sequence[str]) -> float:
+    return float(any(getattr(fields, name) for name in names))
+
+
+def _says_why(text: str) -> bool:
+    return any(one.content >= SUBSTANCE for one in sentences(text))
+
+
+def _ground_in_policy(policy: str | None, texts: Sequence[ReadText]) -> bool | None:
+    """Whether a number or a name by which the ground is cited stands in the policy."""
+    if not policy:
+        return None
+    cited: list[ReadSentence] = []
+    for text in texts:
+        spans = {one.span for one in text.disclosed if one.item == "ground" and one.value == 1}
+        every = text.field in GROUNDS
+        cited += [one for one in text.sentences if every or one.sentence.span in spans]
+    if not cited:
+        return None
+    known = words_of_policy(policy)
+    return any(stands_in(known, one) for one in cited)

@@ -1,0 +1,66 @@
+"""A statement of reasons in a sentence or two: what it lacks, and whether it is of this post."""
+
+from __future__ import annotations
+
+from services.sor.report import SorItemName, SorResult
+from shared.contracts import Finding
+from shared.page_text import Tone, Verdict, finding, significant
+
+NAMES: dict[SorItemName, str] = {
+    "restriction": "what was done",
+    "territorial_scope": "where it applies",
+    "duration": "from when or how long",
+    "facts": "the facts of this post",
+    "automated_detection": "whether detection was automated",
+    "automated_decision": "whether the decision was automated",
+    "ground": "the provision or clause",
+    "explanation": "why that applies",
+    "redress": "redress",
+}
+EVEN = 0.95  # share of other posts that the facts must beat to be this post's
+
+
+def verdict(report: SorResult) -> Verdict:
+    """The report in words. Never that it is lawful."""
+    if report.score is None:
+        return Verdict("The score is undefined: the warnings say why.", "neutral", _chance(report))
+    text, tone = _told(report)
+    return Verdict(text, tone, _chance(report))
+
+
+def _told(report: SorResult) -> tuple[str, Tone]:
+    if "facts" in report.missing:
+        others = len(report.missing) - 1
+        more = f" {others} more {_items(others)} missing." if others else ""
+        return f"Boilerplate: it names no facts of this post.{more}", "bad"
+    beaten = report.control.win_rate if report.control else None
+    if beaten is not None and beaten < EVEN:
+        return "It names facts, but would name as many of other posts.", "neutral"
+    if not report.missing:
+        return "It names the facts of this post and every item that was looked for.", "good"
+    named = ", ".join(NAMES[item] for item in report.missing)
+    return f"It is about this post; missing: {named}.", "neutral" if _few(report) else "bad"
+
+
+def _items(count: int) -> str:
+    return "item is" if count == 1 else "items are"
+
+
+def _few(report: SorResult) -> bool:
+    return len(report.missing) == 1
+
+
+def _chance(report: SorResult) -> str | None:
+    control = report.control
+    if control is None or control.win_rate is None:
+        return None
+    whose = "of the request" if control.pool == "request" else "of our own"
+    return (
+        f"Its facts fit this post better than {significant(control.win_rate * 100)} % of "
+        f"{control.draws} other posts {whose} (chance: 50 %)."
+    )
+
+
+def in_a_word(report: SorResult) -> Finding:
+    """The five words that every metric has, for its own."""
+    return finding(report, verdict(report))

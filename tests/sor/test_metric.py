@@ -1,0 +1,237 @@
+"""What must hold of any statement of reasons, and of the database's fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from services.sor import kernel
+from services.sor.contract import CONTRACT, SorRequest
+from services.sor.metric import SERVICE
+from services.sor.report import ITEMS, SorItemName, SorResult
+
+POST = "Two tickets for Saturday's final, 180 euros each instead of 60. Cash only!"
+TICKETS: dict[str, Any] = CONTRACT.examples["a specific statement"]
+MEANS = {"automated_detection", "automated_decision"}
+FIELDS: dict[str, Any] = CONTRACT.examples["fields of the database"]
+
+
+def scored(statement: str, text: str = POST, **more: Any) -> SorResult:
+    return SERVICE.score(SorRequest(text=text, statement=statement, language="en", **more))
+
+
+def of_fields(**changed: Any) -> SorResult:
+    fields = {k: v for k, v in (FIELDS["fields"] | changed).items() if v is not None}
+    return SERVICE.score(SorRequest.model_validate(FIELDS | {"fields": fields}))
+
+
+def value(report: SorResult, name: SorItemName) -> float | None:
+    return next(item.value for item in report.items if item.name == name)
+
+
+unit = st.none() | st.floats(0, 1)
+
+
+@given(unit, unit)
+def test_the_harmonic_mean_lies_between_and_is_null_with_a_null(
+    one: float | None, other: float | None
+) -> None:
+    found = kernel.harmonic(one, other)
+    if one is None or other is None:
+        assert found is None
+        return
+    assert found is not None
+    assert min(one, other) - 1e-9 <= found <= max(one, other) + 1e-9
+    assert found == kernel.harmonic(other, one)
+    assert min(one, other) or found == 0
+
+
+@given(st.integers(0, 3), st.integers(0, 30), st.integers(1, 9), st.floats(0, 9))
+def test_specificity_is_bounded_and_rises(
+    quotes: int, shared: int, enough: int, chance: float
+) -> None:
+    found = kernel.specificity(quotes, shared, enough, chance)
+    assert 0 <= found <= 1
+    assert kernel.specificity(quotes, shared + 1, enough, chance) >= found
+    assert kernel.specificity(quotes + 1, shared, enough, chance) >= found
+    assert kernel.specificity(quotes, shared, enough, chance + 1) <= found
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=300), st.text(min_size=1, max_size=200))
+def test_any_text_is_read_or_said_to_be_unread(statement: str, post: str) -> None:
+    """Words of a statement before it, so that it is English."""
+    head = "We removed the post and you may appeal. "
+    try:
+        request = SorRequest(text=post, statement=head + statement, language="en")
+    except ValidationError:  # half a surrogate pair
+        return
+    report = SERVICE.score(request)
+    assert report.score is not None
+    assert 0 <= report.score <= 1
+    assert {item.name for item in report.items} == set(ITEMS)
+    for one in report.evidence:
+        assert one.start is not None
+        assert request.statement is not None
+        assert request.statement[one.start : one.end] == one.text
+
+
+def test_more_words_disclose_no_less() -> None:
+    """Sentences are read one by one: what is added takes nothing away."""
+    sentences = TICKETS["statement"].split(". ")
+    seen: set[str] = set()
+    for count in range(2, len(sentences) + 1):
+        report = scored(". ".join(sentences[:count]) + ".")
+        there = {str(item) for item in ITEMS if item not in report.missing}
+        assert seen <= there
+        seen = there
+    assert seen == set(ITEMS)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Neither detection nor the decision was automated.", MEANS),
+        ("No automated means were used at any stage.", MEANS),
+        ("A classifier detected it.", {"automated_detection"}),
+        ("A moderator made the final decision.", {"automated_decision"}),
+        ("It is hidden worldwide.", {"restriction", "territorial_scope"}),
+        ("It stays hidden for 30 days.", {"restriction", "duration"}),
+        ("Ground: Section 4.2 of the Seller Terms.", {"ground"}),
+        ("It breaches our Seller Terms.", set[str]()),
+        ("If you disagree, you can lodge a complaint.", {"redress"}),
+    ],
+)  # fmt: skip
+def test_a_sentence_discloses_what_it_says(said: str, expected: set[str]) -> None:
+    report = scored(f"Hello from all of us here. {said}")
+    assert set(ITEMS) - set(report.missing) == expected
+
+
+def test_redress_says_nothing_of_duration_place_or_means() -> None:
+    said = (
+        "You can appeal within six months in all EU countries; a moderator reviews appeals by hand."
+    )
+    report = scored(f"Hello from all of us. {said.partition(';')[0]}.")
+    assert set(ITEMS) - set(report.missing) == {"redress"}
+
+
+def test_ways_of_redress_are_told_apart() -> None:
+    told = "You may go to an out-of-court dispute settlement body."
+    assert scored(f"Hello from all of us. {told}").routes == ("out_of_court_settlement",)
+    assert scored(f"Hello from all of us. {told} Or go to court.").routes == (
+        "out_of_court_settlement",
+        "court",
+    )
+
+
+def test_the_post_of_a_rule_is_no_fact() -> None:
+    """Words behind the mention of a clause are the rule's."""
+    rule = "Section 4 of our Ticketing Policy forbids tickets for the final at 180 euros."
+    fact = "Your listing asks 180 euros each for tickets of the final on Saturday."
+    assert scored(f"We decided this today. {rule}").components.post_words == 0
+    assert scored(f"We decided this today. {fact}").components.post_words >= 3
+
+
+def test_the_dsa_itself_is_no_ground() -> None:
+    said = "Under Article 17 of the Digital Services Act we inform you of this."
+    assert "ground" in scored(f"Hello from all of us. {said}").missing
+
+
+def test_a_clause_is_looked_up_in_the_policy() -> None:
+    policy = "4.1 Prices are in euros. 4.2 No resale above face value."
+    statement = TICKETS["statement"]
+    assert scored(statement, policy=policy).ground_in_policy is True
+    other = scored(statement, policy="1 Be kind. 2 No spam.")
+    assert other.ground_in_policy is False
+    assert "ground" in other.missing
+    assert scored(statement).ground_in_policy is None
+
+
+def test_a_quotation_that_stands_nowhere_is_evidence() -> None:
+    report = scored("We removed your listing, since you wrote “I hate the referee” in it.")
+    assert report.components.quotes_not_found == 1
+    assert [one.text for one in report.evidence if one.kind == "quote_not_found"] == [
+        "I hate the referee"
+    ]
+
+
+def test_offsets_count_code_points_and_quotes_are_found_through_typography() -> None:
+    post = "😀😀 It’s the BEST   offer!"
+    report = scored("We removed your listing: “it's the best offer” is untrue.", text=post)
+    quote = next(one for one in report.evidence if one.kind == "quote")
+    assert post[quote.post_start : quote.post_end] == "It’s the BEST   offer"
+
+
+def test_too_short_a_statement_and_an_unread_language_have_no_score() -> None:
+    short = SERVICE.score(SorRequest(text=POST, statement="Removed. Sorry."))
+    assert short.score is None
+    assert {one.code for one in short.reasons} == {"no-words"}
+    german = (
+        "Ihr Beitrag wurde gelöscht, weil er gegen unsere Richtlinien verstößt und andere stört."
+    )
+    unread = SERVICE.score(SorRequest(text=POST, statement=german))
+    assert unread.score is None
+    assert {one.code for one in unread.reasons} == {"no-rules"}
+
+
+@pytest.mark.parametrize(
+    ("field", "item"),
+    [
+        ("territorial_scope", "territorial_scope"),
+        ("application_date", "duration"),
+        ("automated_detection", "automated_detection"),
+        ("automated_decision", "automated_decision"),
+        ("illegal_content_legal_ground", "ground"),
+        ("illegal_content_explanation", "explanation"),
+        ("decision_visibility", "restriction"),
+    ],
+)
+def test_each_field_of_the_database_discloses_its_item(field: str, item: SorItemName) -> None:
+    whole, without = of_fields(), of_fields(**{field: None})
+    assert value(whole, item) == 1
+    assert without.missing == (item,)
+    assert (without.score or 0) < (whole.score or 0)
+
+
+def test_the_database_has_no_field_for_redress() -> None:
+    report = of_fields()
+    assert value(report, "redress") is None
+    assert "redress" not in report.missing
+    assert report.components.redress is None
+
+
+def test_evidence_of_fields_has_the_fields_offsets() -> None:
+    request = SorRequest.model_validate(FIELDS)
+    assert request.fields is not None
+    found = SERVICE.score(request).evidence
+    assert found
+    for one in found:
+        assert one.start is not None
+        assert getattr(request.fields, one.field)[one.start : one.end] == one.text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"text": POST},
+        {"text": POST, "statement": "x", "fields": {"puid": "1"}},
+        {"text": POST, "fields": {}},
+        {"text": POST, "statement": "x", "variant": "paper"},
+        {"text": POST, "statement": "x", "model": "embedded-nli"},
+        {"text": POST, "fields": {"application_date": "tomorrow"}},
+        {"text": "", "statement": "x"},
+    ],
+)
+def test_what_cannot_be_read_is_refused(body: Any) -> None:
+    with pytest.raises(ValidationError):
+        SorRequest.model_validate(body)
+
+
+@pytest.mark.parametrize("name", CONTRACT.examples)
+def test_examples_have_a_verdict(name: str) -> None:
+    report = SERVICE.score(SorRequest.model_validate(CONTRACT.examples[name]))
+    assert report.verdict == ("unsupported" if name == "boilerplate" else "supported")
