@@ -64,14 +64,10 @@ class TaskMessage:
         headers = message["headers"]
         return cls(headers["task"], body[0], headers, queue)
 
-    def run(self) -> bool:
-        """Do it in this thread; False where no job was to be done. The task sees headers and queue
-        as if Celery had delivered it."""
+    def run(self) -> None:
+        """Do it in this thread; the task sees headers and queue as if Celery had delivered it."""
         task = app.tasks[self.name]
-        done = task.apply(
-            args=self.arguments, headers=self.headers, routing_key=self.queue, throw=True
-        )
-        return done.result is not False
+        task.apply(args=self.arguments, headers=self.headers, routing_key=self.queue, throw=True)
 
 
 class BatchQueues:
@@ -109,8 +105,9 @@ class BatchQueues:
             if task is None:
                 self._free.release()
             else:
-                charge = 0.0 if is_call(task.queue) else self._pace.started()
-                self._pool.submit(self._run, task, charge)
+                if not is_call(task.queue):
+                    self._pace.started()
+                self._pool.submit(self._run, task)
 
     @property
     def _calls(self) -> list[str]:
@@ -135,16 +132,14 @@ class BatchQueues:
             logger.exception("batch_queues.unreadable", queue=queue)
             return None
 
-    def _run(self, task: TaskMessage, charge: float) -> None:
-        begun, was_job = time.thread_time(), True
+    def _run(self, task: TaskMessage) -> None:
+        begun = time.thread_time()
         try:
-            was_job = task.run()
+            task.run()
         except Exception:
             logger.exception("batch_queues.crashed", task=task.name)
         finally:
-            if not was_job:
-                self._pace.never_mind(charge)
-            elif not is_call(task.queue):
+            if not is_call(task.queue):
                 self._pace.ended(time.thread_time() - begun)
             self._free.release()
 
@@ -262,17 +257,11 @@ class BatchPace:
             return 0.0
         return max(0.0, self._due - now)
 
-    def started(self) -> float:
-        """A job of a batch starts; the seconds by which the next one is later for it."""
+    def started(self) -> None:
+        """A job of a batch starts."""
         with self._lock:
-            charge = ((self._mean or 0.0) + ELSEWHERE_SECONDS) / self._share
-            self._due = max(self._due, self._clock()) + charge
-            return charge
-
-    def never_mind(self, charge: float) -> None:
-        """There was no job after all."""
-        with self._lock:
-            self._due -= charge
+            cost = (self._mean or 0.0) + ELSEWHERE_SECONDS
+            self._due = max(self._due, self._clock()) + cost / self._share
 
     def ended(self, seconds: float) -> None:
         """It took so many seconds of a processor in this worker."""

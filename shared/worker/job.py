@@ -81,14 +81,13 @@ FIRST = MessageDelivery()
 
 def carry(
     job_id: str, contract: ServiceContract, score: Score, delivery: MessageDelivery = FIRST
-) -> bool:
-    """Carry the job whose turn it is in this message's queue to its end; False where there was
-    none."""
+) -> None:
+    """Carry the job whose turn it is in this message's queue to its end; where none waits, do
+    nothing."""
     with claimed(job_id, MetricQueue(contract.name, delivery.batch), again=delivery.again) as claim:
         if claim is not None:
             with telemetry.of_request(claim.request_id):
                 _carry(claim, contract, score)
-        return claim is not None
 
 
 def _carry(claim: Claim, contract: ServiceContract, score: Score) -> None:

@@ -62,12 +62,12 @@ def _register(contract: ServiceContract, score: Score) -> None:
     app.tasks.pop(task_name(contract.name), None)
 
     @app.task(name=task_name(contract.name), ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
-    def task(self: Any, job_id: str) -> bool:
+    def task(self: Any, job_id: str) -> None:
         headers = self.request.headers or {}
         name = (self.request.delivery_info or {}).get("routing_key") or ""
         delivery = MessageDelivery(batch=is_batch(name), again=AGAIN in headers)
         with telemetry.about(job=job_id), continued(f"score {contract.name}", headers, job=job_id):
-            return carry(job_id, contract, score, delivery)
+            carry(job_id, contract, score, delivery)
 
 
 def _batch_reports_of(metric: Metric[Any, Any, Any, Any]) -> Score:

@@ -53,17 +53,6 @@ def test_nobody_asks_nobody_waits(costs: list[float]) -> None:
         pace.ended(cost)
 
 
-@given(costs=st.lists(st.floats(0.001, 2), min_size=1, max_size=20), messages=st.integers(1, 50))
-def test_messages_without_a_job_cost_nothing(costs: list[float], messages: int) -> None:
-    clock, other = Clock(), Clock()
-    pace, alone = BatchPace(0.1, clock), BatchPace(0.1, other)
-    ends(alone, other, costs)
-    ends(pace, clock, costs)
-    for _ in range(messages):
-        pace.never_mind(pace.started())
-    assert pace.rest() == pytest.approx(alone.rest())
-
-
 def test_who_asked_long_ago_is_not_waited_for() -> None:
     clock = Clock()
     pace = BatchPace(0.1, clock)
