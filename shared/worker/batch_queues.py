@@ -152,11 +152,13 @@ class Tenants(NamedTuple):
 
 
 class TenantShares:
-    """What each tenant holds of some threads. most: threads of one tenant."""
+    """What each tenant holds of some threads. most: threads of one tenant; stand_by: that may wait
+    for others' jobs in one queue, absent: half of what is left."""
 
-    def __init__(self, threads: int, share: float) -> None:
+    def __init__(self, threads: int, share: float, stand_by: int | None = None) -> None:
         self.most = max(1, ceil(threads * share))
-        self._stand_by = threading.Semaphore((threads - self.most) // 2)
+        half = (threads - self.most) // 2
+        self._stand_by = threading.Semaphore(half if stand_by is None else stand_by)
         self._held: Counter[str] = Counter()
         self._served: dict[str, None] = {}
         self._asking = 0

@@ -143,10 +143,13 @@ def computed(claim: Claim, context: JobContext, contract: ServiceContract, score
 
 @cache
 def shares(batch: bool) -> TenantShares:
-    """Of the threads for interactive jobs, or of those for jobs of batches."""
+    """Of the threads for interactive jobs, or of those for jobs of batches, where any may stand by:
+    the scheduler lets no tenant fill a queue."""
     chosen = settings()
-    threads = chosen.threads_for_batches if batch else chosen.worker_threads
-    return TenantShares(threads, chosen.tenant_share)
+    if batch:
+        threads = chosen.threads_for_batches
+        return TenantShares(threads, chosen.tenant_share, stand_by=threads)
+    return TenantShares(chosen.worker_threads, chosen.tenant_share)
 
 
 @contextmanager
