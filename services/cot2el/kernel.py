@@ -57,7 +57,7 @@ class _Counting(SequenceMatcher[str]):
     def set_seq2(self, b: Sequence[str]) -> None:
         """Another unit."""
         super().set_seq2(b)
-        self._places = {letter: np.array(places) for letter, places in self.b2j.items()}
+        self._places: dict[str, NDArray[np.int64]] = {}
 
     def find_longest_match(
         self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
@@ -82,11 +82,11 @@ class _Counting(SequenceMatcher[str]):
         """The longest match, the first in a and then in b of equals: difflib's, a row at a time."""
         best = Match(alo, blo, 0)
         before, after = np.zeros((2, len(self.b) + 1), dtype=np.int32)  # at j + 1: ends at j
-        known = unknown = np.array([], dtype=np.int64)
+        known = np.array([], dtype=np.int64)
         for row in range(alo, ahi):
             if (row - alo) % ROWS_A_CHECK == 0:
                 check()
-            places = self._places.get(self.a[row], unknown)
+            places = self._places_of(self.a[row])
             places = places[places.searchsorted(blo) : places.searchsorted(bhi)]
             lengths = before[places] + 1
             before[known + 1] = 0
@@ -96,6 +96,12 @@ class _Counting(SequenceMatcher[str]):
                 place, size = int(lengths.argmax()), int(lengths.max())
                 best = Match(row - size + 1, int(places[place]) - size + 1, size)
         return self._extended(best, alo, ahi, blo, bhi)
+
+    def _places_of(self, letter: str) -> NDArray[np.int64]:
+        """Where the unit has it; made once, and only for units that are looked at by rows."""
+        if letter not in self._places:
+            self._places[letter] = np.array(self.b2j.get(letter, ()), dtype=np.int64)
+        return self._places[letter]
 
     def _extended(self, best: Match, alo: int, ahi: int, blo: int, bhi: int) -> Match:
         """By equal letters that autojunk has taken out."""

@@ -101,9 +101,8 @@ class Supervisor:
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
-        servers = [child for child in self.children if child.probe is None]
-        self._end([child for child in self.children if child not in servers], say)
-        self._end(servers, say)
+        self._end([child for child in self.children if child.probe is not None], say)
+        self._end([child for child in self.children if child.probe is None], say)
         if self._postgres is not None:
             self._postgres.stop()
 
