@@ -2,7 +2,8 @@
 
 Interactive jobs run at once. A job of a batch, and an interactive one that has computed for long,
 needs one of few places while it computes, not while it waits for a model or a server; at its checks
-it lets others have a turn.
+it lets others have a turn. Places are shared by time, not by turns: who needs a few milliseconds
+between two calls of a model is not behind those who compute for seconds.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from shared.priority import FairQueue, Party
 
 LONG_SECONDS = 0.25  # of a processor; an interactive job that took more needs a place
 TURN_SECONDS = 0.1  # with a place, before others are asked
-COURTESY_SECONDS = 0.05  # that a batch's job waits for interactive ones that compute now
+COURTESY_SECONDS = 0.05  # that who has a place waits for quick ones that compute now, and then not
 LOOK_SECONDS = 0.5
 PATIENCE_SECONDS = 5.0  # while no place changes hands; then it computes without one: who has one
 # may wait for its lock
@@ -39,6 +40,8 @@ class _Job:
     counted: bool = False  # among the quick ones
     is_waiting: bool = False
     turn_ends: float = 0.0
+    courteous_until: float = 0.0
+    took_place: float = 0.0  # of `time.thread_time`
 
     @property
     def is_long(self) -> bool:
@@ -61,7 +64,7 @@ class Interpreter:
     def __init__(self, places: int) -> None:
         self._free = places
         self._lock = threading.Lock()
-        self._waiting: FairQueue[threading.Event] = FairQueue()
+        self._waiting: FairQueue[threading.Event] = FairQueue(units=0.0)
         self._moved = time.monotonic()  # when a place changed hands last
         self._quick = 0  # interactive jobs that compute without a place
         self._quiet = threading.Event()
@@ -105,28 +108,42 @@ class Interpreter:
             if job.is_long:
                 self._end(job)
                 self._begin(job)
-        elif time.monotonic() > job.turn_ends:
-            job.turn_ends = time.monotonic() + TURN_SECONDS
+            return
+        now = time.monotonic()
+        if now > job.turn_ends:
+            job.turn_ends = now + TURN_SECONDS
             if self._waiting:
                 self._end(job)
                 self._begin(job)
+        else:
+            self._be_courteous(job)
 
     def _begin(self, job: _Job) -> None:
         if job.is_long:
             self._take_place(job)
-            if job.party.batch:
-                self._quiet.wait(COURTESY_SECONDS)
+            self._be_courteous(job)
             job.turn_ends = time.monotonic() + TURN_SECONDS
+            job.took_place = time.thread_time()
             return
         with self._lock:
             self._quick += 1
             self._quiet.clear()
         job.counted = True
 
+    def _be_courteous(self, job: _Job) -> None:
+        """Let quick ones end, for no more than half of the time."""
+        begun = time.monotonic()
+        if begun > job.courteous_until and not self._quiet.is_set():
+            self._quiet.wait(COURTESY_SECONDS)
+            job.courteous_until = time.monotonic() + COURTESY_SECONDS
+            job.waited(time.monotonic() - begun)
+
     def _end(self, job: _Job) -> None:
         with self._lock:
             if job.has_place:
                 job.has_place = False
+                used = time.thread_time() - job.took_place
+                self._waiting.turns.charge(job.party, used / TURN_SECONDS)
                 self._pass_on()
             elif job.counted:
                 job.counted = False
@@ -139,6 +156,7 @@ class Interpreter:
         with self._lock:
             if self._free:
                 self._free -= 1
+                self._waiting.turns.begin(job.party)
                 job.has_place = True
                 return
             self._waiting.add(job.party, mine)

@@ -1,6 +1,7 @@
 """Who is served first at a device: interactive jobs before batches, then tenants in turn.
 
-Batches are never starved: while interactive jobs wait without end, every eighth turn is theirs.
+Batches are never starved: while interactive jobs wait without end, an eighth is theirs: of the
+turns, or of the time where turns are not equally long.
 What cannot be interrupted is kept short while somebody else's interactive job may come.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Generic, NamedTuple, TypeVar
 
 BATCH_EVERY = 8  # turns
@@ -18,6 +19,7 @@ SHORT_SECONDS = 0.05  # of what is not interrupted while one may
 REMEMBERED = 1_000  # parties
 
 Item = TypeVar("Item")
+Key = TypeVar("Key")
 
 
 class Party(NamedTuple):
@@ -30,61 +32,136 @@ class Party(NamedTuple):
 NOBODY = Party(batch=False, tenant="")  # benches, warm-up, tests
 
 
+class Shares(Generic[Key]):
+    """Who is next among those that wait: who would be finished first if all were served at once.
+
+    Weighted fair queueing (Demers, Keshav, Shenker 1989): each has a clock, which what it uses
+    moves on. Whoever begins to wait has at least the time of who has least, so that nobody saves up
+    turns. A turn is expected to cost what the last one did, and no more than one unit.
+
+    price: of one unit; who pays twice as much gets half as many.
+    """
+
+    def __init__(self, price: Callable[[Key], float] = lambda _: 1.0) -> None:
+        self._price = price
+        self._now = 0.0
+        self._clocks: dict[Key, float] = {}
+        self._expected: dict[Key, float] = {}
+        self._waiting: set[Key] = set()
+
+    def waits(self, waiting: Collection[Key]) -> None:
+        """These wait now, and nobody else."""
+        for one in set(waiting) - self._waiting:
+            self._arrive(one)
+        self._waiting = set(waiting)
+        if len(self._clocks) > REMEMBERED:
+            self._forget()
+
+    def ranked(self, waiting: Collection[Key]) -> list[Key]:
+        """The next one first; of equals who stands first here."""
+        return sorted(dict.fromkeys(waiting), key=self._finished)
+
+    def begin(self, one: Key) -> None:
+        """It is served now, whether it waited or not."""
+        if one not in self._waiting:
+            self._arrive(one)
+        self._now = max(self._now, min(self._clocks[each] for each in {one, *self._waiting}))
+
+    def charge(self, one: Key, units: float) -> None:
+        """It was served, and has used so much."""
+        cost = units * self._price(one)
+        self._expected[one] = min(cost, self._price(one))
+        self._clocks[one] = self._clocks.get(one, self._now) + cost
+
+    def _arrive(self, one: Key) -> None:
+        self._clocks[one] = max(self._now, self._clocks.get(one, 0.0))
+
+    def _finished(self, one: Key) -> float:
+        return self._clocks.get(one, self._now) + self._expected.get(one, self._price(one))
+
+    def _forget(self) -> None:
+        """Of those that do not wait who is ahead by least: it begins anew."""
+        idle = sorted(self._clocks.keys() - self._waiting, key=self._clocks.__getitem__)
+        for one in idle[: len(idle) // 2]:
+            del self._clocks[one]
+            self._expected.pop(one, None)
+
+
 class Turns:
-    """Whose turn it is among parties that wait."""
+    """Whose turn it is among parties that wait: a lane's, and in it a tenant's."""
 
     def __init__(self) -> None:
-        self._served: dict[Party, None] = {}  # in the order in which they were last served
-        self._passed = 0  # turns since a batch that waited had one
+        self._lanes: Shares[bool] = Shares(lambda batch: BATCH_EVERY - 1.0 if batch else 1.0)
+        self._parties: dict[bool, Shares[Party]] = {False: Shares(), True: Shares()}
 
-    def next(self, waiting: Iterable[Party]) -> Party | None:
-        """The party that is served now; it goes to the end."""
-        found = self.ranked(waiting)
-        if not found:
-            return None
-        self._passed = self._passed + 1 if found[-1].batch and not found[0].batch else 0
-        self.serve(found[0])
-        return found[0]
+    def waits(self, waiting: Iterable[Party]) -> list[Party]:
+        """These wait now, and nobody else; the next one first."""
+        there = list(waiting)
+        self._lanes.waits({one.batch for one in there})
+        for lane, parties in self._parties.items():
+            parties.waits([one for one in there if one.batch == lane])
+        return self.ranked(there)
 
     def ranked(self, waiting: Iterable[Party]) -> list[Party]:
-        """The next one first."""
-        place = {one: number for number, one in enumerate(self._served)}
-        batches_turn = self._passed >= BATCH_EVERY - 1
-        return sorted(
-            waiting, key=lambda one: (one.batch != batches_turn, place.get(one, -1), one.tenant)
-        )
+        """The next one of some of those that wait first."""
+        lanes: dict[bool, list[Party]] = {False: [], True: []}
+        for one in waiting:
+            lanes[one.batch].append(one)
+        ranked = self._lanes.ranked([lane for lane, its in lanes.items() if its])
+        return [one for lane in ranked for one in self._parties[lane].ranked(lanes[lane])]
 
-    def serve(self, whom: Party) -> None:
-        """Its turn is over."""
-        self._served.pop(whom, None)
-        self._served[whom] = None
-        if len(self._served) > REMEMBERED:
-            del self._served[next(iter(self._served))]
+    def next(self, waiting: Iterable[Party], units: float = 1.0) -> Party | None:
+        """The party that is served now; what its turn costs is known, or charged afterwards."""
+        found = self.waits(waiting)
+        if not found:
+            return None
+        self.begin(found[0])
+        if units:
+            self.charge(found[0], units)
+        return found[0]
+
+    def begin(self, whom: Party) -> None:
+        """It is served now, whether it waited or not."""
+        self._lanes.begin(whom.batch)
+        self._parties[whom.batch].begin(whom)
+
+    def charge(self, whom: Party, units: float) -> None:
+        """What it was served cost so many turns. Its lane pays for one at most: nobody else's
+        batch waits for long since this one's step was long."""
+        self._lanes.charge(whom.batch, min(units, 1.0))
+        self._parties[whom.batch].charge(whom, units)
+
+    def ride(self, whom: Party) -> None:
+        """It had room left in another's turn: that counts among those of its lane only."""
+        self._parties[whom.batch].charge(whom, 1.0)
 
 
 class FairQueue(Generic[Item]):
-    """Items that wait, each for a party; a party's own are first in, first out."""
+    """Items that wait, each for a party; a party's own are first in, first out.
 
-    def __init__(self) -> None:
+    units: turns that each item costs; 0: who takes it tells `turns` afterwards.
+    """
+
+    def __init__(self, units: float = 1.0) -> None:
+        self.turns = Turns()
+        self._units = units
         self._waiting: dict[Party, deque[Item]] = {}
-        self._turns = Turns()
 
     def add(self, whom: Party, item: Item) -> None:
         """One more, behind those of the same party."""
         self._waiting.setdefault(whom, deque()).append(item)
+        self.turns.waits(self._waiting)
 
     def __len__(self) -> int:
         return sum(map(len, self._waiting.values()))
 
     def pop(self) -> Item:
         """The next one. Raises IndexError where none waits."""
-        whom = self._turns.next(self._waiting)
+        whom = self.turns.next(self._waiting, self._units)
         if whom is None:
             raise IndexError
-        items = self._waiting[whom]
-        found = items.popleft()
-        if not items:
-            del self._waiting[whom]
+        found = self._waiting[whom].popleft()
+        self._tidy(whom)
         return found
 
     def remove(self, whom: Party, item: Item) -> bool:
@@ -93,9 +170,13 @@ class FairQueue(Generic[Item]):
         if items is None or item not in items:
             return False
         items.remove(item)
-        if not items:
-            del self._waiting[whom]
+        self._tidy(whom)
         return True
+
+    def _tidy(self, whom: Party) -> None:
+        if not self._waiting[whom]:
+            del self._waiting[whom]
+            self.turns.waits(self._waiting)
 
 
 class DevicePace:

@@ -181,7 +181,7 @@ class MicroBatcher(Generic[Row, Answer]):
         """Rows of the party and the kind whose turn it is; none where nobody waits."""
         waiting = {kind: queue.parties() for kind, queue in self._queues.items()}
         self._queues = {kind: queue for kind, queue in self._queues.items() if waiting[kind]}
-        party = self._parties.next({one for parties in waiting.values() for one in parties})
+        party = self._parties.next(one for parties in waiting.values() for one in parties)
         if party is None:
             return []
         kind = min(
@@ -204,7 +204,7 @@ class MicroBatcher(Generic[Row, Answer]):
         rest = [one for one in ranked if one.batch != first.batch]
         rows += queue.take(self._most(()) // cost - len(rows), rest)  # a short pass stays short
         for one in {row.call.party for row in rows} - {first}:
-            self._parties.serve(one)
+            self._parties.ride(one)
         return rows
 
     def _most(self, parties: Sequence[Party]) -> int:

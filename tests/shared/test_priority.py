@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.interpreter import Interpreter
+from shared.interpreter import COURTESY_SECONDS, Interpreter
 from shared.job_context import JobContext, computing, party
 from shared.priority import BATCH_EVERY, DevicePace, FairQueue, Party
 from shared.priority_lock import PriorityLock
@@ -57,6 +59,69 @@ def test_batches_have_every_eighth_turn_while_interactive_jobs_never_end() -> No
         queue.add(Party(batch=True, tenant="b"), "batch")
     served = [queue.pop() for _ in range(5 * BATCH_EVERY)]
     assert served == (["interactive"] * (BATCH_EVERY - 1) + ["batch"]) * 5
+
+
+COSTS = {"a": 1.0, "b": 0.2, "c": 0.05}  # of a turn of each tenant's, in units
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.sets(parties, min_size=1), st.integers(0, 1_000))
+def test_what_is_shared_is_shared_by_what_turns_cost(there: set[Party], seed: int) -> None:
+    """Whatever turns cost: an eighth to batches while both lanes wait, in a lane each the same."""
+    chance = Random(seed)  # noqa: S311 - no secret
+    queue: FairQueue[Party] = FairQueue(units=0.0)
+    used: defaultdict[Party, float] = defaultdict(float)
+    for whom in sorted(there):
+        queue.add(whom, whom)
+    while sum(used.values()) < 300:
+        whom = queue.pop()
+        cost = COSTS[whom.tenant] * chance.uniform(0.5, 1.5)
+        used[whom] += cost
+        queue.turns.charge(whom, cost)
+        queue.add(whom, whom)
+    lanes = {lane: [used[one] for one in there if one.batch == lane] for lane in (False, True)}
+    few = 2 * BATCH_EVERY * max(COSTS.values())  # turns that are under way, expected or real
+    for its in filter(None, lanes.values()):
+        assert max(its) - min(its) <= few
+    if all(lanes.values()):
+        assert abs(sum(lanes[True]) - sum(used.values()) / BATCH_EVERY) <= few
+
+
+def test_short_turns_of_a_batch_do_not_wait_behind_long_ones_of_others() -> None:
+    """Fifteen steps between calls of a model, beside requests that compute for seconds."""
+    queue: FairQueue[Party] = FairQueue(units=0.0)
+    crowd, line = Party(batch=False, tenant="crowd"), Party(batch=True, tenant="other")
+    others = Party(batch=True, tenant="crowd")
+    for _ in range(200):
+        queue.add(crowd, crowd)
+        queue.add(others, others)
+    spent, own = 0.0, 0
+    queue.add(line, line)
+    while own < 15:
+        whom = queue.pop()
+        cost = 1.0 if whom == crowd else 0.1
+        queue.turns.charge(whom, cost)
+        spent += cost
+        if whom == line:
+            own += 1
+            queue.add(line, line)
+    assert spent <= 45  # by turns it would be 7 long ones for each of two batches: 210
+
+
+def test_nobody_saves_up_turns_and_nobody_pays_for_an_idle_time() -> None:
+    queue: FairQueue[str] = FairQueue(units=0.0)
+    alone, new = Party(batch=False, tenant="alone"), Party(batch=False, tenant="new")
+    for _ in range(1_000):  # for long, and nobody waited
+        queue.turns.begin(alone)
+        queue.turns.charge(alone, 1.0)
+    served = []
+    for _ in range(10):
+        queue.add(alone, "alone")
+        queue.add(new, "new")
+    for _ in range(10):
+        served.append(queue.pop())
+        queue.turns.charge(Party(batch=False, tenant=served[-1]), 1.0)
+    assert 4 <= served.count("alone") <= 6
 
 
 def test_a_go_is_short_only_while_somebody_else_may_come() -> None:
@@ -180,3 +245,21 @@ def test_a_job_that_is_stopped_while_it_waits_for_a_place_leaves_it_to_the_next(
     assert failed == ["stopped"]
     with computing_in_a_thread(interpreter, batch) as other:
         assert other.wait(10)
+
+
+def test_who_has_a_place_lets_quick_jobs_end_but_goes_on_after_a_while() -> None:
+    interpreter = Interpreter(places=1)
+    batch, user = Party(batch=True, tenant="b"), Party(batch=False, tenant="u")
+    with interpreter.computing(batch, lambda: None):
+        for _ in range(3):  # nobody is there: no step waits
+            interpreter.step()
+        with computing_in_a_thread(interpreter, user) as quick:
+            assert quick.wait(10)
+            time.sleep(COURTESY_SECONDS)  # its last courtesy is over
+            begun = time.monotonic()
+            interpreter.step()
+            waited = time.monotonic() - begun
+            assert waited >= COURTESY_SECONDS / 2
+            for _ in range(1_000):  # not at each step: it goes on, whoever is there
+                interpreter.step()
+            assert time.monotonic() - begun < 500 * COURTESY_SECONDS
