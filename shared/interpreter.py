@@ -66,7 +66,7 @@ class Interpreter:
         self._lock = threading.Lock()
         self._waiting: FairQueue[threading.Event] = FairQueue(units=0.0)
         self._moved = time.monotonic()  # when a place changed hands last
-        self._quick = 0  # interactive jobs that compute without a place
+        self._quick = 0  # threads that compute for interactive jobs, without a place
         self._quiet = threading.Event()
         self._quiet.set()
 
@@ -83,6 +83,15 @@ class Interpreter:
         finally:
             self._end(job)
             _mine.job = None
+
+    @contextmanager
+    def quick(self) -> Iterator[None]:
+        """This thread does something short in the block for somebody who waits for an answer."""
+        self._count_quick(1)
+        try:
+            yield
+        finally:
+            self._count_quick(-1)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -125,9 +134,7 @@ class Interpreter:
             job.turn_ends = time.monotonic() + TURN_SECONDS
             job.took_place = time.thread_time()
             return
-        with self._lock:
-            self._quick += 1
-            self._quiet.clear()
+        self._count_quick(1)
         job.counted = True
 
     def _be_courteous(self, job: _Job) -> None:
@@ -138,18 +145,22 @@ class Interpreter:
             job.courteous_until = time.monotonic() + COURTESY_SECONDS
             job.waited(time.monotonic() - begun)
 
-    def _end(self, job: _Job) -> None:
+    def _count_quick(self, change: int) -> None:
         with self._lock:
-            if job.has_place:
-                job.has_place = False
-                used = time.thread_time() - job.took_place
-                self._waiting.turns.charge(job.party, used / TURN_SECONDS)
-                self._pass_on()
-            elif job.counted:
-                job.counted = False
-                self._quick -= 1
-                if not self._quick:
-                    self._quiet.set()
+            self._quick += change
+            (self._quiet.clear if self._quick else self._quiet.set)()
+
+    def _end(self, job: _Job) -> None:
+        if job.counted:
+            job.counted = False
+            self._count_quick(-1)
+        if not job.has_place:
+            return
+        with self._lock:
+            job.has_place = False
+            used = time.thread_time() - job.took_place
+            self._waiting.turns.charge(job.party, used / TURN_SECONDS)
+            self._pass_on()
 
     def _take_place(self, job: _Job) -> None:
         mine = threading.Event()

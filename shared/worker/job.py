@@ -16,7 +16,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
@@ -96,7 +96,8 @@ def _carry(claim: Claim, contract: ServiceContract, score: Score) -> None:
     context = context_of(claim)
     with heartbeat.held(claim, context):
         end = computed(claim, context, contract, score)
-        kept = finish(claim, end)
+        with quickly(context.batch):
+            kept = finish(claim, end)
     telemetry.SCORE_SECONDS.labels(contract.name).observe(time.perf_counter() - started)
     account(claim, contract.name, end, kept=kept)
     if kept and isinstance(end, Success) and isinstance(contract, MetricContract):
@@ -179,6 +180,11 @@ def _claim(of_tenants: TenantShares, job_id: str, turn: ClaimOrder) -> Claim | N
         return claim  # None too where this process stops: the scheduler sends the message again
 
 
+def quickly(batch: bool) -> AbstractContextManager[None]:
+    """What is short, and done for an interactive job, goes before what computes for long."""
+    return nullcontext() if batch else interpreter.quick()
+
+
 def _hand_back(job_id: str, turn: ClaimOrder) -> None:
     """To the end of its queue: this thread is somebody else's, whose job waits in another queue."""
     metric, batch = turn.queue
@@ -197,7 +203,7 @@ def _next_claim(
     def claim(tenants: Tenants) -> Claim | None:
         nonlocal waits
         chosen = settings()
-        with transaction(ledger()) as connection:
+        with quickly(turn.queue.batch), transaction(ledger()) as connection:
             found = leases.claim(
                 connection,
                 job_id,
