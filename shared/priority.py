@@ -7,9 +7,13 @@ What cannot be interrupted is kept short while somebody else's interactive job m
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Generic, NamedTuple, TypeVar
 
 BATCH_EVERY = 8  # turns
@@ -27,6 +31,24 @@ class Party(NamedTuple):
 
     batch: bool
     tenant: str
+
+
+Result = TypeVar("Result")
+
+
+def stand_back() -> None:
+    """This thread leaves the processor to those that answer people, from now on (Linux; elsewhere
+    only processes can)."""
+    if sys.platform == "linux":  # 0: the thread that asks
+        now = os.getpriority(os.PRIO_PROCESS, 0)
+        os.setpriority(os.PRIO_PROCESS, 0, max(now, NICENESS))
+
+
+def standing_back(work: Callable[[], Result]) -> Result:
+    """Do this in a thread that stands back, in this one's context, and wait for it."""
+    context = copy_context()
+    with ThreadPoolExecutor(1, "standing-back", stand_back) as pool:
+        return pool.submit(context.run, work).result()
 
 
 NOBODY = Party(batch=False, tenant="")  # benches, warm-up, tests

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple, Self
 from shared import telemetry
 from shared.errors import Unavailable
 from shared.ledger.leases import Claim
-from shared.priority import RECENT_SECONDS
+from shared.priority import RECENT_SECONDS, stand_back
 from shared.queue import app, calls_first, is_call, pop
 from shared.redis_client import LEAST_WAIT_SECONDS
 
@@ -77,7 +77,7 @@ class BatchQueues:
         self._queues = list(queues)
         self._pace = pace or BatchPace(share=1.0)
         self._free = threading.Semaphore(threads)
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="batch")
+        self._pool = ThreadPoolExecutor(threads, "batch", stand_back)
         self._consumer = threading.Thread(target=self._consume, name="batch-queues", daemon=True)
 
     def start(self) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -44,6 +44,7 @@ from shared.ledger.engine import ledger, transaction
 from shared.ledger.leases import Claim
 from shared.ledger.private_requests import demand_readable
 from shared.ledger.turns import ClaimOrder, MetricQueue
+from shared.priority import standing_back
 from shared.problems import attempts_exhausted, internal, problem, ran_too_long, validation_problem
 from shared.queue import JobMessage, send_all
 from shared.redaction import screened, without_text
@@ -95,7 +96,9 @@ def _carry(claim: Claim, contract: ServiceContract, score: Score) -> None:
     started = time.perf_counter()
     context = context_of(claim)
     with heartbeat.held(claim, context):
-        end = computed(claim, context, contract, score)
+        compute = partial(computed, claim, context, contract, score)
+        is_large = context.batch and claim.batch_id is None
+        end = standing_back(compute) if is_large else compute()
         with quickly(context.batch):
             kept = finish(claim, end)
     telemetry.SCORE_SECONDS.labels(contract.name).observe(time.perf_counter() - started)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from collections import defaultdict
@@ -9,12 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.interpreter import COURTESY_SECONDS, Interpreter
 from shared.job_context import JobContext, computing, party
-from shared.priority import BATCH_EVERY, DevicePace, FairQueue, Party
+from shared.priority import BATCH_EVERY, NICENESS, DevicePace, FairQueue, Party, standing_back
 from shared.priority_lock import PriorityLock
 
 parties = st.builds(Party, st.booleans(), st.sampled_from("abc"))
@@ -263,3 +266,18 @@ def test_who_has_a_place_lets_quick_jobs_end_but_goes_on_after_a_while() -> None
             for _ in range(1_000):  # not at each step: it goes on, whoever is there
                 interpreter.step()
             assert time.monotonic() - begun < 500 * COURTESY_SECONDS
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere threads have no niceness")
+def test_who_stands_back_does_so_alone_and_keeps_its_job() -> None:
+    def seen() -> tuple[int, Party]:
+        return os.getpriority(os.PRIO_PROCESS, 0), party()
+
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with computing(job("a", batch=True)):
+        niceness, whom = standing_back(seen)
+        assert niceness == max(before, NICENESS)
+        assert whom == Party(batch=True, tenant="a")
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
+    with pytest.raises(ZeroDivisionError):
+        standing_back(lambda: 1 / 0)
