@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("steady")
 
 ROOT = Path(__file__).parents[1]
+WHOLE_SERVICE = "whole_service"  # the fixture
 WHOLE = {"TOUCHSTONE_WEBHOOK_ALLOW": "127.0.0.1/32"}  # settings of the service that tests share
 TABLES = (
     "jobs",
@@ -67,10 +70,25 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc] # of no known types
     """The tests of one file go to one process, and all that share the whole service, too."""
 
     def _split_scope(self, nodeid: str) -> str:
-        file = ROOT / super()._split_scope(nodeid)
-        looked_at = (file, file.with_name("conftest.py"))
-        shares = any("whole_service" in one.read_text("utf-8") for one in looked_at if one.exists())
-        return "whole service" if shares else str(file)
+        return _scope(ROOT / super()._split_scope(nodeid))
+
+
+@cache
+def _scope(file: Path) -> str:
+    """What of this file goes to one process."""
+    looked_at = (file, file.with_name("conftest.py"))
+    shares = any(WHOLE_SERVICE in one.read_text("utf-8") for one in looked_at if one.exists())
+    return WHOLE_SERVICE if shares else str(file)
+
+
+@pytest.hookimpl(trylast=True)  # of what is left
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With `--no-loadscope-reorder`: what shares the whole service first, then files of few tests,
+    which take minutes each; those of many short ones fill what is left at the end."""
+    if config.getoption("loadscopereorder", True):
+        return
+    tests = Counter(_scope(item.path) for item in items)
+    items.sort(key=lambda item: (_scope(item.path) != WHOLE_SERVICE, tests[_scope(item.path)]))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | None:
