@@ -44,7 +44,7 @@ test: $(VENV)/dev  ## the whole suite: real Redis, real PostgreSQL, no network, 
 	rm -rf $(MET)
 	ANSWERS_MET=$(CURDIR)/$(MET) $(BIN)/pytest -m "not end_to_end and not nightly" \
 		--numprocesses 3 --dist worksteal
-	ANSWERS_MET=$(CURDIR)/$(MET) $(BIN)/pytest -m end_to_end \
+	ANSWERS_MET=$(CURDIR)/$(MET) $(BIN)/pytest -m "end_to_end and not nightly" \
 		--numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 met:  ## after `make test`: fails where an answer or a problem of the API was never met
