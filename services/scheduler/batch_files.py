@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
+from math import isfinite
 from typing import IO, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints, ValidationError
@@ -354,8 +355,11 @@ class Reader:
         except BadInput as error:
             place = f"#/body{error.pointer or ''}"
             raise InvalidLine(error.detail, slug="invalid_request", pointer=place) from None
-        except ValueError as error:  # NaN and infinity
-            raise InvalidLine(str(error), slug="invalid_request", pointer="#/body") from None
+        except ValueError as error:
+            place = pointer(("body", *next(not_finite(line.body), ())))
+            detail = "NaN and Infinity are not JSON, and a number must be below 1.8e308"
+            detail = str(error) if place == "#/body" else detail
+            raise InvalidLine(detail, slug="invalid_request", pointer=place) from None
         return line.custom_id, asked
 
     def _envelope(self, raw: bytes) -> BatchLine:
@@ -367,6 +371,19 @@ class Reader:
                 raise InvalidLine(plain(first), slug="invalid_json", pointer="#") from None
             place = pointer(step for step in first["loc"] if isinstance(step, str))
             raise InvalidLine(plain(first), slug="invalid_line", pointer=place) from None
+
+
+def not_finite(value: JsonValue) -> Iterator[tuple[str | int, ...]]:
+    """The places of NaN and infinite numbers in this value."""
+    if isinstance(value, float) and not isfinite(value):
+        yield ()
+    inside: Iterable[tuple[str | int, JsonValue]] = ()
+    if isinstance(value, dict):
+        inside = value.items()
+    elif isinstance(value, list):
+        inside = enumerate(value)
+    for step, one in inside:
+        yield from ((step, *rest) for rest in not_finite(one))
 
 
 class InvalidLine(BadInput):

@@ -115,7 +115,12 @@ def test_lines_that_share_a_job_keep_their_own_metadata(scene: Scene) -> None:
         (
             '{"custom_id": "x", "method": "POST", "url": "/v1/scores/hatexscore", '
             '"body": {"text": "x", "explanation": "", "tau": NaN}}',
-            ("invalid_request", 2, "#/body"),
+            ("invalid_request", 2, "#/body/tau"),
+        ),
+        (
+            '{"custom_id": "x", "method": "POST", "url": "/v1/scores/hatexscore", '
+            '"body": {"text": "x", "explanation": "", "a/b": [0, 1e999]}}',
+            ("invalid_request", 2, "#/body/a~1b/1"),
         ),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
