@@ -330,6 +330,36 @@ def provenance_of(connection: Connection, wanted: ResultFilter) -> dict[str, Any
     return dict(connection.execute(query).scalar_one_or_none() or {})
 
 
+@dataclass(frozen=True)
+class ResultSummary:
+    """Of a whole batch, whatever is filtered. why: sentence → results without a score. keys: of
+    metadata → values. provenance: of the first result."""
+
+    counts: ResultCounts
+    why: Mapping[str, int]
+    keys: Mapping[str, int]
+    provenance: Mapping[str, Any]
+
+
+def summary_of(
+    connection: Connection,
+    wanted: ResultFilter,
+    edges: Sequence[float],
+    most_reasons: int,
+    known: ResultSummary | None = None,
+) -> ResultSummary:
+    """known: one from a moment ago, which holds as long as no row came or went. Six statements over
+    every row are the cost of a page; a filter or another order need none of them."""
+    if known is not None and known.counts.rows == count_of(connection, wanted.whole):
+        return known
+    return ResultSummary(
+        counts_of(connection, wanted, edges),
+        why_undefined(connection, wanted, most_reasons),
+        metadata_keys(connection, wanted),
+        provenance_of(connection, wanted),
+    )
+
+
 class ExportedRow(NamedTuple):
     """A row with what its job answered."""
 

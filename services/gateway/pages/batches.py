@@ -41,7 +41,7 @@ from shared.ledger.batch_lines import STATUSES
 from shared.ledger.batches import Batch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
-from shared.ledger.result_pages import ResultCounts, ResultRow
+from shared.ledger.result_pages import ResultCounts, ResultRow, ResultSummary
 from shared.ledger.score_hours import edges_of
 
 ON_A_PAGE = 50
@@ -95,12 +95,13 @@ class Results:
     view: ResultView
     rows: list[ResultRow]
     count: int
-    counts: ResultCounts
-    why: dict[str, int]
-    keys: dict[str, int]  # of metadata → values
-    provenance: dict[str, Any]  # of the first result
+    whole: ResultSummary
     next: str | None
     complete: bool
+
+    @property
+    def counts(self) -> ResultCounts:
+        return self.whole.counts
 
 
 @router.get("/batches/{batch_id}")
@@ -146,10 +147,10 @@ async def _shown(
     contract = metrics().get(batch.metric)
     view, counts = results.view, results.counts
     return {
-        "finding": finding_of(view, contract, counts, results.why, report),
+        "finding": finding_of(view, contract, counts, results.whole.why, report),
         "scale": scale_of(contract),
         "split": await split_of(batch, gateway, caller, view),
-        "split_keys": split_keys(view, results.keys, counts.values),
+        "split_keys": split_keys(view, results.whole.keys, counts.values),
         "opened": await opened_row(gateway, batch, view),
         "tabs": await saved_views(gateway, caller.tenant, batch.metric),
     }
@@ -210,21 +211,23 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
     view = view_of(batch, batch.tenant, request.query_params.multi_items())
     edges = edges_of(metrics().get(batch.metric))
 
+    known = gateway.summaries.get(batch.id) if complete else None
+
     def read(connection: Connection) -> Results:
         rows, key = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
         return Results(
             view=view,
             rows=rows,
             count=result_pages.count_of(connection, view.filter),
-            counts=result_pages.counts_of(connection, view.filter, edges),
-            why=result_pages.why_undefined(connection, view.filter, MOST_REASONS),
-            keys=result_pages.metadata_keys(connection, view.filter),
-            provenance=result_pages.provenance_of(connection, view.filter),
+            whole=result_pages.summary_of(connection, view.filter, edges, MOST_REASONS, known),
             next=None if key is None else view.next(key),
             complete=complete,
         )
 
-    return await gateway.in_ledger(read)
+    results = await gateway.in_ledger(read)
+    if complete and results.whole is not known:
+        gateway.summaries[batch.id] = results.whole
+    return results
 
 
 MOST_IN_FILE = 1_000  # lines of a selection
