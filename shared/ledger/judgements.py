@@ -25,10 +25,12 @@ from sqlalchemy import (
     Float,
     ForeignKey,
     Index,
+    Numeric,
     Row,
     String,
     Table,
     and_,
+    cast,
     exists,
     func,
     insert,
@@ -367,12 +369,14 @@ def judged_jobs(connection: Connection, wanted: JudgementFilter) -> list[str]:
     return sorted(connection.execute(query).scalars())
 
 
-def latest(connection: Connection, wanted: JudgementFilter) -> str | None:
-    """The id of the newest row, withdrawals among them: it differs whenever one was added."""
-    rows = JudgementFilter(**{**vars(wanted), "history": True})
-    query = select(func.max(judgements.c.id)).where(*rows.conditions)
-    newest: str | None = connection.execute(query).scalar_one()
-    return newest
+def state_of(connection: Connection, wanted: JudgementFilter) -> str | None:
+    """Which judgements there are, in a few characters; None: not one. It differs after a change, a
+    withdrawal, or the end of a job: the newest id alone does not, since transactions overlap and
+    forgotten jobs take their judgements along."""
+    number = cast(func.hashtextextended(judgements.c.id, 0), Numeric)  # a sum has no order
+    query = select(func.count(), func.sum(number)).where(*wanted.conditions)
+    count, total = connection.execute(query).one()
+    return f"{count} {total}" if count else None
 
 
 @dataclass(frozen=True)
