@@ -187,15 +187,16 @@ def conditions(wanted: ResultFilter) -> list[ColumnElement[bool]]:
     if wanted.metadata:
         found.append(FACTS.metadata.contains(dict(wanted.metadata)))
     for name, bounds in wanted.ranges.items():
-        found += _within(_numbers(wanted.parts)[name], bounds, wanted.top)
+        found += within(_numbers(wanted.parts)[name], bounds, wanted.top)
     if wanted.lines:
         found.append(FACTS.line.in_(wanted.lines))
     return found
 
 
-def _within(
+def within(
     value: ColumnElement[Any], bounds: Bounds, top: float | None
 ) -> list[ColumnElement[bool]]:
+    """The lower bound belongs to it, the upper does not, unless it is `top`."""
     low, high = bounds
     found: list[ColumnElement[bool]] = [] if low is None else [value >= low]
     if high is not None:

@@ -209,9 +209,7 @@ async def _report(batch: Batch, gateway: State) -> BatchReportState:
 async def _results(batch: Batch, gateway: State, request: Request) -> Results:
     complete = await write_facts(gateway, batch, FACT_SECONDS)
     view = view_of(batch, batch.tenant, request.query_params.multi_items())
-    edges = edges_of(metrics().get(batch.metric))
-
-    known = gateway.summaries.get(batch.id) if complete else None
+    whole = await known_of(batch, gateway, complete=complete)
 
     def read(connection: Connection) -> Results:
         rows, key = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
@@ -219,15 +217,26 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
             view=view,
             rows=rows,
             count=result_pages.count_of(connection, view.filter),
-            whole=result_pages.summary_of(connection, view.filter, edges, MOST_REASONS, known),
+            whole=whole,
             next=None if key is None else view.next(key),
             complete=complete,
         )
 
-    results = await gateway.in_ledger(read)
-    if complete and results.whole is not known:
-        gateway.summaries[batch.id] = results.whole
-    return results
+    return await gateway.in_ledger(read)
+
+
+async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSummary:
+    """What is true of all its results, whatever is filtered. complete: whether each line has its
+    row, so that it is true for a while."""
+    wanted = view_of(batch, batch.tenant, ()).filter
+    edges = edges_of(metrics().get(batch.metric))
+    known = gateway.summaries.get(batch.id) if complete else None
+    found = await gateway.in_ledger(
+        lambda connection: result_pages.summary_of(connection, wanted, edges, MOST_REASONS, known)
+    )
+    if complete and found is not known:
+        gateway.summaries[batch.id] = found
+    return found
 
 
 MOST_IN_FILE = 1_000  # lines of a selection

@@ -109,7 +109,7 @@ class ResultView:
     @property
     def chips(self) -> list[Chip]:
         return [
-            Chip(_said(*pair), self._address(one for one in self.pairs if one != pair))
+            Chip(said(*pair), self._address(one for one in self.pairs if one != pair))
             for pair in self.filters
         ]
 
@@ -188,7 +188,7 @@ def _is_known(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[
         return value.isascii() and value.isdigit() and len(value) < 9
     column, _, end = name.rpartition("_")
     if end in ("from", "to") and column in ("score", "chance", *parts):
-        return _number(value) is not None
+        return as_number(value) is not None
     return name in ("desc", "col", "why", "pairs") or name in NAMES
 
 
@@ -202,12 +202,13 @@ def _ranges(chosen: dict[str, str]) -> dict[str, Bounds]:
         name.rpartition("_")[0] for name in chosen if name.rpartition("_")[2] in ("from", "to")
     }
     return {
-        name: (_number(chosen.get(f"{name}_from")), _number(chosen.get(f"{name}_to")))
+        name: (as_number(chosen.get(f"{name}_from")), as_number(chosen.get(f"{name}_to")))
         for name in sorted(named)
     }
 
 
-def _number(value: str | None) -> float | None:
+def as_number(value: str | None) -> float | None:
+    """The finite number that is written; None: none is."""
     try:
         found = float(value or "")
     except ValueError:
@@ -241,7 +242,8 @@ def _is_key(value: Any) -> bool:
     return not math.isnan(value)
 
 
-def _said(name: str, value: str) -> str:
+def said(name: str, value: str) -> str:
+    """A filter as a chip says it."""
     if name in NAMES:
         return f"{NAMES[name]}: {value}"
     column, _, end = name.rpartition("_")
