@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -28,14 +28,14 @@ from services.gateway.pages.other_metrics import request_for
 from services.gateway.pages.page_route import pages
 from services.gateway.pages.result_query import ResultView, view_of
 from services.gateway.pages.templates import form_of, page
-from services.gateway.refusals import InvalidBody
+from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.routes import files as file_routes
 from services.gateway.routes.batch_results import write_facts
 from services.gateway.routes.batches import found
 from services.gateway.state import Gateway, State
 from services.gateway.table_mapping import ID, Row, TableFault, TableMapping, guessed, rows_of
 from services.registry import metrics
-from shared.errors import BadInput
+from shared.errors import BadInput, QuotaExceeded, ScoringError
 from shared.ledger import files, result_pages, saved_views
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
@@ -78,7 +78,9 @@ async def new_batch(request: Request, caller: Viewer, metric: str = "") -> Respo
     """Where a file is chosen, or rows are pasted."""
     require_scope(caller, "batch")
     chosen = metric if metric in metrics() else FIRST
-    return page(request, "new_batch.html", metrics=list(metrics()), metric=chosen)
+    return page(
+        request, "new_batch.html", metrics=list(metrics()), metric=chosen, rows="", wrong=""
+    )
 
 
 @router.post("/batches/new")
@@ -93,12 +95,28 @@ async def upload(request: Request, gateway: Gateway, caller: Viewer) -> Response
             request, gateway.spool.folder, place, limit=limit, part_bytes=PASTED_BYTES
         )
         try:
-            templates.demand(request, _words(form))
-            contract = _metric(str(form.get("metric", "")))
+            sent = _words(form)
+            templates.demand(request, sent)
+            contract = _metric(sent.get("metric", ""))
             file = await run_in_threadpool(_kept, form, gateway, caller, limit)
+        except (BadInput, BodyTooLarge, QuotaExceeded) as error:
+            return _refused(request, sent, error)
         finally:
             await form.close()
     return RedirectResponse(f"/batches/new/{file}?metric={contract.name}", 303)
+
+
+def _refused(request: Request, sent: Mapping[str, str], error: ScoringError) -> Response:
+    """The form as it was filled; a browser lets nobody fill in the file."""
+    return page(
+        request,
+        "new_batch.html",
+        error.status,
+        metrics=list(metrics()),
+        metric=sent.get("metric", FIRST),
+        rows=sent.get("rows", ""),
+        wrong=error.detail,
+    )
 
 
 def _words(form: FormData) -> dict[str, str]:
@@ -361,19 +379,34 @@ async def choose_again(
     """Under which metric and model the chosen lines are to be scored again."""
     require_scope(caller, "batch")
     batch = await found(batch_id, gateway, caller.tenant)
+    return await _choice(request, batch, gateway, request.query_params.multi_items())
+
+
+async def _choice(
+    request: Request,
+    batch: Batch,
+    gateway: State,
+    pairs: Sequence[tuple[str, str]],
+    error: ScoringError | None = None,
+) -> Response:
+    """The form, as it was filled where it was refused."""
     await write_facts(gateway, batch)
-    view = view_of(batch, batch.tenant, request.query_params.multi_items())
+    view = view_of(batch, batch.tenant, pairs)
     count = await gateway.in_ledger(lambda one: result_pages.count_of(one, view.filter))
     names = [one.name for one in gateway.catalogue.entries if one.kind in ("classifier", "causal")]
+    sent: Mapping[str, str] = getattr(request.state, "form", {})
     return page(
         request,
         "score_again.html",
+        200 if error is None else error.status,
         batch=batch,
         query=urlencode(list(view.pairs)),
         count=count,
         metrics=list(metrics()),
+        metric=sent.get("metric", batch.metric),
         models=names,
-        errors=[],
+        model=sent.get("model", ""),
+        wrong="" if error is None else error.detail,
     )
 
 
@@ -401,7 +434,10 @@ async def score_again(
     about = {"scored_again": batch.id}
     accepts = caller.accepts_untrained_languages
     made = BatchInput(target, lines, f"{batch.id}.jsonl", about, accepts)
-    new = await make_batch(made, gateway, caller.owner(gateway.settings))
+    try:
+        new = await make_batch(made, gateway, caller.owner(gateway.settings))
+    except (BadInput, BodyTooLarge, QuotaExceeded) as error:
+        return await _choice(request, batch, gateway, pairs, error)
     return RedirectResponse(f"/batches/{new.id}", 303)
 
 
