@@ -32,7 +32,7 @@ from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway.background import running
-from services.gateway.caller import BulkCalls, Keyring, Limiter, Sessions, Streams
+from services.gateway.caller import BulkCalls, Keyring, Limiter, Previews, Sessions, Streams
 from services.gateway.model_board import ModelBoard
 from services.gateway.spool import Spool
 from shared import queue, telemetry
@@ -73,6 +73,7 @@ class State:
     limiter: Limiter
     streams: Streams
     bulk_calls: BulkCalls
+    previews: Previews
     sessions: Sessions
     sealer: Sealer | None  # None: no webhooks
     files: FileStore

@@ -11,7 +11,8 @@ from sqlalchemy import Engine, delete, event
 from bench.pages import BATCH, PATH, fill
 from services.gateway.pages.report_design import CountBars, Forest, design_of
 from services.registry import metrics
-from shared.ledger import leases
+from shared.ledger import leases, saved_views
+from shared.ledger.saved_views import MOST
 from shared.ledger.tables import jobs, result_facts
 from tests.batches import MINUTE
 from tests.gateway.conftest import Opens
@@ -81,6 +82,40 @@ def test_a_view_is_kept_under_a_name_as_a_tab(client: httpx.Client) -> None:
     assert client.post("/views", data=form | {"csrf": "0" * 64}).status_code == 403
     elsewhere = client.post("/views", data=form | {"next": "https://elsewhere.example"})
     assert elsewhere.headers["location"] == "/"
+
+
+@pytest.mark.usefixtures("_filled")
+def test_a_page_stays_light_under_as_many_views_as_can_be_kept(client: httpx.Client) -> None:
+    before = len(client.get(PATH).content)
+    form = {"csrf": token(client.get("/views")), "metric": "hatexscore"}
+    meta = [("meta", f"key {place}={'v' * 150}") for place in range(10)]
+    for place in range(MOST):
+        sent = form | {"name": f"view {place}", "query": urlencode(meta)}
+        assert client.post("/views", data=sent).status_code == 303
+    refused = client.post("/views", data=form | {"name": "one more", "query": ""})
+    assert refused.status_code == 429
+    assert 'value="one more"' in refused.text
+    assert len(client.get(PATH).content) - before < 50_000
+    for place in range(MOST):
+        client.post("/views/delete", data=form | {"name": f"view {place}"})
+    assert "Nothing is saved yet" in client.get("/views").text
+
+
+def test_a_mapping_is_listed_and_deleted(client: httpx.Client, engine: Engine) -> None:
+    with engine.begin() as connection:
+        kept = [["c.text", "<b>"], ["m", "market"]]
+        saved_views.keep(connection, "default", "columns ice", "posts", kept)
+        saved_views.keep(connection, "other", "columns ice", "theirs", kept)
+    listed = client.get("/views")
+    assert "text=&lt;b&gt;, metadata=market" in listed.text
+    assert "theirs" not in listed.text
+    form = {"csrf": token(listed), "kind": "columns", "metric": "ice"}
+    client.post("/views/delete", data=form | {"name": "theirs"})
+    client.post("/views/delete", data=form | {"name": "posts"})
+    assert client.post("/views/delete", data=form | {"kind": "x"}).status_code == 422
+    with engine.connect() as connection:
+        assert saved_views.kept(connection, "default", "columns ice") == {}
+        assert saved_views.kept(connection, "other", "columns ice") == {"theirs": kept}
 
 
 def test_views_are_their_tenants_own(opens: Opens) -> None:
