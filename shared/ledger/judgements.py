@@ -406,9 +406,11 @@ def audit(
     return [AuditEntry(**row._asdict()) for row in rows[:limit]], len(rows) > limit
 
 
-def is_judged(job_id: ColumnElement[Any], tenant: str) -> ColumnElement[bool]:
-    """Whether a job has a current judgement."""
-    mine = JudgementFilter(tenant).conditions
+def is_judged(
+    job_id: ColumnElement[Any], tenant: str, reviewer: str | None = None
+) -> ColumnElement[bool]:
+    """Whether a job has a current judgement. reviewer: of this one; None: of anybody."""
+    mine = JudgementFilter(tenant, reviewer=reviewer).conditions
     return exists(select(judgements.c.id).where(and_(judgements.c.job_id == job_id, *mine)))
 
 

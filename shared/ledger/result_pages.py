@@ -28,6 +28,7 @@ from sqlalchemy import (
     type_coerce,
 )
 
+from shared.ledger.judgements import is_judged
 from shared.ledger.tables import batch_lines, jobs, result_facts
 
 FACTS = result_facts.c
@@ -81,6 +82,8 @@ class ResultFilter:
     metadata: Mapping[str, str] = field(default_factory=dict)
     ranges: Mapping[str, Bounds] = field(default_factory=dict)
     lines: Sequence[int] = ()
+    judged: bool | None = None  # by people
+    reviewer: str = ""
 
     @property
     def whole(self) -> ResultFilter:
@@ -190,6 +193,17 @@ def conditions(wanted: ResultFilter) -> list[ColumnElement[bool]]:
         found += within(_numbers(wanted.parts)[name], bounds, wanted.top)
     if wanted.lines:
         found.append(FACTS.line.in_(wanted.lines))
+    return found + _opinions(wanted)
+
+
+def _opinions(wanted: ResultFilter) -> list[ColumnElement[bool]]:
+    """What is true of the judgements of a row."""
+    found: list[ColumnElement[bool]] = []
+    if wanted.judged is not None:
+        judged = is_judged(FACTS.job_id, wanted.tenant)
+        found.append(judged if wanted.judged else ~judged)
+    if wanted.reviewer:
+        found.append(is_judged(FACTS.job_id, wanted.tenant, wanted.reviewer))
     return found
 
 

@@ -6,6 +6,7 @@ Beside it stand its downloads and the pictures of its report.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -36,7 +37,7 @@ from services.gateway.state import Gateway, State
 from services.gateway.views import batch_view, result_of
 from services.registry import contracts, metrics, surprising_rules, surprising_words
 from shared.errors import UnknownFile
-from shared.ledger import batches, result_pages
+from shared.ledger import batches, judgements, result_pages
 from shared.ledger.batch_lines import STATUSES
 from shared.ledger.batches import Batch
 from shared.ledger.engine import Slice
@@ -96,6 +97,7 @@ class Results:
     rows: list[ResultRow]
     count: int
     whole: ResultSummary
+    judged: Mapping[str, Mapping[str, int]]  # job → opinion → people, of these rows
     next: str | None
     complete: bool
 
@@ -218,11 +220,16 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
             rows=rows,
             count=result_pages.count_of(connection, view.filter),
             whole=whole,
+            judged=judgements.counts_of_jobs(connection, batch.tenant, _jobs_of(rows)),
             next=None if key is None else view.next(key),
             complete=complete,
         )
 
     return await gateway.in_ledger(read)
+
+
+def _jobs_of(rows: Iterable[ResultRow]) -> list[str]:
+    return [row.job_id for row in rows if row.job_id is not None]
 
 
 async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSummary:

@@ -87,6 +87,12 @@ class WantedComparison:
     def sides(self) -> list[ComparedSide]:
         return [self.left, *self.rights]
 
+    @property
+    def address(self) -> str:
+        """Of its page, without what chooses one of several, or pairs."""
+        sides = [("left", self.left.address), *(("right", one.address) for one in self.rights)]
+        return f"/compare?{urlencode(sides + ([('by', self.by)] if self.by else []))}"
+
 
 @router.get("/compare")
 async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Response:
@@ -240,19 +246,11 @@ async def _shown(request: Request, gateway: State, wanted: WantedComparison, job
     result: dict[str, Any] = job.result or {}
     comparisons = [result["comparison"], *result["further"]]
     place, left = _place(request, len(comparisons)), wanted.left
-    right, metric = wanted.rights[place], metrics()[left.batch.metric]
-    sides = [("left", left.address), *(("right", one.address) for one in wanted.rights)]
-    base = f"/compare?{urlencode(sides + ([('by', wanted.by)] if wanted.by else []))}"
-    address = f"{base}&show={place}" if place else base
-    names = (left.name, right.name)
-    chosen = pairs_view(
-        (left.batch, right.batch),
-        (left.model, right.model),
-        metric,
-        request.query_params.multi_items(),
-        address,
-    )
-    rows, count = await _rows(gateway, chosen, comparisons[place])
+    found_one, right = comparisons[place], wanted.rights[place]
+    metric = metrics()[left.batch.metric]
+    address = f"{wanted.address}&show={place}" if place else wanted.address
+    chosen = _chosen(request, left, right, address)
+    rows, count = await _rows(gateway, chosen, found_one)
     return page(
         request,
         "compare.html",
@@ -264,22 +262,29 @@ async def _shown(request: Request, gateway: State, wanted: WantedComparison, job
         wanted=wanted,
         comparisons=comparisons,
         place=place,
-        base=base,
-        view=view_of(metric, comparisons[place], names, address),
+        view=view_of(metric, found_one, (left.name, right.name), address),
         rows=rows,
         count=count,
         chosen=chosen,
-        lines=[row.line for row in rows if row.line is not None],
         known=await known_of(right.batch, gateway, complete=True),
         words=surprising_words(metric.name),
         verdicts=VERDICTS,
-        metric=metric,
     )
 
 
 def _place(request: Request, count: int) -> int:
     asked = request.query_params.get("show", "0")
     return int(asked) if asked in map(str, range(count)) else 0
+
+
+def _chosen(
+    request: Request, left: ComparedSide, right: ComparedSide, address: str = ""
+) -> PairView:
+    sent = request.query_params.multi_items()
+    models = left.model, right.model
+    return pairs_view(
+        (left.batch, right.batch), models, metrics()[left.batch.metric], sent, address
+    )
 
 
 async def _rows(
@@ -317,13 +322,7 @@ async def pairs_file(request: Request, gateway: Gateway, caller: Viewer) -> Resp
         raise NothingToReport(why)
     for one in (left, right):
         await write_facts(gateway, one.batch)
-    chosen = pairs_view(
-        (left.batch, right.batch),
-        (left.model, right.model),
-        metrics()[left.batch.metric],
-        query.multi_items(),
-        "",
-    )
+    chosen = _chosen(request, left, right)
     rows = await gateway.in_ledger(
         lambda connection: result_pairs.pairs_of(connection, chosen.filter, MOST_IN_FILE)
     )

@@ -38,7 +38,10 @@ NAMES = {  # of a filter → how a chip says it
     "contains": "custom id contains",
     "text": "text contains",
     "meta": "metadata",
+    "judged": "judged",
+    "by": "judged by",
 }
+ANSWERS = {"yes": True, "no": False}
 NO_FILTERS = frozenset({"sort", "desc", "col", "line", "split", "pairs", "open"})
 SPLIT = re.compile(r"metadata\..{1,64}|model|variant|language|verdict|label_sent|label_stated")
 SORTS = ("surprise", "line", "custom_id", "verdict", "score", "chance", "model", "status")
@@ -164,6 +167,8 @@ def view_of(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultView:
         text=chosen.get("text", ""),
         metadata=dict(_pair(value) for name, value in known if name == "meta"),
         ranges=_ranges(chosen),
+        judged=ANSWERS.get(chosen.get("judged", "")),
+        reviewer=chosen.get("by", ""),
         lines=[int(value) for name, value in known if name == "line"][:MOST_LINES],
     )
     order = ResultOrder(
@@ -176,8 +181,9 @@ def view_of(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultView:
 def _is_known(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str]) -> bool:
     if not value or len(value) > LONGEST:
         return False
-    if name in ("status", "verdict", "reason"):
-        return value in {"status": STATUSES, "verdict": VERDICTS, "reason": reasons}[name]
+    listed = {"status": STATUSES, "verdict": VERDICTS, "reason": reasons, "judged": ANSWERS}
+    if name in listed:
+        return value in listed[name]
     if name == "sort":
         return value in (*SORTS, *parts) or value.startswith("metadata.")
     if name == "meta":
