@@ -11,7 +11,15 @@ from starlette.concurrency import run_in_threadpool
 
 from services.gateway import openapi, refusals
 from services.gateway.answer_headers import AnswerHeaders, HeadAnswers
-from services.gateway.caller import BulkCalls, Keyring, Limiter, RateLimitHeaders, Sessions, Streams
+from services.gateway.caller import (
+    BulkCalls,
+    Keyring,
+    Limiter,
+    Previews,
+    RateLimitHeaders,
+    Sessions,
+    Streams,
+)
 from services.gateway.pages import assets as pages
 from services.gateway.pages import guide
 from services.gateway.request_limits import BodyDeadline, InProgress
@@ -106,6 +114,7 @@ def _state(settings: Settings) -> State:
         limiter=Limiter(settings),
         streams=Streams(),
         bulk_calls=BulkCalls(),
+        previews=Previews(),
         sessions=Sessions(settings),
         sealer=sealer_of(settings),
         files=FileStore(settings.files_url),

@@ -73,7 +73,9 @@ STREAMS_POLICY = "open-streams"  # the policy's name in a refusal
 MOST_STREAMS_OF_A_KEY = 20
 MOST_STREAMS = 1_000
 BULK_POLICY = "bulk-calls"
+UPLOADS_POLICY = "uploads"
 MOST_BULK_CALLS_OF_A_KEY = 4
+MOST_PREVIEWS, MOST_PREVIEWS_OF_A_KEY = 6, 2
 MOST_BULK_CALLS = 16  # bodies of 16 MiB, and what is made of them
 HELD_RETRY_SECONDS = 10
 
@@ -326,6 +328,15 @@ class BulkCalls(Held):
         """One more while the block lasts. Raises QuotaExceeded."""
         most = MOST_BULK_CALLS, MOST_BULK_CALLS_OF_A_KEY
         return self.one_more(caller, Ceiling(BULK_POLICY, *most, "calls of :batchCreate"))
+
+
+class Previews(Held):
+    """Uploaded tables that are read to be shown: each takes a thread for up to two seconds."""
+
+    def another(self, caller: Caller) -> AbstractContextManager[None]:
+        """One more while the block lasts. Raises QuotaExceeded."""
+        most = MOST_PREVIEWS, MOST_PREVIEWS_OF_A_KEY
+        return self.one_more(caller, Ceiling(UPLOADS_POLICY, *most, "previews of tables"))
 
 
 def _too_many(ceiling: Ceiling, detail: str) -> QuotaExceeded:

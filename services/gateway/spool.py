@@ -10,12 +10,11 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from services.gateway.caller import Caller
+from services.gateway.caller import UPLOADS_POLICY, Caller
 from shared.errors import QuotaExceeded, ScoringError
 from shared.settings import Settings
 
 FORM_BYTES = 16_384  # of boundaries, headers and fields beside the file
-UPLOADS = "uploads"  # the policy's name in a refusal
 RETRY_SECONDS = 5
 TENANTS_SHARE = 2  # one tenant may use one in so many bytes; a single file always fits
 
@@ -67,7 +66,7 @@ class Spool:
         if caller.key is not None and self._uploads[tenant] >= self._most_uploads:
             raise QuotaExceeded(
                 f"{self._most_uploads} files are being uploaded; wait until one is there",
-                policy=UPLOADS,
+                policy=UPLOADS_POLICY,
                 retry_after=RETRY_SECONDS,
             )
         self.demand(tenant, declared)

@@ -32,7 +32,7 @@ from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway.background import running
-from services.gateway.caller import BulkCalls, Keyring, Limiter, Sessions, Streams
+from services.gateway.caller import BulkCalls, Keyring, Limiter, Previews, Sessions, Streams
 from services.gateway.model_board import ModelBoard
 from services.gateway.spool import Spool
 from shared import queue, telemetry
@@ -43,6 +43,7 @@ from shared.ledger import keys
 from shared.ledger.engine import transaction
 from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.overview import Signs
+from shared.ledger.result_pages import ResultSummary
 from shared.models.catalogue import Catalogue
 from shared.queue import JobMessage
 from shared.settings import Settings
@@ -53,6 +54,7 @@ ONE_TRIP = 100  # of them in one trip to the broker: those that came while the l
 PATIENCE_SECONDS = 5.0  # at the end, for what still waits
 RECONNECT_SECONDS = 1.0
 SIGNS_SECONDS, MOST_TENANTS = 10.0, 1_000  # what results say of the models, remembered
+SUMMARY_SECONDS, MOST_SUMMARIES = 60.0, 200  # what a table's page says of all its rows
 T = TypeVar("T")
 
 logger = telemetry.logger(__name__)
@@ -71,6 +73,7 @@ class State:
     limiter: Limiter
     streams: Streams
     bulk_calls: BulkCalls
+    previews: Previews
     sessions: Sessions
     sealer: Sealer | None  # None: no webhooks
     files: FileStore
@@ -78,6 +81,9 @@ class State:
     models: ModelBoard = field(default_factory=ModelBoard)
     signs: TTLCache[str, Signs] = field(  # by tenant; for the event loop's thread
         default_factory=lambda: TTLCache(MOST_TENANTS, SIGNS_SECONDS)
+    )
+    summaries: TTLCache[str, ResultSummary] = field(  # by batch that has ended; likewise
+        default_factory=lambda: TTLCache(MOST_SUMMARIES, SUMMARY_SECONDS)
     )
 
     async def in_ledger(self, work: Callable[[Connection], T]) -> T:

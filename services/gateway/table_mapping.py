@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import csv
 import json
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from shared.service_contract import MetricContract
 
@@ -31,7 +32,9 @@ MOST_COLUMNS = 200
 LONGEST_NAME = 200  # characters of a column's name
 LONGEST_LINE = 2_000_000  # bytes
 MOST_LINES = 2_000_000  # of the file; a quoted cell may have many
+WORK_SECONDS, REST_SECONDS = 0.01, 0.01
 Row = Mapping[str, Any]
+T = TypeVar("T")
 
 
 class TableFault(ValueError):
@@ -101,6 +104,17 @@ def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:
         yield from _of_json(chain([first], lines))
     else:
         yield from _of_csv(first, lines)
+
+
+def unhurried(items: Iterable[T]) -> Iterator[T]:
+    """The same, with a rest after each few milliseconds of work on them: a thread that computes
+    slows all other threads of the process, and with them everybody's requests."""
+    rest = time.monotonic() + WORK_SECONDS
+    for one in items:
+        yield one
+        if time.monotonic() > rest:
+            time.sleep(REST_SECONDS)
+            rest = time.monotonic() + WORK_SECONDS
 
 
 def _decoded(stream: IO[bytes]) -> Iterator[str]:

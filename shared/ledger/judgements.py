@@ -25,10 +25,12 @@ from sqlalchemy import (
     Float,
     ForeignKey,
     Index,
+    Numeric,
     Row,
     String,
     Table,
     and_,
+    cast,
     exists,
     func,
     insert,
@@ -367,12 +369,14 @@ def judged_jobs(connection: Connection, wanted: JudgementFilter) -> list[str]:
     return sorted(connection.execute(query).scalars())
 
 
-def latest(connection: Connection, wanted: JudgementFilter) -> str | None:
-    """The id of the newest row, withdrawals among them: it differs whenever one was added."""
-    rows = JudgementFilter(**{**vars(wanted), "history": True})
-    query = select(func.max(judgements.c.id)).where(*rows.conditions)
-    newest: str | None = connection.execute(query).scalar_one()
-    return newest
+def state_of(connection: Connection, wanted: JudgementFilter) -> str | None:
+    """Which judgements there are, in a few characters; None: not one. It differs after a change, a
+    withdrawal, or the end of a job: the newest id alone does not, since transactions overlap and
+    forgotten jobs take their judgements along."""
+    number = cast(func.hashtextextended(judgements.c.id, 0), Numeric)  # a sum has no order
+    query = select(func.count(), func.sum(number)).where(*wanted.conditions)
+    count, total = connection.execute(query).one()
+    return f"{count} {total}" if count else None
 
 
 @dataclass(frozen=True)
@@ -402,9 +406,11 @@ def audit(
     return [AuditEntry(**row._asdict()) for row in rows[:limit]], len(rows) > limit
 
 
-def is_judged(job_id: ColumnElement[Any], tenant: str) -> ColumnElement[bool]:
-    """Whether a job has a current judgement."""
-    mine = JudgementFilter(tenant).conditions
+def is_judged(
+    job_id: ColumnElement[Any], tenant: str, reviewer: str | None = None
+) -> ColumnElement[bool]:
+    """Whether a job has a current judgement. reviewer: of this one; None: of anybody."""
+    mine = JudgementFilter(tenant, reviewer=reviewer).conditions
     return exists(select(judgements.c.id).where(and_(judgements.c.job_id == job_id, *mine)))
 
 

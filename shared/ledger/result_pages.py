@@ -28,6 +28,7 @@ from sqlalchemy import (
     type_coerce,
 )
 
+from shared.ledger.judgements import is_judged
 from shared.ledger.tables import batch_lines, jobs, result_facts
 
 FACTS = result_facts.c
@@ -81,6 +82,8 @@ class ResultFilter:
     metadata: Mapping[str, str] = field(default_factory=dict)
     ranges: Mapping[str, Bounds] = field(default_factory=dict)
     lines: Sequence[int] = ()
+    judged: bool | None = None  # by people
+    reviewer: str = ""
 
     @property
     def whole(self) -> ResultFilter:
@@ -187,15 +190,27 @@ def conditions(wanted: ResultFilter) -> list[ColumnElement[bool]]:
     if wanted.metadata:
         found.append(FACTS.metadata.contains(dict(wanted.metadata)))
     for name, bounds in wanted.ranges.items():
-        found += _within(_numbers(wanted.parts)[name], bounds, wanted.top)
+        found += within(_numbers(wanted.parts)[name], bounds, wanted.top)
     if wanted.lines:
         found.append(FACTS.line.in_(wanted.lines))
+    return found + _opinions(wanted)
+
+
+def _opinions(wanted: ResultFilter) -> list[ColumnElement[bool]]:
+    """What is true of the judgements of a row."""
+    found: list[ColumnElement[bool]] = []
+    if wanted.judged is not None:
+        judged = is_judged(FACTS.job_id, wanted.tenant)
+        found.append(judged if wanted.judged else ~judged)
+    if wanted.reviewer:
+        found.append(is_judged(FACTS.job_id, wanted.tenant, wanted.reviewer))
     return found
 
 
-def _within(
+def within(
     value: ColumnElement[Any], bounds: Bounds, top: float | None
 ) -> list[ColumnElement[bool]]:
+    """The lower bound belongs to it, the upper does not, unless it is `top`."""
     low, high = bounds
     found: list[ColumnElement[bool]] = [] if low is None else [value >= low]
     if high is not None:
@@ -328,6 +343,36 @@ def provenance_of(connection: Connection, wanted: ResultFilter) -> dict[str, Any
         .limit(1)
     )
     return dict(connection.execute(query).scalar_one_or_none() or {})
+
+
+@dataclass(frozen=True)
+class ResultSummary:
+    """Of a whole batch, whatever is filtered. why: sentence → results without a score. keys: of
+    metadata → values. provenance: of the first result."""
+
+    counts: ResultCounts
+    why: Mapping[str, int]
+    keys: Mapping[str, int]
+    provenance: Mapping[str, Any]
+
+
+def summary_of(
+    connection: Connection,
+    wanted: ResultFilter,
+    edges: Sequence[float],
+    most_reasons: int,
+    known: ResultSummary | None = None,
+) -> ResultSummary:
+    """known: one from a moment ago, which holds as long as no row came or went. Six statements over
+    every row are the cost of a page; a filter or another order need none of them."""
+    if known is not None and known.counts.rows == count_of(connection, wanted.whole):
+        return known
+    return ResultSummary(
+        counts_of(connection, wanted, edges),
+        why_undefined(connection, wanted, most_reasons),
+        metadata_keys(connection, wanted),
+        provenance_of(connection, wanted),
+    )
 
 
 class ExportedRow(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import Engine, func, select, update
+from sqlalchemy import Engine, delete, func, select, update
 
 from shared.ledger import judgements as ledger
 from shared.ledger import review_queues
@@ -331,11 +331,29 @@ def test_label_studio_gets_text_explanation_our_spans_and_what_people_said(
     assert by_job[ids[1]]["annotations"] == []
 
 
-def test_the_newest_row_is_told_apart(engine: Engine, client: httpx.Client) -> None:
-    _, (job_id,) = make_batch(engine, [0.5])
-    wanted = ledger.JudgementFilter("default", job_id=job_id)
-    with engine.connect() as connection:
-        assert ledger.latest(connection, wanted) is None
-        made = judge(client, job_id, **ANN)
-        assert ledger.latest(connection, wanted) == made["id"]
-        assert ledger.counts_of_jobs(connection, "default", [job_id]) == {job_id: {"agree": 1}}
+def test_the_state_of_judgements_differs_whenever_one_is_added_changed_or_gone(
+    engine: Engine, client: httpx.Client
+) -> None:
+    batch_id, (first, second) = make_batch(engine, [0.5, 0.6])
+    wanted = ledger.JudgementFilter("default", batch_id=batch_id)
+
+    def state() -> str | None:
+        with engine.connect() as connection:
+            return ledger.state_of(connection, wanted)
+
+    seen = [state()]
+    assert seen == [None]
+    judge(client, first, **ANN)
+    seen.append(state())
+    assert state() == seen[-1]
+    made = judge(client, second, **ANN)
+    seen.append(state())
+    judge(client, first, "disagree", **ANN)
+    seen.append(state())
+    client.post(f"/v1/judgements/{made['id']}/withdraw").raise_for_status()
+    seen.append(state())
+    with engine.begin() as connection:
+        assert ledger.counts_of_jobs(connection, "default", [first]) == {first: {"disagree": 1}}
+        connection.execute(delete(jobs).where(jobs.c.id == first))
+    assert state() is None
+    assert len(set(seen)) == len(seen)

@@ -6,6 +6,7 @@ Beside it stand its downloads and the pictures of its report.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -36,12 +37,12 @@ from services.gateway.state import Gateway, State
 from services.gateway.views import batch_view, result_of
 from services.registry import contracts, metrics, surprising_rules, surprising_words
 from shared.errors import UnknownFile
-from shared.ledger import batches, result_pages
+from shared.ledger import batches, judgements, result_pages
 from shared.ledger.batch_lines import STATUSES
 from shared.ledger.batches import Batch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
-from shared.ledger.result_pages import ResultCounts, ResultRow
+from shared.ledger.result_pages import ResultCounts, ResultRow, ResultSummary
 from shared.ledger.score_hours import edges_of
 
 ON_A_PAGE = 50
@@ -95,12 +96,14 @@ class Results:
     view: ResultView
     rows: list[ResultRow]
     count: int
-    counts: ResultCounts
-    why: dict[str, int]
-    keys: dict[str, int]  # of metadata → values
-    provenance: dict[str, Any]  # of the first result
+    whole: ResultSummary
+    judged: Mapping[str, Mapping[str, int]]  # job → opinion → people, of these rows
     next: str | None
     complete: bool
+
+    @property
+    def counts(self) -> ResultCounts:
+        return self.whole.counts
 
 
 @router.get("/batches/{batch_id}")
@@ -146,10 +149,10 @@ async def _shown(
     contract = metrics().get(batch.metric)
     view, counts = results.view, results.counts
     return {
-        "finding": finding_of(view, contract, counts, results.why, report),
+        "finding": finding_of(view, contract, counts, results.whole.why, report),
         "scale": scale_of(contract),
         "split": await split_of(batch, gateway, caller, view),
-        "split_keys": split_keys(view, results.keys, counts.values),
+        "split_keys": split_keys(view, results.whole.keys, counts.values),
         "opened": await opened_row(gateway, batch, view),
         "tabs": await saved_views(gateway, caller.tenant, batch.metric),
     }
@@ -208,7 +211,7 @@ async def _report(batch: Batch, gateway: State) -> BatchReportState:
 async def _results(batch: Batch, gateway: State, request: Request) -> Results:
     complete = await write_facts(gateway, batch, FACT_SECONDS)
     view = view_of(batch, batch.tenant, request.query_params.multi_items())
-    edges = edges_of(metrics().get(batch.metric))
+    whole = await known_of(batch, gateway, complete=complete)
 
     def read(connection: Connection) -> Results:
         rows, key = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
@@ -216,15 +219,31 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
             view=view,
             rows=rows,
             count=result_pages.count_of(connection, view.filter),
-            counts=result_pages.counts_of(connection, view.filter, edges),
-            why=result_pages.why_undefined(connection, view.filter, MOST_REASONS),
-            keys=result_pages.metadata_keys(connection, view.filter),
-            provenance=result_pages.provenance_of(connection, view.filter),
+            whole=whole,
+            judged=judgements.counts_of_jobs(connection, batch.tenant, _jobs_of(rows)),
             next=None if key is None else view.next(key),
             complete=complete,
         )
 
     return await gateway.in_ledger(read)
+
+
+def _jobs_of(rows: Iterable[ResultRow]) -> list[str]:
+    return [row.job_id for row in rows if row.job_id is not None]
+
+
+async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSummary:
+    """What is true of all its results, whatever is filtered. complete: whether each line has its
+    row, so that it is true for a while."""
+    wanted = view_of(batch, batch.tenant, ()).filter
+    edges = edges_of(metrics().get(batch.metric))
+    known = gateway.summaries.get(batch.id) if complete else None
+    found = await gateway.in_ledger(
+        lambda connection: result_pages.summary_of(connection, wanted, edges, MOST_REASONS, known)
+    )
+    if complete and found is not known:
+        gateway.summaries[batch.id] = found
+    return found
 
 
 MOST_IN_FILE = 1_000  # lines of a selection

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import chain
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,38 +20,36 @@ from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
 from services.gateway.auth import Viewer, require_scope
+from services.gateway.batch_csv import cell, packed
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
 from services.gateway.pages.batch_split import COLUMNS, metadata_splits
-from services.gateway.pages.comparison_view import (
-    GRID,
-    PairRow,
-    cell_bounds,
-    pair_rows,
-    view_of,
-)
+from services.gateway.pages.batches import known_of
+from services.gateway.pages.comparison_filter import PairView, pairs_view
+from services.gateway.pages.comparison_view import PairRow, pair_rows, view_of
 from services.gateway.pages.page_route import pages
 from services.gateway.pages.result_query import VERDICTS
 from services.gateway.pages.templates import form_of, page
-from services.gateway.routes.batch_results import write_facts
+from services.gateway.refusals import NothingToReport
+from services.gateway.routes.batch_results import saved_as, write_facts
 from services.gateway.routes.batches import found, require_input
 from services.gateway.routes.scores import commit, ended
 from services.gateway.state import Gateway, State
-from services.registry import metrics
+from services.registry import metrics, surprising_words
 from shared.batch_contracts import MOST_FURTHER, Against, SplitKey
 from shared.errors import UnknownBatch
 from shared.ledger import batches, result_pages, result_pairs
 from shared.ledger.batches import Batch, NewBatch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
-from shared.ledger.result_pages import ResultFilter
-from shared.ledger.result_pairs import PairFilter
-from shared.service_contract import MetricContract
+from shared.ledger.result_pages import ResultFilter, ResultSummary
+from shared.ledger.result_pairs import PairedLine
 
 RECENT = 50
 MOST_NAME = 200  # characters of a model's
 SPLIT = TypeAdapter[str](SplitKey)
 MOST_ROWS = 20
+MOST_IN_FILE = 50_000  # pairs
 SHORT = 6
 router = pages()
 
@@ -88,6 +87,12 @@ class WantedComparison:
     def sides(self) -> list[ComparedSide]:
         return [self.left, *self.rights]
 
+    @property
+    def address(self) -> str:
+        """Of its page, without what chooses one of several, or pairs."""
+        sides = [("left", self.left.address), *(("right", one.address) for one in self.rights)]
+        return f"/compare?{urlencode(sides + ([('by', self.by)] if self.by else []))}"
+
 
 @router.get("/compare")
 async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Response:
@@ -102,7 +107,9 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
     why = _unlike(left, rights)
     if why:
         return page(request, "compare.html", left=left, rights=rights, refused=why, again=[])
-    keys = await _slice_keys(rights[0], gateway)
+    for one in (left, *rights):
+        await write_facts(gateway, one.batch)
+    keys = _slice_keys(await known_of(rights[0].batch, gateway, complete=True))
     by = query.get("by", "")
     wanted = WantedComparison(left, rights, by if by in keys else "", keys)
     job = await _job(wanted, gateway, caller)
@@ -155,13 +162,10 @@ def _unlike(left: ComparedSide, rights: Sequence[ComparedSide]) -> str:
     return ""
 
 
-async def _slice_keys(side: ComparedSide, gateway: State) -> dict[str, str]:
+def _slice_keys(known: ResultSummary) -> dict[str, str]:
     """What the difference can be shown by → its name."""
-    await write_facts(gateway, side.batch)
-    wanted = ResultFilter(tenant=side.batch.tenant, batch_id=side.batch.id)
-    keys = await gateway.in_ledger(lambda one: result_pages.metadata_keys(one, wanted))
-    own = {name: said for name, said in metadata_splits(keys).items() if _is_split(name)}
-    return own | {name: said for name, said in COLUMNS.items() if name not in ("model", "variant")}
+    own = {name: told for name, told in metadata_splits(known.keys).items() if _is_split(name)}
+    return own | {name: told for name, told in COLUMNS.items() if name not in ("model", "variant")}
 
 
 def _is_split(name: str) -> bool:
@@ -242,12 +246,11 @@ async def _shown(request: Request, gateway: State, wanted: WantedComparison, job
     result: dict[str, Any] = job.result or {}
     comparisons = [result["comparison"], *result["further"]]
     place, left = _place(request, len(comparisons)), wanted.left
-    right, metric = wanted.rights[place], metrics()[left.batch.metric]
-    sides = [("left", left.address), *(("right", one.address) for one in wanted.rights)]
-    base = f"/compare?{urlencode(sides + ([('by', wanted.by)] if wanted.by else []))}"
-    address = f"{base}&show={place}" if place else base
-    names = (left.name, right.name)
-    rows, chosen, lines = await _rows(request, gateway, (left, right), comparisons[place], metric)
+    found_one, right = comparisons[place], wanted.rights[place]
+    metric = metrics()[left.batch.metric]
+    address = f"{wanted.address}&show={place}" if place else wanted.address
+    chosen = _chosen(request, left, right, address)
+    rows, count = await _rows(gateway, chosen, found_one)
     return page(
         request,
         "compare.html",
@@ -259,13 +262,13 @@ async def _shown(request: Request, gateway: State, wanted: WantedComparison, job
         wanted=wanted,
         comparisons=comparisons,
         place=place,
-        base=base,
-        view=view_of(metric, comparisons[place], names, address),
+        view=view_of(metric, found_one, (left.name, right.name), address),
         rows=rows,
+        count=count,
         chosen=chosen,
-        lines=lines,
+        known=await known_of(right.batch, gateway, complete=True),
+        words=surprising_words(metric.name),
         verdicts=VERDICTS,
-        metric=metric,
     )
 
 
@@ -274,55 +277,56 @@ def _place(request: Request, count: int) -> int:
     return int(asked) if asked in map(str, range(count)) else 0
 
 
+def _chosen(
+    request: Request, left: ComparedSide, right: ComparedSide, address: str = ""
+) -> PairView:
+    sent = request.query_params.multi_items()
+    models = left.model, right.model
+    return pairs_view(
+        (left.batch, right.batch), models, metrics()[left.batch.metric], sent, address
+    )
+
+
 async def _rows(
-    request: Request,
-    gateway: State,
-    sides: tuple[ComparedSide, ComparedSide],
-    found_ones: dict[str, Any],
-    metric: MetricContract,
-) -> tuple[list[PairRow], str, list[int]]:
-    """(the pairs shown, what chose them, their lines of the right batch where these are known)."""
-    wanted, chosen = _wanted(request, sides, metric)
-    for one in sides:
+    gateway: State, chosen: PairView, found_ones: dict[str, Any]
+) -> tuple[list[PairRow], int]:
+    """(the pairs shown, how many there are of the kind): those that the address chooses, else the
+    report's largest changes."""
+    wanted, right = chosen.filter, chosen.filter.batches[1]
+    largest = found_ones["changes"][:MOST_ROWS]
+
+    def read(connection: Connection) -> tuple[list[PairRow], int]:
+        if chosen.query:
+            some = result_pairs.pairs_of(connection, wanted, MOST_ROWS)
+            pairs = [(one.custom_id, one.left_job, one.right_job) for one in some]
+            count = some[0].of if some else 0
+        else:
+            pairs = [(one["custom_id"], one["second_job"], one["first_job"]) for one in largest]
+            count = len(found_ones["changes"])
+        both = [job for _, *jobs in pairs for job in jobs]
+        known = result_pairs.jobs_of(connection, wanted.tenant, both)
+        answered = [job for *_, job in pairs]
+        lines = result_pairs.lines_of(connection, wanted.tenant, right, answered)
+        return pair_rows(pairs, known, lines), count
+
+    return await gateway.in_ledger(read)
+
+
+@router.get("/compare/pairs.csv")
+async def pairs_file(request: Request, gateway: Gateway, caller: Viewer) -> Response:
+    """The pairs of two sides that the address chooses, the largest change first; no texts."""
+    require_scope(caller, "batch")
+    query = request.query_params
+    left, right = [await _side(query.get(name, ""), gateway, caller) for name in ("left", "right")]
+    if why := _unlike(left, [right]):
+        raise NothingToReport(why)
+    for one in (left, right):
         await write_facts(gateway, one.batch)
-    largest = [
-        (one["custom_id"], one["second_job"], one["first_job"])
-        for one in found_ones["changes"][:MOST_ROWS]
-    ]
-
-    def read(connection: Connection) -> tuple[list[PairRow], list[int]]:
-        lines = result_pairs.pairs_of(connection, wanted, MOST_ROWS)
-        pairs = [one[:1] + one[2:] for one in lines] if chosen else largest
-        ids = [job for _, *both in pairs for job in both]
-        known = result_pairs.jobs_of(connection, wanted.tenant, ids)
-        return pair_rows(pairs, known), [one.line for one in lines]
-
-    rows, lines = await gateway.in_ledger(read)
-    return rows, chosen, lines
-
-
-def _wanted(
-    request: Request, sides: tuple[ComparedSide, ComparedSide], metric: MetricContract
-) -> tuple[PairFilter, str]:
-    """The filter of the address, and what it says; empty: the largest differences."""
-    left, right = sides
-    batch_ids, models = (left.batch.id, right.batch.id), (left.model, right.model)
-    plain = PairFilter(left.batch.tenant, batch_ids, models)
-    verdicts = request.query_params.get("verdicts", "").split(",")
-    if len(verdicts) == 2 and set(verdicts) <= set(VERDICTS):
-        pair = (verdicts[0], verdicts[1])
-        return PairFilter(left.batch.tenant, batch_ids, models, pair), " → ".join(pair)
-    places = request.query_params.get("cell", "").split(",")
-    scale = metric.report.model_fields["range"].default
-    if len(places) == 2 and isinstance(scale, tuple) and all(map(_is_place, places)):
-        x, y = (cell_bounds(int(one), scale) for one in places)
-        said = f"left {x[0]:.3f} to {x[1]:.3f}, right {y[0]:.3f} to {y[1]:.3f}"
-        wanted = PairFilter(
-            left.batch.tenant, batch_ids, models, scores=(x, y), top=float(scale[1])
-        )
-        return wanted, said
-    return plain, ""
-
-
-def _is_place(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 3 and int(text) < GRID
+    chosen = _chosen(request, left, right)
+    rows = await gateway.in_ledger(
+        lambda connection: result_pairs.pairs_of(connection, chosen.filter, MOST_IN_FILE)
+    )
+    told = ([cell(value) for value in row[:-1]] for row in rows)
+    content = packed(chain([[*PairedLine._fields[:-1]]], told))
+    headers = saved_as(f"{left.batch.id}-{right.batch.id}.csv")
+    return Response(content, media_type="text/csv; charset=utf-8", headers=headers)

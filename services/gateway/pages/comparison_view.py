@@ -74,9 +74,10 @@ class DifferenceBar:
 
 @dataclass(frozen=True)
 class PairRow:
-    """A pair, with what is different in it."""
+    """A pair, with what is different in it. line: of the right batch."""
 
     custom_id: str | None
+    line: int | None
     left: ComparedJob
     right: ComparedJob
     words: tuple[WordChange, ...]
@@ -242,11 +243,19 @@ def _slices(found: Sequence[Json], bounds: tuple[float, float] | None) -> Forest
 
 
 def pair_rows(
-    pairs: Sequence[tuple[str | None, str, str]], found: Mapping[str, ComparedJob]
+    pairs: Sequence[tuple[str | None, str, str]],
+    found: Mapping[str, ComparedJob],
+    lines: Mapping[str, int],
 ) -> list[PairRow]:
-    """pairs: custom id, left job, right job."""
+    """pairs: custom id, left job, right job. lines: right job → its line."""
     return [
-        PairRow(custom_id, found[left], found[right], _words(found[left], found[right]))
+        PairRow(
+            custom_id,
+            lines.get(right),
+            found[left],
+            found[right],
+            _words(found[left], found[right]),
+        )
         for custom_id, left, right in pairs
         if left in found and right in found
     ]

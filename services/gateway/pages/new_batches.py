@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -27,15 +27,24 @@ from services.gateway.pages import templates
 from services.gateway.pages.other_metrics import request_for
 from services.gateway.pages.page_route import pages
 from services.gateway.pages.result_query import ResultView, view_of
+from services.gateway.pages.saved_views import LONGEST_NAME, is_name
 from services.gateway.pages.templates import form_of, page
-from services.gateway.refusals import InvalidBody
+from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.routes import files as file_routes
 from services.gateway.routes.batch_results import write_facts
 from services.gateway.routes.batches import found
 from services.gateway.state import Gateway, State
-from services.gateway.table_mapping import ID, Row, TableFault, TableMapping, guessed, rows_of
+from services.gateway.table_mapping import (
+    ID,
+    Row,
+    TableFault,
+    TableMapping,
+    guessed,
+    rows_of,
+    unhurried,
+)
 from services.registry import metrics
-from shared.errors import BadInput
+from shared.errors import BadInput, QuotaExceeded, ScoringError
 from shared.ledger import files, result_pages, saved_views
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
@@ -45,7 +54,7 @@ from shared.problems import validation_problem
 from shared.service_contract import MetricContract
 
 SHOWN, REQUESTS, FAULTS = 20, 3, 20
-CHECK_SECONDS = 5.0
+CHECK_SECONDS = 2.0
 PASTED_BYTES = 400_000
 LONGEST_REQUEST = 4_000  # characters that are shown
 LONG_CELL = 40  # characters: longer ones are no label
@@ -78,7 +87,9 @@ async def new_batch(request: Request, caller: Viewer, metric: str = "") -> Respo
     """Where a file is chosen, or rows are pasted."""
     require_scope(caller, "batch")
     chosen = metric if metric in metrics() else FIRST
-    return page(request, "new_batch.html", metrics=list(metrics()), metric=chosen)
+    return page(
+        request, "new_batch.html", metrics=list(metrics()), metric=chosen, rows="", wrong=""
+    )
 
 
 @router.post("/batches/new")
@@ -93,12 +104,28 @@ async def upload(request: Request, gateway: Gateway, caller: Viewer) -> Response
             request, gateway.spool.folder, place, limit=limit, part_bytes=PASTED_BYTES
         )
         try:
-            templates.demand(request, _words(form))
-            contract = _metric(str(form.get("metric", "")))
+            sent = _words(form)
+            templates.demand(request, sent)
+            contract = _metric(sent.get("metric", ""))
             file = await run_in_threadpool(_kept, form, gateway, caller, limit)
+        except (BadInput, BodyTooLarge, QuotaExceeded) as error:
+            return _refused(request, sent, error)
         finally:
             await form.close()
     return RedirectResponse(f"/batches/new/{file}?metric={contract.name}", 303)
+
+
+def _refused(request: Request, sent: Mapping[str, str], error: ScoringError) -> Response:
+    """The form as it was filled; a browser lets nobody fill in the file."""
+    return page(
+        request,
+        "new_batch.html",
+        error.status,
+        metrics=list(metrics()),
+        metric=sent.get("metric", FIRST),
+        rows=sent.get("rows", ""),
+        wrong=error.detail,
+    )
 
 
 def _words(form: FormData) -> dict[str, str]:
@@ -163,7 +190,8 @@ async def _shown(
     kept = await gateway.in_ledger(lambda one: saved_views.kept(one, caller.tenant, kind))
     if chosen.get("saved") in kept:
         sent = [("metric", contract.name), *map(tuple, kept[chosen["saved"]])]
-    mapping, seen = await run_in_threadpool(_previewed, gateway, file, contract, sent)
+    with gateway.previews.another(caller):
+        mapping, seen = await run_in_threadpool(_previewed, gateway, file, contract, sent)
     return page(
         request,
         "new_batch_table.html",
@@ -209,12 +237,12 @@ def _mapping_of(
 def _previewed(
     gateway: State, file: File, contract: MetricContract, sent: Sequence[tuple[str, str]]
 ) -> tuple[TableMapping, TablePreview]:
-    """Blocks, for a few seconds at most; the rest of a large file is checked when it is sent."""
+    """Blocks, for two seconds at most; the rest of a large file is checked when it is sent."""
     until = time.monotonic() + CHECK_SECONDS
     seen = TableReading(contract, sent, gateway.settings.max_batch_lines)
     with gateway.files.reading(file.id) as stream:
         try:
-            for number, row in rows_of(stream):
+            for number, row in unhurried(rows_of(stream)):
                 seen.see(number, row)
                 if time.monotonic() > until:
                     seen.complete = False
@@ -296,10 +324,11 @@ async def confirm(request: Request, file_id: str, gateway: Gateway, caller: View
     templates.demand(request, form)
     sent = [(name, value) for name, value in form.pairs if name != templates.FIELD]
     contract = _metric(form.get("metric", ""))
-    if name := form.get("keep", "").strip()[:60]:
-        kept = [list(pair) for pair in sent if pair[0][:2] in ("c.", "v.") or pair[0] == "m"]
-        kind = f"columns {contract.name}"
-        await gateway.in_ledger(lambda one: saved_views.keep(one, caller.tenant, kind, name, kept))
+    name = form.get("keep", "").strip()
+    if name and not is_name(name):
+        raise InvalidBody.at_root(f"a mapping needs a name of at most {LONGEST_NAME} characters")
+    if name:
+        await _keep(gateway, caller.tenant, contract, name, sent)
     private = PrivateLines(_lines(gateway, file, contract, sent))
     made = BatchInput(
         contract,
@@ -315,6 +344,19 @@ async def confirm(request: Request, file_id: str, gateway: Gateway, caller: View
     if private.found:
         await _forget(gateway, file)
     return RedirectResponse(f"/batches/{batch.id}", 303)
+
+
+async def _keep(
+    gateway: State,
+    tenant: str,
+    contract: MetricContract,
+    name: str,
+    sent: Sequence[tuple[str, str]],
+) -> None:
+    """The mapping. Raises QuotaExceeded."""
+    kept = [list(pair) for pair in sent if pair[0][:2] in ("c.", "v.") or pair[0] == "m"]
+    kind = f"columns {contract.name}"
+    await gateway.in_ledger(lambda one: saved_views.keep(one, tenant, kind, name, kept))
 
 
 @dataclass
@@ -342,7 +384,7 @@ def _lines(
     """Raises TableFault at the first line that is no request."""
     mapping: TableMapping | None = None
     with gateway.files.reading(file.id) as stream:
-        for count, (number, row) in enumerate(rows_of(stream), 1):
+        for count, (number, row) in enumerate(unhurried(rows_of(stream)), 1):
             mapping = mapping or _mapping_of(contract, list(row), sent)
             if count > gateway.settings.max_batch_lines:
                 raise TableFault(number, "a batch may not have so many lines")
@@ -361,19 +403,34 @@ async def choose_again(
     """Under which metric and model the chosen lines are to be scored again."""
     require_scope(caller, "batch")
     batch = await found(batch_id, gateway, caller.tenant)
+    return await _choice(request, batch, gateway, request.query_params.multi_items())
+
+
+async def _choice(
+    request: Request,
+    batch: Batch,
+    gateway: State,
+    pairs: Sequence[tuple[str, str]],
+    error: ScoringError | None = None,
+) -> Response:
+    """The form, as it was filled where it was refused."""
     await write_facts(gateway, batch)
-    view = view_of(batch, batch.tenant, request.query_params.multi_items())
+    view = view_of(batch, batch.tenant, pairs)
     count = await gateway.in_ledger(lambda one: result_pages.count_of(one, view.filter))
     names = [one.name for one in gateway.catalogue.entries if one.kind in ("classifier", "causal")]
+    sent: Mapping[str, str] = getattr(request.state, "form", {})
     return page(
         request,
         "score_again.html",
+        200 if error is None else error.status,
         batch=batch,
         query=urlencode(list(view.pairs)),
         count=count,
         metrics=list(metrics()),
+        metric=sent.get("metric", batch.metric),
         models=names,
-        errors=[],
+        model=sent.get("model", ""),
+        wrong="" if error is None else error.detail,
     )
 
 
@@ -401,7 +458,10 @@ async def score_again(
     about = {"scored_again": batch.id}
     accepts = caller.accepts_untrained_languages
     made = BatchInput(target, lines, f"{batch.id}.jsonl", about, accepts)
-    new = await make_batch(made, gateway, caller.owner(gateway.settings))
+    try:
+        new = await make_batch(made, gateway, caller.owner(gateway.settings))
+    except (BadInput, BodyTooLarge, QuotaExceeded) as error:
+        return await _choice(request, batch, gateway, pairs, error)
     return RedirectResponse(f"/batches/{new.id}", 303)
 
 
@@ -413,7 +473,7 @@ def _again(
     lacks, made, last = "", 0, 0
     while some := _requests(gateway, view, last):
         last = some[-1].line
-        for one in some:
+        for one in unhurried(some):
             other = request_for(target, batch.metric, one.request, one.result, model)
             if other.body is None:
                 lacks = lacks or other.lacks

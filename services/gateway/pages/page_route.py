@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -18,9 +19,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
 from services.gateway.auth import Look
-from services.gateway.pages.templates import page
+from services.gateway.pages.templates import FIELD, SentForm, page
 from services.gateway.refusals import Unauthenticated, http_error
 from services.gateway.routes.events import KEEP_ALIVE_SECONDS, RETRY_MILLISECONDS, STREAM_HEADERS
+from services.gateway.site_security import is_same_origin
 from shared.errors import ScoringError, Unavailable
 
 # nothing but our own files: no inline script, no inline style, no frame around us
@@ -84,12 +86,49 @@ def page_or_problem(request: Request, error: Exception) -> Response:
 
 
 def _problem(request: Request, status: int, title: str, detail: str) -> Response:
-    return page(request, "problem.html", status, title=title, detail=detail)
+    again = _sent_again(request)
+    return page(request, "problem.html", status, title=title, detail=detail, again=again)
 
 
-def _address(request: Request) -> str:
+TYPED = {  # fields that people type into → what they are called
+    "note": "Note",
+    "human_label": "Label",
+    "reviewer": "Your name",
+    "name": "Name",
+    "lines": "Lines, at most",
+    "per_line": "People a line",
+    "seed": "Seed",
+    "query": "Filters",
+    "keep": "Save this mapping as",
+}
+
+
+@dataclass(frozen=True)
+class RefusedForm:
+    """A form that was refused, to be mended and sent again: nothing that was typed is lost.
+
+    typed: (field, name, value); kept: fields of the page itself.
+    """
+
+    action: str
+    typed: list[tuple[str, str, str]]
+    kept: list[tuple[str, str]]
+
+
+def _sent_again(request: Request) -> RefusedForm | None:
+    """None where no form was read, another site may have sent it, or it holds a key."""
+    form: SentForm | None = getattr(request.state, "form", None)
+    if form is None or "key" in form or not is_same_origin(request.headers):
+        return None
+    pairs = [pair for pair in form.pairs if pair[0] != FIELD]
+    typed = [(name, TYPED[name], value) for name, value in pairs if name in TYPED]
+    kept = [pair for pair in pairs if pair[0] not in TYPED]
+    return RefusedForm(_address(request, any_method=True), typed, kept) if typed else None
+
+
+def _address(request: Request, *, any_method: bool = False) -> str:
     """Where to go on after the log-in; only what may be looked at, not what was sent."""
-    if request.method != "GET":
+    if request.method != "GET" and not any_method:
         return "/"
     query = f"?{request.url.query}" if request.url.query else ""
     return f"{request.url.path}{query}"

@@ -38,7 +38,10 @@ NAMES = {  # of a filter → how a chip says it
     "contains": "custom id contains",
     "text": "text contains",
     "meta": "metadata",
+    "judged": "judged",
+    "by": "judged by",
 }
+ANSWERS = {"yes": True, "no": False}
 NO_FILTERS = frozenset({"sort", "desc", "col", "line", "split", "pairs", "open"})
 SPLIT = re.compile(r"metadata\..{1,64}|model|variant|language|verdict|label_sent|label_stated")
 SORTS = ("surprise", "line", "custom_id", "verdict", "score", "chance", "model", "status")
@@ -109,7 +112,7 @@ class ResultView:
     @property
     def chips(self) -> list[Chip]:
         return [
-            Chip(_said(*pair), self._address(one for one in self.pairs if one != pair))
+            Chip(said(*pair), self._address(one for one in self.pairs if one != pair))
             for pair in self.filters
         ]
 
@@ -164,6 +167,8 @@ def view_of(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultView:
         text=chosen.get("text", ""),
         metadata=dict(_pair(value) for name, value in known if name == "meta"),
         ranges=_ranges(chosen),
+        judged=ANSWERS.get(chosen.get("judged", "")),
+        reviewer=chosen.get("by", ""),
         lines=[int(value) for name, value in known if name == "line"][:MOST_LINES],
     )
     order = ResultOrder(
@@ -176,8 +181,9 @@ def view_of(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultView:
 def _is_known(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str]) -> bool:
     if not value or len(value) > LONGEST:
         return False
-    if name in ("status", "verdict", "reason"):
-        return value in {"status": STATUSES, "verdict": VERDICTS, "reason": reasons}[name]
+    listed = {"status": STATUSES, "verdict": VERDICTS, "reason": reasons, "judged": ANSWERS}
+    if name in listed:
+        return value in listed[name]
     if name == "sort":
         return value in (*SORTS, *parts) or value.startswith("metadata.")
     if name == "meta":
@@ -188,7 +194,7 @@ def _is_known(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[
         return value.isascii() and value.isdigit() and len(value) < 9
     column, _, end = name.rpartition("_")
     if end in ("from", "to") and column in ("score", "chance", *parts):
-        return _number(value) is not None
+        return as_number(value) is not None
     return name in ("desc", "col", "why", "pairs") or name in NAMES
 
 
@@ -202,12 +208,13 @@ def _ranges(chosen: dict[str, str]) -> dict[str, Bounds]:
         name.rpartition("_")[0] for name in chosen if name.rpartition("_")[2] in ("from", "to")
     }
     return {
-        name: (_number(chosen.get(f"{name}_from")), _number(chosen.get(f"{name}_to")))
+        name: (as_number(chosen.get(f"{name}_from")), as_number(chosen.get(f"{name}_to")))
         for name in sorted(named)
     }
 
 
-def _number(value: str | None) -> float | None:
+def as_number(value: str | None) -> float | None:
+    """The finite number that is written; None: none is."""
     try:
         found = float(value or "")
     except ValueError:
@@ -241,7 +248,8 @@ def _is_key(value: Any) -> bool:
     return not math.isnan(value)
 
 
-def _said(name: str, value: str) -> str:
+def said(name: str, value: str) -> str:
+    """A filter as a chip says it."""
     if name in NAMES:
         return f"{NAMES[name]}: {value}"
     column, _, end = name.rpartition("_")

@@ -22,6 +22,7 @@ from services.gateway.caller import Caller
 from services.gateway.judgement_views import ReviewQueueRequest
 from services.gateway.pages import templates
 from services.gateway.pages.page_route import pages
+from services.gateway.pages.result_query import view_of
 from services.gateway.pages.reviewers import NOTE_BYTES, asked_of, name_of, whose
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import InvalidBody, NothingToReport
@@ -33,6 +34,7 @@ from services.gateway.routes.judgements import JUDGEMENT_ID
 from services.gateway.state import Gateway, State
 from services.registry import metrics
 from shared.ledger import jobs, judgements, review_queues
+from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
 from shared.ledger.judgements import OPINIONS, JudgementFilter, Origin, ReviewerJudgement
 from shared.ledger.review_queues import ReviewItem, ReviewProgress, ReviewQueue
@@ -116,11 +118,21 @@ async def queue_list(
         "queues.html",
         job=job,
         batch=chosen,
+        query=_chosen_lines(request, chosen),
         queues=queues,
         count=count,
         may_make=caller.may("batch"),
         may_judge=caller.may("review"),
     )
+
+
+def _chosen_lines(request: Request, batch: Batch | None) -> str:
+    """The filters and lines that the address names, as a queue takes them."""
+    if batch is None:
+        return ""
+    view = view_of(batch, batch.tenant, request.query_params.multi_items())
+    named = [pair for pair in view.pairs if pair in view.filters or pair[0] == "line"]
+    return urlencode(named)
 
 
 @router.post("/queues")

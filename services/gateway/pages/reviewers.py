@@ -97,7 +97,7 @@ def asked_of(form: Mapping[str, str], verdict: str, **more: Any) -> JudgementReq
         body["human_score"] = _number(form["human_score"])
     for name in ("human_label", "note", "about"):
         if form.get(name, "").strip():
-            body[name] = form[name].strip()
+            body[name] = form[name].replace("\r\n", "\n").strip()  # a browser counts one, sends two
     try:
         return JudgementRequest.model_validate(body)
     except ValidationError as error:

@@ -1,11 +1,12 @@
-"""`/views`: filters, order and columns of results tables that a tenant keeps under a name.
+"""`/views`: what a tenant keeps under a name, views of results tables and mappings of columns.
 
-A view is a metric's: it is a tab over the results of every batch of it.
+A view is a metric's filters, order and columns: it is a tab over the results of every batch of it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import Request
@@ -23,7 +24,12 @@ from services.registry import metrics
 from shared.ledger import saved_views as ledger
 
 LONGEST_NAME = 60
-LONGEST_QUERY = 4_000
+LONGEST_QUERY = 2_000
+MOST_TABS = 20  # over a table; a page has 150 kB
+KINDS = {
+    "results": "view",
+    "columns": "mapping",
+}  # of a metric, as they are kept → as they are said
 
 router = pages()
 
@@ -37,21 +43,50 @@ class SavedView:
     query: str
 
 
+@dataclass(frozen=True)
+class SavedName:
+    """Anything that is kept, as the list shows it. kind: of `KINDS`."""
+
+    kind: str
+    metric: str
+    name: str
+    told: str
+
+
+def is_name(name: str) -> bool:
+    """Whether something may be kept under it."""
+    return 0 < len(name) <= LONGEST_NAME and name.isprintable()
+
+
 async def saved_views(gateway: State, tenant: str, metric: str) -> list[SavedView]:
-    """The tenant's views of a metric's results."""
+    """The tenant's first views of a metric's results."""
     kind = f"results {metric}"
     found = await gateway.in_ledger(lambda connection: ledger.kept(connection, tenant, kind))
-    return [SavedView(metric, name, str(value)) for name, value in found.items()]
+    return [SavedView(metric, name, str(value)) for name, value in found.items()][:MOST_TABS]
 
 
 @router.get("/views")
 async def view_list(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """Every saved view, and a button to delete it."""
+    """All that is saved, each with a button to delete it."""
     require_scope(caller, "batch")
-    found = [
-        view for metric in metrics() for view in await saved_views(gateway, caller.tenant, metric)
-    ]
-    return page(request, "views.html", views=found)
+
+    def read(connection: Connection) -> list[SavedName]:
+        return [
+            SavedName(kind, metric, name, _told(value))
+            for metric in metrics()
+            for kind in KINDS
+            for name, value in ledger.kept(connection, caller.tenant, f"{kind} {metric}").items()
+        ]
+
+    saved = await gateway.in_ledger(read)
+    return page(request, "views.html", saved=saved, kinds=KINDS)
+
+
+def _told(value: Any) -> str:
+    """A view's query; of a mapping, field=column."""
+    if isinstance(value, str):
+        return value
+    return ", ".join(f"{name[2:] or 'metadata'}={told}" for name, told in value if told)
 
 
 @router.post("/views")
@@ -62,7 +97,7 @@ async def keep_view(request: Request, gateway: Gateway, caller: Viewer) -> Respo
     templates.demand(request, form)
     name, metric = form.get("name", "").strip(), form.get("metric", "")
     query = urlencode(parse_qsl(form.get("query", "")))
-    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+    if not is_name(name):
         raise InvalidBody.at_root(f"a view needs a name of at most {LONGEST_NAME} characters")
     if metric not in metrics() or len(query) > LONGEST_QUERY:
         raise InvalidBody.at_root("there is no such table of results, or its address is too long")
@@ -80,6 +115,9 @@ async def delete_view(request: Request, gateway: Gateway, caller: Viewer) -> Res
     require_scope(caller, "batch")
     form = await form_of(request)
     templates.demand(request, form)
-    kind, name = f"results {form.get('metric', '')}", form.get("name", "")
+    kind = form.get("kind", "results")
+    if kind not in KINDS:
+        raise InvalidBody.at_root("nothing of this kind is kept")
+    kind, name = f"{kind} {form.get('metric', '')}", form.get("name", "")
     await gateway.in_ledger(lambda connection: ledger.forget(connection, caller.tenant, kind, name))
     return RedirectResponse("/views", 303)

@@ -225,7 +225,9 @@ async def form_of(
         raise InvalidBody.at_root(f"the body is not {MEDIA_TYPE}") from None
     if any("\0" in one for pair in pairs for one in pair):
         raise InvalidBody.at_root("the form holds U+0000, which is not kept")
-    return SentForm(pairs)
+    form = SentForm(pairs)
+    request.state.form = form  # to be shown again where it is refused
+    return form
 
 
 def pairs_of(query: str) -> list[Pair]:

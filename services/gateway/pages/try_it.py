@@ -36,7 +36,7 @@ from services.gateway.routes.scores import commit, demand
 from services.gateway.state import Gateway, State
 from services.registry import metrics
 from shared.contracts import JobRequest
-from shared.errors import BadInput, UnknownJob
+from shared.errors import BadInput, ScoringError, UnknownJob
 from shared.ledger import jobs
 from shared.problems import problem, read_strictly, validation_problem
 from shared.service_contract import MetricContract
@@ -168,9 +168,9 @@ async def try_it(request: Request, gateway: Gateway, caller: Viewer) -> Response
             await gateway.in_ledger(
                 lambda one: remember_parent(one, accepted.job.id, parent, caller.tenant)
             )
-    except BadInput as error:
+    except ScoringError as error:  # a quota, too: what was typed stays
         trial = TryForm(chosen, entered, errors=_errors(error), parent=form.get("parent", ""))
-        return _shown(request, gateway, caller, trial)
+        return _shown(request, gateway, caller, trial, error)
     gateway.messages.add(accepted.job.metric, accepted.job.id)
     return RedirectResponse(f"/jobs/{accepted.job.id}", 303)
 
@@ -191,17 +191,23 @@ def _request_of(metric: MetricContract, form: Form, *, limit: int) -> JobRequest
         raise InvalidBody(validation_problem(error, body)) from None
 
 
-def _errors(error: BadInput) -> list[tuple[str, str]]:
+def _errors(error: ScoringError) -> list[tuple[str, str]]:
     found = error.problem if isinstance(error, InvalidBody) else problem(error)
     listed = found.get("errors") or [{"pointer": "", "detail": found["detail"]}]
     return [(entry["pointer"].lstrip("#/"), entry["detail"]) for entry in listed]
 
 
-def _shown(request: Request, gateway: State, caller: Caller, trial: TryForm) -> Response:
-    return page(
+def _shown(
+    request: Request,
+    gateway: State,
+    caller: Caller,
+    trial: TryForm,
+    error: ScoringError | None = None,
+) -> Response:
+    response = page(
         request,
         "try.html",
-        422 if trial.errors else 200,
+        200 if error is None else error.status,
         trial=trial,
         metrics=list(metrics().values()),
         fields=trial.metric.form,
@@ -213,7 +219,11 @@ def _shown(request: Request, gateway: State, caller: Caller, trial: TryForm) -> 
             if entry.kind in trial.metric.model_kinds
         ],
         snippets=_snippets(request, trial, with_key=caller.key is not None),
+        title="The request is not valid" if isinstance(error, BadInput | None) else error.title,
     )
+    if error is not None and error.retry_after is not None:
+        response.headers["Retry-After"] = str(error.retry_after)
+    return response
 
 
 def _snippets(request: Request, trial: TryForm, *, with_key: bool) -> Snippets | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
@@ -251,11 +252,13 @@ async def batch_agreement_job(batch: Batch, gateway: State, caller: Caller) -> J
 async def _accepted(
     metric: str, asked: dict[str, Any], wanted: JudgementFilter, gateway: State, caller: Caller
 ) -> Accepted:
-    """One job for what was judged so far; a further judgement makes another."""
-    latest = await gateway.in_ledger(lambda connection: judgements.latest(connection, wanted))
-    if latest is None or metric not in metrics():
+    """One job for these lines and the judgements that there are; another one, a change or a
+    withdrawal makes another."""
+    known = await gateway.in_ledger(lambda connection: judgements.state_of(connection, wanted))
+    if known is None or metric not in metrics():
         raise NothingToReport("nobody has judged a line of it yet")
     contract = metrics()[metric].batch
-    key = f"agreement {wanted.queue_id or wanted.batch_id} {latest}"
     request = contract.request(**asked, mixed=True)
+    lines = hashlib.sha256(request.model_dump_json().encode()).hexdigest()  # jobs are forgotten
+    key = f"agreement {wanted.queue_id or wanted.batch_id} {known} {lines}"
     return await commit(contract, request, gateway, key, caller.owner(gateway.settings))

@@ -6,13 +6,14 @@ from urllib.parse import urlencode
 
 import httpx
 import pytest
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, delete, event
 
 from bench.pages import BATCH, PATH, fill
 from services.gateway.pages.report_design import CountBars, Forest, design_of
 from services.registry import metrics
-from shared.ledger import leases
-from shared.ledger.tables import jobs
+from shared.ledger import leases, saved_views
+from shared.ledger.saved_views import MOST
+from shared.ledger.tables import jobs, result_facts
 from tests.batches import MINUTE
 from tests.gateway.conftest import Opens
 from tests.gateway.pages.test_pages import entered, token
@@ -83,6 +84,40 @@ def test_a_view_is_kept_under_a_name_as_a_tab(client: httpx.Client) -> None:
     assert elsewhere.headers["location"] == "/"
 
 
+@pytest.mark.usefixtures("_filled")
+def test_a_page_stays_light_under_as_many_views_as_can_be_kept(client: httpx.Client) -> None:
+    before = len(client.get(PATH).content)
+    form = {"csrf": token(client.get("/views")), "metric": "hatexscore"}
+    meta = [("meta", f"key {place}={'v' * 150}") for place in range(10)]
+    for place in range(MOST):
+        sent = form | {"name": f"view {place}", "query": urlencode(meta)}
+        assert client.post("/views", data=sent).status_code == 303
+    refused = client.post("/views", data=form | {"name": "one more", "query": ""})
+    assert refused.status_code == 429
+    assert 'value="one more"' in refused.text
+    assert len(client.get(PATH).content) - before < 50_000
+    for place in range(MOST):
+        client.post("/views/delete", data=form | {"name": f"view {place}"})
+    assert "Nothing is saved yet" in client.get("/views").text
+
+
+def test_a_mapping_is_listed_and_deleted(client: httpx.Client, engine: Engine) -> None:
+    with engine.begin() as connection:
+        kept = [["c.text", "<b>"], ["m", "market"]]
+        saved_views.keep(connection, "default", "columns ice", "posts", kept)
+        saved_views.keep(connection, "other", "columns ice", "theirs", kept)
+    listed = client.get("/views")
+    assert "text=&lt;b&gt;, metadata=market" in listed.text
+    assert "theirs" not in listed.text
+    form = {"csrf": token(listed), "kind": "columns", "metric": "ice"}
+    client.post("/views/delete", data=form | {"name": "theirs"})
+    client.post("/views/delete", data=form | {"name": "posts"})
+    assert client.post("/views/delete", data=form | {"kind": "x"}).status_code == 422
+    with engine.connect() as connection:
+        assert saved_views.kept(connection, "default", "columns ice") == {}
+        assert saved_views.kept(connection, "other", "columns ice") == {"theirs": kept}
+
+
 def test_views_are_their_tenants_own(opens: Opens) -> None:
     own, other = entered(opens, "a", "batch"), entered(opens, "b", "batch")
     form = {"csrf": token(own.get("/views")), "metric": "ice", "query": "sort=score"}
@@ -106,17 +141,37 @@ def test_a_selection_is_one_html_file_without_texts(client: httpx.Client) -> Non
 def test_the_page_asks_no_more_the_larger_the_batch_is(
     client: httpx.Client, engine: Engine
 ) -> None:
+    with engine.begin() as connection:  # as many lines as no other test's batch of this name has
+        connection.execute(delete(result_facts).where(result_facts.c.line > LINES - 7))
+    first = statements(client, PATH)
+    assert 0 < len(first) <= 14
+    for query in ("verdict=undecided", "sort=qf", "text=harm"):
+        again = statements(client, f"{PATH}?{query}")
+        assert len(again) <= len(first) - 5  # what is said of the whole batch is known by now
+
+
+def statements(client: httpx.Client, path: str) -> list[str]:
+    """Those about results that a page asks."""
     asked: list[str] = []
 
     def heard(*arguments: object) -> None:
         asked.append(str(arguments[2]))
 
-    event.listen(type(engine), "before_cursor_execute", heard)
+    event.listen(Engine, "before_cursor_execute", heard)
     try:
-        client.get(PATH)
+        client.get(path).raise_for_status()
     finally:
-        event.remove(type(engine), "before_cursor_execute", heard)
-    assert 0 < sum("result_facts" in one for one in asked) <= 14
+        event.remove(Engine, "before_cursor_execute", heard)
+    return [one for one in asked if "result_facts" in one]
+
+
+@pytest.mark.usefixtures("_filled")
+def test_what_is_known_of_a_batch_goes_with_its_lines(client: httpx.Client, engine: Engine) -> None:
+    assert f"Of {LINES} explanations" in client.get(PATH).text
+    with engine.begin() as connection:
+        connection.execute(delete(result_facts).where(result_facts.c.line <= 50))
+    left = client.get(PATH).text
+    assert f"Of {LINES - 50} explanations" in left
 
 
 @pytest.mark.parametrize("metric", sorted(metrics()))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import io
 import json
 import re
 
 import httpx
 import pytest
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, String, cast, select, update
 
 from shared.ledger.tables import batch_lines, jobs
 from tests.gateway.conftest import Opens
@@ -53,6 +56,68 @@ def test_the_numbers_are_the_reports_and_cells_lead_to_their_pairs(
     assert page.count('class="card pair"') == 1
     verdicts = next(iter(re.findall(r'href="(/compare[^"]*verdicts=[^"]*)"', html)))
     assert "card pair" in client.get(verdicts.replace("&amp;", "&").partition("#")[0]).text
+
+
+def test_pairs_are_filtered_and_exported(
+    client: httpx.Client, engine: Engine, batches: tuple[str, str]
+) -> None:
+    left, right = batches
+    html = compared(client, engine, left, right)
+    assert html.count('class="card pair"') == 6  # those that both have a score in
+    asked = {"left": left, "right": right}
+    for filters, count in (
+        ({"change_from": "0.35"}, 2),
+        ({"change_to": "0.1"}, 1),
+        ({"left_verdict": "unsupported", "verdict": "undecided"}, 3),
+        ({"verdict": "undefined"}, 1),
+        ({"contains": "LINE-3"}, 1),
+        ({"text": "number 4"}, 1),
+        ({"left_from": "0.4", "right_to": "0.9"}, 2),
+        ({"contains": "nowhere"}, 0),
+    ):
+        page = client.get("/compare", params=asked | filters).raise_for_status().text
+        assert f"{count} of 8 pairs" in page, filters
+        assert page.count('class="card pair"') == count, filters
+        assert page.count("(remove this filter)") == len(filters)
+        for name, value in filters.items():
+            assert f'name="{name}"' in page
+            assert value in page
+        file = client.get("/compare/pairs.csv", params=asked | filters).raise_for_status().text
+        rows = list(csv.DictReader(io.StringIO(file, newline="")))
+        assert len(rows) == count, filters
+        assert "is quite friendly" not in file
+    strange = {"change_from": "much", "left_verdict": "fine", "cell": "99,1", "verdicts": "a,b"}
+    assert "remove this filter" not in client.get("/compare", params=asked | strange).text
+
+
+def test_texts_are_paired_where_custom_ids_are_not(
+    client: httpx.Client, engine: Engine, batches: tuple[str, str]
+) -> None:
+    left, right = batches
+    with engine.begin() as connection:
+        for batch_id in batches:
+            mine = jobs.c.batch_id == batch_id
+            for job_id, request, result in connection.execute(
+                select(jobs.c.id, jobs.c.request, jobs.c.result).where(mine)
+            ).all():
+                key = hashlib.sha256(request["text"].encode()).hexdigest()[:32]
+                result["provenance"]["text_key"] = key
+                connection.execute(update(jobs).where(jobs.c.id == job_id).values(result=result))
+        renamed = batch_lines.c.batch_id == right, batch_lines.c.number > 2
+        other = "other " + cast(batch_lines.c.number, String)
+        connection.execute(update(batch_lines).where(*renamed).values(custom_id=other))
+    html = compared(client, engine, left, right)
+    asked = {"left": left, "right": right}
+    sums = 0
+    for count, link in re.findall(r'href="(/compare[^"]*verdicts=[^"]*)" aria-label="(\d+)', html):
+        page = client.get(count.replace("&amp;", "&").partition("#")[0]).text
+        assert page.count('class="card pair"') == int(link)
+        sums += int(link)
+    assert sums == 8
+    page = client.get("/compare", params=asked | {"change_from": "-1"}).text
+    assert "6 of 8 pairs" in page
+    assert page.count("<h3>A text</h3>") == 4
+    assert page.count("<h3><bdi>line-") == 2
 
 
 def test_swapped_sides_say_the_opposite(

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
+from sqlalchemy import Engine
 
 from services.gateway.pages.templates import FORM_BYTES, MOST_FIELDS
 from tests.gateway.conftest import Opens
+from tests.gateway.judged import make_batch
+from tests.gateway.pages.parsed import FormFields
 from tests.gateway.pages.test_pages import token
 
 KIND = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -65,3 +68,50 @@ def test_strangers_do_not_try_long_texts(opens: Opens) -> None:
         answer = client.post("/try", data={"text": "a" * 2_000_000})
         assert answer.status_code == 303
         assert answer.headers["location"].startswith("/login")
+
+
+def test_what_was_typed_stays_where_a_form_is_refused(client: httpx.Client, engine: Engine) -> None:
+    batch_id, (job_id,) = make_batch(engine, [0.5])
+    own = {"csrf": token(client.get("/try"))}
+    long = "é & <b>\n" * 400
+    for path, typed, more in (
+        ("/queues", {"name": "A look", "lines": "many", "query": "verdict=undecided"}, {}),
+        (f"/jobs/{job_id}/judgements", {"note": long, "reviewer": "Ann"}, {"verdict": "agree"}),
+        ("/views", {"name": "x" * 61}, {"metric": "hatexscore", "query": "sort=score"}),
+        ("/reviewer", {"reviewer": "A" * 90}, {"next": "/queues"}),
+    ):
+        answer = client.post(path, data=own | {"batch": batch_id} | more | typed)
+        assert answer.status_code == 422, path
+        form = FormFields(answer.text).sent
+        for name, value in (typed | more).items():
+            assert form[name].strip() == value.strip(), (path, name)
+        assert f'action="{path}"' in answer.text
+        assert "<b>" not in answer.text
+    again = form | {"reviewer": "Ann"}
+    assert client.post("/reviewer", data=again).status_code == 303
+
+
+def test_a_line_break_of_a_note_counts_once(client: httpx.Client, engine: Engine) -> None:
+    _, (job_id,) = make_batch(engine, [0.5])
+    form = {"csrf": token(client.get("/try")), "verdict": "agree", "reviewer": "Ann"}
+    note = "a" + "\r\n" * 1_998 + "b"
+    answer = client.post(f"/jobs/{job_id}/judgements", data=form | {"note": note})
+    assert answer.status_code == 303
+    [kept] = client.get("/v1/judgements", params={"job": job_id}).json()["data"]
+    assert len(kept["note"]) == 2_000
+
+
+def test_pasted_rows_stay_where_they_are_refused(client: httpx.Client) -> None:
+    form = {"csrf": token(client.get("/batches/new")), "metric": "nonsense"}
+    rows = "text,explanation\na,b\n"
+    answer = client.post("/batches/new", data=form | {"rows": rows}, files={"file": ("", b"")})
+    assert answer.status_code == 422
+    assert FormFields(answer.text).sent["rows"].strip() == rows.strip()
+    assert "choose the metric" in answer.text
+
+
+def test_a_form_with_a_key_is_not_shown_again(client: httpx.Client) -> None:
+    answer = client.post("/login", data={"csrf": "0", "key": "tsk_secret", "name": "a"})
+    assert answer.status_code == 403
+    assert "tsk_secret" not in answer.text
+    assert "Send it again" not in answer.text

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
 from sqlalchemy import Engine
 
+from services.gateway import caller, table_mapping
 from shared.settings import Settings
 from tests.batches import Scene, line
 from tests.gateway.conftest import Opens
@@ -125,6 +127,34 @@ def test_an_upload_is_its_tenants_own(opens: Opens) -> None:
     assert other.get(address).status_code == 404
     form = {"csrf": token(other.get("/batches/new")), "metric": "hatexscore"}
     assert other.post(address.partition("?")[0], data=form).status_code == 404
+
+
+def test_a_large_table_is_read_with_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = {"now": 0.0, "rested": 0.0}
+
+    def sleep(seconds: float) -> None:
+        clock["rested"] += seconds
+
+    clocks = SimpleNamespace(monotonic=lambda: clock["now"], sleep=sleep)
+    monkeypatch.setattr(table_mapping, "time", clocks)
+    seen = []
+    for one in table_mapping.unhurried(range(1_000)):
+        seen.append(one)
+        clock["now"] += 0.001  # of work on it
+    assert seen == list(range(1_000))
+    assert clock["rested"] >= 0.4 * clock["now"]
+
+
+def test_a_key_has_few_previews_at_a_time(opens: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = entered(opens, "a", "batch")
+    address = uploaded(own, CSV.encode())
+    monkeypatch.setattr(caller, "MOST_PREVIEWS_OF_A_KEY", 0)
+    refused = own.get(address)
+    assert refused.status_code == 429
+    assert "previews of tables" in refused.text
+    assert int(refused.headers["retry-after"]) > 0
+    monkeypatch.undo()
+    assert own.get(address).status_code == 200
 
 
 def test_chosen_lines_are_scored_again_under_another_metric(scene: Scene) -> None:

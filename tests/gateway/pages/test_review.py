@@ -67,6 +67,33 @@ def test_a_blind_queue_tells_score_and_verdict_after_the_answer(
         assert client.get(f"{path}/judgements.{ending}").status_code == 200
 
 
+def test_the_table_counts_judgements_filters_by_them_and_sends_lines_to_a_queue(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, ids = make_batch(engine, [0.9, 0.2, 0.5])
+    path = f"/batches/{batch_id}"
+    assert '<th scope="col">Judged' not in client.get(path).text
+    for job_id, name, verdict in (
+        (ids[0], "Ann", "agree"), (ids[0], "Ben", "disagree"), (ids[1], "Ann", "unsure"),
+    ):  # fmt: skip
+        said = {"reviewer": name, "verdict": verdict}
+        client.post(f"/v1/jobs/{job_id}/judgements", json=said).raise_for_status()
+    page = client.get(path).text
+    assert '<th scope="col">Judged' in page
+    for verdict in ("agree", "disagree", "unsure"):
+        assert f'1<span class="visually-hidden"> {verdict}' in page
+    for query, count in (("judged=yes", 2), ("judged=no", 1), ("by=Ann", 2), ("by=Ben", 1)):
+        page = client.get(f"{path}?{query}").text
+        assert f"{count} of 3 lines" in page, query
+        assert "(remove this filter)" in page
+    assert "remove this filter" not in client.get(f"{path}?judged=perhaps").text
+    form = client.get(f"/queues?batch={batch_id}&line=2&line=3&sort=score")
+    assert 'value="line=2&amp;line=3"' in form.text
+    chosen = {"batch": batch_id, "query": "line=2&line=3", "name": "Chosen lines"}
+    made = posted(client, "/queues", form, order="surprising", **chosen)
+    assert client.get(f"/v1/review-queues/{made.url.path[8:]}").json()["lines"] == 2
+
+
 def test_a_jobs_page_takes_judgements_and_shows_the_history(
     client: httpx.Client, engine: Engine
 ) -> None:

@@ -1,0 +1,159 @@
+"""The pairs that the address of a comparison chooses: chips, fields of a form, and a query.
+
+`verdicts=left,right` and `cell=x,y` are links of the page's table and picture; all else is its
+form: what is true of the right line is named as in the address of a batch's table. What an address
+says that this comparison does not know filters nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+from services.gateway.pages.comparison_view import GRID, cell_bounds
+from services.gateway.pages.result_query import (
+    VERDICTS,
+    Chip,
+    Pair,
+    as_number,
+    said,
+    view_of,
+)
+from shared.ledger.batches import Batch
+from shared.ledger.result_pages import Bounds
+from shared.ledger.result_pairs import PairFilter
+from shared.service_contract import MetricContract
+
+OF_RIGHT = (
+    "verdict", "reason", "contains", "text", "label_sent", "label_stated", "language", "meta",
+)  # fmt: skip
+OWN = {
+    "left_verdict": "left verdict",
+    "left_from": "left score from",
+    "left_to": "left score below",
+    "right_from": "right score from",
+    "right_to": "right score below",
+    "change_from": "right minus left from",
+    "change_to": "right minus left below",
+}
+
+
+@dataclass(frozen=True)
+class PairView:
+    """filter: of the pairs. query: what the address says of them, as it is understood."""
+
+    filter: PairFilter
+    query: tuple[Pair, ...]
+    chips: Sequence[Chip]
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """name → value, as a form shows it."""
+        return {name: value for name, value in self.query if name not in ("meta", "cell")}
+
+    @property
+    def metadata(self) -> list[str]:
+        """`key=value` of each."""
+        return [value for name, value in self.query if name == "meta"]
+
+
+def pairs_view(
+    batches: tuple[Batch, Batch],
+    models: tuple[str | None, str | None],
+    metric: MetricContract,
+    sent: Sequence[Pair],
+    address: str,
+) -> PairView:
+    """sent: the pairs of the address; address: of this page without any filter."""
+    left, right = batches
+    own = [(name, value) for name, value in sent if name in OF_RIGHT]
+    rows = view_of(right, right.tenant, own)
+    bounds = _scale(metric)
+    query = (*_of_pairs(sent, bounds), *rows.filters)
+    chips = [
+        Chip(_said(name, value, bounds), f"{address}{_tail(one for one in query if one != pair)}")
+        for pair in query
+        for name, value in (pair,)
+    ]
+    found = replace(
+        _filter(dict(query), (left, right), models, bounds),
+        right=rows.filter if rows.filters else None,
+        by_label=metric.explained is not None,
+    )
+    return PairView(found, query, chips)
+
+
+def _tail(pairs: Iterable[Pair]) -> str:
+    query = urlencode(list(pairs))
+    return f"{'&' if query else ''}{query}#pairs"
+
+
+def _scale(metric: MetricContract) -> tuple[float, float] | None:
+    found = metric.report.model_fields["range"].default
+    return found if isinstance(found, tuple) else None
+
+
+def _of_pairs(sent: Sequence[Pair], bounds: tuple[float, float] | None) -> list[Pair]:
+    known = {name: value for name, value in sent if _is_known(name, value, bounds)}
+    return list(known.items())
+
+
+def _is_known(name: str, value: str, bounds: tuple[float, float] | None) -> bool:
+    parts = value.split(",")
+    if name == "verdicts":
+        return len(parts) == 2 and set(parts) <= set(VERDICTS)
+    if name == "cell":
+        return bounds is not None and len(parts) == 2 and all(map(_is_place, parts))
+    if name == "left_verdict":
+        return value in VERDICTS
+    return name in OWN and as_number(value) is not None
+
+
+def _is_place(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 3 and int(text) < GRID
+
+
+def _said(name: str, value: str, bounds: tuple[float, float] | None) -> str:
+    if name == "verdicts":
+        return " → ".join(value.split(","))
+    if name == "cell" and bounds is not None:
+        x, y = _cell(value, bounds)
+        return f"left {x[0]:.3f} to {x[1]:.3f}, right {y[0]:.3f} to {y[1]:.3f}"
+    if name == "verdict":
+        return f"right verdict: {value}"
+    return f"{OWN[name]} {value}" if name in OWN else said(name, value)
+
+
+def _cell(value: str, bounds: tuple[float, float]) -> tuple[Bounds, Bounds]:
+    x, y = (cell_bounds(int(one), bounds) for one in value.split(","))
+    return x, y
+
+
+def _filter(
+    chosen: Mapping[str, str],
+    batches: tuple[Batch, Batch],
+    models: tuple[str | None, str | None],
+    bounds: tuple[float, float] | None,
+) -> PairFilter:
+    """A cell goes before numbers, and `verdicts` before `left_verdict`."""
+    scores = _between(chosen, "left"), _between(chosen, "right")
+    if "cell" in chosen and bounds is not None:
+        scores = _cell(chosen["cell"], bounds)
+    verdicts: tuple[str | None, str | None] = (chosen.get("left_verdict"), None)
+    if "verdicts" in chosen:
+        first, second = chosen["verdicts"].split(",")
+        verdicts = (first, second)
+    return PairFilter(
+        batches[0].tenant,
+        (batches[0].id, batches[1].id),
+        models,
+        verdicts,
+        scores,
+        _between(chosen, "change"),
+        None if bounds is None else float(bounds[1]),
+    )
+
+
+def _between(chosen: Mapping[str, str], name: str) -> Bounds:
+    return as_number(chosen.get(f"{name}_from")), as_number(chosen.get(f"{name}_to"))
