@@ -1,9 +1,10 @@
-"""docs/guide/errors.md and docs/guide/settings.md say what the code says, and all of it."""
+"""The guide's pages that are written from the code say what it says, and all of it."""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +14,7 @@ from services.stack import reference
 from shared.errors import ScoringError
 from shared.settings import Settings
 from tests.deployment.manifests import ROOT
+from tests.test_dashboard import declared
 
 # codes of a batch's faulty lines, in OpenAI's spelling, are no types of problems
 OF_LINES = "_"
@@ -20,6 +22,16 @@ OF_LINES = "_"
 
 def test_the_pages_are_as_the_code_says() -> None:
     assert reference.main(["check"]) == 0
+
+
+def test_every_operation_event_and_counter_is_listed() -> None:
+    page = (ROOT / "docs" / "guide" / "reference.md").read_text("utf-8")
+    described = json.loads((ROOT / "docs" / "openapi.json").read_text("utf-8"))
+    for path, methods in described["paths"].items():
+        for method in methods:
+            assert f"| `{method.upper()} {path}` |" in page
+    for name in {*described["webhooks"], *declared()}:
+        assert f"| `{name}` |" in page
 
 
 def raised() -> Iterator[str]:
