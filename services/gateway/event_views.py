@@ -15,6 +15,7 @@ from shared.ledger.batches import BatchStatus
 from shared.ledger.jobs import JobStatus
 from shared.ledger.judgements import Opinion
 from shared.ledger.webhooks import EventType, TestType
+from shared.problems import TYPE_BASE
 
 
 def _carrying(message: type[BaseModel]) -> Any:
@@ -110,12 +111,37 @@ SUBJECTS: dict[str, type[BaseModel]] = {
     "endpoint": EndpointNotice,
     "judgement": JudgementNotice,
 }
+SENT: dict[str, dict[str, Any]] = {  # an example of each subject
+    "job": {"id": "job_" + "1" * 32, "object": "job", "metric": "hatexscore", "status": "succeeded",
+            "batch_id": None, "score": 0.951, "error_type": None},
+    "batch": {"id": "batch_" + "1" * 32, "object": "batch", "status": "completed",
+              "request_counts": {"total": 20, "completed": 19, "failed": 1}},
+    "endpoint": {"id": "we_" + "1" * 32, "object": "webhook_endpoint"},
+    "judgement": {"id": "jdg_" + "1" * 32, "object": "judgement", "job_id": "job_" + "1" * 32,
+                  "metric": "hatexscore", "verdict": "agree", "about": "score", "reviewer": "ana",
+                  "verified": True},
+}  # fmt: skip
+WITHOUT_SCORE: dict[str, dict[str, Any]] = {
+    "job.failed": {"score": None, "error_type": f"{TYPE_BASE}degenerate-input"},
+    "job.cancelled": {"score": None},
+}
 WEBHOOKS: tuple[str, ...] = (*get_args(EventType), *get_args(TestType))
 
 
 def webhook_type(event: str) -> str:
     """The name of the type of this event's body: `JobSucceededWebhook`."""
     return "".join(part.capitalize() for part in event.split(".")) + "Webhook"
+
+
+def example(event: str) -> dict[str, Any]:
+    """A body of this event."""
+    subject, _, ended = event.partition(".")
+    data = SENT[subject] | ({"status": ended} if "status" in SENT[subject] else {})
+    return {
+        "type": event,
+        "timestamp": "2026-09-21T14:13:20Z",
+        "data": data | WITHOUT_SCORE.get(event, {}),
+    }
 
 
 def described() -> Iterator[type[BaseModel]]:

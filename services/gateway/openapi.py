@@ -206,7 +206,10 @@ def _headers(status: str, operation: Json) -> Iterator[str]:
 
 
 def _webhook(event: str) -> Json:
-    body = {"schema": {"$ref": TEMPLATE.format(model=event_views.webhook_type(event))}}
+    body = {
+        "schema": {"$ref": TEMPLATE.format(model=event_views.webhook_type(event))},
+        "example": event_views.example(event),
+    }
     parameters = [
         {"name": name, "in": "header", "required": True, "description": says,
          "schema": {"type": "string"}}
@@ -217,7 +220,8 @@ def _webhook(event: str) -> Json:
             "operationId": f"receive_{event.replace('.', '_')}",
             "tags": ["webhooks"],
             "summary": f"You are told of `{event}`",
-            "description": "Answer within seconds; whatever else comes is tried again for a day.",
+            "description": "Answer within 20 seconds; whatever else comes is tried again, for up to"
+            " 75 hours.",
             "security": [],
             "parameters": parameters,
             "requestBody": {"required": True, "content": {"application/json": body}},

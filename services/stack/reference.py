@@ -1,4 +1,5 @@
-"""The pages of the guide that are written from the code: errors, settings, and the metrics' pages.
+"""The pages of the guide that are written from the code: errors, settings, routes, events and
+counters, and the metrics' pages.
 
 `python -m services.stack.reference write` writes them, `check` fails where one is stale. What a
 page says stands where the thing itself stands: the docstring and the cure of an error's class, the
@@ -26,6 +27,7 @@ from pydantic_settings import BaseSettings
 import services.gateway
 import services.scheduler
 import shared
+from services.stack.api_reference import reference_page
 from services.stack.manifests import ROOT, write_or_check
 from services.stack.metric_pages import coop_cards, metric_pages
 from shared.errors import BadInput, QuotaExceeded, ScoringError
@@ -58,6 +60,7 @@ def pages() -> dict[Path, str]:
         **metric_pages(),
         ROOT / "examples" / "integrations" / "coop" / "cards.json": coop_cards(),
         docs / "errors.md": "".join(errors_page()),
+        docs / "reference.md": "".join(reference_page(WRITTEN, _modules())),
         docs / "settings.md": "".join(settings_page()),
     }
 

@@ -2,8 +2,10 @@
 
 redocly and spectral find no error, and no warning. openapi-python-client, openapi-typescript and
 @hey-api/openapi-ts make a client each; they compile under the strictest rules, and score with every
-metric, sum up a batch and read a refusal against a live service. Everything is locked
-(`package-lock.json`, `requirements.lock`). Without Node.js 20 there is nothing to do.
+metric, sum up a batch and read a refusal against a live service. OpenAI's SDK for JavaScript shows
+our refusals in our words, lists models and runs a batch; that for Python does so in other tests.
+Everything is locked (`package-lock.json`, `requirements.lock`). Without Node.js 20 there is nothing
+to do.
 """
 
 from __future__ import annotations
@@ -16,12 +18,16 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx
 
 from services.gateway.app import create_app
 from services.gateway.openapi import operations
 from services.registry import metrics
 from shared.settings import Settings
-from tests.gateway.examples import service
+from tests.end_to_end.service import ROOT, Service, serving
+from tests.patience import eventually
 
 FOLDER = Path(__file__).parent
 MADE = FOLDER / "made"
@@ -48,8 +54,9 @@ def main() -> None:
     generate(description)
     check_types()
     run_coop()
-    with service() as client:
-        run_clients(str(client.base_url), bodies)
+    with TemporaryDirectory() as folder, serving(Path(folder, "var")) as running:
+        run_clients(running.url, bodies)
+        run_openai(running, bodies)
 
 
 def say(text: str) -> None:
@@ -138,10 +145,29 @@ def run_coop() -> None:
 
 
 def run_clients(url: str, bodies: Path) -> None:
-    address = url.rstrip("/")
-    run(PYTHON, SCRIPT, address, bodies, folder=PACKAGE.parent)
+    run(PYTHON, SCRIPT, url, bodies, folder=PACKAGE.parent)
     for script in ("fetch", "hey"):
-        run("node", f"made/js/{script}.js", address, bodies)
+        run("node", f"made/js/{script}.js", url, bodies)
+
+
+def run_openai(running: Service, bodies: Path) -> None:
+    """Last, since the first key closes the service to those without one."""
+    key, hasty = made_key(running), made_key(running, "--requests-per-minute", "1")
+    eventually(lambda: is_closed(running.url), "the service is still open", every=0.5)
+    run("node", "made/js/openai.js", running.url, bodies, key, hasty)
+
+
+def is_closed(url: str) -> bool:
+    """Whether it asks for a key."""
+    return httpx.get(f"{url}/v1/models").status_code == httpx.codes.UNAUTHORIZED
+
+
+def made_key(running: Service, *options: str) -> str:
+    """Made as an operator makes it."""
+    command = [sys.executable, "-m", "services.gateway.keys", "--var", str(running.folder)]
+    words = [*command, "create", "--scope", "admin", *options]
+    made = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return made.stdout.strip()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,11 @@ function demand(holds: unknown, what: string): asserts holds {
   if (!holds) throw new Error(what);
 }
 
+function demandEvery(metrics: string[]): void {
+  const missing = Object.keys(bodies).filter((metric) => !metrics.includes(metric));
+  demand(!missing.length, `not scored: ${missing}`);
+}
+
 async function ended(job: Schemas["Job"] | undefined): Promise<Schemas["Job"]> {
   demand(job, "no job came");
   let found = job;
@@ -43,6 +48,8 @@ function told(job: Schemas["Job"]): string {
       return `${job.result.verdict}: ${job.result.components.faithfulness}`;
     case "hlv":
       return `${job.result.verdict}: ${job.result.components.kendall}`;
+    case "sor":
+      return `${job.result.verdict}: ${job.result.components.completeness}`;
     default:
       throw new Error(`a job of ${job.metric} was not asked for`);
   }
@@ -55,7 +62,9 @@ const scored: Schemas["Job"][] = [
   await ended((await client.POST("/v1/scores/hatexscore", { params: { header }, body: bodies.hatexscore })).data),
   await ended((await client.POST("/v1/scores/hlv", { params: { header }, body: bodies.hlv })).data),
   await ended((await client.POST("/v1/scores/ice", { params: { header }, body: bodies.ice })).data),
+  await ended((await client.POST("/v1/scores/sor", { params: { header }, body: bodies.sor })).data),
 ];
+demandEvery(scored.map((job) => job.metric));
 for (const job of scored) console.log(`fetch ${job.metric}: ${told(job)}`);
 
 const asked = { jobs: [scored[3]!.id], resamples: 100 } as Schemas["BatchReportRequest"];

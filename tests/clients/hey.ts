@@ -13,6 +13,11 @@ function demand(holds: unknown, what: string): asserts holds {
   if (!holds) throw new Error(what);
 }
 
+function demandEvery(metrics: string[]): void {
+  const missing = Object.keys(bodies).filter((metric) => !metrics.includes(metric));
+  demand(!missing.length, `not scored: ${missing}`);
+}
+
 async function ended(job: api.Job | undefined): Promise<api.Job> {
   demand(job, "no job came");
   let found: api.Job = job;
@@ -32,7 +37,9 @@ const scored: api.Job[] = [
   await ended((await api.scoreHatexscore({ headers, body: bodies.hatexscore })).data),
   await ended((await api.scoreHlv({ headers, body: bodies.hlv })).data),
   await ended((await api.scoreIce({ headers, body: bodies.ice })).data),
+  await ended((await api.scoreSor({ headers, body: bodies.sor })).data),
 ];
+demandEvery(scored.map((job) => job.metric));
 for (const job of scored) {
   demand(job.result && "verdict" in job.result, `${job.id} has no verdict`);
   console.log(`hey ${job.metric}: ${job.result.verdict}, ${job.result.reason}`);

@@ -21,6 +21,7 @@ from touchstone_client.api.scores import (
     score_hatexscore,
     score_hlv,
     score_ice,
+    score_sor,
 )
 from touchstone_client.models import (
     Batch,
@@ -43,6 +44,8 @@ from touchstone_client.models import (
     IceJob,
     IceRequest,
     Problem,
+    SorJob,
+    SorRequest,
     StoredFile,
 )
 from touchstone_client.models.batch_request_endpoint import BatchRequestEndpoint
@@ -73,12 +76,16 @@ def score(client: Client, bodies: dict[str, Any]) -> str:
     )
     hlv = score_hlv.sync(client=client, prefer=WAIT, body=HlvRequest.from_dict(bodies["hlv"]))
     ice = score_ice.sync(client=client, prefer=WAIT, body=IceRequest.from_dict(bodies["ice"]))
+    sor = score_sor.sync(client=client, prefer=WAIT, body=SorRequest.from_dict(bodies["sor"]))
+    scored = set()
     for job, kind in (
         (cot, Cot2ElJob), (ftc, FtcJob), (haf, HafJob), (hate, HatexscoreJob), (hlv, HlvJob),
-        (ice, IceJob),
+        (ice, IceJob), (sor, SorJob),
     ):  # fmt: skip
         found = ended(client, job, kind)
+        scored.add(found.metric)
         print(f"python {found.metric}: {found.result.verdict.value}, {found.result.score}")
+    assert scored == set(bodies), set(bodies) - scored
     ice_job: IceJob = ended(client, ice, IceJob)
     assert ice_job.result is not None
     print(f"python ice: win rate {ice_job.result.components.tests[0].win_rate}")

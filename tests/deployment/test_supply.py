@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.deployment.manifests import ROOT, compose
+from tests.deployment.test_installs import TARGETS
 
 DIGEST = re.compile(r"[a-z0-9./-]+:[A-Za-z0-9.-]+@sha256:[0-9a-f]{64}")
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
@@ -185,3 +186,28 @@ def test_base_images_are_renewed_everywhere_at_once(tmp_path: Path) -> None:
         [*script, "--check"], cwd=tmp_path, env=told, check=False, capture_output=True
     )
     assert again.returncode == 0
+
+
+@pytest.mark.parametrize(("more", "code"), [(0, 0), (1, 1)])
+def test_an_image_over_its_budget_is_found(tmp_path: Path, more: int, code: int) -> None:
+    """`.ci/image_sizes`, with images that put as much on their base as they may, and one that puts
+    a megabyte more."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "image_sizes", tmp_path / ".ci")
+    shutil.copy(ROOT / "Dockerfile", tmp_path)
+    sizes = {f"touchstone-{name}": 100 + most for name, (_, _, most) in TARGETS.items()}
+    sizes["touchstone-gateway"] += more
+    cases = "".join(f"{name}) echo {size}000000 ;; " for name, size in sizes.items())
+    docker = tmp_path / "docker"
+    docker.write_text(
+        f"#!/bin/sh\nfor last; do :; done\ncase $last in {cases}*) echo 100000000 ;; esac\n",
+        "utf-8",
+    )
+    docker.chmod(0o755)
+    told = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    command = ["sh", str(tmp_path / ".ci" / "image_sizes")]
+    ran = subprocess.run(command, env=told, check=False, capture_output=True, text=True)
+    assert ran.returncode == code, ran.stderr
+    for name, (_, _, most) in TARGETS.items():
+        assert f"touchstone-{name}: " in ran.stdout
+        assert f"budget {most} MB" in ran.stdout

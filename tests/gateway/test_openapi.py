@@ -201,6 +201,8 @@ def test_every_event_that_is_sent_is_described(description: Json) -> None:
         body = json.loads(body_of(event, data[event.partition(".")[0]]))  # type: ignore[arg-type]
         whole = {**said["schema"], "components": description["components"]}
         jsonschema_rs.validator_for(whole).validate(body)
+        jsonschema_rs.validator_for(whole).validate(said["example"])
+        assert said["example"]["type"] == event
 
 
 def test_a_request_that_leaves_out_what_tells_it_apart_is_refused(description: Json) -> None:

@@ -11,7 +11,10 @@ from types import ModuleType
 
 import pytest
 
+from services.registry import metrics
 from tests.end_to_end.service import ROOT
+from touchstone_client import AsyncTouchstone, Touchstone
+from touchstone_client._wire import METRICS
 
 SDK = ROOT / "sdk"
 PACKAGE = SDK / "src" / "touchstone_client"
@@ -54,3 +57,10 @@ def test_every_component_of_the_description_has_a_type() -> None:
     described = json.loads((ROOT / "docs" / "openapi.json").read_text("utf-8"))
     missing = [name for name in described["components"]["schemas"] if not hasattr(models, name)]
     assert missing == []
+
+
+def test_every_metric_has_its_method() -> None:
+    assert sorted(METRICS) == sorted(metrics())
+    for metric in METRICS:
+        assert callable(getattr(Touchstone, metric))
+        assert callable(getattr(AsyncTouchstone, metric))

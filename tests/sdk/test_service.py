@@ -1,4 +1,8 @@
-"""Every call of the client against the real service, blocking and awaited."""
+"""Every call of the client against the real service, blocking and awaited.
+
+A released client passes these tests of its own against the next service (`.ci/nightly`): its
+metrics are those that it knows.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,10 @@ from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import openai
 import pandas as pd
 import pytest
 
-from services.registry import metrics
 from tests.end_to_end.service import Service
 from tests.patience import eventually
 from tests.receivers import Receiver, receiving
@@ -28,7 +32,10 @@ from touchstone_client import (
     models,
     webhooks,
 )
+from touchstone_client._lines import line_of
 from touchstone_client._sync import many
+from touchstone_client._sync.resources import endpoint_of
+from touchstone_client._wire import METRICS
 from touchstone_client.cli.main import main
 
 pytestmark = pytest.mark.end_to_end
@@ -51,7 +58,7 @@ async def listed(found: AsyncIterator[T]) -> list[T]:
     return [one async for one in found]
 
 
-@pytest.mark.parametrize("metric", sorted(metrics()))
+@pytest.mark.parametrize("metric", METRICS)
 def test_every_metric_gives_its_own_result(
     ts: Touchstone, bodies: dict[str, dict[str, Any]], metric: str
 ) -> None:
@@ -64,7 +71,7 @@ def test_every_metric_gives_its_own_result(
     assert ts.score(metric, bodies[metric]).model_dump() == result.model_dump()
 
 
-@pytest.mark.parametrize("metric", sorted(metrics()))
+@pytest.mark.parametrize("metric", METRICS)
 def test_awaited_it_is_the_same(
     service: Service, ts: Touchstone, bodies: dict[str, dict[str, Any]], metric: str
 ) -> None:
@@ -165,6 +172,29 @@ def test_a_batch_of_a_file(ts: Touchstone, tmp_path: Path) -> None:
     assert stored.filename == "posts.jsonl"
     assert stored.id in [one.id for one in ts.files.list(purpose="batch")]
     assert ts.files.delete(stored.id).deleted
+
+
+def test_openais_client_runs_a_batch(ts: Touchstone, tmp_path: Path) -> None:
+    """The shape is that of OpenAI's Batch API, whose types know its own endpoints alone."""
+    file = tmp_path / "lines.jsonl"
+    file.write_bytes(
+        b"".join(
+            json.dumps(line_of(f"p{number}", endpoint_of("hatexscore"), one)).encode() + b"\n"
+            for number, one in enumerate(posts(3))
+        )
+    )
+    with openai.OpenAI(base_url=f"{ts.url}/v1", api_key="none") as client:
+        uploaded = client.files.create(file=file, purpose="batch")
+        endpoint: Any = endpoint_of("hatexscore")
+        made = client.batches.create(
+            input_file_id=uploaded.id, endpoint=endpoint, completion_window="24h"
+        )
+        ended = eventually(
+            lambda: found if (found := client.batches.retrieve(made.id)).output_file_id else None
+        )
+        lines = client.files.content(ended.output_file_id or "").text.splitlines()
+    assert ended.status == "completed"
+    assert {json.loads(line)["custom_id"] for line in lines} == {"p0", "p1", "p2"}
 
 
 def test_the_command_line_from_a_table_to_a_comparison(

@@ -60,6 +60,51 @@ class Verify {
   }
 }
 """
+GO = """
+package main
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+%s
+func main() {
+	for words := os.Args[1:]; len(words) > 0; words = words[5:] {
+		headers := http.Header{}
+		headers.Set("webhook-id", words[1])
+		headers.Set("webhook-timestamp", words[2])
+		headers.Set("webhook-signature", words[3])
+		if verify([]byte(words[0]), headers, words[4]) == nil {
+			fmt.Println("taken")
+		} else {
+			fmt.Println("refused")
+		}
+	}
+}
+"""
+RUBY = """
+ARGV.each_slice(5) do |body, id, timestamp, signature, secret|
+  headers = {
+    "webhook-id" => id, "webhook-timestamp" => timestamp, "webhook-signature" => signature
+  }
+  begin
+    verify(body, headers, secret)
+    puts "taken"
+  rescue StandardError
+    puts "refused"
+  end
+end
+"""
 
 
 def block(language: str) -> str:
@@ -112,3 +157,19 @@ def test_java(tmp_path: Path) -> None:
     source = tmp_path / "Verify.java"
     source.write_text(JAVA % block("java"), "utf-8")
     assert said(["java", "-XX:TieredStopAtLevel=1", str(source)]) == EXPECTED
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="there is no Go")
+def test_go(tmp_path: Path) -> None:
+    source = tmp_path / "verify.go"
+    source.write_text(GO % block("go"), "utf-8")
+    made = tmp_path / "verify"
+    subprocess.run(["go", "build", "-o", str(made), str(source)], check=True)
+    assert said([str(made)]) == EXPECTED
+
+
+@pytest.mark.skipif(shutil.which("ruby") is None, reason="there is no Ruby")
+def test_ruby(tmp_path: Path) -> None:
+    script = tmp_path / "verify.rb"
+    script.write_text(block("ruby") + RUBY, "utf-8")
+    assert said(["ruby", str(script)]) == EXPECTED

@@ -1,9 +1,11 @@
-"""docs/guide/errors.md and docs/guide/settings.md say what the code says, and all of it."""
+"""The guide's pages that are written from the code say what it says, and all of it."""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +15,7 @@ from services.stack import reference
 from shared.errors import ScoringError
 from shared.settings import Settings
 from tests.deployment.manifests import ROOT
+from tests.test_dashboard import declared
 
 # codes of a batch's faulty lines, in OpenAI's spelling, are no types of problems
 OF_LINES = "_"
@@ -20,6 +23,36 @@ OF_LINES = "_"
 
 def test_the_pages_are_as_the_code_says() -> None:
     assert reference.main(["check"]) == 0
+
+
+def test_every_operation_event_and_counter_is_listed() -> None:
+    page = (ROOT / "docs" / "guide" / "reference.md").read_text("utf-8")
+    described = json.loads((ROOT / "docs" / "openapi.json").read_text("utf-8"))
+    for path, methods in described["paths"].items():
+        for method in methods:
+            assert f"| `{method.upper()} {path}` |" in page
+    for name in {*described["webhooks"], *declared()}:
+        assert f"| `{name}` |" in page
+
+
+def written(variable: str) -> str:
+    """The setting's default, as the page of limits writes it."""
+    value = Settings.model_fields[variable.removeprefix("TOUCHSTONE_").lower()].default
+    if variable.endswith("_HOURS"):
+        return f"{value} hours" if value < 48 else f"{value // 24} days"
+    if variable.endswith("_BYTES"):
+        units = (("GB", 10**9), ("MB", 10**6)) if value % 2**20 else (("MiB", 2**20),)
+        return next(f"{value // size} {name}" for name, size in units if value >= size)
+    return f"{value:,.0f}"
+
+
+def test_the_limits_are_those_of_the_settings() -> None:
+    page = (ROOT / "docs" / "guide" / "limits.md").read_text("utf-8")
+    rows = [line.split("|") for line in page.splitlines() if "`TOUCHSTONE_" in line]
+    assert len(rows) > 5
+    for _, _, limit, settings, _ in rows:
+        for variable in re.findall(r"`(TOUCHSTONE_[A-Z_]+)`", settings):
+            assert written(variable) in limit, f"{variable} is {written(variable)}"
 
 
 def raised() -> Iterator[str]:
