@@ -40,11 +40,11 @@ from services.hatexscore.report import (
     Part,
     QuotesMatter,
 )
-from services.hatexscore.variants import VARIANTS, HatexscoreVariant
+from services.hatexscore.variants import VARIANTS, HatexscoreVariant, read_stated
 from shared.contracts import Languages, ReasonCode, Scored
 from shared.estimates import BatchStatistics
 from shared.language import Obstacle
-from shared.metric import Metric
+from shared.metric import Metric, StatedDecision
 from shared.models.judgement import ece_perturbed
 from shared.models.ports import models
 from shared.statistics import ranks
@@ -80,6 +80,17 @@ class HateXScore(
         if any(one.reader_model or own.languages.no_rules for one, own in pairs):
             read = read_by_model(requests, read)
         return list(map(_with_languages, ask_classifiers(requests, read)))
+
+    def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
+        """By the rules of `robust`, where they know the answer's language."""
+        request = HatexscoreRequest(text=text, explanation="", language=language)
+        stated = read_stated(request.model_copy(update={"explanation": answer}))
+        if stated is None:
+            return None
+        word = stated.word or ""
+        start = answer.rfind(word, stated.start, stated.end) if word else -1
+        words = (stated.start, stated.end) if start < 0 else (start, start + len(word))
+        return StatedDecision(label=stated.label, start=stated.start, end=stated.end, words=words)
 
     def report(
         self, request: HatexscoreRequest, collected: HatexscoreCollected

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from services.hatexscore import variant_paper, variant_reference
-from services.hatexscore.conclusion import VerdictsRead, read_conclusion
+from services.hatexscore.conclusion import ConclusionStatement, VerdictsRead, read_conclusion
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import (
     DetectedLanguages,
     ParsedExplanation,
     ParsingRules,
     QuotedSpans,
+    detect_languages,
     lexicon_of,
     parse_explanation,
     quote_evidence,
@@ -75,6 +76,16 @@ def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
     if parsed.label != "non-hateful" or parsed.tgi == 1 or asked[0].groups:
         return parsed
     return replace(parsed, tgi=None, tgi_not_applicable=NO_GROUP)
+
+
+def read_stated(request: HatexscoreRequest) -> ConclusionStatement | None:
+    """The conclusion alone; None where there is none, or no rules for its language."""
+    plain = plain_notation(request.explanation)
+    request = request.model_copy(update={"explanation": plain})
+    languages = detect_languages(request)
+    if languages.no_rules is not None:
+        return None
+    return _concluded(request, languages.explanation).conclusion
 
 
 def _concluded(request: HatexscoreRequest, language: Language) -> VerdictsRead:
