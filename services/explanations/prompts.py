@@ -171,7 +171,4 @@ def policy_texts() -> dict[str, str]:
 def _read(file: Path) -> ElicitationPrompt:
     content = file.read_bytes()
     held = tomllib.loads(content.decode())
-    for name in ("policy", "user", "system"):
-        if name in held:
-            held[name] = held[name].removeprefix("\n")
     return ElicitationPrompt(**held, sha256=hashlib.sha256(content).hexdigest())

@@ -91,7 +91,7 @@ def test_a_refusal_never_has_a_score(answer: str, prompt: str) -> None:
 def test_an_answer_without_a_decision_never_has_a_score(answer: str) -> None:
     found = elicited(answer, ask(score=["hatexscore", "sor"]))
     assert found.elicitation.outcome == "unparsable"
-    assert [one.code for one in found.elicitation.obstacles][0] == "conclusion-unread"
+    assert found.elicitation.obstacles[0].code == "conclusion-unread"
     assert found.scores == ()
     assert [one.code for one in found.unscored] == ["unparsable"] * 2
 
