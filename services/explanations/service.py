@@ -37,8 +37,8 @@ from services.explanations.report import (
     ExplanationsSpan,
     ExplanationsUnscored,
 )
-from services.registry import contracts, service
-from shared.contracts import ModelUse, Report
+from services.registry import metrics, service
+from shared.contracts import ModelUse, Report, ScoreRequest
 from shared.errors import AnswerCut, BadInput, pointing_to
 from shared.job_context import checking
 from shared.language import find_language
@@ -48,7 +48,7 @@ from shared.models.catalogue import SERVER
 from shared.models.judgement import Judgement
 from shared.models.ports import models
 from shared.models.prompt_table import PromptKeys
-from shared.service_contract import MetricContract
+from shared.service_contract import ElicitedExplanation, MetricContract
 from shared.settings import SERVICE_VERSION
 from shared.worker.job import with_text_key
 
@@ -69,6 +69,16 @@ class AskedJudge:
         if self.judged is None or self.judged.probabilities is None:
             return None
         return dict(zip(self.judged.labels, self.judged.probabilities, strict=True))
+
+
+@dataclass(frozen=True)
+class AskedMetric:
+    """A metric and its request. by_decider: whether its judge is the model that decided, though
+    nobody named it."""
+
+    contract: MetricContract
+    request: ScoreRequest
+    by_decider: bool
 
 
 class ExplanationsService(Service):
@@ -269,38 +279,55 @@ def _scored(
         detail = f"the answer is {found.outcome}: it is never scored"
         told = [_unscored(name, found.outcome, detail) for name in request.parameters]
         return (), tuple(told), ()
-    scores: list[Report] = []
-    unscored: list[ExplanationsUnscored] = []
-    doubts: list[str] = []
-    told_apart = request.elicited(
+    elicited = _elicited(request, found, judge)
+    asked = [_asked(request, name, elicited) for name in checking(request.parameters)]
+    answered = [one if isinstance(one, ExplanationsUnscored) else _report(one) for one in asked]
+    doubts = [
+        SAME_JUDGE.format(metric=one.contract.name)
+        for one in asked
+        if isinstance(one, AskedMetric) and one.by_decider
+    ]
+    return (
+        tuple(one for one in answered if isinstance(one, Report)),
+        tuple(one for one in answered if isinstance(one, ExplanationsUnscored)),
+        tuple(doubts),
+    )
+
+
+def _elicited(
+    request: ExplanationsRequest, found: ExplanationsElicitation, judge: AskedJudge
+) -> ElicitedExplanation:
+    labels = judge.judged.labels if judge.judged is not None else ()
+    return request.elicited(
         answer=found.answer,
         explanation=found.explanation,
         decision=found.decision,
         tokens=found.tokens,
         reasoning=found.reasoning,
-        judge=request.model if judge.judged is not None else None,
-        judge_labels=judge.judged.labels if judge.judged is not None else (),
+        judge=request.model if labels else None,
+        judge_labels=labels,
     )
-    for name in checking(request.parameters):
-        try:
-            asked = request.score_request(name, told_apart)
-            contract: Any = contracts()[name]
-            scores.append(_report(contract, asked))
-        except (ValueError, BadInput) as error:
-            unscored.append(_unscored(name, "unfit", _said(error)))
-            continue
-        if (
-            told_apart.judge
-            and asked.model == told_apart.judge
-            and "model" not in (request.parameters[name])
-        ):
-            doubts.append(SAME_JUDGE.format(metric=name))
-    return tuple(scores), tuple(unscored), tuple(doubts)
 
 
-def _report(contract: MetricContract, asked: Any) -> Report:
+def _asked(
+    request: ExplanationsRequest, name: str, elicited: ElicitedExplanation
+) -> AskedMetric | ExplanationsUnscored:
+    try:
+        asked = request.score_request(name, elicited)
+    except ValueError as error:
+        return _unscored(name, "unfit", str(error))
+    decides = elicited.judge is not None and asked.model == elicited.judge
+    by_decider = decides and "model" not in request.parameters[name]
+    return AskedMetric(metrics()[name], asked, by_decider)
+
+
+def _report(asked: AskedMetric) -> Report | ExplanationsUnscored:
     """As the metric's own route has it."""
-    report: Any = with_text_key(service(contract.name).score(asked), contract, asked)
+    contract, request = asked.contract, asked.request
+    try:
+        report: Any = with_text_key(service(contract.name).score(request), contract, request)
+    except BadInput as error:
+        return _unscored(contract.name, "unfit", error.detail)
     found: Report = report
     return found
 
@@ -308,10 +335,6 @@ def _report(contract: MetricContract, asked: Any) -> Report:
 def _unscored(metric: str, code: str, detail: str) -> ExplanationsUnscored:
     told = {"metric": metric, "code": code, "detail": detail}
     return ExplanationsUnscored.model_validate(told)
-
-
-def _said(error: Exception) -> str:
-    return error.detail if isinstance(error, BadInput) else str(error)
 
 
 def _provenance(

@@ -82,15 +82,7 @@ class HateXScore(
         return list(map(_with_languages, ask_classifiers(requests, read)))
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
-        """By the rules of `robust`, where they know the answer's language."""
-        request = HatexscoreRequest(text=text, explanation="", language=language)
-        stated = read_stated(request.model_copy(update={"explanation": answer}))
-        if stated is None:
-            return None
-        word = stated.word or ""
-        start = answer.rfind(word, stated.start, stated.end) if word else -1
-        words = (stated.start, stated.end) if start < 0 else (start, start + len(word))
-        return StatedDecision(label=stated.label, start=stated.start, end=stated.end, words=words)
+        return read_stated(HatexscoreRequest(text=text, explanation="", language=language), answer)
 
     def report(
         self, request: HatexscoreRequest, collected: HatexscoreCollected

@@ -12,13 +12,16 @@ from typing import Any, cast
 import numpy as np
 
 from services.bindings import local
-from shared.contracts import ModelKind, ModelUse
+from services.registry import metrics, service
+from shared.contracts import ModelKind, ModelUse, Report
 from shared.errors import BadInput
+from shared.ledger.leases import Claim
 from shared.models.calls import Completion, Example, Prompt, Sampling
 from shared.models.catalogue import load_catalogue
 from shared.models.judgement import Judgement
 from shared.models.label_readout import of_head
 from shared.models.ports import Models, bind
+from shared.worker.job import Success, ending
 from tests.haf.fake import completion, use
 
 ROOT = Path(__file__).parents[2]
@@ -61,6 +64,15 @@ class Scripted:
             raise BadInput("a causal model without a prompt", pointer="/model")
         self.judged += examples
         return of_head(np.array([self.p] * len(examples)), None, self.labels)
+
+
+def of_own_job(metric: str, body: dict[str, Any]) -> Report:
+    """The result of a job of this metric, through the worker's own code."""
+    claim = Claim("job_1", 1, body, waited_seconds=0, tried=1, tenant="default", batch_id=None)
+    contract = metrics()[metric]
+    end = ending(contract, service(metric).score, claim)
+    assert isinstance(end, Success), end
+    return contract.report.model_validate(end.result)
 
 
 @lru_cache(maxsize=1)

@@ -14,9 +14,9 @@ from services.bindings import local
 from services.explanations.contract import ExplanationsRequest
 from services.explanations.report import ExplanationsResult
 from services.explanations.service import SERVICE
-from services.registry import service
 from shared.models.catalogue import load_catalogue
 from shared.models.ports import bind
+from tests.explanations.scripted import of_own_job
 from tests.haf.test_conversation import ENTRIES, TEXT
 from tests.haf.tiny_llama import STAGES, save
 from tests.shared.openai.recorded import Recorded
@@ -61,11 +61,10 @@ def test_a_causal_model_decides_explains_and_is_scored_in_one_call() -> None:
     assert [one.code for one in told.obstacles] == ["no-judge"]
     assert found.provenance.model is not None
     assert found.provenance.model.sha256
-    body = {"text": TEXT, "language": "en", "seed": 11}
     tokens = [token.model_dump() for token in told.tokens]
-    body["responses"] = {"justify": {"text": told.answer, "tokens": tokens}}
-    haf: Any = service("haf")
-    assert found.scores == (haf.score(haf.contract.request.model_validate(body)),)
+    justify = {"text": told.answer, "tokens": tokens}
+    body = {"text": TEXT, "language": "en", "seed": 11, "responses": {"justify": justify}}
+    assert found.scores == (of_own_job("haf", body),)
     assert SERVICE.score(asked) == found
 
 

@@ -10,10 +10,9 @@ from services.explanations.contract import CONTRACT, ExplanationsRequest
 from services.explanations.prompts import stored_prompts
 from services.explanations.report import ExplanationsResult
 from services.explanations.service import SERVICE
-from services.registry import metrics, service
 from shared.errors import AnswerCut, Unavailable
 from shared.redaction import without_text
-from tests.explanations.scripted import NAME, Scripted, saying
+from tests.explanations.scripted import NAME, Scripted, of_own_job, saying
 
 TEXT = "Those immigrants are ruining our town"
 HATEFUL = (
@@ -46,10 +45,9 @@ def elicited(says: str | Exception, asked: ExplanationsRequest, **more: Any) -> 
 
 
 def own_route(metric: str, body: dict[str, Any]) -> Any:
-    """What the metric answers to the same explanation."""
+    """What a job of the metric answers to the same explanation."""
     with saying(""):
-        asked = metrics()[metric].request.model_validate(body)
-        return service(metric).score(asked)
+        return of_own_job(metric, body)
 
 
 @pytest.mark.parametrize("seed", [0, 7])

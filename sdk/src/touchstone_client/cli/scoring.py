@@ -114,7 +114,9 @@ def show_elicited(output: Output, result: ExplanationsResult) -> None:
     probability = "" if found.probability is None else f", P {_notebook.number(found.probability)}"
     output.line(f"{found.outcome}: {found.decision or 'no decision'}{probability}")
     output.line(found.explanation)
-    rows = [(one.metric, one.verdict, _notebook.number(one.score)) for one in result.scores]
+    rows: list[tuple[str, str, str]] = [
+        (one.metric, one.verdict, _notebook.number(one.score)) for one in result.scores
+    ]
     rows += [(one.metric, one.code, one.detail) for one in result.unscored]
     if rows:
         output.line("")
