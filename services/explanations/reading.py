@@ -16,7 +16,7 @@ from shared.models.calls import Completion, WrittenToken
 from shared.refusals import REFUSES_WITHIN, is_refusal
 
 OPENED, CLOSED = "<think>", "</think>"
-_SENTENCE = re.compile(r"[^.!?。！？\n]*(?:[.!?。！？]+(?=\s|$|[^\x00-\x7f])|\n|$)")
+_BORDER = re.compile(r"(?<=[.!?。！？])(?=\s|[^\x00-\x7f])|\n")  # between sentences
 _NAMED = r"(?:label|decision|answer|conclusion|classification|verdict|relation(?:ship)?)"
 
 Stated = Callable[[str], StatedDecision | None]
@@ -130,9 +130,11 @@ def explanation_in(answer: str, after: str | None) -> tuple[int, int]:
 
 
 def _sentences(answer: str) -> Iterator[tuple[int, int]]:
-    for found in _SENTENCE.finditer(answer):
-        if found.group():
-            yield found.span()
+    start = 0
+    for border in _BORDER.finditer(answer):
+        yield start, border.start()
+        start = border.end()
+    yield start, len(answer)
 
 
 def _unparsable(code: str, detail: str) -> ReadAnswer:
