@@ -1,4 +1,4 @@
-"""The services there are: every folder of `services` with a `contract.py`; nothing else names one.
+"""The services there are, as `services.discovery` finds them; nothing else names one.
 
 The gateway and the scheduler import contracts only; a worker loads what stands behind.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import pkgutil
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -16,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-import services
+from services.discovery import contracts as contracts
+from services.discovery import every_contract as every_contract
+from services.discovery import metrics as metrics
 from shared.contracts import Finding
 from shared.ledger.batch_lines import FAILED, SurprisingRules
 from shared.ledger.result_facts import FactPlan
-from shared.service_contract import MetricContract, ServiceContract, SurprisingRule
+from shared.service_contract import SurprisingRule
 
 if TYPE_CHECKING:
     from shared.metric import Service
@@ -30,24 +31,6 @@ UNDEFINED = SurprisingRule(
 )
 
 EARLIER = Finding("undecided", "An earlier version made this result.")
-
-
-@lru_cache(maxsize=1)
-def contracts() -> dict[str, ServiceContract]:
-    """name → contract, in the order of names."""
-    return {folder: _contract(folder) for folder in _folders()}
-
-
-def metrics() -> dict[str, MetricContract]:
-    found = contracts().items()
-    return {name: one for name, one in found if isinstance(one, MetricContract)}
-
-
-@lru_cache(maxsize=1)
-def every_contract() -> dict[str, ServiceContract]:
-    """name → contract of everything that takes jobs: the services, and the batch reports."""
-    batches = [metric.batch for metric in metrics().values()]
-    return {**contracts(), **{batch.name: batch for batch in batches}}
 
 
 def service(name: str) -> Service:
@@ -117,16 +100,3 @@ def finding_of(name: str, result: Mapping[str, Any]) -> Finding:
     except ValidationError:
         return EARLIER
     return Finding(judged.verdict, judged.reason)
-
-
-def _folders() -> list[str]:
-    return sorted(
-        folder.name
-        for folder in pkgutil.iter_modules(services.__path__)
-        if folder.ispkg and importlib.util.find_spec(f"services.{folder.name}.contract")
-    )
-
-
-def _contract(folder: str) -> ServiceContract:
-    found: ServiceContract = importlib.import_module(f"services.{folder}.contract").CONTRACT
-    return found

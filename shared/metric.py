@@ -40,6 +40,16 @@ class Collected:
     obstacles: tuple[Obstacle, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedDecision:
+    """A decision that an answer states. start, end: of the sentence; words: of what names it."""
+
+    label: str
+    start: int
+    end: int
+    words: tuple[int, int]
+
+
 Request = TypeVar("Request", bound=ScoreRequest)
 Answers = TypeVar("Answers", bound=Collected)
 Result = TypeVar("Result", bound=Report)
@@ -103,6 +113,11 @@ class Metric(Service, Generic[Request, Answers, Result, Choices]):
     def expand(self, request: Request) -> tuple[Request, ...]:
         """The requests that this one stands for, itself first."""
         return (request,)
+
+    def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
+        """The decision about the text that an answer states, as this metric reads explanations;
+        None where it reads none. language: BCP 47, or `auto`."""
+        return None
 
     def join(self, request: Request, reports: Sequence[Result]) -> Result:
         """One report out of those of `expand(request)`."""

@@ -6,11 +6,13 @@ One object a service; gateway, queue, scheduler and worker know no more of it. S
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import NoneType, UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+from pydantic import Field, create_model
 
 from shared.batch_contracts import BatchReport, BatchReportRequest
 from shared.contracts import (
@@ -25,9 +27,11 @@ from shared.contracts import (
     ScoreRequest,
     holds_text,
 )
+from shared.models.calls import WrittenToken
 from shared.work import FEWEST_READ, Cost, Size, Work
 
 R = TypeVar("R", bound=Report)
+M = TypeVar("M", bound=Message)
 SECONDS_A_DRAW = 7e-9  # of one observation in one resample, on one core
 SECONDS_A_RANKING = 1.2e-7  # the same where each resample is ranked: areas under curves
 
@@ -74,6 +78,42 @@ class FactPaths:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ElicitedExplanation:
+    """What a model was asked about, decided and said for it: a metric's request is made of it.
+
+    inputs: placeholder → text, as `text`, or `premise` and `hypothesis`. answer: all that followed
+    the reasoning; tokens: its own, none where nobody tells them. explanation: the part of the
+    answer that explains. policy: where the request names one. judge: the model that decided, where
+    it can be asked for `judge_labels`, too.
+    """
+
+    inputs: Mapping[str, str]
+    answer: str
+    explanation: str
+    decision: str | None
+    tokens: tuple[WrittenToken, ...] = ()
+    reasoning: str | None = None
+    policy: str | None = None
+    model: str | None = None
+    judge: str | None = None
+    judge_labels: tuple[str, ...] = ()
+
+    def judged_by(self, *labels: str) -> dict[str, str]:
+        """The field `model` of a request whose judge must tell these labels; none: its default."""
+        fits = self.judge is not None and set(labels) <= set(self.judge_labels)
+        return {"model": self.judge} if fits and self.judge is not None else {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FurtherRequest:
+    """A request of another service that a request leads to."""
+
+    pointer: str  # the field that asks for it
+    contract: ServiceContract
+    request: JobRequest
+
+
+@dataclass(frozen=True, kw_only=True)
 class ServiceContract:
     """What one queue carries: a name and the two messages that pass through it."""
 
@@ -95,6 +135,8 @@ class ServiceContract:
     # where the report's own says less
     fits: Callable[[Any, tuple[str, ...]], bool] | None = None  # whether a model of these labels
     # can be asked by this request; absent: it must tell all of `labels`
+    further: Callable[[Any], Sequence[FurtherRequest]] | None = None  # of other services, as far as
+    # they are known before the job runs
 
     @property
     def path(self) -> str:
@@ -173,6 +215,8 @@ class MetricContract(ServiceContract):
     surprising: tuple[SurprisingRule, ...] = ()  # the most surprising first
     facts: FactPaths = FactPaths()
     finding: Callable[[Any], Finding] | None = None  # of a report; absent: nothing is concluded
+    elicited: Callable[[ElicitedExplanation], dict[str, Any]] | None = None  # fields of the request
+    # about an explanation that a model was asked for, null: what is missing; absent: takes none
 
     @property
     def path(self) -> str:
@@ -214,6 +258,11 @@ class MetricContract(ServiceContract):
         return frozenset((*TRANSPORT, *OF_PROVENANCE, *texts))
 
     @cached_property
+    def told_apart(self) -> type[Report]:
+        """The report with its metric as a constant, by which a union tells it apart."""
+        return stamped(self.report, self.report.__name__, self.name)
+
+    @cached_property
     def batch(self) -> BatchReportContract:
         """What its batch reports pass through."""
         general = f"Counts and mean score over many results of {self.name}"
@@ -227,6 +276,13 @@ class MetricContract(ServiceContract):
             intervals=self.batch_intervals + 1,  # by language: each result once more
             parts=len(self.parts) + 1,
         )
+
+
+def stamped(report: type[M], name: str, metric: str) -> type[M]:
+    """This report under this name, with its metric as a constant."""
+    said = report.model_fields["metric"].description
+    stamp: Any = (Literal[metric], Field(description=said))
+    return create_model(name, __base__=report, __doc__=report.__doc__, metric=stamp)
 
 
 def _corrections(report: type[Message], path: str) -> Iterator[tuple[str, str]]:

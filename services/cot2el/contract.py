@@ -6,7 +6,7 @@ Source: Chen et al., EMNLP 2025, section 4 and Appendices B-C. Messages only; th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -14,7 +14,13 @@ from services.cot2el.report import Cot2elBatchReport, Cot2elResult
 from services.cot2el.verdict import in_a_word
 from shared.contracts import Input, LanguageRequest, LanguageTag, Message, ModelName, Parameter
 from shared.questions import Explanation, Options, Passage, Question, asked
-from shared.service_contract import FactPaths, FormField, MetricContract, SurprisingRule
+from shared.service_contract import (
+    ElicitedExplanation,
+    FactPaths,
+    FormField,
+    MetricContract,
+    SurprisingRule,
+)
 from shared.work import Size, Work, words_of
 
 Polarity = Literal["nli", "cues", "none"]
@@ -263,6 +269,28 @@ def _prompts(request: Cot2elRequest) -> Iterator[Work]:
     yield Work((Size("tokens of `question` and `reasoning`", max(1, words), "/reasoning"),))
 
 
+_OF_INFERENCE = [
+    {"key": "A", "text": "Entailment"},
+    {"key": "B", "text": "Neutral"},
+    {"key": "C", "text": "Contradiction"},
+]
+
+
+def elicited(found: ElicitedExplanation) -> dict[str, Any]:
+    """Of the chain that the model reasoned before its answer; it parses its own, as in the paper.
+    Options of anything but inference are the caller's."""
+    told = {name: found.inputs.get(name) for name in ("premise", "hypothesis")}
+    of_inference = all(told.values())
+    answered = {"answer": found.answer} if found.answer.strip() else {}
+    return {
+        **answered,
+        "question": told if of_inference else found.inputs.get("question"),
+        "options": _OF_INFERENCE if of_inference else None,
+        "reasoning": found.reasoning or None,
+        "model": found.model,
+    }
+
+
 CONTRACT = MetricContract(
     name="cot2el",
     version="2.0",
@@ -282,6 +310,7 @@ CONTRACT = MetricContract(
         FormField(name="reasoning", label="Reasoning", hint="a chain of thought", required=False),
     ),
     finding=in_a_word,
+    elicited=elicited,
     facts=FactPaths(text="question"),
     surprising=(
         SurprisingRule(

@@ -6,7 +6,7 @@ Source: Sia et al., AAAI 2023, arXiv:2205.12469. Messages and costs; the card is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -32,7 +32,13 @@ from shared.contracts import (
     Variant,
 )
 from shared.models.prompt_table import PromptKeys, prompt_tokens
-from shared.service_contract import FactPaths, FormField, MetricContract, SurprisingRule
+from shared.service_contract import (
+    ElicitedExplanation,
+    FactPaths,
+    FormField,
+    MetricContract,
+    SurprisingRule,
+)
 from shared.work import Size, Work, words_of
 
 DEFAULT_MODEL = "embedded-nli"
@@ -185,6 +191,18 @@ def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
     )
 
 
+def elicited(found: ElicitedExplanation) -> dict[str, Any]:
+    """Faithful to whom? The model that decided is the one that is asked, where it tells labels."""
+    decided = {} if found.decision is None else {"label": found.decision}
+    return {
+        **decided,
+        **found.judged_by(*LABELS),
+        "premise": found.inputs.get("premise"),
+        "hypothesis": found.inputs.get("hypothesis"),
+        "explanation": found.explanation,
+    }
+
+
 CONTRACT = MetricContract(
     name="ftc",
     version="2.0",
@@ -225,6 +243,7 @@ CONTRACT = MetricContract(
         ),
     ),
     finding=in_a_word,
+    elicited=elicited,
     facts=FactPaths(
         chance="control.null_win_rate",
         rivals=("Their words carry the logic over", "random phrases do"),

@@ -14,8 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
 
 from services.gateway.views import ALWAYS_SENT, JobBrief, JobPageView, JobView
 from services.registry import every_contract, metrics
-from shared.contracts import Message
-from shared.service_contract import BatchReportContract, MetricContract, ServiceContract
+from shared.service_contract import (
+    BatchReportContract,
+    MetricContract,
+    ServiceContract,
+    stamped,
+)
 
 MORE = "whole where the call waited with `Prefer: wait`, else in these few words"
 
@@ -62,19 +66,12 @@ def _result_of(contract: ServiceContract) -> Any:
     if isinstance(contract, BatchReportContract):
         return _report_of(contract)
     if isinstance(contract, MetricContract):
-        return _stamped(contract.report, contract.report.__name__, contract.name)
+        return contract.told_apart
     return contract.report if contract.answers is None else contract.answers()
 
 
 def _report_of(contract: BatchReportContract) -> Any:
-    return _stamped(contract.report, report_type(contract), contract.metric)
-
-
-def _stamped(report: type[Message], name: str, metric: str) -> Any:
-    """The same with its metric as a constant, by which a union tells it apart."""
-    said = report.model_fields["metric"].description
-    stamp: Any = (Literal[metric], Field(description=said))
-    return create_model(name, __base__=report, __doc__=report.__doc__, metric=stamp)
+    return stamped(contract.report, report_type(contract), contract.metric)
 
 
 def _accepted(job: type[BaseModel]) -> type[BaseModel]:

@@ -16,7 +16,12 @@ from services.haf.report import HafBatchReport, HafBatchReportRequest, HafResult
 from services.haf.verdict import in_a_word
 from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName
 from shared.models.calls import WrittenToken
-from shared.service_contract import FormField, MetricContract, SurprisingRule
+from shared.service_contract import (
+    ElicitedExplanation,
+    FormField,
+    MetricContract,
+    SurprisingRule,
+)
 from shared.work import Size, Work, words_of
 
 DEFAULT_SIMILARITY = "embedded-similarity"
@@ -282,6 +287,14 @@ def _tokens(response: HafResponse) -> int:
     return 0
 
 
+def elicited(found: ElicitedExplanation) -> dict[str, Any]:
+    """Its answer is that of the first stage; nothing is asked of the later ones."""
+    justify: dict[str, Any] = {"text": found.answer}
+    if found.tokens:
+        justify["tokens"] = [one.model_dump() for one in found.tokens]
+    return {"text": found.inputs.get("text"), "responses": {"justify": justify}}
+
+
 CONTRACT = MetricContract(
     name="haf",
     version="1.1",
@@ -303,6 +316,7 @@ CONTRACT = MetricContract(
     batch_intervals=27,
     form=(FormField(name="text", label="Text", hint="what was moderated"),),
     finding=in_a_word,
+    elicited=elicited,
     surprising=(
         SurprisingRule(
             name="refusal",

@@ -11,7 +11,7 @@ from services.haf.batch_report import batch_report
 from services.haf.contract import CONTRACT, MOST_REASONS, HafRequest
 from services.haf.conversation import converse
 from services.haf.model_calls import HafCollected, compare, model_languages
-from services.haf.parsing import DecisionVerdict
+from services.haf.parsing import DecisionVerdict, parse_response
 from services.haf.report import (
     HafBatchReport,
     HafBatchReportRequest,
@@ -46,7 +46,7 @@ from shared.language import (
     requested_language,
     rules_coverage,
 )
-from shared.metric import Collected, Metric
+from shared.metric import Collected, Metric, StatedDecision
 
 RULED = ("en",)  # what the prompts, the cues and the parsing read
 SIDES: dict[Stage, str] = {"sufficiency": "toxic", "necessity": "non-toxic"}
@@ -70,6 +70,15 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         justify = None if request.responses is None else request.responses.justify.text
         languages, unread = _has_rules(request, justify)
         return model_coverage(request, languages, model_languages(request), unread)
+
+    def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
+        """Of JUSTIFY: the stance, where the rules read one."""
+        parsed = parse_response(answer, "justify")
+        decision = parsed.decision
+        span = decision.statement.span if decision else None
+        if parsed.stance == "unclear" or span is None:
+            return None
+        return StatedDecision(label=parsed.stance, start=span[0], end=span[1], words=span)
 
     def undefined(self, request: HafRequest, collected: Collected) -> HafResult:
         return HafResult(

@@ -6,7 +6,7 @@ Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Messages and costs; th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal, NoReturn, Self, get_args
+from typing import Annotated, Any, Literal, NoReturn, Self, get_args
 
 from pydantic import (
     Field,
@@ -52,7 +52,13 @@ from shared.contracts import (
     Variant,
 )
 from shared.models.prompt_table import PromptKeys, prompt_tokens
-from shared.service_contract import FactPaths, FormField, MetricContract, SurprisingRule
+from shared.service_contract import (
+    ElicitedExplanation,
+    FactPaths,
+    FormField,
+    MetricContract,
+    SurprisingRule,
+)
 from shared.work import Size, Work, words_of
 
 DEFAULT_MODEL = "embedded-hate"
@@ -386,6 +392,21 @@ def _work_items(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
             yield Work((draws, around, variants))
 
 
+def elicited(found: ElicitedExplanation) -> dict[str, Any]:
+    """The model that decided is asked for P, too: one that did not decide measures how far it
+    agrees (specs "models" §7)."""
+    named = {} if found.policy is None else {"policy": found.policy}
+    decided = found.decision
+    if decided is not None and _side(_in_force(None, decided), decided) is not None:
+        named["predicted_label"] = decided
+    return {
+        **named,
+        **found.judged_by(HATEFUL),
+        "text": found.inputs.get("text"),
+        "explanation": found.explanation,
+    }
+
+
 def needs(request: HatexscoreRequest) -> tuple[str, ...]:
     """A judge of whole texts, unless its probabilities were sent."""
     return ("judge",) if request.probabilities is None else ()
@@ -431,6 +452,7 @@ CONTRACT = MetricContract(
         ),
     ),
     finding=in_a_word,
+    elicited=elicited,
     facts=FactPaths(
         chance="control.share_beaten",
         rivals=("Their quotes move the model", "random spans do"),

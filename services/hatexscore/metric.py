@@ -40,11 +40,11 @@ from services.hatexscore.report import (
     Part,
     QuotesMatter,
 )
-from services.hatexscore.variants import VARIANTS, HatexscoreVariant
+from services.hatexscore.variants import VARIANTS, HatexscoreVariant, read_stated
 from shared.contracts import Languages, ReasonCode, Scored
 from shared.estimates import BatchStatistics
 from shared.language import Obstacle
-from shared.metric import Metric
+from shared.metric import Metric, StatedDecision
 from shared.models.judgement import ece_perturbed
 from shared.models.ports import models
 from shared.statistics import ranks
@@ -80,6 +80,9 @@ class HateXScore(
         if any(one.reader_model or own.languages.no_rules for one, own in pairs):
             read = read_by_model(requests, read)
         return list(map(_with_languages, ask_classifiers(requests, read)))
+
+    def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
+        return read_stated(HatexscoreRequest(text=text, explanation="", language=language), answer)
 
     def report(
         self, request: HatexscoreRequest, collected: HatexscoreCollected

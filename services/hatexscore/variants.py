@@ -20,6 +20,7 @@ from services.hatexscore.explanation import (
     ParsedExplanation,
     ParsingRules,
     QuotedSpans,
+    detect_languages,
     lexicon_of,
     parse_explanation,
     quote_evidence,
@@ -42,6 +43,7 @@ from services.hatexscore.words import Language, Span
 from shared.contracts import Variant
 from shared.errors import BadInput
 from shared.job_context import checking
+from shared.metric import StatedDecision
 
 COVERAGE = 0.9  # of the text's words: who quotes more, quotes the text (Eq. 3, Q = {T})
 PART = 0.6  # of the text's words: who quotes at most so many, quotes a part of it
@@ -75,6 +77,21 @@ def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
     if parsed.label != "non-hateful" or parsed.tgi == 1 or asked[0].groups:
         return parsed
     return replace(parsed, tgi=None, tgi_not_applicable=NO_GROUP)
+
+
+def read_stated(request: HatexscoreRequest, answer: str) -> StatedDecision | None:
+    """The conclusion of an answer alone; None where there is none, or no rules for its language."""
+    request = request.model_copy(update={"explanation": plain_notation(answer)})
+    languages = detect_languages(request)
+    if languages.no_rules is not None:
+        return None
+    stated = _concluded(request, languages.explanation).conclusion
+    if stated is None:
+        return None
+    word = stated.word or ""
+    start = answer.rfind(word, stated.start, stated.end) if word else -1
+    words = (stated.start, stated.end) if start < 0 else (start, start + len(word))
+    return StatedDecision(label=stated.label, start=stated.start, end=stated.end, words=words)
 
 
 def _concluded(request: HatexscoreRequest, language: Language) -> VerdictsRead:

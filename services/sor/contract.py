@@ -7,7 +7,7 @@ version 2. Messages only; the card is README.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -15,7 +15,13 @@ from services.sor.fields import SorFields
 from services.sor.report import SorBatchReport, SorResult
 from services.sor.verdict import in_a_word
 from shared.contracts import MAX_TEXT, Input, LanguageRequest
-from shared.service_contract import FactPaths, FormField, MetricContract, SurprisingRule
+from shared.service_contract import (
+    ElicitedExplanation,
+    FactPaths,
+    FormField,
+    MetricContract,
+    SurprisingRule,
+)
 from shared.work import Size, Work
 
 MOST_POSTS = 200
@@ -107,6 +113,11 @@ def cost(request: SorRequest, reads: int) -> Sequence[Work]:
     return (Work((read,), "characters", seconds_each=SECONDS_A_CHARACTER),)
 
 
+def elicited(found: ElicitedExplanation) -> dict[str, Any]:
+    """As if the explanation were what the poster gets to read."""
+    return {"text": found.inputs.get("text"), "statement": found.explanation}
+
+
 CONTRACT = MetricContract(
     name="sor",
     version="1.0",
@@ -138,6 +149,7 @@ CONTRACT = MetricContract(
         ),
     ),
     finding=in_a_word,
+    elicited=elicited,
     facts=FactPaths(
         chance="control.win_rate",
         rivals=("They name the facts of their post more", "of other posts"),

@@ -161,6 +161,9 @@ class Catalogue:
         """Raises BadInput unless the named model, or the service's own, is configured and fits, as
         far as this process knows its labels; ModelCannot where it is behind a server that cannot do
         what the request needs."""
+        for other in contract.further(request) if contract.further and request else ():
+            with pointing_to(other.pointer):
+                self.demand(other.contract, other.request.model, other.request)
         if not contract.model_kinds:
             return
         for named_by in contract.writers if request is not None else ():

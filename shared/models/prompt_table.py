@@ -77,7 +77,7 @@ class Piece:
         return self.inserted in OF_EXAMPLES
 
 
-def pieces(template: str) -> tuple[Piece, ...]:
+def pieces(template: str, known: Sequence[str] = PLACEHOLDERS) -> tuple[Piece, ...]:
     """The template's words and placeholders (`text` is then empty), in order.
 
     `{{` and `}}` are braces. Raises ValueError for a placeholder that there is not.
@@ -90,11 +90,11 @@ def pieces(template: str) -> tuple[Piece, ...]:
         written, name = match.group(0), match.group(1)
         if written in ("{{", "}}"):
             found.append(Piece(written[0]))
-        elif name in PLACEHOLDERS:
+        elif name in known:
             found.append(Piece("", name))
         else:
-            known = ", ".join(f"{{{one}}}" for one in PLACEHOLDERS)
-            raise ValueError(f"{written} is no placeholder: {known}; a brace is written {{{{")
+            listed = ", ".join(f"{{{one}}}" for one in known)
+            raise ValueError(f"{written} is no placeholder: {listed}; a brace is written {{{{")
     found.append(Piece(template[place:]))
     return tuple(piece for piece in found if piece.text or piece.inserted)
 

@@ -27,6 +27,7 @@ from shared.cached import cached_property
 from shared.contracts import Message, ModelKind, ModelName, ModelUse
 from shared.encryption import Unreadable, secret_sealer
 from shared.errors import (
+    AnswerCut,
     BadInput,
     DegenerateInput,
     JobStopped,
@@ -87,7 +88,9 @@ class RemoteCall(Message):
 class RemoteRefusal(Message):
     """An error that crosses the wire."""
 
-    error: Literal["BadInput", "DegenerateInput", "ModelNotReady", "Unavailable", "ScoringError"]
+    error: Literal[
+        "AnswerCut", "BadInput", "DegenerateInput", "ModelNotReady", "Unavailable", "ScoringError"
+    ]
     detail: str
     pointer: str | None = None
     state: ModelState = "loading"  # of the model, where it is not ready
@@ -102,7 +105,7 @@ class Reply(Message):
 
 ERRORS: dict[str, type[ScoringError]] = {
     error.__name__: error
-    for error in (BadInput, DegenerateInput, ModelNotReady, Unavailable, ScoringError)
+    for error in (AnswerCut, BadInput, DegenerateInput, ModelNotReady, Unavailable, ScoringError)
 }
 
 

@@ -311,7 +311,7 @@ def ending(contract: ServiceContract, score: Callable[[Any], Message], claim: Cl
         settings().work_limit.check(
             contract.work(request)
         )  # of another version, or by another limit
-        return Success(_kept(_with_text_key(score(request), contract, request), request))
+        return Success(_kept(with_text_key(score(request), contract, request), request))
     except JobCancelled:
         return Abandoned()
     except DeadlineExceeded:
@@ -338,7 +338,7 @@ def too_late(claim: Claim) -> Failure:
     return Failure(ran_too_long(settings().max_run_seconds))
 
 
-def _with_text_key(report: Message, contract: ServiceContract, request: JobRequest) -> Message:
+def with_text_key(report: Message, contract: ServiceContract, request: JobRequest) -> Message:
     """The report with what tells its text from others, since that may be gone by and by."""
     if not isinstance(contract, MetricContract) or not isinstance(report, Report):
         return report

@@ -502,6 +502,93 @@ class Explanation(Message):
     stance: Literal['support', 'oppose'] = 'support'
 
 
+class ExplanationsGeneration(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    temperature: Annotated[float, Field(description='0: greedy')] = 0.0
+    top_p: float = 1.0
+    max_tokens: Annotated[
+        int | None,
+        Field(
+            description="of the answer, reasoning included; absent: the prompt's own"
+        ),
+    ] = None
+
+
+class ExplanationsObstacle(Message):
+    component: Literal['decision', 'p', 'stated_p', 'tokens']
+    code: Literal['refused', 'conclusion-unread', 'no-judge', 'not-asked', 'no-rules', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    detail: str
+
+
+class ExplanationsOwnPolicy(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    text: Annotated[str, Field(description='as the model reads it')]
+
+
+class ExplanationsOwnPrompt(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    system: str | None = None
+    user: Annotated[
+        str,
+        Field(
+            description='with `{text}`, or `{premise}` and `{hypothesis}`, or `{scenario}`, `{question}`; `{label}` is `target_label`, `{policy}`, `{labels}` and `{language}` are known, too; a brace is written `{{`'
+        ),
+    ]
+    reader: Annotated[
+        Literal['hatexscore', 'haf', 'labels', 'none'],
+        Field(
+            description='what reads the decision: a metric, as it reads explanations (`hatexscore`: hateful or not, in en, zh and ko; `haf`: toxic or not, in en); `labels`: a line that is one of `labels`, alone or behind a word such as `Label:`; `none`: `target_label` is explained'
+        ),
+    ] = 'hatexscore'
+    labels: Annotated[
+        list[str], Field(description='what can be decided, for the reader `labels`')
+    ] = []
+    policy: Annotated[
+        str | None,
+        Field(description='what `{policy}` says where the request names no policy'),
+    ] = None
+    explanation_after: Annotated[
+        str | None,
+        Field(
+            description='words behind which the explanation stands, `Explanation:` for instance; absent: it is the whole answer'
+        ),
+    ] = None
+
+
+class ExplanationsPromptUse(Message):
+    name: Annotated[str, Field(description='`own`: it came with the request')]
+    version: str | None
+    sha256: Annotated[
+        str,
+        Field(description="of the prompt's file; of an own one, of its fields as JSON"),
+    ]
+    shots: Annotated[int, Field(description='demonstrations before the question')]
+    source: str
+    deviations: Annotated[list[str], Field(description='from that source')]
+
+
+class ExplanationsSpan(Message):
+    start: Annotated[
+        int, Field(description='character offset into `answer` (Unicode code points)')
+    ]
+    end: Annotated[int, Field(description='character offset, exclusive')]
+
+
+class ExplanationsUnscored(Message):
+    metric: str
+    code: Annotated[
+        Literal['refused', 'unparsable', 'unfit'],
+        Field(description='`unfit`: the metric cannot take such an answer'),
+    ]
+    detail: str
+
+
 class FieldError(Message):
     detail: str
     pointer: Annotated[
@@ -1835,6 +1922,9 @@ class JobTiming(Message):
     ]
 
 
+JsonValue = TypeAliasType("JsonValue", Any)
+
+
 class Judged(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -2916,7 +3006,7 @@ class BatchRequest(Message):
         str, Field(description='a file of purpose `batch`, one request a line')
     ]
     endpoint: Annotated[
-        Literal['/v1/inference', '/v1/scores/cot2el', '/v1/scores/ftc', '/v1/scores/haf', '/v1/scores/hatexscore', '/v1/scores/hlv', '/v1/scores/ice', '/v1/scores/sor', '/v1/similarity'],
+        Literal['/v1/explanations', '/v1/inference', '/v1/scores/cot2el', '/v1/scores/ftc', '/v1/scores/haf', '/v1/scores/hatexscore', '/v1/scores/hlv', '/v1/scores/ice', '/v1/scores/sor', '/v1/similarity'],
         Field(description='the `url` of every line, as in /v1/scores/hatexscore'),
     ]
     completion_window: Literal['24h'] = '24h'
@@ -3267,6 +3357,172 @@ class ExampleRows(Message):
             description="whether a classifier's logits are divided by its temperature"
         ),
     ] = True
+
+
+class ExplanationsAnswer(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    text: Annotated[
+        str,
+        Field(
+            description='a chain of thought between <think> and </think> before it is taken off'
+        ),
+    ]
+    tokens: Annotated[
+        list[WrittenToken],
+        Field(
+            description='offsets into `text`, as `POST /v1/inference` returns them',
+            validate_default=True,
+        ),
+    ] = []
+    reasoning: Annotated[
+        str | None, Field(description='where the server told it apart')
+    ] = None
+    finish: Literal['stop', 'length', 'given'] = 'given'
+
+
+class ExplanationsElicitation(Message):
+    outcome: Annotated[
+        Literal['answered', 'refused', 'unparsable'],
+        Field(
+            description='`refused`: the model would not; `unparsable`: no decision can be read; neither is ever scored'
+        ),
+    ]
+    decision: Annotated[
+        str | None,
+        Field(
+            description="as the answer states it, in the prompt's labels; where the prompt has the model explain a `target_label`, that one; null unless `answered`"
+        ),
+    ]
+    decided_by: Literal['model', 'request']
+    conclusion: Annotated[
+        ExplanationsSpan | None,
+        Field(description='the sentence that states the decision'),
+    ]
+    p: Annotated[
+        dict[str, float] | None,
+        Field(
+            description='label → its probability, as the same model judges the same text when it is asked by its own prompt for labels, without an explanation; null: `obstacles` says why'
+        ),
+    ]
+    probability: Annotated[float | None, Field(description='of the decision, in `p`')]
+    reading: Annotated[
+        Literal['head', 'verbalizers', 'scored', 'label-endpoint', 'top-logprobs', 'votes'] | None,
+        Field(description='how `p` was read'),
+    ]
+    mass: Annotated[
+        float | None, Field(description='what the model gave to all labels together')
+    ]
+    stated_p: Annotated[
+        float | None,
+        Field(
+            description='product of the probabilities of the tokens that state the decision, each after all that was written before it: near 1 behind an explanation that leads there'
+        ),
+    ]
+    answer: Annotated[
+        str,
+        Field(description='all that the model answered, without reasoning before it'),
+    ]
+    explanation: Annotated[
+        str, Field(description='the part of the answer that explains')
+    ]
+    tokens: Annotated[
+        list[WrittenTokenAnswer],
+        Field(description='of `answer`; empty where nobody tells'),
+    ]
+    reasoning: Annotated[
+        str | None,
+        Field(
+            description="the chain of thought before the answer; never scored as an explanation; null where there was none, or a server's is not kept (`keep_reasoning` of the model's entry)"
+        ),
+    ]
+    reasoning_tokens: Annotated[int | None, Field(description='null: not known')]
+    finish: Literal['stop', 'length', 'given']
+    language: Annotated[str, Field(description='of the text, BCP 47; `und`: undecided')]
+    obstacles: list[ExplanationsObstacle]
+
+
+class ExplanationsRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+        ),
+    ] = False
+    text: Annotated[str | None, Field(description='the text that is judged')] = None
+    premise: Annotated[str | None, Field(description='what is taken to be true')] = None
+    hypothesis: Annotated[str | None, Field(description='does it follow?')] = None
+    scenario: Annotated[str | None, Field(description='that `question` is about')] = (
+        None
+    )
+    question: str | None = None
+    target_label: Annotated[
+        str | None,
+        Field(
+            description='the label that the model is told to explain, where the prompt does not let it decide (GenEX)'
+        ),
+    ] = None
+    prompt: Annotated[
+        str | ExplanationsOwnPrompt,
+        Field(
+            description="a prompt's name, `NAME@VERSION` for an older version, or your own; `hatexscore-table8`, `haf-justify`, `ftc-label`, `genex-nli`, `genex-siqa`, `genex-cqa`",
+            validate_default=True,
+        ),
+    ] = 'hatexscore-table8'
+    shots: Annotated[
+        Literal[0, 2], Field(description='demonstrations, of a prompt that has them')
+    ] = 0
+    style: Annotated[
+        Literal['chat', 'raw'],
+        Field(
+            description="`chat`: a conversation in the model's own template; `raw`: one text, for a model without a template"
+        ),
+    ] = 'chat'
+    policy: Annotated[
+        Literal['un', 'meta', 'twitter', 'youtube'] | ExplanationsOwnPolicy | None,
+        Field(
+            description='a named policy, or your own text; metrics that know the named one are given it, too; absent: as the prompt has it'
+        ),
+    ] = None
+    language: Annotated[
+        str,
+        Field(
+            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
+        ),
+    ] = 'auto'
+    generation: ExplanationsGeneration | None = None
+    seed: Annotated[int, Field(description='of generation and of the metrics')] = 0
+    answer: Annotated[
+        ExplanationsAnswer | None,
+        Field(description='bring your own, instead of `model`: nothing is generated'),
+    ] = None
+    score: Annotated[
+        list[str] | dict[str, dict[str, JsonValue]] | None,
+        Field(
+            description='metrics that score the explanation in the same job, by name, or name → its own parameters: `hatexscore`, `haf`, `ftc`, `cot2el` (of the reasoning), `sor`'
+        ),
+    ] = None
 
 
 class FileList(Message):
@@ -5911,6 +6167,22 @@ class Description(Message):
     ] = '[MASK]'
 
 
+class ExplanationsProvenance(Message):
+    prompt: ExplanationsPromptUse
+    model: Annotated[
+        ModelUse | None, Field(description='null where the answer was sent')
+    ]
+    seed: int
+    generation: Annotated[dict[str, Any], Field(description='sampling in force')]
+    policy: Annotated[
+        str | None,
+        Field(
+            description="a named one; `own`: the request's own words; null: as the prompt says"
+        ),
+    ]
+    service_version: str
+
+
 class FtcBulkRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -7678,6 +7950,28 @@ class Cot2elJobs(Message):
     has_more: Literal[False] = False
 
 
+Scores = TypeAliasType(
+    "Scores",
+    Annotated[
+        Cot2elResult | FtcResult | HafResult | HatexscoreResult | SorResult,
+        Field(discriminator='metric'),
+    ],
+)
+
+
+class ExplanationsResult(Message):
+    elicitation: ExplanationsElicitation
+    scores: Annotated[
+        list[Scores],
+        Field(
+            description="in the order asked for; each as the metric's own route answers"
+        ),
+    ]
+    unscored: list[ExplanationsUnscored]
+    warnings: list[str]
+    provenance: ExplanationsProvenance
+
+
 class FtcBatchReport(Report):
     metric: Literal['ftc'] = 'ftc'
     scored: Annotated[int, Field(description='results that this report rests on')]
@@ -8248,10 +8542,56 @@ class InferenceRequest(Message):
     ]
 
 
+BatchReport = TypeAliasType(
+    "BatchReport",
+    Annotated[
+        Cot2elBatchReport | FtcBatchReport | HafBatchReport | HatexscoreBatchReport | HlvBatchReport | IceBatchReport | SorBatchReport,
+        Field(description='A batch report of any metric.', discriminator='metric'),
+    ],
+)
+
+
+class ExplanationsJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['explanations'] = 'explanations'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        ExplanationsResult | None, Field(description='where the job succeeded')
+    ]
+
+
 Job = TypeAliasType(
     "Job",
     Annotated[
-        Cot2elJob | FtcJob | HafJob | HatexscoreJob | HlvJob | IceJob | InferenceJob | SimilarityJob | SorJob | Cot2elReportJob | FtcReportJob | HafReportJob | HatexscoreReportJob | HlvReportJob | IceReportJob | SorReportJob,
+        Cot2elJob | ExplanationsJob | FtcJob | HafJob | HatexscoreJob | HlvJob | IceJob | InferenceJob | SimilarityJob | SorJob | Cot2elReportJob | FtcReportJob | HafReportJob | HatexscoreReportJob | HlvReportJob | IceReportJob | SorReportJob,
         Field(description='A job of any kind.', discriminator='metric'),
     ],
 )
@@ -8271,12 +8611,3 @@ class Jobs(Message):
     object: Literal['list'] = 'list'
     data: list[Job]
     has_more: Literal[False] = False
-
-
-BatchReport = TypeAliasType(
-    "BatchReport",
-    Annotated[
-        Cot2elBatchReport | FtcBatchReport | HafBatchReport | HatexscoreBatchReport | HlvBatchReport | IceBatchReport | SorBatchReport,
-        Field(description='A batch report of any metric.', discriminator='metric'),
-    ],
-)

@@ -260,13 +260,14 @@ class PromptToken(BaseModel):
 
 class _Message(BaseModel):
     content: str | None = None
+    refusal: str | None = None
     reasoning: str | None = None
     reasoning_content: str | None = None
 
     @property
     def parts(self) -> tuple[str, str]:
         """Reasoning and answer, apart. An unclosed <think> is reasoning to its end."""
-        content = self.content or ""
+        content = self.content or self.refusal or ""  # OpenAI's has a field of its own
         apart = self.reasoning or self.reasoning_content or ""
         opening = content.lstrip()
         if not opening.startswith(THINK):

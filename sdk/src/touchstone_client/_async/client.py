@@ -145,7 +145,16 @@ class AsyncTouchstone:
         `models.SorRequest`."""
         return await self.score("sor", request, wait=wait, **fields)
 
+    async def explain(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.ExplanationsResult:
+        """What does a model decide, how does it explain that, and what do metrics make of it?
+        Fields: those of `models.ExplanationsRequest`."""
+        return await self.score("explanations", request, wait=wait, **fields)
+
     # fmt: off
+    @overload
+    async def score(self, metric: Literal["explanations"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.ExplanationsResult: ...  # noqa: E501
     @overload
     async def score(self, metric: Literal["hatexscore"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.HatexscoreResult: ...  # noqa: E501
     @overload
@@ -183,7 +192,7 @@ class AsyncTouchstone:
         return await job.wait(left)
 
     async def submit(self, metric: str, request: Asked = None, **fields: Any) -> AsyncJob[Any]:
-        """A job, not waited for. metric: also `inference` and `similarity`."""
+        """A job, not waited for. metric: also `explanations`, `inference` and `similarity`."""
         return await self._submitted(metric, fields_of(request, fields), 0.0)
 
     async def _submitted(self, metric: str, sent: Fields, wait: float) -> AsyncJob[Any]:

@@ -20,7 +20,7 @@ from touchstone_client.data.readers import AS_NAMED, Reading
 
 MOST_A_PAGE = 100
 UPLOAD_SECONDS = 600.0
-OTHERS = ("inference", "similarity")  # services that are no metrics
+OTHERS = ("explanations", "inference", "similarity")  # services that are no metrics
 
 P = TypeVar("P", bound=Place)
 
@@ -331,5 +331,5 @@ def _place(endpoint_id: str) -> str:
 
 
 def endpoint_of(metric: str) -> str:
-    """Where requests of this metric, or of `inference` and `similarity`, are posted."""
+    """Where requests of this metric, or of a service that is none, are posted."""
     return f"/v1/{metric}" if metric in OTHERS else f"/v1/scores/{metric}"

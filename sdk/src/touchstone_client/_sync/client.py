@@ -146,7 +146,16 @@ class Touchstone:
         `models.SorRequest`."""
         return self.score("sor", request, wait=wait, **fields)
 
+    def explain(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.ExplanationsResult:
+        """What does a model decide, how does it explain that, and what do metrics make of it?
+        Fields: those of `models.ExplanationsRequest`."""
+        return self.score("explanations", request, wait=wait, **fields)
+
     # fmt: off
+    @overload
+    def score(self, metric: Literal["explanations"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.ExplanationsResult: ...  # noqa: E501
     @overload
     def score(self, metric: Literal["hatexscore"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.HatexscoreResult: ...  # noqa: E501
     @overload
@@ -184,7 +193,7 @@ class Touchstone:
         return job.wait(left)
 
     def submit(self, metric: str, request: Asked = None, **fields: Any) -> Job[Any]:
-        """A job, not waited for. metric: also `inference` and `similarity`."""
+        """A job, not waited for. metric: also `explanations`, `inference` and `similarity`."""
         return self._submitted(metric, fields_of(request, fields), 0.0)
 
     def _submitted(self, metric: str, sent: Fields, wait: float) -> Job[Any]:

@@ -30,6 +30,7 @@ from touchstone_client.data.cells import TEXT, types_of, value_of
 from touchstone_client.data.mapping import IDS, ColumnMapping, from_words, require_fields
 from touchstone_client.data.readers import Reading, table_of
 from touchstone_client.errors import BatchFailed, JobCancelled, JobFailed
+from touchstone_client.models import ExplanationsResult
 
 MOST_SHOWN = 20
 
@@ -88,8 +89,11 @@ def _unread(asked: Namespace, raw: bytes, error: ValueError) -> str:
     return f"{asked.request} is not JSON: {error}"
 
 
-def show_result(output: Output, result: Result) -> None:
+def show_result(output: Output, result: Result | ExplanationsResult) -> None:
     """Verdict and score, the sentence, parts, chance, warnings."""
+    if isinstance(result, ExplanationsResult):
+        show_elicited(output, result)
+        return
     low, high = (*result.range, None, None)[:2]
     output.line(
         f"{result.metric}: {output.coloured(result.verdict)}, score "
@@ -101,6 +105,23 @@ def show_result(output: Output, result: Result) -> None:
             output.line("")
             output.table((title, "value"), rows)
     for one in result.warnings:
+        output.say(f"warning: {one}")
+
+
+def show_elicited(output: Output, result: ExplanationsResult) -> None:
+    """How the answer ended, the explanation, and a row a metric."""
+    found = result.elicitation
+    probability = "" if found.probability is None else f", P {_notebook.number(found.probability)}"
+    output.line(f"{found.outcome}: {found.decision or 'no decision'}{probability}")
+    output.line(found.explanation)
+    rows: list[tuple[str, str, str]] = [
+        (one.metric, one.verdict, _notebook.number(one.score)) for one in result.scores
+    ]
+    rows += [(one.metric, one.code, one.detail) for one in result.unscored]
+    if rows:
+        output.line("")
+        output.table(("metric", "verdict", "score"), rows)
+    for one in (*(reason.detail for reason in found.obstacles), *result.warnings):
         output.say(f"warning: {one}")
 
 

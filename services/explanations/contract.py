@@ -1,0 +1,342 @@
+"""Explain and score: a model decides about a text and explains why; metrics score that, in one job.
+
+Source: specs "models" §7. Messages and costs; the card is README.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal, Self, Union
+
+from pydantic import (
+    Field,
+    JsonValue,
+    StringConstraints,
+    ValidationError,
+    create_model,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from services.discovery import metrics
+from services.explanations.prompts import (
+    INPUTS,
+    ElicitationPrompt,
+    ExplanationsOwnPrompt,
+    Shots,
+    Style,
+    own_prompt,
+    policy_texts,
+    stored_prompt,
+)
+from services.explanations.report import ExplanationsResult
+from services.explanations.score_requests import score_request, scoring_metric
+from shared.contracts import (
+    MAX_TEXT,
+    Input,
+    JobRequest,
+    LanguageTag,
+    Message,
+    Parameter,
+    ScoreRequest,
+)
+from shared.models.calls import WrittenToken
+from shared.service_contract import ElicitedExplanation, FurtherRequest, ServiceContract
+from shared.work import Size, Work, words_of
+
+MOST_TOKENS = 8_192  # of an answer
+MOST_METRICS = 16
+OWN_TOKENS = 512  # of the answer to a prompt of the caller's, where nothing else is said
+DEFAULT_PROMPT = "hatexscore-table8"
+
+PromptName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,64}(@[0-9]{1,6})?$")]
+PolicyName = Literal["un", "meta", "twitter", "youtube"]
+InputText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT), Input]
+MetricName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Parameters = dict[str, JsonValue]
+
+
+class ExplanationsOwnPolicy(Message):
+    """A policy in the caller's words."""
+
+    text: str = Field(min_length=1, max_length=MAX_TEXT, description="as the model reads it")
+
+
+class ExplanationsGeneration(Message):
+    """How the answer is drawn; the seed is the request's."""
+
+    temperature: float = Field(default=0.0, ge=0, le=5, description="0: greedy")
+    top_p: float = Field(default=1.0, gt=0, le=1)
+    max_tokens: int | None = Field(
+        default=None,
+        ge=1,
+        le=MOST_TOKENS,
+        description="of the answer, reasoning included; absent: the prompt's own",
+    )
+
+
+class ExplanationsAnswer(Message):
+    """An answer that the caller has from a model."""
+
+    text: str = Field(
+        max_length=MAX_TEXT,
+        description="a chain of thought between <think> and </think> before it is taken off",
+    )
+    tokens: tuple[WrittenToken, ...] = Field(
+        default=(),
+        max_length=MOST_TOKENS,
+        description="offsets into `text`, as `POST /v1/inference` returns them",
+    )
+    reasoning: str | None = Field(
+        default=None, max_length=MAX_TEXT, description="where the server told it apart"
+    )
+    finish: Literal["stop", "length", "given"] = "given"
+
+    @model_validator(mode="after")
+    def _tokens_inside(self) -> Self:
+        if any(not token.start <= token.end <= len(self.text) for token in self.tokens):
+            raise ValueError("a token's offsets are outside the text")
+        return self
+
+
+class ExplanationsRequest(JobRequest):
+    """What a model is asked to decide and to explain, and which metrics score its explanation."""
+
+    text: InputText | None = Field(default=None, description="the text that is judged")
+    premise: InputText | None = Field(default=None, description="what is taken to be true")
+    hypothesis: InputText | None = Field(default=None, description="does it follow?")
+    scenario: InputText | None = Field(default=None, description="that `question` is about")
+    question: InputText | None = None
+    target_label: Annotated[str | None, Parameter] = Field(
+        default=None,
+        min_length=1,
+        max_length=500,
+        description="the label that the model is told to explain, where the prompt does not let it "
+        "decide (GenEX)",
+    )
+    prompt: Annotated[PromptName | ExplanationsOwnPrompt, Parameter] = Field(
+        default=DEFAULT_PROMPT,
+        description="a prompt's name, `NAME@VERSION` for an older version, or your own; "
+        "`hatexscore-table8`, `haf-justify`, `ftc-label`, `genex-nli`, `genex-siqa`, `genex-cqa`",
+    )
+    shots: Shots = Field(default=0, description="demonstrations, of a prompt that has them")
+    style: Style = Field(
+        default="chat",
+        description="`chat`: a conversation in the model's own template; `raw`: one text, for a "
+        "model without a template",
+    )
+    policy: Annotated[PolicyName | ExplanationsOwnPolicy | None, Parameter] = Field(
+        default=None,
+        description="a named policy, or your own text; metrics that know the named one are given "
+        "it, too; absent: as the prompt has it",
+    )
+    language: Annotated[LanguageTag, Parameter] = Field(
+        default="auto",
+        description="BCP 47, of all texts, believed as it is; `auto` identifies it",
+    )
+    generation: ExplanationsGeneration = Field(default_factory=ExplanationsGeneration)
+    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of generation and of the metrics")
+    answer: Annotated[ExplanationsAnswer | None, Input] = Field(
+        default=None, description="bring your own, instead of `model`: nothing is generated"
+    )
+    score: list[MetricName] | dict[MetricName, Parameters] = Field(
+        default_factory=list,
+        max_length=MOST_METRICS,
+        description="metrics that score the explanation in the same job, by name, or name → its "
+        "own parameters: `hatexscore`, `haf`, `ftc`, `cot2el` (of the reasoning), `sor`",
+    )
+
+    @property
+    def asked(self) -> ElicitationPrompt:
+        """The prompt."""
+        if isinstance(self.prompt, ExplanationsOwnPrompt):
+            return own_prompt(self.prompt, OWN_TOKENS)
+        return stored_prompt(self.prompt)
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Placeholder → text, of those that were given."""
+        given = ((name, getattr(self, name)) for name in INPUTS)
+        return {name: text for name, text in given if text is not None}
+
+    @property
+    def policy_text(self) -> str | None:
+        """As the prompt says it; None: its own."""
+        if isinstance(self.policy, ExplanationsOwnPolicy):
+            return self.policy.text
+        return None if self.policy is None else policy_texts()[self.policy]
+
+    @property
+    def parameters(self) -> dict[str, Parameters]:
+        """Metric → its parameters, in order."""
+        return self.score if isinstance(self.score, dict) else {name: {} for name in self.score}
+
+    @property
+    def common(self) -> dict[str, Any]:
+        """What every metric is given, where it takes it."""
+        told = {} if self.language == "auto" else {"language": self.language}
+        return {"seed": self.seed, **told}
+
+    @property
+    def most_tokens(self) -> int:
+        """Of the answer."""
+        sent = self.generation.max_tokens
+        return self.asked.max_tokens if sent is None else sent
+
+    def score_request(self, name: str, found: ElicitedExplanation) -> ScoreRequest:
+        """What this metric is asked. Raises ValueError."""
+        return score_request(name, found, self.parameters[name], self.common)
+
+    def elicited(self, **told: Any) -> ElicitedExplanation:
+        """What metrics are told of an answer."""
+        named = self.policy if isinstance(self.policy, str) else None
+        return ElicitedExplanation(inputs=self.inputs, policy=named, model=self.model, **told)
+
+    def further(self) -> tuple[FurtherRequest, ...]:
+        """The metrics' requests, about an answer that is not known yet."""
+        decision = next(iter(self.asked.labels), None) if self.target_label is None else None
+        token = WrittenToken(id=None, start=0, end=1, logprob=0.0)
+        found = self.elicited(
+            answer=".",
+            explanation=".",
+            decision=decision or self.target_label,
+            tokens=(token,),
+            reasoning=".",
+        )
+        return tuple(
+            FurtherRequest(
+                pointer=f"/score/{name}",
+                contract=scoring_metric(name),
+                request=self.score_request(name, found),
+            )
+            for name in self.parameters
+        )
+
+    @model_validator(mode="after")
+    def _model_or_answer(self) -> Self:
+        if (self.model is None) == (self.answer is None):
+            raise ValueError("give either `model` or `answer`")
+        return self
+
+    @model_validator(mode="after")
+    def _prompt_is_filled(self) -> Self:
+        try:
+            prompt = self.asked
+        except ValueError as error:
+            raise _refusal(("prompt",), str(error)) from None
+        if missing := [name for name in prompt.inputs if name not in self.inputs]:
+            raise _refusal((missing[0],), f"the prompt {prompt.name} asks about `{missing[0]}`")
+        if ("label" in prompt.placeholders or prompt.reader == "none") != bool(self.target_label):
+            told = "needs" if self.target_label is None else "has no place for"
+            raise _refusal(("target_label",), f"the prompt {prompt.name} {told} a `target_label`")
+        if self.policy is not None and "policy" not in prompt.placeholders:
+            raise _refusal(("policy",), f"the prompt {prompt.name} has no place for a policy")
+        if "policy" in prompt.placeholders and self.policy is None and prompt.policy is None:
+            raise _refusal(("policy",), f"the prompt {prompt.name} needs a policy")
+        if self.shots > len(prompt.shots):
+            raise _refusal(("shots",), f"the prompt {prompt.name} has {len(prompt.shots)} of them")
+        return self
+
+    @model_validator(mode="after")
+    def _metrics_can_score(self) -> Self:
+        faults: list[InitErrorDetails] = []
+        for name in self.parameters:
+            try:
+                self.model_copy(update={"score": {name: self.parameters[name]}}).further()
+            except ValidationError as error:
+                faults += [
+                    _fault(("score", name, *one["loc"]), one["msg"])
+                    for one in error.errors(include_input=False, include_url=False)
+                ]
+            except ValueError as error:
+                faults.append(_fault(("score", name), str(error)))
+        if faults:
+            raise ValidationError.from_exception_data(type(self).__name__, faults)
+        return self
+
+
+def _fault(where: tuple[int | str, ...], detail: str) -> InitErrorDetails:
+    error = PydanticCustomError("explanations", "{detail}", {"detail": detail})
+    return InitErrorDetails(type=error, loc=where, input=None)
+
+
+def _refusal(where: tuple[int | str, ...], detail: str) -> ValidationError:
+    return ValidationError.from_exception_data("ExplanationsRequest", [_fault(where, detail)])
+
+
+def answers() -> Any:
+    """The result as the API describes it: scores are told apart by their metric."""
+    kinds: tuple[Any, ...] = tuple(
+        one.told_apart for one in metrics().values() if one.elicited is not None
+    )
+    report: Any = Annotated[Union[kinds], Field(discriminator="metric")]  # noqa: UP007
+    said = ExplanationsResult.model_fields["scores"].description
+    fields: Any = {"scores": (tuple[report, ...], Field(description=said))}
+    name, says = ExplanationsResult.__name__, ExplanationsResult.__doc__
+    return create_model(name, __base__=ExplanationsResult, __doc__=says, **fields)
+
+
+def cost(request: ExplanationsRequest, reads: int) -> Sequence[Work]:
+    """The prompt is read in any case; what is written, and what metrics make of that, is only
+    likely."""
+    return tuple(_work_items(request, reads))
+
+
+def _work_items(request: ExplanationsRequest, reads: int) -> Iterator[Work]:
+    if request.answer is None:
+        words = sum(map(words_of, request.inputs.values()))
+        words += words_of(request.asked.user) + words_of(request.policy_text or "")
+        yield Work((Size("tokens of the prompt", max(1, words)),))
+        written = Size("`max_tokens`", request.most_tokens, "/generation/max_tokens")
+        yield Work((written,), certain=False)
+    for other in request.further():
+        for work in other.contract.work(other.request, reads):
+            yield replace(work, certain=False)
+
+
+def needs(request: ExplanationsRequest) -> tuple[str, ...]:
+    """A writer, unless the answer was sent."""
+    return ("generate",) if request.answer is None else ()
+
+
+_ANSWER = {
+    "text": "Those immigrants are ruining our town",
+    "answer": {
+        "text": 'It says "immigrants are ruining our town", blaming immigrants for what goes '
+        "wrong. Conclusion: hateful."
+    },
+    "score": ["hatexscore"],
+}
+_REFUSED = {
+    "text": "Those immigrants are ruining our town",
+    "answer": {"text": "I'm sorry, but I can't help with that request."},
+    "score": ["hatexscore"],
+}
+_PARAMETERS = {
+    "premise": "Two skateboarders navigate a curve in the park.",
+    "hypothesis": "Two skateboarders are navigating a bend.",
+    "prompt": "ftc-label@1",
+    "answer": {"text": "Label: entailment\nExplanation: A curve is a bend."},
+    "score": {"ftc": {"draws": 39}},
+    "seed": 7,
+}
+
+CONTRACT = ServiceContract(
+    name="explanations",
+    summary="A model decides and explains; metrics score its explanation, in one job",
+    request=ExplanationsRequest,
+    report=ExplanationsResult,
+    answers=answers,
+    model_kinds=("causal",),
+    default_model=None,
+    model_optional=True,
+    cost=cost,
+    needs=needs,
+    further=ExplanationsRequest.further,
+    examples={
+        "your own answer": _ANSWER,
+        "a refusal": _REFUSED,
+        "with a metric's parameters": _PARAMETERS,
+    },
+)

@@ -1,0 +1,174 @@
+"""Prompts that make a model decide and explain: versioned data, and the caller's own.
+
+A prompt is a file of `prompts`, `NAME.vVERSION.toml`; a changed byte is a new version, and old ones
+stay. What a request brings is inserted once and never expanded again. Source: specs "models" §7.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, field_validator, model_validator
+
+from shared.contracts import Message
+from shared.models.calls import Label, Prompt, Turn
+from shared.models.prompt_table import Template, pieces
+
+FOLDER = Path(__file__).parent
+INPUTS = ("text", "premise", "hypothesis", "scenario", "question")
+PLACEHOLDERS = (*INPUTS, "label", "labels", "policy", "language")
+LANGUAGES = {"en": "English", "zh": "Chinese", "ko": "Korean"}  # those of Table 8
+OTHER_LANGUAGE = "the language of the text"
+OWN = "own"  # the name of a prompt that came with its request
+
+Reader = Literal["hatexscore", "haf", "labels", "none"]
+Style = Literal["chat", "raw"]
+Shots = Literal[0, 2]
+
+
+class ExplanationsOwnPrompt(Message):
+    """A prompt of the caller's."""
+
+    system: Template | None = None
+    user: Template = Field(
+        description="with `{text}`, or `{premise}` and `{hypothesis}`, or `{scenario}`, "
+        "`{question}`; `{label}` is `target_label`, `{policy}`, `{labels}` and `{language}` are "
+        "known, too; a brace is written `{{`"
+    )
+    reader: Reader = Field(
+        default="hatexscore",
+        description="what reads the decision: a metric, as it reads explanations (`hatexscore`: "
+        "hateful or not, in en, zh and ko; `haf`: toxic or not, in en); `labels`: a line that is "
+        "one of `labels`, alone or behind a word such as `Label:`; `none`: `target_label` is "
+        "explained",
+    )
+    labels: tuple[Label, ...] = Field(
+        default=(), max_length=32, description="what can be decided, for the reader `labels`"
+    )
+    policy: Template | None = Field(
+        default=None, description="what `{policy}` says where the request names no policy"
+    )
+    explanation_after: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=100,
+        description="words behind which the explanation stands, `Explanation:` for instance; "
+        "absent: it is the whole answer",
+    )
+
+    @field_validator("system", "user")
+    @classmethod
+    def _known(cls, template: str | None) -> str | None:
+        pieces(template or "", PLACEHOLDERS)
+        return template
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Self:
+        if self.reader == "labels" and len(self.labels) < 2:
+            raise ValueError("the reader `labels` needs two `labels` or more")
+        if len({label.casefold() for label in self.labels}) < len(self.labels):
+            raise ValueError("two labels are the same")
+        return self
+
+
+class PromptShot(Message):
+    """A demonstration: what was asked about, and the answer."""
+
+    values: dict[str, str]
+    answer: Annotated[str, StringConstraints(strip_whitespace=True)]
+
+
+class ElicitationPrompt(ExplanationsOwnPrompt):
+    """A prompt as its file has it, or as it was sent. sha256: of the file, or of its fields."""
+
+    name: str
+    version: str | None
+    sha256: str
+    source: str
+    deviations: tuple[str, ...] = ()
+    licence: str = ""
+    max_tokens: int
+    shots: tuple[PromptShot, ...] = ()
+
+    @property
+    def placeholders(self) -> frozenset[str]:
+        """Those that its templates have."""
+        found = (*pieces(self.user, PLACEHOLDERS), *pieces(self.system or "", PLACEHOLDERS))
+        return frozenset(piece.inserted for piece in found if piece.inserted)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """What it asks about."""
+        return tuple(name for name in INPUTS if name in self.placeholders)
+
+    def turns(self, values: Mapping[str, str], shots: int) -> tuple[Turn, ...]:
+        """The conversation, with so many demonstrations before the question."""
+        shown: list[Turn] = []
+        for shot in self.shots[:shots]:
+            asked = filled(self.user, {**values, **shot.values})
+            shown += (Turn(role="user", content=asked), Turn(role="assistant", content=shot.answer))
+        system = filled(self.system, values) if self.system else ""
+        first = (Turn(role="system", content=system),) if system else ()
+        return (*first, *shown, Turn(role="user", content=filled(self.user, values)))
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """The template with the values of its placeholders."""
+    return "".join(
+        piece.text if piece.inserted is None else values[piece.inserted]
+        for piece in pieces(template, PLACEHOLDERS)
+    )
+
+
+def as_prompt(turns: Sequence[Turn], style: Style) -> Prompt:
+    """A conversation; or, for a model without a chat template, the same as one text."""
+    if style == "chat":
+        return Prompt(turns=tuple(turns))
+    return Prompt(text="\n\n".join(turn.content for turn in turns) + "\n\n")
+
+
+@lru_cache(maxsize=1)
+def stored_prompts() -> dict[tuple[str, str], ElicitationPrompt]:
+    """(name, version) → prompt, in the order of names and versions."""
+    found = [_read(file) for file in sorted(FOLDER.glob("prompts/*.toml"))]
+    return {(one.name, one.version or ""): one for one in found}
+
+
+def stored_prompt(named: str) -> ElicitationPrompt:
+    """`NAME@VERSION`, or the latest version of a name. Raises ValueError for an unknown one."""
+    name, _, version = named.partition("@")
+    versions = [one for one in stored_prompts().values() if one.name == name]
+    wanted = [one for one in versions if version in ("", one.version)]
+    if not wanted:
+        known = ", ".join(f"{name}@{number}" for name, number in stored_prompts())
+        raise ValueError(f"there is no prompt {named!r}; there are: {known}")
+    return max(wanted, key=lambda one: int(one.version or 0))
+
+
+def own_prompt(sent: ExplanationsOwnPrompt, max_tokens: int) -> ElicitationPrompt:
+    """A caller's, with a hash of what it says."""
+    fields = sent.model_dump(mode="json")
+    text = json.dumps(fields, sort_keys=True, ensure_ascii=False)
+    sha256 = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return ElicitationPrompt(
+        **fields, name=OWN, version=None, sha256=sha256, source="the request", max_tokens=max_tokens
+    )
+
+
+@lru_cache(maxsize=1)
+def policy_texts() -> dict[str, str]:
+    """Name → what a prompt says of this policy."""
+    held: dict[str, str] = tomllib.loads((FOLDER / "policies.toml").read_text("utf-8"))
+    return {name: text.strip() for name, text in held.items()}
+
+
+def _read(file: Path) -> ElicitationPrompt:
+    content = file.read_bytes()
+    held = tomllib.loads(content.decode())
+    return ElicitationPrompt(**held, sha256=hashlib.sha256(content).hexdigest())

@@ -1,0 +1,362 @@
+"""Explain and score: the answer is generated, read, and handed to the metrics of this process.
+
+Metrics do not know this service, nor each other: the registry gives them, and each is asked as its
+own route asks it. What a refusal or an unreadable answer would score nobody asks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from services.explanations.contract import CONTRACT, ExplanationsOwnPolicy, ExplanationsRequest
+from services.explanations.prompts import (
+    LANGUAGES,
+    OTHER_LANGUAGE,
+    ElicitationPrompt,
+    as_prompt,
+)
+from services.explanations.reading import (
+    CUT,
+    Answer,
+    ReadAnswer,
+    Stated,
+    answer_of,
+    by_labels,
+    explanation_in,
+    read_answer,
+)
+from services.explanations.report import (
+    ExplanationsElicitation,
+    ExplanationsObstacle,
+    ExplanationsPromptUse,
+    ExplanationsProvenance,
+    ExplanationsResult,
+    ExplanationsSpan,
+    ExplanationsUnscored,
+)
+from services.registry import metrics, service
+from shared.contracts import ModelUse, Report, ScoreRequest
+from shared.errors import AnswerCut, BadInput, pointing_to
+from shared.job_context import checking
+from shared.language import find_language
+from shared.metric import Metric, Service, StatedDecision
+from shared.models.calls import Completion, Example, Sampling
+from shared.models.catalogue import SERVER
+from shared.models.judgement import Judgement
+from shared.models.ports import models
+from shared.models.prompt_table import PromptKeys
+from shared.service_contract import ElicitedExplanation, MetricContract
+from shared.settings import SERVICE_VERSION
+from shared.worker.job import with_text_key
+
+SAME_JUDGE = "{metric}: the model that decided was asked for its probabilities, too"
+CUT_SHORT = "the answer was cut at {tokens} tokens"
+PROMPTS = ("/prompts", "/completions")  # what a model refuses of these, it refuses of the text
+
+
+@dataclass(frozen=True)
+class AskedJudge:
+    """How the same model judges the text without explaining; or why it does not."""
+
+    judged: Judgement | None = None
+    obstacle: ExplanationsObstacle | None = None
+
+    @property
+    def p(self) -> dict[str, float] | None:
+        if self.judged is None or self.judged.probabilities is None:
+            return None
+        return dict(zip(self.judged.labels, self.judged.probabilities, strict=True))
+
+
+@dataclass(frozen=True)
+class AskedMetric:
+    """A metric and its request. by_decider: whether its judge is the model that decided, though
+    nobody named it."""
+
+    contract: MetricContract
+    request: ScoreRequest
+    by_decider: bool
+
+
+class ExplanationsService(Service):
+    """One answer of a model, and the scores of its explanation."""
+
+    contract = CONTRACT
+
+    def score(self, request: ExplanationsRequest) -> ExplanationsResult:
+        """Stage 1 asks and reads, stage 2 scores."""
+        prompt, language = request.asked, _language(request)
+        answer, use = _answered(request, prompt, language)
+        read = read_answer(answer, _reader(request, prompt, language))
+        judge = _judged(request)
+        elicitation = _elicitation(request, prompt, answer, read, judge).model_copy(
+            update={"language": language}
+        )
+        scores, unscored, warnings = _scored(request, elicitation, judge)
+        if answer.finish == "length" and not answer.cut:
+            warnings = (CUT_SHORT.format(tokens=request.most_tokens), *warnings)
+        return ExplanationsResult(
+            elicitation=elicitation,
+            scores=scores,
+            unscored=unscored,
+            warnings=warnings,
+            provenance=_provenance(request, prompt, use),
+        )
+
+
+def _language(request: ExplanationsRequest) -> str:
+    """BCP 47, of the first text."""
+    sent = None if request.language == "auto" else request.language
+    return find_language(next(iter(request.inputs.values()), ""), sent).code
+
+
+def _answered(
+    request: ExplanationsRequest, prompt: ElicitationPrompt, language: str
+) -> tuple[Answer, ModelUse | None]:
+    """The answer as it was sent, or as the model writes it, and which model that was."""
+    if request.answer is not None or request.model is None:
+        return _sent(request), None
+    writer = models().writer(request.model)
+    asked = as_prompt(
+        prompt.turns(_values(request, prompt, language), request.shots), request.style
+    )
+    with pointing_to("/text", only=PROMPTS):
+        try:
+            [completion] = writer.generate([asked], _sampling(request))
+        except AnswerCut:
+            return CUT, writer.use
+    answer = answer_of(completion)
+    if writer.use.device == SERVER and answer.reasoning is None:
+        answer = replace(answer, reasoning_tokens=None)  # a server may have kept it to itself
+    return answer, writer.use
+
+
+def _sent(request: ExplanationsRequest) -> Answer:
+    sent = request.answer
+    if sent is None:
+        raise RuntimeError("a request has neither model nor answer")  # its contract refuses that
+    return answer_of(Completion(**sent.model_dump()))
+
+
+def _sampling(request: ExplanationsRequest) -> Sampling:
+    drawn = request.generation
+    return Sampling(
+        temperature=drawn.temperature,
+        top_p=drawn.top_p,
+        max_tokens=request.most_tokens,
+        seed=request.seed,
+    )
+
+
+def _values(
+    request: ExplanationsRequest, prompt: ElicitationPrompt, language: str
+) -> Mapping[str, str]:
+    """Placeholder → what stands in its place."""
+    policy = request.policy_text or (prompt.policy or "").strip()
+    return {
+        **request.inputs,
+        "policy": policy,
+        "label": request.target_label or "",
+        "labels": ", ".join(prompt.labels),
+        "language": LANGUAGES.get(language.partition("-")[0], OTHER_LANGUAGE),
+    }
+
+
+def _reader(request: ExplanationsRequest, prompt: ElicitationPrompt, language: str) -> Stated:
+    """What reads the decision of this prompt's answers."""
+    if prompt.reader == "labels":
+        return by_labels(prompt.labels)
+    if prompt.reader == "none":
+        return lambda answer: _given(request, answer)
+    metric, text = service(prompt.reader), next(iter(request.inputs.values()), "")
+    if not isinstance(metric, Metric):
+        raise RuntimeError(f"{prompt.reader} reads no decisions")  # prompts name metrics alone
+    return lambda answer: metric.stated_decision(text, answer, request.language)
+
+
+def _given(request: ExplanationsRequest, answer: str) -> StatedDecision | None:
+    """The label that the model was told to explain; nothing of the answer states it."""
+    if request.target_label is None:
+        return None
+    return StatedDecision(label=request.target_label, start=0, end=0, words=(0, 0))
+
+
+def _judged(request: ExplanationsRequest) -> AskedJudge:
+    """P of the same model, by its own prompt for labels, under the same policy."""
+    given = request.inputs
+    if request.model is None:
+        return _not_judged("not-asked", "no model was asked")
+    if "premise" in given and "hypothesis" in given:
+        example = Example(text=given["premise"], text_pair=given["hypothesis"])
+    elif "text" in given:
+        example = Example(text=given["text"])
+    else:
+        return _not_judged("not-asked", "models judge a text, or a premise and a hypothesis")
+    if request.policy_text is not None:
+        keys = PromptKeys(policy=request.policy_text)
+        example = example.model_copy(update={"prompt": keys})
+    try:
+        [judged] = models().judge(request.model).judgements([example])
+    except BadInput as error:
+        return _not_judged("no-judge", error.detail)
+    if judged.unread is not None:
+        return AskedJudge(judged, _obstacle("p", judged.unread.code, judged.unread.detail))
+    return AskedJudge(judged)
+
+
+def _not_judged(code: str, detail: str) -> AskedJudge:
+    return AskedJudge(None, _obstacle("p", code, detail))
+
+
+def _obstacle(component: str, code: str, detail: str) -> ExplanationsObstacle:
+    told = {"component": component, "code": code, "detail": detail}
+    return ExplanationsObstacle.model_validate(told)
+
+
+def _elicitation(
+    request: ExplanationsRequest,
+    prompt: ElicitationPrompt,
+    answer: Answer,
+    read: ReadAnswer,
+    judge: AskedJudge,
+) -> ExplanationsElicitation:
+    stated, p = read.decision, judge.p
+    start, end = explanation_in(answer.text, prompt.explanation_after)
+    stated_p = _stated_p(answer, stated)
+    found = (read.obstacle, judge.obstacle, *_token_obstacles(answer, stated, stated_p))
+    written = stated is not None and stated.end > stated.start
+    return ExplanationsElicitation.model_validate(
+        {
+            "outcome": read.outcome,
+            "decision": stated.label if stated else None,
+            "decided_by": "request" if prompt.reader == "none" else "model",
+            "conclusion": ExplanationsSpan(start=stated.start, end=stated.end)
+            if written and stated
+            else None,
+            "p": p,
+            "probability": p.get(stated.label) if p and stated else None,
+            "reading": judge.judged.reading if judge.judged else None,
+            "mass": judge.judged.mass if judge.judged else None,
+            "stated_p": stated_p,
+            "answer": answer.text,
+            "explanation": answer.text[start:end],
+            "tokens": answer.tokens,
+            "reasoning": answer.reasoning,
+            "reasoning_tokens": answer.reasoning_tokens,
+            "finish": answer.finish,
+            "language": "und",
+            "obstacles": tuple(one for one in found if one is not None),
+        }
+    )
+
+
+def _stated_p(answer: Answer, stated: StatedDecision | None) -> float | None:
+    """Of the tokens that write the words of the decision."""
+    if stated is None:
+        return None
+    start, end = stated.words
+    own = [one.logprob for one in answer.tokens if one.start < end and start < one.end]
+    return math.exp(sum(own)) if own else None
+
+
+def _token_obstacles(
+    answer: Answer, stated: StatedDecision | None, stated_p: float | None
+) -> Iterator[ExplanationsObstacle]:
+    if answer.text and not answer.tokens:
+        yield _obstacle("tokens", "no-logprobs", "nobody tells the tokens of this answer")
+    if stated is not None and stated_p is None and answer.tokens:
+        yield _obstacle("stated_p", "not-asked", "no token of the answer states the decision")
+
+
+def _scored(
+    request: ExplanationsRequest, found: ExplanationsElicitation, judge: AskedJudge
+) -> tuple[tuple[Report, ...], tuple[ExplanationsUnscored, ...], tuple[str, ...]]:
+    """What each metric says, or why it is not asked; and doubts."""
+    if found.outcome != "answered":
+        detail = f"the answer is {found.outcome}: it is never scored"
+        told = [_unscored(name, found.outcome, detail) for name in request.parameters]
+        return (), tuple(told), ()
+    elicited = _elicited(request, found, judge)
+    asked = [_asked(request, name, elicited) for name in checking(request.parameters)]
+    answered = [one if isinstance(one, ExplanationsUnscored) else _report(one) for one in asked]
+    doubts = [
+        SAME_JUDGE.format(metric=one.contract.name)
+        for one in asked
+        if isinstance(one, AskedMetric) and one.by_decider
+    ]
+    return (
+        tuple(one for one in answered if isinstance(one, Report)),
+        tuple(one for one in answered if isinstance(one, ExplanationsUnscored)),
+        tuple(doubts),
+    )
+
+
+def _elicited(
+    request: ExplanationsRequest, found: ExplanationsElicitation, judge: AskedJudge
+) -> ElicitedExplanation:
+    labels = judge.judged.labels if judge.judged is not None else ()
+    return request.elicited(
+        answer=found.answer,
+        explanation=found.explanation,
+        decision=found.decision,
+        tokens=found.tokens,
+        reasoning=found.reasoning,
+        judge=request.model if labels else None,
+        judge_labels=labels,
+    )
+
+
+def _asked(
+    request: ExplanationsRequest, name: str, elicited: ElicitedExplanation
+) -> AskedMetric | ExplanationsUnscored:
+    try:
+        asked = request.score_request(name, elicited)
+    except ValueError as error:
+        return _unscored(name, "unfit", str(error))
+    decides = elicited.judge is not None and asked.model == elicited.judge
+    by_decider = decides and "model" not in request.parameters[name]
+    return AskedMetric(metrics()[name], asked, by_decider)
+
+
+def _report(asked: AskedMetric) -> Report | ExplanationsUnscored:
+    """As the metric's own route has it."""
+    contract, request = asked.contract, asked.request
+    try:
+        report: Any = with_text_key(service(contract.name).score(request), contract, request)
+    except BadInput as error:
+        return _unscored(contract.name, "unfit", error.detail)
+    found: Report = report
+    return found
+
+
+def _unscored(metric: str, code: str, detail: str) -> ExplanationsUnscored:
+    told = {"metric": metric, "code": code, "detail": detail}
+    return ExplanationsUnscored.model_validate(told)
+
+
+def _provenance(
+    request: ExplanationsRequest, prompt: ElicitationPrompt, use: ModelUse | None
+) -> ExplanationsProvenance:
+    own = isinstance(request.policy, ExplanationsOwnPolicy)
+    sampling = _sampling(request).model_dump(mode="json", exclude={"seed", "answer_schema"})
+    return ExplanationsProvenance(
+        prompt=ExplanationsPromptUse(
+            name=prompt.name,
+            version=prompt.version,
+            sha256=prompt.sha256,
+            shots=request.shots,
+            source=prompt.source,
+            deviations=prompt.deviations,
+        ),
+        model=use,
+        seed=request.seed,
+        generation={} if use is None else {**sampling, "style": request.style},
+        policy="own" if own else request.policy if isinstance(request.policy, str) else None,
+        service_version=SERVICE_VERSION,
+    )
+
+
+SERVICE = ExplanationsService()
