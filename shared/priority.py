@@ -18,7 +18,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 BATCH_EVERY = 8  # turns
 RECENT_SECONDS = 10.0  # an interactive user who asked so lately may ask again
-NICENESS = 5  # of processes that can wait for those that answer people
+NICENESS = 10  # of processes that can wait for those that answer people
 SHORT_SECONDS = 0.05  # of what is not interrupted while one may
 REMEMBERED = 1_000  # parties
 
