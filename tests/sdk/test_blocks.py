@@ -50,6 +50,10 @@ ELSEWHERE = {
         "docker compose exec": "containers; the README's makes the same key",
     },
     "docs/guide/errors.md": {"{": "made from the code; tests/stack/test_reference.py"},
+    "docs/guide/explanations.md": {
+        "curl ": "a model of the reader's; tests/explanations",
+        '{"text"': "a model of the reader's; tests/explanations",
+    },
     "docs/guide/first-hour.md": {". .venv": "a browser; the notebook's cells are run"},
     "docs/guide/index.md": {"make serve": "tests/end_to_end/test_commands.py"},
     "docs/guide/integrations.md": {
