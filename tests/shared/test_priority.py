@@ -268,6 +268,17 @@ def test_who_has_a_place_lets_quick_jobs_end_but_goes_on_after_a_while() -> None
             assert time.monotonic() - begun < 500 * COURTESY_SECONDS
 
 
+def test_what_is_short_for_somebody_who_waits_goes_before_who_has_a_place() -> None:
+    interpreter = Interpreter(places=1)
+    with interpreter.computing(Party(batch=True, tenant="b"), lambda: None):
+        with interpreter.quick():
+            assert not interpreter._quiet.is_set()
+            with interpreter.quick():
+                pass
+            assert not interpreter._quiet.is_set()  # the first one goes on
+        assert interpreter._quiet.is_set()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere threads have no niceness")
 def test_who_stands_back_does_so_alone_and_keeps_its_job() -> None:
     def seen() -> tuple[int, Party]:
