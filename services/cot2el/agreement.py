@@ -29,7 +29,7 @@ Texts = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Measures:
+class TextSimilarity:
     """Similarities of two texts."""
 
     words: Callable[[str], Sequence[str]]
@@ -68,7 +68,7 @@ def agreement(
     found: Sequence[Explanation],
     human: Sequence[Explanation],
     keys: Sequence[str],
-    measures: Measures,
+    measures: TextSimilarity,
     mean: Mean,
 ) -> Cot2elAgreement:
     """S_instance both ways over labels and stances, and the columns of the best matches."""

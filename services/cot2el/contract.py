@@ -139,7 +139,7 @@ class Cot2elRequest(LanguageRequest):
 
     @field_validator("pairs", "human_pairs")
     @classmethod
-    def _of_the_options(cls, pairs: Pairs | None, info: ValidationInfo) -> Pairs | None:
+    def _check_labels(cls, pairs: Pairs | None, info: ValidationInfo) -> Pairs | None:
         keys = {option.key for option in info.data.get("options", ())}
         unknown = sorted({pair.label for pair in pairs or ()} - keys) if keys else []
         if unknown:

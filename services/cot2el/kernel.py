@@ -163,12 +163,12 @@ def levenshtein(a: str, b: str) -> float:
 
 def jaccard(a: Sequence[str], b: Sequence[str], n: int) -> float | None:
     """Eqs. 5 and 6: shared n-grams / all n-grams, of words or of tags; None: neither has any."""
-    grams_a, grams_b = _grams(a, n), _grams(b, n)
+    grams_a, grams_b = _ngrams(a, n), _ngrams(b, n)
     union = grams_a | grams_b
     return len(grams_a & grams_b) / len(union) if union else None
 
 
-def _grams(tokens: Sequence[str], n: int) -> set[tuple[str, ...]]:
+def _ngrams(tokens: Sequence[str], n: int) -> set[tuple[str, ...]]:
     return {tuple(tokens[start : start + n]) for start in range(len(tokens) - n + 1)}
 
 

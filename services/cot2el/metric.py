@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from services.cot2el.agreement import Measures, agreement, column_mean, group_mean
+from services.cot2el.agreement import TextSimilarity, agreement, column_mean, group_mean
 from services.cot2el.batch_report import batch_report
 from services.cot2el.contract import CONTRACT, Cot2elRequest, Cot2elWriting
 from services.cot2el.model_calls import Cot2elCollected, draft_and_compare, model_languages
@@ -59,7 +59,7 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]
 
     def coverage(self, request: Cot2elRequest) -> LanguageCoverage:
         """Of the prompts and the rules of segmentation, and of the models that write."""
-        languages, unread = _has_rules(request, request.reasoning)
+        languages, unread = _rule_coverage(request, request.reasoning)
         return model_coverage(request, languages, model_languages(request), unread)
 
     def undefined(self, request: Cot2elRequest, collected: Collected) -> Cot2elResult:
@@ -91,11 +91,11 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]
             status=draft.status,
             components=components,
             evidence=tuple(_evidence(refinement)),
-            dropped=tuple(_dropped(refinement)),
+            dropped=tuple(_filtered_out(refinement)),
             unplaced=tuple(
                 Cot2elUnplaced(key=key, statements=count) for key, count in draft.unplaced
             ),
-            sets=_sets(refinement),
+            sets=_pair_subsets(refinement),
             reasoning=draft.reasoning,
             parse=draft.parse,
             validation=_validation(collected),
@@ -143,11 +143,11 @@ NOTHING = Cot2elComponents(
 
 def _with_languages(request: Cot2elRequest, collected: Cot2elCollected) -> Cot2elCollected:
     """Reasoning that a model wrote may be in another language than its prompt."""
-    languages, unread = _has_rules(request, collected.draft.reasoning)
+    languages, unread = _rule_coverage(request, collected.draft.reasoning)
     return replace(collected, languages=languages, obstacles=unread)
 
 
-def _has_rules(
+def _rule_coverage(
     request: Cot2elRequest, reasoning: str | None
 ) -> tuple[Languages, tuple[Obstacle, ...]]:
     """Whether prompts and rules read question and reasoning; None: it is not written yet."""
@@ -173,14 +173,14 @@ def _components(refinement: RefinedReasoning) -> Cot2elComponents:
         parsed=len(refinement.refined),
         kept=len(kept),
         contradicted=sum(one.contradicted for one in refinement.refined),
-        distinct=len(refinement.placed),
+        distinct=len(refinement.aligned),
         labels_with_support=len({p.label for p in refinement.filtered if p.stance == "support"}),
         units=len(refinement.units),
     )
 
 
 def _evidence(refinement: RefinedReasoning) -> Iterator[Cot2elRefinedPair]:
-    for one, unit in refinement.placed:
+    for one, unit in refinement.aligned:
         yield Cot2elRefinedPair(
             start=unit.start,
             end=unit.end,
@@ -198,7 +198,7 @@ def _reading(one: RefinedExplanation) -> dict[str, Any]:
     return {} if one.reading is None else vars(one.reading)
 
 
-def _dropped(refinement: RefinedReasoning) -> Iterator[Cot2elDropped]:
+def _filtered_out(refinement: RefinedReasoning) -> Iterator[Cot2elDropped]:
     for one in refinement.refined:
         if not one.kept:
             yield Cot2elDropped(
@@ -208,7 +208,7 @@ def _dropped(refinement: RefinedReasoning) -> Iterator[Cot2elDropped]:
             )
 
 
-def _sets(refinement: RefinedReasoning) -> Cot2elSets:
+def _pair_subsets(refinement: RefinedReasoning) -> Cot2elSets:
     el, filtered = _pair_list(refinement.parsed), _pair_list(refinement.filtered)
     return Cot2elSets(
         el=el,
@@ -239,14 +239,14 @@ def _validation(collected: Cot2elCollected) -> Cot2elValidation | None:
     keys = [option.key for option in request.options]
     refinement, human = collected.refinement, request.human_pairs
     return Cot2elValidation(
-        metrics_used=tuple(_measured_groups(measures)),
+        metrics_used=tuple(_available_groups(measures)),
         group_mean=agreement(refinement.filtered, human, keys, measures, group_mean),
         column_mean=agreement(refinement.filtered, human, keys, measures, column_mean),
         parsed=agreement(refinement.parsed, human, keys, measures, group_mean),
     )
 
 
-def _measured_groups(measures: Measures) -> Iterator[Any]:
+def _available_groups(measures: TextSimilarity) -> Iterator[Any]:
     yield "lexical"
     if measures.tags is not None:
         yield "syntactic"
@@ -268,7 +268,7 @@ def _warnings(collected: Cot2elCollected) -> Iterator[str]:
     for key, count in collected.draft.unplaced:
         yield f"the parse's key {key!r} is no option: {count} statements left out"
     if collected.measures is not None:
-        yield from _not_measured(collected.measures, refinement.language)
+        yield from _missing_metrics(collected.measures, refinement.language)
 
 
 def _unread(request: Cot2elRequest, refinement: RefinedReasoning) -> Iterator[str]:
@@ -282,7 +282,7 @@ def _unread(request: Cot2elRequest, refinement: RefinedReasoning) -> Iterator[st
         yield f"polarity-unread: {unread} explanations are kept though nothing read their units"
 
 
-def _not_measured(measures: Measures, language: str) -> Iterator[str]:
+def _missing_metrics(measures: TextSimilarity, language: str) -> Iterator[str]:
     if measures.tags is None:
         english = "no English spaCy model is installed"
         why = english if language == "en" else f"there is no tagger for {language}"

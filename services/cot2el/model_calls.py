@@ -15,9 +15,9 @@ from typing import Any
 
 import spacy
 
-from services.cot2el.agreement import Measures
+from services.cot2el.agreement import TextSimilarity
 from services.cot2el.contract import Cot2elRequest
-from services.cot2el.polarity_calls import nli_use, refined_drafts
+from services.cot2el.polarity_calls import nli_use, refine_drafts
 from services.cot2el.refinement import RefinedReasoning, align_draft
 from services.cot2el.stages import ReasoningDraft, drafts
 from shared.contracts import ModelUse
@@ -43,26 +43,26 @@ class Cot2elCollected(Collected):
 
     draft: ReasoningDraft
     refinement: RefinedReasoning
-    measures: Measures | None  # None: no human pairs
+    measures: TextSimilarity | None  # None: no human pairs
     tagger: str | None
 
 
 def draft_and_compare(requests: Sequence[Cot2elRequest]) -> list[Cot2elCollected]:
     """Every request, drafted, refined and compared."""
     drafted = drafts(requests)
-    refinements = refined_drafts([align_draft(draft) for draft in drafted], requests)
-    cosines = _cosines(requests, refinements)
+    refinements = refine_drafts([align_draft(draft) for draft in drafted], requests)
+    cosines = _cosine_similarity(requests, refinements)
     return [
-        _collected(draft, refinement, cosines)
+        _collect_one(draft, refinement, cosines)
         for draft, refinement in zip(drafted, refinements, strict=True)
     ]
 
 
-def _collected(
+def _collect_one(
     draft: ReasoningDraft, refinement: RefinedReasoning, cosines: Cosines
 ) -> Cot2elCollected:
     request, measures, tagger = draft.request, None, None
-    uses = [models().writer(name).use for name in _writers(request)]
+    uses = [models().writer(name).use for name in _model_names(request)]
     uses += nli_use(request, refinement)
     if request.human_pairs is not None:
         compared = cosines.get(request.similarity or "")
@@ -70,7 +70,7 @@ def _collected(
             uses.append(compared[0])
         english = refinement.language == "en"
         pairs = (*refinement.filtered, *refinement.parsed, *request.human_pairs)
-        measures = Measures(
+        measures = TextSimilarity(
             words=_words(refinement.language),
             tags=tags([pair.explanation for pair in pairs]) if english else None,
             cosines=compared[1] if compared is not None else None,
@@ -87,11 +87,11 @@ def _collected(
 
 
 def model_languages(request: Cot2elRequest) -> tuple[ModelLanguages, ...]:
-    names = _writers(request)
+    names = _model_names(request)
     return tuple(ModelLanguages(name, models().writer(name).languages) for name in names)
 
 
-def _writers(request: Cot2elRequest) -> list[str]:
+def _model_names(request: Cot2elRequest) -> list[str]:
     """The language models that worked on it, each once."""
     if request.model is None:
         return []
@@ -99,7 +99,9 @@ def _writers(request: Cot2elRequest) -> list[str]:
     return list(dict.fromkeys([request.model, second or request.model]))
 
 
-def _cosines(requests: Sequence[Cot2elRequest], refinements: Sequence[RefinedReasoning]) -> Cosines:
+def _cosine_similarity(
+    requests: Sequence[Cot2elRequest], refinements: Sequence[RefinedReasoning]
+) -> Cosines:
     """Of every found text and every human one, by similarity model."""
     by_model: dict[str, dict[Texts, None]] = {}
     for request, refinement in zip(requests, refinements, strict=True):

@@ -90,8 +90,8 @@ def view(request: Cot2elRequest | None, report: Cot2elResult) -> Cot2elView:
         parts=_parts(report),
         parse=pieces(report.parse or "", ()),
         options=_options(request, report),
-        sets=_sets(report),
-        compared=_compared(report),
+        sets=_pair_subsets(report),
+        compared=_match_rows(report),
         columns=tuple(Cot2elSimilarities.model_fields),
     )
 
@@ -125,19 +125,19 @@ def _options(request: Cot2elRequest | None, report: Cot2elResult) -> tuple[Optio
         OptionExplanations(
             choice.key,
             choice.text,
-            _placed(report, choice.key, "support"),
-            _placed(report, choice.key, "oppose"),
+            _select_pairs(report, choice.key, "support"),
+            _select_pairs(report, choice.key, "oppose"),
             tuple(one for one in report.dropped if one.label == choice.key),
         )
         for choice in choices(None if request is None else request.options, spoken)
     )
 
 
-def _placed(report: Cot2elResult, key: str, stance: Stance) -> tuple[Cot2elRefinedPair, ...]:
+def _select_pairs(report: Cot2elResult, key: str, stance: Stance) -> tuple[Cot2elRefinedPair, ...]:
     return tuple(one for one in report.evidence if (one.label, one.stance) == (key, stance))
 
 
-def _sets(report: Cot2elResult) -> tuple[AblationSet, ...]:
+def _pair_subsets(report: Cot2elResult) -> tuple[AblationSet, ...]:
     sets = report.sets
     return (
         AblationSet("EL", "as parsed", len(sets.el)),
@@ -149,7 +149,7 @@ def _sets(report: Cot2elResult) -> tuple[AblationSet, ...]:
     )
 
 
-def _compared(report: Cot2elResult) -> tuple[AnnotatorComparison, ...]:
+def _match_rows(report: Cot2elResult) -> tuple[AnnotatorComparison, ...]:
     found = report.validation
     if found is None:
         return ()

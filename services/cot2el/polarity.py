@@ -47,7 +47,7 @@ UNREAD = PolarityReading("unread")
 ReadPolarity = Callable[[str, str], PolarityReading | None]  # unit, explanation; None: not asked
 
 
-def unasked(unit: str, explanation: str) -> PolarityReading | None:
+def without_polarity(unit: str, explanation: str) -> PolarityReading | None:
     """As printed and as released: similarity alone decides."""
     return None
 
@@ -62,7 +62,7 @@ def by_cues(language: Language) -> ReadPolarity:
     return read
 
 
-def copies_with_other_polarity(unit: str, explanation: str, language: Language) -> bool:
+def is_negated_copy(unit: str, explanation: str, language: Language) -> bool:
     """Whether nearly the same words are said, with an odd number of negations more or fewer."""
     if negations(unit, language) % 2 == negations(explanation, language) % 2:
         return False

@@ -13,8 +13,8 @@ from services.cot2el.polarity import (
     ReadPolarity,
     by_cues,
     by_probability,
-    copies_with_other_polarity,
-    unasked,
+    is_negated_copy,
+    without_polarity,
 )
 from services.cot2el.refinement import AlignedReasoning, RefinedReasoning
 from services.cot2el.segmentation import Language
@@ -31,7 +31,7 @@ LABELS = ("contradiction", "entailment", "neutral")
 Texts = tuple[str, str]  # unit, explanation
 
 
-def refined_drafts(
+def refine_drafts(
     aligned: Sequence[AlignedReasoning], requests: Sequence[Cot2elRequest]
 ) -> list[RefinedReasoning]:
     """With what became of every pair; one call a model for all requests."""
@@ -39,10 +39,10 @@ def refined_drafts(
     wanted: dict[str, dict[Texts, None]] = {}
     for request, own, polarity in zip(requests, aligned, told, strict=True):
         if polarity == "nli":
-            wanted.setdefault(_name(request), {}).update(dict.fromkeys(own.resembling()))
-    readings = {name: _readings(name, list(pairs)) for name, pairs in wanted.items()}
+            wanted.setdefault(_name(request), {}).update(dict.fromkeys(own.matching_pairs()))
+    readings = {name: _classify_pairs(name, list(pairs)) for name, pairs in wanted.items()}
     return [
-        own.refined(_reader(polarity, own, readings.get(_name(request), {})), polarity)
+        own.refine(_reader(polarity, own, readings.get(_name(request), {})), polarity)
         for request, own, polarity in zip(requests, aligned, told, strict=True)
     ]
 
@@ -86,7 +86,7 @@ def _name(request: Cot2elRequest) -> str:
     return request.nli_model or DEFAULT_NLI
 
 
-def _readings(name: str, pairs: Sequence[Texts]) -> dict[Texts, PolarityReading]:
+def _classify_pairs(name: str, pairs: Sequence[Texts]) -> dict[Texts, PolarityReading]:
     """What the model says of each."""
     if not pairs:
         return {}
@@ -106,17 +106,17 @@ def _reader(
     polarity: Polarity, own: AlignedReasoning, readings: dict[Texts, PolarityReading]
 ) -> ReadPolarity:
     if polarity == "none":
-        return unasked
+        return without_polarity
     if polarity == "cues":
         return by_cues(own.language) if own.language in CUES else lambda unit, said: UNREAD
-    return lambda unit, said: _read_twice(readings[unit, said], unit, said, own.language)
+    return lambda unit, said: _correct_by_cues(readings[unit, said], unit, said, own.language)
 
 
-def _read_twice(
+def _correct_by_cues(
     found: PolarityReading, unit: str, said: str, language: Language
 ) -> PolarityReading:
     """What the model says, unless it is blind to a "not"; what it did not read stays unread."""
     blind = found.polarity == "kept" and language in CUES
-    if blind and copies_with_other_polarity(unit, said, language):
+    if blind and is_negated_copy(unit, said, language):
         return replace(found, polarity="contradicted")
     return found

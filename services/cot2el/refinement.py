@@ -18,14 +18,14 @@ import numpy as np
 from services.cot2el import kernel
 from services.cot2el.contract import MOST_COMPARED, Cot2elRequest, Polarity
 from services.cot2el.kernel import MOST_STEPS, Alignment
-from services.cot2el.polarity import PolarityReading, ReadPolarity, unasked
+from services.cot2el.polarity import PolarityReading, ReadPolarity, without_polarity
 from services.cot2el.segmentation import (
     Granularity,
     Language,
     ProvidedUnits,
+    RuleSegmenter,
     Segmenter,
     Unit,
-    UnitRules,
     detect_language,
 )
 from services.cot2el.stages import ReasoningDraft
@@ -46,7 +46,7 @@ def align_draft(draft: ReasoningDraft) -> AlignedReasoning:
     language = segmented_as(request, text)
     rule = rule_of(request)
     granularity = request.granularity or VARIANTS[request.variant].granularity
-    segmenter: Segmenter = UnitRules(granularity)
+    segmenter: Segmenter = RuleSegmenter(granularity)
     if request.units is not None:
         segmenter = ProvidedUnits(tuple((unit.start, unit.end) for unit in request.units))
     units = tuple(segmenter(text, language))
@@ -60,7 +60,7 @@ def align_draft(draft: ReasoningDraft) -> AlignedReasoning:
         units=units,
         pairs=tuple(draft.pairs),
         found=tuple(_aligned(said, text, units, rule)),
-        shuffled=_random(request, shuffled(request, text, said), text, units, rule)
+        shuffled=_random(request, word_permutations(request, text, said), text, units, rule)
         if controlled
         else None,
         others=_random(request, other_items(request, text, said), text, units, rule)
@@ -75,7 +75,7 @@ def _random(
     reasoning: str,
     units: Sequence[Unit],
     rule: RefinementRule,
-) -> RandomAlignments | None:
+) -> AlignmentBaseline | None:
     if not texts:
         return None
     each = len(texts) // request.control_draws
@@ -84,10 +84,10 @@ def _random(
         for start in checking(range(0, len(texts), each))
         for alignment in _aligned(texts[start : start + each], reasoning, units, rule)
     ]
-    return RandomAlignments(request.control_draws, tuple(texts), tuple(found))
+    return AlignmentBaseline(request.control_draws, tuple(texts), tuple(found))
 
 
-def shuffled(request: Cot2elRequest, reasoning: str, said: Sequence[str]) -> list[str]:
+def word_permutations(request: Cot2elRequest, reasoning: str, said: Sequence[str]) -> list[str]:
     """The explanations with their words in random order, draw by draw."""
     count = request.control_draws
     if VARIANTS[request.variant].matched_control:
@@ -95,12 +95,12 @@ def shuffled(request: Cot2elRequest, reasoning: str, said: Sequence[str]) -> lis
     else:
         seeds = np.random.SeedSequence(request.seed).spawn(count)
         draws = [np.random.default_rng(seed) for seed in seeds]
-    return [shuffle_words(text, draw) for draw in draws for text in said]
+    return [permute_words(text, draw) for draw in draws for text in said]
 
 
 def other_items(request: Cot2elRequest, reasoning: str, said: Sequence[str]) -> list[str]:
     """As many explanations of other items, draw by draw; none that stands here too."""
-    pool = [text for text in request.control_pool or own_pool() if text not in set(said)]
+    pool = [text for text in request.control_pool or load_pool() if text not in set(said)]
     if not pool or not VARIANTS[request.variant].matched_control:
         return []
     random = generator(request.seed, "other items", reasoning)
@@ -109,14 +109,14 @@ def other_items(request: Cot2elRequest, reasoning: str, said: Sequence[str]) -> 
 
 
 @lru_cache(maxsize=1)
-def own_pool() -> tuple[str, ...]:
+def load_pool() -> tuple[str, ...]:
     """Explanations of items of our own."""
     found: list[str] = json.loads(POOL_FILE.read_text("utf-8"))["explanations"]
     return tuple(found)
 
 
 @dataclass(frozen=True)
-class RandomAlignments:
+class AlignmentBaseline:
     """What stands for chance, and its nearest units."""
 
     draws: int
@@ -135,10 +135,10 @@ class AlignedReasoning:
     units: tuple[Unit, ...]
     pairs: tuple[Explanation, ...]
     found: tuple[Alignment | None, ...]
-    shuffled: RandomAlignments | None
-    others: RandomAlignments | None
+    shuffled: AlignmentBaseline | None
+    others: AlignmentBaseline | None
 
-    def resembling(self) -> list[tuple[str, str]]:
+    def matching_pairs(self) -> list[tuple[str, str]]:
         """(unit, explanation) of all that are similar enough, those of the controls too."""
         parts = [(tuple(pair.explanation for pair in self.pairs), self.found)]
         parts += [(one.texts, one.found) for one in (self.shuffled, self.others) if one]
@@ -146,14 +146,14 @@ class AlignedReasoning:
             (self.unit_of(alignment), text)
             for texts, found in parts
             for text, alignment in zip(texts, found, strict=True)
-            if alignment is not None and self.rule.keeps(alignment)
+            if alignment is not None and self.rule.matches(alignment)
         ]
 
     def unit_of(self, alignment: Alignment) -> str:
         unit = self.units[alignment.unit]
         return self.text[unit.start : unit.end]
 
-    def refined(self, read: ReadPolarity, polarity: Polarity = "none") -> RefinedReasoning:
+    def refine(self, read: ReadPolarity, polarity: Polarity = "none") -> RefinedReasoning:
         """With what became of every pair. polarity: what told."""
         return RefinedReasoning(
             text=self.text,
@@ -162,37 +162,37 @@ class AlignedReasoning:
             rule=self.rule,
             units=self.units,
             polarity=polarity,
-            refined=tuple(self._refined(read)),
+            refined=tuple(self._refine(read)),
             chance=self._baseline(self.shuffled, read),
             others=self._baseline(self.others, read),
         )
 
-    def _refined(self, read: ReadPolarity) -> Iterator[RefinedExplanation]:
+    def _refine(self, read: ReadPolarity) -> Iterator[RefinedExplanation]:
         taken: set[tuple[str, str, int]] = set()
         for pair, alignment in zip(self.pairs, self.found, strict=True):
-            kept, reading = self._kept(pair.explanation, alignment, read)
+            kept, reading = self._check_pair(pair.explanation, alignment, read)
             place = (pair.label, pair.stance, alignment.unit if alignment else -1)
             repeats = kept and place in taken and not self.rule.repeated
             yield RefinedExplanation(pair, alignment, kept, repeats, reading)
             taken |= {place} if kept else set()
 
-    def _kept(
+    def _check_pair(
         self, text: str, alignment: Alignment | None, read: ReadPolarity
     ) -> tuple[bool, PolarityReading | None]:
-        if alignment is None or not self.rule.keeps(alignment):
+        if alignment is None or not self.rule.matches(alignment):
             return False, None
         reading = read(self.unit_of(alignment), text)
         return reading is None or reading.keeps, reading
 
     def _baseline(
-        self, random: RandomAlignments | None, read: ReadPolarity
-    ) -> ShuffledBaseline | None:
+        self, random: AlignmentBaseline | None, read: ReadPolarity
+    ) -> RandomBaseline | None:
         if random is None:
             return None
         pairs = zip(random.texts, random.found, strict=True)
-        kept = [self._kept(text, alignment, read)[0] for text, alignment in pairs]
+        kept = [self._check_pair(text, alignment, read)[0] for text, alignment in pairs]
         similar = [one.similarity for one in random.found if one is not None]
-        return ShuffledBaseline(random.draws, float(np.mean(kept)), float(np.mean(similar)))
+        return RandomBaseline(random.draws, float(np.mean(kept)), float(np.mean(similar)))
 
 
 def segmented_as(request: Cot2elRequest, text: str) -> Language:
@@ -212,8 +212,8 @@ class RefinedReasoning:
     units: tuple[Unit, ...]
     polarity: Polarity  # what told whether a unit says the opposite
     refined: tuple[RefinedExplanation, ...]
-    chance: ShuffledBaseline | None  # None: not drawn
-    others: ShuffledBaseline | None = None  # explanations of other items
+    chance: RandomBaseline | None  # None: not drawn
+    others: RandomBaseline | None = None  # explanations of other items
 
     @property
     def parsed(self) -> tuple[Explanation, ...]:
@@ -221,7 +221,7 @@ class RefinedReasoning:
         return tuple(one.pair for one in self.refined)
 
     @property
-    def placed(self) -> tuple[tuple[RefinedExplanation, Unit], ...]:
+    def aligned(self) -> tuple[tuple[RefinedExplanation, Unit], ...]:
         """EL filtered, each with its unit."""
         return tuple(
             (one, self.units[one.alignment.unit])
@@ -234,7 +234,7 @@ class RefinedReasoning:
         """EL filtered, as pairs."""
         return tuple(
             one.pair.model_copy(update={"explanation": self.text[unit.start : unit.end]})
-            for one, unit in self.placed
+            for one, unit in self.aligned
         )
 
 
@@ -247,7 +247,7 @@ class RefinementRule:
     repeated: bool = False  # as released: a unit may occur twice for a label and stance
     most_steps: int = kernel.MOST_STEPS  # of one alignment
 
-    def keeps(self, alignment: Alignment | None) -> bool:
+    def matches(self, alignment: Alignment | None) -> bool:
         """Strictly above the threshold; at 0 everything, as printed."""
         if alignment is None:
             return False
@@ -274,18 +274,18 @@ def refine(
     reasoning: str,
     units: Sequence[Unit],
     rule: RefinementRule,
-    read: ReadPolarity = unasked,
+    read: ReadPolarity = without_polarity,
 ) -> list[RefinedExplanation]:
     """Eq. 4 for every pair, in order."""
     found = _aligned([pair.explanation for pair in pairs], reasoning, units, rule)
     aligned = AlignedReasoning(
         reasoning, "en", "both", rule, tuple(units), tuple(pairs), tuple(found), None, None
     )
-    return list(aligned.refined(read).refined)
+    return list(aligned.refine(read).refined)
 
 
 @dataclass(frozen=True)
-class ShuffledBaseline:
+class RandomBaseline:
     """The same numbers of explanations with shuffled words."""
 
     draws: int
@@ -293,7 +293,7 @@ class ShuffledBaseline:
     mean_similarity: float
 
 
-def shuffle_words(text: str, generator: np.random.Generator) -> str:
+def permute_words(text: str, generator: np.random.Generator) -> str:
     """Its words in random order; its characters, where white space parts none."""
     words = text.split()
     if len(words) > 1:

@@ -42,7 +42,7 @@ class Segmenter(Protocol):
 
 
 @dataclass(frozen=True)
-class UnitRules:
+class RuleSegmenter:
     """The segmenter that ships: deterministic, without a model."""
 
     granularity: Granularity = "both"
@@ -153,11 +153,11 @@ def sentences(text: str) -> list[Span]:
     abbreviation, an initial or the number of a list item ends nothing. A sentence that is cut out
     and read by itself is one sentence.
     """
-    return split_until_stable(text, trim(text, 0, len(text)), _sentence_pieces)
+    return split_until_stable(text, trim(text, 0, len(text)), _sentence_spans)
 
 
-def _sentence_pieces(text: str) -> list[Span]:
-    return pieces(text, (0, len(text)), _ends(text))
+def _sentence_spans(text: str) -> list[Span]:
+    return split_at(text, (0, len(text)), _ends(text))
 
 
 def _ends(text: str) -> Iterator[int]:
@@ -278,10 +278,10 @@ def clauses(text: str, sentence: Span) -> list[Span]:
 
 
 def _pieces(text: str) -> list[Span]:
-    return _joined(text, pieces(text, (0, len(text)), _cuts(text)))
+    return _merge_short(text, split_at(text, (0, len(text)), _cut_positions(text)))
 
 
-def _cuts(text: str) -> Iterator[int]:
+def _cut_positions(text: str) -> Iterator[int]:
     yield from _before(text)
     for rule in (AFTER_COMMA, RELATIVE):
         yield from (found.start() for found in rule.finditer(text))
@@ -314,7 +314,7 @@ def _fronted(text: str) -> Iterator[int]:
         found = FRONTED.match(text, trim(text, comma + 1, len(text))[0])
 
 
-def _joined(text: str, parts: list[Span]) -> list[Span]:
+def _merge_short(text: str, parts: list[Span]) -> list[Span]:
     """Pieces of fewer than two words join the one before; the first one the one after it."""
     joined: list[Span] = []
     for part in parts:
@@ -358,11 +358,11 @@ def _by_states(text: str, start: int) -> int | None:
         entered.add(state)
         if state[0] == "verb" and (verb := VERB.match(text, state[1])):
             return verb.end()
-        open_states += _following(text[state[1] : state[1] + 1], state)
+        open_states += _next_states(text[state[1] : state[1] + 1], state)
     return None
 
 
-def _following(character: str, state: State) -> list[State]:
+def _next_states(character: str, state: State) -> list[State]:
     """The states that this character leads to, the preferred one last."""
     kind, place, words = state
     after, letter = place + 1, character.isalnum() or character == "_"
@@ -444,7 +444,7 @@ def trim(text: str, start: int, end: int) -> Span:
     return start, end
 
 
-def pieces(text: str, span: Span, cuts: Iterable[int]) -> list[Span]:
+def split_at(text: str, span: Span, cuts: Iterable[int]) -> list[Span]:
     """The span cut at these places; trim, and without empty pieces."""
     start, end = span
     inside = sorted({cut for cut in cuts if start < cut < end})

@@ -85,7 +85,11 @@ def drafts(requests: Sequence[Cot2elRequest]) -> list[ReasoningDraft]:
     """Every request with its reasoning and its pairs; a failed stage is a status, no exception."""
     begun = [
         ReasoningDraft(
-            place, request, request.reasoning, request.answer, pairs=distinct(request.pairs or ())
+            place,
+            request,
+            request.reasoning,
+            request.answer,
+            pairs=unique_pairs(request.pairs or ()),
         )
         for place, request in enumerate(requests)
     ]
@@ -108,7 +112,7 @@ def split_reasoning(text: str) -> tuple[str | None, str]:
 
 def _add_reasoning(begun: list[ReasoningDraft]) -> list[ReasoningDraft]:
     """Stage 1, for requests without reasoning."""
-    return _advance(
+    return _prompt_each(
         begun,
         [draft for draft in begun if draft.open and draft.reasoning is None],
         lambda draft: reasoning_prompt(draft.request),
@@ -129,7 +133,7 @@ def _with_reasoning(draft: ReasoningDraft, completion: Completion) -> ReasoningD
 
 def _add_parse(reasoned: list[ReasoningDraft]) -> list[ReasoningDraft]:
     """Stage 2: what supports and what opposes each option, in the model's own words."""
-    return _advance(
+    return _prompt_each(
         reasoned,
         [draft for draft in reasoned if draft.open],
         lambda draft: parse_prompt(draft.request, draft.reasoning or "", draft.answer),
@@ -188,7 +192,7 @@ def _with_structure(draft: ReasoningDraft, completion: Completion, *, last: bool
     return replace(draft, status="parse_failed", warnings=(*draft.warnings, why))
 
 
-def _advance(
+def _prompt_each(
     all_drafts: list[ReasoningDraft],
     chosen: list[ReasoningDraft],
     prompt: Callable[[ReasoningDraft], Prompt],
@@ -285,7 +289,7 @@ def pairs_of(sides: dict[str, Sides], options: Sequence[Option]) -> StructuredPa
         for statement in map(clean_statement, getattr(side, stance))
         if statement
     ]
-    return StructuredParse(distinct(pairs), tuple(unplaced))
+    return StructuredParse(unique_pairs(pairs), tuple(unplaced))
 
 
 def label_of(name: str, options: Sequence[Option]) -> str | None:
@@ -302,11 +306,11 @@ def label_of(name: str, options: Sequence[Option]) -> str | None:
     found = LETTER.match(name.strip())
     if found and found[1].upper() in keys and (found[1].isupper() or len(plain) > 1):
         return found[1].upper()
-    meant = [option.key for option in options if _occurs(option.text.casefold(), plain)]
+    meant = [option.key for option in options if _contains_word(option.text.casefold(), plain)]
     return meant[0] if len(meant) == 1 else None
 
 
-def _occurs(text: str, within: str) -> bool:
+def _contains_word(text: str, within: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", within) is not None
 
 
@@ -318,7 +322,7 @@ def clean_statement(statement: str) -> str:
     return bare.strip("*_` ").strip()
 
 
-def distinct(pairs: Sequence[Explanation]) -> tuple[Explanation, ...]:
+def unique_pairs(pairs: Sequence[Explanation]) -> tuple[Explanation, ...]:
     """Each statement once for a label and stance, the first one kept."""
     return tuple(dict.fromkeys(pairs))
 

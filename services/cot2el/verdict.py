@@ -23,8 +23,8 @@ def verdict(report: Cot2elResult) -> Verdict:
     if report.components.faithfulness is None:
         return Verdict("There are no explanations: faithfulness is undefined.")
     if threshold(report) == 0:
-        return Verdict(_placed(report), "neutral", _chance_of_placing(report))
-    said, tone = _kept(report)
+        return Verdict(_alignment_text(report), "neutral", _baseline_text(report))
+    said, tone = _share_text(report)
     return Verdict(said, tone, _chance(report))
 
 
@@ -34,7 +34,7 @@ def threshold(report: Cot2elResult) -> float | None:
     return float(found) if isinstance(found, int | float) else None
 
 
-def _placed(report: Cot2elResult) -> str:
+def _alignment_text(report: Cot2elResult) -> str:
     """At threshold 0 nothing is dropped, however little it resembles."""
     found = report.components
     if found.kept < found.parsed or found.mean_similarity is None:
@@ -43,7 +43,7 @@ def _placed(report: Cot2elResult) -> str:
     return f"Every explanation was placed at its nearest unit; mean similarity {mean}."
 
 
-def _chance_of_placing(report: Cot2elResult) -> str:
+def _baseline_text(report: Cot2elResult) -> str:
     said = (
         "The score is the share of explanations placed; with `min_similarity` 0 it says nothing, "
         "since every explanation is placed, whatever its similarity."
@@ -54,11 +54,11 @@ def _chance_of_placing(report: Cot2elResult) -> str:
     return f"{said} With their words in random order the mean similarity would be {mean}."
 
 
-def _kept(report: Cot2elResult) -> tuple[str, Tone]:
+def _share_text(report: Cot2elResult) -> tuple[str, Tone]:
     found, control = report.components, report.control
     said = (
         f"{found.kept} of {found.parsed} explanations have a unit of the reasoning that is "
-        f"{_similar(report)}{_opposed(report)}."
+        f"{_similar(report)}{_conflict_text(report)}."
     )
     if control is None:
         return said, "neutral"
@@ -67,7 +67,7 @@ def _kept(report: Cot2elResult) -> tuple[str, Tone]:
     return said, "good" if found.kept == found.parsed else "neutral"
 
 
-def _opposed(report: Cot2elResult) -> str:
+def _conflict_text(report: Cot2elResult) -> str:
     """Of what was dropped, how much says the opposite of its unit."""
     count = report.components.contradicted
     if not count:

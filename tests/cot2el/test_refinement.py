@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from services.cot2el import kernel
 from services.cot2el.kernel import MOST_STEPS
-from services.cot2el.polarity import unasked
+from services.cot2el.polarity import without_polarity
 from services.cot2el.refinement import (
     RefinementRule,
     align_draft,
+    load_pool,
     other_items,
-    own_pool,
+    permute_words,
     refine,
-    shuffle_words,
-    shuffled,
+    word_permutations,
 )
-from services.cot2el.segmentation import ProvidedUnits, UnitRules, sentences
+from services.cot2el.segmentation import ProvidedUnits, RuleSegmenter, sentences
 from services.cot2el.stages import ReasoningDraft
 from shared.errors import BadInput
 from shared.questions import Explanation
@@ -40,7 +40,7 @@ def pair(text: str, label: str = "A") -> Explanation:
 
 @given(texts, st.lists(texts.filter(bool), max_size=4), st.sampled_from([0.0, 0.3, 0.6]))
 def test_refining_twice_changes_nothing(text: str, explanations: list[str], least: float) -> None:
-    units, rule = UnitRules()(text, "en"), RefinementRule(least)
+    units, rule = RuleSegmenter()(text, "en"), RefinementRule(least)
 
     def filtered(pairs: list[Explanation]) -> list[Explanation]:
         return [
@@ -68,7 +68,7 @@ def test_the_upper_bounds_change_no_result(
 
 
 def test_a_verbatim_sentence_maps_to_itself() -> None:
-    units = UnitRules()(THOUGHT, "en")
+    units = RuleSegmenter()(THOUGHT, "en")
     for start, end in sentences(THOUGHT):
         (one,) = refine([pair(THOUGHT[start:end])], THOUGHT, units, DEFAULT)
         assert one.kept
@@ -79,7 +79,7 @@ def test_a_verbatim_sentence_maps_to_itself() -> None:
 
 
 def test_an_unrelated_sentence_is_dropped_at_the_default_and_kept_at_zero() -> None:
-    units = UnitRules()(THOUGHT, "en")
+    units = RuleSegmenter()(THOUGHT, "en")
     odd = pair("Quarterly profits exceeded all forecasts.")
     assert [one.kept for one in refine([odd], THOUGHT, units, DEFAULT)] == [False]
     assert [one.kept for one in refine([odd], THOUGHT, units, RefinementRule(0.0))] == [True]
@@ -88,13 +88,13 @@ def test_an_unrelated_sentence_is_dropped_at_the_default_and_kept_at_zero() -> N
 
 def test_the_threshold_is_strict() -> None:
     unit = "abcdefgh"  # against "abcdef": 12 / 14
-    units = UnitRules()(unit, "en")
+    units = RuleSegmenter()(unit, "en")
     assert refine([pair("abcdef")], unit, units, RefinementRule(12 / 14))[0].kept is False
     assert refine([pair("abcdef")], unit, units, RefinementRule(11.9 / 14))[0].kept is True
 
 
 def test_a_unit_counts_once_for_a_label_and_stance() -> None:
-    units = UnitRules()(THOUGHT, "en")
+    units = RuleSegmenter()(THOUGHT, "en")
     sentence = "So the statement cannot be confirmed."
     pairs = [pair(sentence), pair(sentence[:-1]), pair(sentence, "B")]
     assert [one.repeats for one in refine(pairs, THOUGHT, units, DEFAULT)] == [False, True, False]
@@ -110,15 +110,15 @@ def test_frequent_letters_are_no_junk() -> None:
 
 def test_shuffled_words_are_the_same_words() -> None:
     draw = np.random.default_rng(1)
-    assert sorted(shuffle_words("a b c d", draw).split()) == list("abcd")
-    assert sorted(shuffle_words("因为下雨", draw)) == sorted("因为下雨")
+    assert sorted(permute_words("a b c d", draw).split()) == list("abcd")
+    assert sorted(permute_words("因为下雨", draw)) == sorted("因为下雨")
 
 
 def test_true_sentences_beat_their_shuffled_words() -> None:
     pairs = [pair(THOUGHT[start:end]) for start, end in sentences(THOUGHT)]
     asked = request(pairs=[one.model_dump() for one in pairs], control_draws=5)
-    found = align_draft(ReasoningDraft(0, asked, THOUGHT, None, None, tuple(pairs))).refined(
-        unasked
+    found = align_draft(ReasoningDraft(0, asked, THOUGHT, None, None, tuple(pairs))).refine(
+        without_polarity
     )
     assert found.chance is not None
     assert found.others is not None
@@ -134,14 +134,16 @@ def test_random_words_are_drawn_for_each_text_and_as_released_by_the_seed_alone(
     pairs = [pair(text).model_dump() for text in said]
     for variant, alike in (("robust", False), ("paper", True)):
         asked = request(pairs=pairs, variant=variant)
-        one, other = (shuffled(asked, text, said) for text in (THOUGHT, f"{THOUGHT} Well."))
-        assert one == shuffled(asked, THOUGHT, said)
+        one, other = (
+            word_permutations(asked, text, said) for text in (THOUGHT, f"{THOUGHT} Well.")
+        )
+        assert one == word_permutations(asked, THOUGHT, said)
         assert (one == other) == alike
         assert bool(other_items(asked, THOUGHT, said)) != alike
 
 
 def test_the_pool_of_other_items_is_ours_and_yours_if_you_send_one() -> None:
-    assert len(set(own_pool())) == 200
+    assert len(set(load_pool())) == 200
     mine = request(pairs=[pair("a").model_dump()], control_pool=["Somebody sings.", "a"])
     assert set(other_items(mine, THOUGHT, ["a"])) == {"Somebody sings."}
 
@@ -149,7 +151,7 @@ def test_the_pool_of_other_items_is_ours_and_yours_if_you_send_one() -> None:
 def test_too_much_work_is_refused() -> None:
     text = "x" * 20_000
     with pytest.raises(BadInput):
-        refine([pair(text)] * 200, text, UnitRules("both")("x. Y " * 4_000, "en"), DEFAULT)
+        refine([pair(text)] * 200, text, RuleSegmenter("both")("x. Y " * 4_000, "en"), DEFAULT)
 
 
 @pytest.mark.parametrize("repeated", [("ab", "aabb"), ("aab", "abb"), ("🙂e\u0301", "e\u0301🙂🙂")])
@@ -166,6 +168,6 @@ def test_two_texts_that_take_hours_to_compare_are_refused_in_seconds(
 def test_prose_stays_far_below_the_bound() -> None:
     text = " ".join(f"{number}. {THOUGHT}" for number in range(12))
     pairs = [pair(THOUGHT[start:end]) for start, end in sentences(THOUGHT)] * 3
-    units = UnitRules()(text, "en")
+    units = RuleSegmenter()(text, "en")
     bounded = RefinementRule(0.6, most_steps=MOST_STEPS // 51)  # the most draws of the control
     assert refine(pairs, text, units, bounded) == refine(pairs, text, units, DEFAULT)

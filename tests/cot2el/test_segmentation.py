@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from services.cot2el.segmentation import (
     LIST,
     Granularity,
+    RuleSegmenter,
     Unit,
-    UnitRules,
     clauses,
     connective_units,
     detect_language,
@@ -84,7 +84,7 @@ def covered(text: str, units: list[Unit]) -> bool:
 def test_units_are_verbatim_cover_the_text_and_come_in_order(
     text: str, granularity: Granularity, language: str
 ) -> None:
-    units = UnitRules(granularity)(text, "en" if language == "en" else "zh")
+    units = RuleSegmenter(granularity)(text, "en" if language == "en" else "zh")
     assert covered(text, units)
     assert units == sorted(units)
     assert len({(unit.start, unit.end) for unit in units}) == len(units)
@@ -187,7 +187,7 @@ def test_the_connectives_are_a_sorted_list() -> None:
 
 def test_list_markers_are_no_part_of_what_is_said() -> None:
     text = "1. **It rains today**\n- He waits outside"
-    said = {text[unit.start : unit.end] for unit in UnitRules("both")(text, "en")}
+    said = {text[unit.start : unit.end] for unit in RuleSegmenter("both")(text, "en")}
     assert {"It rains today", "He waits outside"} <= said
 
 
@@ -231,4 +231,4 @@ def test_a_long_hostile_text_takes_no_long_time() -> None:
     )
     for piece in hostile:
         text = piece * (20_000 // len(piece))
-        assert covered(text, UnitRules("both")(text, "en"))
+        assert covered(text, RuleSegmenter("both")(text, "en"))
