@@ -57,7 +57,7 @@ def converse(requests: Sequence[HafRequest]) -> list[list[Transcript]]:
     ]
     _generate_stages([sample for some in samples for sample in some])
     return [
-        [_provided(request, request.responses)]
+        [_from_request(request, request.responses)]
         if request.responses is not None
         else [_transcript(sample) for sample in some]
         for request, some in zip(requests, samples, strict=True)
@@ -88,7 +88,7 @@ def _generate(stage_prompts: Iterable[StagePrompt]) -> list[tuple[StagePrompt, E
             some = places[first : first + MOST]
             with pointing_to("/text", only=PROMPTS):
                 answers = writer.generate([every[place].prompt for place in some], sampling)
-            _demand_tokens(name, answers)
+            _check_tokens(name, answers)
             found.update(zip(some, map(from_completion, answers), strict=True))
     return [
         (one, read_exchange(one.sample.request, one.stage, found[place], one.reason))
@@ -96,7 +96,7 @@ def _generate(stage_prompts: Iterable[StagePrompt]) -> list[tuple[StagePrompt, E
     ]
 
 
-def _demand_tokens(model: str, answers: Sequence[Completion]) -> None:
+def _check_tokens(model: str, answers: Sequence[Completion]) -> None:
     """Raises BadInput where a server tells no log-probabilities of what its model wrote."""
     if any(answer.text.strip() and not answer.tokens for answer in answers):
         raise BadInput(
@@ -130,8 +130,8 @@ def _transcript(sample: Sample) -> Transcript:
     )
 
 
-def _provided(request: HafRequest, responses: HafResponses) -> Transcript:
-    justify = _read_provided(request, "justify", responses.justify, "justify")
+def _from_request(request: HafRequest, responses: HafResponses) -> Transcript:
+    justify = _read_response(request, "justify", responses.justify, "justify")
     stage = individual_stage(justify.parsed.stance)
     sent = responses.individual or ()
     if sent and len(sent) != len(justify.reasons):
@@ -146,7 +146,7 @@ def _provided(request: HafRequest, responses: HafResponses) -> Transcript:
         "external": responses.external,
     }
     upheld = {
-        name: _read_provided(request, name, response, name) if response and why is None else None
+        name: _read_response(request, name, response, name) if response and why is None else None
         for name, response in given.items()
     }
     return Transcript(
@@ -154,7 +154,7 @@ def _provided(request: HafRequest, responses: HafResponses) -> Transcript:
         internal=upheld["internal"],
         external=upheld["external"],
         individual=tuple(
-            _read_provided(request, stage, response, f"individual/{place}", place)
+            _read_response(request, stage, response, f"individual/{place}", place)
             if response and stage and why is None
             else None
             for place, response in enumerate(sent)
@@ -163,7 +163,7 @@ def _provided(request: HafRequest, responses: HafResponses) -> Transcript:
     )
 
 
-def _read_provided(
+def _read_response(
     request: HafRequest, stage: Stage, response: HafResponse, where: str, reason: int | None = None
 ) -> Exchange:
     return read_exchange(request, stage, from_response(response, f"/responses/{where}"), reason)
@@ -177,11 +177,11 @@ def reorder_reasons(samples: Sequence[Sample]) -> None:
     """
     groups: dict[str, list[tuple[Sample, Exchange, Order]]] = defaultdict(list)
     for sample in samples:
-        for order in _orders(sample):
+        for order in _permutations(sample):
             if sample.justify is not None:
                 groups[sample.request.model or ""].append((sample, sample.justify, order))
     for name, group in groups.items():
-        changed = [reordered(justify, order) for _, justify, order in checking(group)]
+        changed = [reorder_response(justify, order) for _, justify, order in checking(group)]
         before = [prompts.justify_prompt(sample.request.text, 0) for sample, _, _ in group]
         with pointing_to("/text", only=PROMPTS):
             scored = models().writer(name).score(before, [text for text, _ in changed])
@@ -190,7 +190,7 @@ def reorder_reasons(samples: Sequence[Sample]) -> None:
             sample.rewritten.append((order, read))
 
 
-def reordered(justify: Exchange, order: Order) -> tuple[str, ParsedResponse]:
+def reorder_response(justify: Exchange, order: Order) -> tuple[str, ParsedResponse]:
     """The response with its reasons' texts in another order, and where they stand then.
 
     Numbers, bullets and everything between the reasons stay where they are. The statements keep
@@ -212,7 +212,7 @@ def reordered(justify: Exchange, order: Order) -> tuple[str, ParsedResponse]:
     return built + justify.response.text[cursor:], moved
 
 
-def _orders(sample: Sample) -> list[Order]:
+def _permutations(sample: Sample) -> list[Order]:
     """The original order and others; none where none was requested or there is no other."""
     justify, count = sample.justify, sample.request.permute_reasons
     if justify is None or not count or sample.number > 0 or why_no_later_stage(justify) is not None:
@@ -221,10 +221,10 @@ def _orders(sample: Sample) -> list[Order]:
         return []
     plain = tuple(range(len(justify.reasons)))
     generator = generator_1_0(sample.request.seed, justify.response.text)
-    return [plain, *other_orders(plain, count, generator)]
+    return [plain, *sample_permutations(plain, count, generator)]
 
 
-def other_orders(plain: Order, count: int, generator: np.random.Generator) -> list[Order]:
+def sample_permutations(plain: Order, count: int, generator: np.random.Generator) -> list[Order]:
     """Distinct other orders, uniformly drawn; all of them where `count` asks for more."""
     found: dict[Order, None] = {}
     while len(found) < min(count, math.factorial(len(plain)) - 1):

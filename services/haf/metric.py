@@ -68,7 +68,7 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
     def coverage(self, request: HafRequest) -> LanguageCoverage:
         """Of the rules, which read English, and of the model that writes."""
         justify = None if request.responses is None else request.responses.justify.text
-        languages, unread = _has_rules(request, justify)
+        languages, unread = _rule_coverage(request, justify)
         return model_coverage(request, languages, model_languages(request), unread)
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
@@ -118,7 +118,7 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
             extras=values.extras if request.extras else None,
             repetition=repetition(transcripts, scores),
             permutation=permutation(request, first, collected),
-            similarities=_similarities(values),
+            similarities=_similarity_rows(values),
         )
 
     def in_force(self, request: HafRequest, collected: HafCollected) -> Mapping[str, Any]:
@@ -143,15 +143,17 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
 
 def _with_languages(request: HafRequest, collected: HafCollected) -> HafCollected:
     """The first generation's answer may be in another language than its prompt."""
-    languages, unread = _has_rules(request, collected.transcripts[0].justify.response.text)
+    languages, unread = _rule_coverage(request, collected.transcripts[0].justify.response.text)
     return replace(collected, languages=languages, obstacles=unread)
 
 
-def _has_rules(request: HafRequest, justify: str | None) -> tuple[Languages, tuple[Obstacle, ...]]:
+def _rule_coverage(
+    request: HafRequest, justify: str | None
+) -> tuple[Languages, tuple[Obstacle, ...]]:
     return rules_coverage(request.text, justify, requested_language(request), RULED)
 
 
-def _similarities(values: HafScores) -> tuple[tuple[float, ...], ...]:
+def _similarity_rows(values: HafScores) -> tuple[tuple[float, ...], ...]:
     """As rows; of very many reasons the square would be larger than all the rest."""
     if len(values.similarities) > MOST_REASONS:
         return ()
@@ -169,7 +171,7 @@ def _score(found: HafComponents) -> float | None:
 def _warnings(
     request: HafRequest, transcript: Transcript, values: HafScores, score: float | None
 ) -> list[str]:
-    found = why_undefined(values.components, transcript)
+    found = undefined_warnings(values.components, transcript)
     if score is None:
         found.append("score: without a reason there is nothing to score")
     cut = sum(each.response.truncated for each in (transcript.justify, *transcript.later))
@@ -264,15 +266,19 @@ def _counts(
     )
 
 
-def why_undefined(components: HafComponents, transcript: Transcript) -> list[str]:
+def undefined_warnings(components: HafComponents, transcript: Transcript) -> list[str]:
     """A warning for every metric that is null."""
     values = components.model_dump()
-    return [f"{name}: {_why(name, transcript)}" for name, value in values.items() if value is None]
+    return [
+        f"{name}: {_undefined_reason(name, transcript)}"
+        for name, value in values.items()
+        if value is None
+    ]
 
 
-def _why(name: str, transcript: Transcript) -> str:
+def _undefined_reason(name: str, transcript: Transcript) -> str:
     if name in ("sos", "dis"):
-        return _why_justify(name, transcript)
+        return _justify_reason(name, transcript)
     stage = STAGES[name]
     own = individual_stage(transcript.stance)
     if stage in SIDES and own is not None and own != stage:
@@ -283,13 +289,13 @@ def _why(name: str, transcript: Transcript) -> str:
     if all(each.parsed.refusal for each in exchanges):
         return "the model refuses the stage's task"
     if stage in SIDES:
-        return _why_individual(any(each.parsed.decision is not None for each in exchanges))
+        return _individual_reason(any(each.parsed.decision is not None for each in exchanges))
     if not any(each.reasons for each in exchanges):
         return "the stage gives no additional reason, so that there is nothing to average"
     return "no additional reason has a defined confidence"
 
 
-def _why_justify(name: str, transcript: Transcript) -> str:
+def _justify_reason(name: str, transcript: Transcript) -> str:
     if transcript.justify.parsed.refusal:
         return "the JUSTIFY response refuses the task"
     count = len(transcript.justify.reasons)
@@ -300,7 +306,7 @@ def _why_justify(name: str, transcript: Transcript) -> str:
     return "no reason has a defined confidence"
 
 
-def _why_individual(decided: bool) -> str:
+def _individual_reason(decided: bool) -> str:
     if not decided:
         return "no response has a decision sentence"
     return (

@@ -74,7 +74,7 @@ class HafCollected(Collected):
 
 
 @dataclass(frozen=True)
-class PairAnswers:
+class PairScores:
     """A request's pairs among all that were compared."""
 
     pairs: dict[Named, None]
@@ -94,7 +94,7 @@ def compare(
     similarities = _compare_pairs([pair for pairs in requested for pair in pairs])
     entailment = _entailment_by_model(requests, transcripts)
     return [
-        _collected(request, own, PairAnswers(dict.fromkeys(pairs), similarities, entailment))
+        _collect_one(request, own, PairScores(dict.fromkeys(pairs), similarities, entailment))
         for request, own, pairs in zip(requests, transcripts, requested, strict=True)
     ]
 
@@ -183,8 +183,8 @@ def _entailment_by_model(
     }
 
 
-def _collected(
-    request: HafRequest, transcripts: Sequence[Transcript], answers: PairAnswers
+def _collect_one(
+    request: HafRequest, transcripts: Sequence[Transcript], answers: PairScores
 ) -> HafCollected:
     variant = variant_of(request)
     sentences = dict.fromkeys(

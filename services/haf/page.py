@@ -33,7 +33,7 @@ Part = HafReasonPart | HafDecisionPart
 
 
 @dataclass(frozen=True, slots=True)
-class HeavyToken:
+class WeightedToken:
     """A token that weighs much in a confidence."""
 
     text: str
@@ -48,7 +48,7 @@ class StatementCard:
 
     text: list[MarkedText]
     part: Part
-    heaviest: tuple[HeavyToken, ...]
+    heaviest: tuple[WeightedToken, ...]
     pale: bool = False  # the values are there, but the page has colours enough
 
 
@@ -97,7 +97,7 @@ def in_response(stage: HafStagePart) -> list[MarkedText]:
 
 def _statement(part: Part, left: int) -> StatementCard:
     """left: stretches that may still be coloured."""
-    coloured = StatementCard(pieces(part.text, _marks(part)), part, _heaviest(part))
+    coloured = StatementCard(pieces(part.text, _marks(part)), part, _top_tokens(part))
     if _weight(coloured.text) <= left:
         return coloured
     return replace(coloured, text=pieces(part.text, []), pale=True)
@@ -108,23 +108,23 @@ def _weight(text: Sequence[MarkedText]) -> int:
     return sum(bool(piece.marks) for piece in text)
 
 
-def _heaviest(part: Part) -> tuple[HeavyToken, ...]:
+def _top_tokens(part: Part) -> tuple[WeightedToken, ...]:
     """The tokens that its confidence rests on most; none where the text was not kept."""
     if not part.text or part.start is None:
         return ()
     total = sum(token.relevance for token in part.token_values)
     return tuple(
-        HeavyToken(
+        WeightedToken(
             part.text[slice(*_span(part.start, token))],
             math.exp(token.logprob),
             token.relevance,
             token.relevance / total,
         )
-        for token in _strongest(part)[:STRONGEST]
+        for token in _sort_tokens(part)[:STRONGEST]
     )
 
 
-def _strongest(part: Part) -> list[HafTokenValue]:
+def _sort_tokens(part: Part) -> list[HafTokenValue]:
     """Tokens of some relevance, the most relevant first; of equal ones the first in the text."""
     some = [token for token in part.token_values if token.relevance > 0]
     return sorted(some, key=lambda token: (-token.relevance, token.start))
@@ -134,15 +134,15 @@ def _marks(part: Part) -> Iterator[Mark]:
     """Relevance, probability, and the one most relevant token. No labels: a table says them."""
     if part.start is None:
         return
-    first = _strongest(part)[:1]
+    first = _sort_tokens(part)[:1]
     largest = first[0].relevance if first else 0.0
-    yield from _merged_marks(part, "weight", lambda token: _response_step(token, largest))
-    yield from _merged_marks(part, "unsure", _uncertainty_step)
+    yield from _merge_marks(part, "weight", lambda token: _response_step(token, largest))
+    yield from _merge_marks(part, "unsure", _uncertainty_step)
     for token in first:
         yield Mark(*_span(part.start, token), "most")
 
 
-def _merged_marks(part: Part, kind: str, step: Callable[[HafTokenValue], int]) -> Iterator[Mark]:
+def _merge_marks(part: Part, kind: str, step: Callable[[HafTokenValue], int]) -> Iterator[Mark]:
     """Neighbours of the same step as one mark; of step 0 none."""
     tokens = (Warm(*_span(part.start or 0, token), step(token)) for token in part.token_values)
     end = 0
@@ -236,11 +236,13 @@ def _response_card(response: ResponseCards) -> ResponseCard:
     about = None if part.reason is None else part.reason + 1
     decided = None
     if part.decision is not None and response.decision is not None:
-        decided = _decided(part.stage, part.decision, response.decision)
+        decided = _decision_sentence(part.stage, part.decision, response.decision)
     return ResponseCard(about, part, decided, response.reasons, in_response(part))
 
 
-def _decided(stage: Stage, part: HafDecisionPart, statement: StatementCard) -> DecisionSentence:
+def _decision_sentence(
+    stage: Stage, part: HafDecisionPart, statement: StatementCard
+) -> DecisionSentence:
     tones = {True: "good", False: "bad", None: "neutral"}
     return DecisionSentence(
         statement=statement,
@@ -305,7 +307,7 @@ def view(request: HafRequest | None, report: HafResult) -> HafView:
         tone=verdict.tone,
         says=words.score_in_words(report, reasons_by_metric),
         text=None if request is None else pieces(request.text, []),
-        asked=_question(report),
+        asked=_source_text(report),
         cards=responses[0].reasons if responses else (),
         with_tokens=any(each.part.token_values for each in _statements(responses)),
         pale=sum(each.pale for each in _statements(responses)),
@@ -324,7 +326,7 @@ def _statements(responses: Sequence[ResponseCards]) -> list[StatementCard]:
     ]
 
 
-def _question(report: HafResult) -> str:
+def _source_text(report: HafResult) -> str:
     """Where the responses come from, and how many there are."""
     count = counted(report.counts.responses, "response")
     if report.provenance.parameters.get("generation") is None:

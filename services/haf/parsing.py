@@ -72,7 +72,7 @@ def parse_response(response: str, stage: Stage) -> ParsedResponse:
     listed = reasons(response, found)
     if not listed and _refuses(intro):
         return ParsedResponse(decision=None, stance="unclear", reasons=(), refusal=True)
-    decision = _initial(intro) if stage == "justify" else _later(intro)
+    decision = _initial(intro) if stage == "justify" else _find_decision(intro)
     given = listed or _in_prose(response, before, intro, decision, stage)
     stance = stance_of(decision.statement.text) if decision and stage == "justify" else "unclear"
     return ParsedResponse(decision, stance, tuple(given), refusal=False)
@@ -88,15 +88,15 @@ def _refuses(intro: list[ParsedStatement]) -> bool:
 
 def _initial(intro: list[ParsedStatement]) -> Decision | None:
     """The first sentence that takes a stance, else the first one at all."""
-    asserted = _asserted(intro)
+    asserted = _filter_sentences(intro)
     taking = [each for each in asserted if stance_of(each.text) != "unclear"]
     chosen = (taking or asserted)[:1]
     return Decision(chosen[0]) if chosen else None
 
 
-def _later(intro: list[ParsedStatement]) -> Decision | None:
+def _find_decision(intro: list[ParsedStatement]) -> Decision | None:
     """The first sentence that answers; else the first that speaks of toxicity; else the first."""
-    asserted = _asserted(intro)
+    asserted = _filter_sentences(intro)
     answering = [each for each in asserted if answers(each.text)]
     about_toxicity = [each for each in asserted if names_toxicity(each.text)]
     chosen = (answering or about_toxicity or asserted)[:1]
@@ -106,7 +106,7 @@ def _later(intro: list[ParsedStatement]) -> Decision | None:
     return Decision(chosen[0], read_verdict(chosen[0].text, following))
 
 
-def _asserted(intro: list[ParsedStatement]) -> list[ParsedStatement]:
+def _filter_sentences(intro: list[ParsedStatement]) -> list[ParsedStatement]:
     """Without questions, where there is anything else: a repeated question decides nothing."""
     return [each for each in intro if not each.text.rstrip("*_\"'”’)").endswith("?")] or intro
 
@@ -130,7 +130,7 @@ def _in_prose(
     if behind is not None:
         return [behind]
     following = [each for each in intro if each.span and each.span[0] >= after]
-    if stage != "justify" and not _asks_for_more(decision):
+    if stage != "justify" and not _needs_more(decision):
         following = _from_turn(following)
     kept = [each for each in following if is_reason(each.text) and not _meta(each, stage)]
     spans = [each.span for each in kept if each.span is not None]
@@ -155,7 +155,7 @@ def _meta(each: ParsedStatement, stage: Stage) -> bool:
     return stage == "justify" and opening(each.text) is not None and len(each.text) < 20
 
 
-def _asks_for_more(decision: Decision | None) -> bool:
+def _needs_more(decision: Decision | None) -> bool:
     """Whether a later stage did not say that the reasons suffice: then prose is a reason."""
     return (
         decision is not None

@@ -43,7 +43,7 @@ def prompts_version() -> str:
 
 def justify_prompt(text: str, draw: int) -> Prompt:
     """Is the text toxic, and why?"""
-    return _two_turns(load_prompts()["justify"], _text(text), draw)
+    return _format_prompt(load_prompts()["justify"], _text(text), draw)
 
 
 def uphold_prompt(
@@ -54,14 +54,14 @@ def uphold_prompt(
     kind = "individual" if stage in SINGLE_REASON_STAGES else stage
     head = "REASON" if stage == "sufficiency" else "REASON(S)"
     listed = "".join(f"{place}. {reason}\n" for place, reason in enumerate(reasons, 1))
-    return _two_turns(side[kind], f"{_text(text)}\n\n{head}: \n{listed}", draw)
+    return _format_prompt(side[kind], f"{_text(text)}\n\n{head}: \n{listed}", draw)
 
 
 def _text(text: str) -> str:
     return f"\nTEXT: \n{text.lstrip()}"
 
 
-def _two_turns(instruction: str, content: str, draw: int) -> Prompt:
+def _format_prompt(instruction: str, content: str, draw: int) -> Prompt:
     turns = (Turn(role="system", content=instruction), Turn(role="user", content=content))
     return Prompt(turns=turns, draw=draw)
 
@@ -101,9 +101,9 @@ def uphold_prompts(sample: Sample) -> list[StagePrompt]:
     plain = tuple(range(len(justify.reasons)))
     orders = [order for order, _ in sample.rewritten[1:]]
     return [
-        _about_all(sample, justify, "internal", plain),
-        _about_all(sample, justify, "external", plain),
-        *(_about_all(sample, justify, "internal", order) for order in orders),
+        _prompt_all(sample, justify, "internal", plain),
+        _prompt_all(sample, justify, "external", plain),
+        *(_prompt_all(sample, justify, "internal", order) for order in orders),
     ]
 
 
@@ -129,7 +129,7 @@ def individual_prompts(sample: Sample) -> list[StagePrompt]:
     ]
 
 
-def _about_all(sample: Sample, justify: Exchange, stage: Stage, order: Order) -> StagePrompt:
+def _prompt_all(sample: Sample, justify: Exchange, stage: Stage, order: Order) -> StagePrompt:
     texts = [justify.reasons[place].text for place in order]
     prompt = _prompt(sample, justify, stage, texts, PLACES[stage])  # every order: the same draws
     changed = order if order != tuple(sorted(order)) else None

@@ -248,11 +248,11 @@ def from_response(response: HafResponse, pointer: str) -> ResponseTokens:
         tokens = [(token.start, token.end, token.logprob) for token in response.tokens]
         if tokens != sorted(tokens, key=lambda token: token[0]):
             raise BadInput("the tokens are not in order", pointer=f"{pointer}/tokens")
-        return _covered(ResponseTokens(response.text, merge_tokens(tokens)), pointer)
+        return _check_coverage(ResponseTokens(response.text, merge_tokens(tokens)), pointer)
     if response.logprobs is None:
         return ResponseTokens(response.text, ())
-    pieces, logprobs = _spelled(response.logprobs)
-    spans = _placed(response.text, pieces)
+    pieces, logprobs = _decode_tokens(response.logprobs)
+    spans = _token_spans(response.text, pieces)
     if spans is None:
         raise BadInput(
             "the tokens do not spell the text: joined, they do not contain it; for characters of "
@@ -266,7 +266,7 @@ def from_response(response: HafResponse, pointer: str) -> ResponseTokens:
     )
 
 
-def _covered(response: ResponseTokens, pointer: str) -> ResponseTokens:
+def _check_coverage(response: ResponseTokens, pointer: str) -> ResponseTokens:
     """The same. Raises BadInput where more than blanks of the text belong to no token."""
     ends = [0, *(piece.end for piece in response.pieces)]
     starts = [*(piece.start for piece in response.pieces), len(response.text)]
@@ -280,7 +280,9 @@ def _covered(response: ResponseTokens, pointer: str) -> ResponseTokens:
     return response
 
 
-def _spelled(logprobs: HafChatLogprobs | HafCompletionLogprobs) -> tuple[list[bytes], list[float]]:
+def _decode_tokens(
+    logprobs: HafChatLogprobs | HafCompletionLogprobs,
+) -> tuple[list[bytes], list[float]]:
     """The tokens' bytes and log-probabilities."""
     if isinstance(logprobs, HafCompletionLogprobs):
         return [_bytes(token) for token in logprobs.tokens], list(logprobs.token_logprobs)
@@ -291,7 +293,7 @@ def _spelled(logprobs: HafChatLogprobs | HafCompletionLogprobs) -> tuple[list[by
     return spelled, [token.logprob for token in logprobs.content]
 
 
-def _placed(text: str, pieces: list[bytes]) -> list[tuple[int, int] | None] | None:
+def _token_spans(text: str, pieces: list[bytes]) -> list[tuple[int, int] | None] | None:
     """Each token's characters in the text; None for one outside (an end mark, a leading blank).
 
     None altogether where the text is not a part of the joined tokens.
