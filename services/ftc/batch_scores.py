@@ -203,14 +203,14 @@ def sensitivity_of(
                 over.keys([row for row in some if row.report.counterfactuals]),
                 over,
             ),
-            difference=_differences(inputs, whole, some, over) if inputs != "all" else {},
+            difference=_paired_diff(inputs, whole, some, over) if inputs != "all" else {},
         )
         for inputs, some in by_inputs.items()
         if some
     )
 
 
-def _differences(
+def _paired_diff(
     inputs: Inputs,
     whole: Sequence[Row],
     some: Sequence[Row],

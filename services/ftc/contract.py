@@ -127,7 +127,7 @@ class FtcRequest(LanguageRequest):
     study: FtcStudy | None = Field(default=None, description="for the batch report; never scored")
 
     @model_validator(mode="after")
-    def _consistent(self) -> Self:
+    def _check_consistency(self) -> Self:
         if self.counterfactuals is not None:
             kinds = [supplied.kind for supplied in self.counterfactuals]
             if sorted(kinds) not in (["substituted"], ["a"], ["b"], ["a", "b"]):

@@ -45,14 +45,14 @@ class Slot:
     window: Window | None = None
 
     @property
-    def takes(self) -> PhraseType:
-        """What a random phrase must be to stand here."""
+    def required_type(self) -> PhraseType:
+        """Type of the random phrases that fit here."""
         if self.move == "existence":
             return "noun"
         return self.window.type if self.move == "swap" and self.window else "verb"
 
     @property
-    def replaced(self) -> tuple[int, int] | None:
+    def target_span(self) -> tuple[int, int] | None:
         """Offsets of what gives way, where it is a part of the hypothesis."""
         words = self.shape.words
         if self.window is not None:
@@ -65,7 +65,7 @@ class Slot:
             case "existence":
                 made = grammar.existence(phrase)
             case "swap":
-                made = self._swapped(phrase)
+                made = self._swap(phrase)
             case _:
                 made = (
                     grammar.clause_sentence(self.shape, phrase)
@@ -74,7 +74,7 @@ class Slot:
                 )
         return finish(made, self.shape.text) if made else None
 
-    def _swapped(self, phrase: Phrase) -> str | None:
+    def _swap(self, phrase: Phrase) -> str | None:
         window, words = self.window, self.shape.words
         if window is None:
             return None
@@ -126,8 +126,7 @@ def windows(shape: Shape) -> Iterator[Window]:
 
 
 def best_slot(shape: Shape, given: Phrase, other: Phrase) -> Slot | None:
-    """Where `given` stands in the hypothesis and `other` could: the closest match, then the
-    shortest window."""
+    """The slot of `given` that `other` fits, too: the closest match, then the shortest window."""
     if (given.type == "noun") != (other.type == "noun"):
         return None
     claimed = given.stems
@@ -145,8 +144,8 @@ def best_slot(shape: Shape, given: Phrase, other: Phrase) -> Slot | None:
     return found[2] if found else None
 
 
-def own_slot(shape: Shape, held: Phrase) -> Slot | None:
-    """Where a span that the hypothesis holds stands in it."""
+def find_slot(shape: Shape, held: Phrase) -> Slot | None:
+    """The slot of a span that the hypothesis holds."""
     found = best_slot(shape, held, held)
     if found is None and held.type in PREDICATES | {"clause"} and shape.who:
         return Slot(shape, "predicate")
@@ -154,7 +153,7 @@ def own_slot(shape: Shape, held: Phrase) -> Slot | None:
 
 
 def predicate_slot(shape: Shape, given: Phrase, other: Phrase) -> Slot | None:
-    """Where one predicate gives way to another, the whole predicate may."""
+    """The whole predicate, if one predicate gives way to another."""
     if given.type in PREDICATES | {"clause"} and other.type in PREDICATES and shape.who:
         return Slot(shape, "predicate")
     return None
@@ -236,15 +235,15 @@ def neutral_pair(
     claimed = _claim(b)
     if coverage(claimed, stems(shape.words)) < FOUND:
         return "the hypothesis does not hold B"
-    open_one = _stating_b(shape, a, b)
-    stated = _stating_a(shape, a, b)
+    open_one = _build_b(shape, a, b)
+    stated = _build_a(shape, a, b)
     if isinstance(stated, str):
         return f"A: {stated}"
     return stated, open_one
 
 
 def _claim(b: Phrase) -> frozenset[str]:
-    """What B says, without the subject that it says it of."""
+    """Stems of B without the subject that B is said of."""
     who = subject_of(b)
     rest = b.stems - who.stems if who else b.stems
     return rest or b.stems
@@ -263,21 +262,21 @@ def subject_of(clause: Phrase) -> Phrase | None:
     return None
 
 
-def _stating_b(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis:
+def _build_b(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis:
     """B of the hypothesis' subject; the hypothesis itself, which holds B, where B covers what it
     says, or where that is no sentence."""
     first = shape.subject[1] if shape.subject else 0
     claims = stems(shape.words[first:])
-    whole = EditedHypothesis("b", shape.text, "whole", own_slot(shape, b), b)
+    whole = EditedHypothesis("b", shape.text, "whole", find_slot(shape, b), b)
     if coverage(claims, b.stems) >= SAME:
         return whole
-    if b.type == "noun" or not _of_the_subject(shape, a, b):
+    if b.type == "noun" or not _has_same_subject(shape, a, b):
         return whole
     made = fill_slot("b", Slot(shape, "clause" if b.type == "clause" else "predicate"), b)
     return made if isinstance(made, EditedHypothesis) else whole
 
 
-def _of_the_subject(shape: Shape, a: Phrase | None, b: Phrase) -> bool:
+def _has_same_subject(shape: Shape, a: Phrase | None, b: Phrase) -> bool:
     """Whether B is said of what the hypothesis speaks of."""
     if b.type == "clause" or a is None or a.type != "noun" or is_pronoun(a.words):
         return True
@@ -286,7 +285,7 @@ def _of_the_subject(shape: Shape, a: Phrase | None, b: Phrase) -> bool:
     return bool(a.stems & stems(shape.words[shape.subject[0] : shape.subject[1]]))
 
 
-def _stating_a(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis | str:
+def _build_a(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis | str:
     if a is None or is_pronoun(a.words):
         return _existing(shape, b)
     if a.type == "clause":
@@ -301,7 +300,7 @@ def _stating_a(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis | 
 
 
 def _existing(shape: Shape, b: Phrase) -> EditedHypothesis | str:
-    """Where no A is named, it is that of which B is not known."""
+    """Without a named A, it is the thing of which B is not known."""
     who = subject_of(b) or (phrase(shape.who) if shape.who else None)
     if who is None or grammar.existence(who) is None:
         return "nothing is said to hold"

@@ -49,7 +49,7 @@ class Extracted:
 
 
 def extract(label: NliLabel, hypothesis: str, explanation: str, *, printed: bool) -> Extracted:
-    """What the explanation's logic makes of the hypothesis. printed: the paper's patterns only."""
+    """Counterfactuals by the explanation's logic. printed: the paper's patterns only."""
     built = shape(hypothesis) if len(hypothesis) <= MOST_CHARACTERS else None
     if built is None:
         return Extracted(None, None, None, (), "the hypothesis is too long, or empty")
@@ -66,7 +66,7 @@ def _candidates(
     label: NliLabel, explanation: str, *, printed: bool
 ) -> Iterator[tuple[str, Phrase | None, Phrase]]:
     """(rule, A, B) of every pattern that matches a sentence, in order."""
-    text, places = _single_blanks(explanation.translate(APOSTROPHES))
+    text, places = _normalize_space(explanation.translate(APOSTROPHES))
     for start, end in _sentences(text, parts=not printed):
         if start == end or places[end - 1] - places[start] >= MOST_CHARACTERS:
             continue
@@ -78,7 +78,7 @@ def _candidates(
                 yield from _spans(pattern, found, (explanation, places))
 
 
-def _single_blanks(text: str) -> tuple[str, list[int]]:
+def _normalize_space(text: str) -> tuple[str, list[int]]:
     """The text with one blank for several, and where each character stood: the patterns try every
     way to divide blanks."""
     blank = [character.isspace() and character != "\n" for character in text]
@@ -104,9 +104,9 @@ def _spans(
 ) -> Iterator[tuple[str, Phrase | None, Phrase]]:
     """whole: the explanation, and where the characters that were matched stand in it."""
     explanation, places = whole
-    b = phrase(explanation, *_there(found.span("b"), places))
+    b = phrase(explanation, *_original_span(found.span("b"), places))
     named = "a" in pattern.expression.groupindex and found.group("a") is not None
-    a = phrase(explanation, *_there(found.span("a"), places)) if named else None
+    a = phrase(explanation, *_original_span(found.span("a"), places)) if named else None
     if b is None or (named and a is None):
         return
     if a is not None and not 1 / LENGTHS <= len(a.words) / len(b.words) <= LENGTHS:
@@ -114,7 +114,7 @@ def _spans(
     yield pattern.name, a, b
 
 
-def _there(span: tuple[int, int], places: list[int]) -> tuple[int, int]:
+def _original_span(span: tuple[int, int], places: list[int]) -> tuple[int, int]:
     """Groups of the patterns are never empty."""
     return places[span[0]], places[span[1] - 1] + 1
 

@@ -79,10 +79,10 @@ def complement(phrase: Phrase) -> str | None:
         return verb_phrase(phrase, "VBN" if passive else "VBG")
     if phrase.type == "clause" or negated(phrase.words):
         return None
-    return lowered(phrase.words)
+    return lower_first(phrase.words)
 
 
-def lowered(words: Words) -> str:
+def lower_first(words: Words) -> str:
     """The words as they stand within a sentence."""
     text = text_of(words)
     return text if words[0].pos == "PROPN" or words[0].text == "I" else text[:1].lower() + text[1:]
@@ -106,10 +106,10 @@ def existence(phrase: Phrase) -> str | None:
     first = phrase.words[0]
     if plural and first.text.lower() in {"a", "an"}:
         return None
-    rest = text_of(phrase.words[1:]) if first.tag in DETERMINERS else lowered(phrase.words)
+    rest = text_of(phrase.words[1:]) if first.tag in DETERMINERS else lower_first(phrase.words)
     article = "" if plural or phrase.words[phrase.head].tag == "NNP" else "a "
     if first.tag in DETERMINERS and first.text.lower() in {"some", "all", "a", "an"}:
-        rest, article = lowered(phrase.words), ""
+        rest, article = lower_first(phrase.words), ""
     elif first.tag in {"CD", "PDT", "PRP"}:
         article = ""
     return f"There {be(plural)} {article}{rest}" if rest else None
@@ -170,7 +170,7 @@ def noun_into(shape: Shape, window: tuple[int, int, int], phrase: Phrase) -> str
     ):
         return None
     if joined:
-        return lowered(words)
+        return lower_first(words)
     bare = _in_number(core, words[phrase.head], plural=plural)
     if bare is None:
         return None
@@ -188,12 +188,12 @@ def _in_number(core: tuple[TaggedWord, ...], head: TaggedWord, *, plural: bool) 
     """The words with their head in this number."""
     has = head.tag in PLURAL_TAGS or head.lemma == "people"
     if has == plural or head.pos == "PROPN":
-        return lowered(core)
+        return lower_first(core)
     form = inflected(head.lemma, "NNS" if plural else "NN")
     if form is None or core[0].tag == "CD":
         return None
     offset = core[0].start
-    whole = lowered(core)
+    whole = lower_first(core)
     place = head.start - offset
     return whole[:place] + form + whole[place + len(head.text) :]
 

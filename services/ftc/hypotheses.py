@@ -90,7 +90,7 @@ def _from_caller(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
     given = {one.kind: one.text for one in request.counterfactuals or ()}
     made = [
         EditedHypothesis(
-            kind, given[kind], "supplied", edited_slot(given[kind], request.hypothesis), None
+            kind, given[kind], "supplied", changed_slot(given[kind], request.hypothesis), None
         )
         for kind in TARGETS[label]
         if kind in given
@@ -101,16 +101,16 @@ def _from_caller(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
 
 
 def _from_language_model(
-    request: FtcRequest, label: NliLabel, written: llm_extraction.WrittenCounterfactual
+    request: FtcRequest, label: NliLabel, written: llm_extraction.GeneratedCounterfactual
 ) -> FtcHypotheses:
     made = [
-        EditedHypothesis(kind, text, "llm", edited_slot(text, request.hypothesis), None)
+        EditedHypothesis(kind, text, "llm", changed_slot(text, request.hypothesis), None)
         for kind, text in written.texts
     ]
     extraction = FtcExtraction(
         extractor="llm", rule=None, transformation=None, completions=written.completions
     )
-    spans = [_located(request.explanation, text) for text in written.spans]
+    spans = [_find_span(request.explanation, text) for text in written.spans]
     a, b = spans if len(spans) == 2 else (None, None)
     return FtcHypotheses(
         label,
@@ -122,7 +122,7 @@ def _from_language_model(
     )
 
 
-def _located(explanation: str, text: str) -> Phrase | None:
+def _find_span(explanation: str, text: str) -> Phrase | None:
     start = explanation.lower().find(text.lower())
     return phrase(explanation, start, start + len(text)) if start >= 0 and text else None
 
@@ -146,7 +146,7 @@ def _evidence(
         for side in (a, b)
         if side is not None
     ]
-    gaps = [one.slot.replaced for one in made if one.slot and one.how == "swap"]
+    gaps = [one.slot.target_span for one in made if one.slot and one.how == "swap"]
     replaced = [
         FtcSpanEvidence(
             kind="replaced",
@@ -162,7 +162,7 @@ def _evidence(
     return (*spans, *replaced)
 
 
-def edited_slot(text: str, original: str) -> Slot | None:
+def changed_slot(text: str, original: str) -> Slot | None:
     """The place where a counterfactual of unknown making differs from the hypothesis: the smallest
     phrase around it; the predicate where there is none."""
     if max(len(text), len(original)) > MOST_CHARACTERS:
@@ -170,7 +170,7 @@ def edited_slot(text: str, original: str) -> Slot | None:
     new, old = shape(text), shape(original)
     if new is None or old is None:
         return None
-    first, end = _difference(new, old)
+    first, end = _diff_span(new, old)
     around = [w for w in windows(new) if w.first <= first and end <= w.end and first < end]
     if around:
         best: Window = min(around, key=lambda w: w.end - w.first)
@@ -178,7 +178,7 @@ def edited_slot(text: str, original: str) -> Slot | None:
     return Slot(new, "predicate") if new.who else None
 
 
-def _difference(new: Shape, old: Shape) -> tuple[int, int]:
+def _diff_span(new: Shape, old: Shape) -> tuple[int, int]:
     """The words of `new` between the common beginning and the common end."""
     ours, theirs = ([w.text.lower() for w in one.words] for one in (new, old))
     first = 0

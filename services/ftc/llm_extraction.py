@@ -35,19 +35,17 @@ LabelledRequest = tuple[FtcRequest, NliLabel]
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenCounterfactual:
-    """What the language model made of one request."""
-
+class GeneratedCounterfactual:
     spans: tuple[str, ...]  # A and B, or nothing
     texts: tuple[tuple[Kind, str], ...]
     completions: tuple[str, ...]
     reason: str | None  # why there is no counterfactual
 
 
-def write_counterfactuals(requests: Sequence[LabelledRequest]) -> list[WrittenCounterfactual]:
+def write_counterfactuals(requests: Sequence[LabelledRequest]) -> list[GeneratedCounterfactual]:
     """One a request, in order: both steps, each in one call a model."""
     first = _generate(requests, [extraction_prompt(r.explanation, label) for r, label in requests])
-    spans = [parsed_spans(text) for text in first]
+    spans = [parse_spans(text) for text in first]
     located = [pair for pair, found in zip(requests, spans, strict=True) if found]
     prompts = [
         transformation_prompt(request.hypothesis, found, label)
@@ -90,24 +88,24 @@ def transformation_prompt(hypothesis: str, spans: tuple[str, str], label: NliLab
     """Step two: A is the span that the hypothesis holds (for neutral: what holds). Holds no
     explanation."""
     blocks = [
-        f"{_question(e['hypothesis'], (e['a'], e['b']), label)} {_answer(e, label)}"
+        f"{_format_input(e['hypothesis'], (e['a'], e['b']), label)} {_format_output(e, label)}"
         for e in examples(label)
     ]
-    return "\n\n".join([*blocks, _question(_line(hypothesis), spans, label)])
+    return "\n\n".join([*blocks, _format_input(_line(hypothesis), spans, label)])
 
 
-def _question(hypothesis: str, spans: tuple[str, str], label: NliLabel) -> str:
-    a, b = spans if label == "neutral" else oriented(hypothesis, *spans)
+def _format_input(hypothesis: str, spans: tuple[str, str], label: NliLabel) -> str:
+    a, b = spans if label == "neutral" else order_spans(hypothesis, *spans)
     return f"Hypothesis: {hypothesis}\nA: {a}\nB: {b}\nCounterfactual:"
 
 
-def _answer(example: dict[str, str], label: NliLabel) -> str:
+def _format_output(example: dict[str, str], label: NliLabel) -> str:
     if label == "neutral":
         return f"A: {example['counterfactual_a']}; B: {example['counterfactual_b']}"
     return example["counterfactual"]
 
 
-def oriented(hypothesis: str, a: str, b: str) -> tuple[str, str]:
+def order_spans(hypothesis: str, a: str, b: str) -> tuple[str, str]:
     """The span that the hypothesis holds first; as they come where it holds both alike."""
     whole = stems(parse(hypothesis[:MOST_CHARACTERS]))
     shares = [coverage(stems(parse(side[:MOST_CHARACTERS])), whole) for side in (a, b)]
@@ -118,7 +116,7 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def parsed_spans(completion: str) -> tuple[str, str] | None:
+def parse_spans(completion: str) -> tuple[str, str] | None:
     """A and B as the model wrote them, or None."""
     found = _SPANS.match(completion)
     if found is None:
@@ -129,18 +127,18 @@ def parsed_spans(completion: str) -> tuple[str, str] | None:
 
 def _counterfactuals_of(
     labelled: LabelledRequest, first: str, spans: tuple[str, str] | None, second: str | None
-) -> WrittenCounterfactual:
+) -> GeneratedCounterfactual:
     if spans is None or second is None:
-        return WrittenCounterfactual((), (), (first,), "the language model named no spans")
+        return GeneratedCounterfactual((), (), (first,), "the language model named no spans")
     request, label = labelled
     whole = stems(parse(request.hypothesis[:MOST_CHARACTERS]))
     share = max(coverage(stems(parse(side[:MOST_CHARACTERS])), whole) for side in spans)
     if share < FOUND:
-        return WrittenCounterfactual(
+        return GeneratedCounterfactual(
             spans, (), (first, second), "the hypothesis holds neither span"
         )
     texts, reason = _counterfactuals(request.hypothesis, label, second)
-    return WrittenCounterfactual(spans, texts, (first, second), reason)
+    return GeneratedCounterfactual(spans, texts, (first, second), reason)
 
 
 def _counterfactuals(
@@ -153,11 +151,11 @@ def _counterfactuals(
         if found is None:
             return (), "the language model did not write both counterfactuals"
         made = (("a", found.group("a").strip()), ("b", found.group("b").strip()))
-    reasons = [reason for kind, text in made if (reason := gate(kind, text, hypothesis))]
+    reasons = [reason for kind, text in made if (reason := invalid_reason(kind, text, hypothesis))]
     return ((), reasons[0]) if reasons else (made, None)
 
 
-def gate(kind: Kind, text: str, hypothesis: str) -> str | None:
+def invalid_reason(kind: Kind, text: str, hypothesis: str) -> str | None:
     """Why a counterfactual is not usable; None where it is."""
     if not any(c.isalnum() for c in text):
         return "the language model wrote nothing"

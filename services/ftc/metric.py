@@ -8,7 +8,7 @@ from typing import Any, Literal
 from services.ftc.batch_report import batch_report
 from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.hypotheses import FtcHypotheses, derive_hypotheses, targets_of
-from services.ftc.model_calls import FtcCollected, ask_models, explained_labels, model_languages
+from services.ftc.model_calls import FtcCollected, explained_labels, model_languages, run_models
 from services.ftc.report import (
     FtcBatchReport,
     FtcBatchReportRequest,
@@ -43,7 +43,7 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcResult, FtcVariant]):
     variants = VARIANTS
 
     def collect(self, requests: Sequence[FtcRequest]) -> list[FtcCollected]:
-        return ask_models(requests, derive_hypotheses(requests, explained_labels(requests)))
+        return run_models(requests, derive_hypotheses(requests, explained_labels(requests)))
 
     def report(self, request: FtcRequest, collected: FtcCollected) -> FtcResult:
         """Every counterfactual with its satisfaction and null, their mean, and the baselines."""

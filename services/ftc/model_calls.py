@@ -31,7 +31,7 @@ from shared.statistics import draws, ranks
 from shared.statistics.ranks import TIE
 
 Pair = tuple[str, str]  # premise, hypothesis
-Asked = tuple[str, str | None]  # a model, and a request's prompt for it
+ModelKey = tuple[str, str | None]  # a model, and a request's prompt for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +49,13 @@ def explained_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
     """The explained label of each request: as sent, else the model's answer."""
     unlabelled = [request for request in requests if request.label is None]
     answers = {
-        asked: NliAnswers(
-            asked, [(r.premise, r.hypothesis) for r in unlabelled if _asked(r) == asked]
+        asked: NliPredictions(
+            asked, [(r.premise, r.hypothesis) for r in unlabelled if _model_key(r) == asked]
         )
-        for asked in dict.fromkeys(map(_asked, unlabelled))
+        for asked in dict.fromkeys(map(_model_key, unlabelled))
     }
     return [
-        request.label or answers[_asked(request)].label_of(request.premise, request.hypothesis)
+        request.label or answers[_model_key(request)].label_of(request.premise, request.hypothesis)
         for request in requests
     ]
 
@@ -70,40 +70,40 @@ def model_languages(request: FtcRequest) -> Iterator[ModelLanguages]:
         yield ModelLanguages(request.writer, languages)
 
 
-def _likeliest(row: Floats) -> NliLabel:
+def _argmax_label(row: Floats) -> NliLabel:
     best = np.flatnonzero(row >= row.max() - TIE)
     if len(best) > 1:
         raise DegenerateInput("two labels tie for the model's own; send `label`", pointer="/label")
     return LABELS[int(best[0])]
 
 
-def ask_models(
+def run_models(
     requests: Sequence[FtcRequest], derived: Sequence[FtcHypotheses]
 ) -> list[FtcCollected]:
     """The model's answers for every request, in two calls at most: the second one is about the
     further random phrases of requests whose p the first ones do not settle. Raises BadInput for a
     model without the labels."""
     both = list(zip(requests, derived, strict=True))
-    requested: dict[Asked, list[Pair]] = {}
+    requested: dict[ModelKey, list[Pair]] = {}
     for request, own in both:
-        requested.setdefault(_asked(request), []).extend(pairs(request, own))
-    answers = {asked: NliAnswers(asked, some) for asked, some in requested.items()}
-    more: dict[Asked, list[Pair]] = {}
-    read = [_as_read(answers[_asked(request)], request, own) for request, own in both]
+        requested.setdefault(_model_key(request), []).extend(pairs(request, own))
+    answers = {asked: NliPredictions(asked, some) for asked, some in requested.items()}
+    more: dict[ModelKey, list[Pair]] = {}
+    read = [_as_read(answers[_model_key(request)], request, own) for request, own in both]
     for place, (request, own) in enumerate(zip(requests, read, strict=True)):
-        if goes_on(answers[_asked(request)], request, own):
-            more.setdefault(_asked(request), []).extend(further_pairs(request, own))
+        if needs_more_samples(answers[_model_key(request)], request, own):
+            more.setdefault(_model_key(request), []).extend(extra_pairs(request, own))
         else:
-            read[place] = _as_far(request, own)
+            read[place] = _first_block_only(request, own)
     for about, some in more.items():
-        answers[about].ask(some)
+        answers[about].predict(some)
     return [
-        _collected(answers[_asked(request)], request, own)
+        _collect_one(answers[_model_key(request)], request, own)
         for request, own in zip(requests, read, strict=True)
     ]
 
 
-def goes_on(answers: NliAnswers, request: FtcRequest, own: FtcHypotheses) -> bool:
+def needs_more_samples(answers: NliPredictions, request: FtcRequest, own: FtcHypotheses) -> bool:
     """Whether some p, of a counterfactual or of their mean, is not settled by its first draws."""
     stages = stages_of(request)
     if stages is None:
@@ -126,7 +126,7 @@ def goes_on(answers: NliAnswers, request: FtcRequest, own: FtcHypotheses) -> boo
     return draws.goes_on(stages, tails)
 
 
-def further_pairs(request: FtcRequest, own: FtcHypotheses) -> list[Pair]:
+def extra_pairs(request: FtcRequest, own: FtcHypotheses) -> list[Pair]:
     """With the random phrases behind the first ones."""
     return [
         (request.premise, text)
@@ -135,7 +135,7 @@ def further_pairs(request: FtcRequest, own: FtcHypotheses) -> list[Pair]:
     ]
 
 
-def _as_far(request: FtcRequest, own: FtcHypotheses) -> FtcHypotheses:
+def _first_block_only(request: FtcRequest, own: FtcHypotheses) -> FtcHypotheses:
     """With the random phrases alone that were asked about."""
     return replace(
         own,
@@ -146,7 +146,7 @@ def _as_far(request: FtcRequest, own: FtcHypotheses) -> FtcHypotheses:
     )
 
 
-def _scored_pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
+def _required_pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
     """The pairs whose answers the score rests on."""
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
     return [(request.premise, text) for text in (request.hypothesis, *texts)]
@@ -165,14 +165,16 @@ def pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
     return with_premise + [("", text) for text in texts]
 
 
-def _collected(answers: NliAnswers, request: FtcRequest, derived: FtcHypotheses) -> FtcCollected:
+def _collect_one(
+    answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses
+) -> FtcCollected:
     premise = request.premise
-    scored = _scored_pairs(request, derived)
+    scored = _required_pairs(request, derived)
     derived = _all_read(answers, request, derived)
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
     writers = tuple(models().writer(name).use for name in derived.writers)
-    has_blank = answers.unread(("", text) for text in texts) is None
-    has_original = answers.unread(scored[:1]) is None
+    has_blank = answers.missing_reason(("", text) for text in texts) is None
+    has_original = answers.missing_reason(scored[:1]) is None
     return FtcCollected(
         derived=derived,
         original=answers.of(premise, request.hypothesis) if has_original else None,
@@ -183,28 +185,28 @@ def _collected(answers: NliAnswers, request: FtcRequest, derived: FtcHypotheses)
             for hypothesis in derived.hypotheses
         ),
         models=(answers.use, *writers),
-        warnings=answers.doubts(scored),
+        warnings=answers.warnings(scored),
     )
 
 
-def _as_read(answers: NliAnswers, request: FtcRequest, derived: FtcHypotheses) -> FtcHypotheses:
+def _as_read(answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses) -> FtcHypotheses:
     """Without what the model's answer to was not read: the counterfactuals, so that the metric
     abstains, or a null, of which the other phrases are no random sample any more."""
-    why = answers.unread(_scored_pairs(request, derived))
+    why = answers.missing_reason(_required_pairs(request, derived))
     if why is not None and derived.hypotheses:
         return replace(derived, hypotheses=(), abstained=f"the model was not read: {why}")
     return _all_read(answers, request, derived, first=True)
 
 
 def _all_read(
-    answers: NliAnswers, request: FtcRequest, derived: FtcHypotheses, *, first: bool = False
+    answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses, *, first: bool = False
 ) -> FtcHypotheses:
     """Without nulls of which a phrase was not read. first: whether the first draws alone were asked
     about."""
     whole = []
     for one in derived.hypotheses:
         texts = first_block(request, one.random.texts) if first else one.random.texts
-        doubt = answers.unread((request.premise, text) for text in texts)
+        doubt = answers.missing_reason((request.premise, text) for text in texts)
         without = replace(one.random, texts=(), doubt=doubt)
         whole.append(replace(one, random=without) if doubt else one)
     return replace(derived, hypotheses=tuple(whole))
@@ -218,15 +220,15 @@ def _model(request: FtcRequest) -> str:
     return request.model or DEFAULT_MODEL
 
 
-def _asked(request: FtcRequest) -> Asked:
+def _model_key(request: FtcRequest) -> ModelKey:
     own = request.prompt.model_dump_json(exclude_unset=True) if request.prompt else None
     return _model(request), own
 
 
-class NliAnswers:
+class NliPredictions:
     """One model's answers to pairs of sentences, looked up by pair."""
 
-    def __init__(self, asked: Asked, requested: Sequence[Pair]) -> None:
+    def __init__(self, asked: ModelKey, requested: Sequence[Pair]) -> None:
         name, own = asked
         self._name = name
         prompt = PromptKeys.model_validate_json(own) if own else None
@@ -235,9 +237,9 @@ class NliAnswers:
         with pointing_to("/model", only=OF_THE_MODEL):
             self._order = _columns(self._model.labels_of(_example(("", ""), prompt)), name)
         self._found: dict[Pair, Judgement] = {}
-        self.ask(requested)
+        self.predict(requested)
 
-    def ask(self, requested: Sequence[Pair]) -> None:
+    def predict(self, requested: Sequence[Pair]) -> None:
         """About these too, of those that were not asked about yet."""
         distinct = [pair for pair in dict.fromkeys(requested) if pair not in self._found]
         if distinct:
@@ -258,7 +260,7 @@ class NliAnswers:
     def _row(self, found: Judgement) -> Floats:
         return np.array(found.among_labels(), dtype=np.float64)[self._order]
 
-    def unread(self, some: Iterable[Pair]) -> str | None:
+    def missing_reason(self, some: Iterable[Pair]) -> str | None:
         """Why the first of these that was not read was not; None where all were."""
         reasons = (self._found[pair].fine().unread for pair in some)
         return next((f"{one.code}: {one.detail}" for one in reasons if one), None)
@@ -267,10 +269,10 @@ class NliAnswers:
         """The model's own label. Raises DegenerateInput where two tie, or it was not read."""
         row, least = self._row(self._found[premise, hypothesis]), self.use.thresholds
         if not least:
-            return _likeliest(row)
+            return _argmax_label(row)
         return LABELS[LABELS.index(decided(LABELS, row.tolist(), least))]
 
-    def doubts(self, some: Sequence[Pair]) -> tuple[str, ...]:
+    def warnings(self, some: Sequence[Pair]) -> tuple[str, ...]:
         """Whether the model read less than it was sent, or would have said something else."""
         found = [self._found[pair] for pair in some]
         share = min(one.read_share for one in found)
@@ -284,7 +286,7 @@ def _example(pair: Pair, prompt: PromptKeys | None) -> Example:
 
 
 def _columns(labels: Sequence[str], name: str) -> list[int]:
-    """Where our three labels are among the model's."""
+    """Columns of our three labels among the model's."""
     lower = [label.lower() for label in labels]
     if sorted(lower) != sorted(LABELS):
         raise BadInput(f"the labels of {name} must be {', '.join(LABELS)}", pointer="/model")

@@ -53,13 +53,13 @@ class RandomPhrases:
 def random_phrases(request: FtcRequest, made: EditedHypothesis) -> RandomPhrases:
     """At most `draws` of them, no two the same, none the observed one or the hypothesis itself."""
     kind = null_kind(request)
-    if draws_of(request) == 0:
+    if draw_count(request) == 0:
         return RandomPhrases(kind, doubt="no draws were requested")
     if made.slot is None:
         return RandomPhrases(kind, doubt="no place for a random phrase is known")
     if kind == "any":
         return _any(request, made.slot, made.text)
-    observed = made.phrase or _filling(made.slot)
+    observed = made.phrase or _content_of(made.slot)
     if observed is None:
         return RandomPhrases(kind, doubt="the phrase that a random one would replace is not read")
     return _matched(request, made, made.slot, observed)
@@ -70,22 +70,24 @@ def null_kind(request: FtcRequest) -> PhraseNull:
     return request.null or VARIANTS[request.variant].null
 
 
-def draws_of(request: FtcRequest) -> int:
+def draw_count(request: FtcRequest) -> int:
     return DRAWS[request.variant] if request.draws is None else request.draws
 
 
 def stages_of(request: FtcRequest) -> TwoStages | None:
     """None: all draws at once, as printed."""
-    most, row = draws_of(request), VARIANTS[request.variant]
+    most, row = draw_count(request), VARIANTS[request.variant]
     if row.first is None or most == 0:
         return None
     return TwoStages(min(row.first, most), most, row.exceedances)
 
 
 def _any(request: FtcRequest, slot: Slot, observed: str) -> RandomPhrases:
-    texts = random_hypotheses(slot, observed, request.substitutes, request.seed, draws_of(request))
-    doubt = None if texts else f"too few phrases that fit there ({slot.takes})"
-    placements = len(fitting(slot, observed, _pool(request)[slot.takes]))
+    texts = random_hypotheses(
+        slot, observed, request.substitutes, request.seed, draw_count(request)
+    )
+    doubt = None if texts else f"too few phrases that fit there ({slot.required_type})"
+    placements = len(fill_all(slot, observed, _pool(request)[slot.required_type]))
     return RandomPhrases("any", tuple(texts), placements, doubt=doubt)
 
 
@@ -103,10 +105,10 @@ def _matched(
     ]
     about = (request.premise, request.hypothesis, made.kind, observed.type, overlap_class(overlap))
     order = generator(request.seed, "null", "phrases", *about).permutation(len(candidates))
-    texts = fitting(slot, made.text, [candidates[place] for place in order])
+    texts = fill_all(slot, made.text, [candidates[place] for place in order])
     return RandomPhrases(
         "phrases",
-        tuple(texts[: draws_of(request)]),
+        tuple(texts[: draw_count(request)]),
         len(texts),
         overlap,
         None if texts else "there is no other phrase that the premise supports as much",
@@ -118,7 +120,7 @@ def overlap_class(share: float) -> int:
     return 0 if share == 0 else 3 if share == 1 else 1 if share <= 0.5 else 2
 
 
-def fitting(slot: Slot, observed: str, candidates: Iterable[Phrase]) -> list[str]:
+def fill_all(slot: Slot, observed: str, candidates: Iterable[Phrase]) -> list[str]:
     """The hypotheses that phrases make in this place, in order, each once; neither the observed
     one nor the hypothesis itself."""
     filled = dict.fromkeys(t for phrase in candidates if (t := slot.fill(phrase)) is not None)
@@ -130,8 +132,8 @@ def random_hypotheses(
 ) -> list[str]:
     """At most `draws` hypotheses with any random phrase of its type in the slot; fewer where the
     pool has fewer that can stand there, none under five."""
-    candidates = _phrases_by_type(tuple(pool or own_substitutes())).get(slot.takes, ())
-    texts = fitting(slot, observed, candidates)
+    candidates = _phrases_by_type(tuple(pool or load_substitutes())).get(slot.required_type, ())
+    texts = fill_all(slot, observed, candidates)
     if len(texts) < FEWEST:
         return []
     random = generator_1_0(seed, slot.shape.text, observed)
@@ -139,8 +141,7 @@ def random_hypotheses(
 
 
 def content_stems(text: str) -> frozenset[str]:
-    """The stems of its content words."""
-    return frozenset(word.stem for piece in _pieces(text) for word in parse(piece) if word.content)
+    return frozenset(word.stem for piece in _chunks(text) for word in parse(piece) if word.content)
 
 
 def _bytes_of(found: Iterable[Phrase], *_: object) -> int:
@@ -150,7 +151,7 @@ def _bytes_of(found: Iterable[Phrase], *_: object) -> int:
 @remembered(KEPT_BYTES, _bytes_of)
 def phrases_in(text: str) -> tuple[Phrase, ...]:
     """Of its first 600 characters every phrase with all that stands before its head."""
-    built = shape(next(_pieces(text), ""))
+    built = shape(next(_chunks(text), ""))
     if built is None:
         return ()
     words = built.words
@@ -164,14 +165,14 @@ def phrases_in(text: str) -> tuple[Phrase, ...]:
     return tuple(one for one in found if one is not None)
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _chunks(text: str) -> Iterator[str]:
     """Parts that the parser can take."""
     for start in range(0, len(text), MOST_CHARACTERS):
         yield text[start : start + MOST_CHARACTERS]
 
 
-def _filling(slot: Slot) -> Phrase | None:
-    """What fills a slot in a hypothesis of unknown making."""
+def _content_of(slot: Slot) -> Phrase | None:
+    """The phrase in a slot of a hypothesis of unknown making."""
     words, window, subject = slot.shape.words, slot.window, slot.shape.subject
     if window is not None:
         return phrase(slot.shape.text, words[window.first].start, words[window.end - 1].end)
@@ -188,11 +189,11 @@ class _Pool(dict[PhraseType, tuple[Phrase, ...]]):
 
 
 def _pool(request: FtcRequest) -> _Pool:
-    return _phrases_by_type(request.substitutes or own_substitutes())
+    return _phrases_by_type(request.substitutes or load_substitutes())
 
 
 @lru_cache(maxsize=1)
-def own_substitutes() -> tuple[str, ...]:
+def load_substitutes() -> tuple[str, ...]:
     found: list[str] = json.loads(SUBSTITUTES_FILE.read_text("utf-8"))["phrases"]
     return tuple(found)
 
@@ -203,7 +204,7 @@ def _pool_bytes(found: _Pool, pool: tuple[str, ...]) -> int:
 
 @remembered(KEPT_BYTES, _pool_bytes)
 def _phrases_by_type(pool: tuple[str, ...]) -> _Pool:
-    """What has no type is left out."""
+    """Phrases without a type are left out."""
     found = _Pool()
     for text in pool:
         parsed = phrase(text)

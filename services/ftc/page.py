@@ -41,7 +41,6 @@ class FtcView:
 
 
 def view(request: FtcRequest | None, report: FtcResult) -> FtcView:
-    """What the page says of this report."""
     return FtcView(
         verdict=verdict(report),
         says=score_in_words(report),
@@ -119,7 +118,7 @@ def counterfactual_card(
         answered=item.predicted or "no single label: two tie",
         item=item,
         changes=_changes(request, report, item),
-        answers=_answers(report.original, item),
+        answers=_distribution_plot(report.original, item),
         lines=(
             ScoreLine("with the premise", "what the score rests on", item.satisfaction),
             ScoreLine(
@@ -142,12 +141,12 @@ def _changes(
 
 def _target_label(target: FtcDistribution) -> str:
     """The target's label; of a distribution that was sent, its shares."""
-    shares = _shares(target)
+    shares = _as_dict(target)
     certain = [label for label, share in shares.items() if share == 1]
     return certain[0] if certain else _share_list(shares)
 
 
-def _shares(found: FtcDistribution) -> dict[str, float]:
+def _as_dict(found: FtcDistribution) -> dict[str, float]:
     return {label: getattr(found, label) for label in LABELS}
 
 
@@ -155,10 +154,10 @@ def _share_list(shares: dict[str, float]) -> str:
     return ", ".join(f"{label} {share:.2f}" for label, share in shares.items())
 
 
-def _answers(original: FtcDistribution | None, item: FtcCounterfactual) -> Chart:
-    series = [("counterfactual", _shares(item.answer)), ("demanded", _shares(item.target))]
+def _distribution_plot(original: FtcDistribution | None, item: FtcCounterfactual) -> Chart:
+    series = [("counterfactual", _as_dict(item.answer)), ("demanded", _as_dict(item.target))]
     if original is not None:
-        series.insert(0, ("original", _shares(original)))
+        series.insert(0, ("original", _as_dict(original)))
     caption = Caption(
         title="The model's answer before and after",
         summary=". ".join(f"{name}: {_share_list(shares)}" for name, shares in series) + ".",
@@ -191,7 +190,7 @@ def marks_of(report: FtcResult, text: Literal["explanation", "hypothesis"]) -> l
 
 
 def _marked_spans(text: str, evidence: Sequence[FtcSpanEvidence]) -> list[Mark]:
-    """Where A and B stand in a counterfactual word for word."""
+    """Spans of A and B in a counterfactual, word for word."""
     return [
         Mark(*found.span(), one.kind, f"{one.kind.upper()}, word for word")
         for one in evidence

@@ -44,7 +44,7 @@ class FtcDistribution(Message):
     contradiction: Share
 
     @model_validator(mode="after")
-    def _sums_to_one(self) -> Self:
+    def _check_sum(self) -> Self:
         if abs(self.entailment + self.neutral + self.contradiction - 1) > SUM_TOLERANCE:
             raise ValueError("the three probabilities must sum to 1")
         return self

@@ -13,7 +13,7 @@ from services.ftc import kernel
 from services.ftc.contract import FtcRequest
 from services.ftc.kernel import Floats
 from services.ftc.model_calls import FtcCollected
-from services.ftc.nulls import RandomPhrases, draws_of, stages_of
+from services.ftc.nulls import RandomPhrases, draw_count, stages_of
 from services.ftc.report import (
     LABELS,
     FtcBaselines,
@@ -89,7 +89,7 @@ def _null(
         p_value=p_value,
         p_anti=below,
         p_two_sided=ranks.two_sided(p_value, below),
-        attainable_p=ranks.attainable_p(min(draws_of(request), random.placements)),
+        attainable_p=ranks.attainable_p(min(draw_count(request), random.placements)),
         ties=ranks.tie_rate(observed, scores),
         **ranks.spread_of(scores),
     )
@@ -133,7 +133,7 @@ def components_of(made: Sequence[FtcCounterfactual]) -> FtcComponents:
 
 
 def _gain(made: Sequence[FtcCounterfactual]) -> float | None:
-    """What the counterfactuals earn beyond their random phrases; None where none has any."""
+    """Mean over the counterfactuals of observed - mean null; None where none has a null."""
     nulls = [one.null for one in made if one.null is not None]
     return float(np.mean([null.observed - null.mean for null in nulls])) if nulls else None
 
@@ -171,4 +171,4 @@ def _attainable(request: FtcRequest, collected: FtcCollected) -> float:
     """Of the mean over the counterfactuals that have a null."""
     drawn = zip(collected.derived.hypotheses, collected.nulls, strict=True)
     placements = [one.random.placements for one, null in drawn if len(null)]
-    return ranks.attainable_p(min(draws_of(request), *placements))
+    return ranks.attainable_p(min(draw_count(request), *placements))

@@ -53,7 +53,7 @@ def _skill(label: NliLabel | str, strata: Sequence[Sequence[Row]], over: Over) -
     """strata: the results of each label; their means are averaged."""
     earned = [np.array([row.report.components.w_normalized for row in own]) for own in strata]
     score = _macro(earned)
-    found = [_unexplained(own) for own in strata]
+    found = [_baseline_scores(own) for own in strata]
     common = [name for name in found[0] if all(name in own for own in found)]
     best = max(common, key=lambda name: _macro([own[name] for own in found]))
     baseline = _macro([own[best] for own in found])
@@ -94,7 +94,7 @@ def _macro(groups: Sequence[Floats]) -> float:
     return float(np.mean([group.mean() for group in groups]))
 
 
-def _unexplained(rows: Sequence[Row]) -> dict[UnexplainedAnswer, Floats]:
+def _baseline_scores(rows: Sequence[Row]) -> dict[UnexplainedAnswer, Floats]:
     """(N,) W normalized of every answer that has not seen the explanation, on the same targets;
     those alone that all results have."""
     answers: dict[UnexplainedAnswer, Floats] = {

@@ -14,11 +14,11 @@ def verdict(report: FtcResult) -> Verdict:
     made = report.counterfactuals
     if report.abstained is not None or not made:
         return Verdict("No score: nothing could be tested. That is an abstention, not a zero.")
-    sentence, tone = _borne_out(report)
+    sentence, tone = _outcome_text(report)
     return Verdict(sentence, tone, _chance(report))
 
 
-def _borne_out(report: FtcResult) -> tuple[str, Tone]:
+def _outcome_text(report: FtcResult) -> tuple[str, Tone]:
     made = report.counterfactuals
     borne_out = sum(one.satisfaction.delta == 1 for one in made)
     if borne_out == 0:
@@ -62,7 +62,6 @@ def _phrases(report: FtcResult) -> str:
 
 
 def score_in_words(report: FtcResult) -> str | None:
-    """What the score is, and what a model that knows nothing and random phrases would have."""
     control = report.control
     if report.score is None or control is None:
         return None

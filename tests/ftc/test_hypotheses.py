@@ -4,7 +4,7 @@ from collections import Counter
 
 from services.ftc.counterfactuals import Slot, best_slot, same_words
 from services.ftc.extraction import extract
-from services.ftc.nulls import own_substitutes, random_hypotheses
+from services.ftc.nulls import load_substitutes, random_hypotheses
 from services.ftc.phrases import phrase, shape
 
 
@@ -48,8 +48,8 @@ def test_a_small_pool_gives_no_null() -> None:
 
 
 def test_our_own_phrases_have_a_type_and_are_enough_for_every_slot() -> None:
-    read = [phrase(text) for text in own_substitutes()]
-    assert len(set(own_substitutes())) == len(own_substitutes()) == 303
+    read = [phrase(text) for text in load_substitutes()]
+    assert len(set(load_substitutes())) == len(load_substitutes()) == 303
     types = Counter(one.type for one in read if one is not None)
     assert sum(types.values()) >= 295
     assert all(types[kind] >= 35 for kind in ("noun", "verb", "preposition", "adjective"))

@@ -122,13 +122,13 @@ def test_the_twenty_examples_are_what_they_ask_for(label: NliLabel) -> None:
         prompt = llm_extraction.transformation_prompt(
             example["hypothesis"], (example["a"], example["b"]), label
         )
-        assert f"Counterfactual: {llm_extraction._answer(example, label)}\n\n" in prompt
+        assert f"Counterfactual: {llm_extraction._format_output(example, label)}\n\n" in prompt
 
 
 def test_what_the_examples_show_passes_the_gates() -> None:
     for label in LABELS:
         for example in llm_extraction.examples(label):
             texts, reason = llm_extraction._counterfactuals(
-                example["hypothesis"], label, llm_extraction._answer(example, label)
+                example["hypothesis"], label, llm_extraction._format_output(example, label)
             )
             assert texts, (example, reason)

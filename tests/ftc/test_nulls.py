@@ -10,7 +10,7 @@ from services.ftc.counterfactuals import EditedHypothesis, Slot, best_slot, same
 from services.ftc.metric import SERVICE
 from services.ftc.nulls import (
     content_stems,
-    fitting,
+    fill_all,
     overlap_class,
     phrases_in,
     random_phrases,
@@ -123,7 +123,7 @@ def at_chance(runs: int) -> tuple[float, float]:
     """(mean win rate, share of p <= 0.05) of explanations whose phrase is any of its class, before
     a judge whose answers look random; p of 1/25 and less can be had."""
     slot, wins, small = slot_of(), [], []
-    texts = fitting(slot, "", [one for text in NOUNS if (one := phrase(text)) is not None])
+    texts = fill_all(slot, "", [one for text in NOUNS if (one := phrase(text)) is not None])
     assert len(texts) > 20
     requests = []
     for run in range(runs):
