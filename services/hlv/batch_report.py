@@ -97,7 +97,7 @@ def _tables(
             yield from _table((method, side), items, sides, over)
         gains = [(one.gain, key) for one, key in zip(found, keys, strict=True) if one and one.gain]
         if gains:
-            estimates = _estimates(f"{method} gain", gains, over)
+            estimates = _estimate_all(f"{method} gain", gains, over)
             yield HlvTable(method=method, judged="gain", items=len(gains), metrics=estimates)
     for judge in ("uniform", "majority"):
         sides = [getattr(report.control, judge) for report in reports]
@@ -125,29 +125,33 @@ def _table(
         judged=judged[1],
         items=len(own),
         invalid_runs=sum(one.invalid_runs for one, _ in own),
-        metrics=_estimates(name, own, over) | _pooled(name, known, over),
-        normalised=_normalised(name, known, over),
+        metrics=_estimate_all(name, own, over) | _micro_average(name, known, over),
+        normalised=_normalize_means(name, known, over),
     )
 
 
-def _normalised(
+def _normalize_means(
     name: str,
     known: Sequence[tuple[HlvResult, str, HlvMeasured]],
     over: BatchStatistics[BatchReportRequest],
 ) -> dict[str, Interval]:
-    """Where a judge stands between chance and people, over all items together."""
+    """A judge between chance, 0, and people, 1, over all items together."""
     found = {}
     for metric in (*CORRELATIONS, *DIVERGENCES, *ERRORS):
-        rows = [(_places(report, side, metric), key) for report, key, side in known]
+        rows = [(_relative_position(report, side, metric), key) for report, key, side in known]
         own = [(row, key) for row, key in rows if row is not None]
         if own:
             table = np.array([row for row, _ in own], dtype=np.float64)
             keys = [key for _, key in own]
-            found[metric] = over.ratio(f"{name} normalised {metric}", table, _of_room, keys)
+            found[metric] = over.ratio(
+                f"{name} normalised {metric}", table, _normalized_ratio, keys
+            )
     return found
 
 
-def _places(report: HlvResult, side: HlvMeasured, metric: str) -> tuple[float, ...] | None:
+def _relative_position(
+    report: HlvResult, side: HlvMeasured, metric: str
+) -> tuple[float, ...] | None:
     """(value - chance, ceiling - chance, least room that tells, turned so that higher is better);
     None where one is unknown."""
     one = None if report.ceiling is None else report.ceiling.metrics.get(metric)
@@ -158,13 +162,13 @@ def _places(report: HlvResult, side: HlvMeasured, metric: str) -> tuple[float, .
     return sign * (value - one.chance), sign * (one.high - one.chance), one.least_room
 
 
-def _of_room(sums: Floats) -> Floats:
+def _normalized_ratio(sums: Floats) -> Floats:
     """NaN where people are hardly better than chance."""
     room = np.where(sums[..., 1] > sums[..., 2], sums[..., 1], np.nan)
     return np.asarray(sums[..., 0] / room, dtype=np.float64)
 
 
-def _estimates(
+def _estimate_all(
     name: str,
     own: Sequence[tuple[HlvMeasured | HlvGain, str]],
     over: BatchStatistics[BatchReportRequest],
@@ -182,7 +186,7 @@ def _estimates(
 
 
 def _block(one: HlvMeasured | HlvGain, metric: str) -> Any:
-    """Where this metric stands."""
+    """The part of the report that has this metric."""
     if isinstance(one, HlvGain):
         return one
     return one.distribution if metric in DIVERGENCES else one.scalar
@@ -213,13 +217,15 @@ def _bounds(metric: str, own: Sequence[Any]) -> Bounds:
     return UNBOUNDED if least is None or most is None else (least - most, most - least)
 
 
-def _pooled(
+def _micro_average(
     name: str,
     known: Sequence[tuple[HlvResult, str, HlvMeasured]],
     over: BatchStatistics[BatchReportRequest],
 ) -> dict[str, HlvEstimate]:
     """RMSE, MAE and R^2 over all pairs of item and option (R^2 is meant so); items are drawn."""
-    scalar = [(_sums(report, one), key) for report, key, one in known if one.scalar is not None]
+    scalar = [
+        (_partial_sum(report, one), key) for report, key, one in known if one.scalar is not None
+    ]
     if not scalar:
         return {}
     table, keys = np.array([sums for sums, _ in scalar]), [key for _, key in scalar]  # (N, 5)
@@ -232,8 +238,8 @@ def _pooled(
     }
 
 
-def _sums(report: HlvResult, one: HlvMeasured) -> list[float]:
-    """What an item adds: pairs, squared errors, absolute errors, gold, squared gold."""
+def _partial_sum(report: HlvResult, one: HlvMeasured) -> list[float]:
+    """(5,) of one item: pairs, squared errors, absolute errors, gold, squared gold."""
     gold, given = report.gold.values or {}, one.values or {}
     errors = np.array([gold[key] - given[key] for key in gold])
     values = np.array(list(gold.values()))

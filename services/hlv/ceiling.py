@@ -22,7 +22,7 @@ from scipy.stats import rankdata
 
 from services.hlv import kernel
 from services.hlv.contract import HlvRequest
-from services.hlv.judge_runs import HumanGold, places, row
+from services.hlv.judge_runs import HumanGold, rank_positions, row
 from services.hlv.kernel import Floats
 from services.hlv.report import HlvCeiling, HlvCeilingOf, HlvMeasured
 from services.hlv.scoring import BASES
@@ -60,12 +60,12 @@ def ceiling_of(request: HlvRequest, gold: HumanGold, uniform: HlvMeasured) -> Hl
         name: _ceiling(name, agreement, gold, found, uniform).model_copy(
             update={"least_room": NEAR_CHANCE * _unit(request, name)}
         )
-        for name, agreement in _agreements(request, gold).items()
+        for name, agreement in _available_metrics(request, gold).items()
     }
     return HlvCeiling(annotators=found.count, resamples=RESAMPLES, metrics=metrics)
 
 
-def normalised(measured: HlvMeasured, ceiling: HlvCeiling) -> dict[str, float | None]:
+def normalize(measured: HlvMeasured, ceiling: HlvCeiling) -> dict[str, float | None]:
     """metric → where a judge stands between chance, 0, and people, 1."""
     return {name: _share(_value(measured, name), one) for name, one in ceiling.metrics.items()}
 
@@ -84,7 +84,6 @@ def _unit(request: HlvRequest, name: str) -> float:
 
 
 def _value(measured: HlvMeasured, name: str) -> float | None:
-    """Where a metric stands."""
     part = (
         measured
         if name in CORRELATIONS
@@ -124,8 +123,8 @@ def _annotators(request: HlvRequest) -> Annotators | str:
     elif human.ratings is not None:
         said = np.array([row(source, keys) for source in human.sources])
     else:
-        said = np.array([places(source, keys) for source in human.sources])
-    return _of_sources(said, random)
+        said = np.array([rank_positions(source, keys) for source in human.sources])
+    return _resample_rows(said, random)
 
 
 def _of_counts(votes: Floats, random: np.random.Generator) -> Annotators | str:
@@ -141,10 +140,10 @@ def _of_counts(votes: Floats, random: np.random.Generator) -> Annotators | str:
     truths = np.mean([random.dirichlet(one + JEFFREYS, size=RESAMPLES) for one in counts], axis=0)
     several = [one for one in counts if one.sum() > 1]
     parted = several and people <= MOST_VOTES
-    return Annotators(people, truths, _halved_counts(several, random) if parted else None)
+    return Annotators(people, truths, _split_counts(several, random) if parted else None)
 
 
-def _halved_counts(counts: list[Floats], random: np.random.Generator) -> tuple[Floats, Floats]:
+def _split_counts(counts: list[Floats], random: np.random.Generator) -> tuple[Floats, Floats]:
     """The shares of one half of each source's votes, and of the other."""
     shares = []
     for one in counts:
@@ -158,7 +157,7 @@ def _halved_counts(counts: list[Floats], random: np.random.Generator) -> tuple[F
     return first, second
 
 
-def _of_sources(said: Floats, random: np.random.Generator) -> Annotators | str:
+def _resample_rows(said: Floats, random: np.random.Generator) -> Annotators | str:
     """said: (S, n), a row an annotator."""
     people = len(said)
     if people == 1:
@@ -170,7 +169,7 @@ def _of_sources(said: Floats, random: np.random.Generator) -> Annotators | str:
     return Annotators(people, said[drawn].mean(axis=1), halves)
 
 
-def _agreements(request: HlvRequest, gold: HumanGold) -> dict[str, Agreement]:
+def _available_metrics(request: HlvRequest, gold: HumanGold) -> dict[str, Agreement]:
     """The metrics that the humans' kind of answer has."""
     better = gold.kind != "ranking"
 
@@ -194,18 +193,18 @@ def ranks_of(values: Floats, higher_is_better: bool) -> Floats:
 
 def tau_a(x: Floats, y: Floats) -> Floats:
     """Eq. 13 row by row."""
-    of_x, of_y = _signs(x), _signs(y)
+    of_x, of_y = _pairwise_sign(x), _pairwise_sign(y)
     return np.asarray((of_x * of_y).sum(axis=-1) / of_x.shape[-1])
 
 
 def tau_b(x: Floats, y: Floats) -> Floats:
     """Row by row; 0 where a side ties all, as it counts in the batch report."""
-    of_x, of_y = _signs(x), _signs(y)
+    of_x, of_y = _pairwise_sign(x), _pairwise_sign(y)
     untied = np.abs(of_x).sum(axis=-1) * np.abs(of_y).sum(axis=-1)
     return np.asarray((of_x * of_y).sum(axis=-1) / np.sqrt(np.where(untied > 0, untied, 1)))
 
 
-def _signs(ranks: Floats) -> Floats:
+def _pairwise_sign(ranks: Floats) -> Floats:
     """(…, pairs) which of two options stands before the other."""
     first, second = np.triu_indices(ranks.shape[-1], k=1)
     return np.sign(ranks[..., first] - ranks[..., second])

@@ -72,7 +72,7 @@ class HlvScale(Message):
     high: float = Field(default=5, ge=-WIDEST, le=WIDEST, description="very likely")
 
     @model_validator(mode="after")
-    def _upwards(self) -> Self:
+    def _check_bounds(self) -> Self:
         if not self.low < self.high:
             raise ValueError("`low` must be below `high`")
         return self
@@ -105,7 +105,7 @@ class HlvHuman(Message):
     scale: HlvScale = Field(default_factory=HlvScale, description="of `ratings`")
 
     @model_validator(mode="after")
-    def _one_of_three(self) -> Self:
+    def _check_kind(self) -> Self:
         given = [kind for kind in (self.votes, self.ratings, self.ranking) if kind is not None]
         if len(given) != 1:
             raise ValueError("give exactly one of `votes`, `ratings` and `ranking`")
@@ -114,7 +114,7 @@ class HlvHuman(Message):
         return self
 
     @model_validator(mode="after")
-    def _on_the_scale(self) -> Self:
+    def _check_range(self) -> Self:
         low, high = self.scale.low, self.scale.high
         for source in self.sources if self.ratings is not None else ():
             if not all(low <= value <= high for value in source.values()):
@@ -166,7 +166,7 @@ class HlvPredictions(Message):
     baseline: HlvAnswers | None = Field(default=None, description="asked without")
 
     @model_validator(mode="after")
-    def _some_side(self) -> Self:
+    def _check_predictions(self) -> Self:
         if self.explained is None and self.baseline is None:
             raise ValueError("give `explained`, `baseline` or both")
         return self
@@ -220,7 +220,7 @@ class HlvRequest(LanguageRequest):
 
     @field_validator("explanations", "human", "predictions")
     @classmethod
-    def _names_the_options(cls, given: object, info: ValidationInfo) -> object:
+    def _check_keys(cls, given: object, info: ValidationInfo) -> object:
         keys = {option.key for option in info.data.get("options", ())}
         unknown = sorted(_keys(given) - keys) if keys else []
         if unknown:

@@ -36,9 +36,7 @@ class JudgeRun:
 
 
 @dataclass(frozen=True)
-class AveragedAnswers:
-    """The runs of one method, averaged."""
-
+class AveragePrediction:
     ranks: Floats  # (n,) all tied where nothing could be read
     values: Floats | None  # (n,)
     runs: int
@@ -46,7 +44,7 @@ class AveragedAnswers:
     mass: float | None
 
 
-def average(runs: Sequence[JudgeRun], options: int) -> AveragedAnswers | None:
+def average(runs: Sequence[JudgeRun], options: int) -> AveragePrediction | None:
     """The mean of the runs; None where an option has no value in any of them.
 
     An unreadable ranking counts as all tied; a run that rates only some options counts in the mean
@@ -58,7 +56,7 @@ def average(runs: Sequence[JudgeRun], options: int) -> AveragedAnswers | None:
     if (rows and values is None) or not (ranked or rows):
         return None
     masses = [run.mass for run in runs if run.mass is not None]
-    return AveragedAnswers(
+    return AveragePrediction(
         ranks=mean_ranks(ranked) if ranked or values is None else fractional_ranks(values),
         values=values,
         runs=len(runs),
@@ -113,15 +111,15 @@ def human_gold(request: HlvRequest) -> HumanGold:
     if human.ratings is not None:
         values = np.mean([row(source, keys) for source in human.sources], axis=0)
         return HumanGold("scores", values, kernel.fractional_ranks(values))
-    ranks = [places(source, keys) for source in human.sources]
+    ranks = [rank_positions(source, keys) for source in human.sources]
     return HumanGold("ranking", None, kernel.mean_ranks(ranks))
 
 
-def provided_runs(answers: HlvAnswers, request: HlvRequest) -> MethodRuns:
+def runs_from_request(answers: HlvAnswers, request: HlvRequest) -> MethodRuns:
     """Answers that the caller brings, by method."""
     keys = _keys(request)
     found: MethodRuns = {
-        "rank": [JudgeRun(places(source, keys)) for source in answers.rankings],
+        "rank": [JudgeRun(rank_positions(source, keys)) for source in answers.rankings],
         "logits": [
             *(_from_distribution(row(source, keys)) for source in answers.distributions),
             *(_from_logits(row(source, keys), request) for source in answers.logits),
@@ -139,7 +137,7 @@ def row(source: dict[str, float], keys: tuple[str, ...]) -> Floats:
     return np.array([source.get(key, 0.0) for key in keys], dtype=np.float64)
 
 
-def places(source: dict[str, float], keys: tuple[str, ...]) -> Floats:
+def rank_positions(source: dict[str, float], keys: tuple[str, ...]) -> Floats:
     """(n,) fractional ranks of places; missing options tie for last."""
     given = np.array([source.get(key, np.inf) for key in keys], dtype=np.float64)
     return kernel.fractional_ranks(given, higher_is_better=False)

@@ -10,10 +10,10 @@ from typing import Any
 
 from services.hlv import kernel
 from services.hlv.batch_report import batch_report
-from services.hlv.ceiling import ceiling_of, normalised
+from services.hlv.ceiling import ceiling_of, normalize
 from services.hlv.contract import CONTRACT, HlvJudge, HlvRequest
 from services.hlv.judge_runs import HumanGold, MethodRuns, average, human_gold
-from services.hlv.model_calls import HlvCollected, ask_judges, model_languages
+from services.hlv.model_calls import HlvCollected, model_languages, run_judges
 from services.hlv.report import (
     HlvBaselines,
     HlvBatchReport,
@@ -25,7 +25,7 @@ from services.hlv.report import (
     HlvResult,
     Method,
 )
-from services.hlv.scoring import by_key, epsilon, gain, score_answers, score_values
+from services.hlv.scoring import by_key, epsilon, gain, score_predictions, score_values
 from services.hlv.variants import VARIANTS, HlvVariant
 from shared.batch_contracts import BatchReportRequest
 from shared.contracts import Languages, Scored
@@ -49,20 +49,20 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvResult, HlvVariant]):
     variants = VARIANTS
 
     def collect(self, requests: Sequence[HlvRequest]) -> list[HlvCollected]:
-        return ask_judges(requests)
+        return run_judges(requests)
 
     def report(self, request: HlvRequest, collected: HlvCollected) -> HlvResult:
         gold = human_gold(request)
         control = _baselines(request, gold)
         ceiling, control = _with_ceiling(request, gold, control)
         methods = tuple(
-            _normalised(_result(request, gold, method, collected), ceiling)
+            _normalize_method(_result(request, gold, method, collected), ceiling)
             for method in collected.methods
         )
         components = _components(request, methods)
         gains = components.methods[0].gain is not None
         doubts = (
-            *_human_doubts(request, gold),
+            *_gold_warnings(request, gold),
             *_warnings(gold, components, gains=gains),
             *((f"no ceiling: {ceiling}",) if isinstance(ceiling, str) else ()),
         )
@@ -89,7 +89,7 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvResult, HlvVariant]):
         gains = bool(request.explanations or request.rationale)
         nothing = dict.fromkeys(HlvComponents.model_fields)
         return HlvResult(
-            **self.envelope(request, collected, _human_doubts(request, gold)),
+            **self.envelope(request, collected, _gold_warnings(request, gold)),
             score=None,
             range=(-2, 2) if gains else (-1, 1),
             score_of="gain" if gains else "agreement",
@@ -129,19 +129,23 @@ def _with_ceiling(
 ) -> tuple[HlvCeiling | str, HlvBaselines]:
     """(the ceiling, or why there is none; the judges that read nothing, normalised by it)."""
     ceiling = ceiling_of(request, gold, control.uniform)
-    sides = {name: _placed(getattr(control, name), ceiling) for name in ("uniform", "majority")}
+    sides = {
+        name: _normalize_side(getattr(control, name), ceiling) for name in ("uniform", "majority")
+    }
     return ceiling, control.model_copy(update=sides)
 
 
-def _normalised(result: HlvMethodResult, ceiling: HlvCeiling | str) -> HlvMethodResult:
-    sides = {name: _placed(getattr(result, name), ceiling) for name in ("explained", "baseline")}
+def _normalize_method(result: HlvMethodResult, ceiling: HlvCeiling | str) -> HlvMethodResult:
+    sides = {
+        name: _normalize_side(getattr(result, name), ceiling) for name in ("explained", "baseline")
+    }
     return result.model_copy(update=sides)
 
 
-def _placed(measured: HlvMeasured | None, ceiling: HlvCeiling | str) -> HlvMeasured | None:
+def _normalize_side(measured: HlvMeasured | None, ceiling: HlvCeiling | str) -> HlvMeasured | None:
     if measured is None or isinstance(ceiling, str):
         return measured
-    return measured.model_copy(update={"normalised": normalised(measured, ceiling)})
+    return measured.model_copy(update={"normalised": normalize(measured, ceiling)})
 
 
 def _side(
@@ -149,7 +153,7 @@ def _side(
 ) -> HlvMeasured | None:
     if side is None or method not in side:
         return None
-    return score_answers(request, gold, method, average(side[method], len(request.options)))
+    return score_predictions(request, gold, method, average(side[method], len(request.options)))
 
 
 def _components(request: HlvRequest, methods: Sequence[HlvMethodResult]) -> HlvComponents:
@@ -165,14 +169,14 @@ def _components(request: HlvRequest, methods: Sequence[HlvMethodResult]) -> HlvC
     }
     return HlvComponents(
         **values,
-        kendall_gain=_gained(first, values["kendall"], values["kendall_baseline"]),
-        spearman_gain=_gained(first, values["spearman"], values["spearman_baseline"]),
+        kendall_gain=_score_change(first, values["kendall"], values["kendall_baseline"]),
+        spearman_gain=_score_change(first, values["spearman"], values["spearman_baseline"]),
         kendall_normalised=headline.normalised.get(kendall) if headline else None,
         methods=tuple(methods),
     )
 
 
-def _gained(
+def _score_change(
     first: HlvMethodResult, explained: float | None, baseline: float | None
 ) -> float | None:
     if first.gain is None or explained is None or baseline is None:
@@ -197,7 +201,7 @@ def _baselines(request: HlvRequest, gold: HumanGold) -> HlvBaselines:
     )
 
 
-def _human_doubts(request: HlvRequest, gold: HumanGold) -> Iterator[str]:
+def _gold_warnings(request: HlvRequest, gold: HumanGold) -> Iterator[str]:
     if gold.ranks.min() == gold.ranks.max():
         yield "humans rank no option above another: rank correlations are undefined"
     if gold.kind == "distribution" and gold.values is not None and epsilon(request) > 0:

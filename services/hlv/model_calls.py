@@ -25,11 +25,16 @@ from services.hlv.judge_runs import (
     RunsOfConditions,
     group_runs,
     normalisation,
-    provided_runs,
+    runs_from_request,
 )
 from services.hlv.kernel import fractional_ranks, softmax
-from services.hlv.option_labels import SPELLINGS, JudgedOptions, judged_options, reads_labels
-from services.hlv.prompts import LetteredOptions
+from services.hlv.option_labels import (
+    SPELLINGS,
+    OptionPredictions,
+    is_classification,
+    predict_options,
+)
+from services.hlv.prompts import OptionLetters
 from services.hlv.report import Method
 from services.hlv.variants import VARIANTS
 from shared.contracts import ModelUse
@@ -51,22 +56,22 @@ class HlvCollected(Collected):
     baseline: MethodRuns | None
 
 
-def ask_judges(requests: Sequence[HlvRequest]) -> list[HlvCollected]:
+def run_judges(requests: Sequence[HlvRequest]) -> list[HlvCollected]:
     """The answers to every request: a model's, or those that the caller brings."""
     conditions = [
         one for place, request in enumerate(requests) for one in _conditions(place, request)
     ]
-    judged = judged_options(conditions)
-    runs = written_runs(conditions) | letter_runs(conditions) | judged.runs
+    judged = predict_options(conditions)
+    runs = generated_runs(conditions) | letter_runs(conditions) | judged.runs
     uses = {name: _use(name) for name in dict.fromkeys(one.model for one in conditions)}
-    found = [_provided(request) for request in requests]
+    found = [_from_request(request) for request in requests]
     for place in dict.fromkeys(one.place for one in conditions):
         own = [one for one in conditions if one.place == place]
-        found[place] = _judged(place, _of_model(own, runs, uses), judged)
+        found[place] = _with_warnings(place, _of_model(own, runs, uses), judged)
     return found
 
 
-def _judged(place: int, collected: HlvCollected, judged: JudgedOptions) -> HlvCollected:
+def _with_warnings(place: int, collected: HlvCollected, judged: OptionPredictions) -> HlvCollected:
     """With what the judge port said of this request beside P."""
     if (sha256 := judged.sha256.get(place)) is not None:
         uses = tuple(use.model_copy(update={"prompt_sha256": sha256}) for use in collected.models)
@@ -116,10 +121,10 @@ def _of_model(
     )
 
 
-def _provided(request: HlvRequest) -> HlvCollected:
+def _from_request(request: HlvRequest) -> HlvCollected:
     given = request.predictions
-    explained = provided_runs(given.explained, request) if given and given.explained else None
-    baseline = provided_runs(given.baseline, request) if given and given.baseline else None
+    explained = runs_from_request(given.explained, request) if given and given.explained else None
+    baseline = runs_from_request(given.baseline, request) if given and given.baseline else None
     methods = dict.fromkeys([*(explained or {}), *(baseline or {})])
     return HlvCollected(methods=tuple(methods), explained=explained, baseline=baseline)
 
@@ -147,7 +152,7 @@ class JudgePrompt:
     option: int | None = None  # of Rank-score
 
 
-def written_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
+def generated_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
     """Rank-rank and Rank-score: an unreadable answer is drawn once more, with another seed."""
     lines = [line for condition in conditions for line in _judge_prompts(condition)]
     values = _parse(lines, written([line.prompt for line in lines]))
@@ -156,7 +161,7 @@ def written_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
         for place, value in enumerate(values)
         if value is None and lines[place].prompt.sampling.temperature > 0
     ]
-    retried = written([_reseeded(lines[place].prompt) for place in again])
+    retried = written([_with_next_seed(lines[place].prompt) for place in again])
     for place, value in zip(again, _parse([lines[p] for p in again], retried), strict=True):
         values[place] = value
     return _runs(lines, values)
@@ -166,19 +171,21 @@ def _parse(lines: Sequence[JudgePrompt], completions: Sequence[Completion]) -> l
     return [line.parse(one.text) for line, one in zip(lines, completions, strict=True)]
 
 
-def _reseeded(prompt: PromptOfRequest) -> PromptOfRequest:
+def _with_next_seed(prompt: PromptOfRequest) -> PromptOfRequest:
     seed = (prompt.sampling.seed + 1) % 2**63
     return replace(prompt, sampling=prompt.sampling.model_copy(update={"seed": seed}))
 
 
 def _judge_prompts(condition: Condition) -> Iterator[JudgePrompt]:
     request, settings = condition.request, condition.judge
-    if reads_labels(condition):
+    if is_classification(condition):
         return
     variant = VARIANTS[request.variant]
     several = settings.temperature > 0 or settings.order == "rotated"
     for run in range(settings.runs if several else 1):
-        lettered = prompts.rotated(request.options, run if settings.order == "rotated" else 0)
+        lettered = prompts.rotate_options(
+            request.options, run if settings.order == "rotated" else 0
+        )
         block = prompts.rationale(request, lettered) if condition.explained else ""
         if "rank" in settings.methods:
             prompt = _prompt(condition, prompts.rank_prompt(request, lettered, block))
@@ -203,7 +210,7 @@ def _prompt(condition: Condition, text: str) -> PromptOfRequest:
 
 
 def _ranking_of(
-    lettered: LetteredOptions, mentioned: Callable[[str, Sequence[str]], list[str]], raw: str
+    lettered: OptionLetters, mentioned: Callable[[str, Sequence[str]], list[str]], raw: str
 ) -> list[str] | None:
     return [lettered.keys[letter] for letter in mentioned(raw, lettered.letters)] or None
 
@@ -240,7 +247,7 @@ class LetterChoice:
     """One prompt to choose from lettered options."""
 
     condition: Condition
-    lettered: LetteredOptions
+    lettered: OptionLetters
     prompt: Prompt
 
 
@@ -262,10 +269,10 @@ def letter_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
 
 def _choices(condition: Condition) -> Iterator[LetterChoice]:
     request, settings = condition.request, condition.judge
-    if reads_labels(condition) or "logits" not in settings.methods:
+    if is_classification(condition) or "logits" not in settings.methods:
         return
     for by in range(len(request.options) if settings.order == "rotated" else 1):
-        lettered = prompts.rotated(request.options, by)
+        lettered = prompts.rotate_options(request.options, by)
         block = prompts.rationale(request, lettered) if condition.explained else ""
         text = prompts.choice_prompt(request, lettered, block)
         yield LetterChoice(condition, lettered, prompts.as_prompt(text, chat=settings.chat))
@@ -287,7 +294,7 @@ def _score_letters(model: str, choices: Sequence[LetterChoice]) -> list[list[lis
 
 
 def _letter_run(choice: LetterChoice, answers: Sequence[Sequence[Completion]]) -> JudgeRun:
-    masses = dict(zip(choice.lettered.letters, map(_log_mass, answers), strict=True))
+    masses = dict(zip(choice.lettered.letters, map(_log_probability, answers), strict=True))
     if None in masses.values():
         letter = next(letter for letter, value in masses.items() if value is None)
         raise BadInput(
@@ -301,7 +308,7 @@ def _letter_run(choice: LetterChoice, answers: Sequence[Sequence[Completion]]) -
     return JudgeRun(fractional_ranks(logs), softmax(logs), mass=mass)
 
 
-def _log_mass(spellings: Sequence[Completion]) -> float | None:
+def _log_probability(spellings: Sequence[Completion]) -> float | None:
     """Log-probability that the answer begins with this letter; None: no single token is it.
 
     Two spellings that are one token (as in vocabularies that put a space before every word) count

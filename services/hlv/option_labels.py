@@ -17,7 +17,7 @@ import numpy as np
 from services.hlv import prompts
 from services.hlv.judge_runs import Condition, JudgeRun, RunsOfConditions, group_runs
 from services.hlv.kernel import fractional_ranks
-from services.hlv.prompts import LetteredOptions
+from services.hlv.prompts import OptionLetters
 from shared.errors import BadInput, pointing_to
 from shared.language import Obstacle
 from shared.models.calls import Example
@@ -44,16 +44,16 @@ NO_PAIR = {
 
 
 @dataclass(frozen=True)
-class AskedOptions:
+class OptionExample:
     """One example whose labels are the options."""
 
     condition: Condition
-    lettered: LetteredOptions
+    lettered: OptionLetters
     example: Example
 
 
 @dataclass(frozen=True)
-class JudgedOptions:
+class OptionPredictions:
     """By place of the request: why it has no P at all, what there is to doubt, and the hash of its
     own prompt."""
 
@@ -63,10 +63,10 @@ class JudgedOptions:
     sha256: dict[int, str]
 
 
-def judged_options(conditions: Sequence[Condition]) -> JudgedOptions:
+def predict_options(conditions: Sequence[Condition]) -> OptionPredictions:
     """Of the conditions that are read so; one call a model."""
-    asked = [one for condition in conditions for one in _asked(condition)]
-    told: list[tuple[AskedOptions, Judgement]] = []
+    asked = [one for condition in conditions for one in _expand_condition(condition)]
+    told: list[tuple[OptionExample, Judgement]] = []
     for model in dict.fromkeys(one.condition.model for one in asked):
         own = [one for one in asked if one.condition.model == model]
         with pointing_to("/prompt", only=OF_THE_PROMPT):
@@ -74,32 +74,32 @@ def judged_options(conditions: Sequence[Condition]) -> JudgedOptions:
             found = judge.judgements([one.example for one in own])
         told += zip(own, found, strict=True)
     runs = group_runs((one.condition, "logits", _run(one, judged)) for one, judged in told)
-    return JudgedOptions(
+    return OptionPredictions(
         runs=runs,
         obstacles=_obstacles(told, runs),
-        doubts=_cuts(told),
+        doubts=_cut_warnings(told),
         sha256={one.condition.place: sha for one, found in told if (sha := found.prompt_sha256)},
     )
 
 
-def reads_labels(condition: Condition) -> bool:
+def is_classification(condition: Condition) -> bool:
     """Whether the options are labels of the judge, so that nothing is written."""
     return condition.kind == "classifier" or condition.request.prompt is not None
 
 
-def _asked(condition: Condition) -> Iterator[AskedOptions]:
-    if not reads_labels(condition):
+def _expand_condition(condition: Condition) -> Iterator[OptionExample]:
+    if not is_classification(condition):
         return
     request = condition.request
     if request.prompt is None or placeholders(request.prompt.user) & PAIR:
-        yield AskedOptions(condition, prompts.rotated(request.options, 0), _pair(condition))
+        yield OptionExample(condition, prompts.rotate_options(request.options, 0), _pair(condition))
         return
     for by in range(len(request.options) if condition.judge.order == "rotated" else 1):
-        lettered = prompts.rotated(request.options, by)
+        lettered = prompts.rotate_options(request.options, by)
         block = prompts.rationale(request, lettered) if condition.explained else ""
         text = prompts.choice_prompt(request, lettered, block)
-        prompts.demand_short(text)
-        yield AskedOptions(condition, lettered, Example(text=text, prompt=_prompt(condition)))
+        prompts.check_length(text)
+        yield OptionExample(condition, lettered, Example(text=text, prompt=_prompt(condition)))
 
 
 def _pair(condition: Condition) -> Example:
@@ -133,7 +133,7 @@ def _prompt(condition: Condition) -> PromptKeys | None:
     return PromptKeys.model_validate(asked.model_dump(exclude_unset=True) | own)
 
 
-def _run(asked: AskedOptions, judged: Judgement) -> JudgeRun:
+def _run(asked: OptionExample, judged: Judgement) -> JudgeRun:
     columns = _columns(asked, judged.labels)
     mass = 1.0 if judged.mass is None else round(judged.mass, 9)
     if judged.probabilities is None:
@@ -142,8 +142,8 @@ def _run(asked: AskedOptions, judged: Judgement) -> JudgeRun:
     return JudgeRun(fractional_ranks(share), share, mass=mass)
 
 
-def _columns(asked: AskedOptions, labels: Sequence[str]) -> list[int]:
-    """Where the request's options, in their order, are among the judge's labels."""
+def _columns(asked: OptionExample, labels: Sequence[str]) -> list[int]:
+    """Columns of the request's options, in their order, among the judge's labels."""
     names, request = [label.casefold() for label in labels], asked.condition.request
     texts = [option.text.casefold() for option in request.options]
     if sorted(names) == sorted(texts):
@@ -158,7 +158,7 @@ def _columns(asked: AskedOptions, labels: Sequence[str]) -> list[int]:
 
 
 def _obstacles(
-    told: Sequence[tuple[AskedOptions, Judgement]], runs: RunsOfConditions
+    told: Sequence[tuple[OptionExample, Judgement]], runs: RunsOfConditions
 ) -> dict[int, Obstacle]:
     """Of requests of which one side has no answer that was read."""
     found: dict[int, Obstacle] = {}
@@ -169,7 +169,7 @@ def _obstacles(
     return found
 
 
-def _cuts(told: Sequence[tuple[AskedOptions, Judgement]]) -> dict[int, tuple[str, ...]]:
+def _cut_warnings(told: Sequence[tuple[OptionExample, Judgement]]) -> dict[int, tuple[str, ...]]:
     """Of requests whose text was not read to its end."""
     least: dict[int, float] = {}
     models_of: dict[int, str] = {}

@@ -25,7 +25,7 @@ TEMPLATE = "hlv/page.html"
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked(OptionRow):
+class OptionRank(OptionRow):
     """An option and what humans said of it: by value and by rank."""
 
     value: float | None
@@ -59,14 +59,13 @@ class HlvView:
     question: list[MarkedText]
     rationale: list[MarkedText]
     explanations: tuple[Explanation, ...]
-    options: tuple[Ranked, ...]
+    options: tuple[OptionRank, ...]
     methods: tuple[MethodView, ...]
     ceilings: tuple[CeilingLine, ...]
     controls: tuple[Control, ...]
 
 
 def view(request: HlvRequest | None, report: HlvResult) -> HlvView:
-    """What the page says of this report."""
     options = _options(request, report)
     keys = [option.key for option in options]
     return HlvView(
@@ -91,10 +90,10 @@ def _ceilings(report: HlvResult) -> Iterator[CeilingLine]:
             yield CeilingLine(measure.name, one, *(shares or (None, None)))
 
 
-def _options(request: HlvRequest | None, report: HlvResult) -> tuple[Ranked, ...]:
+def _options(request: HlvRequest | None, report: HlvResult) -> tuple[OptionRank, ...]:
     values, ranks = report.gold.values or {}, report.gold.ranks
     return tuple(
-        Ranked(choice.key, choice.text, values.get(choice.key), ranks.get(choice.key))
+        OptionRank(choice.key, choice.text, values.get(choice.key), ranks.get(choice.key))
         for choice in choices(None if request is None else request.options, ranks)
     )
 
@@ -104,7 +103,7 @@ def _controls(report: HlvResult) -> tuple[Control, ...]:
     return tuple(
         Control(measure.name, measure.of(uniform), measure.of(majority))
         for measure in MEASURES
-        if measure.is_measured_in((uniform, majority))
+        if measure.is_available((uniform, majority))
     )
 
 
@@ -132,7 +131,7 @@ class Measure:
         found: float | None = getattr(held, self.field, None)
         return found
 
-    def is_measured_in(self, sides: Sequence[HlvMeasured | None]) -> bool:
+    def is_available(self, sides: Sequence[HlvMeasured | None]) -> bool:
         """Whether one of these has the block that it stands in."""
         return self.block is None or any(getattr(side, self.block, None) for side in sides)
 
@@ -197,28 +196,28 @@ def method_view(gold: HlvGold, keys: Sequence[str], one: HlvMethodResult) -> Met
 
 def _ranks(gold: HlvGold, keys: Sequence[str], one: HlvMethodResult) -> Chart | None:
     """Humans stand in the middle, so that either side can be compared with them."""
-    columns = [("humans", _ordered(gold.ranks, keys))]
+    columns = [("humans", _select_keys(gold.ranks, keys))]
     if one.explained is not None and one.explained.ranks:
-        columns.append((WITH, _ordered(one.explained.ranks, keys)))
+        columns.append((WITH, _select_keys(one.explained.ranks, keys)))
     if one.baseline is not None and one.baseline.ranks:
-        columns.insert(0, (WITHOUT, _ordered(one.baseline.ranks, keys)))
+        columns.insert(0, (WITHOUT, _select_keys(one.baseline.ranks, keys)))
     if len(columns) == 1:
         return None
     return slope(columns, title="Ranks", summary=_in_words(columns))
 
 
 def _values(gold: HlvGold, keys: Sequence[str], one: HlvMethodResult, unit: str) -> Chart | None:
-    series = [("humans", _ordered(gold.values or {}, keys))]
+    series = [("humans", _select_keys(gold.values or {}, keys))]
     for name, side in ((WITH, one.explained), (WITHOUT, one.baseline)):
         if side is not None and side.values:
-            series.append((name, _ordered(side.values, keys)))
+            series.append((name, _select_keys(side.values, keys)))
     if len(series) == 1:
         return None
     caption = Caption("Humans and the judge", _in_words(series), unit)
     return bars(series, caption, top=1 if unit == "probability" else None)
 
 
-def _ordered(values: Mapping[str, float], keys: Sequence[str]) -> dict[str, float]:
+def _select_keys(values: Mapping[str, float], keys: Sequence[str]) -> dict[str, float]:
     return {key: values[key] for key in keys if key in values}
 
 
@@ -233,7 +232,7 @@ def _in_words(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
 def _lines(one: HlvMethodResult) -> Iterator[MeasureLine]:
     sides = one.explained, one.baseline
     for measure in MEASURES:
-        if measure.is_measured_in(sides):
+        if measure.is_available(sides):
             gain: float | None = getattr(one.gain, measure.field, None)
             values = measure.of(one.explained), measure.of(one.baseline)
             word = _word(gain) if measure.field in HlvGain.model_fields else ""

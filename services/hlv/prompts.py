@@ -59,7 +59,7 @@ STANCE = {"support": "Supporting", "oppose": "Opposing"}
 
 
 @dataclass(frozen=True)
-class LetteredOptions:
+class OptionLetters:
     """The options as the judge sees them: the letters stay, the texts are rotated."""
 
     options: tuple[Option, ...]
@@ -75,10 +75,10 @@ class LetteredOptions:
         return next(letter for letter, own in self.keys.items() if own == key)
 
 
-def rotated(options: Sequence[Option], by: int) -> LetteredOptions:
+def rotate_options(options: Sequence[Option], by: int) -> OptionLetters:
     """The option at place i + by stands at place i, under the letter of place i."""
     turned = [options[(place + by) % len(options)] for place in range(len(options))]
-    return LetteredOptions(
+    return OptionLetters(
         tuple(
             Option(key=own.key, text=other.text) for own, other in zip(options, turned, strict=True)
         ),
@@ -86,7 +86,7 @@ def rotated(options: Sequence[Option], by: int) -> LetteredOptions:
     )
 
 
-def rationale(request: HlvRequest, lettered: LetteredOptions) -> str:
+def rationale(request: HlvRequest, lettered: OptionLetters) -> str:
     """The explanation block; empty where the request has none."""
     lines = [request.rationale] if request.rationale else []
     for option in lettered.options:
@@ -98,7 +98,7 @@ def rationale(request: HlvRequest, lettered: LetteredOptions) -> str:
     return "\n".join(["Rationales:", *lines, CONSIDER]) if lines else ""
 
 
-def rank_prompt(request: HlvRequest, lettered: LetteredOptions, block: str) -> str:
+def rank_prompt(request: HlvRequest, lettered: OptionLetters, block: str) -> str:
     """Table 9: list the options from best to worst."""
     question = request.question
     parts = (f"{RANK[type(question)]} {ONLY_LETTERS}", asked(question), listed(lettered.options))
@@ -112,18 +112,18 @@ def score_prompt(request: HlvRequest, option: Option, block: str) -> str:
     return "\n".join(part for part in (*parts, SCALE, block, "Rating:") if part)
 
 
-def choice_prompt(request: HlvRequest, lettered: LetteredOptions, block: str) -> str:
+def choice_prompt(request: HlvRequest, lettered: OptionLetters, block: str) -> str:
     """Table 6: choose one option, and begin with its letter."""
     return choose(request.question, lettered.options, block)
 
 
 def as_prompt(text: str, *, chat: bool) -> Prompt:
     """A user's turn, or raw text. Raises BadInput where it is too long to be sent."""
-    demand_short(text)
+    check_length(text)
     return Prompt(turns=(Turn(role="user", content=text),)) if chat else Prompt(text=text)
 
 
-def demand_short(text: str) -> None:
+def check_length(text: str) -> None:
     """Raises BadInput where a prompt is too long to be sent."""
     if len(text) > MAX_TEXT:
         raise BadInput(
@@ -133,7 +133,7 @@ def demand_short(text: str) -> None:
         )
 
 
-def mentioned(raw: str, keys: Sequence[str]) -> list[str]:
+def parse_ranking(raw: str, keys: Sequence[str]) -> list[str]:
     """The options in the order of their first mention; empty: no ranking can be read.
 
     A mention is a letter of `keys` that stands alone. Where a colon introduces a list of letters
@@ -149,7 +149,7 @@ def mentioned(raw: str, keys: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(letter for letter in LETTER.findall(listing) if letter in keys))
 
 
-def mentioned_as_released(raw: str, keys: Sequence[str]) -> list[str]:
+def parse_ranking_as_released(raw: str, keys: Sequence[str]) -> list[str]:
     """Any character that is a key, letters of words included, in the order of first occurrence."""
     return list(dict.fromkeys(letter for letter in raw.upper() if letter in keys))
 
@@ -160,7 +160,7 @@ def ranks_of(order: Sequence[str], keys: Sequence[str]) -> Floats:
     return fractional_ranks(np.array(places, dtype=np.float64), higher_is_better=False)
 
 
-def rating(raw: str) -> int | None:
+def parse_rating(raw: str) -> int | None:
     """The first standalone integer from 1 to 5; None where there is none.
 
     The name of the scale itself ("from 1 to 5", "5-point") is no rating, and neither is 10 or 4.5.
@@ -169,7 +169,7 @@ def rating(raw: str) -> int | None:
     return int(found[0]) if found else None
 
 
-def rating_as_released(raw: str) -> int:
+def parse_rating_as_released(raw: str) -> int:
     """The first character where it is a digit, else 1: "Rating: 4" is 1, "9 of 10" is 9."""
     start = raw.strip()[:1]
     return int(start) if start.isascii() and start.isdigit() else 1

@@ -12,7 +12,7 @@ import numpy as np
 
 from services.hlv import kernel
 from services.hlv.contract import HlvRequest
-from services.hlv.judge_runs import AveragedAnswers, HumanGold
+from services.hlv.judge_runs import AveragePrediction, HumanGold
 from services.hlv.kernel import Floats
 from services.hlv.report import HlvDivergences, HlvErrors, HlvGain, HlvMeasured, Method
 from services.hlv.variants import VARIANTS
@@ -23,8 +23,8 @@ DIVERGENCES = ("kl_model_gold", "kl_gold_model", "jsd", "tvd")
 ERRORS = ("rmse", "mae")
 
 
-def score_answers(
-    request: HlvRequest, gold: HumanGold, method: Method, answers: AveragedAnswers | None
+def score_predictions(
+    request: HlvRequest, gold: HumanGold, method: Method, answers: AveragePrediction | None
 ) -> HlvMeasured:
     """answers: None where nothing could be read."""
     if answers is None:
@@ -58,21 +58,23 @@ def score_values(request: HlvRequest, gold: HumanGold, values: Floats) -> HlvMea
     """A judge that always says these (n,) probabilities, on the scale of humans."""
     ranks = kernel.fractional_ranks(values)
     if gold.kind != "scores":
-        return score_answers(request, gold, "logits", AveragedAnswers(ranks, values, 1, 0, None))
+        return score_predictions(
+            request, gold, "logits", AveragePrediction(ranks, values, 1, 0, None)
+        )
     scale = request.human.scale
     spread = values.max() - values.min()
     place = (values - values.min()) / spread if spread else np.full(values.size, 0.5)
     scores = scale.low + place * (scale.high - scale.low)
-    return score_answers(request, gold, "score", AveragedAnswers(ranks, scores, 1, 0, None))
+    return score_predictions(request, gold, "score", AveragePrediction(ranks, scores, 1, 0, None))
 
 
 def gain(explained: HlvMeasured | None, baseline: HlvMeasured | None) -> HlvGain | None:
     """With explanations minus without, turned so that positive is closer to humans."""
     if explained is None or baseline is None:
         return None
-    found = {name: _minus(explained, baseline, name) for name in CORRELATIONS}
-    found |= _drops(explained.distribution, baseline.distribution, DIVERGENCES)
-    found |= _drops(explained.scalar, baseline.scalar, ERRORS)
+    found = {name: _diff(explained, baseline, name) for name in CORRELATIONS}
+    found |= _diff_fields(explained.distribution, baseline.distribution, DIVERGENCES)
+    found |= _diff_fields(explained.scalar, baseline.scalar, ERRORS)
     return HlvGain(**found)
 
 
@@ -117,12 +119,12 @@ def _errors(gold: HumanGold, method: Method, given: Floats | None) -> HlvErrors 
     )
 
 
-def _minus(one: Any, other: Any, name: str) -> float | None:
+def _diff(one: Any, other: Any, name: str) -> float | None:
     a, b = getattr(one, name), getattr(other, name)
     return None if a is None or b is None else float(a - b)
 
 
-def _drops(one: Any, other: Any, names: tuple[str, ...]) -> dict[str, float | None]:
+def _diff_fields(one: Any, other: Any, names: tuple[str, ...]) -> dict[str, float | None]:
     if one is None or other is None:
         return dict.fromkeys(names)
-    return {name: _minus(other, one, name) for name in names}
+    return {name: _diff(other, one, name) for name in names}

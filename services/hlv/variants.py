@@ -24,8 +24,8 @@ class HlvVariant:
     clips_jsd: bool = False  # the Jensen-Shannon distance too
     kendall: Literal["tau_a", "tau_b"] = "tau_b"  # corrected for ties
     spearman: Literal["spearman", "spearman_without_ties"] = "spearman"
-    mentioned: Callable[[str, Sequence[str]], list[str]] = prompts.mentioned
-    rating: Callable[[str], int | None] = prompts.rating
+    mentioned: Callable[[str, Sequence[str]], list[str]] = prompts.parse_ranking
+    rating: Callable[[str], int | None] = prompts.parse_rating
 
 
 VARIANTS: dict[Variant, HlvVariant] = {
@@ -34,7 +34,7 @@ VARIANTS: dict[Variant, HlvVariant] = {
     "reference": HlvVariant(
         normalisation="abs_sum_reference",
         clips_jsd=True,
-        mentioned=prompts.mentioned_as_released,
-        rating=prompts.rating_as_released,
+        mentioned=prompts.parse_ranking_as_released,
+        rating=prompts.parse_rating_as_released,
     ),
 }

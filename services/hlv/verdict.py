@@ -22,7 +22,7 @@ def verdict(report: HlvResult) -> Verdict:
     if report.score_of == "agreement":
         said = f"The judge agrees with humans at Kendall's tau {_signed(score)}."
         return Verdict(said, "neutral", chance)
-    said, tone = _gained(report, score)
+    said, tone = _change_text(report, score)
     return Verdict(said, tone, chance)
 
 
@@ -39,7 +39,7 @@ def changed(report: HlvResult) -> tuple[int, int] | None:
     return sum(_order(one, *pair) != _order(other, *pair) for pair in pairs), len(pairs)
 
 
-def _gained(report: HlvResult, gain: float) -> tuple[str, Tone]:
+def _change_text(report: HlvResult, gain: float) -> tuple[str, Tone]:
     parts, moved = report.components, changed(report)
     way = f"Kendall's tau goes from {_signed(parts.kendall_baseline)} to {_signed(parts.kendall)}"
     said = f"{way}, a gain of {_signed(gain)}{_pairs(moved)}."
@@ -61,7 +61,7 @@ def _pairs(moved: tuple[int, int] | None) -> str:
 
 
 def _chance(report: HlvResult) -> str:
-    oracle = f"A judge that knows only the humans' first choice {_reached(report)}."
+    oracle = f"A judge that knows only the humans' first choice {_baseline_text(report)}."
     if report.score_of == "gain":
         return (
             "The score is the gain: explanations without effect would have 0. A single item proves "
@@ -74,7 +74,7 @@ def _chance(report: HlvResult) -> str:
     )
 
 
-def _reached(report: HlvResult) -> str:
+def _baseline_text(report: HlvResult) -> str:
     printed = report.provenance.variant == "paper"
     oracle = report.control.majority.tau_a if printed else report.control.majority.tau_b
     return "has no tau here" if oracle is None else f"reaches a tau of {_signed(oracle)}"
@@ -92,7 +92,7 @@ def _ranks(side: HlvMeasured | None) -> Ranks:
 
 
 def _order(ranks: Ranks, one: str, other: str) -> int:
-    """Which of two stands first; 0 for a tie."""
+    """Sign of their difference; 0 for a tie."""
     return (ranks[one] > ranks[other]) - (ranks[one] < ranks[other])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from services.hlv import ceiling, kernel
-from services.hlv.ceiling import ceiling_of, normalised
+from services.hlv.ceiling import ceiling_of, normalize
 from services.hlv.contract import HlvRequest
 from services.hlv.judge_runs import human_gold
 from services.hlv.metric import SERVICE
@@ -173,5 +173,5 @@ def test_people_hardly_better_than_chance_normalise_nothing() -> None:
     uniform = SERVICE.score(request).control.uniform
     own = ceiling_of(request, gold, uniform)
     assert isinstance(own, HlvCeiling)
-    assert normalised(uniform, own)["tvd"] == pytest.approx(0)
+    assert normalize(uniform, own)["tvd"] == pytest.approx(0)
     assert HlvResult.model_validate_json(SERVICE.score(request).model_dump_json())

@@ -96,7 +96,7 @@ def test_logits(case: dict[str, Any]) -> None:
 def test_rank_parses(case: dict[str, Any]) -> None:
     expected = case["expected"]
     runs = [
-        prompts.ranks_of(prompts.mentioned(raw, case["labels"]), case["labels"])
+        prompts.ranks_of(prompts.parse_ranking(raw, case["labels"]), case["labels"])
         for raw in case["raw_runs"]
     ]
     assert [run.tolist() for run in runs] == expected["per_run_ranks"]

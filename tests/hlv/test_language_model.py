@@ -40,7 +40,7 @@ def test_first_tokens_are_those_of_the_model(models: Models) -> None:
     found = report.components.methods[0].baseline
     assert found is not None
     assert found.values is not None
-    shown = prompts.rotated(asked.options, 0)
+    shown = prompts.rotate_options(asked.options, 0)
     prompt = prompts.as_prompt(prompts.choice_prompt(asked, shown, ""), chat=True)
     writer = models.writer("stub")
     written = [spelling + key for key in "ABC" for spelling in ("", " ")]

@@ -30,19 +30,19 @@ KEYS = ("A", "B", "C", "D")
     ],
 )
 def test_the_order_of_first_mention(raw: str, order: str) -> None:
-    assert prompts.mentioned(raw, KEYS) == list(order)
+    assert prompts.parse_ranking(raw, KEYS) == list(order)
 
 
 @given(st.permutations(KEYS), st.sampled_from([" ", ", ", " > ", "\n", "; "]))
 def test_every_order_is_read_back(order: list[str], between: str) -> None:
     raw = between.join(order)
-    assert prompts.mentioned(raw, KEYS) == order
-    assert prompts.mentioned(f"Here is a list: {raw}", KEYS) == order
+    assert prompts.parse_ranking(raw, KEYS) == order
+    assert prompts.parse_ranking(f"Here is a list: {raw}", KEYS) == order
 
 
 @given(st.text())
 def test_any_text_gives_distinct_keys(raw: str) -> None:
-    found = prompts.mentioned(raw, KEYS)
+    found = prompts.parse_ranking(raw, KEYS)
     assert len(set(found)) == len(found)
     assert set(found) <= set(KEYS)
 
@@ -65,17 +65,17 @@ def test_any_text_gives_distinct_keys(raw: str) -> None:
     ],
 )
 def test_a_rating_is_read_or_it_is_none(raw: str, value: int | None) -> None:
-    assert prompts.rating(raw) == value
+    assert prompts.parse_rating(raw) == value
 
 
 @pytest.mark.parametrize(
     ("raw", "value"), [("Rating: 4", 1), ("10", 1), ("0", 0), ("9 out of 10", 9), ("", 1)]
 )
 def test_ratings_as_released(raw: str, value: int) -> None:
-    assert prompts.rating_as_released(raw) == value
+    assert prompts.parse_rating_as_released(raw) == value
 
 
 def test_rankings_as_released_scan_letters_of_words() -> None:
     """The released code gives B 3 points, A 2 and C 1: that is, the order B, A, C."""
     raw = "Based on the context, the ranking is: C B A"
-    assert prompts.mentioned_as_released(raw, ("A", "B", "C")) == ["B", "A", "C"]
+    assert prompts.parse_ranking_as_released(raw, ("A", "B", "C")) == ["B", "A", "C"]

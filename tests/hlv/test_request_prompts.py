@@ -23,7 +23,7 @@ HEAD = 'task = "free"\nlabels = { a = ["yes"], b = ["no"], c = ["perhaps"] }'
 
 
 def whole(asked: Any, *, explained: bool = False) -> str:
-    lettered = prompts.rotated(asked.options, 0)
+    lettered = prompts.rotate_options(asked.options, 0)
     block = prompts.rationale(asked, lettered) if explained else ""
     return USER.replace("{text}", prompts.choice_prompt(asked, lettered, block))
 
@@ -104,7 +104,8 @@ def test_what_the_judge_is_asked_and_by_which_words() -> None:
     [examples] = judge.judged
     assert len(examples) == len(OPTIONS)
     shown = [
-        prompts.choice_prompt(asked, prompts.rotated(asked.options, by), "") for by in range(3)
+        prompts.choice_prompt(asked, prompts.rotate_options(asked.options, by), "")
+        for by in range(3)
     ]
     assert [one.text for one in examples] == shown
     first = examples[0].prompt

@@ -19,7 +19,7 @@ from services.haf.model_calls import MOST_PAIRS
 from services.hatexscore.contract import CONTRACT as HATEXSCORE
 from services.hatexscore.metric import SERVICE as HATEXSCORE_SERVICE
 from services.hlv.contract import CONTRACT as HLV
-from services.hlv.model_calls import ask_judges
+from services.hlv.model_calls import run_judges
 from services.ice.contract import CONTRACT as ICE
 from services.ice.metric import SERVICE as ICE_SERVICE
 from shared.models import ports
@@ -131,7 +131,7 @@ def test_hlv_counts_every_prompt(model: Counting, order: str) -> None:
         human={"votes": [dict.fromkeys(LETTERS, 1)] * 1_000},
         judge={"methods": ["rank", "score"], "runs": 26, "order": order},
     )
-    ask_judges([request])
+    run_judges([request])
     [work] = HLV.work(request, 512)
     prompts = work.sizes[0].value * work.sizes[1].value
     assert prompts <= model.prompts <= 2 * prompts  # what cannot be read is asked for once more
