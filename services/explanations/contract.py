@@ -26,9 +26,9 @@ from services.explanations.prompts import (
     ExplanationsOwnPrompt,
     Shots,
     Style,
-    own_prompt,
-    policy_texts,
-    stored_prompt,
+    custom_prompt,
+    get_prompt,
+    load_policies,
 )
 from services.explanations.report import ExplanationsResult
 from services.explanations.score_requests import score_request, scoring_metric
@@ -148,11 +148,10 @@ class ExplanationsRequest(JobRequest):
     )
 
     @property
-    def asked(self) -> ElicitationPrompt:
-        """The prompt."""
+    def full_prompt(self) -> ElicitationPrompt:
         if isinstance(self.prompt, ExplanationsOwnPrompt):
-            return own_prompt(self.prompt, OWN_TOKENS)
-        return stored_prompt(self.prompt)
+            return custom_prompt(self.prompt, OWN_TOKENS)
+        return get_prompt(self.prompt)
 
     @property
     def inputs(self) -> dict[str, str]:
@@ -165,7 +164,7 @@ class ExplanationsRequest(JobRequest):
         """As the prompt says it; None: its own."""
         if isinstance(self.policy, ExplanationsOwnPolicy):
             return self.policy.text
-        return None if self.policy is None else policy_texts()[self.policy]
+        return None if self.policy is None else load_policies()[self.policy]
 
     @property
     def parameters(self) -> dict[str, Parameters]:
@@ -174,7 +173,7 @@ class ExplanationsRequest(JobRequest):
 
     @property
     def common(self) -> dict[str, Any]:
-        """What every metric is given, where it takes it."""
+        """Parameters for every metric that has them."""
         told = {} if self.language == "auto" else {"language": self.language}
         return {"seed": self.seed, **told}
 
@@ -182,20 +181,19 @@ class ExplanationsRequest(JobRequest):
     def most_tokens(self) -> int:
         """Of the answer."""
         sent = self.generation.max_tokens
-        return self.asked.max_tokens if sent is None else sent
+        return self.full_prompt.max_tokens if sent is None else sent
 
     def score_request(self, name: str, found: ElicitedExplanation) -> ScoreRequest:
-        """What this metric is asked. Raises ValueError."""
+        """Raises ValueError."""
         return score_request(name, found, self.parameters[name], self.common)
 
     def elicited(self, **told: Any) -> ElicitedExplanation:
-        """What metrics are told of an answer."""
         named = self.policy if isinstance(self.policy, str) else None
         return ElicitedExplanation(inputs=self.inputs, policy=named, model=self.model, **told)
 
     def further(self) -> tuple[FurtherRequest, ...]:
         """The metrics' requests, about an answer that is not known yet."""
-        decision = next(iter(self.asked.labels), None) if self.target_label is None else None
+        decision = next(iter(self.full_prompt.labels), None) if self.target_label is None else None
         token = WrittenToken(id=None, start=0, end=1, logprob=0.0)
         found = self.elicited(
             answer=".",
@@ -214,15 +212,15 @@ class ExplanationsRequest(JobRequest):
         )
 
     @model_validator(mode="after")
-    def _model_or_answer(self) -> Self:
+    def _check_source(self) -> Self:
         if (self.model is None) == (self.answer is None):
             raise ValueError("give either `model` or `answer`")
         return self
 
     @model_validator(mode="after")
-    def _prompt_is_filled(self) -> Self:
+    def _check_prompt(self) -> Self:
         try:
-            prompt = self.asked
+            prompt = self.full_prompt
         except ValueError as error:
             raise _refusal(("prompt",), str(error)) from None
         if missing := [name for name in prompt.inputs if name not in self.inputs]:
@@ -239,7 +237,7 @@ class ExplanationsRequest(JobRequest):
         return self
 
     @model_validator(mode="after")
-    def _metrics_can_score(self) -> Self:
+    def _check_metrics(self) -> Self:
         faults: list[InitErrorDetails] = []
         for name in self.parameters:
             try:
@@ -286,7 +284,7 @@ def cost(request: ExplanationsRequest, reads: int) -> Sequence[Work]:
 def _work_items(request: ExplanationsRequest, reads: int) -> Iterator[Work]:
     if request.answer is None:
         words = sum(map(words_of, request.inputs.values()))
-        words += words_of(request.asked.user) + words_of(request.policy_text or "")
+        words += words_of(request.full_prompt.user) + words_of(request.policy_text or "")
         yield Work((Size("tokens of the prompt", max(1, words)),))
         written = Size("`max_tokens`", request.most_tokens, "/generation/max_tokens")
         yield Work((written,), certain=False)

@@ -69,7 +69,7 @@ class ExplanationsOwnPrompt(Message):
         return template
 
     @model_validator(mode="after")
-    def _can_be_read(self) -> Self:
+    def _check_labels(self) -> Self:
         if self.reader == "labels" and len(self.labels) < 2:
             raise ValueError("the reader `labels` needs two `labels` or more")
         if len({label.casefold() for label in self.labels}) < len(self.labels):
@@ -77,7 +77,7 @@ class ExplanationsOwnPrompt(Message):
         return self
 
 
-class PromptShot(Message):
+class PromptExample(Message):
     """A demonstration: what was asked about, and the answer."""
 
     values: dict[str, str]
@@ -94,31 +94,29 @@ class ElicitationPrompt(ExplanationsOwnPrompt):
     deviations: tuple[str, ...] = ()
     licence: str = ""
     max_tokens: int
-    shots: tuple[PromptShot, ...] = ()
+    shots: tuple[PromptExample, ...] = ()
 
     @property
     def placeholders(self) -> frozenset[str]:
-        """Those that its templates have."""
         found = (*pieces(self.user, PLACEHOLDERS), *pieces(self.system or "", PLACEHOLDERS))
         return frozenset(piece.inserted for piece in found if piece.inserted)
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """What it asks about."""
         return tuple(name for name in INPUTS if name in self.placeholders)
 
     def turns(self, values: Mapping[str, str], shots: int) -> tuple[Turn, ...]:
         """The conversation, with so many demonstrations before the question."""
         shown: list[Turn] = []
         for shot in self.shots[:shots]:
-            asked = filled(self.user, {**values, **shot.values})
+            asked = fill_template(self.user, {**values, **shot.values})
             shown += (Turn(role="user", content=asked), Turn(role="assistant", content=shot.answer))
-        system = filled(self.system, values) if self.system else ""
+        system = fill_template(self.system, values) if self.system else ""
         first = (Turn(role="system", content=system),) if system else ()
-        return (*first, *shown, Turn(role="user", content=filled(self.user, values)))
+        return (*first, *shown, Turn(role="user", content=fill_template(self.user, values)))
 
 
-def filled(template: str, values: Mapping[str, str]) -> str:
+def fill_template(template: str, values: Mapping[str, str]) -> str:
     """The template with the values of its placeholders."""
     return "".join(
         piece.text if piece.inserted is None else values[piece.inserted]
@@ -134,24 +132,24 @@ def as_prompt(turns: Sequence[Turn], style: Style) -> Prompt:
 
 
 @lru_cache(maxsize=1)
-def stored_prompts() -> dict[tuple[str, str], ElicitationPrompt]:
+def load_prompts() -> dict[tuple[str, str], ElicitationPrompt]:
     """(name, version) → prompt, in the order of names and versions."""
     found = [_read(file) for file in sorted(FOLDER.glob("prompts/*.toml"))]
     return {(one.name, one.version or ""): one for one in found}
 
 
-def stored_prompt(named: str) -> ElicitationPrompt:
+def get_prompt(named: str) -> ElicitationPrompt:
     """`NAME@VERSION`, or the latest version of a name. Raises ValueError for an unknown one."""
     name, _, version = named.partition("@")
-    versions = [one for one in stored_prompts().values() if one.name == name]
+    versions = [one for one in load_prompts().values() if one.name == name]
     wanted = [one for one in versions if version in ("", one.version)]
     if not wanted:
-        known = ", ".join(f"{name}@{number}" for name, number in stored_prompts())
+        known = ", ".join(f"{name}@{number}" for name, number in load_prompts())
         raise ValueError(f"there is no prompt {named!r}; there are: {known}")
     return max(wanted, key=lambda one: int(one.version or 0))
 
 
-def own_prompt(sent: ExplanationsOwnPrompt, max_tokens: int) -> ElicitationPrompt:
+def custom_prompt(sent: ExplanationsOwnPrompt, max_tokens: int) -> ElicitationPrompt:
     """A caller's, with a hash of what it says."""
     fields = sent.model_dump(mode="json")
     text = json.dumps(fields, sort_keys=True, ensure_ascii=False)
@@ -162,7 +160,7 @@ def own_prompt(sent: ExplanationsOwnPrompt, max_tokens: int) -> ElicitationPromp
 
 
 @lru_cache(maxsize=1)
-def policy_texts() -> dict[str, str]:
+def load_policies() -> dict[str, str]:
     """Name → what a prompt says of this policy."""
     held: dict[str, str] = tomllib.loads((FOLDER / "policies.toml").read_text("utf-8"))
     return {name: text.strip() for name, text in held.items()}

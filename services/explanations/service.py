@@ -12,21 +12,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from services.explanations.contract import CONTRACT, ExplanationsOwnPolicy, ExplanationsRequest
+from services.explanations.parsing import (
+    CUT,
+    Answer,
+    AnswerOutcome,
+    Stated,
+    answer_of,
+    by_labels,
+    explanation_in,
+    parse_answer,
+)
 from services.explanations.prompts import (
     LANGUAGES,
     OTHER_LANGUAGE,
     ElicitationPrompt,
     as_prompt,
-)
-from services.explanations.reading import (
-    CUT,
-    Answer,
-    ReadAnswer,
-    Stated,
-    answer_of,
-    by_labels,
-    explanation_in,
-    read_answer,
 )
 from services.explanations.report import (
     ExplanationsElicitation,
@@ -58,7 +58,7 @@ PROMPTS = ("/prompts", "/completions")  # what a model refuses of these, it refu
 
 
 @dataclass(frozen=True)
-class AskedJudge:
+class JudgeResult:
     """How the same model judges the text without explaining; or why it does not."""
 
     judged: Judgement | None = None
@@ -72,7 +72,7 @@ class AskedJudge:
 
 
 @dataclass(frozen=True)
-class AskedMetric:
+class MetricRequest:
     """A metric and its request. by_decider: whether its judge is the model that decided, though
     nobody named it."""
 
@@ -88,14 +88,14 @@ class ExplanationsService(Service):
 
     def score(self, request: ExplanationsRequest) -> ExplanationsResult:
         """Stage 1 asks and reads, stage 2 scores."""
-        prompt, language = request.asked, _language(request)
-        answer, use = _answered(request, prompt, language)
-        read = read_answer(answer, _reader(request, prompt, language))
-        judge = _judged(request)
+        prompt, language = request.full_prompt, _language(request)
+        answer, use = _generate(request, prompt, language)
+        read = parse_answer(answer, _reader(request, prompt, language))
+        judge = _predict(request)
         elicitation = _elicitation(request, prompt, answer, read, judge).model_copy(
             update={"language": language}
         )
-        scores, unscored, warnings = _scored(request, elicitation, judge)
+        scores, unscored, warnings = _score_metrics(request, elicitation, judge)
         if answer.finish == "length" and not answer.cut:
             warnings = (CUT_SHORT.format(tokens=request.most_tokens), *warnings)
         return ExplanationsResult(
@@ -113,7 +113,7 @@ def _language(request: ExplanationsRequest) -> str:
     return find_language(next(iter(request.inputs.values()), ""), sent).code
 
 
-def _answered(
+def _generate(
     request: ExplanationsRequest, prompt: ElicitationPrompt, language: str
 ) -> tuple[Answer, ModelUse | None]:
     """The answer as it was sent, or as the model writes it, and which model that was."""
@@ -166,49 +166,48 @@ def _values(
 
 
 def _reader(request: ExplanationsRequest, prompt: ElicitationPrompt, language: str) -> Stated:
-    """What reads the decision of this prompt's answers."""
     if prompt.reader == "labels":
         return by_labels(prompt.labels)
     if prompt.reader == "none":
-        return lambda answer: _given(request, answer)
+        return lambda answer: _target_decision(request, answer)
     metric, text = service(prompt.reader), next(iter(request.inputs.values()), "")
     if not isinstance(metric, Metric):
         raise RuntimeError(f"{prompt.reader} reads no decisions")  # prompts name metrics alone
     return lambda answer: metric.stated_decision(text, answer, request.language)
 
 
-def _given(request: ExplanationsRequest, answer: str) -> StatedDecision | None:
+def _target_decision(request: ExplanationsRequest, answer: str) -> StatedDecision | None:
     """The label that the model was told to explain; nothing of the answer states it."""
     if request.target_label is None:
         return None
     return StatedDecision(label=request.target_label, start=0, end=0, words=(0, 0))
 
 
-def _judged(request: ExplanationsRequest) -> AskedJudge:
+def _predict(request: ExplanationsRequest) -> JudgeResult:
     """P of the same model, by its own prompt for labels, under the same policy."""
     given = request.inputs
     if request.model is None:
-        return _not_judged("not-asked", "no model was asked")
+        return _no_prediction("not-asked", "no model was asked")
     if "premise" in given and "hypothesis" in given:
         example = Example(text=given["premise"], text_pair=given["hypothesis"])
     elif "text" in given:
         example = Example(text=given["text"])
     else:
-        return _not_judged("not-asked", "models judge a text, or a premise and a hypothesis")
+        return _no_prediction("not-asked", "models judge a text, or a premise and a hypothesis")
     if request.policy_text is not None:
         keys = PromptKeys(policy=request.policy_text)
         example = example.model_copy(update={"prompt": keys})
     try:
         [judged] = models().judge(request.model).judgements([example])
     except BadInput as error:
-        return _not_judged("no-judge", error.detail)
+        return _no_prediction("no-judge", error.detail)
     if judged.unread is not None:
-        return AskedJudge(judged, _obstacle("p", judged.unread.code, judged.unread.detail))
-    return AskedJudge(judged)
+        return JudgeResult(judged, _obstacle("p", judged.unread.code, judged.unread.detail))
+    return JudgeResult(judged)
 
 
-def _not_judged(code: str, detail: str) -> AskedJudge:
-    return AskedJudge(None, _obstacle("p", code, detail))
+def _no_prediction(code: str, detail: str) -> JudgeResult:
+    return JudgeResult(None, _obstacle("p", code, detail))
 
 
 def _obstacle(component: str, code: str, detail: str) -> ExplanationsObstacle:
@@ -220,12 +219,12 @@ def _elicitation(
     request: ExplanationsRequest,
     prompt: ElicitationPrompt,
     answer: Answer,
-    read: ReadAnswer,
-    judge: AskedJudge,
+    read: AnswerOutcome,
+    judge: JudgeResult,
 ) -> ExplanationsElicitation:
     stated, p = read.decision, judge.p
     start, end = explanation_in(answer.text, prompt.explanation_after)
-    stated_p = _stated_p(answer, stated)
+    stated_p = _decision_probability(answer, stated)
     found = (read.obstacle, judge.obstacle, *_token_obstacles(answer, stated, stated_p))
     written = stated is not None and stated.end > stated.start
     return ExplanationsElicitation.model_validate(
@@ -253,7 +252,7 @@ def _elicitation(
     )
 
 
-def _stated_p(answer: Answer, stated: StatedDecision | None) -> float | None:
+def _decision_probability(answer: Answer, stated: StatedDecision | None) -> float | None:
     """Of the tokens that write the words of the decision."""
     if stated is None:
         return None
@@ -271,21 +270,21 @@ def _token_obstacles(
         yield _obstacle("stated_p", "not-asked", "no token of the answer states the decision")
 
 
-def _scored(
-    request: ExplanationsRequest, found: ExplanationsElicitation, judge: AskedJudge
+def _score_metrics(
+    request: ExplanationsRequest, found: ExplanationsElicitation, judge: JudgeResult
 ) -> tuple[tuple[Report, ...], tuple[ExplanationsUnscored, ...], tuple[str, ...]]:
-    """What each metric says, or why it is not asked; and doubts."""
+    """Reports, the metrics that were not asked and why, and doubts."""
     if found.outcome != "answered":
         detail = f"the answer is {found.outcome}: it is never scored"
         told = [_unscored(name, found.outcome, detail) for name in request.parameters]
         return (), tuple(told), ()
     elicited = _elicited(request, found, judge)
-    asked = [_asked(request, name, elicited) for name in checking(request.parameters)]
+    asked = [_metric_request(request, name, elicited) for name in checking(request.parameters)]
     answered = [one if isinstance(one, ExplanationsUnscored) else _report(one) for one in asked]
     doubts = [
         SAME_JUDGE.format(metric=one.contract.name)
         for one in asked
-        if isinstance(one, AskedMetric) and one.by_decider
+        if isinstance(one, MetricRequest) and one.by_decider
     ]
     return (
         tuple(one for one in answered if isinstance(one, Report)),
@@ -295,7 +294,7 @@ def _scored(
 
 
 def _elicited(
-    request: ExplanationsRequest, found: ExplanationsElicitation, judge: AskedJudge
+    request: ExplanationsRequest, found: ExplanationsElicitation, judge: JudgeResult
 ) -> ElicitedExplanation:
     labels = judge.judged.labels if judge.judged is not None else ()
     return request.elicited(
@@ -309,19 +308,19 @@ def _elicited(
     )
 
 
-def _asked(
+def _metric_request(
     request: ExplanationsRequest, name: str, elicited: ElicitedExplanation
-) -> AskedMetric | ExplanationsUnscored:
+) -> MetricRequest | ExplanationsUnscored:
     try:
         asked = request.score_request(name, elicited)
     except ValueError as error:
         return _unscored(name, "unfit", str(error))
     decides = elicited.judge is not None and asked.model == elicited.judge
     by_decider = decides and "model" not in request.parameters[name]
-    return AskedMetric(metrics()[name], asked, by_decider)
+    return MetricRequest(metrics()[name], asked, by_decider)
 
 
-def _report(asked: AskedMetric) -> Report | ExplanationsUnscored:
+def _report(asked: MetricRequest) -> Report | ExplanationsUnscored:
     """As the metric's own route has it."""
     contract, request = asked.contract, asked.request
     try:

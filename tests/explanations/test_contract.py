@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from services.explanations.contract import CONTRACT, ExplanationsRequest
-from services.explanations.prompts import filled, policy_texts, stored_prompt, stored_prompts
+from services.explanations.prompts import fill_template, get_prompt, load_policies, load_prompts
 from services.haf.prompts import justify_prompt
 from services.registry import metrics
 from shared.errors import BadInput
@@ -101,16 +101,16 @@ def test_work_grows_with_the_prompt_the_answer_and_the_metrics() -> None:
 
 
 def test_prompts_are_as_the_papers_print_them() -> None:
-    haf, ours = justify_prompt("a text", 0), stored_prompt("haf-justify")
+    haf, ours = justify_prompt("a text", 0), get_prompt("haf-justify")
     assert ours.turns({"text": "a text"}, 0) == haf.turns
-    genex = stored_prompt("genex-nli").turns({**RAIN, "label": "neutral"}, 0)
+    genex = get_prompt("genex-nli").turns({**RAIN, "label": "neutral"}, 0)
     assert genex[0].content == (
         "You are an expert in Natural Language Inference (NLI). Please list all possible "
         "explanations why the following statement is neutral given the context below without "
         "introductory phrases.\nContext: A man holds an umbrella.\nStatement: It is raining.\n"
         "Answer:"
     )
-    table8 = stored_prompt("hatexscore-table8@1")
+    table8 = get_prompt("hatexscore-table8@1")
     values = {"text": TEXT, "policy": table8.policy or "", "language": "English"}
     assert "Provide the explanation for your classification in English, followed by the " in (
         table8.turns(values, 0)[0].content
@@ -118,7 +118,7 @@ def test_prompts_are_as_the_papers_print_them() -> None:
 
 
 def test_demonstrations_are_one_of_each_label_and_come_first() -> None:
-    table8 = stored_prompt("hatexscore-table8")
+    table8 = get_prompt("hatexscore-table8")
     turns = table8.turns({"text": TEXT, "policy": "", "language": "English"}, 2)
     assert [turn.role for turn in turns] == ["user", "assistant", "user", "assistant", "user"]
     endings = [turn.content.rpartition(": ")[2] for turn in turns if turn.role == "assistant"]
@@ -126,7 +126,7 @@ def test_demonstrations_are_one_of_each_label_and_come_first() -> None:
     assert turns[-1].content.endswith(TEXT)
 
 
-@pytest.mark.parametrize("prompt", stored_prompts().values(), ids=lambda one: one.name)
+@pytest.mark.parametrize("prompt", load_prompts().values(), ids=lambda one: one.name)
 def test_a_stored_prompt_says_where_it_is_from(prompt: Any) -> None:
     assert prompt.source
     assert prompt.licence
@@ -134,7 +134,7 @@ def test_a_stored_prompt_says_where_it_is_from(prompt: Any) -> None:
 
 
 def test_values_are_inserted_once() -> None:
-    assert filled("{text} {{policy}}", {"text": "{label} {{", "label": "x"}) == (
+    assert fill_template("{text} {{policy}}", {"text": "{label} {{", "label": "x"}) == (
         "{label} {{ {policy}"
     )
 
@@ -142,7 +142,7 @@ def test_values_are_inserted_once() -> None:
 def test_every_named_policy_of_the_metric_has_its_words() -> None:
     schema = metrics()["hatexscore"].request.model_json_schema()
     named = schema["properties"]["policy"]["anyOf"][0]["enum"]
-    assert sorted(named) == sorted(policy_texts())
+    assert sorted(named) == sorted(load_policies())
 
 
 def test_the_contract_loads_no_model_code() -> None:

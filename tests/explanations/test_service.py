@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from services.explanations.contract import CONTRACT, ExplanationsRequest
-from services.explanations.prompts import stored_prompts
+from services.explanations.prompts import load_prompts
 from services.explanations.report import ExplanationsResult
 from services.explanations.service import SERVICE
 from shared.errors import AnswerCut, Unavailable
@@ -206,9 +206,9 @@ def test_an_answer_of_your_own_needs_no_model() -> None:
     assert found.scores == elicited(HATEFUL, ask(score=["hatexscore"])).scores
 
 
-@pytest.mark.parametrize(("name", "version"), sorted(stored_prompts()))
+@pytest.mark.parametrize(("name", "version"), sorted(load_prompts()))
 def test_provenance_names_prompt_version_hash_and_model(name: str, version: str) -> None:
-    prompt = stored_prompts()[name, version]
+    prompt = load_prompts()[name, version]
     inputs = {one: f"a {one}" for one in prompt.inputs}
     target = {"target_label": "neutral"} if prompt.reader == "none" else {}
     asked = {**inputs, **target, "model": NAME, "prompt": f"{name}@{version}", "seed": 3}

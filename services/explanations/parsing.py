@@ -42,7 +42,7 @@ CUT = Answer("", (), "length", None, None, cut=True)
 
 
 @dataclass(frozen=True)
-class ReadAnswer:
+class AnswerOutcome:
     """How an answer ends: with a decision, or without one, and why."""
 
     outcome: Outcome
@@ -71,7 +71,7 @@ def answer_of(completion: Completion) -> Answer:
     return Answer(text[start:], moved, completion.finish, reasoning, spent, cut=not closed)
 
 
-def read_answer(answer: Answer, stated: Stated) -> ReadAnswer:
+def parse_answer(answer: Answer, stated: Stated) -> AnswerOutcome:
     """stated: what reads a decision."""
     if answer.cut:
         detail = "the model was still reasoning when its tokens were used up: allow more"
@@ -82,9 +82,9 @@ def read_answer(answer: Answer, stated: Stated) -> ReadAnswer:
     if refuses(answer.text, decision):
         detail = "the model refuses to decide or to explain"
         obstacle = ExplanationsObstacle(component="decision", code="refused", detail=detail)
-        return ReadAnswer("refused", None, obstacle)
+        return AnswerOutcome("refused", None, obstacle)
     if decision is not None:
-        return ReadAnswer("answered", decision)
+        return AnswerOutcome("answered", decision)
     ended = "; its tokens were used up: allow more" if answer.finish == "length" else ""
     return _unparsable("conclusion-unread", f"no decision can be read from the answer{ended}")
 
@@ -122,7 +122,7 @@ def by_labels(labels: Sequence[str]) -> Stated:
 
 
 def explanation_in(answer: str, after: str | None) -> tuple[int, int]:
-    """Where the explanation stands in the answer."""
+    """Its span in the answer."""
     found = re.search(re.escape(after), answer, re.IGNORECASE) if after else None
     start = found.end() if found else 0
     inner = answer[start:]
@@ -137,8 +137,8 @@ def _sentences(answer: str) -> Iterator[tuple[int, int]]:
     yield start, len(answer)
 
 
-def _unparsable(code: str, detail: str) -> ReadAnswer:
+def _unparsable(code: str, detail: str) -> AnswerOutcome:
     obstacle = ExplanationsObstacle.model_validate(
         {"component": "decision", "code": code, "detail": detail}
     )
-    return ReadAnswer("unparsable", None, obstacle)
+    return AnswerOutcome("unparsable", None, obstacle)
