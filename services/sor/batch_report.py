@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from services.sor.contract import SorRequest
-from services.sor.likeness import BatchLikeness, likeness_of
+from services.sor.likeness import BatchSimilarity, compute_similarity
 from services.sor.report import ITEMS, SorBatchReport, SorItemName, SorLikeness, SorResult
 from shared.batch_contracts import BatchReportRequest
 from shared.contracts import Scored
@@ -23,7 +23,7 @@ def batch_report(rows: Sequence[Row], over: BatchStatistics[BatchReportRequest])
     parts = [row.report.components for row in rows]
     keys = over.keys()
     controls = [row.report.control for row in rows]
-    alike = likeness_of([_own_words(row) for row in rows])
+    alike = compute_similarity([_text_pair(row) for row in rows])
     return SorBatchReport(
         **over.envelope(),
         completeness=over.mean("completeness", [p.completeness for p in parts], keys, UNIT),
@@ -35,7 +35,7 @@ def batch_report(rows: Sequence[Row], over: BatchStatistics[BatchReportRequest])
         boilerplate=over.mean("boilerplate", [one.shared for one in alike], keys, UNIT),
         nearest_similarity=over.mean("nearest", [one.similarity for one in alike], keys, UNIT),
         copies=over.share([_is_copy(one) for one in alike], keys),
-        most_alike=_most_alike(rows, alike),
+        most_alike=_nearest_pairs(rows, alike),
     )
 
 
@@ -50,16 +50,18 @@ def _missing(
     return over.share(values, over.keys(asked))
 
 
-def _own_words(row: Row) -> tuple[str, str]:
+def _text_pair(row: Row) -> tuple[str, str]:
     """(statement, post)."""
     return "\n".join(row.request.documents().values()), row.request.text
 
 
-def _is_copy(one: BatchLikeness) -> float | None:
+def _is_copy(one: BatchSimilarity) -> float | None:
     return None if one.similarity is None else float(one.similarity >= COPY)
 
 
-def _most_alike(rows: Sequence[Row], alike: Sequence[BatchLikeness]) -> tuple[SorLikeness, ...]:
+def _nearest_pairs(
+    rows: Sequence[Row], alike: Sequence[BatchSimilarity]
+) -> tuple[SorLikeness, ...]:
     known = [
         (one.similarity, number, one.nearest)
         for number, one in enumerate(alike)

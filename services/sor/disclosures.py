@@ -37,7 +37,7 @@ from services.sor.lexicon import (
     WAS,
     WE,
 )
-from services.sor.post_facts import PostWords, is_of_this_post
+from services.sor.post_facts import PostWords, is_post_reference
 from services.sor.report import SorItemName, SorRoute
 from services.sor.sentences import Span
 
@@ -53,7 +53,7 @@ _DAY = re.compile(r"\d{1,2}(?:st|nd|rd|th)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Disclosed:
+class ItemMatch:
     """An item and the span of the statement that discloses it. value: 1, or 0 for a ground that
     names the document and no clause."""
 
@@ -63,9 +63,9 @@ class Disclosed:
     route: SorRoute | None = None
 
 
-def disclosures(sentences: Sequence[ReadSentence], text: str, post: PostWords) -> list[Disclosed]:
+def find_items(sentences: Sequence[ReadSentence], text: str, post: PostWords) -> list[ItemMatch]:
     """Of every sentence, in order. text: the statement, quotations of the post blanked."""
-    found: list[Disclosed] = []
+    found: list[ItemMatch] = []
     about_redress = False
     before: set[SorItemName] = set()
     content = 0  # of the sentence before, unless it was about redress
@@ -74,13 +74,13 @@ def disclosures(sentences: Sequence[ReadSentence], text: str, post: PostWords) -
         about_redress = bool(routes) or _is_of_disagreement(one)
         span = one.sentence.span
         if routes:
-            found += [Disclosed("redress", span, route=route) for route in routes]
-        items = [Disclosed(item, span, value) for item, value in _items(one, text, routes)]
-        if "automated_detection" in before and _says_the_same(one):
-            items.append(Disclosed("automated_decision", span))
+            found += [ItemMatch("redress", span, route=route) for route in routes]
+        items = [ItemMatch(item, span, value) for item, value in _items(one, text, routes)]
+        if "automated_detection" in before and _repeats_decision(one):
+            items.append(ItemMatch("automated_decision", span))
         argued = _is_argument(one, post) and not _is_of_means(items)
-        if not routes and (argued or _explains(one, content)):
-            items.append(Disclosed("explanation", span))
+        if not routes and (argued or _has_reason(one, content)):
+            items.append(ItemMatch("explanation", span))
         found += items
         before = {each.item for each in items}
         content = 0 if routes else one.sentence.content
@@ -92,11 +92,11 @@ def _is_of_disagreement(one: ReadSentence) -> bool:
     return bool(DISSENT & set(one.folded)) or one.folded[0] in ("remedies", "redress", "appeals")
 
 
-def _is_of_means(items: Sequence[Disclosed]) -> bool:
+def _is_of_means(items: Sequence[ItemMatch]) -> bool:
     return any(each.item in ("automated_detection", "automated_decision") for each in items)
 
 
-def _says_the_same(one: ReadSentence) -> bool:
+def _repeats_decision(one: ReadSentence) -> bool:
     """Such as "So was the decision."."""
     alike = {"so", "same", "likewise", "too", "neither", "nor", "equally"} & set(one.folded)
     return bool(alike) and _names_decision(one)
@@ -137,7 +137,7 @@ def _offers(one: ReadSentence, after_redress: bool) -> bool:
         word, before = words[place], words[max(0, place - 3) : place]
         if word.startswith("complain") and {"after", "following", "upon", "received"} & set(before):
             continue
-        if word in ("review", "reviewed") and not _asks_review(words, place):
+        if word in ("review", "reviewed") and not _requests_review(words, place):
             continue
         if word in OF_READERS and not (OBJECTING & set(words) or after_redress):
             continue
@@ -147,7 +147,7 @@ def _offers(one: ReadSentence, after_redress: bool) -> bool:
     return False
 
 
-def _asks_review(words: Sequence[str], place: int) -> bool:
+def _requests_review(words: Sequence[str], place: int) -> bool:
     """Of our decision, and asked for: not "we reviewed", not "review our rules"."""
     before, after = words[max(0, place - 5) : place], words[place + 1 : place + 4]
     asked = {"request", "ask", "demand", "internal", "seek", "another", "second", "new", "want",
@@ -157,10 +157,10 @@ def _asks_review(words: Sequence[str], place: int) -> bool:
 
 
 def _restriction(one: ReadSentence) -> bool:
-    return "restriction" in one or _is_done(one.folded) or _is_parted(one.folded)
+    return "restriction" in one or _has_action(one.folded) or _is_parted(one.folded)
 
 
-def _is_done(words: Sequence[str]) -> bool:
+def _has_action(words: Sequence[str]) -> bool:
     """We shortened your post; the page was emptied: what was done is more than a list of measures
     can hold. Steps on the way there are none."""
     for place, word in enumerate(words):
@@ -188,24 +188,24 @@ def _detection(one: ReadSentence) -> bool:
         return True
     if "found" not in one:
         return False
-    return "automation" in one or ("people" in one and _are_ours(one))
+    return "automation" in one or ("people" in one and _is_internal(one))
 
 
 def _decision(one: ReadSentence) -> bool:
     if _is_general(one):
         return True
-    return _decided_by_people(one) or _decided_by_software(one)
+    return _human_decision(one) or _automated_decision(one)
 
 
-def _decided_by_people(one: ReadSentence) -> bool:
+def _human_decision(one: ReadSentence) -> bool:
     if "people" not in one:
         return False
     if "decided" in one or ("found" not in one and _is_done_by(one)):
         return _is_by_people(one)
-    return "used" in one and not one.any_of("found", "reported") and _are_ours(one)
+    return "used" in one and not one.any_of("found", "reported") and _is_internal(one)
 
 
-def _decided_by_software(one: ReadSentence) -> bool:
+def _automated_decision(one: ReadSentence) -> bool:
     return "automation" in one and "decided" in one and _is_of_decisions(one)
 
 
@@ -222,10 +222,10 @@ def _is_by_people(one: ReadSentence) -> bool:
     told = set(one.places["people"]) - notifiers
     if not told and "reported" in one:
         return False
-    return _are_ours(one) or any(word.startswith(DECISIVE) for word in one.folded)
+    return _is_internal(one) or any(word.startswith(DECISIVE) for word in one.folded)
 
 
-def _are_ours(one: ReadSentence) -> bool:
+def _is_internal(one: ReadSentence) -> bool:
     """Such as "A moderator", "by hand": not just people."""
     words = one.folded
     return any(
@@ -322,7 +322,7 @@ def _written(one: ReadSentence, place: int, text: str) -> bool:
     return _DATE.search(around) is not None
 
 
-def _explains(one: ReadSentence, before: int) -> bool:
+def _has_reason(one: ReadSentence, before: int) -> bool:
     """Why it falls under the ground: a link, and words that say something, also in the sentence
     before."""
     content = one.sentence.content
@@ -344,7 +344,7 @@ def _is_argument(one: ReadSentence, post: PostWords) -> bool:
 
 def _begins_with_post(one: ReadSentence) -> bool:
     """Such as "You write that", "The listing offers": facts."""
-    return any(is_of_this_post(one.folded, place) for place in range(min(4, len(one.folded))))
+    return any(is_post_reference(one.folded, place) for place in range(min(4, len(one.folded))))
 
 
 def _defines(one: ReadSentence) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from services.sor.contract import SorRequest
-from services.sor.post_facts import LocatedQuote, SharedWord
-from services.sor.reading import ReadStatement, ReadText
+from services.sor.parsing import ReadStatement, ReadText
+from services.sor.post_facts import QuoteMatch, WordMatch
 from services.sor.report import SorEvidence
 
 
@@ -28,7 +28,7 @@ def evidence_of(request: SorRequest, read: ReadStatement) -> Iterator[SorEvidenc
         yield from _of_items(text)
 
 
-def _of_post(kind: str, text: ReadText, found: LocatedQuote | SharedWord) -> SorEvidence:
+def _of_post(kind: str, text: ReadText, found: QuoteMatch | WordMatch) -> SorEvidence:
     start, end = found.statement
     return SorEvidence.model_validate(
         {

@@ -81,7 +81,7 @@ class SorFields(Message):
     puid: Short | None = None
 
     @model_validator(mode="after")
-    def _some(self) -> Self:
+    def _check_fields(self) -> Self:
         if not any(getattr(self, name) for name in type(self).model_fields):
             raise ValueError("no field of the statement has a value")
         return self

@@ -87,7 +87,7 @@ def _names_clause(one: ReadSentence, text: str) -> bool:
     found = one.sentence.words
     for place, word in enumerate(found):
         if word.folded in POLICY_NOUNS and (
-            _has_subject_before(found, place) or _has_subject_behind(found, place, text)
+            _has_subject_before(found, place) or _has_subject_after(found, place, text)
         ):
             return True
     start, end = one.sentence.span
@@ -103,7 +103,7 @@ def _has_subject_before(found: Sequence[StatementWord], place: int) -> bool:
     return place > 0 and _is_subject(found[place - 1]) and found[place - 1].folded not in TIES
 
 
-def _has_subject_behind(found: Sequence[StatementWord], place: int, text: str) -> bool:
+def _has_subject_after(found: Sequence[StatementWord], place: int, text: str) -> bool:
     """A subject after "on", "against", "that forbid", a colon, a dash or a bracket."""
     behind = found[place + 1 : place + 1 + LONGEST_NAME]
     if not behind:
@@ -112,10 +112,10 @@ def _has_subject_behind(found: Sequence[StatementWord], place: int, text: str) -
     tied = behind[0].folded in TIES or any(mark in gap for mark in "(:\u2013\u2014->/")
     if behind[0].folded in ("which", "that") and len(behind) > 1:
         tied = behind[1].folded in TIES
-    return tied and _reaches_subject(behind)
+    return tied and _contains_subject(behind)
 
 
-def _reaches_subject(behind: Sequence[StatementWord]) -> bool:
+def _contains_subject(behind: Sequence[StatementWord]) -> bool:
     """Whether a subject comes before the sentence goes on: "terms of use your offer" has none."""
     for word in behind:
         if _is_subject(word):
@@ -147,7 +147,7 @@ def words_of_policy(policy: str) -> frozenset[str]:
     )
 
 
-def stands_in(known: frozenset[str], one: ReadSentence) -> bool:
+def matches_policy(known: frozenset[str], one: ReadSentence) -> bool:
     """Whether a number that the sentence cites is one of the policy's, or every second word of
     its subject is. known: numbers and stems of the policy."""
     cited = {word.folded for word in one.sentence.words if word.folded[0].isdigit()}

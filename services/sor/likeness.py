@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from services.sor.post_facts import PostWords, StatementWords, quotes_of
-from services.sor.sentences import blanked, words
+from services.sor.post_facts import PostWords, StatementWords, match_quotes
+from services.sor.sentences import mask_spans, words
 from shared.job_context import checking
 
 WIDTH = 3  # words of a shingle
@@ -30,7 +30,7 @@ Shingles = frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
-class BatchLikeness:
+class BatchSimilarity:
     """shared: share of its shingles that another statement has; similarity: to `nearest`, the
     number of a statement; None: it has no shingle, or there is no other."""
 
@@ -39,35 +39,35 @@ class BatchLikeness:
     nearest: int | None = None
 
 
-def likeness_of(statements: Sequence[tuple[str, str]]) -> list[BatchLikeness]:
+def compute_similarity(statements: Sequence[tuple[str, str]]) -> list[BatchSimilarity]:
     """statements: (statement, post), in the order of the batch."""
     found = [shingles(*one) for one in checking(statements)]
     holders = Counter(shingle for own in found for shingle in own)
     nearest = _nearest(found)
     return [
-        _likeness(own, holders, nearest.get(number)) if len(found) > 1 else BatchLikeness(None)
+        _similarity(own, holders, nearest.get(number)) if len(found) > 1 else BatchSimilarity(None)
         for number, own in enumerate(found)
     ]
 
 
-def _likeness(
+def _similarity(
     own: Shingles, holders: Counter[int], nearest: tuple[float, int] | None
-) -> BatchLikeness:
+) -> BatchSimilarity:
     if not own:
-        return BatchLikeness(None)
+        return BatchSimilarity(None)
     shared = sum(holders[shingle] > 1 for shingle in own) / len(own)
     if nearest is None:
-        return BatchLikeness(shared, 0.0)
-    return BatchLikeness(shared, nearest[0], nearest[1])
+        return BatchSimilarity(shared, 0.0)
+    return BatchSimilarity(shared, nearest[0], nearest[1])
 
 
 def shingles(statement: str, post: str) -> Shingles:
     """Runs of three words, as hashes that are the same on every machine."""
     there = PostWords.of(post)
-    located, _ = quotes_of(StatementWords.of(statement), there)
+    located, _ = match_quotes(StatementWords.of(statement), there)
     left = [
         word.folded
-        for word in words(blanked(statement, [quote.statement for quote in located]))
+        for word in words(mask_spans(statement, [quote.statement for quote in located]))
         if not (word.is_content and word.stem in there.stems)
     ]
     rows = zip(*(left[start:] for start in range(WIDTH)), strict=False)
@@ -98,7 +98,7 @@ def _candidates(found: Sequence[Shingles]) -> Iterator[tuple[int, int]]:
     for number, own in enumerate(checking(found)):
         if not own:
             continue
-        sketch = _sketch(own)
+        sketch = _min_hash(own)
         for place in range(0, HASHES, BAND):
             others = bands[place, int(sketch[place]), int(sketch[place + 1])]
             for other in others[-NEIGHBOURS:]:
@@ -108,7 +108,7 @@ def _candidates(found: Sequence[Shingles]) -> Iterator[tuple[int, int]]:
             others.append(number)
 
 
-def _sketch(own: Shingles) -> NDArray[np.int64]:
+def _min_hash(own: Shingles) -> NDArray[np.int64]:
     """(HASHES,) least value of each linear hash."""
     values = np.array(sorted(own), dtype=np.int64) % PRIME
     return np.asarray(((_FACTORS[:, None] * values + _SHIFTS[:, None]) % PRIME).min(axis=1))

@@ -16,8 +16,8 @@ from services.sor import kernel
 from services.sor.batch_report import batch_report
 from services.sor.contract import CONTRACT, SorRequest
 from services.sor.evidence import evidence_of
+from services.sor.parsing import ReadStatement, parse_statement
 from services.sor.post_facts import PostWords
-from services.sor.reading import ReadStatement, read_statement
 from services.sor.report import (
     ITEMS,
     ROUTES,
@@ -77,7 +77,7 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
     variants = VARIANTS
 
     def collect(self, requests: Sequence[SorRequest]) -> list[SorCollected]:
-        return [_collected(request) for request in checking(requests)]
+        return [_collect_one(request) for request in checking(requests)]
 
     def coverage(self, request: SorRequest) -> LanguageCoverage:
         """The rules read English statements; the post may be in any language. A statement that is
@@ -131,10 +131,10 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
         return batch_report(rows, over)
 
 
-def _collected(request: SorRequest) -> SorCollected:
+def _collect_one(request: SorRequest) -> SorCollected:
     post = PostWords.of(request.text)
-    read = read_statement(request, post)
-    beside = [read.beside(other) for other in _others(request, post)]
+    read = parse_statement(request, post)
+    beside = [read.match_post(other) for other in _select_pool(request, post)]
     return SorCollected(
         read=read,
         null=tuple(facts.weight for facts in beside),
@@ -142,14 +142,14 @@ def _collected(request: SorRequest) -> SorCollected:
     )
 
 
-def _others(request: SorRequest, post: PostWords) -> Iterator[PostWords]:
+def _select_pool(request: SorRequest, post: PostWords) -> Iterator[PostWords]:
     """Posts of the request, else our own; never the post itself."""
-    pool = map(PostWords.of, request.other_posts) if request.other_posts else own_posts()
+    pool = map(PostWords.of, request.other_posts) if request.other_posts else load_posts()
     return (other for other in pool if other.joined != post.joined)
 
 
 @lru_cache(maxsize=1)
-def own_posts() -> tuple[PostWords, ...]:
+def load_posts() -> tuple[PostWords, ...]:
     """Fifty mild posts of our own writing, of many kinds."""
     file = Path(__file__).with_name("other_posts.txt")
     return tuple(map(PostWords.of, file.read_text("utf-8").splitlines()))

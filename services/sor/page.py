@@ -66,7 +66,7 @@ class SorView:
 
 
 def view(request: SorRequest | None, report: SorResult) -> SorView:
-    """What the page says of this report; without texts where they are gone."""
+    """Without texts where they are gone."""
     return SorView(
         verdict=verdict(report),
         kept=request is not None,

@@ -9,7 +9,7 @@ linear: a quotation is looked up in the folded words of the post, 64 quotations 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from services.sor.concepts import ReadSentence
 from services.sor.lexicon import DETERMINERS, OF_THIS_POST, POST_NOUNS
@@ -25,15 +25,18 @@ ENOUGH = 3  # different content words of the post that name its facts
 
 
 @dataclass(frozen=True, slots=True)
-class LocatedQuote:
+class QuoteMatch:
     """A quotation that stands in the post. statement: its inside there; post: where it stands."""
 
     statement: Span
     post: Span
 
 
+Quotes = tuple[list[QuoteMatch], list[Span]]  # in the post; in no post, of the statement
+
+
 @dataclass(frozen=True, slots=True)
-class SharedWord:
+class WordMatch:
     """A content word of the post that the statement uses, where both have it first."""
 
     statement: Span
@@ -84,8 +87,8 @@ class PostWords:
 class PostFacts:
     """The facts of one post in one statement, and the quotations that are in no post."""
 
-    quotes: tuple[LocatedQuote, ...]
-    shared: tuple[SharedWord, ...]
+    quotes: tuple[QuoteMatch, ...]
+    shared: tuple[WordMatch, ...]
     missing: tuple[Span, ...]  # of the statement
     words: int  # different content words of the post
 
@@ -110,34 +113,37 @@ class StatementWords:
     own: dict[str, StatementWord] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, text: str, sentences: Sequence[ReadSentence] = ()) -> StatementWords:
+    def of(cls, text: str) -> StatementWords:
         quoted = [((a, b), words(text[a:b])) for a, b in quotations(text)[:MOST_QUOTATIONS]]
+        return cls(words(text), quoted)
+
+    def with_content(self, sentences: Sequence[ReadSentence]) -> StatementWords:
         own: dict[str, StatementWord] = {}
         for one in sentences:
-            for word, of_rule in zip(one.sentence.words, of_the_rule(one), strict=True):
+            for word, of_rule in zip(one.sentence.words, rule_mask(one), strict=True):
                 if not of_rule and word.is_content:
                     own.setdefault(word.stem, word)
-        return cls(words(text), quoted, own)
+        return replace(self, own=own)
 
 
-def quotes_of(statement: StatementWords, post: PostWords) -> tuple[list[LocatedQuote], list[Span]]:
+def match_quotes(statement: StatementWords, post: PostWords) -> Quotes:
     """Those that stand in the post, and those that do not."""
     located, missing = [], []
     for span, quoted in statement.quoted:
-        place = post.find(quoted) if _says_something(quoted) else None
+        place = post.find(quoted) if _has_content(quoted) else None
         if place is not None:
-            located.append(LocatedQuote(span, place))
+            located.append(QuoteMatch(span, place))
         elif quoted:
             missing.append(span)
     return located, missing
 
 
-def _says_something(quoted: Sequence[StatementWord]) -> bool:
+def _has_content(quoted: Sequence[StatementWord]) -> bool:
     """Quoting "the" points at nothing; two words of any kind do."""
     return len(quoted) > 1 or any(word.is_content for word in quoted)
 
 
-def runs_of(statement: StatementWords, post: PostWords) -> Iterator[LocatedQuote]:
+def match_ngrams(statement: StatementWords, post: PostWords) -> Iterator[QuoteMatch]:
     """Four words or more in a row that both have, without quotation marks."""
     found = statement.words
     place = 0
@@ -148,20 +154,20 @@ def runs_of(statement: StatementWords, post: PostWords) -> Iterator[LocatedQuote
             place += 1
             continue
         there = post.words[first].start, post.words[first + RUN - 1].end
-        yield LocatedQuote((run[0].start, run[-1].end), there)
+        yield QuoteMatch((run[0].start, run[-1].end), there)
         place += RUN
 
 
-def shared_of(statement: StatementWords, post: PostWords) -> Iterator[SharedWord]:
+def match_words(statement: StatementWords, post: PostWords) -> Iterator[WordMatch]:
     """Each content word of the post, where the statement first uses it of this post."""
     for stem, word in statement.own.items():
         number = post.stems.get(stem)
         if number is not None:
             there = post.words[number]
-            yield SharedWord((word.start, word.end), (there.start, there.end), stem)
+            yield WordMatch((word.start, word.end), (there.start, there.end), stem)
 
 
-def of_the_rule(one: ReadSentence) -> list[bool]:
+def rule_mask(one: ReadSentence) -> list[bool]:
     """Of every word, whether it tells the rule and not the post: from the mention of a policy, a
     law or a clause, with what names it, to the next mention of this post."""
     found = one.folded
@@ -170,16 +176,16 @@ def of_the_rule(one: ReadSentence) -> list[bool]:
                 *one.places.get("rule verbs", ())}  # fmt: skip
     inside = False
     for place, word in enumerate(found):
-        if place in mentions or (word in CLAUSE_HEADS and _numbered(found, place)):
+        if place in mentions or (word in CLAUSE_HEADS and _has_number(found, place)):
             inside = True
             _name(found, place, rule)
-        elif is_of_this_post(found, place):
+        elif is_post_reference(found, place):
             inside = False
         rule[place] = inside
     return rule
 
 
-def _numbered(found: Sequence[str], place: int) -> bool:
+def _has_number(found: Sequence[str], place: int) -> bool:
     return place + 1 < len(found) and found[place + 1][0].isdigit()
 
 
@@ -191,21 +197,21 @@ def _name(found: Sequence[str], place: int, rule: list[bool]) -> None:
             return
 
 
-def is_of_this_post(found: Sequence[str], place: int) -> bool:
+def is_post_reference(found: Sequence[str], place: int) -> bool:
     word = found[place]
     if word in OF_THIS_POST:
         return True
     return word in POST_NOUNS and place > 0 and found[place - 1] in DETERMINERS
 
 
-def facts_of(statement: StatementWords, post: PostWords) -> PostFacts:
-    """The facts of this post that the statement names."""
-    quotes, missing = quotes_of(statement, post)
+def facts_of(statement: StatementWords, post: PostWords, known: Quotes | None = None) -> PostFacts:
+    """The facts of this post that the statement names. known: its quotations, already matched."""
+    quotes, missing = known or match_quotes(statement, post)
     marked = [quote.statement for quote in quotes]
     runs = [
         run
-        for run in runs_of(statement, post)
+        for run in match_ngrams(statement, post)
         if not any(run.statement[0] < end and start < run.statement[1] for start, end in marked)
     ]
-    shared = tuple(shared_of(statement, post))
+    shared = tuple(match_words(statement, post))
     return PostFacts((*quotes, *runs), shared, tuple(missing), len(post.stems))

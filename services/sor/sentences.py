@@ -92,7 +92,7 @@ def quotations(text: str) -> list[Span]:
     return found
 
 
-def blanked(text: str, spans: Sequence[Span]) -> str:
+def mask_spans(text: str, spans: Sequence[Span]) -> str:
     """The text with spaces in place of these characters: all offsets stay."""
     parts, last = [], 0
     for start, end in spans:
@@ -104,12 +104,12 @@ def blanked(text: str, spans: Sequence[Span]) -> str:
 def words(text: str) -> list[StatementWord]:
     """Every word, number and section sign, in order."""
     return [
-        StatementWord(match.start(), match.end(), match.group(), _folded(match.group()))
+        StatementWord(match.start(), match.end(), match.group(), _normalize_word(match.group()))
         for match in _WORD.finditer(text)
     ]
 
 
-def _folded(word: str) -> str:
+def _normalize_word(word: str) -> str:
     folded = word.casefold().replace("\u2019", "'")
     return folded.removesuffix("'s") or folded
 
@@ -119,7 +119,7 @@ def sentences(text: str, quoted: Sequence[Span] = ()) -> list[StatementSentence]
 
     Items of lists, lines and what stands between semicolons are sentences of their own.
     """
-    return list(_sentences(blanked(text, quoted), quoted))
+    return list(_sentences(mask_spans(text, quoted), quoted))
 
 
 def _sentences(text: str, quoted: Sequence[Span]) -> Iterator[StatementSentence]:
@@ -127,14 +127,14 @@ def _sentences(text: str, quoted: Sequence[Span]) -> Iterator[StatementSentence]
     left = list(quoted)[::-1]
     for word in words(text):
         if found and _is_border(text, found[-1], word):
-            yield StatementSentence(found, _takes(left, found[-1].end, word.start, text))
+            yield StatementSentence(found, _pop_before(left, found[-1].end, word.start, text))
             found = []
         found.append(word)
     if found:
         yield StatementSentence(found, bool(left))
 
 
-def _takes(left: list[Span], end: int, upcoming: int, text: str) -> bool:
+def _pop_before(left: list[Span], end: int, upcoming: int, text: str) -> bool:
     """Whether a quotation stands before the border; those that do are taken off the stack."""
     border = next((i for i in range(end, upcoming) if text[i] in _ENDS), upcoming)
     taken = False

@@ -24,11 +24,11 @@ def verdict(report: SorResult) -> Verdict:
     """The report in words. Never that it is lawful."""
     if report.score is None:
         return Verdict("The score is undefined: the warnings say why.", "neutral", _chance(report))
-    text, tone = _told(report)
+    text, tone = _summary(report)
     return Verdict(text, tone, _chance(report))
 
 
-def _told(report: SorResult) -> tuple[str, Tone]:
+def _summary(report: SorResult) -> tuple[str, Tone]:
     if "facts" in report.missing:
         others = len(report.missing) - 1
         more = f" {others} more {_items(others)} missing." if others else ""

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from services.cot2el.model_calls import tags
-from services.cot2el.segmentation import UnitRules
+from services.cot2el.segmentation import RuleSegmenter
 from services.cot2el.segmentation import detect_language as language_of_reasoning
 from services.cot2el.stages import first_valid_json, label_of
 from services.ftc import hypotheses, llm_extraction
@@ -37,8 +37,8 @@ from services.hlv import prompts as answers
 from services.ice.contract import IceRequest
 from services.sor import likeness
 from services.sor.contract import SorRequest
+from services.sor.parsing import parse_statement
 from services.sor.post_facts import PostWords
-from services.sor.reading import read_statement
 from services.sor.sentences import quotations as quoted_in_statement
 from shared.language import find_language
 from shared.models.calls import Example, WordRow, WordRows, WordSpan
@@ -65,17 +65,17 @@ KEYS = ("A", "B", "C")
 def parsers() -> dict[str, Parser]:
     """Without an analyser of language, by name: quick enough for every family."""
     return {
-        "cot2el units": lambda text: UnitRules("both")(text, "en"),
+        "cot2el units": lambda text: RuleSegmenter("both")(text, "en"),
         "cot2el language": language_of_reasoning,
         "cot2el parse": first_valid_json,
         "cot2el key": lambda text: label_of(text, OPTIONS),
         **{f"haf {one}": haf(one) for one in ("justify", "sufficiency")},
         "haf reference": lambda text: haf_reference.parse_as_released(text, "justify"),
-        "hlv ranking": lambda text: answers.mentioned(text, KEYS),
-        "hlv released ranking": lambda text: answers.mentioned_as_released(text, KEYS),
-        "hlv rating": answers.rating,
-        "hlv released rating": answers.rating_as_released,
-        "ftc spans of a model": llm_extraction.parsed_spans,
+        "hlv ranking": lambda text: answers.parse_ranking(text, KEYS),
+        "hlv released ranking": lambda text: answers.parse_ranking_as_released(text, KEYS),
+        "hlv rating": answers.parse_rating,
+        "hlv released rating": answers.parse_rating_as_released,
+        "ftc spans of a model": llm_extraction.parse_spans,
         "hatexscore languages": detect_language,
         **{f"hatexscore conclusion {one}": concluded(one) for one in ("en", "zh", "ko")},
         "hatexscore quotations": quotations,
@@ -105,7 +105,7 @@ def readings() -> dict[str, Parser]:
     """A metric's whole reading, with analysers of language, by name."""
     return {
         **{f"ftc {one}": ftc(one) for one in ("entailment", "contradiction", "neutral")},
-        "ftc hypothesis": lambda text: hypotheses.edited_slot(text, SHORT),
+        "ftc hypothesis": lambda text: hypotheses.changed_slot(text, SHORT),
         "haf tokens": tokens,
         "cot2el tags": lambda text: tags([text]),
         **hatexscore(),
@@ -145,7 +145,7 @@ def quoting(text: str) -> Any:
 
 def sor(post: str, statement: str, policy: str | None = None) -> Any:
     """The whole reading of a statement, beside its post and beside another one."""
-    read = read_statement(
+    read = parse_statement(
         SorRequest(
             text=without_halves(post) or "x",
             statement=without_halves(statement) or "x",
@@ -153,7 +153,7 @@ def sor(post: str, statement: str, policy: str | None = None) -> Any:
         ),
         PostWords.of(post),
     )
-    return read.beside(PostWords.of(SHORT))
+    return read.match_post(PostWords.of(SHORT))
 
 
 def rows_of_words(text: str) -> Any:

@@ -10,7 +10,7 @@ import pytest
 
 from services.sor.batch_report import batch_report
 from services.sor.contract import CONTRACT, SorRequest
-from services.sor.likeness import jaccard, likeness_of, shingles
+from services.sor.likeness import compute_similarity, jaccard, shingles
 from services.sor.metric import SERVICE
 from services.sor.report import SorResult
 from shared.batch_contracts import BatchReportRequest
@@ -28,7 +28,7 @@ def drawn(words: int, seed: int) -> str:
 
 def test_copies_are_found_and_others_are_not() -> None:
     texts = [drawn(60, seed) for seed in range(30)]
-    found = likeness_of([(text, "a post") for text in [*texts, texts[7]]])
+    found = compute_similarity([(text, "a post") for text in [*texts, texts[7]]])
     assert (found[7].nearest, found[30].nearest) == (30, 7)
     assert found[7].similarity == found[30].similarity == found[7].shared == 1
     rest = [one for number, one in enumerate(found) if number not in (7, 30)]
@@ -37,7 +37,7 @@ def test_copies_are_found_and_others_are_not() -> None:
 
 def test_a_template_is_boilerplate_whatever_it_quotes() -> None:
     posts = [drawn(12, seed) for seed in range(8)]
-    found = likeness_of([(TEMPLATE.format(post), post) for post in posts])
+    found = compute_similarity([(TEMPLATE.format(post), post) for post in posts])
     assert all(one.similarity == one.shared == 1 for one in found)
 
 
@@ -46,7 +46,7 @@ def test_near_copies_are_found_with_their_similarity(kept: int) -> None:
     texts = [drawn(60, seed).split() for seed in range(40)]
     pairs = [" ".join(text[:kept]) + " " + drawn(60 - kept, 99) for text in texts]
     statements = [(" ".join(text), "post") for text in texts] + [(pair, "post") for pair in pairs]
-    found = likeness_of(statements)
+    found = compute_similarity(statements)
     sets = [shingles(*one) for one in statements]
     hits = 0
     for number in range(40):
@@ -63,21 +63,21 @@ def test_near_copies_are_found_with_their_similarity(kept: int) -> None:
 
 def test_order_changes_no_shared_share() -> None:
     statements = [(drawn(30, seed % 5), "post") for seed in range(12)]
-    forwards = [one.shared for one in likeness_of(statements)]
-    assert [one.shared for one in likeness_of(statements[::-1])][::-1] == forwards
+    forwards = [one.shared for one in compute_similarity(statements)]
+    assert [one.shared for one in compute_similarity(statements[::-1])][::-1] == forwards
 
 
 def test_alone_and_empty() -> None:
-    assert likeness_of([("one statement of several words", "post")])[0].shared is None
-    assert likeness_of([]) == []
-    assert likeness_of([("two words", "post"), ("here too", "post")])[0].shared is None
+    assert compute_similarity([("one statement of several words", "post")])[0].shared is None
+    assert compute_similarity([]) == []
+    assert compute_similarity([("two words", "post"), ("here too", "post")])[0].shared is None
 
 
 def test_time_is_linear_where_all_are_copies() -> None:
     def seconds(count: int) -> float:
         statements = [(drawn(40, 1), "post")] * count
         begun = time.process_time()
-        likeness_of(statements)
+        compute_similarity(statements)
         return time.process_time() - begun
 
     seconds(100)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from services.sor.concepts import ReadSentence, read
-from services.sor.disclosures import SUBSTANCE, Disclosed, disclosures
+from services.sor.disclosures import SUBSTANCE, ItemMatch, find_items
 from services.sor.fields import ENDS, EXPLANATIONS, GROUNDS, RESTRICTIONS, SorFields
-from services.sor.grounds import VAGUE, reference_of, stands_in, words_of_policy
-from services.sor.post_facts import PostFacts, PostWords, StatementWords, facts_of, quotes_of
+from services.sor.grounds import VAGUE, matches_policy, reference_of, words_of_policy
+from services.sor.post_facts import PostFacts, PostWords, StatementWords, facts_of, match_quotes
 from services.sor.report import ITEMS, SorItemName, SorRoute
-from services.sor.sentences import Span, blanked, sentences
+from services.sor.sentences import Span, mask_spans, sentences
 
 if TYPE_CHECKING:
     from services.sor.contract import SorRequest
@@ -33,7 +33,7 @@ class ReadText:
     sentences: Sequence[ReadSentence]
     facts: PostFacts
     words: StatementWords | None = None  # where it tells of the post
-    disclosed: Sequence[Disclosed] = ()
+    disclosed: Sequence[ItemMatch] = ()
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,14 @@ class ReadStatement:
 
     @property
     def facts(self) -> PostFacts:
-        return joined([one.facts for one in self.texts])
+        return merge_facts([one.facts for one in self.texts])
 
-    def beside(self, post: PostWords) -> PostFacts:
+    def match_post(self, post: PostWords) -> PostFacts:
         """The facts that it would name of another post."""
-        return joined([facts_of(one.words, post) for one in self.texts if one.words])
+        return merge_facts([facts_of(one.words, post) for one in self.texts if one.words])
 
 
-def joined(found: Sequence[PostFacts]) -> PostFacts:
+def merge_facts(found: Sequence[PostFacts]) -> PostFacts:
     """Of several texts: a word of the post counts once."""
     shared = {word.stem: word for one in reversed(found) for word in reversed(one.shared)}
     return PostFacts(
@@ -65,7 +65,7 @@ def joined(found: Sequence[PostFacts]) -> PostFacts:
     )
 
 
-def read_statement(request: SorRequest, post: PostWords) -> ReadStatement:
+def parse_statement(request: SorRequest, post: PostWords) -> ReadStatement:
     """In time linear in the lengths of statement, post and policy."""
     texts = [
         _read_text(field, text, post, plain=request.fields is None)
@@ -82,17 +82,18 @@ def read_statement(request: SorRequest, post: PostWords) -> ReadStatement:
 
 
 def _read_text(field: str, text: str, post: PostWords, *, plain: bool) -> ReadText:
-    located, _ = quotes_of(StatementWords.of(text), post)
-    quoted = [quote.statement for quote in located]
-    blank = blanked(text, quoted)
+    statement = StatementWords.of(text)
+    quotes = match_quotes(statement, post)
+    quoted = [quote.statement for quote in quotes[0]]
+    blank = mask_spans(text, quoted)
     found = read(sentences(text, quoted))
-    written = StatementWords.of(text, found) if field in OF_FACTS else None
-    facts = facts_of(written, post) if written else PostFacts((), (), (), 0)
-    disclosed = disclosures(found, blank, post) if plain else ()
-    return ReadText(field, text, found, _without_titles(facts, found), written, disclosed)
+    written = statement.with_content(found) if field in OF_FACTS else None
+    facts = facts_of(written, post, quotes) if written else PostFacts((), (), (), 0)
+    disclosed = find_items(found, blank, post) if plain else ()
+    return ReadText(field, text, found, _drop_titles(facts, found), written, disclosed)
 
 
-def _without_titles(facts: PostFacts, found: Sequence[ReadSentence]) -> PostFacts:
+def _drop_titles(facts: PostFacts, found: Sequence[ReadSentence]) -> PostFacts:
     """A quotation in a sentence about rules is the name of a rule."""
     rules = [one.sentence.span for one in found if one.any_of("policy", "law")]
     missing = tuple(span for span in facts.missing if not _within(span, rules))
@@ -127,7 +128,7 @@ def _of_fields(fields: SorFields) -> Iterator[tuple[SorItemName, float | None]]:
     named = [text for name in GROUNDS if (text := getattr(fields, name))]
     yield "ground", max(map(reference_of, named), default=0.0)
     why = [text for name in EXPLANATIONS if (text := getattr(fields, name))]
-    yield "explanation", float(any(_says_why(text) for text in why))
+    yield "explanation", float(any(_has_reason(text) for text in why))
     yield "redress", None
 
 
@@ -135,7 +136,7 @@ def _any_of(fields: SorFields, names: Sequence[str]) -> float:
     return float(any(getattr(fields, name) for name in names))
 
 
-def _says_why(text: str) -> bool:
+def _has_reason(text: str) -> bool:
     return any(one.content >= SUBSTANCE for one in sentences(text))
 
 
@@ -151,4 +152,4 @@ def _ground_in_policy(policy: str | None, texts: Sequence[ReadText]) -> bool | N
     if not cited:
         return None
     known = words_of_policy(policy)
-    return any(stands_in(known, one) for one in cited)
+    return any(matches_policy(known, one) for one in cited)
