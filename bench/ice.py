@@ -145,7 +145,7 @@ def compare(
         trial = experiment.trials[0]
         assert trial.rationale == theirs.rationale
         assert experiment.null_subsets(trial) == list(masks)
-        null = experiment.null("delete", trial, experiment.null_places(trial))
+        null = experiment.null("delete", trial, experiment.null_positions(trial))
         ours = [experiment.observed("delete", trial), *null]
         gap = np.max(np.abs(np.array(ours) - np.array([theirs.observed, *theirs.null])))
         apart = max(apart, float(gap), abs(experiment.tokenized.full - theirs.full))

@@ -23,14 +23,14 @@ from services.ice.batch_messages import (
     IceOrthogonality,
 )
 from services.ice.batch_tables import (
+    JobTest,
     ScoredIce,
     Table,
-    Tested,
     by_configuration,
-    defined,
+    index_by_job,
     name,
     same_but,
-    summaries,
+    summary_rows,
 )
 from services.ice.kernel import WIN_RATE_OF_CHANCE, Floats
 from services.ice.report import IceTest
@@ -62,7 +62,7 @@ def batch_report(
     """Is the explanation faithful over these examples, and which is more so?"""
     request = over.request
     table = by_configuration(scored)
-    results = summaries(table, over, (request.alpha, request.example_alpha))
+    results = summary_rows(table, over, (request.alpha, request.example_alpha))
     warnings = _warnings(results, table, request)
     drawable = any(one.win_rate.of for one in results)
     picture = forest(results) if drawable else None
@@ -108,13 +108,13 @@ def _warnings(
             "no omnibus z over examples where draws ended by what they showed, or could repeat "
             "(variants paper and reference): the null's variance is another there"
         )
-    found += sorted({_coarse(result, request) for result in results} - {""})
+    found += sorted({_correction_warning(result, request) for result in results} - {""})
     if any(len({one.job for one in tested}) < len(tested) for tested in table.values()):
         found.append("a job has two tests of one configuration")
     return found
 
 
-def _coarse(result: IceConfigurationResult, request: IceBatchReportRequest) -> str:
+def _correction_warning(result: IceConfigurationResult, request: IceBatchReportRequest) -> str:
     """The granularity limit of the correction over examples."""
     over, count = result.over_examples, result.win_rate.of
     if over.least_p is None or over.needed is None or over.needed < 2:
@@ -246,7 +246,7 @@ def _orthogonality(
             )
 
 
-def _plausible(tested: Sequence[Tested], measure: str) -> list[Tested]:
+def _plausible(tested: Sequence[JobTest], measure: str) -> list[JobTest]:
     """The examples that have both a plausibility and a win rate."""
     return [
         one
@@ -257,21 +257,23 @@ def _plausible(tested: Sequence[Tested], measure: str) -> list[Tested]:
     ]
 
 
-def _plausibility_and_win_rate(known: Sequence[Tested], measure: str) -> tuple[Floats, Floats]:
+def _plausibility_and_win_rate(known: Sequence[JobTest], measure: str) -> tuple[Floats, Floats]:
     """((n,) plausibility, (n,) win rates)."""
     both = [(getattr(one.plausibility, measure), one.test.win_rate) for one in known]
     columns = np.array(both, dtype=np.float64).reshape(-1, 2)
     return columns[:, 0], columns[:, 1]
 
 
-def _common(first: Sequence[Tested], second: Sequence[Tested]) -> tuple[list[Tested], list[Tested]]:
+def _common(
+    first: Sequence[JobTest], second: Sequence[JobTest]
+) -> tuple[list[JobTest], list[JobTest]]:
     """Tests of the jobs that both have."""
-    ours, others = defined(first), defined(second)
+    ours, others = index_by_job(first), index_by_job(second)
     jobs = [job for job in ours if job in others]
     return [ours[job] for job in jobs], [others[job] for job in jobs]
 
 
-def _rates(tested: Sequence[Tested]) -> Floats:
+def _rates(tested: Sequence[JobTest]) -> Floats:
     return np.array([one.test.win_rate for one in tested], dtype=np.float64)
 
 

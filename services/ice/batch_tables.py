@@ -36,7 +36,7 @@ VERDICTS: tuple[Verdict, ...] = ("faithful", "inconclusive", "anti-faithful", "u
 
 
 @dataclass(frozen=True)
-class Tested:
+class JobTest:
     """One test of one job, and how plausible its rationale is to people."""
 
     job: int  # its place in the batch
@@ -44,7 +44,7 @@ class Tested:
     plausibility: IcePlausibility | None
 
 
-Table = dict[IceConfiguration, list[Tested]]
+Table = dict[IceConfiguration, list[JobTest]]
 
 
 def by_configuration(scored: Sequence[ScoredIce]) -> Table:
@@ -54,7 +54,7 @@ def by_configuration(scored: Sequence[ScoredIce]) -> Table:
         plausible = {(one.explanation, one.k): one for one in job.report.components.plausibility}
         for test in job.report.components.tests:
             found = plausible.get((test.explanation, test.k))
-            table[_configuration(job, test)].append(Tested(place, test, found))
+            table[_configuration(job, test)].append(JobTest(place, test, found))
     return dict(table)
 
 
@@ -70,7 +70,7 @@ def _configuration(job: ScoredIce, test: IceTest) -> IceConfiguration:
     )
 
 
-def defined(tested: Sequence[Tested]) -> dict[int, Tested]:
+def index_by_job(tested: Sequence[JobTest]) -> dict[int, JobTest]:
     """Those with a win rate, by job."""
     return {one.job: one for one in tested if one.test.win_rate is not None}
 
@@ -92,7 +92,7 @@ def name(configuration: IceConfiguration) -> str:
     )
 
 
-def summaries(
+def summary_rows(
     table: Table, over: BatchStatistics[IceBatchReportRequest], levels: tuple[float, float]
 ) -> list[IceConfigurationResult]:
     """levels: false discovery rates over configurations and over examples."""
@@ -101,11 +101,12 @@ def summaries(
     adjust = holm if over.request.error == "family" else benjamini_hochberg
     adjusted = iter(adjust(tested))
     return [
-        one if one.p_value is None else _decided(one, next(adjusted), levels[0]) for one in found
+        one if one.p_value is None else _with_decision(one, next(adjusted), levels[0])
+        for one in found
     ]
 
 
-def _decided(one: IceConfigurationResult, q: float, alpha: float) -> IceConfigurationResult:
+def _with_decision(one: IceConfigurationResult, q: float, alpha: float) -> IceConfigurationResult:
     mean = one.win_rate.value or 0.0
     verdict: BatchVerdict = "inconclusive"
     if q <= alpha:
@@ -117,7 +118,7 @@ def _decided(one: IceConfigurationResult, q: float, alpha: float) -> IceConfigur
 
 def _summary(
     key: IceConfiguration,
-    tested: Sequence[Tested],
+    tested: Sequence[JobTest],
     over: BatchStatistics[IceBatchReportRequest],
     alpha: float,
 ) -> IceConfigurationResult:
@@ -148,12 +149,12 @@ def _summary(
     )
 
 
-def keys_of(tested: Sequence[Tested], over: BatchStatistics[IceBatchReportRequest]) -> list[str]:
+def keys_of(tested: Sequence[JobTest], over: BatchStatistics[IceBatchReportRequest]) -> list[str]:
     """The cluster of each test: that of its job's text."""
     return over.keys([over.rows[one.job] for one in tested])
 
 
-def _effects(tested: Sequence[Tested], keys: Sequence[str]) -> tuple[Floats, list[str]]:
+def _effects(tested: Sequence[JobTest], keys: Sequence[str]) -> tuple[Floats, list[str]]:
     """(n,) effects of the tests that have one, and their clusters."""
     pairs = [(one.test.effect, key) for one, key in zip(tested, keys, strict=True)]
     found = [(effect, key) for effect, key in pairs if effect is not None]
@@ -214,7 +215,7 @@ def reading_counts(scored: Sequence[ScoredIce]) -> tuple[IceReadingCounts, ...]:
 
 
 @dataclass(frozen=True)
-class RankedTogether:
+class CorrelationTest:
     """Do two columns rise together? None where a side is constant or n < 3.
 
     p of r and of rho: two-sided, of the means of each text, since rows of one text are not
@@ -226,7 +227,7 @@ class RankedTogether:
     p_spearman: float | None
 
 
-def correlation(first: Floats, second: Floats, keys: Sequence[str]) -> RankedTogether:
+def correlation(first: Floats, second: Floats, keys: Sequence[str]) -> CorrelationTest:
     """first, second: (n,) values; keys: the cluster of each."""
     p_pearson, p_spearman = None, None
     texts = sorted(set(keys))
@@ -234,13 +235,13 @@ def correlation(first: Floats, second: Floats, keys: Sequence[str]) -> RankedTog
         codes = np.searchsorted(texts, list(keys))
         counts = np.bincount(codes)
         ours, others = (np.bincount(codes, weights=one) / counts for one in (first, second))
-        if _varies(ours) and _varies(others):
+        if _has_variance(ours) and _has_variance(others):
             p_pearson = float(stats.pearsonr(ours, others).pvalue)
             p_spearman = float(stats.spearmanr(ours, others).pvalue)
-    told = first.size >= 3 and _varies(first) and _varies(second)
+    told = first.size >= 3 and _has_variance(first) and _has_variance(second)
     spearman = float(stats.spearmanr(first, second).statistic) if told else None
-    return RankedTogether(spearman, p_pearson, p_spearman)
+    return CorrelationTest(spearman, p_pearson, p_spearman)
 
 
-def _varies(column: Floats) -> bool:
+def _has_variance(column: Floats) -> bool:
     return bool(np.ptp(column) > NO_SPREAD * np.max(np.abs(column)))

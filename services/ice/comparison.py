@@ -20,7 +20,7 @@ import numpy as np
 
 from services.ice import kernel
 from services.ice.experiment import Experiment, Trial
-from services.ice.explanations import tokens_under
+from services.ice.explanations import span_tokens
 from services.ice.kernel import Floats
 from services.ice.report import (
     Aspect,
@@ -78,7 +78,7 @@ def _comparison(
 ) -> IceComparison:
     check()
     scores = [experiment.observed(operator, one) or 0.0 for one in (first, second)]
-    null = experiment.null(operator, first, experiment.common_places(first, second))
+    null = experiment.null(operator, first, experiment.common_positions(first, second))
     found = difference(scores[0], scores[1], null, exact=experiment.exact(first))
     return IceComparison(
         first=first.explanation.name,
@@ -95,12 +95,12 @@ def _comparison(
 
 def plausibilities(experiment: Experiment) -> tuple[IcePlausibility, ...]:
     """Of each trial, where people marked a token that the model reads."""
-    human = tokens_under(experiment.tokenized, experiment.tokenized.request.human or ())
+    human = span_tokens(experiment.tokenized, experiment.tokenized.request.human or ())
     return tuple(_plausibility(trial, human, experiment) for trial in experiment.trials if human)
 
 
 def _plausibility(trial: Trial, human: Sequence[int], experiment: Experiment) -> IcePlausibility:
-    ranked = trial.explanation.ranked
+    ranked = trial.explanation.ranking_values
     return IcePlausibility(
         explanation=trial.explanation.name,
         k=trial.k,
@@ -244,11 +244,11 @@ def _interactions(experiment: Experiment, trial: Trial, operator: Operator) -> F
     empty = experiment.empty(operator)
     if empty is None:
         return None
-    full, places = experiment.tokenized.full, experiment.null_places(trial)
+    full, places = experiment.tokenized.full, experiment.null_positions(trial)
 
     def kept(aspect: Aspect) -> Floats:
         null = experiment.null(operator, trial, places, aspect)
-        own = experiment.kept(operator, trial, aspect)
+        own = experiment.subset_score(operator, trial, aspect)
         shown = null if aspect == "sufficiency" else full - null
         return np.array([np.nan if own is None else own, *shown])
 

@@ -231,7 +231,7 @@ class IceRequest(LanguageRequest):
     )
 
     @model_validator(mode="after")
-    def _defaults_of_the_variant(self) -> Self:
+    def _set_defaults(self) -> Self:
         """After the fields: what stands before them makes Python of JSON, and its lists no tuples.
         The message is frozen, so past its own door."""
         usual = ROBUST if self.variant == "robust" else PUBLISHED
@@ -240,33 +240,33 @@ class IceRequest(LanguageRequest):
         return self
 
     @model_validator(mode="after")
-    def _words_will_do(self) -> Self:
+    def _check_rows(self) -> Self:
         if self.rows == "words" and (why := self.needs_tokens):
             raise ValueError(f"{why} needs rows of tokens: leave `rows` out, or say `tokens`")
         return self
 
     @field_validator("k", "operators", "aspects")
     @classmethod
-    def _distinct(cls, given: object) -> object:
+    def _check_unique(cls, given: object) -> object:
         if isinstance(given, tuple) and len(set(given)) < len(given):
             raise ValueError("names something twice")
         return given
 
     @field_validator("aspects")
     @classmethod
-    def _sufficiency_first(cls, given: tuple[Aspect, ...]) -> tuple[Aspect, ...]:
+    def _sort_aspects(cls, given: tuple[Aspect, ...]) -> tuple[Aspect, ...]:
         if "sufficiency" not in given:
             raise ValueError("`aspects` always holds `sufficiency`: the score is of it")
         return tuple(sorted(given, reverse=True))
 
     @model_validator(mode="after")
-    def _asked_in_one_way(self) -> Self:
+    def _check_prompt(self) -> Self:
         if self.template is not None and self.prompt is not None:
             raise ValueError("`template` and `prompt`: give one of the two")
         return self
 
     @model_validator(mode="after")
-    def _something_to_test(self) -> Self:
+    def _check_inputs(self) -> Self:
         if not (self.attribution or self.attributions or self.rationale or self.explanations):
             raise ValueError("give `attribution`, `attributions`, `rationale` or `explanations`")
         if "infill" in self.operators and not self.infill_pool:
@@ -274,7 +274,7 @@ class IceRequest(LanguageRequest):
         return self
 
     @model_validator(mode="after")
-    def _of_variant_robust(self) -> Self:
+    def _check_variant(self) -> Self:
         if self.variant == "robust":
             return self
         for name in ("adaptive", "null", "strata", "fluency_model"):
@@ -292,7 +292,7 @@ class IceRequest(LanguageRequest):
         return self
 
     @model_validator(mode="after")
-    def _names_differ(self) -> Self:
+    def _check_names(self) -> Self:
         own = {"attributions": self.attributions, "rationale": self.rationale}
         names = [*map(label, self.methods), *(name for name, given in own.items() if given)]
         names += [one.name for one in self.explanations]
@@ -313,7 +313,7 @@ class IceRequest(LanguageRequest):
 
     @property
     def needs_tokens(self) -> str | None:
-        """What in the request has a meaning for tokens alone; None: words will do."""
+        """The option of the request that has a meaning for tokens alone; None: words will do."""
         of_tokens = [one for one in self.operators if one in TOKEN_OPERATORS]
         if of_tokens:
             return f"the operator {of_tokens[0]}"
@@ -356,7 +356,7 @@ class IceRequest(LanguageRequest):
 
 
 def label(method: Method) -> str:
-    """What a computed explanation is called: its name, and its options where they are not usual."""
+    """Name of a computed explanation, with its options where they are not usual."""
     if not isinstance(method, AttributionMethod):
         return method
     usual = AttributionMethod(name=method.name)

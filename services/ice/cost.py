@@ -34,7 +34,7 @@ SECONDS_A_COMPARISON = 1e-7  # of one draw, of two explanations
 
 def cost(request: IceRequest, reads: int) -> Sequence[Work]:
     """Rows that the model reads, attributions, and comparisons of explanations."""
-    read = _tokens_of_texts(request, reads)
+    read = _text_tokens(request, reads)
     words = words_of(request.text) + words_of(request.text_pair or "")
     whole = max(1, min(words, read))
     lower = lowerings(request, whole, lambda other: cost(other, reads))
@@ -46,7 +46,7 @@ def cost(request: IceRequest, reads: int) -> Sequence[Work]:
 def server_cost(request: IceRequest, reads: int) -> Sequence[Work]:
     """All work where the model is behind a server: each row of words is a request to it, too."""
     asked = request.at_server()
-    read = _tokens_of_texts(asked, reads)
+    read = _text_tokens(asked, reads)
     words = words_of(asked.text) + words_of(asked.text_pair or "")
     whole = max(1, min(words, read))
     lower = lowerings(asked, whole, lambda other: server_cost(other, reads))
@@ -58,7 +58,7 @@ def work_at_server(
     request: IceRequest, drawn: Sequence[int], lowerings: Iterable[Lowering]
 ) -> Work:
     """Of the whole text, LIME's samples and all draws. drawn: of each size of rationale."""
-    samples = sum(one.samples for one in _computed(request) if one.name == "lime")
+    samples = sum(one.samples for one in _attribution_methods(request) if one.name == "lime")
     rows = 1 + samples + sum(drawn) * _rows_a_draw(request)
     return Work(
         (Size("rows (`draws` × `operators` × `aspects`, `samples`)", rows),),
@@ -74,29 +74,29 @@ def _rows_a_draw(request: IceRequest) -> int:
     return each * len(request.aspects)
 
 
-def _tokens_of_texts(request: IceRequest, reads: int) -> int:
+def _text_tokens(request: IceRequest, reads: int) -> int:
     """Tokens that the model reads of the texts, at least, if they have so many."""
     around = request.template or request.prompt
     beside = 0 if around is None else len(around.model_dump_json().encode())
     return max(1, reads - SPECIAL - beside)
 
 
-def _draws_by_size(request: IceRequest, whole: int, read: int) -> list[Drawn]:
+def _draws_by_size(request: IceRequest, whole: int, read: int) -> list[DrawCount]:
     """Of each size of rationale that certainly differs from the others."""
-    found = [_at_budget(k, whole) for k in _distinct_budgets(request, whole)]
+    found = [_at_budget(k, whole) for k in _unique_budgets(request, whole)]
     marked = next(_fixed_rationales(request), None)
     tokens = request.variant != "robust" or request.null == "tokens"
     if marked is not None and tokens and not found:  # else its size may be one of the others
         inside, outside = _words_inside(request, marked, read)
         found.append((inside, outside, comb(inside + outside, inside) - 1))
     return [
-        Drawn((alone, rest)[: len(request.aspects)], min(request.most_draws, others))
+        DrawCount((alone, rest)[: len(request.aspects)], min(request.most_draws, others))
         for alone, rest, others in found
         if others > 0
     ]
 
 
-def _distinct_budgets(request: IceRequest, whole: int) -> list[float]:
+def _unique_budgets(request: IceRequest, whole: int) -> list[float]:
     """Budgets whose rationales have different sizes, however many tokens there really are."""
     found: list[float] = []
     for k in sorted(request.budgets if _explanations_with_values(request) else ()):
@@ -112,7 +112,7 @@ def _at_budget(k: float, whole: int) -> tuple[int, int, int]:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawCount:
     """The draws of one size of rationale. kept: tokens that `delete` leaves, by aspect."""
 
     kept: tuple[int, ...]
@@ -120,7 +120,7 @@ class Drawn:
 
 
 def work_of_draws(
-    request: IceRequest, drawn: Sequence[Drawn], whole: int, lowerings: Iterable[Lowering]
+    request: IceRequest, drawn: Sequence[DrawCount], whole: int, lowerings: Iterable[Lowering]
 ) -> Iterator[Work]:
     """All draws under all operators, as rows and as tokens.
 
@@ -172,15 +172,15 @@ def lowerings(
         "the number of `operators`", "operators", lambda: sorted(request.operators, key=_rank)
     )
     if _explanations_with_values(request):
-        budgets = partial(_costliest_budgets, request, whole, work_with("k"))
+        budgets = partial(_sort_budgets, request, whole, work_with("k"))
         yield fewer("the number of budgets in `k`", "k", budgets)
 
 
-def _costliest_budgets(
+def _sort_budgets(
     request: IceRequest, whole: int, works: Callable[[object], Sequence[Work]]
 ) -> list[float]:
     """The budgets of the request, the one that makes the most work first."""
-    apart = _distinct_budgets(request, whole)
+    apart = _unique_budgets(request, whole)
     amounts = {k: sum(work.amount for work in works(k)) for k in request.budgets}
     return sorted(request.budgets, key=lambda k: (k in apart, amounts[k]), reverse=True)
 
@@ -192,7 +192,7 @@ def _rank(operator: Operator) -> int:
 
 def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:
     """Passes of computed explanations: samples of LIME, steps of integrated gradients."""
-    passes = sum(map(passes_of, _computed(request)))
+    passes = sum(map(count_rows, _attribution_methods(request)))
     if passes:
         sizes = (
             Size("passes (`samples`, `steps`) of `attribution`", passes, "/attribution"),
@@ -202,18 +202,18 @@ def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:
 
 
 def _fluency(request: IceRequest, whole: int) -> Iterator[Work]:
-    """What `fluency_model` reads: the text, and what as many rationales leave of it."""
+    """Work of `fluency_model`: the text, and as many masked texts as there are rationales."""
     if request.fluency_model is not None:
         texts = Size("texts that `fluency_model` reads", FLUENCY_TEXTS, "/fluency_model")
         yield Work((texts, Size("tokens of `text`", whole, "/text")), most=MOST_TOKENS)
 
 
-def _computed(request: IceRequest) -> list[AttributionMethod]:
+def _attribution_methods(request: IceRequest) -> list[AttributionMethod]:
     """The methods of the explanations that the service computes."""
     return [AttributionMethod(name=m) if isinstance(m, str) else m for m in request.methods]
 
 
-def passes_of(method: AttributionMethod) -> int:
+def count_rows(method: AttributionMethod) -> int:
     """Rows that the model reads for a computed explanation."""
     return {"lime": method.samples, "integrated_gradients": method.steps}.get(method.name, 1)
 
@@ -232,13 +232,11 @@ def _comparisons(request: IceRequest) -> Iterator[Work]:
 
 
 def _explanations_with_values(request: IceRequest) -> list[object]:
-    """The explanations that have a budget."""
     named = [one for one in request.explanations if one.attributions]
     return [*request.methods, *([request.attributions] if request.attributions else []), *named]
 
 
 def _fixed_rationales(request: IceRequest) -> Iterator[Spans]:
-    """The explanations whose size is fixed."""
     if request.rationale:
         yield request.rationale
     yield from (one.rationale for one in request.explanations if one.rationale)

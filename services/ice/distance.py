@@ -84,7 +84,7 @@ def fluency_of(experiment: Experiment) -> Fluency | None:
     if doubt is not None:
         return Fluency(use, doubt=doubt)
     try:
-        return _measured(experiment, writer)
+        return _measure(experiment, writer)
     except BadInput as error:  # a text that is too long for it, a server that scores none
         return Fluency(use, doubt=error.detail)
 
@@ -92,19 +92,19 @@ def fluency_of(experiment: Experiment) -> Fluency | None:
 def _unlearned(tokenized: TokenizedInput, writer: Writer) -> str | None:
     """Why the model's P would say nothing of this language."""
     request = tokenized.request
-    found = find_language("\n".join(_texts(tokenized.example)), requested_language(request))
+    found = find_language("\n".join(_text_parts(tokenized.example)), requested_language(request))
     asked = (ModelLanguages(writer.use.name, writer.languages),)
     obstacles = model_coverage(request, Languages(text=found), asked, ()).obstacles
     return obstacles[0].detail if obstacles else None
 
 
-def _measured(experiment: Experiment, writer: Writer) -> Fluency:
+def _measure(experiment: Experiment, writer: Writer) -> Fluency:
     trial = experiment.trials[0]
     operator = experiment.tokenized.request.operators[0]
     drawn = experiment.null_subsets(trial)[:ROWS]
-    texts = remaining_texts(experiment, operator, [trial.rationale, *drawn])
-    whole = "\n".join(_texts(experiment.tokenized.example))
-    losses = token_losses(writer, [whole, *texts])
+    texts = render_subsets(experiment, operator, [trial.rationale, *drawn])
+    whole = "\n".join(_text_parts(experiment.tokenized.example))
+    losses = token_loss(writer, [whole, *texts])
     own = _mean_loss(losses[:1])
     if own is None:
         return Fluency(writer.use, doubt=f"{writer.use.name} gives the text no probability")
@@ -117,10 +117,10 @@ def _measured(experiment: Experiment, writer: Writer) -> Fluency:
     )
 
 
-def remaining_texts(
+def render_subsets(
     experiment: Experiment, operator: Operator, subsets: Sequence[Subset]
 ) -> list[str]:
-    """What an operator leaves of the text, as strings; of several fills the first."""
+    """The text under an operator, one string a subset; of several fills the first."""
     rows = [experiment.rows_of((operator, subset))[0] for subset in subsets]
     tokenized = experiment.tokenized
     if tokenized.words is not None:
@@ -128,7 +128,7 @@ def remaining_texts(
     else:
         pool = experiment.operators.pool
         found = _of_tokens(tokenized, rows, {} if pool is None else pool.written)
-    return ["\n".join(_texts(one)) for one in found]
+    return ["\n".join(_text_parts(one)) for one in found]
 
 
 def _of_tokens(
@@ -161,12 +161,12 @@ def _of_tokens(
     return rendered_rows(asked, mask)
 
 
-def _texts(example: Example) -> list[str]:
+def _text_parts(example: Example) -> list[str]:
     """Text and pair, without what is blank."""
     return [text for text in (example.text, example.text_pair) if text and not text.isspace()]
 
 
-def token_losses(writer: Writer, texts: Sequence[str]) -> list[list[float]]:
+def token_loss(writer: Writer, texts: Sequence[str]) -> list[list[float]]:
     """Of each text the negative log-probability of its tokens, nats; equal ones are asked once."""
     distinct = [text for text in dict.fromkeys(texts) if text]
     done: list[Completion] = writer.score([CONTEXT] * len(distinct), distinct) if distinct else []
@@ -212,7 +212,7 @@ def length_warnings(distance: IceDistance | None) -> Iterator[str]:
         )
 
 
-def miscalibrated(experiment: Experiment, use: ModelUse) -> Iterable[str]:
+def calibration_warnings(experiment: Experiment, use: ModelUse) -> Iterable[str]:
     """Of the parts that the tests ask about; fills are none that a card measures."""
     tokenized = experiment.tokenized
     if not tokenized.variant.calibrated:

@@ -59,7 +59,7 @@ class Experiment:
     operators: Operators
     scores: dict[Key, float | None] = field(default_factory=dict)
     rows: int = 1  # scored so far; the whole text was the first
-    _drawn: dict[tuple[object, ...], Draws] = field(default_factory=dict)
+    _drawn: dict[tuple[object, ...], NullSamples] = field(default_factory=dict)
     _known: dict[tuple[Operator, Aspect, object], tuple[int, Floats]] = field(default_factory=dict)
     _rests: dict[Subset, Subset | None] = field(default_factory=dict)
     _ranked: dict[tuple[object, ...], list[Subset]] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Experiment:
     def begin(self) -> None:
         """Draw the first block."""
         for null in {trial.null.key: trial.null for trial in self.trials}.values():
-            self._drawn[null.key] = Draws(self._stream(null))
+            self._drawn[null.key] = NullSamples(self._stream(null))
         self._draw()
 
     def draw_more(self, names: set[str]) -> bool:
@@ -102,7 +102,7 @@ class Experiment:
         tested = {trial.rationale for trial in self.trials}
         drawn = {one for trial in self.trials for one in self.null_subsets(trial)} - tested
         return {
-            (operator, self.staying(one, aspect))
+            (operator, self.input_subset(one, aspect))
             for operator in request.operators
             for aspect in request.aspects
             for one in drawn
@@ -120,9 +120,9 @@ class Experiment:
     def complete(self, trial: Trial) -> bool:
         """Whether all other placements were drawn, at either stage."""
         distinct = self.tokenized.variant.distinct and not trial.null.sampled
-        return distinct and self.null_places(trial).size == trial.null.others
+        return distinct and self.null_positions(trial).size == trial.null.others
 
-    def null_places(self, trial: Trial) -> Places:
+    def null_positions(self, trial: Trial) -> Places:
         """(M,) the random rationales that the trial is compared with: their places among the draws
         of its kind."""
         drawn = self._drawn[trial.null.key]
@@ -134,12 +134,12 @@ class Experiment:
     def null_subsets(self, trial: Trial) -> list[Subset]:
         """The random rationales that a trial is compared with."""
         drawn = self._drawn[trial.null.key].subsets
-        return [drawn[place] for place in self.null_places(trial).tolist()]
+        return [drawn[place] for place in self.null_positions(trial).tolist()]
 
-    def common_places(self, first: Trial, second: Trial) -> Places:
+    def common_positions(self, first: Trial, second: Trial) -> Places:
         """Those of the first blocks of two trials of one null."""
         block = self.design.first
-        ours, theirs = (self.null_places(trial)[:block] for trial in (first, second))
+        ours, theirs = (self.null_positions(trial)[:block] for trial in (first, second))
         return np.intersect1d(ours, theirs)
 
     def null(
@@ -161,11 +161,11 @@ class Experiment:
 
     def scores_of(self, operator: Operator, subsets: Sequence[Subset], aspect: Aspect) -> Floats:
         """(D,) what each keeps or costs, probability; NaN where not scored."""
-        found = (self.scores.get((operator, self.staying(one, aspect))) for one in subsets)
+        found = (self.scores.get((operator, self.input_subset(one, aspect))) for one in subsets)
         kept = np.array([np.nan if one is None else one for one in found], dtype=np.float64)
         return kept if aspect == "sufficiency" else self.tokenized.full - kept
 
-    def staying(self, subset: Subset, aspect: Aspect) -> Subset | None:
+    def input_subset(self, subset: Subset, aspect: Aspect) -> Subset | None:
         """The tokens that stay of the text where a rationale is tested; None: nothing."""
         if aspect == "sufficiency":
             return subset
@@ -186,15 +186,15 @@ class Experiment:
         known += [choice(self._rankings[place]) for place in range(len(known), count)]
         return self.scores_of(operator, known[:count], aspect)
 
-    def kept(self, operator: Operator, trial: Trial, aspect: Aspect) -> float | None:
+    def subset_score(self, operator: Operator, trial: Trial, aspect: Aspect) -> float | None:
         """s(r), or s(x without r); None where the model cannot read what stays."""
-        return self.scores[operator, self.staying(trial.rationale, aspect)]
+        return self.scores[operator, self.input_subset(trial.rationale, aspect)]
 
     def observed(
         self, operator: Operator, trial: Trial, aspect: Aspect = "sufficiency"
     ) -> float | None:
-        """What the rationale keeps, s(r), or costs, s(x) - s(x without r)."""
-        kept = self.kept(operator, trial, aspect)
+        """Score of the rationale, s(r), or its drop, s(x) - s(x without r)."""
+        kept = self.subset_score(operator, trial, aspect)
         if kept is None or aspect == "sufficiency":
             return kept
         return self.tokenized.full - kept
@@ -204,7 +204,6 @@ class Experiment:
         return self.scores[operator, None]
 
     def missing(self) -> list[Key]:
-        """What has to be scored now."""
         needed: dict[Key, None] = {}
         for operator in self.tokenized.request.operators:
             check()
@@ -216,15 +215,15 @@ class Experiment:
     def _keys(self, operator: Operator, aspect: Aspect) -> Iterator[Key]:
         seen = {key: np.zeros(len(d.subsets), bool) for key, d in self._drawn.items()}
         for trial in checking(self.trials):
-            yield operator, self.staying(trial.rationale, aspect)
-            kind, places = trial.null.key, self.null_places(trial)
+            yield operator, self.input_subset(trial.rationale, aspect)
+            kind, places = trial.null.key, self.null_positions(trial)
             new = places[~seen[kind][places]]  # most trials share their draws
             seen[kind][new] = True
             subsets = self._drawn[kind].subsets
             for place in new.tolist():
-                yield operator, self.staying(subsets[place], aspect)
+                yield operator, self.input_subset(subsets[place], aspect)
 
-    def answer(self, keys: Sequence[tuple[Key, list[Row]]], answers: Floats) -> None:
+    def record_scores(self, keys: Sequence[tuple[Key, list[Row]]], answers: Floats) -> None:
         """Take the (R, L) probabilities of the rows of these keys, or (R,) of the target alone;
         fills are averaged."""
         self.rows += len(answers)
@@ -237,7 +236,7 @@ class Experiment:
         self.asked.add([(key, len(rows)) for key, rows in keys], answers)
 
     def example_of(self, key: Key) -> Example:
-        """What the rows of a key vary: the request's own example, or a released baseline."""
+        """The example that a key's rows vary: the request's own, or a released baseline."""
         operator, subset = key
         other = self.operators.empty_example(operator) if subset is None else None
         return other or self.tokenized.example
@@ -284,7 +283,7 @@ class Experiment:
         return null.drawn(self._rankings, random, first, self.design.most)
 
 
-class Draws:
+class NullSamples:
     """Random rationales of one null, in the order of drawing, and where each stands first."""
 
     def __init__(self, stream: Iterator[Subset]) -> None:
@@ -299,7 +298,7 @@ class Draws:
             self.subsets.append(subset)
 
     def place(self, subset: Subset) -> int:
-        """Where it was drawn first; behind the last, if it was not."""
+        """Index of its first draw; the number of draws where there is none."""
         return self._place.get(subset, len(self.subsets))
 
 
@@ -362,12 +361,12 @@ class RowStatistics:
             gain = mean - float(entropy(self.tokenized.probabilities[None, :])[0])
         return IceDistance(
             rows=rows,
-            kept=self._kept_share() / rows if rows else None,
+            kept=self._mean_share() / rows if rows else None,
             entropy_gain=gain,
             flip_share=sum(self.flips[key] for key in drawn) / some if some else None,
         )
 
-    def _kept_share(self) -> float:
+    def _mean_share(self) -> float:
         """Over the rows, the share of the eligible tokens that stay."""
         every = len(self.tokenized.eligible)
         stay = (count * len(key[1] or ()) for key, count in self.counts.items())

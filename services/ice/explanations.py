@@ -35,10 +35,10 @@ def explanations(
         TestedExplanation(label(method), np.array(answer.values)[eligible], magnitude=by_size)
         for method, answer in zip(request.methods, answers, strict=True)
     ]
-    return [*computed, *_provided(tokenized)]
+    return [*computed, *_from_request(tokenized)]
 
 
-def _provided(tokenized: TokenizedInput) -> Iterator[TestedExplanation]:
+def _from_request(tokenized: TokenizedInput) -> Iterator[TestedExplanation]:
     request = tokenized.request
     own: list[tuple[str, Values | None, Spans | None, str]] = [
         ("attributions", request.attributions, None, "/attributions"),
@@ -50,7 +50,7 @@ def _provided(tokenized: TokenizedInput) -> Iterator[TestedExplanation]:
     for name, values, spans, pointer in own:
         if values:
             ranked = request.rank_by == "magnitude"
-            yield TestedExplanation(name, values_under(tokenized, values), magnitude=ranked)
+            yield TestedExplanation(name, span_values(tokenized, values), magnitude=ranked)
         elif spans:
             yield TestedExplanation(name, marked=marked_tokens(tokenized, spans, pointer))
 
@@ -83,13 +83,13 @@ class TestedExplanation:
     magnitude: bool = False  # whether tokens rank by |value|
 
     @property
-    def ranked(self) -> Floats | None:
+    def ranking_values(self) -> Floats | None:
         """(E,) what tokens are ranked by, highest first."""
         return np.abs(self.values) if self.magnitude and self.values is not None else self.values
 
     def rationale(self, k: float, rounding: float = 0.0) -> Subset:
         """The max(1, floor(kE)) tokens of the highest rank; of equal ones, the first."""
-        ranked = self.ranked
+        ranked = self.ranking_values
         if self.marked is not None or ranked is None:
             return self.marked or ()
         size = max(1, int(k * ranked.size + rounding))
@@ -114,7 +114,7 @@ class TokenizedInput:
 
     @property
     def unit(self) -> str:
-        """What a rationale is made of, singular."""
+        """ "token" or "word"."""
         return "token" if self.words is None else "word"
 
     @property
@@ -141,14 +141,14 @@ class TokenizedInput:
         ends = zip(self.tokens.parts, self.tokens.ends, strict=True)
         return max((end for part, end in ends if part == of and end is not None), default=0)
 
-    def covered(self, start: int, end: int, of: Of) -> NDArray[np.int64]:
+    def span_overlap(self, start: int, end: int, of: Of) -> NDArray[np.int64]:
         """(E,) characters that each eligible token shares with a span."""
-        starts, ends = self._borders[of]
+        starts, ends = self._token_bounds[of]
         shared: NDArray[np.int64] = np.minimum(ends, end) - np.maximum(starts, start)
         return shared.clip(min=0)
 
     @cached_property
-    def _borders(self) -> dict[Of, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def _token_bounds(self) -> dict[Of, tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """(E,) starts and (E,) ends of the eligible tokens in each text; 0 and 0 elsewhere."""
         tokens = self.tokens
         found = {}
@@ -200,12 +200,12 @@ def target_column(request: IceRequest, labels: Sequence[str], predicted: str) ->
     raise BadInput(f"no label {request.target!r}; there are: {known}", pointer="/target")
 
 
-def values_under(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -> Floats:
+def span_values(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -> Floats:
     """(E,) each token has the value of the span that it shares most characters with, else 0."""
     values = np.zeros(len(tokenized.eligible))
     most = np.zeros(len(tokenized.eligible), dtype=np.int64)
     for span in spans:
-        shared = tokenized.covered(span.start, span.end, span.of)
+        shared = tokenized.span_overlap(span.start, span.end, span.of)
         better = shared > most
         values[better], most[better] = span.value, shared[better]
     return values
@@ -213,16 +213,16 @@ def values_under(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) 
 
 def marked_tokens(tokenized: TokenizedInput, spans: Sequence[IceSpan], pointer: str) -> Subset:
     """Places of the tokens that share a character with a span. DegenerateInput where none does."""
-    found = tokens_under(tokenized, spans)
+    found = span_tokens(tokenized, spans)
     if not found:
         detail = f"the spans hold no {tokenized.unit} that the model reads"
         raise DegenerateInput(detail, pointer=pointer)
     return found
 
 
-def tokens_under(tokenized: TokenizedInput, spans: Sequence[IceSpan]) -> Subset:
+def span_tokens(tokenized: TokenizedInput, spans: Sequence[IceSpan]) -> Subset:
     """Places of the eligible tokens that share a character with a span."""
     hit = np.zeros(len(tokenized.eligible), dtype=bool)
     for span in spans:
-        hit |= tokenized.covered(span.start, span.end, span.of) > 0
+        hit |= tokenized.span_overlap(span.start, span.end, span.of) > 0
     return tuple(np.flatnonzero(hit).tolist())

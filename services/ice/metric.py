@@ -25,13 +25,13 @@ from services.ice.comparison import (
 from services.ice.contract import CONTRACT, PREDICTED, IceRequest
 from services.ice.distance import (
     Fluency,
+    calibration_warnings,
     distance_of,
     fluency_of,
     length_warnings,
-    miscalibrated,
 )
 from services.ice.experiment import Experiment, Trial
-from services.ice.explanations import TEXTS, TokenizedInput, tokens_under
+from services.ice.explanations import TEXTS, TokenizedInput, span_tokens
 from services.ice.model_calls import model_languages, run_experiments, words_missing
 from services.ice.randomization_test import run_tests
 from services.ice.report import (
@@ -76,7 +76,7 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
     variants = VARIANTS
 
     def collect(self, requests: Sequence[IceRequest]) -> list[IceCollected]:
-        return [_collected(found, use) for found, use in run_experiments(requests)]
+        return [_collect_one(found, use) for found, use in run_experiments(requests)]
 
     def report(self, request: IceRequest, collected: IceCollected) -> IceResult:
         experiment = collected.experiment
@@ -88,7 +88,10 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         score, compared = _score(experiment, tests), comparisons(experiment)
         read = causal_readings(experiment, tests)
         distance = distance_of(experiment, collected.models[0], collected.fluency)
-        doubts = (*miscalibrated(experiment, collected.models[0]), *length_warnings(distance))
+        doubts = (
+            *calibration_warnings(experiment, collected.models[0]),
+            *length_warnings(distance),
+        )
         return IceResult(
             **self.envelope(
                 request, collected, (*doubts, *warnings(experiment, tests, compared, score))
@@ -153,7 +156,7 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         return batch_report(rows, over)
 
 
-def _collected(found: Experiment | Unread, use: ModelUse) -> IceCollected:
+def _collect_one(found: Experiment | Unread, use: ModelUse) -> IceCollected:
     if isinstance(found, Experiment):
         fluency = fluency_of(found)
         if fluency is None:
@@ -206,15 +209,15 @@ def _chance(experiment: Experiment, tests: Sequence[IceTest]) -> IceChance | Non
     if first.draws == 0:
         return None
     draws = first.draws if first.win_rate_draws is None else first.win_rate_draws
-    sd = None if first.sequential else _sd_of_score(experiment, draws)
+    sd = None if first.sequential else _score_std(experiment, draws)
     return IceChance(win_rate=kernel.WIN_RATE_OF_CHANCE, sd=sd, draws=draws)
 
 
-def _sd_of_score(experiment: Experiment, draws: int) -> float:
+def _score_std(experiment: Experiment, draws: int) -> float:
     if experiment.tokenized.variant.mean_of_operators:
         return ranks.chance_sd(draws)
     trial = experiment.trials[0]
-    places = experiment.null_places(trial)[:draws]
+    places = experiment.null_positions(trial)[:draws]
     pools = [
         [experiment.observed(operator, trial), *experiment.null(operator, trial, places)]
         for operator in experiment.tokenized.request.operators
@@ -229,20 +232,24 @@ def warnings(
     score: float | None,
 ) -> tuple[str, ...]:
     """Each once, in this order."""
-    found = [*_truncation(experiment), *_reading_doubts(experiment), *_human_spans(experiment)]
+    found = [
+        *_cut_warnings(experiment),
+        *_probability_warnings(experiment),
+        *_span_warnings(experiment),
+    ]
     found += _of_variant(experiment, score)
     found += [*_split_words(experiment), *_null_options(experiment)]
     found += undefined_interactions(experiment)
     found += [warning for test in tests for warning in _undefined_numbers(experiment, test)]
     found += [
-        *_too_few_draws(tests, experiment.tokenized.request.alpha),
-        *_ties_at_the_budget(experiment),
-        *_no_common_draws(comparisons),
+        *_power_warnings(tests, experiment.tokenized.request.alpha),
+        *_tie_warnings(experiment),
+        *_pair_warnings(comparisons),
     ]
     return tuple(dict.fromkeys(found))
 
 
-def _truncation(experiment: Experiment) -> Iterator[str]:
+def _cut_warnings(experiment: Experiment) -> Iterator[str]:
     tokenized = experiment.tokenized
     if not tokenized.tokens.truncated:
         return
@@ -256,8 +263,7 @@ def _truncation(experiment: Experiment) -> Iterator[str]:
             )
 
 
-def _reading_doubts(experiment: Experiment) -> Iterator[str]:
-    """What is doubtful about how P was read."""
+def _probability_warnings(experiment: Experiment) -> Iterator[str]:
     yield from experiment.tokenized.doubts
     words = experiment.tokenized.words
     if words is None:
@@ -279,9 +285,9 @@ def _split_words(experiment: Experiment) -> Iterator[str]:
             )
 
 
-def _human_spans(experiment: Experiment) -> Iterator[str]:
+def _span_warnings(experiment: Experiment) -> Iterator[str]:
     human = experiment.tokenized.request.human
-    if human and not tokens_under(experiment.tokenized, human):
+    if human and not span_tokens(experiment.tokenized, human):
         unit = experiment.tokenized.unit
         yield f"plausibility is undefined: the human spans hold no {unit} that the model reads"
 
@@ -355,7 +361,7 @@ def _undefined_numbers(experiment: Experiment, test: IceTest) -> Iterator[str]:
         )
 
 
-def _too_few_draws(tests: Sequence[IceTest], alpha: float) -> Iterator[str]:
+def _power_warnings(tests: Sequence[IceTest], alpha: float) -> Iterator[str]:
     for test in tests:
         if test.verdict == "undecidable":
             yield (
@@ -379,10 +385,10 @@ def _available(test: IceTest) -> str:
     return f"{test.null.draws} random rationales"
 
 
-def _ties_at_the_budget(experiment: Experiment) -> Iterator[str]:
+def _tie_warnings(experiment: Experiment) -> Iterator[str]:
     """Equal values inside and outside the rationale."""
     for trial in experiment.trials:
-        ranked, size = trial.explanation.ranked, len(trial.rationale)
+        ranked, size = trial.explanation.ranking_values, len(trial.rationale)
         if ranked is None or size == ranked.size:
             continue
         inside, outside = np.sort(ranked)[::-1][size - 1 : size + 1]
@@ -394,7 +400,7 @@ def _ties_at_the_budget(experiment: Experiment) -> Iterator[str]:
             )
 
 
-def _no_common_draws(comparisons: Sequence[IceComparison]) -> Iterator[str]:
+def _pair_warnings(comparisons: Sequence[IceComparison]) -> Iterator[str]:
     for one in comparisons:
         if one.draws == 0:
             yield (

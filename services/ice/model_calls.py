@@ -17,9 +17,9 @@ import numpy as np
 from services.ice.contract import DEFAULT_MODEL, IceRequest
 from services.ice.cost import (
     MOST_TOKENS,
-    Drawn,
+    DrawCount,
+    count_rows,
     lowerings,
-    passes_of,
     server_cost,
     work_at_server,
     work_of_draws,
@@ -36,10 +36,10 @@ from services.ice.explanations import (
 )
 from services.ice.kernel import Floats
 from services.ice.operators import Operators, Pool, operators_of, pool_examples, pool_of
-from services.ice.randomization_test import undecided
+from services.ice.randomization_test import names_to_extend
 from services.ice.variants import VARIANTS
 from services.ice.word_calls import (
-    targets_of_nothing,
+    empty_targets,
     targets_of_rows,
     word_attributions,
     word_inputs,
@@ -104,7 +104,7 @@ def _experiments(
     requests: Sequence[IceRequest], model: Judge, name: str
 ) -> list[Experiment | Unread]:
     inputs = _inputs(requests, model, name)
-    made = _made([one for one in inputs if isinstance(one, TokenizedInput)], model)
+    made = _prepare([one for one in inputs if isinstance(one, TokenizedInput)], model)
     running = [one for one in made if isinstance(one, Experiment)]
     for experiment in running:
         check_cost(experiment)
@@ -114,7 +114,7 @@ def _experiments(
     return [one if isinstance(one, Unread) else next(done) for one in inputs]
 
 
-def _made(inputs: Sequence[TokenizedInput], model: Judge) -> list[Experiment | Unread]:
+def _prepare(inputs: Sequence[TokenizedInput], model: Judge) -> list[Experiment | Unread]:
     found: list[Experiment | Unread] = []
     for tokenized, own, operators in zip(
         inputs, _explanations(inputs, model), _operators(inputs, model), strict=True
@@ -146,7 +146,7 @@ def _tokenize(
     return [
         read.unread or _input(request, kind, tokens, read, model)
         for request, tokens, read in zip(
-            requests, model.tokens(examples), _whole(requests, examples, model), strict=True
+            requests, model.tokens(examples), _predict_full(requests, examples, model), strict=True
         )
     ]
 
@@ -169,7 +169,7 @@ def _input(
     )
 
 
-def _whole(
+def _predict_full(
     requests: Sequence[IceRequest], examples: Sequence[Example], model: Judge
 ) -> list[Judgement]:
     """P of each whole text; the published variants take it however little the labels have."""
@@ -183,12 +183,12 @@ def _whole(
     ]
     others = iter(model.judge_rows(asked) if asked else [])
     return [
-        next(judged) if is_doubted else _as_it_is(next(others)[0], model.labels_of(example))
+        next(judged) if is_doubted else _from_row(next(others)[0], model.labels_of(example))
         for _, example, is_doubted in pairs
     ]
 
 
-def _as_it_is(row: Floats, labels: tuple[str, ...]) -> Judgement:
+def _from_row(row: Floats, labels: tuple[str, ...]) -> Judgement:
     _check_numbers(row)
     return Judgement(labels=labels, probabilities=tuple(row.tolist()), reading=None)
 
@@ -261,10 +261,10 @@ def _score(experiments: Sequence[Experiment], model: Judge) -> dict[int, Unread]
     unread: dict[int, Unread] = {}
     left = list(experiments)
     while left:
-        for part, answers in _answers(left, model):
+        for part, answers in _predict(left, model):
             _take(part, answers, unread)
         read = [one for one in left if id(one) not in unread]
-        left = [one for one in read if one.draw_more(undecided(one))]
+        left = [one for one in read if one.draw_more(names_to_extend(one))]
     return unread
 
 
@@ -275,16 +275,18 @@ def _take(part: Part, answers: Floats | Unread, unread: dict[int, Unread]) -> No
         unread.setdefault(id(experiment), answers)
         return
     _check_numbers(answers)
-    experiment.answer([(key, rows if answers.size else []) for _, key, rows in part], answers)
+    experiment.record_scores(
+        [(key, rows if answers.size else []) for _, key, rows in part], answers
+    )
 
 
-def _answers(
+def _predict(
     experiments: Sequence[Experiment], model: Judge
 ) -> Iterator[tuple[Part, Floats | Unread]]:
     """(scores that were missing, (R, L) P of every label in rows of tokens, (R,) P of the target
     in rows of words), call by call."""
-    for call in _calls(experiments):
-        parts = [list(part) for _, part in groupby(call, key=_varied)]
+    for call in _batches(experiments):
+        parts = [list(part) for _, part in groupby(call, key=_group_key)]
         by_tokens = [part for part in parts if part[0][0].tokenized.words is None]
         yield from zip(by_tokens, _of_tokens(by_tokens, model), strict=True)
         in_words = [part for part in parts if part[0][0].tokenized.words is not None]
@@ -292,7 +294,7 @@ def _answers(
         some = [part for part in in_words if part[0][1][1] is not None]
         yield from zip(some, targets_of_rows(list(map(_in_words, some)), model), strict=True)
         for part in nothing:
-            yield part, targets_of_nothing(*_in_words(part), model)
+            yield part, empty_targets(*_in_words(part), model)
 
 
 def _of_tokens(parts: Sequence[Part], model: Judge) -> list[Floats]:
@@ -321,7 +323,7 @@ def _rows(part: Part) -> list[Row]:
     return [row for _, _, rows in part for row in rows]
 
 
-def _varied(missing: MissingScore) -> tuple[int, Example | None, bool]:
+def _group_key(missing: MissingScore) -> tuple[int, Example | None, bool]:
     """What tells the rows of one call apart: whose they are, whether they vary another text, and
     whether nothing of the words stays."""
     experiment, (operator, subset), _ = missing
@@ -330,7 +332,7 @@ def _varied(missing: MissingScore) -> tuple[int, Example | None, bool]:
     return id(experiment), other, in_words and subset is None
 
 
-def _calls(experiments: Sequence[Experiment]) -> Iterator[list[MissingScore]]:
+def _batches(experiments: Sequence[Experiment]) -> Iterator[list[MissingScore]]:
     """One call after the other; rows are made when the turn of their call comes."""
     call: list[MissingScore] = []
     size = 0
@@ -372,7 +374,7 @@ def cost_of(experiment: Experiment) -> tuple[Work, ...]:
         nulls = {t.null.key: t.null for t in experiment.trials if t.k in budgets}.values()
         scaffold = whole - eligible
         drawn = [
-            Drawn(
+            DrawCount(
                 (scaffold + null.size, whole - null.size)[: len(request.aspects)],
                 min(request.most_draws, null.others),
             )
@@ -391,7 +393,7 @@ def _check_methods(tokenized: TokenizedInput, methods: Sequence[AttributionMetho
     """Raises TooCostly where the computed explanations alone would."""
     if tokenized.words is not None and tokenized.words.served:
         _limit().check(server_cost(tokenized.request, len(tokenized.tokens.ids)))
-    most = sum(map(passes_of, methods)) * len(tokenized.tokens.ids)
+    most = sum(map(count_rows, methods)) * len(tokenized.tokens.ids)
     if most > MOST_TOKENS:
         raise TooCostly(
             f"the attributions make the model read {most:,} tokens, more than "

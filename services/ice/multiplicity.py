@@ -29,7 +29,7 @@ class Family:
     asked: Sequence[tuple[TestedOperator, Aspect]]
 
 
-def corrected(
+def adjusted_p(
     experiment: Experiment, families: Sequence[Family], raw: Sequence[Sequence[float]]
 ) -> list[float]:
     """p of every test of every family in order, each at least its raw one.
@@ -38,7 +38,7 @@ def corrected(
     """
     if experiment.anytime:
         return holm([p for own in raw for p in own])
-    own = [_of_family(experiment, *both) for both in zip(families, raw, strict=True)]
+    own = [_max_t(experiment, *both) for both in zip(families, raw, strict=True)]
     tested = [one for one in own if one]
     return [p for family in holm_over_families(tested) for p in family]
 
@@ -48,20 +48,20 @@ def family_settled(experiment: Experiment, family: Family) -> bool:
     if len(family.trials) < 2:
         return True
     return maxima_settled(
-        joint_scores(experiment, family), experiment.design, both_sides=_both_sides(experiment)
+        joint_scores(experiment, family), experiment.design, both_sides=_is_two_sided(experiment)
     )
 
 
-def _of_family(experiment: Experiment, family: Family, raw: Sequence[float]) -> list[float]:
+def _max_t(experiment: Experiment, family: Family, raw: Sequence[float]) -> list[float]:
     if len(raw) < 2:
         return list(raw)
     found = max_t_in_stages(
-        joint_scores(experiment, family), experiment.design, both_sides=_both_sides(experiment)
+        joint_scores(experiment, family), experiment.design, both_sides=_is_two_sided(experiment)
     )
     return [max(both) for both in zip(found.tolist(), raw, strict=True)]
 
 
-def _both_sides(experiment: Experiment) -> bool:
+def _is_two_sided(experiment: Experiment) -> bool:
     return experiment.tokenized.request.alternative == "two-sided"
 
 

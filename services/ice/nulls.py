@@ -120,13 +120,13 @@ def null_of(units: TextUnits, rationale: Subset, kind: NullKind | None) -> NullS
     request = units.tokenized.request
     if kind == "tokens":
         return tokens_null(units, rationale)
-    split = not units.holds_whole(rationale)
+    split = not units.is_word_aligned(rationale)
     members = tuple((place,) for place in range(units.tokens)) if split else units.words
     passages = units.token_passages if split else units.passages
     inside = set(rationale)
     touched = tuple(place for place, unit in enumerate(members) if unit[0] in inside)
     by_passage = [[p for p in touched if p in set(own)] for own in passages]
-    chosen = kind or _suiting(by_passage)
+    chosen = kind or _select_kind(by_passage)
     sizes = tuple(map(len, members))
     if chosen == "words" and request.strata is not None:
         passages = _by_stratum(passages, [units.labels[unit[0]] for unit in members])
@@ -143,7 +143,7 @@ def null_of(units: TextUnits, rationale: Subset, kind: NullKind | None) -> NullS
         split=split,
         strata=request.strata if chosen == "words" else None,
     )
-    return _matched(found, touched, units) if request.match_tokens else found
+    return _match_size(found, touched, units) if request.match_tokens else found
 
 
 def tokens_null(units: TextUnits, rationale: Subset) -> NullSpace:
@@ -164,7 +164,7 @@ def _by_stratum(passages: Sequence[list[int]], labels: Sequence[str]) -> list[li
 
 
 @dataclass(frozen=True)
-class ListedPlacements(Placements):
+class ExplicitPlacements(Placements):
     """Placements that are listed one by one."""
 
     places: tuple[Places, ...]
@@ -177,7 +177,7 @@ class ListedPlacements(Placements):
         return self.places[rank]
 
 
-def _matched(null: NullSpace, observed: Places, units: TextUnits) -> NullSpace:
+def _match_size(null: NullSpace, observed: Places, units: TextUnits) -> NullSpace:
     """Placements in the observed one's class of numbers of tokens; all, where they are too few.
 
     The classes are fixed, not centred at the observed, so that it is exchangeable with the others.
@@ -197,7 +197,7 @@ def _matched(null: NullSpace, observed: Places, units: TextUnits) -> NullSpace:
     return replace(
         null,
         shape=(*null.shape, "class", own),
-        space=ListedPlacements(tuple(found)),
+        space=ExplicitPlacements(tuple(found)),
         matched=True,
         sampled=sampled,
     )
@@ -207,7 +207,7 @@ def _class_of(tokens: int) -> int:
     return math.floor(math.log(tokens) / math.log(CLASS_WIDTH) + ROUNDING)
 
 
-def _suiting(by_passage: Sequence[Sequence[int]]) -> NullKind:
+def _select_kind(by_passage: Sequence[Sequence[int]]) -> NullKind:
     """`words` for single scattered words, else `spans`."""
     runs = [run for here in by_passage for run in runs_of(tuple(here))]
     alone = all(end - start == 1 for start, end in runs)
@@ -243,7 +243,7 @@ class TextUnits:
 
     @property
     def kind(self) -> NullKind:
-        """What a place among the eligible ones is."""
+        """Kind of a place among the eligible ones."""
         return "tokens" if self.tokenized.words is None else "words"
 
     @cached_property
@@ -277,13 +277,13 @@ class TextUnits:
     def passages(self) -> list[list[int]]:
         """The words of each text: spans do not cross from one into the other."""
         parts = [self._part(word[0]) for word in self.words]
-        return _grouped(parts)
+        return _group_by_part(parts)
 
     @cached_property
     def token_passages(self) -> list[list[int]]:
-        return _grouped([self._part(place) for place in range(self.tokens)])
+        return _group_by_part([self._part(place) for place in range(self.tokens)])
 
-    def holds_whole(self, rationale: Subset) -> bool:
+    def is_word_aligned(self, rationale: Subset) -> bool:
         """Whether every word lies inside the rationale or outside."""
         inside = set(rationale)
         return all(len(inside & set(word)) in (0, len(word)) for word in self.words)
@@ -312,7 +312,7 @@ class TextUnits:
         return text[tokens.starts[eligible[first]] : tokens.ends[eligible[last]]].strip()
 
 
-def _grouped(parts: Sequence[Part]) -> list[list[int]]:
+def _group_by_part(parts: Sequence[Part]) -> list[list[int]]:
     numbered = groupby(enumerate(parts), key=lambda pair: pair[1])
     return [[place for place, _ in group] for _, group in numbered]
 

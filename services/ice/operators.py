@@ -46,9 +46,9 @@ class Operators:
             kept = sorted((*self.scaffold, *(eligible[place] for place in subset)))
             return [Row(kept=tuple(kept))]
         if operator == "infill":
-            return [self._replaced(subset, fill) for fill in self._fills(subset)]
+            return [self._replace(subset, fill) for fill in self._fill_tokens(subset)]
         mask = replacement_token(operator, self.tokenized.tokens)
-        return [self._replaced(subset, (mask,) * len(self.tokenized.eligible))]
+        return [self._replace(subset, (mask,) * len(self.tokenized.eligible))]
 
     def empty(self, operator: Operator) -> list[Row]:
         """s(empty): no token of the text is left; none where the model could not read that."""
@@ -79,7 +79,7 @@ class Operators:
         # in the template a special token is one; in the text it would be read as it is written
         return Example(text="", template=template.model_copy(update={"prefix": text, "suffix": ""}))
 
-    def _replaced(self, subset: Subset, fill: Sequence[int]) -> Row:
+    def _replace(self, subset: Subset, fill: Sequence[int]) -> Row:
         stays = set(subset)
         eligible = self.tokenized.eligible
         gone = tuple((eligible[p], fill[p]) for p in range(len(eligible)) if p not in stays)
@@ -88,7 +88,7 @@ class Operators:
             gone = tuple(sorted((*gone, *special)))  # the released operator fills these too
         return Row(replaced=gone)
 
-    def _fills(self, subset: Subset) -> Sequence[Sequence[int]]:
+    def _fill_tokens(self, subset: Subset) -> Sequence[Sequence[int]]:
         if not self.tokenized.variant.released_operators or self.pool is None:
             return self.bank
         return [
@@ -157,8 +157,10 @@ def pool_of(
     request: IceRequest, labels: Sequence[str], texts: Sequence[tuple[Example, Tokens]]
 ) -> Pool:
     """Raises BadInput where no token is left."""
-    banned = _banned(request, labels)
-    found = [one for example, tokens in texts for one in _allowed(example.text, tokens, banned)]
+    banned = _forbidden_words(request, labels)
+    found = [
+        one for example, tokens in texts for one in _filter_tokens(example.text, tokens, banned)
+    ]
     if not found:
         raise BadInput(
             "no token is left in the pool without the text itself and the label words",
@@ -172,7 +174,7 @@ def _same(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _banned(request: IceRequest, labels: Sequence[str]) -> set[str]:
+def _forbidden_words(request: IceRequest, labels: Sequence[str]) -> set[str]:
     """Words of the labels, of the verbalizers, and those that the request names."""
     template, prompt = request.template, request.prompt
     verbalizers = list(template.verbalizers.values() if template else ())
@@ -181,7 +183,7 @@ def _banned(request: IceRequest, labels: Sequence[str]) -> set[str]:
     return {word.casefold() for string in strings for word in WORD.findall(string)}
 
 
-def _allowed(text: str, tokens: Tokens, banned: set[str]) -> Iterable[tuple[int, str]]:
+def _filter_tokens(text: str, tokens: Tokens, banned: set[str]) -> Iterable[tuple[int, str]]:
     """(id, string) of the text's tokens that share no character with a banned word."""
     forbidden = [found.span() for found in WORD.finditer(text) if found[0].casefold() in banned]
     for id_, part, start, end in zip(

@@ -21,7 +21,7 @@ from services.ice.report import (
     Of,
     TestedOperator,
 )
-from services.ice.verdict import READINGS, alpha, by_probability, says, sentence, verdict
+from services.ice.verdict import READINGS, alpha, by_probability, score_text, sentence, verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import histogram
 from shared.models.calls import Template
@@ -55,8 +55,6 @@ class IceComparisonRow:
 
 @dataclass(frozen=True)
 class IceView:
-    """What the page shows besides the report's own numbers."""
-
     text_kept: bool
     says: str | None  # what the score is, and what chance would have; None without one
     by_probability: bool  # what the variant compares; else NSR
@@ -67,7 +65,7 @@ class IceView:
     readings_left_out: int
     compared: tuple[IceComparisonRow, ...]
     compared_left_out: int
-    maps: tuple[HeatMap, ...]
+    maps: tuple[Heatmap, ...]
     explanations_left_out: int
     values_told: bool  # whether the job asked for `token_values`
     human: tuple[Marked, ...]
@@ -88,7 +86,7 @@ class IceView:
         return len(self.told) - len(self.tests)
 
     def verdicts(self, explanation: str) -> str:
-        """What the tests of an explanation say, at its first budget, in a few words."""
+        """The verdicts on an explanation at its first budget, in a few words."""
         own = [one for one in self.told if one.test.explanation == explanation]
         words = {
             one.test.operator: one.verdict.text[:1].lower() + one.verdict.text[1:]
@@ -106,14 +104,14 @@ def view(request: IceRequest | None, report: IceResult) -> IceView:
     shown = maps(request, report)
     return IceView(
         text_kept=request is not None,
-        says=says(report),
+        says=score_text(report),
         by_probability=by_probability(report),
         told=tests,
         first=first,
         others=tuple(one for one in tests if one not in first and one.chart is not None),
         readings=tuple(islice(_readings(report), MOST_ROWS)),
         readings_left_out=max(0, len(report.components.readings) - MOST_ROWS),
-        compared=tuple(_compared(report, row) for row in compared[:MOST_ROWS]),
+        compared=tuple(_pair_row(report, row) for row in compared[:MOST_ROWS]),
         compared_left_out=max(0, len(compared) - MOST_ROWS),
         maps=shown,
         explanations_left_out=len({one.test.explanation for one in tests}) - len(shown),
@@ -138,7 +136,7 @@ def _readings(report: IceResult) -> Iterator[ReadingView]:
         yield ReadingView(row, READINGS[row.reading], *sides)
 
 
-def _compared(report: IceResult, row: IceComparison) -> IceComparisonRow:
+def _pair_row(report: IceResult, row: IceComparison) -> IceComparisonRow:
     start = f"{row.first} and {row.second}, k {row.k}: "
     return IceComparisonRow(
         row, tuple(said.removeprefix(start) for said in report.warnings if said.startswith(start))
@@ -146,7 +144,6 @@ def _compared(report: IceResult, row: IceComparison) -> IceComparisonRow:
 
 
 def _settings(report: IceResult) -> list[tuple[str, str]]:
-    """What was in force, for the reader who wants to know how."""
     named = report.provenance.parameters
     names = (
         "rows", "mask_text", "rank_by", "eligible", "draws", "alternative", "stop", "infills",
@@ -177,7 +174,7 @@ REMOVALS: dict[TestedOperator, str] = {
 
 @dataclass(frozen=True)
 class ReadingView:
-    """What both sides of an explanation make it, in words."""
+    """A causal reading in words, with the tests of both sides."""
 
     row: IceCausalReading
     says: str
@@ -187,8 +184,6 @@ class ReadingView:
 
 @dataclass(frozen=True)
 class TestView:
-    """One test in words."""
-
     test: IceTest
     verdict: Verdict
     sentence: str
@@ -210,7 +205,7 @@ def _test_view(report: IceResult, test: IceTest, place: int) -> TestView:
         test=test,
         verdict=verdict(report, test),
         sentence=sentence(report, test),
-        rivals=_rivals(report, test),
+        rivals=_null_text(report, test),
         reasons=tuple(_reasons(report, test)),
         operator=_operator(report, test),
         chart=_chart(report, test) if place < MOST_CHARTS else None,
@@ -218,12 +213,12 @@ def _test_view(report: IceResult, test: IceTest, place: int) -> TestView:
 
 
 def _operator(report: IceResult, test: IceTest) -> str:
-    """What was done to the other tokens, or to the rationale's own."""
+    """How the other tokens, or the rationale's own, were taken away."""
     done = REMOVALS if test.aspect == "necessity" else OPERATORS
     return done[test.operator].format(unit=report.unit)
 
 
-def _rivals(report: IceResult, test: IceTest) -> str:
+def _null_text(report: IceResult, test: IceTest) -> str:
     tokens = f"{test.tokens} {report.unit}{'' if test.tokens == 1 else 's'}"
     if test.null.exact:
         return f"all {test.null.draws} other rationales of {tokens}: an exact test"
@@ -239,7 +234,7 @@ def _reasons(report: IceResult, test: IceTest) -> Iterator[str]:
 
 
 def observed(report: IceResult, test: IceTest) -> float | None:
-    """What the test compares with its null, in the null's unit."""
+    """The test's statistic, in its null's unit."""
     if not by_probability(report):
         return test.nsr
     if test.aspect == "necessity":
@@ -273,9 +268,9 @@ def _summary(report: IceResult, test: IceTest, score: float) -> str:
         return ""
     low, high = significant(null.histogram.low), significant(null.histogram.high)
     return (
-        f"{_rivals(report, test)} score from {low} to {high}, {significant(null.mean)} on average; "
-        f"the rationale scores {significant(score)}. Win rate {significant(test.win_rate)}, where "
-        "chance is 0.5."
+        f"{_null_text(report, test)} score from {low} to {high}, {significant(null.mean)} on "
+        f"average; the rationale scores {significant(score)}. Win rate "
+        f"{significant(test.win_rate)}, where chance is 0.5."
     )
 
 
@@ -302,7 +297,7 @@ class HeatPassage:
 
 
 @dataclass(frozen=True)
-class Strong:
+class TopToken:
     """A token and what it is worth to an explanation."""
 
     where: str
@@ -312,13 +307,13 @@ class Strong:
 
 
 @dataclass(frozen=True)
-class HeatMap:
+class Heatmap:
     """One explanation in the text. passages: empty where the text was not kept."""
 
     explanation: str
     largest: float | None  # magnitude of the deepest colour; None: no values to colour
     passages: tuple[HeatPassage, ...]
-    strongest: tuple[Strong, ...]
+    strongest: tuple[TopToken, ...]
     spans: tuple[IceRationaleEvidence, ...]
     more_spans: int
     unplaced: int  # tokens of the rationale that are the template's
@@ -359,55 +354,55 @@ def _human_marks(request: IceRequest, of: Of) -> list[Mark]:
     ]
 
 
-def maps(request: IceRequest | None, report: IceResult) -> tuple[HeatMap, ...]:
+def maps(request: IceRequest | None, report: IceResult) -> tuple[Heatmap, ...]:
     """Of the first explanations, in the report's order. Too much colour is left out."""
     names = dict.fromkeys(test.explanation for test in report.components.tests)
     values = {own.explanation: own for own in report.token_values}
-    found: list[HeatMap] = []
+    found: list[Heatmap] = []
     spent = 0
     for name in list(names)[:MOST_MAPS]:
         made = _map(request, report, name, values.get(name))
         weight = _weight(made)
         if spent + weight > MOST_STRETCHES and made.largest is not None:
-            made = _pale(_map(request, report, name, None), made)
+            made = _without_color(_map(request, report, name, None), made)
             weight = _weight(made)
         spent += weight
         found.append(made)
     return tuple(found)
 
 
-def heat_of(request: IceRequest, report: IceResult) -> tuple[TokenRun, ...]:
+def heatmap_of(request: IceRequest, report: IceResult) -> tuple[TokenRun, ...]:
     """The text as the first explanation with values of its tokens sees it; without one empty."""
     coloured = (one for one in maps(request, report) if one.largest is not None and one.passages)
     return next((one.passages[0].runs for one in coloured), ())
 
 
-def _pale(outlined: HeatMap, coloured: HeatMap) -> HeatMap:
+def _without_color(outlined: Heatmap, coloured: Heatmap) -> Heatmap:
     """The rationale outlined, without colours; all else as it was."""
     return replace(outlined, strongest=coloured.strongest, unplaced=coloured.unplaced, pale=True)
 
 
-def _weight(made: HeatMap) -> int:
+def _weight(made: Heatmap) -> int:
     return sum(stretches(passage.runs) for passage in made.passages)
 
 
 def _map(
     request: IceRequest | None, report: IceResult, name: str, own: IceTokenValues | None
-) -> HeatMap:
+) -> Heatmap:
     spans = [span for span in report.evidence if span.explanation == name]
     given = [abs(value) for value in own.values if value is not None] if own else []
     largest = max(given, default=None)
-    return HeatMap(
+    return Heatmap(
         explanation=name,
         largest=largest,
         passages=tuple(
-            _passage(report, of, text, list(_warm(report, of, own, spans)))
+            _passage(report, of, text, list(_color_tokens(report, of, own, spans)))
             for of, text in texts(request).items()
         ),
-        strongest=tuple(_strongest(texts(request), report, own)),
+        strongest=tuple(_top_tokens(texts(request), report, own)),
         spans=tuple(spans[:MOST_SPANS]),
         more_spans=max(0, len(spans) - MOST_SPANS),
-        unplaced=_unplaced(report, own),
+        unplaced=_count_template_tokens(report, own),
     )
 
 
@@ -416,7 +411,7 @@ def _passage(report: IceResult, of: Of, text: str, tokens: Sequence[Warm]) -> He
     return HeatPassage(NAMES[of], runs(text[:read], tokens), len(text[read:].rstrip()))
 
 
-def _warm(
+def _color_tokens(
     report: IceResult, of: Of, own: IceTokenValues | None, spans: Iterable[IceRationaleEvidence]
 ) -> Iterator[Warm]:
     """Tokens with their values; without these the spans, which are outlined only."""
@@ -432,9 +427,9 @@ def _warm(
             yield Warm(token.start, token.end, level(value, largest), place in inside)
 
 
-def _strongest(
+def _top_tokens(
     known: dict[Of, str], report: IceResult, own: IceTokenValues | None
-) -> Iterator[Strong]:
+) -> Iterator[TopToken]:
     """Of the largest magnitude, first; of equal ones, the first in the text."""
     if own is None:
         return
@@ -443,10 +438,10 @@ def _strongest(
     for place, value in sorted(given, key=lambda pair: -abs(pair[1]))[:STRONGEST]:
         token = report.tokens[place]
         if token.of not in ("text", "text_pair"):
-            yield Strong("the template", None, value, place in inside)
+            yield TopToken("the template", None, value, place in inside)
             continue
         text = known.get(token.of)
-        yield Strong(
+        yield TopToken(
             where=f"{NAMES[token.of].lower()}, {token.start}–{token.end}",
             text=None if text is None else text[token.start : token.end],
             value=value,
@@ -454,7 +449,7 @@ def _strongest(
         )
 
 
-def _unplaced(report: IceResult, own: IceTokenValues | None) -> int:
+def _count_template_tokens(report: IceResult, own: IceTokenValues | None) -> int:
     if own is None:
         return 0
     return sum(report.tokens[place].of == "template" for place in own.rationale)

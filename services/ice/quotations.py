@@ -33,7 +33,7 @@ _WORD = re.compile(
 )
 
 
-class _SearchedText:
+class _TextSearch:
     """A text in which quotations are looked for, each no further than it is wanted."""
 
     def __init__(self, text: str) -> None:
@@ -41,7 +41,7 @@ class _SearchedText:
         self._found: dict[str, tuple[list[Place], Iterator[Place]]] = {}
 
     def find(self, quotation: str, occurrence: int) -> Place | None:
-        """Where it stands for the n-th time, n from 0."""
+        """Its n-th occurrence, n from 0."""
         if quotation not in self._found:
             self._found[quotation] = ([], self._occurrences(quotation))
         known, more = self._found[quotation]
@@ -50,7 +50,7 @@ class _SearchedText:
 
     def _occurrences(self, quotation: str) -> Iterator[Place]:
         """As whole words as written, else word for word, else anywhere (scripts without blanks)."""
-        for way in (self._as_words, self._word_for_word, self._anywhere):
+        for way in (self._as_words, self._word_for_word, self._find_exact):
             place = None
             for place in way(quotation):
                 yield place
@@ -68,15 +68,15 @@ class _SearchedText:
                 at = end
             at = self._text.find(quotation, self._inside.find(0, at))
 
-    def _anywhere(self, quotation: str) -> Iterator[Place]:
-        return ((at, at + len(quotation)) for at in _places(self._text, quotation))
+    def _find_exact(self, quotation: str) -> Iterator[Place]:
+        return ((at, at + len(quotation)) for at in _find_all(self._text, quotation))
 
     def _word_for_word(self, quotation: str) -> Iterator[Place]:
         wanted = [word.casefold() for word in _WORD.findall(quotation)]
         if not wanted:
             return
-        for at in _places(self._folded, _joined(wanted), 1):
-            first = bisect_right(self._begins, at) - 1
+        for at in _find_all(self._normalized_text, _join_lines(wanted), 1):
+            first = bisect_right(self._start_positions, at) - 1
             yield self._words[first].start(), self._words[first + len(wanted) - 1].end()
 
     @cached_property
@@ -92,29 +92,29 @@ class _SearchedText:
         return list(_WORD.finditer(self._text))
 
     @cached_property
-    def _folded(self) -> str:
-        return _joined([word[0].casefold() for word in self._words])
+    def _normalized_text(self) -> str:
+        return _join_lines([word[0].casefold() for word in self._words])
 
     @cached_property
-    def _begins(self) -> list[int]:
-        """Where each word begins in the folded text, with the line break before it."""
+    def _start_positions(self) -> list[int]:
+        """Offsets of the words in the folded text, with the line break before each."""
         lengths = [1 + len(word[0].casefold()) for word in self._words]
         return list(accumulate(lengths, initial=0))
 
 
-def _joined(words: Sequence[str]) -> str:
+def _join_lines(words: Sequence[str]) -> str:
     return "".join(f"\n{word}" for word in words) + "\n"
 
 
-def _places(text: str, wanted: str, shared: int = 0) -> Iterator[int]:
-    """Where it stands, from left to right; two may share so many characters at their border."""
+def _find_all(text: str, wanted: str, shared: int = 0) -> Iterator[int]:
+    """Offsets from left to right; two matches may share so many characters at their border."""
     at = text.find(wanted)
     while at >= 0:
         yield at
         at = text.find(wanted, at + max(1, len(wanted) - shared))
 
 
-def _located(value: Any, info: ValidationInfo) -> Any:
+def _resolve_spans(value: Any, info: ValidationInfo) -> Any:
     """Spans of what is quoted; what is no quotation stays as it is. Raises ValueError."""
     given = [value] if isinstance(value, str) else value
     if not isinstance(given, list | tuple):
@@ -129,7 +129,7 @@ def _located(value: Any, info: ValidationInfo) -> Any:
 def _spans(given: Sequence[Any], texts: dict[Of, str]) -> list[Any]:
     if sum(isinstance(one, str) for one in given) > MOST_QUOTATIONS:
         raise ValueError(f"at most {MOST_QUOTATIONS:,} quotations")
-    searched = {of: _SearchedText(text) for of, text in texts.items()}
+    searched = {of: _TextSearch(text) for of, text in texts.items()}
     before: Counter[str] = Counter()
     found = []
     for number, one in enumerate(given, 1):
@@ -141,7 +141,7 @@ def _spans(given: Sequence[Any], texts: dict[Of, str]) -> list[Any]:
     return found
 
 
-def _span(quotation: str, occurrence: int, searched: dict[Of, _SearchedText], name: str) -> IceSpan:
+def _span(quotation: str, occurrence: int, searched: dict[Of, _TextSearch], name: str) -> IceSpan:
     if not quotation.strip():
         raise ValueError(f"{name} is empty")
     for of, text in searched.items():
@@ -152,7 +152,7 @@ def _span(quotation: str, occurrence: int, searched: dict[Of, _SearchedText], na
     raise ValueError(f"quote-not-found: {name} does not stand in the text{often}, word for word")
 
 
-def _located_within(value: Any, info: ValidationInfo) -> Any:
+def _resolve_nested(value: Any, info: ValidationInfo) -> Any:
     """The same in named explanations, which do not know the text themselves."""
     if not isinstance(value, list | tuple):
         return value
@@ -165,7 +165,7 @@ def _of_explanation(number: int, given: Any, info: ValidationInfo) -> Any:
     found = {name: tuple(own) if isinstance(own, list) else own for name, own in given.items()}
     if given.get("rationale") is not None:
         try:
-            found["rationale"] = _located(given["rationale"], info)
+            found["rationale"] = _resolve_spans(given["rationale"], info)
         except ValueError as error:
             raise ValueError(f"explanation {number}: {error}") from None
     return found
@@ -175,11 +175,11 @@ Spans = Annotated[
     tuple[IceSpan, ...],
     Field(min_length=1, max_length=MAX_TEXT),
     BeforeValidator(
-        _located,
+        _resolve_spans,
         json_schema_input_type=Annotated[
             tuple[IceSpan | Quotation, ...], Field(min_length=1, max_length=MAX_TEXT)
         ]
         | Quotation,
     ),
 ]
-Located = BeforeValidator(_located_within)
+Located = BeforeValidator(_resolve_nested)

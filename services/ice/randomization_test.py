@@ -16,7 +16,7 @@ from services.ice import kernel
 from services.ice.experiment import Experiment, Trial
 from services.ice.explanations import TestedExplanation
 from services.ice.kernel import Floats
-from services.ice.multiplicity import Family, corrected, family_settled
+from services.ice.multiplicity import Family, adjusted_p, family_settled
 from services.ice.report import (
     Aspect,
     IceNull,
@@ -41,7 +41,7 @@ def run_tests(experiment: Experiment) -> tuple[IceTest, ...]:
     inputs = [
         _inputs_of(experiment, explanation) for explanation in checking(experiment.explanations)
     ]
-    measured = [[_measured(experiment, one) for one in own] for own in inputs]
+    measured = [[_p_values(experiment, one) for one in own] for own in inputs]
     adjusted = iter(_adjusted(experiment, inputs, measured))
     return tuple(
         _test(experiment, one, numbers, next(adjusted))
@@ -50,19 +50,19 @@ def run_tests(experiment: Experiment) -> tuple[IceTest, ...]:
     )
 
 
-def undecided(experiment: Experiment) -> set[str]:
+def names_to_extend(experiment: Experiment) -> set[str]:
     """The explanations whose tests more draws could still decide."""
     return {
         explanation.name
         for explanation in checking(experiment.explanations)
         if experiment.limits[explanation.name] < experiment.design.most
-        and _goes_on(experiment, explanation)
+        and _needs_more_samples(experiment, explanation)
     }
 
 
 @dataclass(frozen=True)
 class TestInput:
-    """What a test compares: the rationale's statistic with that of random rationales."""
+    """The statistics of a rationale and of random rationales."""
 
     trial: Trial
     operator: TestedOperator
@@ -85,7 +85,6 @@ class Tails:
     ended: bool  # before all draws were made
 
     def raw(self, alternative: str) -> float:
-        """The test's own p."""
         both = ranks.two_sided(self.above, self.below)
         return self.above if alternative == "greater" or both is None else both
 
@@ -109,7 +108,7 @@ def _input_of(
     observed = experiment.observed(operator, trial, aspect)
     if observed is None:
         return TestInput(trial, operator, aspect, None, np.empty(0))
-    null = experiment.null(operator, trial, experiment.null_places(trial), aspect)
+    null = experiment.null(operator, trial, experiment.null_positions(trial), aspect)
     tokenized = experiment.tokenized
     scores = np.array([observed, *null])
     values = tokenized.variant.statistic(scores, tokenized.full, experiment.empty(operator))
@@ -128,30 +127,30 @@ def _mean(trial: Trial, by_operator: Sequence[TestInput]) -> TestInput:
     return TestInput(trial, "mean", aspect, float(np.mean(observed)), null)
 
 
-def _goes_on(experiment: Experiment, explanation: TestedExplanation) -> bool:
+def _needs_more_samples(experiment: Experiment, explanation: TestedExplanation) -> bool:
     """Whether a tail of a test is open, or the greatest of its family."""
     inputs = [one for one in _inputs_of(experiment, explanation) if one.defined]
     drawing = [one for one in inputs if not experiment.exact(one.trial)]
     if experiment.anytime:
-        return not all(_measured(experiment, one).ended for one in drawing)
-    tails = [t for one in drawing for t in _reached(experiment, one)[: _sides(experiment)]]
+        return not all(_p_values(experiment, one).ended for one in drawing)
+    tails = [t for one in drawing for t in _compare_null(experiment, one)[: _sides(experiment)]]
     if not all(map(experiment.design.settled, tails)):
         return True
     return not family_settled(experiment, _family(inputs))
 
 
-def _reached(experiment: Experiment, one: TestInput) -> tuple[Bools, Bools]:
+def _compare_null(experiment: Experiment, one: TestInput) -> tuple[Bools, Bools]:
     """(M,) whether each draw is as high as the observed, and whether it is as low."""
     observed, tie = one.observed or 0.0, experiment.tokenized.variant.tie
     gap = one.null - observed
     return gap >= -tie, gap <= tie
 
 
-def _measured(experiment: Experiment, one: TestInput) -> Tails:
+def _p_values(experiment: Experiment, one: TestInput) -> Tails:
     """Undefined tests have p 1 of no draws."""
     if not one.defined:
         return Tails(1.0, 1.0, 0, ended=False)
-    above, below = _reached(experiment, one)
+    above, below = _compare_null(experiment, one)
     if experiment.anytime and not experiment.exact(one.trial):
         return _anytime(experiment, above, below)
     design = experiment.design
@@ -201,7 +200,7 @@ def _adjusted(
         return [None for own in pairs for _ in own]
     known = [[(one, tails) for one, tails in own if one.defined] for own in pairs]
     alternative = experiment.tokenized.request.alternative
-    found = corrected(
+    found = adjusted_p(
         experiment,
         [_family([one for one, _ in own]) for own in known],
         [[tails.raw(alternative) for _, tails in own] for own in known],
@@ -328,7 +327,7 @@ def _scores(experiment: Experiment, trial: Trial, operator: Operator) -> IceScor
     both = "necessity" in experiment.tokenized.request.aspects
     return IceScores(
         full=experiment.tokenized.full,
-        rationale=experiment.kept(operator, trial, "sufficiency") or 0.0,
+        rationale=experiment.subset_score(operator, trial, "sufficiency") or 0.0,
         empty=experiment.empty(operator),
-        without=experiment.kept(operator, trial, "necessity") if both else None,
+        without=experiment.subset_score(operator, trial, "necessity") if both else None,
     )

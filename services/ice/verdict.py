@@ -71,7 +71,7 @@ def alpha(report: IceResult) -> float | None:
 def verdict(report: IceResult, test: IceTest) -> Verdict:
     """In a word or two, with the win rate of chance."""
     chance = f"chance is 0.5{_spread(test)}"
-    word, tone = WORDS["undecidable" if _least_p(report, test) is not None else test.verdict]
+    word, tone = WORDS["undecidable" if _min_p(report, test) is not None else test.verdict]
     rivals = f" (M = {test.null.draws})" if word == WORDS["undecidable"][0] else ""
     return Verdict(word + rivals, tone, chance)
 
@@ -80,7 +80,7 @@ def sentence(report: IceResult, test: IceTest) -> str:
     """The same as a sentence or two."""
     if test.verdict is None:
         return "There is nothing to compare the rationale with."
-    least = _least_p(report, test)
+    least = _min_p(report, test)
     if least is not None:
         return (
             f"So few other rationales are possible that p is at least {least:.3f}: no verdict "
@@ -90,11 +90,11 @@ def sentence(report: IceResult, test: IceTest) -> str:
         return OF_NECESSITY[test.verdict].format(unit=report.unit)
     if by_probability(report):
         return OF_PROBABILITY[test.verdict].format(unit=report.unit)
-    return OF_NSR[test.verdict].format(unit=report.unit) + _turned(report, test)
+    return OF_NSR[test.verdict].format(unit=report.unit) + _reverse_text(report, test)
 
 
-def says(report: IceResult) -> str | None:
-    """What the score is, and what chance would have; None without a score."""
+def score_text(report: IceResult) -> str | None:
+    """Meaning of the score, and its value under chance; None without a score."""
     if report.score is None:
         return None
     head = report.components.tests[0]
@@ -114,7 +114,7 @@ def says(report: IceResult) -> str | None:
     )
 
 
-def _least_p(report: IceResult, test: IceTest) -> float | None:
+def _min_p(report: IceResult, test: IceTest) -> float | None:
     """The least p that so few rivals allow, where no verdict could come of it; else None."""
     if test.verdict == "undecidable":
         return test.null.attainable_p
@@ -133,12 +133,13 @@ def _spread(test: IceTest) -> str:
     return f" ± {significant(math.sqrt((draws + 2) / (12 * draws)), 2)}"
 
 
-def _turned(report: IceResult, test: IceTest) -> str:
-    """Where the whole text speaks against its target, a higher NSR is a lower probability."""
+def _reverse_text(report: IceResult, test: IceTest) -> str:
+    """Under an operator that makes the target more probable than the whole text does, a higher NSR
+    is a lower probability."""
     operators = [
         one.operator
         for one in report.components.tests
-        if _same_trial(one, test) and test.operator in (one.operator, "mean") and _is_turned(one)
+        if _same_trial(one, test) and test.operator in (one.operator, "mean") and _is_reverse(one)
     ]
     if not operators:
         return ""
@@ -148,7 +149,7 @@ def _turned(report: IceResult, test: IceTest) -> str:
     )
 
 
-def _is_turned(test: IceTest) -> bool:
+def _is_reverse(test: IceTest) -> bool:
     scores = test.scores
     if scores is None or scores.empty is None or not test.null.sd:
         return False

@@ -82,7 +82,7 @@ def _targets(column: int, reading: WordReading, answer: WordJudgements) -> Float
     return np.array(read, dtype=np.float64)
 
 
-def targets_of_nothing(
+def empty_targets(
     tokenized: TokenizedInput, reading: WordReading, rows: Sequence[Row], model: Judge
 ) -> Floats:
     """(R,) of rows in which no word of the text is left; (0,) where the model reads no such text:

@@ -35,7 +35,7 @@ MASK = 0  # its id
 
 
 def rows_of(request: IceRequest, model: Judge) -> RowKind:
-    """What rationales of this request are made of: as asked, else tokens where there are some."""
+    """The units of the request's rationales: as asked, else tokens where there are some."""
     return request.rows or ("tokens" if "token_rows" in model.abilities else "words")
 
 
@@ -176,7 +176,7 @@ def _spans(example: Example, language: str | None) -> list[WordSpan]:
 
 
 def _end(tokens: Tokens, of: Of) -> int:
-    """Where the model stops reading a text."""
+    """Offset at which the model stops reading a text."""
     ends = zip(tokens.parts, tokens.ends, strict=True)
     return max((end for part, end in ends if part == of and end is not None), default=0)
 

@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn.metrics import average_precision_score  # type: ignore[import-untyped]
 
 from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
-from services.ice.batch_tables import RankedTogether, ScoredIce, correlation
+from services.ice.batch_tables import CorrelationTest, ScoredIce, correlation
 from services.ice.comparison import average_precision, overlap
 from services.ice.contract import CONTRACT, IceRequest
 from services.ice.metric import SERVICE
@@ -185,7 +185,7 @@ def test_the_bootstrap_of_a_correlation_holds_it() -> None:
     fisher = oracle.confidence_interval(0.95)
     assert (low, high) == pytest.approx((fisher.low, fisher.high), abs=0.08)
     same = correlation(first, np.ones(80), [str(place) for place in range(80)])
-    assert same == RankedTogether(None, None, None)
+    assert same == CorrelationTest(None, None, None)
 
 
 @pytest.mark.parametrize("seed", range(20))

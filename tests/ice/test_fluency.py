@@ -16,7 +16,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from services.ice.contract import IceRequest
 from services.ice.cost import FLUENCY_TEXTS, cost
-from services.ice.distance import CONTEXT, ROWS, token_losses
+from services.ice.distance import CONTEXT, ROWS, token_loss
 from services.ice.metric import SERVICE
 from services.ice.report import IceResult
 from services.inference.local_models import LocalModels
@@ -222,7 +222,7 @@ def test_losses_are_those_of_the_model_itself(tmp_path: Path) -> None:
     words = AutoTokenizer.from_pretrained(tmp_path / "weights")
     model = AutoModelForCausalLM.from_pretrained(tmp_path / "weights").eval()
     texts = ["The garden was green", "green the was", "", "The garden was green"]
-    found = token_losses(writer, texts)
+    found = token_loss(writer, texts)
     assert found[0] == found[3]
     assert found[2] == []
     for text, losses in zip(texts[:2], found[:2], strict=True):

@@ -130,7 +130,7 @@ def test_tokens_are_coloured_by_their_share_of_the_largest_and_the_rationale_is_
     request = asked(attribution=None, attributions=values, k=0.1)
     report = scored(request)
     html = shown(request, report)
-    strip = ice_page.heat_of(request, report)
+    strip = ice_page.heatmap_of(request, report)
     assert [one.level for run in strip for one in run.stretches][:3] == [9, 0, -4]
     assert "".join(one.text for run in strip for one in run.stretches) == TEXT
     assert (
@@ -147,7 +147,7 @@ def test_without_token_values_the_spans_are_outlined_and_the_page_says_how_to_as
     assert "Send token_values: true" in html
     assert "Send token_values" not in page()
     untold = asked(token_values=None)
-    assert ice_page.heat_of(untold, scored(untold)) == ()
+    assert ice_page.heatmap_of(untold, scored(untold)) == ()
 
 
 def test_both_texts_of_a_pair_are_shown() -> None:

@@ -90,7 +90,7 @@ def test_the_scripts_loop_says_the_same_on_the_same_masks(
     [(experiment, _)] = run_experiments([request])
     assert isinstance(experiment, Experiment)
     trial = experiment.trials[0]
-    places = experiment.null_places(trial)
+    places = experiment.null_positions(trial)
     masks = [experiment._drawn[trial.null.key].subsets[place] for place in places]
     with torch.enable_grad():
         theirs = script(asked(causal, text), method, masks)

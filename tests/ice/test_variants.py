@@ -23,7 +23,7 @@ def test_the_rationale_is_never_drawn() -> None:
         assert isinstance(experiment, Experiment)
     [trial] = experiment.trials
     subsets = experiment._drawn[trial.null.key].subsets
-    found = [subsets[place] for place in experiment.null_places(trial)]
+    found = [subsets[place] for place in experiment.null_positions(trial)]
     assert trial.rationale == (0, 1)
     assert len(set(found)) == 13
     assert (0, 1) not in found
