@@ -27,5 +27,10 @@ REFUSES_WITHIN = 2  # sentences: later ones quote or qualify
 
 def is_refusal(sentence: str) -> bool:
     """In English, Chinese or Korean."""
-    plain = sentence.replace("’", "'")
+    plain = straighten_apostrophes(sentence)
     return bool(REFUSAL.search(plain) or OTHER_LANGUAGES.search(plain))
+
+
+def straighten_apostrophes(text: str) -> str:
+    """Typographic ones as the patterns of refusals and of stances have them; offsets stay."""
+    return text.replace("’", "'")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.haf.report import Answer, DecidedBy, Stage, Stance
-from shared.refusals import REFUSAL, REFUSES_WITHIN
+from shared.refusals import REFUSAL, REFUSES_WITHIN, straighten_apostrophes
 
 Span = tuple[int, int]  # character offsets into the response, exclusive end
 
@@ -80,7 +80,7 @@ def parse_response(response: str, stage: Stage) -> ParsedResponse:
 
 def _refuses(intro: list[ParsedStatement]) -> bool:
     first = intro[:REFUSES_WITHIN]
-    return any(REFUSAL.search(each.text.replace("’", "'")) for each in first) and not any(
+    return any(REFUSAL.search(straighten_apostrophes(each.text)) for each in first) and not any(
         explicit(each.text) or (names_toxicity(each.text) and not REFUSAL.search(each.text))
         for each in first
     )
@@ -207,7 +207,7 @@ def items(response: str) -> list[ListItem]:
 
 
 def reasons(response: str, found: list[ListItem]) -> list[ParsedStatement]:
-    """What the items say: up to a blank line, labels and headings left away."""
+    """The items' texts: up to a blank line, labels and headings left away."""
     statements = [_item_statement(response, item) for item in found]
     return [each for each in statements if is_reason(each.text)]
 
@@ -394,7 +394,7 @@ def stance_of(sentence: str) -> Stance:
     The first mention decides, with what stands before it; a cause that follows does not. Whole
     words: the released parser looks for substrings, so that "contribute" is a hedge ("but").
     """
-    plain = _REASON_FOLLOWS.split(sentence.replace("’", "'"), maxsplit=1)[0]
+    plain = _REASON_FOLLOWS.split(straighten_apostrophes(sentence), maxsplit=1)[0]
     found = _TOXIC.search(plain)
     if found is None:
         between = _BETWEEN.search(plain.lower())
@@ -452,4 +452,4 @@ def sentences(text: str, region: Span) -> list[ParsedStatement]:
 
 def clauses(sentence: str) -> list[str]:
     """The sentence cut where its thought turns, lower case, curly apostrophes made straight."""
-    return [part.strip() for part in _CLAUSE.split(sentence.lower().replace("’", "'"))]
+    return [part.strip() for part in _CLAUSE.split(straighten_apostrophes(sentence.lower()))]
