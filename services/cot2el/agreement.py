@@ -30,14 +30,11 @@ Texts = tuple[str, str]
 
 @dataclass(frozen=True)
 class TextSimilarity:
-    """Similarities of two texts."""
-
     words: Callable[[str], Sequence[str]]
     tags: Mapping[str, Sequence[str]] | None  # text → tags
     cosines: Mapping[Texts, float] | None  # (found, human) → [0, 1]
 
     def of(self, found: str, human: str) -> Cell:
-        """Every column that is measured."""
         cell: dict[str, float | None] = {"levenshtein": kernel.levenshtein(found, human)}
         for n in (1, 2, 3):
             cell[f"lexical_{n}"] = kernel.jaccard(self.words(found), self.words(human), n)

@@ -98,7 +98,7 @@ class _Counting(SequenceMatcher[str]):
         return self._extended(best, alo, ahi, blo, bhi)
 
     def _places_of(self, letter: str) -> NDArray[np.int64]:
-        """Where the unit has it; made once, and only for units that are looked at by rows."""
+        """Its offsets in the unit; made once, and only for units that are looked at by rows."""
         if letter not in self._places:
             self._places[letter] = np.array(self.b2j.get(letter, ()), dtype=np.int64)
         return self._places[letter]

@@ -272,7 +272,7 @@ def _warnings(collected: Cot2elCollected) -> Iterator[str]:
 
 
 def _unread(request: Cot2elRequest, refinement: RefinedReasoning) -> Iterator[str]:
-    """Where nothing, or only cues, told whether a unit says the opposite."""
+    """Units whose polarity nothing, or only cues, could tell."""
     wanted = request.polarity or VARIANTS[request.variant].polarity
     if wanted == "nli" and refinement.polarity == "cues":
         yield f"polarity by negation cues: no model of inference read {refinement.language}"

@@ -82,7 +82,6 @@ class Cot2elView:
 
 
 def view(request: Cot2elRequest | None, report: Cot2elResult) -> Cot2elView:
-    """What the page says of this report."""
     return Cot2elView(
         verdict=verdict(report),
         question=pieces(asked(request.question), ()) if request else [],

@@ -33,7 +33,7 @@ CUES: dict[Language, re.Pattern[str]] = {
 
 @dataclass(frozen=True)
 class PolarityReading:
-    """What became of an explanation that resembles a unit."""
+    """Whether the unit of an explanation says the same as it."""
 
     polarity: PolarityOutcome
     contradiction: float | None = None  # P, [0, 1]; None: no model read it
@@ -71,7 +71,6 @@ def is_negated_copy(unit: str, explanation: str, language: Language) -> bool:
 
 
 def negations(text: str, language: Language) -> int:
-    """How many there are."""
     return len(CUES[language].findall(text))
 
 

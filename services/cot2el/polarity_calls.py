@@ -48,7 +48,7 @@ def refine_drafts(
 
 
 def in_force(request: Cot2elRequest, aligned: AlignedReasoning) -> Polarity:
-    """What tells polarity: as requested; cues where no model reads the language."""
+    """As requested; cues where no model reads the language."""
     polarity = request.polarity or VARIANTS[request.variant].polarity
     if polarity != "nli":
         return polarity
@@ -87,7 +87,6 @@ def _name(request: Cot2elRequest) -> str:
 
 
 def _classify_pairs(name: str, pairs: Sequence[Texts]) -> dict[Texts, PolarityReading]:
-    """What the model says of each."""
     if not pairs:
         return {}
     judge = models().judge(name)
@@ -115,7 +114,7 @@ def _reader(
 def _correct_by_cues(
     found: PolarityReading, unit: str, said: str, language: Language
 ) -> PolarityReading:
-    """What the model says, unless it is blind to a "not"; what it did not read stays unread."""
+    """The model's reading, unless it is blind to a "not"; a pair it did not read stays unread."""
     blind = found.polarity == "kept" and language in CUES
     if blind and is_negated_copy(unit, said, language):
         return replace(found, polarity="contradicted")

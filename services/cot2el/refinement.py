@@ -117,7 +117,7 @@ def load_pool() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class AlignmentBaseline:
-    """What stands for chance, and its nearest units."""
+    """Texts that stand for chance, and their nearest units."""
 
     draws: int
     texts: tuple[str, ...]
@@ -196,15 +196,13 @@ class AlignedReasoning:
 
 
 def segmented_as(request: Cot2elRequest, text: str) -> Language:
-    """Which rules of segmentation read it; `units` that were sent need none."""
+    """Language of the segmentation rules; `units` that were sent need none."""
     sent = canonical(request.language)
     return next((one for one in RULED if one == sent), None) or detect_language(text)
 
 
 @dataclass(frozen=True)
 class RefinedReasoning:
-    """The refined explanations of one draft."""
-
     text: str  # the reasoning; empty where there is none
     language: Language
     granularity: Granularity
@@ -240,8 +238,6 @@ class RefinedReasoning:
 
 @dataclass(frozen=True)
 class RefinementRule:
-    """How explanations are aligned."""
-
     min_similarity: float
     autojunk: bool = False  # as released
     repeated: bool = False  # as released: a unit may occur twice for a label and stance
@@ -256,8 +252,6 @@ class RefinementRule:
 
 @dataclass(frozen=True)
 class RefinedExplanation:
-    """One explanation and its nearest unit."""
-
     pair: Explanation
     alignment: Alignment | None  # None: the reasoning has no units
     kept: bool

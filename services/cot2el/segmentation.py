@@ -35,7 +35,7 @@ class Unit:
 
 
 class Segmenter(Protocol):
-    """What finds units: our rules, or a trained segmenter in their place."""
+    """Finds units: our rules, or a trained segmenter in their place."""
 
     def __call__(self, text: str, language: Language) -> list[Unit]:
         """In document order (start, then end), every span once."""
@@ -294,7 +294,7 @@ def _cut_positions(text: str) -> Iterator[int]:
 
 
 def _before(text: str) -> Iterator[int]:
-    """Where a subordinate or a coordinated clause begins; what it begins with holds no other."""
+    """Starts of subordinate and coordinated clauses; the words they begin with hold no other."""
     found = BEFORE.search(text)
     while found:
         end = verb_end(text, found.end()) if found.lastgroup else found.end()

@@ -72,7 +72,6 @@ class ReasoningDraft:
 
     @property
     def writing(self) -> Cot2elWriting:
-        """The settings of its model."""
         return self.request.writing or Cot2elWriting()
 
     @property

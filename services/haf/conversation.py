@@ -236,7 +236,7 @@ def sample_permutations(plain: Order, count: int, generator: np.random.Generator
 
 
 def _spans(justify: Exchange) -> list[Span]:
-    """Where the reasons stand, if they stand one after the other."""
+    """The reasons' spans; empty where they do not stand one after the other."""
     spans = [each.statement.span for each in justify.reasons if each.statement.span is not None]
     apart = all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
     return spans if apart else []

@@ -148,7 +148,7 @@ def relevance_pairs(request: HafRequest, exchange: Exchange) -> Iterator[Texts]:
 
 
 def decision_target(request: HafRequest, exchange: Exchange, decision: StatementTokens) -> str:
-    """What a decision's tokens are relevant to: itself (Eq. 3), or the released code's label."""
+    """The text that a decision's tokens are relevant to: itself (Eq. 3), or the released label."""
     chosen = request.decision_target or variant_of(request).decision_target
     return decision.text if chosen == "sentence" else exchange.decision_label
 

@@ -154,7 +154,7 @@ def _merge_marks(part: Part, kind: str, step: Callable[[HafTokenValue], int]) ->
 
 
 def _span(start: int, token: HafTokenValue) -> tuple[int, int]:
-    """Where the token stands in a statement that starts there."""
+    """Offsets of a token in a statement that starts there."""
     return max(0, token.start - start), max(0, token.end - start)
 
 
@@ -214,7 +214,7 @@ def path(
 
 
 def _individual(report: HafResult) -> Stage:
-    """Which of the two was asked; of none, the one that the stance calls for."""
+    """Of the two the one that was asked; of none, the one that the stance calls for."""
     asked = [part.stage for part in report.stages if part.stage in INDIVIDUAL]
     if asked:
         return asked[0]
@@ -273,8 +273,6 @@ class MetricRow:
 
 @dataclass(frozen=True, slots=True)
 class HafView:
-    """What the template shows beside the report's own numbers."""
-
     verdict: str
     tone: str
     says: str
@@ -293,7 +291,6 @@ class HafView:
 
     @property
     def kept(self) -> bool:
-        """Whether the texts are there."""
         return self.text is not None
 
 
@@ -327,7 +324,6 @@ def _statements(responses: Sequence[ResponseCards]) -> list[StatementCard]:
 
 
 def _source_text(report: HafResult) -> str:
-    """Where the responses come from, and how many there are."""
     count = counted(report.counts.responses, "response")
     if report.provenance.parameters.get("generation") is None:
         return f"The request holds {count}: no model was prompted."
@@ -357,7 +353,6 @@ def _matrix(values: Matrix) -> Chart | None:
 
 
 def _matrix_description(values: Matrix) -> str:
-    """The matrix in words."""
     if len(values) < 2:
         return ""
     pairs = [

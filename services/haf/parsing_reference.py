@@ -82,6 +82,6 @@ def reasons_of(response: str, sentence: str, stage: Stage) -> list[str]:
 
 
 def located(response: str, text: str) -> ParsedStatement:
-    """Where it stands; nowhere, where the deletion joined what was apart."""
+    """`span` is None where the deletion joined what was apart."""
     start = response.find(text)
     return ParsedStatement(text, (start, start + len(text)) if start >= 0 else None)

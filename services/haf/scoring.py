@@ -61,7 +61,7 @@ class StageValue:
 
 @dataclass(frozen=True)
 class StageInputs:
-    """What all stages of one transcript refer to. confident: by relevance (Eq. 4), or a control."""
+    """Shared by all stages of one transcript. confident: by relevance (Eq. 4), or a control."""
 
     request: HafRequest
     variant: HafVariant

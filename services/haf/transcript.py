@@ -122,7 +122,7 @@ def make_exchange(
 
 
 def individual_stage(stance: Stance) -> Stage | None:
-    """Which question the individual stage asks: sufficiency of toxic, necessity of non-toxic."""
+    """Sufficiency of a toxic stance, necessity of a non-toxic one."""
     if stance == "unclear":
         return None
     return "necessity" if stance == "non-toxic" else "sufficiency"
@@ -283,7 +283,6 @@ def _check_coverage(response: ResponseTokens, pointer: str) -> ResponseTokens:
 def _decode_tokens(
     logprobs: HafChatLogprobs | HafCompletionLogprobs,
 ) -> tuple[list[bytes], list[float]]:
-    """The tokens' bytes and log-probabilities."""
     if isinstance(logprobs, HafCompletionLogprobs):
         return [_bytes(token) for token in logprobs.tokens], list(logprobs.token_logprobs)
     spelled = [

@@ -127,7 +127,6 @@ def verdict(report: HafResult) -> Verdict:
 
 
 def score_in_words(report: HafResult, reasons_by_metric: Mapping[str, str]) -> str:
-    """What the score is the mean of, and what to hold it against."""
     if report.score is None:
         why = (
             reasons_by_metric.get("sos")
