@@ -34,16 +34,14 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2e
         **common,
         statuses=dict(sorted(Counter(report.status for report in reports).items())),
         faithfulness=common["score"],
-        faithfulness_pooled=_micro_average("pooled", [(p.kept, p.parsed) for p in parts], over),
+        faithfulness_pooled=_ratio("pooled", [(p.kept, p.parsed) for p in parts], over),
         faithfulness_by_chance=over.mean(
             "chance", [one.faithfulness if one else None for one in controls], over.keys(), UNIT
         ),
         faithfulness_of_others=over.mean(
             "others", [one.faithfulness if one else None for one in others], over.keys(), UNIT
         ),
-        contradicted=_micro_average(
-            "contradicted", [(p.contradicted, p.parsed) for p in parts], over
-        ),
+        contradicted=_ratio("contradicted", [(p.contradicted, p.parsed) for p in parts], over),
         mean_similarity=over.mean(
             "similarity", [p.mean_similarity for p in parts], over.keys(), UNIT
         ),
@@ -54,7 +52,7 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2e
     )
 
 
-def _micro_average(
+def _ratio(
     name: str, counts: Sequence[tuple[int, int]], over: BatchStatistics[BatchReportRequest]
 ) -> Interval:
     """A share of all explanations; items are drawn."""

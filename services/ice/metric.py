@@ -87,11 +87,9 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         tests = run_tests(experiment)
         score, compared = _score(experiment, tests), comparisons(experiment)
         read = causal_readings(experiment, tests)
-        distance = distance_of(experiment, collected.models[0], collected.fluency)
-        doubts = (
-            *calibration_warnings(experiment, collected.models[0]),
-            *length_warnings(distance),
-        )
+        use = collected.models[0]
+        distance = distance_of(experiment, use, collected.fluency)
+        doubts = (*calibration_warnings(experiment, use), *length_warnings(distance))
         return IceResult(
             **self.envelope(
                 request, collected, (*doubts, *warnings(experiment, tests, compared, score))
@@ -101,7 +99,7 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
             evidence=evidence(experiment),
             control=_chance(experiment, tests),
             target=labels[tokenized.target],
-            predicted_label=decided(labels, probabilities, collected.models[0].thresholds),
+            predicted_label=decided(labels, probabilities, use.thresholds),
             probabilities=dict(zip(labels, probabilities, strict=True)),
             rows="tokens" if tokenized.words is None else "words",
             eligible_tokens=len(tokenized.eligible),
