@@ -82,12 +82,11 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         experiment = collected.experiment
         if experiment is None:
             return self.undefined(request, collected)
-        tokenized = experiment.tokenized
+        tokenized, use = experiment.tokenized, collected.models[0]
         labels, probabilities = tokenized.labels, tokenized.probabilities.tolist()
         tests = run_tests(experiment)
         score, compared = _score(experiment, tests), comparisons(experiment)
         read = causal_readings(experiment, tests)
-        use = collected.models[0]
         distance = distance_of(experiment, use, collected.fluency)
         doubts = (*calibration_warnings(experiment, use), *length_warnings(distance))
         return IceResult(
