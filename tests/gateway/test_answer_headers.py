@@ -7,7 +7,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from services.gateway.app import create_app
-from services.gateway.server import serve_metrics
+from services.gateway.server import start_metrics_server
 from services.stack.servers import HOST
 from shared.settings import Settings
 from tests.gateway.conftest import Opens
@@ -70,7 +70,7 @@ def test_with_a_port_of_their_own_the_counters_are_there_only(chosen: Settings) 
 
 def test_the_port_of_their_own_says_everything(chosen: Settings) -> None:
     app = create_app(chosen)
-    server = serve_metrics(app, HOST, 0)
+    server = start_metrics_server(app, HOST, 0)
     try:
         url = f"http://{HOST}:{server.server_port}"
         found = httpx.get(f"{url}/metrics")
