@@ -75,8 +75,8 @@ def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
 
 
 def _free_name(asked: Namespace, found: Found, file: Path) -> str:
-    """As asked for, else after its source. Raises CommandError for one that no request can say, and for
-    one that the file has."""
+    """As asked for, else after its source. Raises CommandError for one that no request can say, and
+    for one that the file has."""
     name: str = _name(found.source) if asked.name is None else asked.name
     if not NAME.fullmatch(name):
         raise CommandError(

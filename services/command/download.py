@@ -29,7 +29,8 @@ PIECE_BYTES = 4_194_304
 def download_model(entry: ModelEntry, chosen: Settings, *, pickles: bool = False) -> Path:
     """All files of a hub model, whole and as the hub says they are; their folder.
 
-    pickles: its pickled weights where it has no safetensors, for `convert` alone. Raises CommandError.
+    pickles: its pickled weights where it has no safetensors, for `convert` alone.
+    Raises CommandError.
     """
     token = secret("HF_TOKEN")
     key = token.get_secret_value() if token else None

@@ -172,7 +172,8 @@ async def _key_of_session(request: Request, gateway: State) -> Key | None:
 def with_session_check(request: Request, gateway: State, look: Look[T]) -> Look[T]:
     """The same look for a page that stays open; the session is asked after now and then.
 
-    It raises NotAuthenticated once the session or its key has ended, and takes nothing of the quota.
+    It raises NotAuthenticated once the session or its key has ended, and takes nothing of the
+    quota.
     """
     asked = time.monotonic()
 

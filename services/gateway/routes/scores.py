@@ -85,7 +85,8 @@ def check_request(contract: ServiceContract, asked: JobRequest, gateway: State) 
 async def commit(
     contract: ServiceContract, asked: JobRequest, gateway: State, key: str | None, owner: Owner
 ) -> Accepted:
-    """Write the job into the ledger; from here on it cannot be lost. `check_request` has looked at it.
+    """Write the job into the ledger; from here on it cannot be lost. It has been through
+    `check_request`.
 
     Raises BadInput where it names what is not the owner's, TooCostly, QuotaExceeded.
     """
