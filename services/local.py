@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from services.bindings import local
-from services.gateway.views import job_view
+from services.gateway.views import job_json
 from services.registry import contracts, metrics, service
 from shared.contracts import JobRequest
 from shared.errors import NotThere, ScoringError
@@ -59,7 +59,7 @@ class LocalService:
             return _encoded(error.problem["status"], shown(error.problem, None))
         except ScoringError as error:
             return _encoded(error.status, shown(problem(error), None))
-        return _encoded(200, job_view(found))
+        return _encoded(200, job_json(found))
 
     def _read(self, contract: ServiceContract, body: bytes) -> JobRequest:
         try:

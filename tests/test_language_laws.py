@@ -13,7 +13,7 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel
 
-from services.gateway.pages.templates import rendered
+from services.gateway.pages.templates import render
 from services.inference.classifier import LocalClassifier
 from services.registry import metrics, page
 from shared.contracts import ReasonCode, Report, Scored, ScoreRequest
@@ -134,7 +134,7 @@ def test_a_null_report_can_be_shown_and_summed_up(name: str) -> None:
     assert shown is not None
     for sent in (requests[0], None):
         view = shown.view(sent, reports[0])
-        assert rendered(shown.TEMPLATE, view=view, job={}, report=reports[0])
+        assert render(shown.TEMPLATE, view=view, job={}, report=reports[0])
     rows = [
         Scored(job_id=f"job_{place}", custom_id=None, request=request, report=report)
         for place, (request, report) in enumerate(zip(requests, reports, strict=True))

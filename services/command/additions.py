@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from pydantic import ValidationError
 
 from services.command import entries
-from services.command.api import Refused
+from services.command.api import CommandError
 from services.command.hub import Hub, Repository
 from services.weights.folder import PICKLE
 from shared.models.catalogue import load_catalogue
@@ -48,8 +48,8 @@ class Found:
 
 
 def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
-    """The entry's block, and what to say about it. Raises Refused."""
-    found = look(asked.source, chosen)
+    """The entry's block, and what to say about it. Raises CommandError."""
+    found = resolve_source(asked.source, chosen)
     keys: dict[str, entries.Value | None] = {
         "name": _free_name(asked, found, chosen.models_file),
         "kind": asked.kind or _kind(found, asked.preset),
@@ -57,7 +57,7 @@ def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
         "revision": found.revision,
         "preset": asked.preset,
         "task": asked.task,
-        **_stated_keys(asked),
+        **_label_keys(asked),
         "licence": found.licence,
         "card": found.card,
     }
@@ -67,42 +67,46 @@ def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
         mapping = _mapping(entry, found.checkpoint)
     except ValidationError as error:
         reasons = "; ".join(plain(one) for one in error.errors())
-        raise Refused(f"{found.source}: {reasons}") from None
+        raise CommandError(f"{found.source}: {reasons}") from None
     except ValueError as error:
-        advice = _fitting_preset(found) or SAY_SO
-        raise Refused(f"{found.source}: {error}{advice}") from None
-    return entries.block(keys), [*_described(entry, mapping, found), *found.notes]
+        advice = _matching_preset(found) or SAY_SO
+        raise CommandError(f"{found.source}: {error}{advice}") from None
+    return entries.block(keys), [*_summary_lines(entry, mapping, found), *found.notes]
 
 
 def _free_name(asked: Namespace, found: Found, file: Path) -> str:
-    """As asked for, else after its source. Raises Refused for one that no request can say, and for
-    one that the file has."""
+    """As asked for, else after its source. Raises CommandError for one that no request can say, and
+    for one that the file has."""
     name: str = _name(found.source) if asked.name is None else asked.name
     if not NAME.fullmatch(name):
-        raise Refused(f"{name!r} is no name that requests can say: letters, digits and ._:/- alone")
+        raise CommandError(
+            f"{name!r} is no name that requests can say: letters, digits and ._:/- alone"
+        )
     if file.exists() and name in {one.name for one in _known(file)}:
-        raise Refused(f"{file} has a model {name!r} already: choose another --name")
+        raise CommandError(f"{file} has a model {name!r} already: choose another --name")
     return name
 
 
-def _stated_keys(asked: Namespace) -> dict[str, entries.Value | None]:
-    """The keys of labels and languages that the command line states. Raises Refused."""
+def _label_keys(asked: Namespace) -> dict[str, entries.Value | None]:
+    """The keys of labels and languages that the command line states. Raises CommandError."""
     labels: dict[str, tuple[str, ...]] = {}
     for one in asked.label:
         label, equals, outputs = one.partition("=")
         if not equals:
-            raise Refused(f"--label {one!r} is not LABEL=OUTPUT[,OUTPUT], as in hateful=hate,abuse")
-        labels[label.strip()] = (*labels.get(label.strip(), ()), *_listed(outputs))
+            raise CommandError(
+                f"--label {one!r} is not LABEL=OUTPUT[,OUTPUT], as in hateful=hate,abuse"
+            )
+        labels[label.strip()] = (*labels.get(label.strip(), ()), *_split_list(outputs))
     return {
-        "outputs": _listed(asked.outputs) or None,
+        "outputs": _split_list(asked.outputs) or None,
         "labels": labels or None,
-        "ignore": _listed(asked.ignore) or None,
+        "ignore": _split_list(asked.ignore) or None,
         "activation": asked.activation,
-        "languages": _listed(asked.languages) or None,
+        "languages": _split_list(asked.languages) or None,
     }
 
 
-def _listed(written: str | None) -> tuple[str, ...]:
+def _split_list(written: str | None) -> tuple[str, ...]:
     return tuple(one.strip() for one in (written or "").split(",") if one.strip())
 
 
@@ -110,11 +114,11 @@ def _known(file: Path) -> list[ModelEntry]:
     try:
         return list(load_catalogue(file).entries)
     except ValueError as error:
-        raise Refused(str(error)) from None
+        raise CommandError(str(error)) from None
 
 
-def look(source: str, chosen: Settings) -> Found:
-    """What stands behind a source, as a user writes it. Raises Refused."""
+def resolve_source(source: str, chosen: Settings) -> Found:
+    """What stands behind a source, as a user writes it. Raises CommandError."""
     scheme, _, rest = source.partition(":")
     if scheme in (*SERVED, "embedded"):
         return Found(source)
@@ -124,7 +128,7 @@ def look(source: str, chosen: Settings) -> Found:
         return _repository(rest, chosen)
     if REPOSITORY.fullmatch(source):
         return _repository(source, chosen)
-    raise Refused(
+    raise CommandError(
         f"{source!r} is no source: hf:REPO[@BRANCH], path:FOLDER, openai:URL, classify:URL"
     )
 
@@ -135,14 +139,14 @@ def _folder(written: str, beside: Path) -> Found:
     starts = [given] if given.is_absolute() else [beside.resolve() / given, Path.cwd() / given]
     folder = next((one for one in starts if one.is_dir()), None)
     if folder is None:
-        raise Refused(f"there is no folder {written}")
+        raise CommandError(f"there is no folder {written}")
     notes: tuple[str, ...] = ()
     if not any(folder.glob("*.safetensors")):
         if not (folder / PICKLE).is_file():
-            raise Refused(f"{folder} holds no safetensors: weights are read from nothing else")
+            raise CommandError(f"{folder} holds no safetensors: weights are read from nothing else")
         notes = (PICKLED,)
     source = f"path:{written if folder == starts[0] else folder}"
-    checkpoint, licence = _loadable(folder, str(folder)), _licence(folder)
+    checkpoint, licence = _validate_model(folder, str(folder)), _licence(folder)
     return Found(source, checkpoint=checkpoint, licence=licence, notes=notes)
 
 
@@ -156,7 +160,7 @@ def _repository(written: str, chosen: Settings) -> Found:
             for file in SMALL:
                 if (content := hub.file(found, file)) is not None:
                     (Path(place) / file).write_bytes(content)
-            checkpoint = _loadable(Path(place), name)
+            checkpoint = _validate_model(Path(place), name)
             licence = _licence(Path(place))
         pinned, notes = _with_safetensors(hub, found)
     is_name = not COMMIT.fullmatch(revision)
@@ -180,24 +184,26 @@ def _with_safetensors(hub: Hub, found: Repository) -> tuple[Repository, tuple[st
     return found, (PICKLED,)
 
 
-def _loadable(folder: Path, name: str) -> Checkpoint:
-    """What its files say. Raises Refused where no worker would load it."""
+def _validate_model(folder: Path, name: str) -> Checkpoint:
+    """What its files say. Raises CommandError where no worker would load it."""
     try:
         found = read_checkpoint(folder)
     except ValueError as error:
-        raise Refused(f"{name}: {error}") from None
+        raise CommandError(f"{name}: {error}") from None
     if found is None:
-        raise Refused(f"{name}: there is no config.json: it is no model of Transformers")
+        raise CommandError(f"{name}: there is no config.json: it is no model of Transformers")
     if found.own_code:
         files = sorted(
             {f"{one.rpartition('--')[2].partition('.')[0]}.py" for one in found.own_code}
         )
-        raise Refused(
+        raise CommandError(
             f"{name} needs its own code ({', '.join(files)}), and a model's own code is never run: "
             "serve it elsewhere, and name it as openai: or classify:"
         )
     if found.quantised:
-        raise Refused(f"{name} is quantised ({found.quantised}): serve it, and name it as openai:")
+        raise CommandError(
+            f"{name} is quantised ({found.quantised}): serve it, and name it as openai:"
+        )
     return found
 
 
@@ -210,7 +216,7 @@ def _kind(found: Found, preset_name: str | None) -> str:
     of_preset = preset(preset_name).entry.get("kind") if preset_name else None
     kind = fixed_kind(found.source) or of_preset or (found.checkpoint and found.checkpoint.kind)
     if kind is None:
-        raise Refused(
+        raise CommandError(
             "its files do not say what kind it is: add --kind classifier, causal, similarity or "
             "cross-encoder"
         )
@@ -221,7 +227,7 @@ def _mapping(entry: ModelEntry, found: Checkpoint | None) -> LabelMapping | None
     return label_mapping(entry, found.head) if entry.kind == "classifier" and found else None
 
 
-def _described(entry: ModelEntry, mapping: LabelMapping | None, found: Found) -> list[str]:
+def _summary_lines(entry: ModelEntry, mapping: LabelMapping | None, found: Found) -> list[str]:
     """Labels and languages, a line each."""
     said = []
     for label, outputs in (mapping.by_label if mapping else {}).items():
@@ -244,7 +250,7 @@ def _described(entry: ModelEntry, mapping: LabelMapping | None, found: Found) ->
     return said
 
 
-def _fitting_preset(found: Found) -> str:
+def _matching_preset(found: Found) -> str:
     """What to add where the outputs are those of a known model; else nothing."""
     outputs = found.checkpoint.head.outputs if found.checkpoint else ()
     names = presets_of(outputs) if outputs else []

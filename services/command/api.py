@@ -8,7 +8,7 @@ from typing import Self
 import httpx
 
 
-class Refused(Exception):
+class CommandError(Exception):
     """Somebody says no; the message is for people."""
 
 

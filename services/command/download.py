@@ -14,7 +14,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from services.command.api import Refused
+from services.command.api import CommandError
 from services.command.hub import Hub
 from shared.models.checkpoint import hub_cache, hub_folder
 from shared.models.entry import ModelEntry
@@ -26,32 +26,33 @@ LINE_SECONDS = 5.0  # between two lines of one file
 PIECE_BYTES = 4_194_304
 
 
-def pull(entry: ModelEntry, chosen: Settings, *, pickles: bool = False) -> Path:
+def download_model(entry: ModelEntry, chosen: Settings, *, pickles: bool = False) -> Path:
     """All files of a hub model, whole and as the hub says they are; their folder.
 
-    pickles: its pickled weights where it has no safetensors, for `convert` alone. Raises Refused.
+    pickles: its pickled weights where it has no safetensors, for `convert` alone.
+    Raises CommandError.
     """
     token = secret("HF_TOKEN")
     key = token.get_secret_value() if token else None
     with Hub(chosen.hub, key) as hub:
         repository = hub.repository(entry.location, entry.commit or "")
     if not repository.has_safetensors and not (pickles and PICKLE in repository.files):
-        raise Refused(
+        raise CommandError(
             f"{entry.name}: {entry.location} has no safetensors at this commit: run "
             f"`touchstone models convert {entry.name}`"
         )
     patterns = PATTERNS if repository.has_safetensors else (*PATTERNS, PICKLE)
-    for file in wanted(repository.files, patterns):
+    for file in select_files(repository.files, patterns):
         _fetch(entry, file, chosen.hub, key)
     folder = hub_folder(entry.location, entry.commit or "")
-    for path in altered(folder):
+    for path in changed_files(folder):
         path.resolve().unlink()
         path.unlink()
-        raise Refused(f"{entry.name}: {path.name} came altered and was deleted: pull again")
+        raise CommandError(f"{entry.name}: {path.name} came altered and was deleted: pull again")
     return folder
 
 
-def wanted(files: tuple[str, ...], patterns: tuple[str, ...]) -> list[str]:
+def select_files(files: tuple[str, ...], patterns: tuple[str, ...]) -> list[str]:
     """The small ones first: what is wrong with them is known before the weights travel."""
     chosen = [file for file in files if any(fnmatch(file, pattern) for pattern in patterns)]
     return sorted(chosen, key=lambda file: (file.endswith((".safetensors", ".bin")), file))
@@ -62,7 +63,9 @@ def _fetch(entry: ModelEntry, file: str, url: str, token: str | None) -> None:
         from huggingface_hub import hf_hub_download  # not in the bare wheel
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
     except ModuleNotFoundError:
-        raise Refused("pull needs the hub's client: pip install 'touchstone[command]'") from None
+        raise CommandError(
+            "pull needs the hub's client: pip install 'touchstone[command]'"
+        ) from None
     label = f"{entry.name} {file}"
     try:
         hf_hub_download(
@@ -76,7 +79,7 @@ def _fetch(entry: ModelEntry, file: str, url: str, token: str | None) -> None:
         )
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         first = str(error).strip().partition("\n")[0]
-        raise Refused(f"{label}: {first}; what came is kept, pull again to go on") from None
+        raise CommandError(f"{label}: {first}; what came is kept, pull again to go on") from None
 
 
 def _lines(label: str) -> Any:
@@ -115,7 +118,7 @@ def progress(label: str, done: int, total: int | None, seconds: float) -> str:
     return f"{label}: {said}, {rate / 1e6:.1f} MB/s{left}\n"
 
 
-def altered(folder: Path) -> Iterator[Path]:
+def changed_files(folder: Path) -> Iterator[Path]:
     """Files of a snapshot that are not what their names in the cache say."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.is_symlink():

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import httpx
 
-from services.command.api import HttpSession, Refused
+from services.command.api import CommandError, HttpSession
 
 SECONDS = 30.0  # without a byte
 MOST_BYTES = 5_000_000  # of a small file
@@ -32,7 +32,7 @@ class Repository:
 
 
 class Hub(HttpSession):
-    """One hub. Raises Refused."""
+    """One hub. Raises CommandError."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
@@ -45,7 +45,7 @@ class Hub(HttpSession):
 
     def repository(self, name: str, revision: str) -> Repository:
         """What a branch, tag or commit is: its full commit and its files."""
-        found = self._asked(name, f"/api/models/{name}/revision/{quote(revision, safe='')}").json()
+        found = self._get(name, f"/api/models/{name}/revision/{quote(revision, safe='')}").json()
         files = tuple(str(one["rfilename"]) for one in found.get("siblings") or ())
         return Repository(name, str(found["sha"]), files)
 
@@ -54,14 +54,14 @@ class Hub(HttpSession):
         if path not in repository.files:
             return None
         place = f"/{repository.name}/resolve/{repository.commit}/{quote(path)}"
-        content = self._asked(repository.name, place).content
+        content = self._get(repository.name, place).content
         if len(content) > MOST_BYTES:
-            raise Refused(f"{repository.name}: {path} is too large to be read")
+            raise CommandError(f"{repository.name}: {path} is too large to be read")
         return content
 
     def converted(self, name: str) -> Repository | None:
         """The newest pull request whose files are safetensors; None: there is none."""
-        listed = self._asked(name, f"/api/models/{name}/refs?include_prs=1").json()
+        listed = self._get(name, f"/api/models/{name}/refs?include_prs=1").json()
         requests = sorted(listed.get("pullRequests") or (), key=_number, reverse=True)
         for one in requests[:CONVERSIONS]:
             found = self.repository(name, str(one["ref"]))
@@ -69,22 +69,22 @@ class Hub(HttpSession):
                 return found
         return None
 
-    def _asked(self, repository: str, path: str) -> httpx.Response:
+    def _get(self, repository: str, path: str) -> httpx.Response:
         try:
             answer = self._client.get(path)
         except (httpx.TransportError, httpx.InvalidURL) as error:
-            raise Refused(
+            raise CommandError(
                 f"the hub {self._url} cannot be reached ({error or type(error).__name__})"
             ) from None
         if answer.status_code in (401, 403):
-            raise Refused(
+            raise CommandError(
                 f"{repository}: the hub asks who you are (it may be gated or not exist): accept "
                 "its terms on its page, and set HF_TOKEN"
             )
         if answer.status_code == 404:
-            raise Refused(f"{repository}: the hub has no such repository, revision or file")
+            raise CommandError(f"{repository}: the hub has no such repository, revision or file")
         if answer.is_error:
-            raise Refused(f"{repository}: the hub answers {answer.status_code}")
+            raise CommandError(f"{repository}: the hub answers {answer.status_code}")
         return answer
 
 

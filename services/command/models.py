@@ -17,8 +17,8 @@ from redis.exceptions import RedisError
 
 from services.command import entries
 from services.command.additions import addition
-from services.command.api import Refused
-from services.command.download import pull
+from services.command.api import CommandError
+from services.command.download import download_model
 from services.weights.folder import PICKLE, configured_folder, is_whole, weights_folder
 from shared.models import reload
 from shared.models.availability import LoadingError
@@ -70,7 +70,7 @@ def parser() -> argparse.ArgumentParser:
     one.set_defaults(run=show)
     one = commands.add_parser("reload", help="all processes read models.toml again")
     one.add_argument("--var", type=Path, default=Path("var"), help="of `make serve` (default var)")
-    one.set_defaults(run=ask_reload)
+    one.set_defaults(run=request_reload)
     return made
 
 
@@ -98,10 +98,10 @@ def main(arguments: list[str]) -> int:
     run: Callable[[argparse.Namespace, Settings], int] = asked.run
     try:
         return run(asked, settings_or_exit())
-    except Refused as error:
-        _say(f"touchstone: {error}")
+    except CommandError as error:
+        _print_line(f"touchstone: {error}")
     except KeyboardInterrupt:
-        _say("interrupted; what came is kept")
+        _print_line("interrupted; what came is kept")
         return 130
     return 1
 
@@ -111,17 +111,17 @@ def add(asked: argparse.Namespace, chosen: Settings) -> int:
     block, said = addition(asked, chosen)
     sys.stdout.write(block)
     for line in said:
-        _say(f"  {line}")
+        _print_line(f"  {line}")
     try:
         entries.append(chosen.models_file, block)
     except OSError as error:
-        raise Refused(
+        raise CommandError(
             f"{chosen.models_file} cannot be written ({error.strerror}): put these lines there"
         ) from None
     name = next(line for line in block.splitlines() if line.startswith("name")).partition('"')[2]
     steps = [f"touchstone models pull {name[:-1]}"] if 'source = "hf:' in block else []
     steps += [f"touchstone models check {name[:-1]}", "touchstone models reload"]
-    _say(f"added to {chosen.models_file}; next: {', then '.join(steps)}")
+    _print_line(f"added to {chosen.models_file}; next: {', then '.join(steps)}")
     return 0
 
 
@@ -129,64 +129,66 @@ def pull_all(asked: argparse.Namespace, chosen: Settings) -> int:
     """Fetch what is named; 0 only where all of it is whole."""
     catalogue = _catalogue(chosen)
     if not asked.names and not asked.all:
-        raise Refused("name models, or say --all")
+        raise CommandError("name models, or say --all")
     chosen_entries = [_entry(catalogue, name) for name in asked.names]
     if asked.all:
         chosen_entries = [entry for entry in catalogue.entries if entry.scheme == "hf"]
     failed = 0
     for entry in chosen_entries:
         if entry.scheme != "hf":
-            _say(f"{entry.name}: {entry.scheme}: nothing to fetch")
+            _print_line(f"{entry.name}: {entry.scheme}: nothing to fetch")
             continue
         try:
-            _pulled(entry, chosen)
-        except Refused as error:
-            _say(f"touchstone: {error}")
+            _download_entry(entry, chosen)
+        except CommandError as error:
+            _print_line(f"touchstone: {error}")
             failed += 1
     return 1 if failed else 0
 
 
-def _pulled(entry: ModelEntry, chosen: Settings) -> None:
-    sha256 = folder_sha256(pull(entry, chosen))
+def _download_entry(entry: ModelEntry, chosen: Settings) -> None:
+    sha256 = folder_sha256(download_model(entry, chosen))
     if entry.sha256 not in (None, sha256):
-        raise Refused(
+        raise CommandError(
             f"{entry.name}: its weights have SHA-256 {sha256}, configured is {entry.sha256}"
         )
-    _say(f"{entry.name}: whole, sha256 {sha256}")
+    _print_line(f"{entry.name}: whole, sha256 {sha256}")
     if entry.sha256 is None and sha256 is not None:
         try:
             entries.set_key(chosen.models_file, entry.name, "sha256", sha256)
         except (OSError, ValueError) as error:
-            _say(f'{entry.name}: add sha256 = "{sha256}" to its entry yourself ({error})')
+            _print_line(f'{entry.name}: add sha256 = "{sha256}" to its entry yourself ({error})')
 
 
 def convert(asked: argparse.Namespace, chosen: Settings) -> int:
     """Pickled weights to safetensors, in a process without a way out."""
     entry = _entry(_catalogue(chosen), asked.name)
-    folder = _pickled(entry, chosen)
+    folder = _pickle_folder(entry, chosen)
     target = chosen.models_dir.absolute() / "converted" / entry.name
     if _run(CONVERSION, str(folder), str(target), entry.commit or "local") != 0:
-        raise Refused(f"{entry.name}: its weights could not be converted")
+        raise CommandError(f"{entry.name}: its weights could not be converted")
     try:
         entries.set_key(chosen.models_file, entry.name, "source", f"path:{target}")
     except (OSError, ValueError) as error:
-        raise Refused(f'{entry.name}: write source = "path:{target}" yourself ({error})') from None
-    _say(f"{entry.name}: source is path:{target} now")
+        raise CommandError(
+            f'{entry.name}: write source = "path:{target}" yourself ({error})'
+        ) from None
+    _print_line(f"{entry.name}: source is path:{target} now")
     return 0
 
 
-def _pickled(entry: ModelEntry, chosen: Settings) -> Path:
+def _pickle_folder(entry: ModelEntry, chosen: Settings) -> Path:
     """The folder with its pickled weights."""
     if entry.scheme == "hf":
-        folder = pull(entry, chosen, pickles=True)
+        folder = download_model(entry, chosen, pickles=True)
     elif entry.scheme == "path":
         folder = configured_folder(_catalogue(chosen), entry)
     else:
-        raise Refused(f"{entry.name}: {entry.scheme}: there is nothing to convert")
+        raise CommandError(f"{entry.name}: {entry.scheme}: there is nothing to convert")
     if is_whole(folder):
-        raise Refused(f"{entry.name} has safetensors: there is nothing to convert")
+        raise CommandError(f"{entry.name} has safetensors: there is nothing to convert")
     if not (folder / PICKLE).is_file():
-        raise Refused(f"{entry.name}: there is no {PICKLE} in {folder}")
+        raise CommandError(f"{entry.name}: there is no {PICKLE} in {folder}")
     return folder
 
 
@@ -208,7 +210,7 @@ def show(asked: argparse.Namespace, chosen: Settings) -> int:
 
 
 def _row(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str, str, str, str, str]:
-    state, size = _here(catalogue, entry)
+    state, size = _disk_state(catalogue, entry)
     revision = catalogue.revision(entry)[:12]
     try:
         languages = ",".join(catalogue.languages(entry) or ()) or "-"
@@ -217,7 +219,7 @@ def _row(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str, str, str, s
     return entry.name, entry.kind, state, size, revision, languages
 
 
-def _here(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:
+def _disk_state(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:
     """How its files are, and their size."""
     if entry.is_served:
         return "of a server", "-"
@@ -231,22 +233,24 @@ def _here(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:
     return ("here" if size else "failed: no safetensors"), f"{size / 1e6:.1f} MB"
 
 
-def ask_reload(asked: argparse.Namespace, _chosen: Settings) -> int:
+def request_reload(asked: argparse.Namespace, _chosen: Settings) -> int:
     """Count up the number that every process looks at."""
     note = asked.var / "stack.json"
     if note.is_file() and note.stat().st_size:  # the service of this folder, not another one
         environment_default("REDIS_URL", json.loads(note.read_text("utf-8"))["redis_url"])
         settings.cache_clear()
     elif environment_value("REDIS_URL") is None:
-        raise Refused(
+        raise CommandError(
             f"no service is up in {asked.var}: one that starts reads models.toml as it does. --var "
             "names another folder, REDIS_URL a service elsewhere"
         )
     try:
         reload.ask_everybody()
     except RedisError as error:
-        raise Refused(f"Redis cannot be reached ({type(error).__name__}): is it running?") from None
-    _say("all processes read their models.toml again within seconds")
+        raise CommandError(
+            f"Redis cannot be reached ({type(error).__name__}): is it running?"
+        ) from None
+    _print_line("all processes read their models.toml again within seconds")
     return 0
 
 
@@ -254,7 +258,7 @@ def _catalogue(chosen: Settings) -> Catalogue:
     try:
         return load_catalogue(chosen.models_file)
     except ValueError as error:
-        raise Refused(str(error)) from None
+        raise CommandError(str(error)) from None
 
 
 def _entry(catalogue: Catalogue, name: str) -> ModelEntry:
@@ -263,14 +267,14 @@ def _entry(catalogue: Catalogue, name: str) -> ModelEntry:
             return entry
     faults = {fault.name: fault.reason for fault in catalogue.faults}
     if name in faults:
-        raise Refused(f"{name}: {faults[name]}")
+        raise CommandError(f"{name}: {faults[name]}")
     known = ", ".join(entry.name for entry in catalogue.entries) or "none"
-    raise Refused(f"there is no model {name!r}; there are: {known}")
+    raise CommandError(f"there is no model {name!r}; there are: {known}")
 
 
 def _run(module: str, *arguments: str) -> int:
     return subprocess.run([sys.executable, "-m", module, *arguments], check=False).returncode  # noqa: S603
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     sys.stderr.write(f"{line}\n")

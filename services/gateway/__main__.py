@@ -10,8 +10,8 @@ from fastapi import FastAPI
 from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 
 from services.gateway.app import create_app
-from services.gateway.server import config_of, serve_metrics
-from services.gateway.site_security import Exposed, keys_needed
+from services.gateway.server import config_of, start_metrics_server
+from services.gateway.site_security import KeyRequiredError, keys_needed
 from services.gateway.state import State
 from shared import telemetry
 from shared.settings import Settings, settings_or_exit
@@ -34,18 +34,18 @@ def main() -> None:
     gateway: State = app.state.gateway
     try:
         needed = keys_needed(chosen, gateway.engine)
-    except Exposed as error:
+    except KeyRequiredError as error:
         sys.exit(str(error))
     if needed:
-        gateway.keyring.demand()
+        gateway.key_cache.set_required()
     else:
         logger.warning("gateway.open", host=chosen.host, detail=OPEN[needed])
     if chosen.metrics_port is not None:
-        serve_metrics(app, chosen.metrics_host, chosen.metrics_port)
-    uvicorn.Server(config_of(traced(app, chosen), chosen)).run()
+        start_metrics_server(app, chosen.metrics_host, chosen.metrics_port)
+    uvicorn.Server(config_of(trace_requests(app, chosen), chosen)).run()
 
 
-def traced(app: FastAPI, chosen: Settings) -> FastAPI:
+def trace_requests(app: FastAPI, chosen: Settings) -> FastAPI:
     """The app, a span for each request where traces are wanted; probes have none."""
     if chosen.otlp_endpoint is not None:
         FastAPIInstrumentor.instrument_app(app, excluded_urls="healthz,readyz,metrics")

@@ -15,7 +15,7 @@ VERSION = {"x-touchstone-version": SERVICE_VERSION}  # of what answers under /v1
 DEFAULTS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
-class AnswerHeaders:
+class DefaultHeadersMiddleware:
     """ASGI middleware around everything; our own assets name a policy of theirs."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -24,17 +24,17 @@ class AnswerHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         wanted = DEFAULTS | VERSION if scope.get("path", "").startswith("/v1/") else DEFAULTS
 
-        async def say(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in wanted.items():
                     headers.setdefault(name, value)
             await send(message)
 
-        await self.app(scope, receive, say)
+        await self.app(scope, receive, send_with_headers)
 
 
-class HeadAnswers:
+class HeadMiddleware:
     """Asks the application for GET, and keeps the body to itself.
 
     An answer that would come piece by piece (an event stream, a file) ends with its head: whoever

@@ -10,20 +10,20 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway import openapi, refusals
-from services.gateway.answer_headers import AnswerHeaders, HeadAnswers
+from services.gateway.answer_headers import DefaultHeadersMiddleware, HeadMiddleware
 from services.gateway.caller import (
-    BulkCalls,
-    Keyring,
+    BulkCallLimiter,
+    KeyCache,
     Limiter,
-    Previews,
-    RateLimitHeaders,
-    Sessions,
-    Streams,
+    PreviewLimiter,
+    RateLimitMiddleware,
+    SessionStore,
+    StreamLimiter,
 )
 from services.gateway.pages import assets as pages
 from services.gateway.pages import guide
-from services.gateway.request_limits import BodyDeadline, InProgress
-from services.gateway.request_record import RequestRecords
+from services.gateway.request_limits import BodyTimeoutMiddleware, RequestLimitMiddleware
+from services.gateway.request_record import RequestLogMiddleware
 from services.gateway.routes import (
     batch_results,
     batches,
@@ -38,9 +38,9 @@ from services.gateway.routes import (
     webhook_deliveries,
     webhooks,
 )
-from services.gateway.site_security import SameSite
+from services.gateway.site_security import SameOriginMiddleware
 from services.gateway.spool import Spool
-from services.gateway.state import Finishes, MessageSender, State
+from services.gateway.state import JobWatcher, MessageSender, State
 from shared.charts.engine import painter
 from shared.encryption import sealer_of
 from shared.file_store import FileStore
@@ -92,13 +92,13 @@ def create_app(settings: Settings) -> FastAPI:
     pages.install(app)
     guide.install(app)
     openapi.install(app)
-    app.add_middleware(RateLimitHeaders)
-    app.add_middleware(SameSite, gateway=app.state.gateway)
-    app.add_middleware(InProgress, settings=settings)
-    app.add_middleware(BodyDeadline, settings=settings)
-    app.add_middleware(HeadAnswers)
-    app.add_middleware(RequestRecords, settings=settings)
-    app.add_middleware(AnswerHeaders)
+    app.add_middleware(RateLimitMiddleware)
+    app.add_middleware(SameOriginMiddleware, gateway=app.state.gateway)
+    app.add_middleware(RequestLimitMiddleware, settings=settings)
+    app.add_middleware(BodyTimeoutMiddleware, settings=settings)
+    app.add_middleware(HeadMiddleware)
+    app.add_middleware(RequestLogMiddleware, settings=settings)
+    app.add_middleware(DefaultHeadersMiddleware)
     return app
 
 
@@ -108,14 +108,14 @@ def _state(settings: Settings) -> State:
         settings=settings,
         engine=connect(database_url, pool_size=LEDGER_CONNECTIONS),
         catalogue=load_catalogue(settings.models_file),
-        finishes=Finishes(libpq_url(database_url)),
+        job_watcher=JobWatcher(libpq_url(database_url)),
         messages=MessageSender(),
-        keyring=Keyring(settings),
+        key_cache=KeyCache(settings),
         limiter=Limiter(settings),
-        streams=Streams(),
-        bulk_calls=BulkCalls(),
-        previews=Previews(),
-        sessions=Sessions(settings),
+        streams=StreamLimiter(),
+        bulk_calls=BulkCallLimiter(),
+        previews=PreviewLimiter(),
+        sessions=SessionStore(settings),
         sealer=sealer_of(settings),
         files=FileStore(settings.files_url),
         spool=Spool(settings),
@@ -129,8 +129,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     reread.start()
     if threading.current_thread() is threading.main_thread():
         reread.on_hangup()
-    with gateway.messages.sending():
-        async with gateway.finishes.listening(), gateway.models.watching():
+    with gateway.messages.run():
+        async with gateway.job_watcher.listen(), gateway.models.watch():
             yield
     await run_in_threadpool(painter().close)
     await gateway.limiter.close()

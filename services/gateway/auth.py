@@ -17,8 +17,8 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy import Connection
 
 from services.gateway.caller import ANYBODY, Caller
-from services.gateway.pages.templates import SESSION_COOKIE, held
-from services.gateway.refusals import Forbidden, Unauthenticated
+from services.gateway.pages.templates import SESSION_COOKIE, get_cookie
+from services.gateway.refusals import Forbidden, NotAuthenticated
 from services.gateway.state import Gateway, State, requires_key
 from shared.batch_contracts import BatchReportRequest
 from shared.contracts import JobRequest
@@ -46,7 +46,7 @@ Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)]
 def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
     """A dependency: the caller, who has one of these scopes and calls no more often than allowed.
 
-    Raises Unauthenticated, Forbidden, QuotaExceeded, Unavailable.
+    Raises NotAuthenticated, Forbidden, QuotaExceeded, Unavailable.
     """
 
     async def caller_of(request: Request, gateway: Gateway, credentials: Credentials) -> Caller:
@@ -54,13 +54,13 @@ def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
             request.state.caller = ANYBODY
             return ANYBODY
         if credentials is None:
-            raise Unauthenticated("send your API key as Authorization: Bearer tsk_…")
+            raise NotAuthenticated("send your API key as Authorization: Bearer tsk_…")
         request.state.caller = caller = await authenticate(gateway, credentials.credentials)
         if caller.key is not None:
             grant = await gateway.limiter.take(caller.key)
             request.state.rate_limit = grant
-            gateway.limiter.demand(grant)
-        if not caller.may(*scopes):
+            gateway.limiter.check(grant)
+        if not caller.has_scope(*scopes):
             raise Forbidden(f"this key lacks the scope {' or '.join(scopes)}")
         return caller
 
@@ -69,42 +69,42 @@ def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
 
 
 async def authenticate(gateway: State, secret: str) -> Caller:
-    """The caller with this key. Raises Unauthenticated, Unavailable."""
+    """The caller with this key. Raises NotAuthenticated, Unavailable."""
     if not keys.FORM.fullmatch(secret):
-        raise Unauthenticated("this is not an API key", wrong=True)
-    found = gateway.keyring.remembered(secret)
+        raise NotAuthenticated("this is not an API key", wrong=True)
+    found = gateway.key_cache.get(secret)
     if found is not None:
         return found
 
-    def look(connection: Connection) -> Key | None:
+    def find_key(connection: Connection) -> Key | None:
         return keys.presented(connection, secret)
 
-    key = await gateway.in_ledger(look)
+    key = await gateway.in_ledger(find_key)
     if key is None:
-        raise Unauthenticated("this API key is unknown, expired or revoked", wrong=True)
-    return gateway.keyring.remember(secret, key)
+        raise NotAuthenticated("this API key is unknown, expired or revoked", wrong=True)
+    return gateway.key_cache.store(secret, key)
 
 
-def while_authorized(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
+def with_key_check(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
     """The same look for a stream that lasts; the ledger is asked for the key again now and then.
 
-    It raises Unauthenticated once the key is revoked or has expired, or where keys are asked for
+    It raises NotAuthenticated once the key is revoked or has expired, or where keys are asked for
     meanwhile and the stream was opened without one.
     """
     asked = -math.inf
 
-    async def again() -> T:
+    async def check_and_read() -> T:
         nonlocal asked
         if time.monotonic() - asked >= ASKED_AGAIN_SECONDS:
-            if not await _is_still_valid(caller, gateway):
-                raise Unauthenticated("this API key is expired or revoked", wrong=True)
+            if not await _is_valid(caller, gateway):
+                raise NotAuthenticated("this API key is expired or revoked", wrong=True)
             asked = time.monotonic()
         return await look()
 
-    return again
+    return check_and_read
 
 
-async def _is_still_valid(caller: Caller, gateway: State) -> bool:
+async def _is_valid(caller: Caller, gateway: State) -> bool:
     key = caller.key
     if key is None:
         return not await requires_key(gateway)
@@ -119,7 +119,7 @@ Batcher = Annotated[Caller, Depends(needs("batch"))]
 Administrator = Annotated[Caller, Depends(needs("admin"))]
 
 
-def require_owned(connection: Connection, asked: JobRequest, tenant: str) -> None:
+def check_access(connection: Connection, asked: JobRequest, tenant: str) -> None:
     """Raises BadInput where it names what this tenant does not have: as if it were not there."""
     if asked.webhook is not None:
         try:
@@ -138,8 +138,8 @@ def require_owned(connection: Connection, asked: JobRequest, tenant: str) -> Non
             review_queues.require_owned(connection, tenant, asked.judged.queue)
 
 
-async def viewer(request: Request, gateway: Gateway) -> Caller:
-    """The caller of this session; may read jobs. Raises Unauthenticated, QuotaExceeded."""
+async def session_caller(request: Request, gateway: Gateway) -> Caller:
+    """The caller of this session; may read jobs. Raises NotAuthenticated, QuotaExceeded."""
     caller = await _known(request, gateway)
     request.state.viewer = caller
     return caller
@@ -151,7 +151,7 @@ async def _known(request: Request, gateway: State) -> Caller:
         return ANYBODY
     request.state.caller = caller = Caller(key.tenant, frozenset(key.scopes), key)
     grant = await gateway.limiter.take(key)
-    gateway.limiter.demand(grant)
+    gateway.limiter.check(grant)
     return caller
 
 
@@ -159,43 +159,44 @@ async def _key_of_session(request: Request, gateway: State) -> Key | None:
     """None where keys are not asked for."""
     if not await requires_key(gateway):
         return None
-    token = held(request, SESSION_COOKIE)
+    token = get_cookie(request, SESSION_COOKIE)
     key_id = None if token is None else await gateway.sessions.key_of(token)
     if key_id is None:
-        raise Unauthenticated("log in to see this page")
+        raise NotAuthenticated("log in to see this page")
     key = await gateway.in_ledger(lambda connection: keys.valid(connection, key_id))
     if key is None:
-        raise Unauthenticated("the key of this session was revoked or has expired")
+        raise NotAuthenticated("the key of this session was revoked or has expired")
     return key
 
 
-def while_viewing(request: Request, gateway: State, look: Look[T]) -> Look[T]:
+def with_session_check(request: Request, gateway: State, look: Look[T]) -> Look[T]:
     """The same look for a page that stays open; the session is asked after now and then.
 
-    It raises Unauthenticated once the session or its key has ended, and takes nothing of the quota.
+    It raises NotAuthenticated once the session or its key has ended, and takes nothing of the
+    quota.
     """
     asked = time.monotonic()
 
-    async def again() -> T:
+    async def check_and_read() -> T:
         nonlocal asked
         if time.monotonic() - asked >= ASKED_AGAIN_SECONDS:
             await _key_of_session(request, gateway)
             asked = time.monotonic()
         return await look()
 
-    return again
+    return check_and_read
 
 
-def require_scope(caller: Caller, *scopes: Scope) -> None:
+def check_scope(caller: Caller, *scopes: Scope) -> None:
     """Raises Forbidden where the viewer's key lacks all of these."""
-    if not caller.may(*scopes):
+    if not caller.has_scope(*scopes):
         raise Forbidden(f"your key lacks the scope {' or '.join(scopes)}")
 
 
-Viewer = Annotated[Caller, Depends(viewer)]
+Viewer = Annotated[Caller, Depends(session_caller)]
 
 
-async def stream_held(gateway: Gateway, caller: Viewer) -> AsyncIterator[None]:
+async def acquire_stream(gateway: Gateway, caller: Viewer) -> AsyncIterator[None]:
     """A dependency of routes that stream. Raises QuotaExceeded where too many are open."""
-    with gateway.streams.another(caller):
+    with gateway.streams.acquire(caller):
         yield

@@ -35,13 +35,13 @@ BREAKS = frozenset("\t\r\n")
 BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 
 
-def written(engine: Engine, batch: Batch, contract: ServiceContract | None) -> Iterator[bytes]:
+def csv_chunks(engine: Engine, batch: Batch, contract: ServiceContract | None) -> Iterator[bytes]:
     """The file, some lines at a time; no transaction stays open between them.
 
     contract: of the batch's metric; None where this version has none: then there are no components.
     """
     columns = [] if contract is None else numbers_of(contract.report)
-    yield packed([[*FIRST, *(".".join(path) for path in columns), *LAST]])
+    yield encode_rows([[*FIRST, *(".".join(path) for path in columns), *LAST]])
     last = 0
     while True:
         with transaction(engine) as connection:
@@ -49,7 +49,7 @@ def written(engine: Engine, batch: Batch, contract: ServiceContract | None) -> I
         if not lines:
             return
         last = lines[-1].number
-        yield packed(_row(line, columns, batch) for line in lines)
+        yield encode_rows(_row(line, columns, batch) for line in lines)
 
 
 def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
@@ -62,41 +62,41 @@ def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
         for part in PARTS
         if part in report.model_fields
         for path in _paths(report.model_fields[part].annotation, (part,))
-    ] + list(_own_values(report))
+    ] + list(_extra_values(report))
 
 
-def _own_values(report: type[Message]) -> Iterator[tuple[str, ...]]:
+def _extra_values(report: type[Message]) -> Iterator[tuple[str, ...]]:
     """What every report has is in columns of its own, or about the whole batch."""
     if not issubclass(report, Report):
         return
     for name, field in report.model_fields.items():
         if name not in Report.model_fields:
-            yield from _own_paths(hint_of(field), (name,))
+            yield from _extra_paths(hint_of(field), (name,))
 
 
-def _own_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _extra_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Of numbers and words of our own; of a dictionary where its keys are known beforehand."""
-    kinds = _alternatives(hint, kept=MARKS)
+    kinds = _union_types(hint, kept=MARKS)
     if kinds and all(kind in MARKS or (kind is not str and _is_scalar(kind)) for kind in kinds):
         yield path
     for kind in kinds:
         if isinstance(kind, type) and kind not in MARKS and issubclass(kind, Message):
             for name, field in kind.model_fields.items():
-                yield from _own_paths(hint_of(field), (*path, name))
-        elif get_origin(kind) is tuple and _holds_messages(kind):
+                yield from _extra_paths(hint_of(field), (*path, name))
+        elif get_origin(kind) is tuple and _has_messages(kind):
             yield (*path, COUNT)
         elif get_origin(kind) is dict and get_origin(get_args(kind)[0]) is Literal:
             for key in get_args(get_args(kind)[0]):
-                yield from _own_paths(get_args(kind)[1], (*path, key))
+                yield from _extra_paths(get_args(kind)[1], (*path, key))
 
 
-def _holds_messages(several: Any) -> bool:
-    one = _alternatives(get_args(several)[0])
+def _has_messages(several: Any) -> bool:
+    one = _union_types(get_args(several)[0])
     return bool(one) and all(isinstance(kind, type) and issubclass(kind, Message) for kind in one)
 
 
 def _paths(kind: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    for one in _alternatives(kind):
+    for one in _union_types(kind):
         if isinstance(one, type) and issubclass(one, Message):
             for name, field in one.model_fields.items():
                 yield from _paths(field.annotation, (*path, name))
@@ -106,14 +106,14 @@ def _paths(kind: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             return
 
 
-def _alternatives(kind: Any, kept: Collection[type] = ()) -> list[Any]:
+def _union_types(kind: Any, kept: Collection[type] = ()) -> list[Any]:
     """What a value of this kind may be, but for null. kept: marks that stand for their kind."""
     while hasattr(kind, "__metadata__"):  # Annotated
         if marks := [mark for mark in kind.__metadata__ if mark in kept]:
             return marks[:1]
         kind = kind.__origin__
     if get_origin(kind) in (Union, UnionType):
-        return [one for part in get_args(kind) for one in _alternatives(part, kept)]
+        return [one for part in get_args(kind) for one in _union_types(part, kept)]
     return [] if kind is type(None) else [kind]
 
 
@@ -127,14 +127,14 @@ def _is_scalar(kind: Any) -> bool:
 def _row(line: EndedLine, columns: list[tuple[str, ...]], batch: Batch) -> list[str]:
     result = line.result or {}
     return [
-        cell(line.custom_id),
-        cell(line.number),
-        cell(line.job_id),
-        cell(line.status),
-        cell(result.get("score")),
-        *(cell(_at(result, path)) for path in columns),
-        cell(len(result.get("warnings", ())) if line.result is not None else None),
-        cell(_reason(line, batch)),
+        csv_field(line.custom_id),
+        csv_field(line.number),
+        csv_field(line.job_id),
+        csv_field(line.status),
+        csv_field(result.get("score")),
+        *(csv_field(_at(result, path)) for path in columns),
+        csv_field(len(result.get("warnings", ())) if line.result is not None else None),
+        csv_field(_reason(line, batch)),
     ]
 
 
@@ -162,7 +162,7 @@ def _reason(line: EndedLine, batch: Batch) -> str | None:
     return f"the batch {how} before this line had a result"
 
 
-def cell(value: str | float | None) -> str:
+def csv_field(value: str | float | None) -> str:
     """A value as a cell: a number stays one; a text never becomes a formula."""
     if value is None:
         return ""
@@ -170,26 +170,26 @@ def cell(value: str | float | None) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
-    return f"'{value}" if may_be_formula(value) else value
+    return f"'{value}" if is_formula(value) else value
 
 
-def may_be_formula(text: str) -> bool:
+def is_formula(text: str) -> bool:
     """Whether a spreadsheet might run it, having dropped what cannot be seen at its beginning."""
     for character in text:
         if character in BREAKS:
             return True
-        if not is_invisible(character):
+        if not is_blank(character):
             return unicodedata.normalize("NFKC", character)[0] in FORMULA
     return False
 
 
-def is_invisible(character: str) -> bool:
+def is_blank(character: str) -> bool:
     """Whether nothing of it is seen: spaces, controls, formats, marks without a letter, blanks."""
     category = unicodedata.category(character)
     return category[0] in "CZ" or category in ("Mn", "Me") or character in BLANKS
 
 
-def packed(rows: Iterable[list[str]]) -> bytes:
+def encode_rows(rows: Iterable[list[str]]) -> bytes:
     """CSV of these cells."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows(rows)

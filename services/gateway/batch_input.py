@@ -40,7 +40,7 @@ async def make_batch(made: BatchInput, gateway: State, owner: Owner) -> Batch:
     Raises whatever the lines raise, QuotaExceeded, FileStoreAway.
     """
     file_id = files.new_id()
-    size = await run_in_threadpool(_written, made, gateway, file_id)
+    size = await run_in_threadpool(_write_lines, made, gateway, file_id)
     kept_for = files.term(None, gateway.settings.file_retention_hours)
     new_file = NewFile(file_id, "batch", made.filename, size, kept_for, owner.tenant)
     new = NewBatch(
@@ -67,7 +67,7 @@ async def make_batch(made: BatchInput, gateway: State, owner: Owner) -> Batch:
         raise
 
 
-def _written(made: BatchInput, gateway: State, file_id: str) -> int:
+def _write_lines(made: BatchInput, gateway: State, file_id: str) -> int:
     size = 0
     with gateway.files.writing(file_id) as stream:
         for custom_id, body in made.lines:

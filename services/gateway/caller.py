@@ -90,7 +90,7 @@ class Caller:
     scopes: frozenset[Scope]
     key: Key | None = None
 
-    def may(self, *scopes: Scope) -> bool:
+    def has_scope(self, *scopes: Scope) -> bool:
         """Whether one of these scopes is among the caller's; `admin` may do everything."""
         return "admin" in self.scopes or not self.scopes.isdisjoint(scopes)
 
@@ -99,7 +99,7 @@ class Caller:
         """Of requests that do not state it."""
         return self.key is not None and self.key.accept_untrained_languages
 
-    def completed(self, asked: AnyJob) -> AnyJob:
+    def apply_defaults(self, asked: AnyJob) -> AnyJob:
         """The request with what this caller's key says for all of them."""
         return accepting_untrained_languages(asked) if self.accepts_untrained_languages else asked
 
@@ -119,40 +119,40 @@ class Caller:
 ANYBODY = Caller(DEFAULT_TENANT, frozenset({"admin"}))
 
 
-class Keyring:
+class KeyCache:
     """What this process knows of keys without asking the ledger. For the event loop's thread."""
 
     def __init__(self, chosen: Settings) -> None:
-        self._demanded = {"keys": True, "none": False, "auto": None}[chosen.authentication]
+        self._required = {"keys": True, "none": False, "auto": None}[chosen.authentication]
         self._none_made: TTLCache[str, bool] = TTLCache(1, REMEMBERED_SECONDS)
         self._callers: TTLCache[str, Caller] = TTLCache(MOST_REMEMBERED, REMEMBERED_SECONDS)
 
     @property
-    def demanded(self) -> bool | None:
+    def required(self) -> bool | None:
         """Whether keys are asked for; None: the ledger must say whether one was made."""
-        return False if self._demanded is None and "none" in self._none_made else self._demanded
+        return False if self._required is None and "none" in self._none_made else self._required
 
-    def demand(self) -> None:
+    def set_required(self) -> None:
         """Ask for keys from now on."""
-        self._demanded = True
+        self._required = True
 
-    def learn(self, *, any_made: bool) -> None:
+    def update(self, *, any_made: bool) -> None:
         """What the ledger said: once a key was made, keys are asked for; that never goes back."""
         if any_made:
-            self.demand()
+            self.set_required()
         else:
             self._none_made["none"] = True
 
-    def remembered(self, secret: str) -> Caller | None:
+    def get(self, secret: str) -> Caller | None:
         return self._callers.get(hashed(secret))
 
-    def remember(self, secret: str, key: Key) -> Caller:
+    def store(self, secret: str, key: Key) -> Caller:
         found = Caller(key.tenant, frozenset(key.scopes), key)
         self._callers[hashed(secret)] = found
         return found
 
 
-class Sessions:
+class SessionStore:
     """The open sessions of all gateways."""
 
     def __init__(self, chosen: Settings) -> None:
@@ -164,13 +164,13 @@ class Sessions:
         token = secrets.token_urlsafe(32)
         name = _session_name(token)
         signed = self._sealer.seal(f"{name} {key.id}")
-        await self._answer(self._redis.set(name, signed, ex=SESSION_SECONDS))
+        await self._execute(self._redis.set(name, signed, ex=SESSION_SECONDS))
         return token
 
     async def key_of(self, token: str) -> str | None:
         """The id of the key that opened this session, if it is open. Raises Unavailable."""
         name = _session_name(token)
-        found: str | None = await self._answer(self._redis.get(name))
+        found: str | None = await self._execute(self._redis.get(name))
         if found is None:
             return None
         try:
@@ -181,13 +181,13 @@ class Sessions:
 
     async def end(self, token: str) -> None:
         """Log out; a second time changes nothing. Raises Unavailable."""
-        await self._answer(self._redis.delete(_session_name(token)))
+        await self._execute(self._redis.delete(_session_name(token)))
 
     async def close(self) -> None:
         await self._redis.aclose()
 
     @staticmethod
-    async def _answer(command: Any) -> Any:
+    async def _execute(command: Any) -> Any:
         try:
             return await command
         except (RedisError, OSError, TimeoutError) as error:
@@ -199,7 +199,7 @@ def _session_name(token: str) -> str:
 
 
 @dataclass(frozen=True)
-class Grant:
+class RateLimit:
     """What the bucket said. left: requests that may follow at once, with a fraction."""
 
     quota: int
@@ -230,7 +230,7 @@ class Limiter:
         self._bucket: Any = self._redis.register_script(BUCKET)
         self._rests_until = 0.0  # monotonic seconds
 
-    async def take(self, key: Key) -> Grant | None:
+    async def take(self, key: Key) -> RateLimit | None:
         """Take one from this key's bucket; None while Redis is away."""
         if time.monotonic() < self._rests_until:
             return None
@@ -242,10 +242,10 @@ class Limiter:
             self._rests_until = time.monotonic() + REST_SECONDS
             logger.warning("rate_limit.off", error=type(error).__name__)
             return None
-        return Grant(quota, float(left), bool(granted))
+        return RateLimit(quota, float(left), bool(granted))
 
     @staticmethod
-    def demand(grant: Grant | None) -> None:
+    def check(grant: RateLimit | None) -> None:
         """Raises QuotaExceeded where the bucket was empty."""
         if grant is not None and not grant.granted:
             raise QuotaExceeded(
@@ -258,7 +258,7 @@ class Limiter:
         await self._redis.aclose()
 
 
-class RateLimitHeaders:
+class RateLimitMiddleware:
     """ASGI middleware: whatever the answer is, it says what is left."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -269,17 +269,17 @@ class RateLimitHeaders:
             await self.app(scope, receive, send)
             return
 
-        async def say(message: Message) -> None:
-            grant: Grant | None = scope.get("state", {}).get("rate_limit")
+        async def send_with_headers(message: Message) -> None:
+            grant: RateLimit | None = scope.get("state", {}).get("rate_limit")
             if message["type"] == "http.response.start" and grant is not None:
                 MutableHeaders(scope=message).update(grant.headers)
             await send(message)
 
-        await self.app(scope, receive, say)
+        await self.app(scope, receive, send_with_headers)
 
 
 @dataclass(frozen=True)
-class Ceiling:
+class CountLimit:
     """How many of something one process holds, and one key. what: in the plural."""
 
     policy: str
@@ -288,14 +288,14 @@ class Ceiling:
     what: str
 
 
-class Held:
+class ConcurrentLimiter:
     """Who holds how many of something that lasts. For the event loop's thread."""
 
     def __init__(self) -> None:
         self._open: Counter[str | None] = Counter()  # key's id; None: where keys are not asked for
 
     @contextmanager
-    def one_more(self, caller: Caller, ceiling: Ceiling) -> Iterator[None]:
+    def one_more(self, caller: Caller, ceiling: CountLimit) -> Iterator[None]:
         """While the block lasts. Raises QuotaExceeded."""
         key = None if caller.key is None else caller.key.id
         if self._open.total() >= ceiling.most:
@@ -312,32 +312,32 @@ class Held:
                 del self._open[key]
 
 
-class Streams(Held):
+class StreamLimiter(ConcurrentLimiter):
     """Event streams."""
 
-    def another(self, caller: Caller) -> AbstractContextManager[None]:
+    def acquire(self, caller: Caller) -> AbstractContextManager[None]:
         """One more while the block lasts. Raises QuotaExceeded."""
         most = MOST_STREAMS, MOST_STREAMS_OF_A_KEY
-        return self.one_more(caller, Ceiling(STREAMS_POLICY, *most, "event streams"))
+        return self.one_more(caller, CountLimit(STREAMS_POLICY, *most, "event streams"))
 
 
-class BulkCalls(Held):
+class BulkCallLimiter(ConcurrentLimiter):
     """Calls of `:batchCreate` until their jobs are committed: their bodies are large."""
 
-    def another(self, caller: Caller) -> AbstractContextManager[None]:
+    def acquire(self, caller: Caller) -> AbstractContextManager[None]:
         """One more while the block lasts. Raises QuotaExceeded."""
         most = MOST_BULK_CALLS, MOST_BULK_CALLS_OF_A_KEY
-        return self.one_more(caller, Ceiling(BULK_POLICY, *most, "calls of :batchCreate"))
+        return self.one_more(caller, CountLimit(BULK_POLICY, *most, "calls of :batchCreate"))
 
 
-class Previews(Held):
+class PreviewLimiter(ConcurrentLimiter):
     """Uploaded tables that are read to be shown: each takes a thread for up to two seconds."""
 
-    def another(self, caller: Caller) -> AbstractContextManager[None]:
+    def acquire(self, caller: Caller) -> AbstractContextManager[None]:
         """One more while the block lasts. Raises QuotaExceeded."""
         most = MOST_PREVIEWS, MOST_PREVIEWS_OF_A_KEY
-        return self.one_more(caller, Ceiling(UPLOADS_POLICY, *most, "previews of tables"))
+        return self.one_more(caller, CountLimit(UPLOADS_POLICY, *most, "previews of tables"))
 
 
-def _too_many(ceiling: Ceiling, detail: str) -> QuotaExceeded:
+def _too_many(ceiling: CountLimit, detail: str) -> QuotaExceeded:
     return QuotaExceeded(detail, policy=ceiling.policy, retry_after=HELD_RETRY_SECONDS)

@@ -59,7 +59,7 @@ class Limits:
         return not any(found.version == net.version and found in net for net in self.proxies)
 
 
-class Connections:
+class ConnectionCounter:
     """The open connections of a process. For the event loop's thread."""
 
     def __init__(self, limits: Limits) -> None:
@@ -78,7 +78,7 @@ class Connections:
         return self._of_address.total()
 
     @property
-    def is_beyond_spare(self) -> bool:
+    def is_over_limit(self) -> bool:
         """Whether not even a probe could be answered."""
         return self.total >= self.limits.connections + SPARE
 
@@ -122,7 +122,7 @@ class LingeringTransport(asyncio.Transport):
     Closed at once, unread input would make the kernel reset the connection, and the answer is lost.
     """
 
-    def __init__(self, protocol: BoundedProtocol) -> None:
+    def __init__(self, protocol: StrictProtocol) -> None:
         super().__init__()
         self._protocol = protocol
 
@@ -134,13 +134,13 @@ class LingeringTransport(asyncio.Transport):
 
     def close(self) -> None:
         """Soon."""
-        self._protocol.close_gently()
+        self._protocol.close_after_read()
 
 
-class BoundedProtocol(H11Protocol):
+class StrictProtocol(H11Protocol):
     """uvicorn's HTTP/1.1 with limits; `connections` is shared by all of a server."""
 
-    connections_open: Connections
+    connections_open: ConnectionCounter
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class BoundedProtocol(H11Protocol):
         if hasattr(self.transport, "max_size"):  # of asyncio's own transports: bytes of one read
             self.transport.max_size = READ_BYTES
         connections = self.connections_open
-        if connections.is_beyond_spare:
+        if connections.is_over_limit:
             HTTP_REFUSED.labels("connections").inc()
             self.transport.abort()
             return
@@ -176,12 +176,12 @@ class BoundedProtocol(H11Protocol):
         if self._is_spare:
             HTTP_REFUSED.labels("connections").inc()
             self.app_state = self.app_state | {"spare_connection": True}
-        self._expect_head()
+        self._start_head_timeout()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self._stop_timer()
-        self._stop_write_timer()
+        self._cancel_timeout()
+        self._cancel_write_timeout()
         if self._address is not None:
             self.connections_open.remove(self._address)
             self._address = None
@@ -196,18 +196,18 @@ class BoundedProtocol(H11Protocol):
         if self.conn.their_state is h11.IDLE:
             self._head_lines += data.partition(b"\r\n\r\n")[0].count(b"\n")
             if self._head_lines > HEAD_LINES:
-                self._give_up_head(HeaderFieldsTooLarge(CLOSED))
+                self._close_with_error(HeaderFieldsTooLarge(CLOSED))
                 return
         super().data_received(data)
         if self._timer is None and self.conn.their_state is h11.IDLE:
-            self._expect_head()  # the next one on this connection has begun
+            self._start_head_timeout()  # the next one on this connection has begun
 
     def handle_events(self) -> None:
         """uvicorn's; a request that came whole stops the clock."""
         before = self.cycle
         super().handle_events()
         if self.cycle is not before:
-            self._stop_timer()
+            self._cancel_timeout()
             self._head_lines = 0
             self.cycle.transport = LingeringTransport(self)
             self.cycle.keep_alive = not self._is_spare
@@ -218,29 +218,29 @@ class BoundedProtocol(H11Protocol):
         if self._timer is None and self.cycle.response_complete and not self.transport.is_closing():
             unread = self.conn.their_state is h11.SEND_BODY
             if unread or (self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]):
-                self._expect_head()
+                self._start_head_timeout()
 
-    def close_gently(self) -> None:
+    def close_after_read(self) -> None:
         """Close; where the client still sends, only our side, and the rest a little later."""
         if self.conn.their_state is not h11.SEND_BODY or self.transport.is_closing():
             self._close()
             return
         self._lingered = 0
-        self._stop_timer()
+        self._cancel_timeout()
         self._unset_keepalive_if_required()
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self.flow.resume_reading()
         self._timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
 
-    def _expect_head(self) -> None:
+    def _start_head_timeout(self) -> None:
         seconds = self.connections_open.limits.head_seconds
         if self._is_spare:
             seconds = min(seconds, SPARE_SECONDS)
-        self._stop_timer()
+        self._cancel_timeout()
         self._timer = self.loop.call_later(seconds, self._head_missing)
 
-    def _stop_timer(self) -> None:
+    def _cancel_timeout(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -251,15 +251,15 @@ class BoundedProtocol(H11Protocol):
         if self.transport.is_closing():
             return
         if self.conn.our_state is h11.IDLE and self.conn.trailing_data[0]:
-            self._give_up_head(RequestTimeout(f"the head did not come in time; {CLOSED}"))
+            self._close_with_error(RequestTimeout(f"the head did not come in time; {CLOSED}"))
         else:
             HTTP_REFUSED.labels("head").inc()
             self._close()
 
-    def _give_up_head(self, error: ScoringError) -> None:
+    def _close_with_error(self, error: ScoringError) -> None:
         HTTP_REFUSED.labels("head").inc()
         if self.conn.our_state is h11.IDLE:
-            self._refuse(error)
+            self._send_error(error)
         self._close()
 
     def timeout_keep_alive_handler(self) -> None:
@@ -269,19 +269,19 @@ class BoundedProtocol(H11Protocol):
     def _close(self) -> None:
         """Once all is written; a client that does not read holds nothing for long."""
         self.transport.close()
-        self._stop_timer()
+        self._cancel_timeout()
         self._timer = self.loop.call_later(READ_SECONDS, self.transport.abort)
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._stop_write_timer()
+        self._cancel_write_timeout()
         self._write_timer = self.loop.call_later(READ_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._stop_write_timer()
+        self._cancel_write_timeout()
 
-    def _stop_write_timer(self) -> None:
+    def _cancel_write_timeout(self) -> None:
         if self._write_timer is not None:
             self._write_timer.cancel()
             self._write_timer = None
@@ -293,12 +293,12 @@ class BoundedProtocol(H11Protocol):
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            self._refuse(NotHttp(CLOSED))
+            self._send_error(NotHttp(CLOSED))
             self.transport.close()
         else:
             self.transport.abort()
 
-    def _refuse(self, error: ScoringError) -> None:
+    def _send_error(self, error: ScoringError) -> None:
         request_id = new_request_id()
         body = json.dumps(shown(problem(error), request_id)).encode()
         headers = [
@@ -315,10 +315,10 @@ class BoundedProtocol(H11Protocol):
             self.transport.write(self.conn.send(event) or b"")
 
 
-def protocol(limits: Limits) -> type[BoundedProtocol]:
+def protocol(limits: Limits) -> type[StrictProtocol]:
     """The protocol of one server."""
 
-    class Bounded(BoundedProtocol):
-        connections_open = Connections(limits)
+    class ServerProtocol(StrictProtocol):
+        connections_open = ConnectionCounter(limits)
 
-    return Bounded
+    return ServerProtocol

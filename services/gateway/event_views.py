@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, Field, create_model
 
-from services.gateway.views import ALWAYS_SENT, TEMPLATE, BatchView, RequestCounts
+from services.gateway.views import ALWAYS_SENT, TEMPLATE, BatchSchema, RequestCounts
 from shared.ledger.batches import BatchStatus
 from shared.ledger.jobs import JobStatus
 from shared.ledger.judgements import Opinion
@@ -18,7 +18,7 @@ from shared.ledger.webhooks import EventType, TestType
 from shared.problems import TYPE_BASE
 
 
-def _carrying(message: type[BaseModel]) -> Any:
+def _json_string(message: type[BaseModel]) -> Any:
     """A string with the JSON of this message."""
     reference = {"$ref": TEMPLATE.format(model=message.__name__)}
     inside: Any = {"contentMediaType": "application/json", "contentSchema": reference}
@@ -48,12 +48,12 @@ class StreamEvent(BaseModel):
 
 def _event(name: str, statuses: Any, data: type[BaseModel]) -> type[StreamEvent]:
     events: Any = Literal["end", *statuses]
-    fields: Any = {"event": (events, ...), "data": (_carrying(data), ...)}
+    fields: Any = {"event": (events, ...), "data": (_json_string(data), ...)}
     return create_model(name, __base__=StreamEvent, __doc__=StreamEvent.__doc__, **fields)
 
 
 JobEvent = _event("JobEvent", [f"job.{one}" for one in get_args(JobStatus)], JobProgress)
-BatchEvent = _event("BatchEvent", [f"batch.{one}" for one in get_args(BatchStatus)], BatchView)
+BatchEvent = _event("BatchEvent", [f"batch.{one}" for one in get_args(BatchStatus)], BatchSchema)
 
 
 class JobNotice(BaseModel):
@@ -144,7 +144,7 @@ def example(event: str) -> dict[str, Any]:
     }
 
 
-def described() -> Iterator[type[BaseModel]]:
+def event_types() -> Iterator[type[BaseModel]]:
     """Every type of an event."""
     yield from (JobProgress, JobEvent, BatchEvent)
     for event in WEBHOOKS:

@@ -47,20 +47,20 @@ async def parse(request: Request, message: type[M], *, limit: int) -> M:
     """The body as this message. Raises InvalidBody, BodyTooLarge, UnsupportedMediaType."""
     raw = await read(request, limit=limit)
     if len(raw) <= SMALL_BYTES:
-        return parsed(raw, message)
-    return await run_in_threadpool(parsed, raw, message)
+        return parse_body(raw, message)
+    return await run_in_threadpool(parse_body, raw, message)
 
 
-def parsed(raw: bytes, message: type[M]) -> M:
+def parse_body(raw: bytes, message: type[M]) -> M:
     """What was read as this message. Raises InvalidBody."""
     body = decode(raw)
     try:
         return read_strictly(message, raw, body)
     except ValidationError as error:
-        raise InvalidBody(validation_problem(_placed(error, message, body), body)) from None
+        raise InvalidBody(validation_problem(_with_location(error, message, body), body)) from None
 
 
-def _placed(error: ValidationError, message: type[Message], body: Any) -> ValidationError:
+def _with_location(error: ValidationError, message: type[Message], body: Any) -> ValidationError:
     """The complaint with its place: a lone surrogate is a str to Python, but not to pydantic."""
     if error.error_count() == 1 and error.errors()[0]["type"] == "json_invalid":
         try:
@@ -77,10 +77,10 @@ async def read(request: Request, *, limit: int) -> bytes:
         raise UnsupportedMediaType("send the body as Content-Type: application/json")
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise UnsupportedMediaType("send the body without Content-Encoding")
-    return await read_bounded(request, limit=limit)
+    return await read_body(request, limit=limit)
 
 
-async def read_bounded(request: Request, *, limit: int) -> bytes:
+async def read_body(request: Request, *, limit: int) -> bytes:
     """The raw body; one that says that it is longer is not read at all. Raises BodyTooLarge."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > limit:
@@ -98,7 +98,7 @@ async def read_bounded(request: Request, *, limit: int) -> bytes:
 def decode(raw: bytes) -> Any:
     """The JSON value; NaN, Infinity and broken UTF-8 are refused. Raises InvalidBody."""
     try:
-        return json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+        return json.loads(raw.decode("utf-8"), parse_constant=_invalid_constant)
     except UnicodeDecodeError as error:
         raise InvalidBody.at_root(f"the body is not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
@@ -107,11 +107,11 @@ def decode(raw: bytes) -> Any:
         raise InvalidBody.at_root(f"the body cannot be read: {error}") from None
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _invalid_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def wait_seconds(prefer: str | None, *, most: int) -> int:
+def parse_wait(prefer: str | None, *, most: int) -> int:
     """The seconds to wait, [0, most]; 0 where nothing (intelligible) is asked."""
     found = WAIT.search(prefer or "")
     return min(int(found[1]), most) if found else 0
@@ -149,18 +149,18 @@ def page_after(shape: re.Pattern[str]) -> Any:
 
 def slice_of(request: Request, limit: int, after: str | None, order: Order) -> Slice:
     """The page that is asked for. Raises BadInput."""
-    refuse_unknown(request, {"limit", "after", "order", "purpose"})
+    check_filters(request, {"limit", "after", "order", "purpose"})
     return Slice(limit=min(limit, MOST_ON_A_PAGE), after=after, order=order)
 
 
-def refuse_unknown(request: Request, known: set[str]) -> None:
+def check_filters(request: Request, known: set[str]) -> None:
     """A filter that nobody knows is refused, not ignored."""
     unknown = sorted(set(request.query_params) - known)
     if unknown:
         raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
 
 
-def listed(data: list[dict[str, Any]], *, has_more: bool) -> dict[str, Any]:
+def list_json(data: list[dict[str, Any]], *, has_more: bool) -> dict[str, Any]:
     return {
         "object": "list",
         "data": data,
@@ -212,7 +212,7 @@ async def form_of(
     part_bytes: int = PART_BYTES,
 ) -> FormData:
     """The form, its file spooled to disk; close it. Raises for what is not one, or too large."""
-    pieces = _bounded(request, upload, limit)
+    pieces = _read_chunks(request, upload, limit)
     parser = Parser(request.headers, pieces, max_files=1, max_fields=8, max_part_size=part_bytes)
     parser.folder = None if folder is None else str(folder)
     try:
@@ -225,7 +225,7 @@ async def form_of(
         raise InvalidBody.at_root("the body is not multipart/form-data") from None
 
 
-async def _bounded(request: Request, upload: Upload, limit: int) -> AsyncGenerator[bytes, None]:
+async def _read_chunks(request: Request, upload: Upload, limit: int) -> AsyncGenerator[bytes, None]:
     size = 0
     async for chunk in request.stream():
         size += len(chunk)
@@ -248,7 +248,7 @@ def missing(field: str, detail: str = "Field required") -> InvalidBody:
     return InvalidBody(invalid([{"loc": (field,), "type": "missing", "msg": detail}], None))
 
 
-def stored(file: UploadFile, store: FileStore, file_id: str, *, limit: int) -> int:
+def store_file(file: UploadFile, store: FileStore, file_id: str, *, limit: int) -> int:
     """Copy the spooled file into the store, a piece at a time; its bytes. Blocks."""
     size = 0
     file.file.seek(0, 2)

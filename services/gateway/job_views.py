@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
 
-from services.gateway.views import ALWAYS_SENT, JobBrief, JobPageView, JobView
+from services.gateway.views import ALWAYS_SENT, JobBrief, JobPageSchema, JobSchema
 from services.registry import every_contract, metrics
 from shared.service_contract import (
     BatchReportContract,
@@ -24,14 +24,14 @@ from shared.service_contract import (
 MORE = "whole where the call waited with `Prefer: wait`, else in these few words"
 
 
-def stem_of(contract: ServiceContract) -> str:
+def type_prefix(contract: ServiceContract) -> str:
     """What the names of its types begin with: `cot2el-report` is Cot2elReport."""
     return "".join(part.capitalize() for part in contract.name.split("-"))
 
 
 def job_type(contract: ServiceContract) -> str:
     """The name of its job's type."""
-    return f"{stem_of(contract)}Job"
+    return f"{type_prefix(contract)}Job"
 
 
 def report_type(contract: BatchReportContract) -> str:
@@ -39,18 +39,18 @@ def report_type(contract: BatchReportContract) -> str:
     return f"{contract.metric.capitalize()}BatchReport"
 
 
-def described() -> Iterator[type[BaseModel]]:
+def job_types() -> Iterator[type[BaseModel]]:
     """Every type of an answer about jobs."""
     jobs = {name: _job_of(contract) for name, contract in every_contract().items()}
-    union = _either("Job", "A job of any kind.", jobs.values())
+    union = _union("Job", "A job of any kind.", jobs.values())
     yield union
-    yield create_model("JobList", __base__=JobPageView, __doc__="Jobs.", data=(list[union], ...))  # type: ignore[valid-type]
+    yield create_model("JobList", __base__=JobPageSchema, __doc__="Jobs.", data=(list[union], ...))  # type: ignore[valid-type]
     yield _list_of("Jobs", union)
     for name in metrics():
         yield _list_of(f"{jobs[name].__name__}s", jobs[name])
-        yield _list_of(f"Accepted{jobs[name].__name__}s", _accepted(jobs[name]))
+        yield _list_of(f"Accepted{jobs[name].__name__}s", _partial_job(jobs[name]))
     reports = [_report_of(contract.batch) for contract in metrics().values()]
-    yield _either("BatchReport", "A batch report of any metric.", reports)
+    yield _union("BatchReport", "A batch report of any metric.", reports)
 
 
 def _job_of(contract: ServiceContract) -> type[BaseModel]:
@@ -59,7 +59,7 @@ def _job_of(contract: ServiceContract) -> type[BaseModel]:
         "result": (_result_of(contract) | None, Field(description="where the job succeeded")),
     }
     says = f"A job of {contract.name}, whatever its state."
-    return create_model(job_type(contract), __base__=JobView, __doc__=says, **fields)
+    return create_model(job_type(contract), __base__=JobSchema, __doc__=says, **fields)
 
 
 def _result_of(contract: ServiceContract) -> Any:
@@ -74,7 +74,7 @@ def _report_of(contract: BatchReportContract) -> Any:
     return stamped(contract.report, report_type(contract), contract.metric)
 
 
-def _accepted(job: type[BaseModel]) -> type[BaseModel]:
+def _partial_job(job: type[BaseModel]) -> type[BaseModel]:
     """A job of which only the first words must be there."""
     hints: dict[str, Any] = {name: one.annotation for name, one in job.model_fields.items()}
     fields: Any = {
@@ -101,7 +101,7 @@ def _list_of(name: str, job: type[BaseModel]) -> type[BaseModel]:
     return create_model(name, __config__=ALWAYS_SENT, __doc__=says, **fields)
 
 
-def _either(name: str, says: str, kinds: Iterable[type[BaseModel]]) -> Any:
+def _union(name: str, says: str, kinds: Iterable[type[BaseModel]]) -> Any:
     union: Any = Union[tuple(kinds)]  # noqa: UP007
     root: Any = Annotated[union, Field(discriminator="metric")]
     return create_model(name, __base__=RootModel[root], __doc__=says)

@@ -15,13 +15,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, ValidationError
 from sqlalchemy import Connection, Engine, select
 
-from services.gateway.batch_csv import cell, packed
+from services.gateway.batch_csv import csv_field, encode_rows
 from services.gateway.judgement_views import (
     JudgementRequest,
-    ReviewerJudgementView,
+    ReviewerJudgementSchema,
     ReviewerName,
-    judgement_view,
-    require_part,
+    check_part,
+    judgement_json,
 )
 from services.gateway.refusals import InvalidBody
 from services.registry import metrics
@@ -41,29 +41,33 @@ KINDS: dict[FileFormat, tuple[str, str]] = {
 AT_ONCE = 200
 MOST_LINES = 5_000  # of an import
 MOST_FAULTS = 20
-OF_AN_EXPORT = frozenset(ReviewerJudgementView.model_fields) | {"metric", "score", "metric_verdict"}
-COLUMNS = (*ReviewerJudgementView.model_fields, "metric", "score", "metric_verdict")
+OF_AN_EXPORT = frozenset(ReviewerJudgementSchema.model_fields) | {
+    "metric",
+    "score",
+    "metric_verdict",
+}
+COLUMNS = (*ReviewerJudgementSchema.model_fields, "metric", "score", "metric_verdict")
 
 
-class ImportedJudgement(JudgementRequest):
+class JudgementLine(JudgementRequest):
     """A line of an import."""
 
     job_id: Annotated[str, StringConstraints(pattern=r"^job_[0-9a-f]{32}$")]
     reviewer: ReviewerName = Field(description="who judged")
 
 
-def written(engine: Engine, wanted: JudgementFilter, form: FileFormat) -> Iterator[bytes]:
+def file_chunks(engine: Engine, wanted: JudgementFilter, form: FileFormat) -> Iterator[bytes]:
     """The file, some judgements at a time, newest first; no transaction stays open between them."""
     if form == "csv":
-        yield packed([list(COLUMNS)])
+        yield encode_rows([list(COLUMNS)])
     last: str | None = None
     while True:
         with transaction(engine) as connection:
             found, more = judgements.page_of(connection, wanted, AT_ONCE, last)
-            of = _judged(connection, [one.job_id for one in found])
+            of = _load_jobs(connection, [one.job_id for one in found])
         rows = [_row(one, of.get(one.job_id)) for one in found]
         if form == "csv":
-            yield packed([cell(row[name]) for name in COLUMNS] for row in rows)
+            yield encode_rows([csv_field(row[name]) for name in COLUMNS] for row in rows)
         else:
             yield "".join(f"{json.dumps(row)}\n" for row in rows).encode()
         if not more:
@@ -71,14 +75,14 @@ def written(engine: Engine, wanted: JudgementFilter, form: FileFormat) -> Iterat
         last = found[-1].id
 
 
-def _row(one: ReviewerJudgement, job: JudgedJob | None) -> dict[str, Any]:
+def _row(one: ReviewerJudgement, job: JobRecord | None) -> dict[str, Any]:
     result = {} if job is None else job.result
-    shown = judgement_view(one) | {"metric": None if job is None else job.metric}
+    shown = judgement_json(one) | {"metric": None if job is None else job.metric}
     return shown | {"score": result.get("score"), "metric_verdict": result.get("verdict")}
 
 
 @dataclass(frozen=True)
-class JudgedJob:
+class JobRecord:
     """A job as a file of judgements has it."""
 
     id: str
@@ -87,11 +91,11 @@ class JudgedJob:
     result: dict[str, Any]
 
 
-def _judged(connection: Connection, ids: Sequence[str]) -> dict[str, JudgedJob]:
+def _load_jobs(connection: Connection, ids: Sequence[str]) -> dict[str, JobRecord]:
     query = select(jobs.c.id, jobs.c.metric, jobs.c.request, jobs.c.result).where(
         jobs.c.id.in_(set(ids))
     )
-    return {row.id: JudgedJob(*row[:3], row.result or {}) for row in connection.execute(query)}
+    return {row.id: JobRecord(*row[:3], row.result or {}) for row in connection.execute(query)}
 
 
 def tasks(engine: Engine, wanted: JudgementFilter, ids: Sequence[str]) -> Iterator[bytes]:
@@ -100,7 +104,7 @@ def tasks(engine: Engine, wanted: JudgementFilter, ids: Sequence[str]) -> Iterat
     for start in range(0, len(ids), AT_ONCE):
         some = ids[start : start + AT_ONCE]
         with transaction(engine) as connection:
-            found = _judged(connection, some)
+            found = _load_jobs(connection, some)
             said = judgements.of_jobs(connection, wanted, some)
         told = [_task(found[one], said.get(one, [])) for one in some if one in found]
         comma = "," if start else ""
@@ -108,7 +112,7 @@ def tasks(engine: Engine, wanted: JudgementFilter, ids: Sequence[str]) -> Iterat
     yield b"]"
 
 
-def _task(job: JudgedJob, said: Iterable[ReviewerJudgement]) -> dict[str, Any]:
+def _task(job: JobRecord, said: Iterable[ReviewerJudgement]) -> dict[str, Any]:
     contract = metrics().get(job.metric)
     field = "text" if contract is None else contract.facts.text
     provenance = job.result.get("provenance") or {}
@@ -147,20 +151,20 @@ def _annotation(one: ReviewerJudgement) -> dict[str, Any]:
     }
 
 
-def read(raw: bytes) -> list[ImportedJudgement]:
+def read(raw: bytes) -> list[JudgementLine]:
     """Every line of an import; what an export adds of its own is left out. Raises InvalidBody with
     the faults by line, BadInput for too many lines."""
     lines = [line for line in raw.split(b"\n") if line.strip()]
     if not 1 <= len(lines) <= MOST_LINES:
         raise BadInput(f"send 1 to {MOST_LINES} lines")
-    found: list[ImportedJudgement] = []
+    found: list[JudgementLine] = []
     faults: list[dict[str, Any]] = []
     bodies: list[Any] = []
     for place, line in enumerate(lines):
         bodies.append(None)
         try:
-            bodies[-1] = _asked(line)
-            found.append(ImportedJudgement.model_validate(bodies[-1]))
+            bodies[-1] = _parse_line(line)
+            found.append(JudgementLine.model_validate(bodies[-1]))
         except ValidationError as error:
             faults += [{**one, "loc": (place, *one["loc"])} for one in error.errors()]
         except (ValueError, RecursionError):
@@ -172,35 +176,35 @@ def read(raw: bytes) -> list[ImportedJudgement]:
     return found
 
 
-def _asked(line: bytes) -> dict[str, Any]:
+def _parse_line(line: bytes) -> dict[str, Any]:
     value = json.loads(line)
     if not isinstance(value, dict):
         raise ValueError("no object")
-    known = ImportedJudgement.model_fields
+    known = JudgementLine.model_fields
     return {name: one for name, one in value.items() if name in known or name not in OF_AN_EXPORT}
 
 
 def store(
-    connection: Connection, lines: Sequence[ImportedJudgement], source: str, by: Origin
+    connection: Connection, lines: Sequence[JudgementLine], source: str, by: Origin
 ) -> tuple[int, int]:
     """(how many are new, how many were there already). All or none: the first that cannot be stored
     is refused with its line."""
     unchanged = 0
     for place, line in sorted(enumerate(lines), key=lambda one: one[1].job_id):  # no two deadlock
         try:
-            unchanged += not _stored(connection, line, source, by)
+            unchanged += not _store_line(connection, line, source, by)
         except BadInput as error:
             raise BadInput(error.detail, pointer=f"/{place}{error.pointer or ''}") from error
     return len(lines) - unchanged, unchanged
 
 
-def _stored(connection: Connection, line: ImportedJudgement, source: str, by: Origin) -> bool:
+def _store_line(connection: Connection, line: JudgementLine, source: str, by: Origin) -> bool:
     values = line.model_dump(exclude={"job_id", "reviewer", "queue"}) | {"source": source}
     metric = select(jobs.c.metric).where(jobs.c.id == line.job_id, jobs.c.tenant == by.tenant)
     found = connection.execute(metric).scalar_one_or_none()
     if found is None:
         raise BadInput(f"the job {line.job_id!r} does not exist", pointer="/job_id")
-    require_part(found, line.about)
+    check_part(found, line.about)
     now = judgements.current(connection, by.tenant, line.job_id, line.reviewer, line.about)
     if now is not None and all(getattr(now, name) == value for name, value in values.items()):
         return False

@@ -10,7 +10,7 @@ from fastapi import Request
 from pydantic import BaseModel, Field, StringConstraints
 
 from services.gateway.caller import Caller
-from services.gateway.views import ALWAYS_SENT, seconds
+from services.gateway.views import ALWAYS_SENT, to_timestamp
 from services.registry import metrics
 from shared.contracts import Message
 from shared.errors import BadInput
@@ -92,7 +92,7 @@ class SkipRequest(Message):
     reviewer: ReviewerName | None = None
 
 
-class ReviewerJudgementView(BaseModel):
+class ReviewerJudgementSchema(BaseModel):
     """A judgement; a change is a new one that supersedes it."""
 
     model_config = ALWAYS_SENT
@@ -122,13 +122,13 @@ class JudgementList(BaseModel):
     model_config = ALWAYS_SENT
 
     object: Literal["list"] = "list"
-    data: list[ReviewerJudgementView]
+    data: list[ReviewerJudgementSchema]
     first_id: str | None
     last_id: str | None = Field(description="pass it as `after` to get the next page")
     has_more: bool
 
 
-class AuditView(BaseModel):
+class AuditSchema(BaseModel):
     """Who wrote a judgement, when and how."""
 
     model_config = ALWAYS_SENT
@@ -151,13 +151,13 @@ class AuditList(BaseModel):
     model_config = ALWAYS_SENT
 
     object: Literal["list"] = "list"
-    data: list[AuditView]
+    data: list[AuditSchema]
     first_id: str | None
     last_id: str | None = Field(description="pass it as `after` to get the next page")
     has_more: bool
 
 
-class ImportView(BaseModel):
+class ImportSchema(BaseModel):
     """What became of judgements that were made elsewhere."""
 
     model_config = ALWAYS_SENT
@@ -167,7 +167,7 @@ class ImportView(BaseModel):
     unchanged: int = Field(description="that were there already")
 
 
-class QueueProgressView(BaseModel):
+class QueueProgressSchema(BaseModel):
     """How far a queue has come."""
 
     model_config = ALWAYS_SENT
@@ -178,7 +178,7 @@ class QueueProgressView(BaseModel):
     seconds: float | None = Field(description="median that a judgement of it took")
 
 
-class ReviewQueueView(BaseModel):
+class ReviewQueueSchema(BaseModel):
     """A review queue."""
 
     model_config = ALWAYS_SENT
@@ -197,7 +197,7 @@ class ReviewQueueView(BaseModel):
     rubric: list[Question]
     state: Literal["open", "closed"]
     created_at: int = Field(description="unix seconds")
-    progress: QueueProgressView
+    progress: QueueProgressSchema
 
 
 class ReviewQueueList(BaseModel):
@@ -206,13 +206,13 @@ class ReviewQueueList(BaseModel):
     model_config = ALWAYS_SENT
 
     object: Literal["list"] = "list"
-    data: list[ReviewQueueView]
+    data: list[ReviewQueueSchema]
     first_id: str | None
     last_id: str | None = Field(description="pass it as `after` to get the next page")
     has_more: bool
 
 
-class ReviewItemView(BaseModel):
+class ReviewItemSchema(BaseModel):
     """The line that a reviewer is given, for ten minutes."""
 
     model_config = ALWAYS_SENT
@@ -223,14 +223,14 @@ class ReviewItemView(BaseModel):
     leased_until: int = Field(description="unix seconds")
 
 
-class NextReviewView(BaseModel):
+class NextReviewSchema(BaseModel):
     """What is to be judged next."""
 
     model_config = ALWAYS_SENT
 
     object: Literal["next_review"] = "next_review"
-    item: ReviewItemView | None = Field(description="null: nothing is left for this reviewer")
-    progress: QueueProgressView
+    item: ReviewItemSchema | None = Field(description="null: nothing is left for this reviewer")
+    progress: QueueProgressSchema
 
 
 def origin_of(request: Request, caller: Caller, named: str | None) -> Origin:
@@ -269,7 +269,7 @@ def _family(request: Request) -> str | None:
     return f"IPv{version}"
 
 
-def require_part(metric: str, about: str) -> None:
+def check_part(metric: str, about: str) -> None:
     """Raises BadInput for a part that the metric has not."""
     contract = metrics().get(metric)
     parts = () if contract is None else tuple(contract.parts)
@@ -278,17 +278,17 @@ def require_part(metric: str, about: str) -> None:
         raise BadInput(f"there is no part {about!r}; there are: {offered}", pointer="/about")
 
 
-def judgement_view(found: ReviewerJudgement) -> dict[str, Any]:
-    shown = asdict(found) | {"created_at": seconds(found.created_at)}
+def judgement_json(found: ReviewerJudgement) -> dict[str, Any]:
+    shown = asdict(found) | {"created_at": to_timestamp(found.created_at)}
     return {"id": shown.pop("id"), "object": "judgement", **shown}
 
 
-def audit_view(found: AuditEntry) -> dict[str, Any]:
-    shown = asdict(found) | {"created_at": seconds(found.created_at)}
+def audit_json(found: AuditEntry) -> dict[str, Any]:
+    shown = asdict(found) | {"created_at": to_timestamp(found.created_at)}
     return {"id": shown.pop("id"), "object": "judgement_audit", **shown}
 
 
-def queue_view(queue: ReviewQueue, progress: ReviewProgress) -> dict[str, Any]:
+def queue_json(queue: ReviewQueue, progress: ReviewProgress) -> dict[str, Any]:
     names = ("name", "metric", "batch_id", "query", "order", "lines", "per_line", "blind", "seed")
     return {
         "id": queue.id,
@@ -296,13 +296,15 @@ def queue_view(queue: ReviewQueue, progress: ReviewProgress) -> dict[str, Any]:
         **{name: getattr(queue, name) for name in names},
         "rubric": list(queue.rubric),
         "state": "open" if queue.closed_at is None else "closed",
-        "created_at": seconds(queue.created_at),
+        "created_at": to_timestamp(queue.created_at),
         "progress": asdict(progress),
     }
 
 
-def next_view(item: ReviewItem | None, progress: ReviewProgress) -> dict[str, Any]:
-    shown = None if item is None else asdict(item) | {"leased_until": seconds(item.leased_until)}
+def next_item_json(item: ReviewItem | None, progress: ReviewProgress) -> dict[str, Any]:
+    shown = (
+        None if item is None else asdict(item) | {"leased_until": to_timestamp(item.leased_until)}
+    )
     if shown is not None:
         del shown["place"]
     return {"object": "next_review", "item": shown, "progress": asdict(progress)}

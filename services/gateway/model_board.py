@@ -39,7 +39,7 @@ class ModelBoard:
         """service → `ready`, or why its jobs wait."""
         return self._workers
 
-    def demand_usable(self, contract: ServiceContract, named: str | None) -> None:
+    def check_model(self, contract: ServiceContract, named: str | None) -> None:
         """Raises ModelUnusable where the model that a request names, or the service's own, is not
         to be had before somebody mends it."""
         if not contract.model_kinds or (name := named or contract.default_model) is None:
@@ -49,11 +49,11 @@ class ModelBoard:
             detail = f"{status.reason}. `touchstone models check {name}` says more"
             raise ModelUnusable(detail, pointer="/model")
 
-    def watching(self) -> AbstractAsyncContextManager[None]:
+    def watch(self) -> AbstractAsyncContextManager[None]:
         """Look now and then until the block is left."""
-        return running(self._watch(), "model-board")
+        return running(self._watch_forever(), "model-board")
 
-    async def _watch(self) -> None:
+    async def _watch_forever(self) -> None:
         while True:
             self._statuses = await run_in_threadpool(read_statuses)
             self._workers = await run_in_threadpool(worker_board.read, contracts())

@@ -24,7 +24,7 @@ from services.gateway.refusals import MEDIA_TYPE
 from services.gateway.routes.batches import BatchRequest
 from services.gateway.routes.bulk import JobIds, bulk_request
 from services.gateway.routes.webhooks import EndpointChange, EndpointRequest, RotationRequest
-from services.gateway.views import TEMPLATE, ProblemView
+from services.gateway.views import TEMPLATE, ProblemSchema
 from services.registry import every_contract, metrics
 
 OTHER_REQUESTS = (
@@ -83,13 +83,13 @@ def install(app: FastAPI) -> None:
 
     def schema() -> dict[str, Any]:
         if app.openapi_schema is None:
-            app.openapi_schema = described(app)
+            app.openapi_schema = build_description(app)
         return app.openapi_schema
 
     app.openapi = schema  # type: ignore[method-assign]
 
 
-def described(app: FastAPI) -> Json:
+def build_description(app: FastAPI) -> Json:
     """The whole description, made anew."""
     made = get_openapi(
         title=app.title,
@@ -133,7 +133,7 @@ def _components(made: Json) -> Json:
         *(bulk_request(contract.request) for contract in metrics().values()),
         *OTHER_REQUESTS,
     ]
-    answered = [*job_views.described(), *event_views.described()]
+    answered = [*job_views.job_types(), *event_views.event_types()]
     others = {
         name: schema
         for name, schema in made["components"]["schemas"].items()
@@ -152,7 +152,7 @@ def _complete(operation: Json, route: APIRoute) -> None:
         says.append(f"Needs the scope {' or '.join(f'`{scope}`' for scope in scopes)}.")
         operation["x-scopes"] = scopes
     operation["description"] = "\n\n".join(filter(None, says))
-    _add_refusals(operation, writes=not (route.methods or set()) <= {"GET", "HEAD"})
+    _add_errors(operation, writes=not (route.methods or set()) <= {"GET", "HEAD"})
     for status, response in operation["responses"].items():
         named = {*response.get("headers", ()), *_headers(status, operation)}
         response["headers"] = {name: {"$ref": HEADER + name} for name in HEADERS if name in named}
@@ -165,10 +165,10 @@ def _scopes(dependant: Dependant) -> Iterator[str]:
         yield from _scopes(inner)
 
 
-def _add_refusals(operation: Json, *, writes: bool) -> None:
+def _add_errors(operation: Json, *, writes: bool) -> None:
     """Every error is a problem; the 422 that FastAPI adds by itself is none of ours."""
     responses = operation["responses"]
-    for status in [status for status in responses if _is_of_fastapi(responses[status])]:
+    for status in [status for status in responses if _is_default_error(responses[status])]:
         del responses[status]
     every = {421: "sent to another host's name", 500: "our fault; the log has it by this id"}
     if writes:
@@ -177,14 +177,14 @@ def _add_refusals(operation: Json, *, writes: bool) -> None:
         every[408] = "the body came too slowly"
     for status, says in every.items():
         responses.setdefault(str(status), {"description": says})
-    schema = {"$ref": TEMPLATE.format(model=ProblemView.__name__)}
+    schema = {"$ref": TEMPLATE.format(model=ProblemSchema.__name__)}
     for status, response in responses.items():
         if status >= "400":
             response["content"] = {MEDIA_TYPE: {"schema": schema}}
     operation["responses"] = dict(sorted(responses.items()))
 
 
-def _is_of_fastapi(response: Json) -> bool:
+def _is_default_error(response: Json) -> bool:
     schema = response.get("content", {}).get("application/json", {}).get("schema", {})
     return bool(schema.get("$ref", "").endswith("/HTTPValidationError"))
 

@@ -1,6 +1,6 @@
 """Components of the API's description, so that standard generators and linters take them.
 
-Names are public and unique (`BatchView` is `Batch`), titles stand at components alone, since
+Names are public and unique (`BatchSchema` is `Batch`), titles stand at components alone, since
 generators make a class of each. Requests are closed; answers are open, so that a new field breaks
 nobody. What stands in both is described twice.
 """
@@ -18,7 +18,7 @@ from services.gateway.views import TEMPLATE
 Json = dict[str, Any]
 REFERENCE = TEMPLATE.format(model="")
 VALUES = frozenset({"const", "default", "enum", "example", "examples", "mapping"})  # no schemas
-VIEW, ANSWER = "View", "Answer"
+SCHEMA, ANSWER = "Schema", "Answer"
 
 
 def components(
@@ -48,40 +48,40 @@ def finished(described: Json) -> Json:
     if len(set(names.values())) < len(names):
         raise ValueError("two components of the API's description would have one name")
     named = renamed(described, names)
-    shaped: Json = _shaped(named)
+    shaped: Json = _normalize(named)
     shaped["info"] = described["info"]
     found = {
         names[name]: {"title": names[name], **one}
         for name, one in shaped["components"]["schemas"].items()
     }
-    for component, told_by in list(_told_apart(found)):
-        _demand(found[component], told_by)
+    for component, told_by in list(_discriminators(found)):
+        _set_required(found[component], told_by)
     shaped["components"]["schemas"] = found
     return shaped
 
 
-def _told_apart(node: Any) -> Iterator[tuple[str, str]]:
+def _discriminators(node: Any) -> Iterator[tuple[str, str]]:
     """Each arm of each union, and the field that tells it from the others."""
     if isinstance(node, dict):
         if "propertyName" in node.get("discriminator", {}):
             for reference in node["discriminator"]["mapping"].values():
                 yield reference.removeprefix(REFERENCE), node["discriminator"]["propertyName"]
         for value in node.values():
-            yield from _told_apart(value)
+            yield from _discriminators(value)
     elif isinstance(node, list):
         for value in node:
-            yield from _told_apart(value)
+            yield from _discriminators(value)
 
 
-def _demand(schema: Json, field: str) -> None:
+def _set_required(schema: Json, field: str) -> None:
     """What tells an arm of a union from the others must be there, so it needs no default."""
     schema["required"] = sorted({*schema.get("required", ()), field})
     schema["properties"][field].pop("default", None)
 
 
 def public(name: str) -> str:
-    """Of a class of ours: a view of something bears the name of what is seen."""
-    return name.removesuffix(VIEW)
+    """Of a class of ours: the schema of something bears its name."""
+    return name.removesuffix(SCHEMA)
 
 
 def renamed(node: Any, names: Mapping[str, str]) -> Any:
@@ -91,14 +91,14 @@ def renamed(node: Any, names: Mapping[str, str]) -> Any:
         name = value.removeprefix(REFERENCE)
         return REFERENCE + names.get(name, name) if value.startswith(REFERENCE) else value
 
-    return _strings(node, rename)
+    return _map_str(node, rename)
 
 
-def _strings(node: Any, change: Callable[[str], str]) -> Any:
+def _map_str(node: Any, change: Callable[[str], str]) -> Any:
     if isinstance(node, dict):
-        return {name: _strings(value, change) for name, value in node.items()}
+        return {name: _map_str(value, change) for name, value in node.items()}
     if isinstance(node, list):
-        return [_strings(value, change) for value in node]
+        return [_map_str(value, change) for value in node]
     return change(node) if isinstance(node, str) else node
 
 
@@ -115,33 +115,33 @@ def _open(schema: Any) -> Any:
     }
 
 
-def _shaped(node: Any, *, is_map: bool = False) -> Any:
+def _normalize(node: Any, *, is_map: bool = False) -> Any:
     """Without titles, keys by pattern as `propertyNames`, choices of words as one `enum`.
 
     is_map: the keys are names of a caller's or of ours, not words of JSON Schema.
     """
     if isinstance(node, list):
-        return [_shaped(one) for one in node]
+        return [_normalize(one) for one in node]
     if not isinstance(node, dict):
         return node
     kept = {
         name: value
         if name in VALUES and not is_map
-        else _shaped(value, is_map=name == "properties")
+        else _normalize(value, is_map=name == "properties")
         for name, value in node.items()
-        if is_map or not _is_idle(name, value)
+        if is_map or not _is_unused(name, value)
     }
-    return kept if is_map else _enumerated(_typed_keys(_listed(kept)))
+    return kept if is_map else _merge_enum(_convert_pattern(_convert_tuple(kept)))
 
 
-def _is_idle(name: str, value: Any) -> bool:
+def _is_unused(name: str, value: Any) -> bool:
     """A title within a component; a default of null, which says no more than that null is legal;
     one that is an object, which no generator makes code of (the field's description has it)."""
     idle_default = name == "default" and (value is None or isinstance(value, dict))
     return idle_default or (name == "title" and isinstance(value, str))
 
 
-def _listed(schema: Json) -> Json:
+def _convert_tuple(schema: Json) -> Json:
     """A tuple of one type is a list of that length; linters want `items` of every array."""
     places = schema.get("prefixItems")
     if not places:
@@ -154,7 +154,7 @@ def _listed(schema: Json) -> Json:
     return {**rest, "items": kinds[0]}
 
 
-def _typed_keys(schema: Json) -> Json:
+def _convert_pattern(schema: Json) -> Json:
     """Generators know the type of a map's values by `additionalProperties` alone."""
     patterns = schema.get("patternProperties", {})
     if len(patterns) != 1:
@@ -164,7 +164,7 @@ def _typed_keys(schema: Json) -> Json:
     return {**rest, "propertyNames": {"pattern": pattern}, "additionalProperties": values}
 
 
-def _enumerated(schema: Json) -> Json:
+def _merge_enum(schema: Json) -> Json:
     """`anyOf` of words and words is one list of words."""
     arms = schema.get("anyOf", ())
     words = [_words(arm) for arm in arms]

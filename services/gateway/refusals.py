@@ -61,7 +61,7 @@ class UnsupportedMediaType(ScoringError):
     )
 
 
-class Unauthenticated(ScoringError):
+class NotAuthenticated(ScoringError):
     """No key, or one that opens nothing. Source of the header: RFC 6750, section 3."""
 
     status = 401
@@ -113,7 +113,7 @@ class HeaderFieldsTooLarge(ScoringError):
     cure = "Send fewer header fields, and shorter ones; cookies of other sites are the usual cause."
 
 
-class BrokenRequest(ScoringError):
+class BadRequest(ScoringError):
     """The request broke off, or its HTTP is one that the service does not speak."""
 
     status = 400
@@ -141,7 +141,7 @@ class Busy(ScoringError):
     retry_after = 2
 
 
-class ForeignSite(ScoringError):
+class CrossOriginRequest(ScoringError):
     """Another site's page made a browser send this."""
 
     status = 403
@@ -182,7 +182,7 @@ class UnknownMetric(ScoringError):
     cure = "Use one of the metrics that the detail lists."
 
 
-class StillInUse(ScoringError):
+class FileInUse(ScoringError):
     """An open batch reads this file."""
 
     status = 409
@@ -191,7 +191,7 @@ class StillInUse(ScoringError):
     cure = "Wait until the batches that read the file have ended, or cancel them."
 
 
-class NothingToReport(ScoringError):
+class NoReport(ScoringError):
     """The batch has no results, or not yet all."""
 
     status = 409
@@ -220,7 +220,7 @@ class AlreadyFinal(ScoringError):
 ROUTER_SLUGS = {404: NotThere.slug, 405: MethodNotAllowed.slug}
 
 
-def answer(found: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
+def problem_response(found: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
     """A problem as a response; its status is the problem's."""
     kept = DEFAULTS | (headers or {})
     helps = may_retry(found)
@@ -230,17 +230,17 @@ def answer(found: Problem, headers: dict[str, str] | None = None) -> JSONRespons
     return JSONResponse(body, found["status"], headers=kept, media_type=MEDIA_TYPE)
 
 
-def scoring_error(_request: Request, error: Exception) -> JSONResponse:
+def handle_error(_request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, InvalidBody):
-        return answer(error.problem)
+        return problem_response(error.problem)
     if not isinstance(error, ScoringError):
         raise error
     headers = {}
     if error.retry_after is not None:
         headers["Retry-After"] = str(error.retry_after)
-    if isinstance(error, Unauthenticated):
+    if isinstance(error, NotAuthenticated):
         headers["WWW-Authenticate"] = error.challenge
-    return answer(problem(error), headers)
+    return problem_response(problem(error), headers)
 
 
 def invalid_parameters(_request: Request, error: Exception) -> JSONResponse:
@@ -252,20 +252,20 @@ def invalid_parameters(_request: Request, error: Exception) -> JSONResponse:
         {"loc": entry["loc"][1:], "type": "missing", "msg": plain(entry)}
         for entry in error.errors()
     ]
-    return answer(invalid(found, None))
+    return problem_response(invalid(found, None))
 
 
 def http_error(request: Request, error: Exception) -> JSONResponse:
     """Unknown path, wrong method: what the router itself refuses."""
     if not isinstance(error, HTTPException):
         raise error
-    slug = ROUTER_SLUGS.get(error.status_code, BrokenRequest.slug)
+    slug = ROUTER_SLUGS.get(error.status_code, BadRequest.slug)
     found = make(slug, str(error.detail), error.status_code, str(error.detail))
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     if error.status_code == 405:
         methods = methods_of(request) or with_head(headers.get("allow", "").split(", "))
         headers["allow"] = ", ".join(methods)
-    return answer(found, headers)
+    return problem_response(found, headers)
 
 
 def methods_of(request: Request) -> list[str]:
@@ -285,22 +285,22 @@ def with_head(methods: Iterable[str]) -> list[str]:
     return sorted(found | {"HEAD"} if "GET" in found else found)
 
 
-def client_disconnected(_request: Request, _error: Exception) -> JSONResponse:
+def client_disconnect(_request: Request, _error: Exception) -> JSONResponse:
     """The client hung up while it was sending; nobody reads this."""
-    return answer(problem(BrokenRequest("the client disconnected")))
+    return problem_response(problem(BadRequest("the client disconnected")))
 
 
-def unexpected(request: Request, error: Exception) -> JSONResponse:
+def internal_error(request: Request, error: Exception) -> JSONResponse:
     """Anything else is our fault: an id for the caller, the traceback for the log."""
     error_id = f"err_{secrets.token_hex(8)}"
     logger.error("request.crashed", error_id=error_id, path=request.url.path, exc_info=error)
-    return answer(internal(error_id))
+    return problem_response(internal(error_id))
 
 
 def install(app: FastAPI) -> None:
     """Answer every error as RFC 9457 asks; a crash, which is none of them, is answered by the
     request's record."""
-    app.add_exception_handler(ScoringError, scoring_error)
+    app.add_exception_handler(ScoringError, handle_error)
     app.add_exception_handler(RequestValidationError, invalid_parameters)
     app.add_exception_handler(HTTPException, http_error)
-    app.add_exception_handler(ClientDisconnect, client_disconnected)
+    app.add_exception_handler(ClientDisconnect, client_disconnect)

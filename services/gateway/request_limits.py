@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from services.gateway.refusals import Busy, RequestTimeout, answer
+from services.gateway.refusals import Busy, RequestTimeout, problem_response
 from shared.problems import problem
 from shared.settings import Settings
 from shared.telemetry import HTTP_REFUSED
@@ -23,13 +23,13 @@ UNREAD_BYTES = 65_536  # of a body that nobody wants: cheaper to read than to op
 
 
 @dataclass(frozen=True)
-class BodyPace:
+class BodyRate:
     """How fast a body must come."""
 
     seconds: float  # in all
     bytes_per_second: int  # on the average, after a grace
 
-    def seconds_for(self, received: int) -> float:
+    def time_limit(self, received: int) -> float:
         """Until when, counted from the head, more than this must have come."""
         return min(self.seconds, BODY_GRACE_SECONDS + received / self.bytes_per_second)
 
@@ -37,7 +37,7 @@ class BodyPace:
 class Body:
     """What has come of one request's body."""
 
-    def __init__(self, headers: Headers, pace: BodyPace) -> None:
+    def __init__(self, headers: Headers, pace: BodyRate) -> None:
         self._pace = pace
         self._started = time.monotonic()
         self._received = 0
@@ -48,16 +48,16 @@ class Body:
         self.is_late = False
 
     @property
-    def is_not_worth_reading(self) -> bool:
+    def should_close(self) -> bool:
         """Whether the connection had better end than bring the rest."""
         rest = self._length - self._received
         is_long = self._is_chunked or rest > UNREAD_BYTES
         return not self.is_complete and (is_long or self.is_late)
 
     @property
-    def seconds_left(self) -> float:
+    def time_left(self) -> float:
         """Until something must come."""
-        allowed = self._pace.seconds_for(self._received)
+        allowed = self._pace.time_limit(self._received)
         return max(0.0, self._started + allowed - time.monotonic())
 
     def take(self, message: Message) -> None:
@@ -65,12 +65,12 @@ class Body:
         self.is_complete = message["type"] != "http.request" or not message.get("more_body", False)
 
 
-class BodyDeadline:
+class BodyTimeoutMiddleware:
     """A body that comes too slowly is a 408; where a long one is not read, the connection ends."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
-        self._pace = BodyPace(settings.body_seconds, settings.body_bytes_per_second)
+        self._pace = BodyRate(settings.body_seconds, settings.body_bytes_per_second)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -82,7 +82,7 @@ class BodyDeadline:
             if body.is_complete:
                 return await receive()
             try:
-                async with asyncio.timeout(body.seconds_left):
+                async with asyncio.timeout(body.time_left):
                     message = await receive()
             except TimeoutError:
                 body.is_late = True
@@ -92,14 +92,14 @@ class BodyDeadline:
             return message
 
         async def send_and_end(message: Message) -> None:
-            if message["type"] == "http.response.start" and body.is_not_worth_reading:
+            if message["type"] == "http.response.start" and body.should_close:
                 MutableHeaders(scope=message)["Connection"] = "close"
             await send(message)
 
         await self.app(scope, receive_in_time, send_and_end)
 
 
-class InProgress:
+class RequestLimitMiddleware:
     """So many requests at a time; event streams, which wait more than they work, do not count."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -115,12 +115,12 @@ class InProgress:
         if is_spare or self._count >= self._most:
             HTTP_REFUSED.labels("busy").inc()
             error = Busy("too many connections or requests at a time")
-            refusal = answer(problem(error), {"Retry-After": str(error.retry_after)})
+            refusal = problem_response(problem(error), {"Retry-After": str(error.retry_after)})
             await refusal(scope, receive, send)
             return
-        await self._counted(scope, receive, send)
+        await self._count_and_run(scope, receive, send)
 
-    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _count_and_run(self, scope: Scope, receive: Receive, send: Send) -> None:
         held = 1
 
         async def watch(message: Message) -> None:

@@ -18,7 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from services.gateway.caller import Caller
-from services.gateway.refusals import unexpected
+from services.gateway.refusals import internal_error
 from shared import telemetry
 from shared.settings import Settings
 from shared.telemetry import REQUEST_SECONDS, new_request_id
@@ -47,7 +47,7 @@ class Record:
         """Something of its body came."""
         self._bytes_in += len(message.get("body", b""))
 
-    def give(self, message: Message) -> None:
+    def on_send(self, message: Message) -> None:
         """Something of its answer goes out; its head gets the id."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
@@ -93,7 +93,7 @@ class Record:
         return state.get("caller")
 
 
-class RequestRecords:
+class RequestLogMiddleware:
     """ASGI middleware; what crashes inside is answered here, so that no answer goes without an id.
 
     A crash in the middle of an answer goes on to the server, which ends the connection.
@@ -110,28 +110,28 @@ class RequestRecords:
         scope.setdefault("state", {})
         record = Record(scope)
 
-        async def taken() -> Message:
+        async def receive_and_count() -> Message:
             message = await receive()
             record.take(message)
             return message
 
-        async def given(message: Message) -> None:
-            record.give(message)
+        async def send_and_count(message: Message) -> None:
+            record.on_send(message)
             await send(message)
 
         with telemetry.of_request(record.id):
             try:
-                await self._answered(record, scope, taken, given)
+                await self._run_app(record, scope, receive_and_count, send_and_count)
             finally:
                 record.count()
                 if self._logs:
                     record.log()
 
-    async def _answered(self, record: Record, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _run_app(self, record: Record, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self.app(scope, receive, send)
         except Exception as error:
             if record.status is not None:
                 raise
             trace.get_current_span().record_exception(error)
-            await unexpected(Request(scope), error)(scope, receive, send)
+            await internal_error(Request(scope), error)(scope, receive, send)

@@ -28,7 +28,7 @@ logger = telemetry.logger(__name__)
 def config_of(app: ASGIApp, chosen: Settings) -> uvicorn.Config:
     """How uvicorn serves this application."""
     limits = Limits(
-        connections=affordable(chosen.connections),
+        connections=connection_limit(chosen.connections),
         connections_per_address=chosen.connections_per_address,
         head_seconds=chosen.head_seconds,
         proxies=chosen.proxies,
@@ -46,7 +46,7 @@ def config_of(app: ASGIApp, chosen: Settings) -> uvicorn.Config:
     )
 
 
-def affordable(connections: int) -> int:
+def connection_limit(connections: int) -> int:
     """So many connections, or what the limit of open files leaves: without any left none is
     accepted, not even a probe's.
     """
@@ -61,7 +61,7 @@ def affordable(connections: int) -> int:
     return connections
 
 
-def serve_metrics(app: FastAPI, host: str, port: int) -> ThreadingHTTPServer:
+def start_metrics_server(app: FastAPI, host: str, port: int) -> ThreadingHTTPServer:
     """Answer Prometheus from threads of their own; returns the server, to be shut down."""
     gateway: State = app.state.gateway
 
@@ -70,7 +70,7 @@ def serve_metrics(app: FastAPI, host: str, port: int) -> ThreadingHTTPServer:
 
         def do_GET(self) -> None:
             found = self.path.partition("?")[0] == "/metrics"
-            body = measurements(gateway.engine) if found else b"only /metrics is here\n"
+            body = render_metrics(gateway.engine) if found else b"only /metrics is here\n"
             self.send_response(200 if found else 404)
             self.send_header("Content-Type", CONTENT_TYPE_LATEST if found else "text/plain")
             self.send_header("Content-Length", str(len(body)))
@@ -86,7 +86,7 @@ def serve_metrics(app: FastAPI, host: str, port: int) -> ThreadingHTTPServer:
     return server
 
 
-def measurements(engine: Engine) -> bytes:
+def render_metrics(engine: Engine) -> bytes:
     """In Prometheus's text format. Blocks."""
     registry = CollectorRegistry()
     gauge = Gauge(

@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from services.gateway.refusals import ForeignSite, MisdirectedRequest, scoring_error
+from services.gateway.refusals import CrossOriginRequest, MisdirectedRequest, handle_error
 from services.gateway.state import State, requires_key
 from shared.errors import ScoringError, Unavailable
 from shared.ledger import keys
@@ -28,7 +28,7 @@ READS = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN_SITES = frozenset({"same-origin", "none"})  # none: the visitor, by an address typed in
 
 
-class SameSite:
+class SameOriginMiddleware:
     """ASGI middleware: asks only where a request looks foreign whether keys are asked for."""
 
     def __init__(self, app: ASGIApp, gateway: State) -> None:
@@ -40,20 +40,20 @@ class SameSite:
             try:
                 await self._check(scope)
             except ScoringError as error:
-                refusal = scoring_error(Request(scope), error)
+                refusal = handle_error(Request(scope), error)
                 await refusal(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 
     async def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
-        error = foreign(scope["method"], headers, self._gateway.settings)
+        error = origin_error(scope["method"], headers, self._gateway.settings)
         if error is not None and not await requires_key(self._gateway):
             HTTP_REFUSED.labels("site").inc()
             raise error
 
 
-def foreign(method: str, headers: Headers, settings: Settings) -> ScoringError | None:
+def origin_error(method: str, headers: Headers, settings: Settings) -> ScoringError | None:
     """Why this request may be another site's."""
     host = headers.get("host", "")
     is_ours = is_named(host, settings.host_names) or is_loopback(name_of(host))
@@ -64,7 +64,7 @@ def foreign(method: str, headers: Headers, settings: Settings) -> ScoringError |
         )
     if method in READS or is_same_origin(headers):
         return None
-    return ForeignSite("without API keys no other site may write")
+    return CrossOriginRequest("without API keys no other site may write")
 
 
 def is_same_origin(headers: Headers) -> bool:
@@ -89,7 +89,7 @@ def is_named(host: str, names: Sequence[str]) -> bool:
     return name_of(host) in {name.lower() for name in names}
 
 
-class Exposed(RuntimeError):
+class KeyRequiredError(RuntimeError):
     """The gateway would serve other machines without asking for keys."""
 
 
@@ -108,7 +108,7 @@ def keys_needed(chosen: Settings, engine: Engine) -> bool | None:
     except Unavailable:
         made = True
     if not made:
-        raise Exposed(
+        raise KeyRequiredError(
             f"will not listen on {chosen.host}: there is no API key, and everybody who reaches it "
             "could use the service. Make a key with `python -m services.gateway.keys create`, or "
             "listen on 127.0.0.1, or set TOUCHSTONE_AUTHENTICATION=keys (ask for keys that are yet "

@@ -39,7 +39,7 @@ class Upload:
 
     def receive(self, size: int) -> None:
         """So many bytes more have come. Raises SpoolFull."""
-        self._spool.demand(self._tenant, size)
+        self._spool.check_space(self._tenant, size)
         self._spool.received[self._tenant] += size
         self.received += size
 
@@ -69,7 +69,7 @@ class Spool:
                 policy=UPLOADS_POLICY,
                 retry_after=RETRY_SECONDS,
             )
-        self.demand(tenant, declared)
+        self.check_space(tenant, declared)
         upload = Upload(self, tenant)
         self._uploads[tenant] += 1
         try:
@@ -80,7 +80,7 @@ class Spool:
             self._uploads += Counter()  # who uploads nothing is not remembered
             self.received += Counter()
 
-    def demand(self, tenant: str, size: int) -> None:
+    def check_space(self, tenant: str, size: int) -> None:
         """Raises SpoolFull where there is no place for so many bytes more."""
         if self.received[tenant] + size > self._most_of_one or (
             self.received.total() + size > self._most

@@ -32,7 +32,14 @@ from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway.background import running
-from services.gateway.caller import BulkCalls, Keyring, Limiter, Previews, Sessions, Streams
+from services.gateway.caller import (
+    BulkCallLimiter,
+    KeyCache,
+    Limiter,
+    PreviewLimiter,
+    SessionStore,
+    StreamLimiter,
+)
 from services.gateway.model_board import ModelBoard
 from services.gateway.spool import Spool
 from shared import queue, telemetry
@@ -67,14 +74,14 @@ class State:
     settings: Settings
     engine: Engine
     catalogue: Catalogue
-    finishes: Finishes
+    job_watcher: JobWatcher
     messages: MessageSender
-    keyring: Keyring
+    key_cache: KeyCache
     limiter: Limiter
-    streams: Streams
-    bulk_calls: BulkCalls
-    previews: Previews
-    sessions: Sessions
+    streams: StreamLimiter
+    bulk_calls: BulkCallLimiter
+    previews: PreviewLimiter
+    sessions: SessionStore
     sealer: Sealer | None  # None: no webhooks
     files: FileStore
     spool: Spool
@@ -105,10 +112,10 @@ Gateway = Annotated[State, Depends(state_of)]
 
 async def requires_key(gateway: State) -> bool:
     """Whether this request needs a key. Raises Unavailable where the ledger must say and cannot."""
-    demanded = gateway.keyring.demanded
+    demanded = gateway.key_cache.required
     if demanded is None:
         demanded = await gateway.in_ledger(keys.any_made)
-        gateway.keyring.learn(any_made=demanded)
+        gateway.key_cache.update(any_made=demanded)
     return demanded
 
 
@@ -135,7 +142,7 @@ class MessageSender:
                 return
 
     @contextmanager
-    def sending(self) -> Iterator[None]:
+    def run(self) -> Iterator[None]:
         """Send until the block is left, and then what waits."""
         thread = threading.Thread(target=self._send_all, name="messages", daemon=True)
         thread.start()
@@ -183,19 +190,19 @@ class MessageSender:
         return dropped
 
 
-class Finishes:
+class JobWatcher:
     """Who waits for which job."""
 
     def __init__(self, database_url: str) -> None:
         self._url = database_url
         self._waiters: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
 
-    def listening(self) -> AbstractAsyncContextManager[None]:
+    def listen(self) -> AbstractAsyncContextManager[None]:
         """Hear the notices until the block is left."""
-        return running(self._listen(), "finishes")
+        return running(self._listen_forever(), "finishes")
 
     @asynccontextmanager
-    async def expecting(self, *job_ids: str) -> AsyncIterator[asyncio.Event]:
+    async def watch(self, *job_ids: str) -> AsyncIterator[asyncio.Event]:
         """An event that is set when one of these jobs ends, from now on."""
         event = asyncio.Event()
         for job_id in job_ids:
@@ -208,13 +215,13 @@ class Finishes:
                 if not self._waiters[job_id]:
                     del self._waiters[job_id]
 
-    async def _listen(self) -> None:
+    async def _listen_forever(self) -> None:
         while True:
             try:
                 await self._receive()
             except (psycopg.Error, OSError) as error:
                 logger.warning("listener.lost", error=type(error).__name__)
-                self._wake_all()
+                self._notify_all()
                 await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _receive(self) -> None:
@@ -225,7 +232,7 @@ class Finishes:
                 for event in self._waiters.get(notice.payload, ()):
                     event.set()
 
-    def _wake_all(self) -> None:
+    def _notify_all(self) -> None:
         for events in self._waiters.values():
             for event in events:
                 event.set()

@@ -37,7 +37,7 @@ Row = Mapping[str, Any]
 T = TypeVar("T")
 
 
-class TableFault(ValueError):
+class TableError(ValueError):
     """What is wrong with a line of the file. line: from 1."""
 
     def __init__(self, line: int, reason: str) -> None:
@@ -72,7 +72,7 @@ class TableMapping:
         return str(number) if cell in (None, "") else str(cell)
 
 
-def guessed(contract: MetricContract, names: Sequence[str]) -> dict[str, str]:
+def guess_columns(contract: MetricContract, names: Sequence[str]) -> dict[str, str]:
     """field → column, by equal name, then by a synonym that only one column has."""
     found = {name: name for name in contract.request.model_fields if name in names}
     found.pop("metadata", None)
@@ -92,21 +92,21 @@ def guessed(contract: MetricContract, names: Sequence[str]) -> dict[str, str]:
 def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:
     """(line of the file, row) of CSV with a first line of names, or of JSON Lines.
 
-    Raises TableFault.
+    Raises TableError.
     """
-    lines = _decoded(stream)
+    lines = _decode_lines(stream)
     first = next(lines, None)
     while first is not None and not first.strip():
         first = next(lines, None)
     if first is None:
-        raise TableFault(1, "the file is empty")
+        raise TableError(1, "the file is empty")
     if first.lstrip().startswith("{"):
         yield from _of_json(chain([first], lines))
     else:
         yield from _of_csv(first, lines)
 
 
-def unhurried(items: Iterable[T]) -> Iterator[T]:
+def pause_between(items: Iterable[T]) -> Iterator[T]:
     """The same, with a rest after each few milliseconds of work on them: a thread that computes
     slows all other threads of the process, and with them everybody's requests."""
     rest = time.monotonic() + WORK_SECONDS
@@ -117,18 +117,18 @@ def unhurried(items: Iterable[T]) -> Iterator[T]:
             rest = time.monotonic() + WORK_SECONDS
 
 
-def _decoded(stream: IO[bytes]) -> Iterator[str]:
+def _decode_lines(stream: IO[bytes]) -> Iterator[str]:
     for number, raw in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), 1):
         if len(raw) > LONGEST_LINE:
-            raise TableFault(number, f"is longer than {LONGEST_LINE:,} bytes")
+            raise TableError(number, f"is longer than {LONGEST_LINE:,} bytes")
         if number > MOST_LINES:
-            raise TableFault(number, f"a file may have {MOST_LINES:,} lines")
+            raise TableError(number, f"a file may have {MOST_LINES:,} lines")
         try:
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
-            raise TableFault(number, "is not UTF-8") from None
+            raise TableError(number, "is not UTF-8") from None
         if "\0" in line:
-            raise TableFault(number, "holds U+0000, which no text may")
+            raise TableError(number, "holds U+0000, which no text may")
         yield line
 
 
@@ -139,17 +139,17 @@ def _of_csv(first: str, lines: Iterable[str]) -> Iterator[tuple[int, Row]]:
     try:
         names = [name.strip() for name in next(reader)]
         if len(set(names)) < len(names):
-            raise TableFault(1, "must name each column once")
-        _require_few(1, names)
+            raise TableError(1, "must name each column once")
+        _check_columns(1, names)
         for cells in reader:
             if not cells:
                 continue
             if len(cells) != len(names):
                 told = f"has {len(cells)} cells; there are {len(names)} columns"
-                raise TableFault(reader.line_num, told)
+                raise TableError(reader.line_num, told)
             yield reader.line_num, dict(zip(names, cells, strict=True))
     except csv.Error as error:
-        raise TableFault(reader.line_num, f"is no CSV: {error}") from None
+        raise TableError(reader.line_num, f"is no CSV: {error}") from None
 
 
 def _of_json(lines: Iterable[str]) -> Iterator[tuple[int, Row]]:
@@ -159,38 +159,38 @@ def _of_json(lines: Iterable[str]) -> Iterator[tuple[int, Row]]:
         try:
             found = json.loads(line)
         except (ValueError, RecursionError):
-            raise TableFault(number, "is no JSON") from None
+            raise TableError(number, "is no JSON") from None
         if not isinstance(found, dict):
-            raise TableFault(number, "is no JSON object")
+            raise TableError(number, "is no JSON object")
         if isinstance(found.get("body"), dict) and "url" in found:  # a line of a batch
             found = {ID: found.get(ID), **found["body"]}
-        _require_few(number, found)
+        _check_columns(number, found)
         if "\\u" in line:
-            _require_text(number, found)
+            _check_text(number, found)
         yield number, found
 
 
-def _require_few(number: int, names: Collection[str]) -> None:
+def _check_columns(number: int, names: Collection[str]) -> None:
     if len(names) > MOST_COLUMNS or any(len(name) > LONGEST_NAME for name in names):
         told = f"{MOST_COLUMNS} columns, of names of at most {LONGEST_NAME} characters"
-        raise TableFault(number, f"may have at most {told}")
+        raise TableError(number, f"may have at most {told}")
 
 
-def _require_text(number: int, row: Row) -> None:
+def _check_text(number: int, row: Row) -> None:
     """Escapes may write what no text may hold."""
     told = json.dumps(row, ensure_ascii=False)
     if "\\u0000" in told:
-        raise TableFault(number, "holds U+0000, which no text may")
+        raise TableError(number, "holds U+0000, which no text may")
     try:
         told.encode()
     except UnicodeEncodeError:
-        raise TableFault(number, "holds half a surrogate pair, which is no character") from None
+        raise TableError(number, "holds half a surrogate pair, which is no character") from None
 
 
 def _value(cell: Any, contract: MetricContract, name: str) -> Any:
     """What a cell means: text stays text; of any other field it is JSON."""
     known = contract.request.model_fields.get(name)
-    if not isinstance(cell, str) or known is None or _takes_text(known.annotation):
+    if not isinstance(cell, str) or known is None or _is_text(known.annotation):
         return cell
     try:
         return json.loads(cell)
@@ -199,13 +199,13 @@ def _value(cell: Any, contract: MetricContract, name: str) -> Any:
         return {"true": True, "false": False}.get(lowered, cell)
 
 
-def _takes_text(annotation: Any) -> bool:
+def _is_text(annotation: Any) -> bool:
     parts = getattr(annotation, "__args__", ())
     if annotation is str:
         return True
     if parts and all(isinstance(one, str) for one in parts):  # Literal
         return True
-    return any(_takes_text(one) for one in parts) if _is_union(annotation) else False
+    return any(_is_text(one) for one in parts) if _is_union(annotation) else False
 
 
 def _is_union(annotation: Any) -> bool:

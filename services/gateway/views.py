@@ -56,7 +56,7 @@ class SdkError(BaseModel):
     param: str | None = Field(description="the first place that is wrong, as in `requests.17.text`")
 
 
-class ProblemView(BaseModel):
+class ProblemSchema(BaseModel):
     """RFC 9457 problem details."""
 
     type: str
@@ -100,7 +100,7 @@ class JobTiming(BaseModel):
     )
 
 
-class JobView(BaseModel):
+class JobSchema(BaseModel):
     """A job, whatever its state; `job_views` adds the result that its metric has."""
 
     model_config = ALWAYS_SENT
@@ -124,7 +124,7 @@ class JobView(BaseModel):
     metadata: dict[str, str]
     context: Context | None
     trace: Trace | None = Field(description="what was evaluated, as the request named it")
-    error: ProblemView | None = Field(description="where the job failed")
+    error: ProblemSchema | None = Field(description="where the job failed")
 
 
 class JobBrief(BaseModel):
@@ -138,7 +138,7 @@ class JobBrief(BaseModel):
     status: JobStatus
 
 
-class JobPageView(BaseModel):
+class JobPageSchema(BaseModel):
     """A page of jobs, newest first; `job_views` adds the jobs."""
 
     model_config = ALWAYS_SENT
@@ -149,16 +149,18 @@ class JobPageView(BaseModel):
     has_more: bool
 
 
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The refusals that a route may answer with: these, and those that every route has.
 
     403 is for routes that need a certain scope: some may be used with any.
     """
-    listed = {status: {"model": ProblemView} for status in (*statuses, 401, 429, 503)}
+    listed = {status: {"model": ProblemSchema} for status in (*statuses, 401, 429, 503)}
     return dict(sorted(listed.items()))
 
 
-def shown_as(component: str, description: str, headers: Iterable[str] = ()) -> dict[str, Any]:
+def schema_response(
+    component: str, description: str, headers: Iterable[str] = ()
+) -> dict[str, Any]:
     """An answer whose body is this component of the description, with these headers of its."""
     content = {"application/json": {"schema": {"$ref": TEMPLATE.format(model=component)}}}
     return {
@@ -168,17 +170,17 @@ def shown_as(component: str, description: str, headers: Iterable[str] = ()) -> d
     }
 
 
-def job_view(job: Job) -> dict[str, Any]:
+def job_json(job: Job) -> dict[str, Any]:
     """A job's JSON."""
     return {
         "id": job.id,
         "object": "job",
         "metric": job.metric,
         "status": job.status,
-        "created_at": seconds(job.created_at),
-        "started_at": seconds(job.started_at),
-        "finished_at": seconds(job.finished_at),
-        "timing": timing(job),
+        "created_at": to_timestamp(job.created_at),
+        "started_at": to_timestamp(job.started_at),
+        "finished_at": to_timestamp(job.finished_at),
+        "timing": job_times(job),
         "attempts": job.attempts,
         "request_id": job.request_id,
         "batch_id": job.batch_id,
@@ -206,12 +208,12 @@ def result_of(job: Job) -> dict[str, Any] | None:
     return found
 
 
-def seconds(instant: datetime | None) -> int | None:
+def to_timestamp(instant: datetime | None) -> int | None:
     """Whole unix seconds."""
     return None if instant is None else int(instant.timestamp())
 
 
-def timing(job: Job) -> dict[str, float | None]:
+def job_times(job: Job) -> dict[str, float | None]:
     """The lengths behind the job's whole seconds."""
     left_queue = job.started_at or job.finished_at
     return {
@@ -227,7 +229,7 @@ def _length(begin: datetime | None, end: datetime | None) -> float | None:
 
 
 @dataclass(frozen=True)
-class Happening:
+class ProgressEvent:
     """One event. number: its id in the stream."""
 
     number: int
@@ -235,30 +237,30 @@ class Happening:
     data: dict[str, Any]
 
 
-def of_job(job: Job) -> list[Happening]:
+def of_job(job: Job) -> list[ProgressEvent]:
     """Queued, every attempt, and the end; thin: the result is at `GET /v1/jobs/{id}`."""
-    events = [_job(1, job, "queued", attempts=0, at=seconds(job.created_at))]
+    events = [_job(1, job, "queued", attempts=0, at=to_timestamp(job.created_at))]
     for attempt in range(1, job.attempts + 1):
-        started = seconds(job.started_at) if attempt == 1 else None
+        started = to_timestamp(job.started_at) if attempt == 1 else None
         events.append(_job(1 + attempt, job, "running", attempts=attempt, at=started))
     if job.is_final:
         number = 2 + job.attempts
-        ended = seconds(job.finished_at)
+        ended = to_timestamp(job.finished_at)
         events.append(_job(number, job, job.status, attempts=job.attempts, at=ended))
     return events
 
 
-def of_batch(batch: Batch) -> list[Happening]:
+def of_batch(batch: Batch) -> list[ProgressEvent]:
     """The batch as it is now; its revision grows with every change."""
-    return [Happening(batch.revision, f"batch.{batch.status}", batch_view(batch))]
+    return [ProgressEvent(batch.revision, f"batch.{batch.status}", batch_json(batch))]
 
 
-def _job(number: int, job: Job, status: str, *, attempts: int, at: int | None) -> Happening:
+def _job(number: int, job: Job, status: str, *, attempts: int, at: int | None) -> ProgressEvent:
     data = {"id": job.id, "object": "job", "status": status, "attempts": attempts, "at": at}
-    return Happening(number, f"job.{status}", data)
+    return ProgressEvent(number, f"job.{status}", data)
 
 
-class StoredFileView(BaseModel):
+class StoredFileSchema(BaseModel):
     """A file."""
 
     model_config = ALWAYS_SENT
@@ -279,7 +281,7 @@ class FileList(BaseModel):
     model_config = ALWAYS_SENT
 
     object: Literal["list"] = "list"
-    data: list[StoredFileView]
+    data: list[StoredFileSchema]
     first_id: str | None
     last_id: str | None = Field(description="pass it as `after` to get the next page")
     has_more: bool
@@ -321,7 +323,7 @@ class RequestCounts(BaseModel):
     failed: int
 
 
-class BatchView(BaseModel):
+class BatchSchema(BaseModel):
     """A batch, whatever its state. All times are unix seconds, null until it happens."""
 
     model_config = ALWAYS_SENT
@@ -355,26 +357,26 @@ class BatchList(BaseModel):
     model_config = ALWAYS_SENT
 
     object: Literal["list"] = "list"
-    data: list[BatchView]
+    data: list[BatchSchema]
     first_id: str | None
     last_id: str | None = Field(description="pass it as `after` to get the next page")
     has_more: bool
 
 
-def file_view(file: File) -> dict[str, Any]:
+def file_json(file: File) -> dict[str, Any]:
     return {
         "id": file.id,
         "object": "file",
         "bytes": file.bytes,
-        "created_at": seconds(file.created_at),
-        "expires_at": seconds(file.expires_at),
+        "created_at": to_timestamp(file.created_at),
+        "expires_at": to_timestamp(file.expires_at),
         "filename": file.filename,
         "purpose": file.purpose,
         "status": "processed",
     }
 
 
-def batch_view(batch: Batch) -> dict[str, Any]:
+def batch_json(batch: Batch) -> dict[str, Any]:
     errors = None if batch.errors is None else {"object": "list", "data": batch.errors}
     return {
         "id": batch.id,
@@ -387,7 +389,7 @@ def batch_view(batch: Batch) -> dict[str, Any]:
         "status": batch.status,
         "output_file_id": batch.output_file_id,
         "error_file_id": batch.error_file_id,
-        **{moment: seconds(getattr(batch, moment)) for moment in MOMENTS},
+        **{moment: to_timestamp(getattr(batch, moment)) for moment in MOMENTS},
         "request_counts": {
             "total": batch.total,
             "completed": batch.completed,

@@ -23,7 +23,7 @@ from pydantic import AfterValidator, Field, JsonValue, StringConstraints, Valida
 from pydantic_core import PydanticCustomError
 from sqlalchemy import Connection, Engine
 
-from services.gateway.views import job_view
+from services.gateway.views import job_json
 from services.registry import contracts
 from services.scheduler.steps import Boundary, Rotation, Steps
 from shared import telemetry
@@ -438,7 +438,7 @@ def _response(answer: LineAnswer) -> dict[str, Any] | None:
     job = answer.job
     if job is None or job.status not in ("succeeded", "failed"):
         return None
-    body = job_view(job) | NOTHING | (answer.caller or {})
+    body = job_json(job) | NOTHING | (answer.caller or {})
     status = 200 if job.error is None else job.error.get("status", 500)
     return {"status_code": status, "request_id": job.id, "body": body}
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.gateway.site_security import Exposed, keys_needed
+from services.gateway.site_security import KeyRequiredError, keys_needed
 from services.stack.folder import NotReady, WrongSettings, close_all, demand_free, occupied, own_key
 from services.stack.processes import (
     Say,
@@ -115,7 +115,7 @@ def check_exposure(chosen: Settings, database_url: str) -> None:
     engine = connect(database_url)
     try:
         keys_needed(chosen, engine)
-    except Exposed as error:
+    except KeyRequiredError as error:
         raise NotReady(str(error)) from None
     finally:
         engine.dispose()

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from services.gateway.app import create_app
-from services.gateway.server import serve_metrics
+from services.gateway.server import start_metrics_server
 from services.stack.servers import HOST
 from shared.settings import Settings
 from tests.gateway.conftest import Opens
@@ -46,7 +46,7 @@ def test_a_crash_is_kept_by_nobody_either(
     def crash(*_: object, **__: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("services.gateway.routes.jobs.refuse_unknown", crash)
+    monkeypatch.setattr("services.gateway.routes.jobs.check_filters", crash)
     answer = client.get("/v1/jobs")
     assert answer.status_code == 500
     assert guarded(answer)
@@ -70,7 +70,7 @@ def test_with_a_port_of_their_own_the_counters_are_there_only(chosen: Settings) 
 
 def test_the_port_of_their_own_says_everything(chosen: Settings) -> None:
     app = create_app(chosen)
-    server = serve_metrics(app, HOST, 0)
+    server = start_metrics_server(app, HOST, 0)
     try:
         url = f"http://{HOST}:{server.server_port}"
         found = httpx.get(f"{url}/metrics")

@@ -151,7 +151,7 @@ def test_a_revoked_or_expired_key_opens_nothing(
 
 
 def test_a_key_is_remembered_for_a_few_seconds_and_no_longer() -> None:
-    ring = caller.Keyring(Settings())
+    ring = caller.KeyCache(Settings())
     assert ring._callers.ttl == caller.REMEMBERED_SECONDS <= 10
 
 

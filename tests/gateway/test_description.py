@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from services.bindings import local
-from services.gateway.http_requests import wait_seconds
+from services.gateway.http_requests import parse_wait
 from services.registry import metrics, service
 from shared.metric import Metric
 from shared.models import ports
@@ -100,7 +100,7 @@ def test_the_gateway_starts_and_shows_every_page_without_model_code() -> None:
     ],
 )
 def test_prefer_wait(prefer: str | None, seconds: int) -> None:
-    assert wait_seconds(prefer, most=30) == seconds
+    assert parse_wait(prefer, most=30) == seconds
 
 
 def test_models_say_what_their_outputs_stand_for(client: httpx.Client) -> None:

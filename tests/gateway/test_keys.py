@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 
 from services.gateway.keys import main
-from services.gateway.site_security import Exposed, is_loopback, keys_needed
+from services.gateway.site_security import KeyRequiredError, is_loopback, keys_needed
 from shared.ledger import keys
 from shared.ledger.engine import connect
 from shared.settings import Settings
@@ -150,7 +150,7 @@ def test_a_revoked_last_key_opens_no_door(
     chosen: Settings, engine: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     everywhere = chosen.model_copy(update={"host": "0.0.0.0"})
-    with pytest.raises(Exposed):
+    with pytest.raises(KeyRequiredError):
         keys_needed(everywhere, engine)
     made(capsys)
     with engine.begin() as connection:

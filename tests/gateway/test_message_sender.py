@@ -19,7 +19,7 @@ def test_what_waits_is_sent_before_the_end(monkeypatch: pytest.MonkeyPatch) -> N
     sent: list[JobMessage] = []
     monkeypatch.setattr(queue, "send_all", sent.extend)
     hints = MessageSender()
-    with hints.sending():
+    with hints.run():
         for number in range(100):
             hints.add("echo", str(number))
     assert [(hint.metric, hint.job_id) for hint in sent] == [("echo", str(n)) for n in range(100)]
@@ -39,7 +39,7 @@ def test_a_stuck_broker_blocks_nobody_and_what_waited_is_left_to_the_scheduler(
     monkeypatch.setattr(queue, "send_all", send_all)
     monkeypatch.setattr(hints_module, "MOST_MESSAGES", 5)
     hints = MessageSender()
-    with hints.sending():
+    with hints.run():
         started = time.monotonic()
         for number in range(20):
             hints.add("echo", str(number))

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from services.gateway import event_views, openapi_schemas
 from services.gateway.app import create_app
-from services.gateway.openapi import METHODS, described, operations
+from services.gateway.openapi import METHODS, build_description, operations
 from services.gateway.openapi_examples import FOLDER, example_of
 from services.gateway.openapi_schemas import REFERENCE, public, references
 from services.haf.contract import HafOpenMessage
@@ -38,7 +38,7 @@ def app() -> FastAPI:
 
 @pytest.fixture(scope="module")
 def description(app: FastAPI) -> Json:
-    return described(app)
+    return build_description(app)
 
 
 def schemas_within(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Json]]:

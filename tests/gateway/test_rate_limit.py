@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine
 
-from services.gateway.caller import WINDOW_SECONDS, Grant
+from services.gateway.caller import WINDOW_SECONDS, RateLimit
 from services.stack.servers import free_port, redis_child, redis_url
 from shared.ledger import keys
 from shared.ledger.keys import NewKey
@@ -136,6 +136,6 @@ def test_while_redis_is_away_nobody_is_limited_and_then_again(
 def test_the_times_follow_from_the_bucket(
     quota: int, left_over: float, retry: int, full: int
 ) -> None:
-    grant = Grant(quota, left_over, granted=False)
+    grant = RateLimit(quota, left_over, granted=False)
     assert grant.retry_after == retry
     assert grant.headers["RateLimit"].endswith(f"t={full}")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
-from services.gateway.site_security import foreign, name_of
+from services.gateway.site_security import name_of, origin_error
 from shared.settings import Settings
 from tests.gateway.conftest import Opens
 from tests.gateway.test_scores import GOOD, URL
@@ -98,18 +98,18 @@ def test_with_keys_names_and_origins_are_free(opens: Opens) -> None:
 def test_the_operator_names_more_hosts() -> None:
     named = LOOPBACK.model_copy(update={"host_names": ("Touchstone.example",)})
     headers = Headers({"host": "touchstone.example:8000"})
-    assert foreign("GET", headers, LOOPBACK) is not None
-    assert foreign("GET", headers, named) is None
+    assert origin_error("GET", headers, LOOPBACK) is not None
+    assert origin_error("GET", headers, named) is None
 
 
 def test_a_gateway_for_other_machines_has_any_name_unless_some_are_named() -> None:
     public = LOOPBACK.model_copy(update={"host": "0.0.0.0"})
     named = public.model_copy(update={"host_names": ("touchstone.example",)})
     headers = Headers({"host": "anything.example"})
-    assert foreign("GET", headers, public) is None
-    assert foreign("GET", headers, named) is not None
+    assert origin_error("GET", headers, public) is None
+    assert origin_error("GET", headers, named) is not None
     crossing = Headers({"host": "anything.example", "origin": "https://elsewhere.example"})
-    assert foreign("POST", crossing, public) is not None
+    assert origin_error("POST", crossing, public) is not None
 
 
 @given(st.sampled_from(OWN_HOSTS[:1] + FOREIGN_HOSTS[:3]), st.integers(0, 65_535))

@@ -11,7 +11,13 @@ import pytest
 from sqlalchemy import Engine
 
 from services.gateway import auth, caller
-from services.gateway.caller import ANYBODY, MOST_STREAMS, MOST_STREAMS_OF_A_KEY, Caller, Streams
+from services.gateway.caller import (
+    ANYBODY,
+    MOST_STREAMS,
+    MOST_STREAMS_OF_A_KEY,
+    Caller,
+    StreamLimiter,
+)
 from services.gateway.routes import events as event_routes
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS
 from shared.errors import QuotaExceeded
@@ -38,26 +44,26 @@ def caller_with_key(number: int) -> Caller:
 
 
 def test_a_key_holds_so_many_and_lets_go_of_them() -> None:
-    held = Streams()
+    held = StreamLimiter()
     for _ in range(3):
         with ExitStack() as stack:
             for _ in range(MOST_STREAMS_OF_A_KEY):
-                stack.enter_context(held.another(caller_with_key(1)))
+                stack.enter_context(held.acquire(caller_with_key(1)))
             with pytest.raises(QuotaExceeded) as refused:
-                stack.enter_context(held.another(caller_with_key(1)))
+                stack.enter_context(held.acquire(caller_with_key(1)))
             assert refused.value.retry_after
-            stack.enter_context(held.another(caller_with_key(2)))
+            stack.enter_context(held.acquire(caller_with_key(2)))
 
 
 def test_a_process_holds_so_many_whoever_asks() -> None:
-    held = Streams()
+    held = StreamLimiter()
     with ExitStack() as stack:
         for number in range(MOST_STREAMS):
-            stack.enter_context(held.another(ANYBODY if number % 2 else caller_with_key(number)))
+            stack.enter_context(held.acquire(ANYBODY if number % 2 else caller_with_key(number)))
         for who in (ANYBODY, caller_with_key(-1)):
-            with pytest.raises(QuotaExceeded), held.another(who):
+            with pytest.raises(QuotaExceeded), held.acquire(who):
                 pass
-    with held.another(ANYBODY):
+    with held.acquire(ANYBODY):
         pass
 
 

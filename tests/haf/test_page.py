@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from services.gateway.pages.templates import rendered
+from services.gateway.pages.templates import render
 from services.haf import page as haf_page
 from services.haf.contract import CONTRACT, HafRequest
 from services.haf.metric import SERVICE
@@ -71,7 +71,7 @@ def scored(request: HafRequest) -> HafResult:
 
 def shown(request: HafRequest | None, report: HafResult) -> tuple[haf_page.HafView, Page, str]:
     view = haf_page.view(request, report)
-    html = rendered(haf_page.TEMPLATE, view=view, job={}, report=report)
+    html = render(haf_page.TEMPLATE, view=view, job={}, report=report)
     return view, Page(html), html
 
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from services.gateway.pages.templates import rendered, style_sheet
+from services.gateway.pages.templates import render, style_sheet
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.page import TEMPLATE, HatexscoreView, view
@@ -38,7 +38,7 @@ def scored(request: HatexscoreRequest) -> HatexscoreResult:
 
 def shown(request: HatexscoreRequest | None, report: HatexscoreResult) -> str:
     job = {"id": "job_1", "metric": "hatexscore", "result": report.model_dump(mode="json")}
-    return rendered(TEMPLATE, view=view(request, report), job=job, report=report)
+    return render(TEMPLATE, view=view(request, report), job=job, report=report)
 
 
 def page(**fields: Any) -> str:

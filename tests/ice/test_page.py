@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.pages.templates import rendered
+from services.gateway.pages.templates import render
 from services.ice import page as ice_page
 from services.ice.contract import CONTRACT, IceRequest
 from services.ice.metric import SERVICE
@@ -40,7 +40,7 @@ def scored(request: IceRequest, **judge: Any) -> IceResult:
 
 
 def shown(request: IceRequest | None, report: IceResult) -> str:
-    return rendered("ice/page.html", view=ice_page.view(request, report), job={}, report=report)
+    return render("ice/page.html", view=ice_page.view(request, report), job={}, report=report)
 
 
 def page(**fields: Any) -> str:

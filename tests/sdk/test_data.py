@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.gateway.batch_csv import may_be_formula as services_own
+from services.gateway.batch_csv import is_formula as services_own
 from tests.sdk.conftest import recorded
 from touchstone_client._lines import batch_file
 from touchstone_client.data import ColumnMapping, Reading, convert

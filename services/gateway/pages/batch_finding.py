@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from services.gateway.pages.result_query import VERDICTS, ResultView
+from services.gateway.pages.result_query import VERDICTS, ResultQuery
 from services.gateway.pages.terms import Term, terms
 from shared.ledger.result_pages import ResultCounts
 from shared.ledger.score_hours import edges_of
@@ -66,7 +66,7 @@ class PartRow:
 
 
 @dataclass(frozen=True)
-class BatchFinding:
+class BatchOutcome:
     """What stands first on a batch's page."""
 
     sentences: Sequence[str]
@@ -77,16 +77,16 @@ class BatchFinding:
     counts: ResultCounts
 
 
-def finding_of(
-    view: ResultView,
+def outcome_of(
+    view: ResultQuery,
     contract: MetricContract | None,
     counts: ResultCounts,
     why: Mapping[str, int],
     report: Mapping[str, Any] | None,
-) -> BatchFinding:
+) -> BatchOutcome:
     """report: the finished one; None: while it is being made."""
-    return BatchFinding(
-        sentences=sentences(contract, _tally(counts, why), report or {}),
+    return BatchOutcome(
+        sentences=sentences(contract, _count_results(counts, why), report or {}),
         verdicts=_verdicts(view, counts),
         histogram=_histogram(view, contract, counts) if counts.scored else None,
         parts=_parts(contract, report or {}),
@@ -95,17 +95,17 @@ def finding_of(
     )
 
 
-def _tally(counts: ResultCounts, why: Mapping[str, int]) -> ResultTally:
+def _count_results(counts: ResultCounts, why: Mapping[str, int]) -> ResultTally:
     undecided = counts.values["verdict"].get("undecided", 0)
     return ResultTally(counts.rows, counts.scored, undecided, why)
 
 
-def _verdicts(view: ResultView, counts: ResultCounts) -> list[Bar]:
+def _verdicts(view: ResultQuery, counts: ResultCounts) -> list[Bar]:
     found = {word: counts.values["verdict"].get(word, 0) for word in VERDICTS}
     return _bars(view, "verdict", {word: count for word, count in found.items() if count})
 
 
-def _bars(view: ResultView, name: str, counted: Mapping[str, int]) -> list[Bar]:
+def _bars(view: ResultQuery, name: str, counted: Mapping[str, int]) -> list[Bar]:
     """Side by side: their shares add up to 1."""
     whole = sum(counted.values()) or 1
     bars, start = [], 0.0
@@ -116,7 +116,7 @@ def _bars(view: ResultView, name: str, counted: Mapping[str, int]) -> list[Bar]:
 
 
 def _histogram(
-    view: ResultView, contract: MetricContract | None, counts: ResultCounts
+    view: ResultQuery, contract: MetricContract | None, counts: ResultCounts
 ) -> ScoreHistogram:
     edges = edges_of(contract)
     most = max(counts.bins) or 1

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from services.gateway.pages.report_design import design_of
 from services.gateway.pages.result_tables import Table
-from services.gateway.pages.templates import STATIC, rendered
-from services.gateway.views import batch_view
+from services.gateway.pages.templates import STATIC, render
+from services.gateway.views import batch_json
 from services.registry import metrics, surprising_words
 from shared.contracts import Message
 from shared.ledger.batches import Batch
@@ -52,10 +52,10 @@ class TableEntry:
 def tables_of(report: Message | Record) -> list[ReportTable]:
     """All that the metric's own part of a report says."""
     own = [entry for entry in _entries(report) if entry.name.replace(" ", "_") not in ELSEWHERE]
-    return list(_record([entry for entry in own if _is_told(entry)], ""))
+    return list(_record([entry for entry in own if _is_requested(entry)], ""))
 
 
-def _is_told(entry: TableEntry) -> bool:
+def _is_requested(entry: TableEntry) -> bool:
     """No word is lost on what nobody asked for."""
     return entry.name not in ASKED_FOR or bool(entry.value)
 
@@ -63,7 +63,7 @@ def _is_told(entry: TableEntry) -> bool:
 def _record(entries: list[TableEntry], caption: str) -> Iterator[ReportTable]:
     single = [entry for entry in entries if _is_single(entry.value)]
     if single:
-        rows: list[list[ReportValue]] = [[entry.name, _cell(entry.value)] for entry in single]
+        rows: list[list[ReportValue]] = [[entry.name, _to_value(entry.value)] for entry in single]
         columns: list[ReportValue] = ["", "value"]
         if any(entry.note for entry in single):
             columns.append("what it is")
@@ -89,7 +89,7 @@ def _nested_tables(caption: str, entry: TableEntry) -> Iterator[ReportTable]:
 
 def _rows(caption: str, named: list[TableEntry], note: str, first: str) -> Iterator[ReportTable]:
     """Records of one kind, a row each; what is nested deeper follows, row by row."""
-    flat = [dict(_flattened(_entries(entry.value))) for entry in named]
+    flat = [dict(_flatten(_entries(entry.value))) for entry in named]
     columns = list(dict.fromkeys(name for row in flat for name in row))
     if len(columns) > MOST_COLUMNS:
         for entry, row in zip(named, flat, strict=True):
@@ -97,7 +97,7 @@ def _rows(caption: str, named: list[TableEntry], note: str, first: str) -> Itera
         return
     if columns:
         rows: list[list[ReportValue]] = [
-            [entry.name, *(_cell(row.get(column)) for column in columns)]
+            [entry.name, *(_to_value(row.get(column)) for column in columns)]
             for entry, row in zip(named, flat, strict=True)
         ]
         yield Table(caption=caption, columns=[first, *columns], rows=rows, note=note)
@@ -107,13 +107,13 @@ def _rows(caption: str, named: list[TableEntry], note: str, first: str) -> Itera
             yield from _nested_tables(place, deeper)
 
 
-def _flattened(entries: list[TableEntry], before: str = "") -> Iterator[tuple[str, Any]]:
+def _flatten(entries: list[TableEntry], before: str = "") -> Iterator[tuple[str, Any]]:
     for entry in entries:
         name = f"{before}{entry.name}"
         if _is_single(entry.value):
             yield name, entry.value
         elif not isinstance(entry.value, Sequence):
-            yield from _flattened(_entries(entry.value), f"{name} · ")
+            yield from _flatten(_entries(entry.value), f"{name} · ")
 
 
 def _nested(entries: list[TableEntry], before: str = "") -> Iterator[TableEntry]:
@@ -160,7 +160,7 @@ def _is_single(value: Any) -> bool:
     return isinstance(value, (*SINGLE, Interval))
 
 
-def _cell(value: Any) -> ReportValue:
+def _to_value(value: Any) -> ReportValue:
     if isinstance(value, Mapping):
         return Interval.model_validate(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -180,7 +180,7 @@ SHEETS = ("site.css", "batch.css")
 
 
 @dataclass(frozen=True)
-class Picture:
+class PlotImage:
     """A plot of the report. source: where a browser finds it."""
 
     title: str
@@ -198,7 +198,7 @@ class ReportSummary:
     facts: list[tuple[str, Any]]
     warnings: list[str]
     tables: list[ReportTable]
-    pictures: list[Picture]
+    pictures: list[PlotImage]
 
 
 def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportSummary:
@@ -218,7 +218,7 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
         warnings=[str(warning) for warning in report.get("warnings", ())],
         tables=_tables(batch, report),
         pictures=[
-            Picture(plot["title"], _data(plot) if inside else _address(batch, plot))
+            PlotImage(plot["title"], _data_url(plot) if inside else _plot_url(batch, plot))
             for plot in report.get("plots", ())
         ],
     )
@@ -233,9 +233,9 @@ def file_of(
 ) -> str:
     """The report as one HTML file: no script, nothing from outside, and no text of anybody's."""
     sheets = "\n".join((STATIC / name).read_text("utf-8") for name in SHEETS)
-    return rendered(
+    return render(
         "batch_file.html",
-        batch=batch_view(batch),
+        batch=batch_json(batch),
         contract=metrics().get(batch.metric),
         summary=summary_of(batch, report, inside=True),
         items=items,
@@ -283,10 +283,10 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
     return facts
 
 
-def _address(batch: Batch, plot: dict[str, Any]) -> str:
+def _plot_url(batch: Batch, plot: dict[str, Any]) -> str:
     return f"/batches/{batch.id}/plots/{plot['name']}.svg"
 
 
-def _data(plot: dict[str, Any]) -> str:
+def _data_url(plot: dict[str, Any]) -> str:
     encoded = base64.b64encode(plot["svg"].encode()).decode()
     return f"data:image/svg+xml;base64,{encoded}"

@@ -15,8 +15,8 @@ from sqlalchemy import Connection
 
 from services.gateway.caller import Caller
 from services.gateway.pages.report_design import Forest, ForestRow
-from services.gateway.pages.result_query import ResultView
-from services.gateway.routes.scores import commit, ended
+from services.gateway.pages.result_query import ResultQuery
+from services.gateway.routes.scores import commit, wait_for_job
 from services.gateway.state import State
 from services.registry import metrics
 from shared.errors import ScoringError
@@ -52,12 +52,12 @@ class SplitRow:
     address: str
 
     @property
-    def few(self) -> bool:
+    def is_small(self) -> bool:
         return self.results < FEW
 
 
 @dataclass(frozen=True)
-class SplitView:
+class BatchSplit:
     """What the page shows. job: that makes the intervals, while it has none. pairs: second minus
     first, with Holm's p-value."""
 
@@ -74,14 +74,14 @@ class SplitView:
         return self.job is not None and not self.job.is_final
 
 
-def split_keys(view: ResultView, keys: Mapping[str, int], counted: Counted) -> dict[str, str]:
+def split_keys(view: ResultQuery, keys: Mapping[str, int], counted: Counted) -> dict[str, str]:
     """What this batch can be split by → its name: columns and metadata with 2 to 50 values."""
     found = {name: said for name, said in COLUMNS.items() if len(counted.get(name, ())) > 1}
-    own = metadata_splits(keys)
+    own = metadata_split_keys(keys)
     return found | own | ({view.split: view.split} if view.split and not found | own else {})
 
 
-def metadata_splits(keys: Mapping[str, int]) -> dict[str, str]:
+def metadata_split_keys(keys: Mapping[str, int]) -> dict[str, str]:
     """Of metadata keys and how many values each has: what splits → its name."""
     return {f"metadata.{key}": key for key, values in keys.items() if FEWEST <= values <= MOST}
 
@@ -90,8 +90,8 @@ MOST = result_pages.MOST_VALUES
 
 
 async def split_of(
-    batch: Batch, gateway: State, caller: Caller, view: ResultView
-) -> SplitView | None:
+    batch: Batch, gateway: State, caller: Caller, view: ResultQuery
+) -> BatchSplit | None:
     """Of the whole batch, by what the address says; None: by nothing."""
     contract = metrics().get(batch.metric)
     if not view.split or contract is None:
@@ -115,16 +115,16 @@ async def split_of(
         (edges[0], edges[-1]),
     )
     without = sum(count.rows for count in counts if count.value is None)
-    return SplitView(view.split, rows, why or _sentence(found), forest, without, job, found)
+    return BatchSplit(view.split, rows, why or _sentence(found), forest, without, job, found)
 
 
 async def _report(
-    batch: Batch, gateway: State, caller: Caller, view: ResultView, values: int
+    batch: Batch, gateway: State, caller: Caller, view: ResultQuery, values: int
 ) -> tuple[Job | None, str]:
     """The job with the intervals, or why there is none. values: that the split has."""
     if not FEWEST <= values <= MOST:
         return None, f"There is no split: it has {values} values, and needs from 2 to {MOST}."
-    if not caller.may("batch"):
+    if not caller.has_scope("batch"):
         return None, "There are no intervals: this key makes no reports."
     contract = metrics()[batch.metric].batch
     try:
@@ -136,7 +136,7 @@ async def _report(
     key = f"page split {batch.id} {view.split} {view.pairwise}"
     try:
         accepted = await commit(contract, asked, gateway, key, caller.owner(gateway.settings))
-        job = await ended(accepted, gateway, 0)
+        job = await wait_for_job(accepted, gateway, 0)
     except ScoringError as error:
         return None, f"There are no intervals: {error.detail}."
     if job.error is not None:
@@ -150,7 +150,7 @@ def _found(job: Job | None) -> ScoreSplit | None:
     return next(map(ScoreSplit.model_validate, job.result.get("splits", ())), None)
 
 
-def _row(view: ResultView, count: result_pages.SplitCount, score: Any) -> SplitRow:
+def _row(view: ResultQuery, count: result_pages.SplitCount, score: Any) -> SplitRow:
     value = count.value or ""
     interval = {"value": count.mean, "low": None, "high": None, "of": count.scored}
     if score is not None and score.value is not None:

@@ -15,26 +15,26 @@ from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
-from services.gateway.auth import Viewer, require_scope, stream_held, while_viewing
+from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
 from services.gateway.caller import Caller
 from services.gateway.pages import result_export, templates
-from services.gateway.pages.batch_finding import finding_of, scale_of
+from services.gateway.pages.batch_finding import outcome_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, summary_of
 from services.gateway.pages.batch_split import split_keys, split_of
-from services.gateway.pages.job_texts import opened_row
-from services.gateway.pages.page_route import pages
+from services.gateway.pages.job_texts import load_row_detail
+from services.gateway.pages.page_route import page_router
 from services.gateway.pages.report_design import design_of
-from services.gateway.pages.result_query import VERDICTS, ResultView, view_of
+from services.gateway.pages.result_query import VERDICTS, ResultQuery, parse_query
 from services.gateway.pages.saved_views import saved_views
 from services.gateway.pages.templates import form_of, page
-from services.gateway.refusals import NothingToReport
+from services.gateway.refusals import NoReport
 from services.gateway.routes import batch_results
-from services.gateway.routes.batch_results import picture, report_job, write_facts
-from services.gateway.routes.batches import BATCH_ID, found, known
+from services.gateway.routes.batch_results import plot_response, report_job, write_facts
+from services.gateway.routes.batches import BATCH_ID, find_batch, validate_id
 from services.gateway.routes.events import stream
 from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
-from services.gateway.views import batch_view, result_of
+from services.gateway.views import batch_json, result_of
 from services.registry import contracts, metrics, surprising_rules, surprising_words
 from shared.errors import UnknownFile
 from shared.ledger import batches, judgements, result_pages
@@ -47,7 +47,7 @@ from shared.ledger.score_hours import edges_of
 
 ON_A_PAGE = 50
 
-router = pages()
+router = page_router()
 
 
 @router.get("/batches")
@@ -58,13 +58,13 @@ async def batch_list(
     after: Annotated[str | None, Query(pattern=f"^{BATCH_ID.pattern}$")] = None,
 ) -> Response:
     """A page of them."""
-    require_scope(caller, "batch")
+    check_scope(caller, "batch")
     wanted = Slice(ON_A_PAGE, after=after, tenant=caller.tenant)
     found, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
     return page(
         request,
         "batches.html",
-        batches=[batch_view(batch) for batch in found],
+        batches=[batch_json(batch) for batch in found],
         older=f"/batches?after={found[-1].id}" if more else None,
         first=after is None,
     )
@@ -93,7 +93,7 @@ class BatchReportState:
 class Results:
     """What the page shows of the results. complete: whether every line has its row."""
 
-    view: ResultView
+    view: ResultQuery
     rows: list[ResultRow]
     count: int
     whole: ResultSummary
@@ -114,16 +114,20 @@ async def batch_page(
     caller: Viewer,
 ) -> Response:
     """The page of one batch."""
-    batch = await owned(batch_id, gateway, caller)
+    batch = await get_batch(batch_id, gateway, caller)
     ended = batch.is_final and batch.total > 0
     report = await _report(batch, gateway) if ended else None
     results = await _results(batch, gateway, request) if ended else None
     found = report.report if report is not None else None
-    shown = NOT_ENDED if results is None else await _shown(batch, gateway, caller, results, found)
+    shown = (
+        NOT_ENDED
+        if results is None
+        else await _results_context(batch, gateway, caller, results, found)
+    )
     return page(
         request,
         "batch.html",
-        batch=batch_view(batch),
+        batch=batch_json(batch),
         contract=contracts().get(batch.metric),
         report=report,
         results=results,
@@ -132,7 +136,7 @@ async def batch_page(
         reasons=surprising_rules(batch.metric).names,
         words=surprising_words(batch.metric),
         blocks=design_of(batch.metric, found),
-        seconds=_seconds(batch),
+        seconds=_elapsed_time(batch),
         **shown,
     )
 
@@ -142,40 +146,42 @@ NOT_ENDED: dict[str, Any] = {
 }  # fmt: skip
 
 
-async def _shown(
+async def _results_context(
     batch: Batch, gateway: State, caller: Caller, results: Results, report: dict[str, Any] | None
 ) -> dict[str, Any]:
     """What only a batch with results shows."""
     contract = metrics().get(batch.metric)
     view, counts = results.view, results.counts
     return {
-        "finding": finding_of(view, contract, counts, results.whole.why, report),
+        "finding": outcome_of(view, contract, counts, results.whole.why, report),
         "scale": scale_of(contract),
         "split": await split_of(batch, gateway, caller, view),
         "split_keys": split_keys(view, results.whole.keys, counts.values),
-        "opened": await opened_row(gateway, batch, view),
+        "opened": await load_row_detail(gateway, batch, view),
         "tabs": await saved_views(gateway, caller.tenant, batch.metric),
     }
 
 
-def _seconds(batch: Batch) -> float | None:
+def _elapsed_time(batch: Batch) -> float | None:
     """That its lines took."""
-    times = batch_view(batch)
+    times = batch_json(batch)
     began, ended = times["in_progress_at"], times["completed_at"]
     return None if began is None or ended is None else float(ended - began)
 
 
-@router.get("/batches/{batch_id}/live", dependencies=[Depends(stream_held)])
-async def batch_live(request: Request, batch_id: str, gateway: Gateway, caller: Viewer) -> Response:
+@router.get("/batches/{batch_id}/live", dependencies=[Depends(acquire_stream)])
+async def stream_batch(
+    request: Request, batch_id: str, gateway: Gateway, caller: Viewer
+) -> Response:
     """The batch's own events; they end when its page can show every line."""
 
-    async def see() -> Batch:
-        batch = await owned(batch_id, gateway, caller)
+    async def read() -> Batch:
+        batch = await get_batch(batch_id, gateway, caller)
         if batch.is_final:
             await write_facts(gateway, batch)
         return batch
 
-    watched = while_viewing(request, gateway, see)
+    watched = with_session_check(request, gateway, read)
     return await stream(watched, batch_id, gateway, request.headers.get("last-event-id"))
 
 
@@ -184,10 +190,10 @@ async def batch_cancel(
     request: Request, batch_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
     """Cancel it; one that has ended meanwhile stays as it is."""
-    require_scope(caller, "batch")
-    templates.demand(request, await form_of(request))
+    check_scope(caller, "batch")
+    templates.check_csrf(request, await form_of(request))
     await gateway.in_ledger(
-        lambda connection: batches.cancel(connection, known(batch_id), tenant=caller.tenant)
+        lambda connection: batches.cancel(connection, validate_id(batch_id), tenant=caller.tenant)
     )
     return RedirectResponse(f"/batches/{batch_id}", 303)
 
@@ -195,7 +201,7 @@ async def batch_cancel(
 async def _report(batch: Batch, gateway: State) -> BatchReportState:
     try:
         job = await report_job(batch, gateway)
-    except NothingToReport as error:
+    except NoReport as error:
         return BatchReportState(why_not=error.detail)
     if job.error is not None:
         return BatchReportState(job=job, why_not=str(job.error.get("detail", "")))
@@ -210,7 +216,7 @@ async def _report(batch: Batch, gateway: State) -> BatchReportState:
 
 async def _results(batch: Batch, gateway: State, request: Request) -> Results:
     complete = await write_facts(gateway, batch, FACT_SECONDS)
-    view = view_of(batch, batch.tenant, request.query_params.multi_items())
+    view = parse_query(batch, batch.tenant, request.query_params.multi_items())
     whole = await known_of(batch, gateway, complete=complete)
 
     def read(connection: Connection) -> Results:
@@ -220,7 +226,7 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
             rows=rows,
             count=result_pages.count_of(connection, view.filter),
             whole=whole,
-            judged=judgements.counts_of_jobs(connection, batch.tenant, _jobs_of(rows)),
+            judged=judgements.counts_of_jobs(connection, batch.tenant, _job_ids(rows)),
             next=None if key is None else view.next(key),
             complete=complete,
         )
@@ -228,14 +234,14 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
     return await gateway.in_ledger(read)
 
 
-def _jobs_of(rows: Iterable[ResultRow]) -> list[str]:
+def _job_ids(rows: Iterable[ResultRow]) -> list[str]:
     return [row.job_id for row in rows if row.job_id is not None]
 
 
 async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSummary:
     """What is true of all its results, whatever is filtered. complete: whether each line has its
     row, so that it is true for a while."""
-    wanted = view_of(batch, batch.tenant, ()).filter
+    wanted = parse_query(batch, batch.tenant, ()).filter
     edges = edges_of(metrics().get(batch.metric))
     known = gateway.summaries.get(batch.id) if complete else None
     found = await gateway.in_ledger(
@@ -250,12 +256,12 @@ MOST_IN_FILE = 1_000  # lines of a selection
 
 
 @router.get("/batches/{batch_id}/results.html")
-async def selection_html(
+async def results_html(
     request: Request, batch_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
     """The chosen lines in one file with the report, without anybody's text."""
-    batch = await owned(batch_id, gateway, caller)
-    view = view_of(batch, batch.tenant, request.query_params.multi_items())
+    batch = await get_batch(batch_id, gateway, caller)
+    view = parse_query(batch, batch.tenant, request.query_params.multi_items())
     report = await _finished_report(batch, gateway)
     return await batch_results.as_html(batch, report, gateway, view.filter, MOST_IN_FILE)
 
@@ -269,13 +275,13 @@ async def batch_results_file(
     caller: Viewer,
 ) -> Response:
     """The chosen lines, or where none is chosen all that the filters leave."""
-    batch = await owned(batch_id, gateway, caller)
-    batch_results.require_ended(batch)
+    batch = await get_batch(batch_id, gateway, caller)
+    batch_results.check_final(batch)
     await write_facts(gateway, batch)
-    view = view_of(batch, batch.tenant, request.query_params.multi_items())
-    pieces = result_export.written(gateway.engine, batch, view, ending)
+    view = parse_query(batch, batch.tenant, request.query_params.multi_items())
+    pieces = result_export.file_chunks(gateway.engine, batch, view, ending)
     kind = {"jsonl": "application/jsonl", "csv": "text/csv; charset=utf-8"}[ending]
-    headers = batch_results.saved_as(f"{batch.id}-results.{ending}")
+    headers = batch_results.download_headers(f"{batch.id}-results.{ending}")
     return StreamingResponse(pieces, media_type=kind, headers=headers)
 
 
@@ -286,8 +292,8 @@ REPORT_SECONDS = 10  # that a download waits for a report which is still being m
 @router.get("/batches/{batch_id}/plots/{name}.svg")
 async def batch_plot(batch_id: str, name: str, gateway: Gateway, caller: Viewer) -> Response:
     """A picture of the report."""
-    batch = await owned(batch_id, gateway, caller)
-    response = picture(await _finished_report(batch, gateway), name, "svg")
+    batch = await get_batch(batch_id, gateway, caller)
+    response = plot_response(await _finished_report(batch, gateway), name, "svg")
     response.headers["Content-Security-Policy"] = PICTURE_POLICY
     return response
 
@@ -295,42 +301,42 @@ async def batch_plot(batch_id: str, name: str, gateway: Gateway, caller: Viewer)
 @router.get("/batches/{batch_id}/items.csv")
 async def batch_csv(batch_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """The lines as CSV."""
-    return await batch_results.as_csv(await owned(batch_id, gateway, caller), gateway)
+    return await batch_results.as_csv(await get_batch(batch_id, gateway, caller), gateway)
 
 
 @router.get("/batches/{batch_id}/report.html")
 async def batch_html(batch_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """The report as one file."""
-    batch = await owned(batch_id, gateway, caller)
+    batch = await get_batch(batch_id, gateway, caller)
     return await batch_results.as_html(batch, await _finished_report(batch, gateway), gateway)
 
 
 @router.get("/batches/{batch_id}/{kind}.jsonl")
-async def batch_jsonl(
+async def batch_output(
     batch_id: str,
     kind: Literal["output", "errors"],
     gateway: Gateway,
     caller: Viewer,
 ) -> Response:
     """The output or the error file as it is."""
-    batch = await owned(batch_id, gateway, caller)
+    batch = await get_batch(batch_id, gateway, caller)
     file_id = batch.output_file_id if kind == "output" else batch.error_file_id
     if file_id is None:
         raise UnknownFile(f"this batch has no file of {kind}")
     return await get_file_content(file_id, gateway, caller)
 
 
-async def owned(batch_id: str, gateway: State, caller: Caller) -> Batch:
+async def get_batch(batch_id: str, gateway: State, caller: Caller) -> Batch:
     """The viewer's batch. Raises UnknownBatch, Forbidden."""
-    require_scope(caller, "batch", "review")
-    return await found(batch_id, gateway, caller.tenant)
+    check_scope(caller, "batch", "review")
+    return await find_batch(batch_id, gateway, caller.tenant)
 
 
 async def _finished_report(batch: Batch, gateway: State) -> dict[str, Any]:
-    """The finished report. Raises NothingToReport."""
+    """The finished report. Raises NoReport."""
     job = await report_job(batch, gateway, REPORT_SECONDS)
     if job.error is not None:
-        raise NothingToReport(str(job.error.get("detail", "the report failed")))
+        raise NoReport(str(job.error.get("detail", "the report failed")))
     if job.result is None:
-        raise NothingToReport("the report is still being made; ask again in a moment")
+        raise NoReport("the report is still being made; ask again in a moment")
     return result_of(job) or {}

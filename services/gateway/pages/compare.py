@@ -19,21 +19,21 @@ from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
-from services.gateway.auth import Viewer, require_scope
-from services.gateway.batch_csv import cell, packed
+from services.gateway.auth import Viewer, check_scope
+from services.gateway.batch_csv import csv_field, encode_rows
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
-from services.gateway.pages.batch_split import COLUMNS, metadata_splits
+from services.gateway.pages.batch_split import COLUMNS, metadata_split_keys
 from services.gateway.pages.batches import known_of
-from services.gateway.pages.comparison_filter import PairView, pairs_view
-from services.gateway.pages.comparison_view import PairRow, pair_rows, view_of
-from services.gateway.pages.page_route import pages
+from services.gateway.pages.comparison_filter import PairQuery, parse_pair_query
+from services.gateway.pages.comparison_view import PairRow, compare_context, pair_rows
+from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import VERDICTS
 from services.gateway.pages.templates import form_of, page
-from services.gateway.refusals import NothingToReport
-from services.gateway.routes.batch_results import saved_as, write_facts
-from services.gateway.routes.batches import found, require_input
-from services.gateway.routes.scores import commit, ended
+from services.gateway.refusals import NoReport
+from services.gateway.routes.batch_results import download_headers, write_facts
+from services.gateway.routes.batches import check_input, find_batch
+from services.gateway.routes.scores import commit, wait_for_job
 from services.gateway.state import Gateway, State
 from services.registry import metrics, surprising_words
 from shared.batch_contracts import MOST_FURTHER, Against, SplitKey
@@ -51,11 +51,11 @@ SPLIT = TypeAdapter[str](SplitKey)
 MOST_ROWS = 20
 MOST_IN_FILE = 50_000  # pairs
 SHORT = 6
-router = pages()
+router = page_router()
 
 
 @dataclass(frozen=True)
-class ComparedSide:
+class CompareSide:
     """A batch, or what one model answered of it."""
 
     batch: Batch
@@ -74,17 +74,17 @@ class ComparedSide:
 
 
 @dataclass(frozen=True)
-class WantedComparison:
+class CompareQuery:
     """Two or more sides, the first of `rights` first. by: what the difference is shown by as well,
     one of `keys`, key → its name; or empty."""
 
-    left: ComparedSide
-    rights: Sequence[ComparedSide]
+    left: CompareSide
+    rights: Sequence[CompareSide]
     by: str
     keys: Mapping[str, str]
 
     @property
-    def sides(self) -> list[ComparedSide]:
+    def sides(self) -> list[CompareSide]:
         return [self.left, *self.rights]
 
     @property
@@ -98,23 +98,23 @@ class WantedComparison:
 async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """The comparison, or a form that asks for its sides. A comparison is a job: who only judges
     makes none."""
-    require_scope(caller, "batch")
+    check_scope(caller, "batch")
     query = request.query_params
     named = [one for one in (query.get("left", ""), *query.getlist("right")) if one.strip()]
     if len(named) < 2 or not query.get("left", "").strip():
         return await _form(request, gateway, caller)
     left, *rights = [await _side(one, gateway, caller) for one in named[: MOST_FURTHER + 2]]
-    why = _unlike(left, rights)
+    why = _conflict(left, rights)
     if why:
         return page(request, "compare.html", left=left, rights=rights, refused=why, again=[])
     for one in (left, *rights):
         await write_facts(gateway, one.batch)
     keys = _slice_keys(await known_of(rights[0].batch, gateway, complete=True))
     by = query.get("by", "")
-    wanted = WantedComparison(left, rights, by if by in keys else "", keys)
+    wanted = CompareQuery(left, rights, by if by in keys else "", keys)
     job = await _job(wanted, gateway, caller)
     if job.error is not None:
-        again = await _again(wanted.sides, gateway, caller)
+        again = await _outdated_sides(wanted.sides, gateway, caller)
         detail = job.error.get("detail", "")
         return page(request, "compare.html", left=left, rights=rights, refused=detail, again=again)
     if job.is_final and job.result is None:
@@ -122,7 +122,7 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
         return page(request, "compare.html", left=left, rights=rights, refused=told, again=[])
     if job.result is None:
         return page(request, "compare.html", left=left, rights=rights, refused="", job=job)
-    return await _shown(request, gateway, wanted, job)
+    return await _result_page(request, gateway, wanted, job)
 
 
 async def _form(request: Request, gateway: State, caller: Caller) -> Response:
@@ -133,10 +133,10 @@ async def _form(request: Request, gateway: State, caller: Caller) -> Response:
     return page(request, "compare_form.html", batches=ended_ones, chosen=chosen)
 
 
-async def _side(named: str, gateway: State, caller: Caller) -> ComparedSide:
+async def _side(named: str, gateway: State, caller: Caller) -> CompareSide:
     """Raises UnknownBatch."""
     batch_id, _, model = named.strip().replace("\0", "").partition(":model=")
-    side = ComparedSide(await found(batch_id, gateway, caller.tenant), model or None)
+    side = CompareSide(await find_batch(batch_id, gateway, caller.tenant), model or None)
     if model:
         await write_facts(gateway, side.batch)
         wanted = ResultFilter(
@@ -147,7 +147,7 @@ async def _side(named: str, gateway: State, caller: Caller) -> ComparedSide:
     return side
 
 
-def _unlike(left: ComparedSide, rights: Sequence[ComparedSide]) -> str:
+def _conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
     """Why there is nothing to ask for; empty where there is."""
     for one in (left, *rights):
         if not one.batch.is_final:
@@ -164,7 +164,7 @@ def _unlike(left: ComparedSide, rights: Sequence[ComparedSide]) -> str:
 
 def _slice_keys(known: ResultSummary) -> dict[str, str]:
     """What the difference can be shown by → its name."""
-    own = {name: told for name, told in metadata_splits(known.keys).items() if _is_split(name)}
+    own = {name: told for name, told in metadata_split_keys(known.keys).items() if _is_split(name)}
     return own | {name: told for name, told in COLUMNS.items() if name not in ("model", "variant")}
 
 
@@ -177,7 +177,7 @@ def _is_split(name: str) -> bool:
     return True
 
 
-async def _job(wanted: WantedComparison, gateway: State, caller: Caller) -> Job:
+async def _job(wanted: CompareQuery, gateway: State, caller: Caller) -> Job:
     """The report's job; the first look at a comparison makes it."""
     left, (first, *further) = wanted.left, wanted.rights
     contract = metrics()[left.batch.metric].batch
@@ -191,16 +191,16 @@ async def _job(wanted: WantedComparison, gateway: State, caller: Caller) -> Job:
     sides = " ".join([*(one.address for one in wanted.sides), wanted.by]).strip()
     key = f"compare {hashlib.sha256(sides.encode()).hexdigest()}"
     accepted = await commit(contract, asked, gateway, key, caller.owner(gateway.settings))
-    return await ended(accepted, gateway, 0)
+    return await wait_for_job(accepted, gateway, 0)
 
 
-async def _again(
-    sides: Sequence[ComparedSide], gateway: State, caller: Caller
-) -> list[ComparedSide]:
+async def _outdated_sides(
+    sides: Sequence[CompareSide], gateway: State, caller: Caller
+) -> list[CompareSide]:
     """The sides that were not scored as this version of the service does."""
     current = metrics()[sides[0].batch.metric].version
 
-    def outdated(connection: Connection) -> list[ComparedSide]:
+    def read(connection: Connection) -> list[CompareSide]:
         return [
             one
             for one in sides
@@ -208,19 +208,19 @@ async def _again(
             not in ([], [current])
         ]
 
-    return await gateway.in_ledger(outdated)
+    return await gateway.in_ledger(read)
 
 
 @router.post("/compare/again")
-async def score_again(request: Request, gateway: Gateway, caller: Viewer) -> Response:
+async def repeat_batch(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """A new batch over the same file, by this version of the metric; its page shows the rest."""
-    require_scope(caller, "batch")
+    check_scope(caller, "batch")
     form = await form_of(request)
-    templates.demand(request, form)
-    old = await found(form.get("batch", ""), gateway, caller.tenant)
+    templates.check_csrf(request, form)
+    old = await find_batch(form.get("batch", ""), gateway, caller.tenant)
 
     def make(connection: Connection) -> Batch:
-        require_input(connection, old.input_file_id, caller.tenant)
+        check_input(connection, old.input_file_id, caller.tenant)
         made, _ = batches.make(
             connection,
             NewBatch(
@@ -242,14 +242,16 @@ async def score_again(request: Request, gateway: Gateway, caller: Viewer) -> Res
     return RedirectResponse(f"/batches/{made.id}", 303)
 
 
-async def _shown(request: Request, gateway: State, wanted: WantedComparison, job: Job) -> Response:
+async def _result_page(
+    request: Request, gateway: State, wanted: CompareQuery, job: Job
+) -> Response:
     result: dict[str, Any] = job.result or {}
     comparisons = [result["comparison"], *result["further"]]
     place, left = _place(request, len(comparisons)), wanted.left
     found_one, right = comparisons[place], wanted.rights[place]
     metric = metrics()[left.batch.metric]
     address = f"{wanted.address}&show={place}" if place else wanted.address
-    chosen = _chosen(request, left, right, address)
+    chosen = _pair_query(request, left, right, address)
     rows, count = await _rows(gateway, chosen, found_one)
     return page(
         request,
@@ -262,7 +264,7 @@ async def _shown(request: Request, gateway: State, wanted: WantedComparison, job
         wanted=wanted,
         comparisons=comparisons,
         place=place,
-        view=view_of(metric, found_one, (left.name, right.name), address),
+        view=compare_context(metric, found_one, (left.name, right.name), address),
         rows=rows,
         count=count,
         chosen=chosen,
@@ -277,18 +279,18 @@ def _place(request: Request, count: int) -> int:
     return int(asked) if asked in map(str, range(count)) else 0
 
 
-def _chosen(
-    request: Request, left: ComparedSide, right: ComparedSide, address: str = ""
-) -> PairView:
+def _pair_query(
+    request: Request, left: CompareSide, right: CompareSide, address: str = ""
+) -> PairQuery:
     sent = request.query_params.multi_items()
     models = left.model, right.model
-    return pairs_view(
+    return parse_pair_query(
         (left.batch, right.batch), models, metrics()[left.batch.metric], sent, address
     )
 
 
 async def _rows(
-    gateway: State, chosen: PairView, found_ones: dict[str, Any]
+    gateway: State, chosen: PairQuery, found_ones: dict[str, Any]
 ) -> tuple[list[PairRow], int]:
     """(the pairs shown, how many there are of the kind): those that the address chooses, else the
     report's largest changes."""
@@ -315,18 +317,18 @@ async def _rows(
 @router.get("/compare/pairs.csv")
 async def pairs_file(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """The pairs of two sides that the address chooses, the largest change first; no texts."""
-    require_scope(caller, "batch")
+    check_scope(caller, "batch")
     query = request.query_params
     left, right = [await _side(query.get(name, ""), gateway, caller) for name in ("left", "right")]
-    if why := _unlike(left, [right]):
-        raise NothingToReport(why)
+    if why := _conflict(left, [right]):
+        raise NoReport(why)
     for one in (left, right):
         await write_facts(gateway, one.batch)
-    chosen = _chosen(request, left, right)
+    chosen = _pair_query(request, left, right)
     rows = await gateway.in_ledger(
         lambda connection: result_pairs.pairs_of(connection, chosen.filter, MOST_IN_FILE)
     )
-    told = ([cell(value) for value in row[:-1]] for row in rows)
-    content = packed(chain([[*PairedLine._fields[:-1]]], told))
-    headers = saved_as(f"{left.batch.id}-{right.batch.id}.csv")
+    told = ([csv_field(value) for value in row[:-1]] for row in rows)
+    content = encode_rows(chain([[*PairedLine._fields[:-1]]], told))
+    headers = download_headers(f"{left.batch.id}-{right.batch.id}.csv")
     return Response(content, media_type="text/csv; charset=utf-8", headers=headers)

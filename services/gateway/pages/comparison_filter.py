@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from services.gateway.pages.comparison_view import GRID, cell_bounds
+from services.gateway.pages.comparison_view import GRID, grid_bounds
 from services.gateway.pages.result_query import (
     VERDICTS,
     Chip,
     Pair,
     as_number,
-    said,
-    view_of,
+    filter_label,
+    parse_query,
 )
 from shared.ledger.batches import Batch
 from shared.ledger.result_pages import Bounds
@@ -40,7 +40,7 @@ OWN = {
 
 
 @dataclass(frozen=True)
-class PairView:
+class PairQuery:
     """filter: of the pairs. query: what the address says of them, as it is understood."""
 
     filter: PairFilter
@@ -48,7 +48,7 @@ class PairView:
     chips: Sequence[Chip]
 
     @property
-    def kept(self) -> dict[str, str]:
+    def filter_values(self) -> dict[str, str]:
         """name → value, as a form shows it."""
         return {name: value for name, value in self.query if name not in ("meta", "cell")}
 
@@ -58,21 +58,24 @@ class PairView:
         return [value for name, value in self.query if name == "meta"]
 
 
-def pairs_view(
+def parse_pair_query(
     batches: tuple[Batch, Batch],
     models: tuple[str | None, str | None],
     metric: MetricContract,
     sent: Sequence[Pair],
     address: str,
-) -> PairView:
+) -> PairQuery:
     """sent: the pairs of the address; address: of this page without any filter."""
     left, right = batches
     own = [(name, value) for name, value in sent if name in OF_RIGHT]
-    rows = view_of(right, right.tenant, own)
+    rows = parse_query(right, right.tenant, own)
     bounds = _scale(metric)
     query = (*_of_pairs(sent, bounds), *rows.filters)
     chips = [
-        Chip(_said(name, value, bounds), f"{address}{_tail(one for one in query if one != pair)}")
+        Chip(
+            _filter_label(name, value, bounds),
+            f"{address}{_query_suffix(one for one in query if one != pair)}",
+        )
         for pair in query
         for name, value in (pair,)
     ]
@@ -81,10 +84,10 @@ def pairs_view(
         right=rows.filter if rows.filters else None,
         by_label=metric.explained is not None,
     )
-    return PairView(found, query, chips)
+    return PairQuery(found, query, chips)
 
 
-def _tail(pairs: Iterable[Pair]) -> str:
+def _query_suffix(pairs: Iterable[Pair]) -> str:
     query = urlencode(list(pairs))
     return f"{'&' if query else ''}{query}#pairs"
 
@@ -114,19 +117,19 @@ def _is_place(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 3 and int(text) < GRID
 
 
-def _said(name: str, value: str, bounds: tuple[float, float] | None) -> str:
+def _filter_label(name: str, value: str, bounds: tuple[float, float] | None) -> str:
     if name == "verdicts":
         return " → ".join(value.split(","))
     if name == "cell" and bounds is not None:
-        x, y = _cell(value, bounds)
+        x, y = _grid_bounds(value, bounds)
         return f"left {x[0]:.3f} to {x[1]:.3f}, right {y[0]:.3f} to {y[1]:.3f}"
     if name == "verdict":
         return f"right verdict: {value}"
-    return f"{OWN[name]} {value}" if name in OWN else said(name, value)
+    return f"{OWN[name]} {value}" if name in OWN else filter_label(name, value)
 
 
-def _cell(value: str, bounds: tuple[float, float]) -> tuple[Bounds, Bounds]:
-    x, y = (cell_bounds(int(one), bounds) for one in value.split(","))
+def _grid_bounds(value: str, bounds: tuple[float, float]) -> tuple[Bounds, Bounds]:
+    x, y = (grid_bounds(int(one), bounds) for one in value.split(","))
     return x, y
 
 
@@ -139,7 +142,7 @@ def _filter(
     """A cell goes before numbers, and `verdicts` before `left_verdict`."""
     scores = _between(chosen, "left"), _between(chosen, "right")
     if "cell" in chosen and bounds is not None:
-        scores = _cell(chosen["cell"], bounds)
+        scores = _grid_bounds(chosen["cell"], bounds)
     verdicts: tuple[str | None, str | None] = (chosen.get("left_verdict"), None)
     if "verdicts" in chosen:
         first, second = chosen["verdicts"].split(",")

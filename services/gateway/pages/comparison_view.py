@@ -84,7 +84,7 @@ class PairRow:
 
 
 @dataclass(frozen=True)
-class ComparisonView:
+class CompareContext:
     """address: of this page, without what chooses pairs."""
 
     sentences: Sequence[str]
@@ -102,14 +102,14 @@ class ComparisonView:
         return f"{self.address}&{urlencode({'verdicts': f'{left},{right}'})}#pairs"
 
 
-def view_of(
+def compare_context(
     metric: MetricContract, found: Json, names: tuple[str, str], address: str
-) -> ComparisonView:
+) -> CompareContext:
     """found: a `SystemComparison` whose first system is the right one. names: left, right."""
     known = terms().of(metric.name)
     scale = metric.report.model_fields["range"].default
     bounds = scale if isinstance(scale, tuple) else None
-    return ComparisonView(
+    return CompareContext(
         sentences=_sentences(found, names, metric),
         parts=[
             ComparedPart(one["component"], known.get(one["component"]), one)
@@ -175,7 +175,7 @@ def _cells(density: Sequence[Json], bounds: tuple[float, float], address: str) -
     for one in density:
         left, right, pairs = one["second"], one["first"], one["pairs"]
         query = urlencode({"cell": f"{left},{right}"})
-        ends = [cell_bounds(place, bounds) for place in (left, right)]
+        ends = [grid_bounds(place, bounds) for place in (left, right)]
         said = ", ".join(
             f"{side} {significant(low)} to {significant(high)}"
             for side, (low, high) in zip(("left", "right"), ends, strict=True)
@@ -193,7 +193,7 @@ def _cells(density: Sequence[Json], bounds: tuple[float, float], address: str) -
     return found
 
 
-def cell_bounds(place: int, bounds: tuple[float, float]) -> tuple[float, float]:
+def grid_bounds(place: int, bounds: tuple[float, float]) -> tuple[float, float]:
     """The scores of a row or column of the grid."""
     low, high = bounds
     width = (high - low) / GRID

@@ -14,9 +14,9 @@ from fastapi import Query, Request
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from services.gateway.auth import Viewer, require_scope
-from services.gateway.pages.drift_statistics import FEWEST, Moved, moved
-from services.gateway.pages.page_route import pages
+from services.gateway.auth import Viewer, check_scope
+from services.gateway.pages.drift_statistics import FEWEST, ScoreShift, score_shift
+from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import page
 from services.gateway.state import Gateway
 from services.registry import metrics
@@ -26,7 +26,7 @@ from shared.page_text import significant
 
 WINDOWS, REFERENCES = (1, 7, 30), (7, 28, 90)
 
-router = pages()
+router = page_router()
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class DriftRow:
 
     metric: str
     model: str
-    found: Moved
+    found: ScoreShift
     sentence: str
     changed: Sequence[str]
     low: float
@@ -52,7 +52,7 @@ async def drift_page(
     metric: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
     """Every metric and model that has scored in the window."""
-    require_scope(caller, "score")
+    check_scope(caller, "score")
     until = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     since = until - timedelta(days=days)
 
@@ -84,11 +84,11 @@ def drift_rows(earlier: Found, later: Found) -> list[DriftRow]:
     """By metric and model, those that have moved first."""
     keys = sorted({(source.metric, source.model) for source in later})
     rows = [_row(metric, model, earlier, later) for metric, model in keys]
-    return sorted(rows, key=lambda row: (not row.found.has_moved, not row.found.is_known))
+    return sorted(rows, key=lambda row: (not row.found.has_shift, not row.found.is_known))
 
 
 def _row(metric: str, model: str, earlier: Found, later: Found) -> DriftRow:
-    before, after = (_summed(metric, model, found) for found in (earlier, later))
+    before, after = (_sum_scores(metric, model, found) for found in (earlier, later))
     known = {(one.variant, one.metric_version) for one in earlier if one.metric == metric}
     new = {
         (one.variant, one.metric_version)
@@ -97,11 +97,11 @@ def _row(metric: str, model: str, earlier: Found, later: Found) -> DriftRow:
     } - known
     changed = [f"{variant} {version}".strip() for variant, version in sorted(new)] if known else []
     edges = edges_of(metrics().get(metric))
-    found = moved(before, after)
+    found = score_shift(before, after)
     return DriftRow(metric, model, found, sentence_of(found), changed, edges[0], edges[-1])
 
 
-def _summed(metric: str, model: str, found: Found) -> ScoreSums:
+def _sum_scores(metric: str, model: str, found: Found) -> ScoreSums:
     sums = ScoreSums()
     for source, one in found.items():
         if (source.metric, source.model) == (metric, model):
@@ -109,19 +109,19 @@ def _summed(metric: str, model: str, found: Found) -> ScoreSums:
     return sums
 
 
-def sentence_of(found: Moved) -> str:
+def sentence_of(found: ScoreShift) -> str:
     """In words; "moved" only where the interval excludes 0."""
     if found.difference is None:
         least = min(found.earlier.scored, found.later.scored)
         return f"Too few to say: {least:,} results in one of the windows; it needs {FEWEST}."
     between = f"{significant(found.low or 0.0)} to {significant(found.high or 0.0)}"
-    if not found.has_moved:
+    if not found.has_shift:
         told = f"The mean has not moved more than chance would move it (interval {between})."
     else:
         way = "higher" if found.difference > 0 else "lower"
         size = significant(abs(found.difference))
         told = f"The mean has moved: it is {size} {way} than before (interval {between})."
-    if found.has_changed_shape and not found.has_moved:
+    if found.has_changed_shape and not found.has_shift:
         told += " Its spread over the bins has changed."
     if found.undefined is not None and not found.undefined[1] <= 0 <= found.undefined[2]:
         way = "more" if found.undefined[0] > 0 else "fewer"

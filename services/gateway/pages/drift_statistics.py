@@ -20,7 +20,7 @@ HALF = 0.5  # result that an empty bin is taken to hold, so that a ratio exists
 
 
 @dataclass(frozen=True)
-class Moved:
+class ScoreShift:
     """later - earlier. low, high: of the difference of the means, level 0.95; None: too few.
     psi_chance: the PSI that two samples of these sizes exceed by chance once in twenty times.
     undefined: difference of the shares without a score, with its interval."""
@@ -39,7 +39,7 @@ class Moved:
         return self.low is not None
 
     @property
-    def has_moved(self) -> bool:
+    def has_shift(self) -> bool:
         """Whether the interval of the difference of the means excludes 0."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
@@ -49,23 +49,23 @@ class Moved:
         return self.psi is not None and self.psi_chance is not None and self.psi > self.psi_chance
 
 
-def moved(earlier: ScoreSums, later: ScoreSums) -> Moved:
+def score_shift(earlier: ScoreSums, later: ScoreSums) -> ScoreShift:
     """Nothing is said below FEWEST results with a score in a window."""
     if min(earlier.scored, later.scored) < FEWEST:
-        return Moved(earlier, later)
+        return ScoreShift(earlier, later)
     difference = (later.mean or 0.0) - (earlier.mean or 0.0)
     difference = difference if abs(difference) > SAME else 0.0
     error = math.sqrt(_variance(earlier) / earlier.scored + _variance(later) / later.scored)
     reach = NormalDist().inv_cdf((1 + LEVEL) / 2) * error
-    return Moved(
+    return ScoreShift(
         earlier,
         later,
         difference=difference,
         low=difference - reach,
         high=difference + reach,
         psi=psi(earlier.bins, later.bins),
-        psi_chance=psi_by_chance(earlier.bins, later.bins),
-        undefined=_shares(earlier, later),
+        psi_chance=psi_threshold(earlier.bins, later.bins),
+        undefined=_undefined_shift(earlier, later),
     )
 
 
@@ -74,7 +74,7 @@ def _variance(sums: ScoreSums) -> float:
     return max(sums.squares - sums.scored * mean * mean, 0.0) / (sums.scored - 1)
 
 
-def _shares(earlier: ScoreSums, later: ScoreSums) -> tuple[float, float, float]:
+def _undefined_shift(earlier: ScoreSums, later: ScoreSums) -> tuple[float, float, float]:
     """Newcombe (1998), Statistics in Medicine 17, method 10: Wilson's ends combined."""
     before, after = earlier.undefined / earlier.results, later.undefined / later.results
     low_before, high_before = wilson(earlier.undefined, earlier.results)
@@ -94,22 +94,22 @@ def wilson(count: int, of: int) -> tuple[float, float]:
     return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
-def _filled(bins: list[int], other: list[int]) -> list[tuple[float, float]]:
+def _bin_pairs(bins: list[int], other: list[int]) -> list[tuple[float, float]]:
     """Counts of the bins that either window has."""
     return [(a or HALF, b or HALF) for a, b in zip(bins, other, strict=True) if a or b]
 
 
 def psi(earlier: list[int], later: list[int]) -> float:
     """Population stability index: sum of (p - q) ln(p / q), >= 0; 0 for equal shares."""
-    pairs = _filled(earlier, later)
+    pairs = _bin_pairs(earlier, later)
     before, after = sum(a for a, _ in pairs), sum(b for _, b in pairs)
     return sum((b / after - a / before) * math.log((b / after) / (a / before)) for a, b in pairs)
 
 
-def psi_by_chance(earlier: list[int], later: list[int]) -> float:
+def psi_threshold(earlier: list[int], later: list[int]) -> float:
     """What it exceeds once in twenty times where nothing has changed; chi-square by Wilson and
     Hilferty (1931)."""
-    degrees = max(len(_filled(earlier, later)) - 1, 1)
+    degrees = max(len(_bin_pairs(earlier, later)) - 1, 1)
     spread = 2 / (9 * degrees)
     quantile = degrees * (1 - spread + NormalDist().inv_cdf(LEVEL) * math.sqrt(spread)) ** 3
     return (1 / sum(earlier) + 1 / sum(later)) * quantile

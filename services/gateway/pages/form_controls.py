@@ -27,7 +27,7 @@ MOST_DEFAULT = 24  # characters of a default that is shown
 
 
 @dataclass(frozen=True)
-class FormControl:
+class FormInput:
     """An input. low, high: of a number, inclusive; whole: whether it has no fraction."""
 
     name: str
@@ -54,7 +54,7 @@ class FormControl:
                 return typed
         return typed
 
-    def typed(self, value: Any) -> str | None:
+    def text_of(self, value: Any) -> str | None:
         """As it stands in the input; None where it does not fit in."""
         if self.kind == "switch":
             return {True: "yes", False: "no"}.get(value) if isinstance(value, bool) else None
@@ -67,67 +67,67 @@ class FormControl:
 
 
 @lru_cache(maxsize=32)
-def controls_of(metric: str) -> tuple[FormControl, ...]:
+def form_inputs(metric: str) -> tuple[FormInput, ...]:
     """Those of "Basic" first."""
     contract = metrics()[metric]
     texts = {one.name for one in contract.form}
     found = [
         control
         for name, field in contract.request.model_fields.items()
-        if name not in texts | HIDDEN and (control := _control(name, field)) is not None
+        if name not in texts | HIDDEN and (control := _make_input(name, field)) is not None
     ]
     return tuple(sorted(found, key=lambda one: not one.is_basic))
 
 
-def filled_controls(
+def fill_inputs(
     contract: MetricContract, body: Mapping[str, Any]
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """(name → what its control shows, what no control can show)."""
     shown = {
         one.name: typed
-        for one in controls_of(contract.name)
-        if one.name in body and (typed := one.typed(body[one.name])) is not None
+        for one in form_inputs(contract.name)
+        if one.name in body and (typed := one.text_of(body[one.name])) is not None
     }
     return shown, {name: value for name, value in body.items() if name not in shown}
 
 
-def sent_controls(contract: MetricContract, form: Mapping[str, str]) -> dict[str, str]:
+def read_inputs(contract: MetricContract, form: Mapping[str, str]) -> dict[str, str]:
     """What the form says of them; empty ones are left out."""
-    named = {one.name: form.get(f"{PREFIX}{one.name}", "") for one in controls_of(contract.name)}
+    named = {one.name: form.get(f"{PREFIX}{one.name}", "") for one in form_inputs(contract.name)}
     return {name: typed for name, typed in named.items() if typed}
 
 
 def values_of(contract: MetricContract, typed: Mapping[str, str]) -> dict[str, Any]:
     """Fields of a request."""
-    known = {one.name: one for one in controls_of(contract.name)}
+    known = {one.name: one for one in form_inputs(contract.name)}
     return {name: known[name].value_of(one) for name, one in typed.items()}
 
 
-def _control(name: str, field: FieldInfo) -> FormControl | None:
-    kinds = [kind for kind in _alternatives(field.annotation) if kind is not NoneType]
+def _make_input(name: str, field: FieldInfo) -> FormInput | None:
+    kinds = [kind for kind in _union_types(field.annotation) if kind is not NoneType]
     says = (field.description or "").partition(";")[0]
     default = _default(field)
     if kinds and all(get_origin(kind) is Literal for kind in kinds):
         choices = tuple(value for kind in kinds for value in get_args(kind))
         if all(isinstance(value, str) for value in choices):
-            return FormControl(name, "choice", says, default, choices)
+            return FormInput(name, "choice", says, default, choices)
         return None
     if len(kinds) != 1 or not isinstance(kinds[0], type):
         return None
     if kinds[0] is bool:
-        return FormControl(name, "switch", says, default)
+        return FormInput(name, "switch", says, default)
     if kinds[0] in (int, float):
         low, high = _bound(field, "ge", "gt"), _bound(field, "le", "lt")
         whole = kinds[0] is int
-        return FormControl(name, "number", says, default, (), low, high, whole)
-    return FormControl(name, "word", says, default) if kinds[0] is str else None
+        return FormInput(name, "number", says, default, (), low, high, whole)
+    return FormInput(name, "word", says, default) if kinds[0] is str else None
 
 
-def _alternatives(annotation: Any) -> list[Any]:
+def _union_types(annotation: Any) -> list[Any]:
     while hasattr(annotation, "__metadata__"):
         annotation = annotation.__origin__
     if get_origin(annotation) in (Union, UnionType):
-        return [one for part in get_args(annotation) for one in _alternatives(part)]
+        return [one for part in get_args(annotation) for one in _union_types(part)]
     return [annotation]
 
 

@@ -14,14 +14,14 @@ from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from services.gateway.auth import Viewer, stream_held, while_viewing
+from services.gateway.auth import Viewer, acquire_stream, with_session_check
 from services.gateway.caller import Caller
 from services.gateway.pages import page_route
-from services.gateway.pages.page_route import pages
+from services.gateway.pages.page_route import page_router
 from services.gateway.pages.score_trend import trend_of
 from services.gateway.pages.templates import page
 from services.gateway.state import Gateway, State
-from services.gateway.views import batch_view
+from services.gateway.views import batch_json
 from services.registry import contracts, every_contract
 from shared import queue, worker_board
 from shared.errors import Unavailable
@@ -43,7 +43,7 @@ WAITING_WORDS = {
     "away": "its server is away",
 }
 
-router = pages()
+router = page_router()
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Overview:
         return found
 
     @property
-    def waiting(self) -> int:
+    def queue_size(self) -> int:
         """Messages that wait in all queues."""
         return sum((one.interactive or 0) + (one.batch or 0) for one in self.queues)
 
@@ -110,14 +110,14 @@ class Overview:
 
 
 @router.get("/")
-async def home(
+async def index_page(
     request: Request,
     gateway: Gateway,
     caller: Viewer,
     days: Annotated[int, Query(ge=1, le=90)] = 30,
 ) -> Response:
     """The start page."""
-    found = await look(gateway, caller)
+    found = await load_overview(gateway, caller)
     now = datetime.now(UTC)
     trend = await gateway.in_ledger(lambda one: trend_of(one, caller.tenant, days, now))
     return page(
@@ -132,8 +132,8 @@ async def home(
     )
 
 
-@router.get("/live", dependencies=[Depends(stream_held)])
-async def home_events(
+@router.get("/live", dependencies=[Depends(acquire_stream)])
+async def index_events(
     request: Request,
     gateway: Gateway,
     caller: Viewer,
@@ -141,13 +141,13 @@ async def home_events(
 ) -> EventSourceResponse:
     """Tells when the start page has changed since the one with the digest `seen`."""
 
-    async def digest() -> str:
-        return (await look(gateway, caller)).digest
+    async def read_digest() -> str:
+        return (await load_overview(gateway, caller)).digest
 
-    return page_route.changes(while_viewing(request, gateway, digest), seen)
+    return page_route.changes(with_session_check(request, gateway, read_digest), seen)
 
 
-async def look(gateway: State, caller: Caller) -> Overview:
+async def load_overview(gateway: State, caller: Caller) -> Overview:
     """What this caller may see of it. Raises Unavailable where the ledger is away."""
     known = gateway.signs.get(caller.tenant)
     queues = await run_in_threadpool(_queue_depths)
@@ -162,7 +162,7 @@ async def look(gateway: State, caller: Caller) -> Overview:
             known or overview.signs(connection, caller.tenant),
             queues,
             recent,
-            [batch_view(batch) for batch in newest],
+            [batch_json(batch) for batch in newest],
             statuses,
             workers,
             overview.lost_count(connection, caller.tenant),

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from services.gateway.pages.result_query import ResultView
+from services.gateway.pages.result_query import ResultQuery
 from services.gateway.state import State
 from services.registry import metrics
 from shared.ledger import jobs
@@ -30,7 +30,7 @@ class JobText:
 
 
 @dataclass(frozen=True)
-class OpenedRow:
+class RowDetail:
     """A line with its texts; none where they were not kept."""
 
     line: int
@@ -38,9 +38,9 @@ class OpenedRow:
     texts: list[JobText]
 
 
-async def opened_row(gateway: State, batch: Batch, view: ResultView) -> OpenedRow | None:
+async def load_row_detail(gateway: State, batch: Batch, view: ResultQuery) -> RowDetail | None:
     """The line that the address opens; None where it has no job any more."""
-    line = view.opened
+    line = view.open_line
     if line is None:
         return None
 
@@ -55,7 +55,7 @@ async def opened_row(gateway: State, batch: Batch, view: ResultView) -> OpenedRo
         return None if found is None else jobs.find(connection, found, tenant=batch.tenant)
 
     job = await gateway.in_ledger(read)
-    return None if job is None else OpenedRow(line, job, texts_of(job))
+    return None if job is None else RowDetail(line, job, texts_of(job))
 
 
 def texts_of(job: Job) -> list[JobText]:
@@ -67,18 +67,18 @@ def texts_of(job: Job) -> list[JobText]:
     named = [judged, *(field.name for field in contract.form if field.name != judged)]
     found = [(name, job.request.get(name)) for name in named]
     return [
-        JobText(name, pieces(text, marks_of(job) if name == judged else ()))
+        JobText(name, pieces(text, result_spans(job) if name == judged else ()))
         for name, text in found
         if isinstance(text, str) and text
     ]
 
 
-def marks_of(job: Job) -> list[Mark]:
+def result_spans(job: Job) -> list[Mark]:
     """The spans of the judged text that the result rests on."""
-    return list(_marks((job.result or {}).get("evidence") or ()))
+    return list(_spans((job.result or {}).get("evidence") or ()))
 
 
-def _marks(evidence: Any) -> Iterator[Mark]:
+def _spans(evidence: Any) -> Iterator[Mark]:
     for one in evidence:
         if isinstance(one, Mapping):
             start, end, kind = one.get("start"), one.get("end"), str(one.get("kind", ""))

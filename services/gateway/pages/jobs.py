@@ -22,16 +22,16 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from services import registry
 from services.gateway import views
-from services.gateway.auth import Viewer, require_scope, stream_held, while_viewing
+from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
 from services.gateway.caller import Caller
 from services.gateway.pages import result_tables, reviewers, templates
-from services.gateway.pages.page_route import pages
-from services.gateway.pages.templates import base_url, form_of, page, rendered
-from services.gateway.pages.texts import family_of
+from services.gateway.pages.page_route import page_router
+from services.gateway.pages.templates import base_url, form_of, page, render
+from services.gateway.pages.texts import version_history
 from services.gateway.routes.events import stream
-from services.gateway.routes.jobs import BATCH_ID, JOB_ID, known
+from services.gateway.routes.jobs import BATCH_ID, JOB_ID, validate_id
 from services.gateway.state import Gateway, State
-from services.gateway.views import job_view
+from services.gateway.views import job_json
 from services.registry import every_contract, metrics
 from shared.contracts import JobRequest
 from shared.ledger import jobs
@@ -43,7 +43,7 @@ from shared.service_contract import ServiceContract
 ON_A_PAGE = 50
 STATES: tuple[JobStatus, ...] = ("queued", "running", "succeeded", "failed", "cancelled")
 
-router = pages()
+router = page_router()
 
 
 @router.get("/jobs")
@@ -92,7 +92,9 @@ async def job_page(request: Request, job_id: str, gateway: Gateway, caller: View
     """The page of one job."""
     job = await _found(job_id, gateway, caller)
     lines = await _lines(job, gateway)
-    family = await gateway.in_ledger(lambda connection: family_of(connection, job, caller.tenant))
+    family = await gateway.in_ledger(
+        lambda connection: version_history(connection, job, caller.tenant)
+    )
     context = await run_in_threadpool(_context, job, request, with_key=caller.key is not None)
     is_scored = job.result is not None and "range" in job.result
     context["judged"] = await reviewers.of_job(job, request, gateway, caller) if is_scored else None
@@ -102,18 +104,18 @@ async def job_page(request: Request, job_id: str, gateway: Gateway, caller: View
 
 
 @router.get("/jobs/{job_id}/result.json")
-async def job_json(job_id: str, gateway: Gateway, caller: Viewer) -> Response:
+async def result_json(job_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """The job as the API gives it."""
     job = await _found(job_id, gateway, caller)
     name = f'attachment; filename="{job.id}.json"'
-    return JSONResponse(job_view(job), headers={"Content-Disposition": name})
+    return JSONResponse(job_json(job), headers={"Content-Disposition": name})
 
 
-@router.get("/jobs/{job_id}/live", dependencies=[Depends(stream_held)])
-async def job_live(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
+@router.get("/jobs/{job_id}/live", dependencies=[Depends(acquire_stream)])
+async def stream_job(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """The job's own events, for a browser that cannot send a key."""
     return await stream(
-        while_viewing(request, gateway, lambda: _found(job_id, gateway, caller)),
+        with_session_check(request, gateway, lambda: _found(job_id, gateway, caller)),
         job_id,
         gateway,
         request.headers.get("last-event-id"),
@@ -123,10 +125,10 @@ async def job_live(request: Request, job_id: str, gateway: Gateway, caller: View
 @router.post("/jobs/{job_id}/cancel")
 async def job_cancel(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """Cancel it; one that has ended meanwhile stays as it is."""
-    require_scope(caller, "score", "batch")
-    templates.demand(request, await form_of(request))
+    check_scope(caller, "score", "batch")
+    templates.check_csrf(request, await form_of(request))
     await gateway.in_ledger(
-        lambda connection: jobs.cancel(connection, known(job_id), tenant=caller.tenant)
+        lambda connection: jobs.cancel(connection, validate_id(job_id), tenant=caller.tenant)
     )
     return RedirectResponse(f"/jobs/{job_id}", 303)
 
@@ -148,17 +150,17 @@ def _metadata(job: Job, lines: list[AskingLine]) -> dict[str, str]:
 
 async def _found(job_id: str, gateway: State, caller: Caller) -> Job:
     return await gateway.in_ledger(
-        lambda connection: jobs.find(connection, known(job_id), tenant=caller.tenant)
+        lambda connection: jobs.find(connection, validate_id(job_id), tenant=caller.tenant)
     )
 
 
 def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
     """What the template shows. Waits for pictures: not for the event loop."""
     return {
-        "job": job_view(job),
+        "job": job_json(job),
         "contract": every_contract().get(job.metric),
         "steps": views.of_job(job),
-        "seconds": _seconds(job),
+        "seconds": _run_time(job),
         "warnings": warnings(job),
         "failed": failed(job),
         "text_key": ((job.result or {}).get("provenance") or {}).get("text_key"),
@@ -166,17 +168,17 @@ def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
         "models": ((job.result or {}).get("provenance") or {}).get("models") or [],
         "style": sheet if templates.style_sheet(sheet := f"{job.metric}.css") else None,
         "body": result_html(job),
-        "snippets": _snippets(job, request, with_key=with_key),
+        "snippets": _code_samples(job, request, with_key=with_key),
     }
 
 
-def _seconds(job: Job) -> float | None:
+def _run_time(job: Job) -> float | None:
     if job.started_at is None or job.finished_at is None:
         return None
     return (job.finished_at - job.started_at).total_seconds()
 
 
-def _snippets(job: Job, request: Request, *, with_key: bool) -> Snippets | None:
+def _code_samples(job: Job, request: Request, *, with_key: bool) -> CodeSamples | None:
     """None where the text was not kept."""
     request_sent, contract = request_of(job), every_contract().get(job.metric)
     if request_sent is None or contract is None:
@@ -184,7 +186,7 @@ def _snippets(job: Job, request: Request, *, with_key: bool) -> Snippets | None:
     body = request_sent.model_dump(mode="json", exclude_defaults=True)
     if len(str(body)) > MOST_PASTED:
         return None
-    return snippets(contract, body, base_url(request), with_key=with_key)
+    return code_samples(contract, body, base_url(request), with_key=with_key)
 
 
 SHORTEST = 4  # characters of a text that is looked for: shorter ones stand in every sentence
@@ -210,7 +212,7 @@ class Failed:
 def warnings(job: Job) -> tuple[Reason, ...]:
     """Of a result, in its order."""
     found: list[str] = (job.result or {}).get("warnings") or []
-    ours = _are_ours(job)
+    ours = _is_text_free(job)
     texts = None if ours or not found else _texts(job)
     return tuple(Reason(warning, ours or _is_plain(warning, texts)) for warning in found)
 
@@ -232,7 +234,7 @@ def _error(detail: str, where: str, texts: Sequence[str] | None) -> Reason:
     return Reason(detail, _is_plain(detail, texts) and _is_plain(where, texts), where)
 
 
-def _are_ours(job: Job) -> bool:
+def _is_text_free(job: Job) -> bool:
     """Does the report's type say that its warnings never hold text?"""
     contract = every_contract().get(job.metric)
     own = None if contract is None else contract.report.model_fields.get("warnings")
@@ -257,19 +259,19 @@ KEY = "$TOUCHSTONE_API_KEY"
 
 
 @dataclass(frozen=True)
-class Snippets:
+class CodeSamples:
     """The same request, ready to be pasted."""
 
     curl: str
     python: str
 
 
-def snippets(
+def code_samples(
     contract: ServiceContract, body: dict[str, Any], base_url: str, *, with_key: bool
-) -> Snippets:
+) -> CodeSamples:
     """base_url: of this service, without a slash at its end. The key is never written out."""
     url = f"{base_url}{contract.path}"
-    return Snippets(_curl(url, body, with_key=with_key), _python(url, body, with_key=with_key))
+    return CodeSamples(_curl(url, body, with_key=with_key), _python(url, body, with_key=with_key))
 
 
 def _curl(url: str, body: dict[str, Any], *, with_key: bool) -> str:
@@ -308,7 +310,7 @@ def result_html(job: Job) -> str | None:
     own = registry.page(job.metric)
     page = result_tables if own is None or not hasattr(own, "TEMPLATE") else own
     view = page.view(request_of(job), report)
-    return rendered(page.TEMPLATE, view=view, report=report)
+    return render(page.TEMPLATE, view=view, report=report)
 
 
 def request_of(job: Job) -> JobRequest | None:

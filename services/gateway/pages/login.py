@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from services.gateway.auth import authenticate
 from services.gateway.caller import SESSION_SECONDS
 from services.gateway.pages import templates
-from services.gateway.pages.page_route import pages
+from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import (
     REVEAL_COOKIE,
     SESSION_COOKIE,
@@ -18,12 +18,12 @@ from services.gateway.pages.templates import (
     form_of,
     page,
 )
-from services.gateway.refusals import Unauthenticated
+from services.gateway.refusals import NotAuthenticated
 from services.gateway.state import Gateway, requires_key
 
 YEAR = 365 * 86_400
 
-router = pages()
+router = page_router()
 
 
 @router.get("/login")
@@ -40,11 +40,11 @@ async def login_form(
 async def login(request: Request, gateway: Gateway) -> Response:
     """Open a session for this key."""
     form = await form_of(request)
-    templates.demand(request, form)
+    templates.check_csrf(request, form)
     secret, target = form.get("key", "").strip(), local(form.get("next", "/"))
     try:
         caller = await authenticate(gateway, secret)
-    except Unauthenticated as error:
+    except NotAuthenticated as error:
         return page(request, "login.html", 401, next=target, wrong=error.detail)
     response = RedirectResponse(target, 303)
     if caller.key is not None:
@@ -57,8 +57,8 @@ async def login(request: Request, gateway: Gateway) -> Response:
 @router.post("/logout")
 async def logout(request: Request, gateway: Gateway) -> Response:
     """End the session."""
-    templates.demand(request, await form_of(request))
-    token = templates.held(request, SESSION_COOKIE)
+    templates.check_csrf(request, await form_of(request))
+    token = templates.get_cookie(request, SESSION_COOKIE)
     if token is not None:
         await gateway.sessions.end(token)
     response = RedirectResponse("/login", 303)
@@ -70,7 +70,7 @@ async def logout(request: Request, gateway: Gateway) -> Response:
 async def settings(request: Request) -> Response:
     """Whether texts are shown at once, or blurred until somebody asks for them."""
     form = await form_of(request)
-    templates.demand(request, form)
+    templates.check_csrf(request, form)
     reveal, target = form.get("reveal") == "always", local(form.get("next", "/"))
     response = RedirectResponse(target, 303)
     if reveal:

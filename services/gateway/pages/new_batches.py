@@ -20,28 +20,28 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.responses import RedirectResponse, Response
 
 from services.gateway import http_requests
-from services.gateway.auth import Viewer, require_scope
+from services.gateway.auth import Viewer, check_scope
 from services.gateway.batch_input import BatchInput, Line, make_batch
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
 from services.gateway.pages.other_metrics import request_for
-from services.gateway.pages.page_route import pages
-from services.gateway.pages.result_query import ResultView, view_of
+from services.gateway.pages.page_route import page_router
+from services.gateway.pages.result_query import ResultQuery, parse_query
 from services.gateway.pages.saved_views import LONGEST_NAME, is_name
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.routes import files as file_routes
 from services.gateway.routes.batch_results import write_facts
-from services.gateway.routes.batches import found
+from services.gateway.routes.batches import find_batch
 from services.gateway.state import Gateway, State
 from services.gateway.table_mapping import (
     ID,
     Row,
-    TableFault,
+    TableError,
     TableMapping,
-    guessed,
+    guess_columns,
+    pause_between,
     rows_of,
-    unhurried,
 )
 from services.registry import metrics
 from shared.errors import BadInput, QuotaExceeded, ScoringError
@@ -62,7 +62,7 @@ MOST_VALUES = 8  # of a column whose cells are mapped one by one
 AT_ONCE = 500
 FORM_BYTES = 64_000
 
-router = pages()
+router = page_router()
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ FIRST = "hatexscore"  # its default model is in the image, and its columns are t
 @router.get("/batches/new")
 async def new_batch(request: Request, caller: Viewer, metric: str = "") -> Response:
     """Where a file is chosen, or rows are pasted."""
-    require_scope(caller, "batch")
+    check_scope(caller, "batch")
     chosen = metric if metric in metrics() else FIRST
     return page(
         request, "new_batch.html", metrics=list(metrics()), metric=chosen, rows="", wrong=""
@@ -95,7 +95,7 @@ async def new_batch(request: Request, caller: Viewer, metric: str = "") -> Respo
 @router.post("/batches/new")
 async def upload(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """Keep the file, and show what it holds. Raises InvalidBody, QuotaExceeded, BodyTooLarge."""
-    require_scope(caller, "batch")
+    check_scope(caller, "batch")
     limit, owner = file_routes.most_bytes(gateway, caller), caller.owner(gateway.settings)
     declared = http_requests.declared_bytes(request, limit=limit)
     await gateway.in_ledger(lambda connection: admit_file(connection, owner, declared))
@@ -105,17 +105,17 @@ async def upload(request: Request, gateway: Gateway, caller: Viewer) -> Response
         )
         try:
             sent = _words(form)
-            templates.demand(request, sent)
+            templates.check_csrf(request, sent)
             contract = _metric(sent.get("metric", ""))
-            file = await run_in_threadpool(_kept, form, gateway, caller, limit)
+            file = await run_in_threadpool(_store_file, form, gateway, caller, limit)
         except (BadInput, BodyTooLarge, QuotaExceeded) as error:
-            return _refused(request, sent, error)
+            return _form_with_error(request, sent, error)
         finally:
             await form.close()
     return RedirectResponse(f"/batches/new/{file}?metric={contract.name}", 303)
 
 
-def _refused(request: Request, sent: Mapping[str, str], error: ScoringError) -> Response:
+def _form_with_error(request: Request, sent: Mapping[str, str], error: ScoringError) -> Response:
     """The form as it was filled; a browser lets nobody fill in the file."""
     return page(
         request,
@@ -139,13 +139,13 @@ def _metric(name: str) -> MetricContract:
     return contract
 
 
-def _kept(form: FormData, gateway: State, caller: Caller, limit: int) -> str:
+def _store_file(form: FormData, gateway: State, caller: Caller, limit: int) -> str:
     """The id of the stored file. Blocks."""
     sent, pasted = form.get("file"), str(form.get("rows", ""))
     file_id = files.new_id()
     if isinstance(sent, UploadFile) and sent.filename:
         name = sent.filename
-        size = http_requests.stored(sent, gateway.files, file_id, limit=limit)
+        size = http_requests.store_file(sent, gateway.files, file_id, limit=limit)
     elif pasted.strip():
         name, raw = "pasted.csv", pasted.replace("\r\n", "\n").encode("utf-8", "replace")
         with gateway.files.writing(file_id) as stream:
@@ -168,20 +168,20 @@ def _kept(form: FormData, gateway: State, caller: Caller, limit: int) -> str:
 @router.get("/batches/new/{file_id}")
 async def preview(request: Request, file_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """The first rows, the mapping as selects, the first requests, and what is wrong."""
-    require_scope(caller, "batch")
+    check_scope(caller, "batch")
     file = await _file(file_id, gateway, caller)
-    return await _shown(request, file, gateway, caller, request.query_params.multi_items())
+    return await _table_page(request, file, gateway, caller, request.query_params.multi_items())
 
 
 async def _file(file_id: str, gateway: State, caller: Caller) -> File:
     """The tenant's file. Raises UnknownFile."""
-    known = file_routes.known(file_id)
+    known = file_routes.validate_id(file_id)
     return await gateway.in_ledger(
         lambda connection: files.find(connection, known, tenant=caller.tenant)
     )
 
 
-async def _shown(
+async def _table_page(
     request: Request, file: File, gateway: State, caller: Caller, sent: Sequence[tuple[str, str]]
 ) -> Response:
     chosen = dict(sent)
@@ -190,8 +190,8 @@ async def _shown(
     kept = await gateway.in_ledger(lambda one: saved_views.kept(one, caller.tenant, kind))
     if chosen.get("saved") in kept:
         sent = [("metric", contract.name), *map(tuple, kept[chosen["saved"]])]
-    with gateway.previews.another(caller):
-        mapping, seen = await run_in_threadpool(_previewed, gateway, file, contract, sent)
+    with gateway.previews.acquire(caller):
+        mapping, seen = await run_in_threadpool(_read_preview, gateway, file, contract, sent)
     return page(
         request,
         "new_batch_table.html",
@@ -224,7 +224,7 @@ def _mapping_of(
     """As the address or the form says; where it says nothing, guessed."""
     columns = {name[2:]: value for name, value in sent if name.startswith("c.") and value in names}
     if not any(name.startswith("c.") for name, _ in sent):
-        columns = guessed(contract, names)
+        columns = guess_columns(contract, names)
     values: dict[str, dict[str, str]] = {}
     for name, value in sent:
         field_name, _, cell = name[2:].partition(".")
@@ -234,26 +234,26 @@ def _mapping_of(
     return TableMapping(columns, values, list(dict.fromkeys(metadata))[:16])
 
 
-def _previewed(
+def _read_preview(
     gateway: State, file: File, contract: MetricContract, sent: Sequence[tuple[str, str]]
 ) -> tuple[TableMapping, TablePreview]:
     """Blocks, for two seconds at most; the rest of a large file is checked when it is sent."""
     until = time.monotonic() + CHECK_SECONDS
-    seen = TableReading(contract, sent, gateway.settings.max_batch_lines)
+    seen = TableReader(contract, sent, gateway.settings.max_batch_lines)
     with gateway.files.reading(file.id) as stream:
         try:
-            for number, row in unhurried(rows_of(stream)):
-                seen.see(number, row)
+            for number, row in pause_between(rows_of(stream)):
+                seen.add_row(number, row)
                 if time.monotonic() > until:
                     seen.complete = False
                     break
-        except TableFault as fault:
+        except TableError as fault:
             seen.faults.append((fault.line, fault.reason))
     return seen.mapping, seen.preview
 
 
 @dataclass
-class TableReading:
+class TableReader:
     """What has been seen of a table's rows so far. sent: what the address or the form says."""
 
     contract: MetricContract
@@ -268,25 +268,25 @@ class TableReading:
     lines: int = 0
     complete: bool = True
 
-    def see(self, number: int, row: Row) -> None:
-        """One row more. Raises TableFault."""
+    def add_row(self, number: int, row: Row) -> None:
+        """One row more. Raises TableError."""
         if not self.lines:
             self.names = list(row)
             self.mapping = _mapping_of(self.contract, self.names, self.sent)
         self.lines += 1
         if self.lines > self.most_lines:
-            raise TableFault(number, f"a batch may have {self.most_lines:,} lines")
+            raise TableError(number, f"a batch may have {self.most_lines:,} lines")
         if len(self.rows) < SHOWN:
             self.rows.append([_cut(row.get(name)) for name in self.names])
-        self._see_cells(row)
+        self._collect_values(row)
         body = self.mapping.body(row, self.contract)
         if len(self.requests) < REQUESTS:
             told = json.dumps(body, ensure_ascii=False, indent=1)
             self.requests.append(_cut(told, LONGEST_REQUEST))
-        if len(self.faults) < FAULTS and (wrong := _fault(self.contract, body)):
+        if len(self.faults) < FAULTS and (wrong := _find_error(self.contract, body)):
             self.faults.append((number, wrong))
 
-    def _see_cells(self, row: Row) -> None:
+    def _collect_values(self, row: Row) -> None:
         for one in self.contract.form:
             cell = row.get(self.mapping.columns.get(one.name, ""))
             seen = self.cells.setdefault(one.name, {})
@@ -306,7 +306,7 @@ def _cut(value: Any, most: int = 120) -> str:
     return said if len(said) <= most else f"{said[:most]}…"
 
 
-def _fault(contract: MetricContract, body: dict[str, Any]) -> str:
+def _find_error(contract: MetricContract, body: dict[str, Any]) -> str:
     try:
         contract.request.model_validate_json(json.dumps(body))
     except ValidationError as error:
@@ -316,19 +316,19 @@ def _fault(contract: MetricContract, body: dict[str, Any]) -> str:
 
 
 @router.post("/batches/new/{file_id}")
-async def confirm(request: Request, file_id: str, gateway: Gateway, caller: Viewer) -> Response:
+async def score_table(request: Request, file_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """Score it; where a line is wrong, nothing is, and the page says which."""
-    require_scope(caller, "batch")
+    check_scope(caller, "batch")
     file = await _file(file_id, gateway, caller)
     form = await form_of(request, limit=FORM_BYTES, fields=200)
-    templates.demand(request, form)
+    templates.check_csrf(request, form)
     sent = [(name, value) for name, value in form.pairs if name != templates.FIELD]
     contract = _metric(form.get("metric", ""))
     name = form.get("keep", "").strip()
     if name and not is_name(name):
         raise InvalidBody.at_root(f"a mapping needs a name of at most {LONGEST_NAME} characters")
     if name:
-        await _keep(gateway, caller.tenant, contract, name, sent)
+        await _save_mapping(gateway, caller.tenant, contract, name, sent)
     private = PrivateLines(_lines(gateway, file, contract, sent))
     made = BatchInput(
         contract,
@@ -339,14 +339,14 @@ async def confirm(request: Request, file_id: str, gateway: Gateway, caller: View
     )
     try:
         batch = await make_batch(made, gateway, caller.owner(gateway.settings))
-    except TableFault:
-        return await _shown(request, file, gateway, caller, sent)
+    except TableError:
+        return await _table_page(request, file, gateway, caller, sent)
     if private.found:
-        await _forget(gateway, file)
+        await _delete_file(gateway, file)
     return RedirectResponse(f"/batches/{batch.id}", 303)
 
 
-async def _keep(
+async def _save_mapping(
     gateway: State,
     tenant: str,
     contract: MetricContract,
@@ -372,7 +372,7 @@ class PrivateLines:
             yield custom_id, body
 
 
-async def _forget(gateway: State, file: File) -> None:
+async def _delete_file(gateway: State, file: File) -> None:
     """The table itself: the batch's own file goes when its texts must."""
     await gateway.in_ledger(lambda connection: files.forget_unused(connection, [file.id]))
     await run_in_threadpool(gateway.files.remove, file.id)
@@ -381,28 +381,28 @@ async def _forget(gateway: State, file: File) -> None:
 def _lines(
     gateway: State, file: File, contract: MetricContract, sent: Sequence[tuple[str, str]]
 ) -> Iterator[Line]:
-    """Raises TableFault at the first line that is no request."""
+    """Raises TableError at the first line that is no request."""
     mapping: TableMapping | None = None
     with gateway.files.reading(file.id) as stream:
-        for count, (number, row) in enumerate(unhurried(rows_of(stream)), 1):
+        for count, (number, row) in enumerate(pause_between(rows_of(stream)), 1):
             mapping = mapping or _mapping_of(contract, list(row), sent)
             if count > gateway.settings.max_batch_lines:
-                raise TableFault(number, "a batch may not have so many lines")
+                raise TableError(number, "a batch may not have so many lines")
             body = mapping.body(row, contract)
-            if wrong := _fault(contract, body):
-                raise TableFault(number, wrong)
+            if wrong := _find_error(contract, body):
+                raise TableError(number, wrong)
             yield mapping.custom_id(row, count), body
     if mapping is None:
-        raise TableFault(1, "there is no row")
+        raise TableError(1, "there is no row")
 
 
 @router.get("/batches/{batch_id}/again")
-async def choose_again(
+async def choose_metric(
     request: Request, batch_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
     """Under which metric and model the chosen lines are to be scored again."""
-    require_scope(caller, "batch")
-    batch = await found(batch_id, gateway, caller.tenant)
+    check_scope(caller, "batch")
+    batch = await find_batch(batch_id, gateway, caller.tenant)
     return await _choice(request, batch, gateway, request.query_params.multi_items())
 
 
@@ -415,7 +415,7 @@ async def _choice(
 ) -> Response:
     """The form, as it was filled where it was refused."""
     await write_facts(gateway, batch)
-    view = view_of(batch, batch.tenant, pairs)
+    view = parse_query(batch, batch.tenant, pairs)
     count = await gateway.in_ledger(lambda one: result_pages.count_of(one, view.filter))
     names = [one.name for one in gateway.catalogue.entries if one.kind in ("classifier", "causal")]
     sent: Mapping[str, str] = getattr(request.state, "form", {})
@@ -435,7 +435,7 @@ async def _choice(
 
 
 @router.post("/batches/{batch_id}/again")
-async def score_again(
+async def score_selected(
     request: Request,
     batch_id: str,
     gateway: Gateway,
@@ -443,18 +443,18 @@ async def score_again(
     metric: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
     """A new batch of these lines. Raises BadInput where none of them can be scored so."""
-    require_scope(caller, "batch")
+    check_scope(caller, "batch")
     form = await form_of(request, limit=FORM_BYTES)
-    templates.demand(request, form)
-    batch = await found(batch_id, gateway, caller.tenant)
+    templates.check_csrf(request, form)
+    batch = await find_batch(batch_id, gateway, caller.tenant)
     await write_facts(gateway, batch)
     try:
         pairs = templates.pairs_of(form.get("query", ""))
     except ValueError:
         raise InvalidBody.at_root("the query of the lines cannot be read") from None
-    view = view_of(batch, batch.tenant, pairs)
+    view = parse_query(batch, batch.tenant, pairs)
     target = _metric(form.get("metric", metric))
-    lines = _again(gateway, batch, view, target, form.get("model") or None)
+    lines = _selected_lines(gateway, batch, view, target, form.get("model") or None)
     about = {"scored_again": batch.id}
     accepts = caller.accepts_untrained_languages
     made = BatchInput(target, lines, f"{batch.id}.jsonl", about, accepts)
@@ -465,15 +465,15 @@ async def score_again(
     return RedirectResponse(f"/batches/{new.id}", 303)
 
 
-def _again(
-    gateway: State, batch: Batch, view: ResultView, target: MetricContract, model: str | None
+def _selected_lines(
+    gateway: State, batch: Batch, view: ResultQuery, target: MetricContract, model: str | None
 ) -> Iterator[Line]:
     """The lines as requests of `target`; what lacks something is left out. Raises BadInput where
     nothing is left."""
     lacks, made, last = "", 0, 0
     while some := _requests(gateway, view, last):
         last = some[-1].line
-        for one in unhurried(some):
+        for one in pause_between(some):
             other = request_for(target, batch.metric, one.request, one.result, model)
             if other.body is None:
                 lacks = lacks or other.lacks
@@ -485,6 +485,6 @@ def _again(
         raise BadInput(f"none of these lines can be scored by {target.name}: {why}")
 
 
-def _requests(gateway: State, view: ResultView, after_line: int) -> list[result_pages.RequestRow]:
+def _requests(gateway: State, view: ResultQuery, after_line: int) -> list[result_pages.RequestRow]:
     with transaction(gateway.engine) as connection:
         return result_pages.requests_of(connection, view.filter, after_line, AT_ONCE)

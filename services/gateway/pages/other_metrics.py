@@ -56,7 +56,7 @@ def request_for(
         body["model"] = model
     missing = [name for name, field in fields.items() if field.is_required() and not body.get(name)]
     if missing:
-        return OtherRequest(target.name, None, f"needs {_listed(missing)}")
+        return OtherRequest(target.name, None, f"needs {_join_names(missing)}")
     try:
         target.request.model_validate(body)
     except ValidationError as error:
@@ -64,22 +64,22 @@ def request_for(
     return OtherRequest(target.name, body)
 
 
-def readiness(
+def build_requests(
     gateway: State, source: str, request: Mapping[str, Any], result: Mapping[str, Any] | None
 ) -> list[OtherRequest]:
     """Of every metric: its request, or what is missing, a model too."""
     return [
-        _usable(gateway, target, request_for(target, source, request, result))
+        _check_model(gateway, target, request_for(target, source, request, result))
         for target in metrics().values()
     ]
 
 
-def _usable(gateway: State, target: MetricContract, found: OtherRequest) -> OtherRequest:
+def _check_model(gateway: State, target: MetricContract, found: OtherRequest) -> OtherRequest:
     if found.body is None:
         return found
     try:
         gateway.catalogue.demand(target, found.body.get("model"), validated(target, found.body))
-        gateway.models.demand_usable(target, found.body.get("model"))
+        gateway.models.check_model(target, found.body.get("model"))
     except ScoringError as error:
         if target.default_model is None and "model" not in found.body:
             kinds = " or ".join(target.model_kinds)
@@ -110,7 +110,7 @@ def _rationale(target: MetricContract, result: Mapping[str, Any] | None) -> dict
     return {"rationale": spans} if spans else {"attribution": "attention"}
 
 
-def _listed(fields: list[str]) -> str:
+def _join_names(fields: list[str]) -> str:
     named = [NOUNS.get(name, f"a {name.replace('_', ' ')}") for name in fields]
     if len(named) == 1:
         return named[0]

@@ -20,7 +20,7 @@ from starlette.responses import RedirectResponse
 
 from services.gateway.auth import Look
 from services.gateway.pages.templates import FIELD, SentForm, page
-from services.gateway.refusals import Unauthenticated, http_error
+from services.gateway.refusals import NotAuthenticated, http_error
 from services.gateway.routes.events import KEEP_ALIVE_SECONDS, RETRY_MILLISECONDS, STREAM_HEADERS
 from services.gateway.site_security import is_same_origin
 from shared.errors import ScoringError, Unavailable
@@ -52,8 +52,8 @@ class PageRoute(APIRoute):
         async def handle(request: Request) -> Response:
             try:
                 response = await inner(request)
-            except Unauthenticated:
-                response = RedirectResponse(f"/login?next={quote(_address(request))}", 303)
+            except NotAuthenticated:
+                response = RedirectResponse(f"/login?next={quote(_url(request))}", 303)
             except RequestValidationError:
                 response = _problem(request, 422, *NO_PAGE)
             except HTTPException as error:
@@ -70,7 +70,7 @@ class PageRoute(APIRoute):
         return handle
 
 
-def pages() -> APIRouter:
+def page_router() -> APIRouter:
     """A router for pages; the API's description does not list them."""
     return APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -86,7 +86,7 @@ def page_or_problem(request: Request, error: Exception) -> Response:
 
 
 def _problem(request: Request, status: int, title: str, detail: str) -> Response:
-    again = _sent_again(request)
+    again = _retry_form(request)
     return page(request, "problem.html", status, title=title, detail=detail, again=again)
 
 
@@ -104,7 +104,7 @@ TYPED = {  # fields that people type into → what they are called
 
 
 @dataclass(frozen=True)
-class RefusedForm:
+class RetryForm:
     """A form that was refused, to be mended and sent again: nothing that was typed is lost.
 
     typed: (field, name, value); kept: fields of the page itself.
@@ -115,7 +115,7 @@ class RefusedForm:
     kept: list[tuple[str, str]]
 
 
-def _sent_again(request: Request) -> RefusedForm | None:
+def _retry_form(request: Request) -> RetryForm | None:
     """None where no form was read, another site may have sent it, or it holds a key."""
     form: SentForm | None = getattr(request.state, "form", None)
     if form is None or "key" in form or not is_same_origin(request.headers):
@@ -123,10 +123,10 @@ def _sent_again(request: Request) -> RefusedForm | None:
     pairs = [pair for pair in form.pairs if pair[0] != FIELD]
     typed = [(name, TYPED[name], value) for name, value in pairs if name in TYPED]
     kept = [pair for pair in pairs if pair[0] not in TYPED]
-    return RefusedForm(_address(request, any_method=True), typed, kept) if typed else None
+    return RetryForm(_url(request, any_method=True), typed, kept) if typed else None
 
 
-def _address(request: Request, *, any_method: bool = False) -> str:
+def _url(request: Request, *, any_method: bool = False) -> str:
     """Where to go on after the log-in; only what may be looked at, not what was sent."""
     if request.method != "GET" and not any_method:
         return "/"
@@ -139,7 +139,7 @@ LONGEST_SECONDS = 600.0  # then the browser comes back
 
 
 def changes(look: Look[str], seen: str) -> EventSourceResponse:
-    """look: a short string that differs when the page does; Unauthenticated ends the stream.
+    """look: a short string that differs when the page does; NotAuthenticated ends the stream.
 
     seen: the one of the page as shown; empty: not known.
     """
@@ -153,7 +153,7 @@ async def _changes(look: Look[str], seen: str) -> AsyncIterator[bytes]:
     while clock() - began < LONGEST_SECONDS:
         try:
             now = await look()
-        except Unauthenticated:
+        except NotAuthenticated:
             return
         except Unavailable:
             now = seen

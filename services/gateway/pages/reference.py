@@ -11,12 +11,12 @@ from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from services.gateway.pages.page_route import pages
+from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import page
 
 METHODS = ("get", "post", "put", "patch", "delete")
 
-router = pages()
+router = page_router()
 
 
 @dataclass(frozen=True)

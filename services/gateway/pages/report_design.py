@@ -103,13 +103,13 @@ def _ice(report: Record) -> Iterator[Block]:
     for name, one in named.items():
         verdicts = _record(one, "verdicts")
         words = {VERDICTS.get(word, word): count for word, count in verdicts.items()}
-        yield _bars(f"Single tests: {name}", words, note=_least_p(_record(one, "over_examples")))
+        yield _bars(f"Single tests: {name}", words, note=_smallest_p(_record(one, "over_examples")))
 
 
 VERDICTS = {"undecidable": "too few rivals to tell"}
 
 
-def _least_p(found: Record) -> str:
+def _smallest_p(found: Record) -> str:
     least, alpha = found.get("least_p"), found.get("alpha")
     if not isinstance(least, float) or not isinstance(alpha, float):
         return ""
@@ -151,7 +151,7 @@ def _ftc(report: Record) -> Iterator[Block]:
             ForestRow(f"without them: {str(name).replace('_', ' ')}", _point(one.get(symbol)))
             for name, one in baselines.items()
         ]
-        kept = [row for row in rows if _is_shown(row.interval)]
+        kept = [row for row in rows if _has_value(row.interval)]
         note = "Below the first line: what answers earn that have not seen the explanation."
         yield Forest(f"{title} ({symbol})", kept, note=note)
     null = {"random substitutions beaten": _record(report, "null_win_rate")}
@@ -169,7 +169,7 @@ def _cot2el(report: Record) -> Iterator[Block]:
         ForestRow("shuffled words", _record(report, "faithfulness_by_chance")),
         ForestRow("the reasoning of others", _record(report, "faithfulness_of_others")),
     ]
-    kept = [row for row in rows if _is_shown(row.interval)]
+    kept = [row for row in rows if _has_value(row.interval)]
     yield Forest("Really said in the reasoning", kept)
     shares = {"contradicted": _record(report, "contradicted")}
     yield _forest("Explanations that the reasoning contradicts", shares, note="Lower is better.")
@@ -244,11 +244,11 @@ def _bars(title: str, counted: Record, note: str = "") -> CountBars:
 def _forest(
     title: str, found: Record, *, bounds: Bounds = UNIT, level: float | None = None, note: str = ""
 ) -> Forest:
-    rows = [ForestRow(str(name), one, level) for name, one in found.items() if _is_shown(one)]
+    rows = [ForestRow(str(name), one, level) for name, one in found.items() if _has_value(one)]
     return Forest(title, rows, bounds, note)
 
 
-def _is_shown(interval: Any) -> bool:
+def _has_value(interval: Any) -> bool:
     return is_interval(interval) and interval["value"] is not None
 
 

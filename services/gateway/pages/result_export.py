@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from services.gateway.batch_csv import cell, packed
-from services.gateway.pages.result_query import ResultView
+from services.gateway.batch_csv import csv_field, encode_rows
+from services.gateway.pages.result_query import ResultQuery
 from shared.ledger import result_pages
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
@@ -22,14 +22,14 @@ COLUMNS = (
 MORE = ("label_sent", "label_stated", "language", "model", "warnings")
 
 
-def written(engine: Engine, batch: Batch, view: ResultView, ending: str) -> Iterator[bytes]:
+def file_chunks(engine: Engine, batch: Batch, view: ResultQuery, ending: str) -> Iterator[bytes]:
     """The file, some lines at a time, in the order of the input; no transaction stays open between
     them. ending: `csv` or `jsonl`."""
     with transaction(engine) as connection:
         keys = result_pages.metadata_keys(connection, view.filter)
     if ending == "csv":
         metadata = [f"metadata.{key}" for key in keys]
-        yield packed([[*COLUMNS, *view.filter.parts, *MORE, "reasons", *metadata, "error"]])
+        yield encode_rows([[*COLUMNS, *view.filter.parts, *MORE, "reasons", *metadata, "error"]])
     last = 0
     while True:
         with transaction(engine) as connection:
@@ -37,27 +37,31 @@ def written(engine: Engine, batch: Batch, view: ResultView, ending: str) -> Iter
         if not some:
             return
         last = some[-1].row.line
-        yield packed(_cells(one, keys) for one in some) if ending == "csv" else _jsonl(some, batch)
+        yield (
+            encode_rows(_csv_row(one, keys) for one in some)
+            if ending == "csv"
+            else _jsonl(some, batch)
+        )
 
 
-def _cells(one: ExportedRow, keys: Iterable[str]) -> list[str]:
+def _csv_row(one: ExportedRow, keys: Iterable[str]) -> list[str]:
     row = one.row
     error = str((one.error or {}).get("detail", "")) or None
     return [
-        *(cell(getattr(row, name)) for name in COLUMNS),
-        *(cell(part) for part in row.parts),
-        *(cell(getattr(row, name)) for name in MORE),
-        cell(" ".join(row.reasons)),
-        *(cell(row.metadata.get(key)) for key in keys),
-        cell(error),
+        *(csv_field(getattr(row, name)) for name in COLUMNS),
+        *(csv_field(part) for part in row.parts),
+        *(csv_field(getattr(row, name)) for name in MORE),
+        csv_field(" ".join(row.reasons)),
+        *(csv_field(row.metadata.get(key)) for key in keys),
+        csv_field(error),
     ]
 
 
 def _jsonl(some: Iterable[ExportedRow], batch: Batch) -> bytes:
-    return "".join(f"{json.dumps(_told(one, batch))}\n" for one in some).encode()
+    return "".join(f"{json.dumps(_to_dict(one, batch))}\n" for one in some).encode()
 
 
-def _told(one: ExportedRow, batch: Batch) -> dict[str, Any]:
+def _to_dict(one: ExportedRow, batch: Batch) -> dict[str, Any]:
     row = one.row
     return {
         "batch_id": batch.id,

@@ -57,7 +57,7 @@ class Chip:
 
 
 @dataclass(frozen=True)
-class ResultView:
+class ResultQuery:
     """What the table shows. pairs: of the address, those that are known, but for `after`."""
 
     path: str
@@ -82,16 +82,16 @@ class ResultView:
         return "pairs" in dict(self.pairs)
 
     @property
-    def opened(self) -> int | None:
+    def open_line(self) -> int | None:
         """The line whose texts are shown in the table."""
         line = dict(self.pairs).get("open")
         return None if line is None else int(line)
 
-    def toggled(self, line: int) -> str:
+    def with_open_line(self, line: int) -> str:
         """Of the same rows with this line opened, or closed again."""
         others = [pair for pair in self.pairs if pair[0] != "open"]
-        more = [("open", str(line))] if self.opened != line else []
-        query = urlencode([*others, *more, *self._here])
+        more = [("open", str(line))] if self.open_line != line else []
+        query = urlencode([*others, *more, *self._page_position])
         return f"?{query}#items"  # there is one in every row: the path is left out
 
     @property
@@ -100,53 +100,53 @@ class ResultView:
         return urlencode([pair for pair in self.pairs if pair[0] not in ("line", "open")])
 
     @property
-    def _here(self) -> list[Pair]:
+    def _page_position(self) -> list[Pair]:
         """Where in the table this page begins."""
         return [("after", json.dumps(list(self.order.after)))] if self.order.after else []
 
     @property
-    def kept(self) -> dict[str, str]:
+    def filter_values(self) -> dict[str, str]:
         """name → value, of filters that have one."""
         return dict(self.filters)
 
     @property
     def chips(self) -> list[Chip]:
         return [
-            Chip(said(*pair), self._address(one for one in self.pairs if one != pair))
+            Chip(filter_label(*pair), self._url(one for one in self.pairs if one != pair))
             for pair in self.filters
         ]
 
     def next(self, key: Sequence[Any]) -> str:
         """Of the page that follows the row with this key."""
-        return self._address([*self.pairs, ("after", json.dumps(list(key)))])
+        return self._url([*self.pairs, ("after", json.dumps(list(key)))])
 
     @property
     def first(self) -> str:
         """Of the first page."""
-        return self._address(self.pairs)
+        return self._url(self.pairs)
 
     def sorted_by(self, name: str) -> str:
         """Of the same rows in another order; by the same column the other way round."""
         others = [pair for pair in self.pairs if pair[0] not in ("sort", "desc")]
         turned = self.order.by == name and not self.order.descending
-        return self._address([*others, ("sort", name), *([("desc", "1")] if turned else [])])
+        return self._url([*others, ("sort", name), *([("desc", "1")] if turned else [])])
 
     def only(self, *pairs: Pair) -> str:
         """Of these rows of the batch and no other filter."""
-        return self._address(pairs)
+        return self._url(pairs)
 
-    def direction(self, name: str) -> str:
+    def sort_order(self, name: str) -> str:
         """As `aria-sort` says it; empty where another column sorts."""
         if self.order.by != name:
             return ""
         return "descending" if self.order.descending else "ascending"
 
-    def _address(self, pairs: Iterable[Pair]) -> str:
+    def _url(self, pairs: Iterable[Pair]) -> str:
         query = urlencode(list(pairs))
         return f"{self.path}{'?' if query else ''}{query}#items"
 
 
-def view_of(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultView:
+def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
     """sent: the pairs of the address, in order."""
     contract = metrics().get(batch.metric)
     rules = surprising_rules(batch.metric)
@@ -175,7 +175,7 @@ def view_of(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultView:
         chosen.get("sort", "surprise"), "desc" in chosen, rules.higher_is_better, _key(pairs)
     )
     columns = tuple(value for name, value in known if name == "col")
-    return ResultView(f"/batches/{batch.id}", known, wanted, order, columns)
+    return ResultQuery(f"/batches/{batch.id}", known, wanted, order, columns)
 
 
 def _is_known(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str]) -> bool:
@@ -248,7 +248,7 @@ def _is_key(value: Any) -> bool:
     return not math.isnan(value)
 
 
-def said(name: str, value: str) -> str:
+def filter_label(name: str, value: str) -> str:
     """A filter as a chip says it."""
     if name in NAMES:
         return f"{NAMES[name]}: {value}"

@@ -74,7 +74,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class GeneralView:
+class ResultContext:
     """All that the template shows beside the report. plots: titles; the batch's page shows them."""
 
     lead: str
@@ -83,16 +83,17 @@ class GeneralView:
     plots: tuple[str, ...]
 
 
-def view(request: JobRequest | None, report: Message) -> GeneralView:
+def view(request: JobRequest | None, report: Message) -> ResultContext:
     """The result whole, without what the page shows around it."""
     summed = isinstance(report, BatchReport)
     left_out = SUMS if summed else ON_THE_PAGE if isinstance(report, Report) else set()
     answer = _answer(request, report)
-    return GeneralView(
+    return ResultContext(
         lead=answer.lead,
         batch=request.batch if isinstance(request, BatchReportRequest) else None,
         sections=_sections(
-            Tabulating(ours=summed, answer=answer), report.model_dump(mode="json", exclude=left_out)
+            TableFormatter(ours=summed, answer=answer),
+            report.model_dump(mode="json", exclude=left_out),
         ),
         plots=tuple(plot.title for plot in report.plots) if isinstance(report, BatchReport) else (),
     )
@@ -130,7 +131,7 @@ def _mean(report: BatchReport) -> str:
     )
 
 
-def _sections(how: Tabulating, shown: dict[str, Any]) -> tuple[Section, ...]:
+def _sections(how: TableFormatter, shown: dict[str, Any]) -> tuple[Section, ...]:
     """Single values together first, then a section for each of the others."""
     whole = how.section("result", shown)
     plain = Section(whole.title, whole.path, facts=whole.facts, table=whole.table)
@@ -138,7 +139,7 @@ def _sections(how: Tabulating, shown: dict[str, Any]) -> tuple[Section, ...]:
 
 
 @dataclass(frozen=True)
-class Tabulating:
+class TableFormatter:
     """How results become sections.
 
     ours: whether every string is our own, as in sums over many results.
@@ -153,12 +154,12 @@ class Tabulating:
         ours = ours or self.ours or name in OURS
         title = self._name(name)
         if isinstance(value, list):
-            if _are_cards(value):
-                return Section(title, path, sections=self._cards(name, value, path, ours))
-            return Section(title, path, table=self._listed(name, value, ours))
+            if _needs_sections(value):
+                return Section(title, path, sections=self._item_sections(name, value, path, ours))
+            return Section(title, path, table=self._list_table(name, value, ours))
         if not isinstance(value, Mapping):
             return Section(title, path, facts=((title, cell(value, ours)),))
-        if _alike(list(value.values())):
+        if _has_same_keys(list(value.values())):
             rows = [(self._name(key), held) for key, held in value.items()]
             return Section(title, path, table=self._table(rows, ours))
         return self._mixed(title, value, path, ours)
@@ -180,13 +181,15 @@ class Tabulating:
             ),
         )
 
-    def _cards(self, name: str, values: list[Json], path: str, ours: bool) -> tuple[Section, ...]:
+    def _item_sections(
+        self, name: str, values: list[Json], path: str, ours: bool
+    ) -> tuple[Section, ...]:
         return tuple(
             self.section(f"{name} {place}", value, f"{path}-{place}", ours=ours)
             for place, value in enumerate(values, 1)
         )
 
-    def _listed(self, name: str, values: list[Json], ours: bool) -> Table[Cell]:
+    def _list_table(self, name: str, values: list[Json], ours: bool) -> Table[Cell]:
         names = [Cell("ours", str(place)) for place in range(1, len(values) + 1)]
         answers = name == self.answer.field
         if answers and len(values) == len(self.answer.subjects):
@@ -197,7 +200,7 @@ class Tabulating:
     def _table(
         self, rows: list[tuple[Cell, Json]], ours: bool, columns: Sequence[str] = ()
     ) -> Table[Cell]:
-        flat = [(name, _flat(value)) for name, value in rows[:MOST_ROWS]]
+        flat = [(name, _flatten(value)) for name, value in rows[:MOST_ROWS]]
         every = list(dict.fromkeys(key for _, row in flat for key in row))
         keys = every[:MOST_COLUMNS]
         named = columns if len(columns) == len(keys) else keys
@@ -225,7 +228,7 @@ class Tabulating:
         return Cell("ours" if ours else "text", name.replace("_", " "))
 
 
-def _alike(values: list[Json]) -> bool:
+def _has_same_keys(values: list[Json]) -> bool:
     """Whether these are rows of one table: mappings with the same keys."""
     mappings = [value for value in values if isinstance(value, Mapping)]
     return (
@@ -233,14 +236,14 @@ def _alike(values: list[Json]) -> bool:
     )
 
 
-def _are_cards(values: list[Json]) -> bool:
+def _needs_sections(values: list[Json]) -> bool:
     """Whether these are too wide for rows, and few enough for sections."""
     mappings = [value for value in values if isinstance(value, Mapping)]
-    wide = any(len(_flat(value)) > WIDE for value in mappings)
+    wide = any(len(_flatten(value)) > WIDE for value in mappings)
     return wide and len(mappings) == len(values) <= MOST_CARDS
 
 
-def _flat(value: Json) -> dict[str, Json]:
+def _flatten(value: Json) -> dict[str, Json]:
     """A row's cells by column; what is nested in it by its path."""
     if isinstance(value, list) and len(value) <= MOST_COLUMNS:
         return {str(place): held for place, held in enumerate(value, 1)}
@@ -249,7 +252,7 @@ def _flat(value: Json) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for name, held in value.items():
         if isinstance(held, Mapping) and held and not is_interval(held):
-            found |= {f"{name} {inner}": deep for inner, deep in _flat(held).items()}
+            found |= {f"{name} {inner}": deep for inner, deep in _flatten(held).items()}
         else:
             found[name] = held
     return found
@@ -265,20 +268,20 @@ def cell(value: Json, ours: bool) -> Cell:
         return Cell("interval", value)
     if not isinstance(value, str) and not value:
         return Cell("ours", "none")
-    text = value if isinstance(value, str) else _written(value)
+    text = value if isinstance(value, str) else _to_text(value)
     if len(text) > MOST_CHARACTERS:
         text = text[:MOST_CHARACTERS] + "…"
-    return Cell("ours" if ours or _is_wordless(value) else "text", text)
+    return Cell("ours" if ours or _is_numeric(value) else "text", text)
 
 
-def _is_wordless(value: Json) -> bool:
+def _is_numeric(value: Json) -> bool:
     """Numbers within lists hold no text."""
     if isinstance(value, list):
-        return all(map(_is_wordless, value))
+        return all(map(_is_numeric, value))
     return value is None or isinstance(value, bool | int | float)
 
 
-def _written(value: Json) -> str:
+def _to_text(value: Json) -> str:
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return ", ".join(value)
     return json.dumps(value, ensure_ascii=False)

@@ -17,19 +17,20 @@ from pydantic import ValidationError
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
-from services.gateway.auth import Viewer, require_scope
+from services.gateway.auth import Viewer, check_scope
 from services.gateway.caller import Caller
 from services.gateway.judgement_views import ReviewQueueRequest
 from services.gateway.pages import templates
-from services.gateway.pages.page_route import pages
-from services.gateway.pages.result_query import view_of
-from services.gateway.pages.reviewers import NOTE_BYTES, asked_of, name_of, whose
+from services.gateway.pages.job_texts import JobText
+from services.gateway.pages.page_route import page_router
+from services.gateway.pages.result_query import parse_query
+from services.gateway.pages.reviewers import NOTE_BYTES, get_origin, name_of, parse_form
 from services.gateway.pages.templates import form_of, page
-from services.gateway.refusals import InvalidBody, NothingToReport
+from services.gateway.refusals import InvalidBody, NoReport
 from services.gateway.routes import judgements as judgement_routes
 from services.gateway.routes import review_queues as queue_routes
-from services.gateway.routes.batches import found as found_batch
-from services.gateway.routes.jobs import BATCH_ID, known
+from services.gateway.routes.batches import find_batch as found_batch
+from services.gateway.routes.jobs import BATCH_ID, validate_id
 from services.gateway.routes.judgements import JUDGEMENT_ID
 from services.gateway.state import Gateway, State
 from services.registry import metrics
@@ -38,7 +39,7 @@ from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
 from shared.ledger.judgements import OPINIONS, JudgementFilter, Origin, ReviewerJudgement
 from shared.ledger.review_queues import ReviewItem, ReviewProgress, ReviewQueue
-from shared.page_text import Mark, MarkedText, pieces
+from shared.page_text import Mark, pieces
 from shared.problems import validation_problem
 
 ON_A_PAGE = 50
@@ -47,15 +48,7 @@ ENOUGH = 20  # judgements of a batch, for figures
 POSITION = re.compile(r"[0-9]{1,6}")
 LONGEST_SECONDS = 3_600.0  # of an answer; a longer one was a pause
 
-router = pages()
-
-
-@dataclass(frozen=True)
-class ShownText:
-    """A text of the request. pieces: the explanation's evidence is marked in the judged one."""
-
-    name: str
-    pieces: list[MarkedText]
+router = page_router()
 
 
 @dataclass(frozen=True)
@@ -63,7 +56,7 @@ class ReviewLine:
     """What is judged. texts: empty where they were not kept."""
 
     job: Job
-    texts: list[ShownText]
+    texts: list[JobText]
 
     @property
     def takes_notes(self) -> bool:
@@ -83,7 +76,7 @@ def line_of(job: Job) -> ReviewLine:
     return ReviewLine(
         job,
         [
-            ShownText(name.replace("_", " "), pieces(text, marks if name == judged else ()))
+            JobText(name.replace("_", " "), pieces(text, marks if name == judged else ()))
             for name in TEXTS
             if isinstance(text := job.request.get(name), str)
         ],
@@ -98,7 +91,7 @@ async def queue_list(
     batch: Annotated[str, Query(pattern=f"^({BATCH_ID.pattern})?$")] = "",
 ) -> Response:
     """Queues, and of a batch a form for a new one: a random sample is the first suggestion."""
-    require_scope(caller, "batch", "review")
+    check_scope(caller, "batch", "review")
     chosen = await found_batch(batch, gateway, caller.tenant) if batch else None
 
     def read(connection: Connection) -> tuple[list[tuple[ReviewQueue, ReviewProgress]], int]:
@@ -118,19 +111,19 @@ async def queue_list(
         "queues.html",
         job=job,
         batch=chosen,
-        query=_chosen_lines(request, chosen),
+        query=_selected_query(request, chosen),
         queues=queues,
         count=count,
-        may_make=caller.may("batch"),
-        may_judge=caller.may("review"),
+        may_make=caller.has_scope("batch"),
+        may_judge=caller.has_scope("review"),
     )
 
 
-def _chosen_lines(request: Request, batch: Batch | None) -> str:
+def _selected_query(request: Request, batch: Batch | None) -> str:
     """The filters and lines that the address names, as a queue takes them."""
     if batch is None:
         return ""
-    view = view_of(batch, batch.tenant, request.query_params.multi_items())
+    view = parse_query(batch, batch.tenant, request.query_params.multi_items())
     named = [pair for pair in view.pairs if pair in view.filters or pair[0] == "line"]
     return urlencode(named)
 
@@ -138,9 +131,9 @@ def _chosen_lines(request: Request, batch: Batch | None) -> str:
 @router.post("/queues")
 async def make_queue(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """A new one, by the form or by a button elsewhere."""
-    require_scope(caller, "batch")
+    check_scope(caller, "batch")
     form = await form_of(request, limit=NOTE_BYTES)
-    templates.demand(request, form)
+    templates.check_csrf(request, form)
     rubric = ["agree", *(name for name in ("score", "label", "note") if form.get(f"ask_{name}"))]
     body: dict[str, Any] = {
         "batch": form.get("batch", ""),
@@ -162,13 +155,13 @@ async def make_queue(request: Request, gateway: Gateway, caller: Viewer) -> Resp
 @router.get("/queues/{queue_id}")
 async def queue_page(request: Request, queue_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """How far it has come, and how far people agree."""
-    require_scope(caller, "batch", "review")
-    queue = await queue_routes.owned(queue_id, gateway, caller)
+    check_scope(caller, "batch", "review")
+    queue = await queue_routes.find_queue(queue_id, gateway, caller)
     progress = await gateway.in_ledger(lambda connection: review_queues.progress(connection, queue))
     job: Job | None = None
     try:
         job = await queue_routes.agreement_job(queue, gateway, caller)
-    except NothingToReport as error:
+    except NoReport as error:
         why = error.detail
     else:
         why = "" if job.error is None else str(job.error.get("detail", ""))
@@ -181,19 +174,19 @@ async def queue_page(request: Request, queue_id: str, gateway: Gateway, caller: 
         job=job,
         why=why,
         agreement=agreement,
-        may_judge=caller.may("review"),
-        may_close=caller.may("batch"),
+        may_judge=caller.has_scope("review"),
+        may_close=caller.has_scope("batch"),
     )
 
 
 @router.post("/queues/{queue_id}/close")
 async def close(request: Request, queue_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """Give out no more lines."""
-    require_scope(caller, "batch")
-    templates.demand(request, await form_of(request))
+    check_scope(caller, "batch")
+    templates.check_csrf(request, await form_of(request))
     await gateway.in_ledger(
         lambda connection: review_queues.close(
-            connection, queue_routes.known(queue_id), caller.tenant
+            connection, queue_routes.validate_id(queue_id), caller.tenant
         )
     )
     return RedirectResponse(f"/queues/{queue_id}", 303)
@@ -207,8 +200,8 @@ async def queue_file(
     caller: Viewer,
 ) -> Response:
     """Its judgements as a file."""
-    require_scope(caller, "batch", "review")
-    queue = await queue_routes.owned(queue_id, gateway, caller)
+    check_scope(caller, "batch", "review")
+    queue = await queue_routes.find_queue(queue_id, gateway, caller)
     wanted = JudgementFilter(caller.tenant, queue_id=queue.id)
     return await judgement_routes.as_file(gateway, wanted, form)
 
@@ -222,16 +215,16 @@ async def judge_page(
     after: Annotated[str, Query(pattern=f"^({JUDGEMENT_ID.pattern})?$")] = "",
 ) -> Response:
     """The next line; or after an answer in a blind queue, what the metric says of that line."""
-    require_scope(caller, "review")
-    queue = await queue_routes.owned(queue_id, gateway, caller)
+    check_scope(caller, "review")
+    queue = await queue_routes.find_queue(queue_id, gateway, caller)
     name = name_of(request, caller)
     if not name:
         return page(request, "reviewer.html", queue=queue)
-    given = await _given(after, gateway, caller) if after else None
+    given = await _find_current(after, gateway, caller) if after else None
     if given is not None and queue.blind:
         job = await _job(given.job_id, gateway, caller)
         progress = await _progress(queue, gateway, name)
-        return _shown(request, queue, line_of(job), progress, given=given)
+        return _line_page(request, queue, line_of(job), progress, given=given)
 
     def take(connection: Connection) -> tuple[ReviewItem | None, ReviewProgress]:
         item = review_queues.take(connection, queue, name)
@@ -241,10 +234,10 @@ async def judge_page(
     if item is None:
         return page(request, "queue_done.html", queue=queue, progress=progress, name=name)
     job = await _job(item.job_id, gateway, caller)
-    return _shown(request, queue, line_of(job), progress, item=item)
+    return _line_page(request, queue, line_of(job), progress, item=item)
 
 
-def _shown(
+def _line_page(
     request: Request,
     queue: ReviewQueue,
     line: ReviewLine,
@@ -271,19 +264,23 @@ def _shown(
 
 
 @router.post("/queues/{queue_id}/judge")
-async def answer(request: Request, queue_id: str, gateway: Gateway, caller: Viewer) -> Response:
+async def handle_form(
+    request: Request, queue_id: str, gateway: Gateway, caller: Viewer
+) -> Response:
     """Agree, disagree, unsure; skip; or undo the last answer."""
-    require_scope(caller, "review")
+    check_scope(caller, "review")
     form = await form_of(request, limit=NOTE_BYTES)
-    templates.demand(request, form)
-    queue = await queue_routes.owned(queue_id, gateway, caller)
-    origin, action = whose(request, caller), form.get("action", "")
+    templates.check_csrf(request, form)
+    queue = await queue_routes.find_queue(queue_id, gateway, caller)
+    origin, action = get_origin(request, caller), form.get("action", "")
     query = {"keys": "off"} if form.get("keys") == "off" else {}
     if action in OPINIONS:
-        asked = asked_of(
-            form, action, queue=queue.id, blind=queue.blind, seconds=_took(form.get("given", ""))
+        asked = parse_form(
+            form, action, queue=queue.id, blind=queue.blind, seconds=_elapsed(form.get("given", ""))
         )
-        made = await judgement_routes.judge(gateway, known(form.get("job", "")), asked, origin)
+        made = await judgement_routes.judge(
+            gateway, validate_id(form.get("job", "")), asked, origin
+        )
         query["after"] = made.id
     elif action == "skip" and POSITION.fullmatch(form.get("position", "")):
         position = int(form["position"])
@@ -296,7 +293,7 @@ async def answer(request: Request, queue_id: str, gateway: Gateway, caller: View
     return RedirectResponse(f"/queues/{queue.id}/judge{tail}", 303)
 
 
-def _took(given: str) -> float | None:
+def _elapsed(given: str) -> float | None:
     """Seconds since the line was shown; None where the form does not say."""
     if not (given.isascii() and given.isdigit() and len(given) < 12):
         return None
@@ -314,7 +311,9 @@ def _undo(connection: Connection, queue: ReviewQueue, origin: Origin) -> None:
         judgement_routes.withdraw(connection, one, origin)
 
 
-async def _given(judgement_id: str, gateway: State, caller: Caller) -> ReviewerJudgement | None:
+async def _find_current(
+    judgement_id: str, gateway: State, caller: Caller
+) -> ReviewerJudgement | None:
     found = await gateway.in_ledger(
         lambda connection: judgements.find(connection, judgement_id, caller.tenant)
     )

@@ -15,16 +15,16 @@ from pydantic import ValidationError
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
-from services.gateway.auth import Viewer, require_scope
+from services.gateway.auth import Viewer, check_scope
 from services.gateway.caller import Caller
 from services.gateway.judgement_views import JudgementRequest, is_name, origin_of
 from services.gateway.pages import templates
 from services.gateway.pages.login import local
-from services.gateway.pages.page_route import pages
+from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import form_of
 from services.gateway.refusals import InvalidBody
 from services.gateway.routes import judgements as judgement_routes
-from services.gateway.routes.jobs import known
+from services.gateway.routes.jobs import validate_id
 from services.gateway.routes.judgements import JUDGEMENT_ID
 from services.gateway.state import Gateway, State
 from shared.errors import BadInput
@@ -43,7 +43,7 @@ REVIEWER_COOKIE = "touchstone_reviewer"
 MOST_SHOWN = 50  # judgements of a job
 NOTE_BYTES = 32_768  # of a form: a note of 2,000 characters, percent-encoded
 
-router = pages()
+router = page_router()
 
 
 @dataclass(frozen=True)
@@ -60,17 +60,17 @@ class JobJudgements:
 def name_of(request: Request, caller: Caller) -> str:
     """The viewer's; empty where nobody has said it."""
     own = None if caller.key is None else caller.key.reviewer
-    said = unquote(templates.held(request, REVIEWER_COOKIE) or "")
+    said = unquote(templates.get_cookie(request, REVIEWER_COOKIE) or "")
     return own or (said if is_name(said) else "")
 
 
-def whose(request: Request, caller: Caller, named: str | None = None) -> Origin:
+def get_origin(request: Request, caller: Caller, named: str | None = None) -> Origin:
     """Who judges now. Raises BadInput where nobody has said it."""
     own = None if caller.key is None else caller.key.reviewer
     return origin_of(request, caller, own or (named or "").strip() or name_of(request, caller))
 
 
-def remember_name(request: Request, response: Response, name: str) -> None:
+def set_name_cookie(request: Request, response: Response, name: str) -> None:
     """For the rest of the session."""
     templates.set_cookie(request, response, REVIEWER_COOKIE, quote(name.strip()[:MOST_REVIEWER]))
 
@@ -85,12 +85,12 @@ async def of_job(job: Job, request: Request, gateway: State, caller: Caller) -> 
         given=tuple(found),
         name=name_of(request, caller),
         is_fixed=caller.key is not None and caller.key.reviewer is not None,
-        may_judge=caller.may("review"),
+        may_judge=caller.has_scope("review"),
         takes_notes=not job.request.get("do_not_store_text"),
     )
 
 
-def asked_of(form: Mapping[str, str], verdict: str, **more: Any) -> JudgementRequest:
+def parse_form(form: Mapping[str, str], verdict: str, **more: Any) -> JudgementRequest:
     """A form's answer. Raises InvalidBody."""
     body: dict[str, Any] = {"verdict": verdict, **more}
     if form.get("human_score", "").strip():
@@ -114,27 +114,27 @@ def _number(text: str) -> float:
 @router.post("/reviewer")
 async def set_name(request: Request, caller: Viewer) -> Response:
     """Keep the name for this session."""
-    require_scope(caller, "review")
+    check_scope(caller, "review")
     form = await form_of(request)
-    templates.demand(request, form)
-    name = whose(request, caller, form.get("reviewer")).reviewer
+    templates.check_csrf(request, form)
+    name = get_origin(request, caller, form.get("reviewer")).reviewer
     response = RedirectResponse(local(form.get("next", "/queues")), 303)
-    remember_name(request, response, name)
+    set_name_cookie(request, response, name)
     return response
 
 
 @router.post("/jobs/{job_id}/judgements")
 async def judge_job(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """One of the three buttons."""
-    require_scope(caller, "review")
+    check_scope(caller, "review")
     form = await form_of(request, limit=NOTE_BYTES)
-    templates.demand(request, form)
-    origin = whose(request, caller, form.get("reviewer"))
-    asked = asked_of(form, form.get("verdict", ""))
-    await judgement_routes.judge(gateway, known(job_id), asked, origin)
+    templates.check_csrf(request, form)
+    origin = get_origin(request, caller, form.get("reviewer"))
+    asked = parse_form(form, form.get("verdict", ""))
+    await judgement_routes.judge(gateway, validate_id(job_id), asked, origin)
     response = RedirectResponse(f"/jobs/{job_id}#judgements", 303)
     if not origin.verified:
-        remember_name(request, response, origin.reviewer)
+        set_name_cookie(request, response, origin.reviewer)
     return response
 
 
@@ -143,11 +143,11 @@ async def withdraw(
     request: Request, judgement_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
     """One's own, from the job's page."""
-    require_scope(caller, "review")
-    templates.demand(request, await form_of(request))
+    check_scope(caller, "review")
+    templates.check_csrf(request, await form_of(request))
     if not JUDGEMENT_ID.fullmatch(judgement_id):
         raise UnknownJudgement("there is no such judgement")
-    origin = whose(request, caller)
+    origin = get_origin(request, caller)
 
     def take_back(connection: Connection) -> ReviewerJudgement:
         old = judgements.find(connection, judgement_id, caller.tenant)

@@ -13,10 +13,10 @@ from fastapi import Request
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
-from services.gateway.auth import Viewer, require_scope
+from services.gateway.auth import Viewer, check_scope
 from services.gateway.pages import templates
 from services.gateway.pages.login import local
-from services.gateway.pages.page_route import pages
+from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import InvalidBody
 from services.gateway.state import Gateway, State
@@ -31,7 +31,7 @@ KINDS = {
     "columns": "mapping",
 }  # of a metric, as they are kept → as they are said
 
-router = pages()
+router = page_router()
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class SavedView:
 
 
 @dataclass(frozen=True)
-class SavedName:
+class SavedEntry:
     """Anything that is kept, as the list shows it. kind: of `KINDS`."""
 
     kind: str
@@ -68,11 +68,11 @@ async def saved_views(gateway: State, tenant: str, metric: str) -> list[SavedVie
 @router.get("/views")
 async def view_list(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """All that is saved, each with a button to delete it."""
-    require_scope(caller, "batch")
+    check_scope(caller, "batch")
 
-    def read(connection: Connection) -> list[SavedName]:
+    def read(connection: Connection) -> list[SavedEntry]:
         return [
-            SavedName(kind, metric, name, _told(value))
+            SavedEntry(kind, metric, name, _summary(value))
             for metric in metrics()
             for kind in KINDS
             for name, value in ledger.kept(connection, caller.tenant, f"{kind} {metric}").items()
@@ -82,7 +82,7 @@ async def view_list(request: Request, gateway: Gateway, caller: Viewer) -> Respo
     return page(request, "views.html", saved=saved, kinds=KINDS)
 
 
-def _told(value: Any) -> str:
+def _summary(value: Any) -> str:
     """A view's query; of a mapping, field=column."""
     if isinstance(value, str):
         return value
@@ -90,11 +90,11 @@ def _told(value: Any) -> str:
 
 
 @router.post("/views")
-async def keep_view(request: Request, gateway: Gateway, caller: Viewer) -> Response:
+async def save_view(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """Keep it, and go back to the table. Raises InvalidBody, QuotaExceeded."""
-    require_scope(caller, "batch")
+    check_scope(caller, "batch")
     form = await form_of(request)
-    templates.demand(request, form)
+    templates.check_csrf(request, form)
     name, metric = form.get("name", "").strip(), form.get("metric", "")
     query = urlencode(parse_qsl(form.get("query", "")))
     if not is_name(name):
@@ -102,19 +102,19 @@ async def keep_view(request: Request, gateway: Gateway, caller: Viewer) -> Respo
     if metric not in metrics() or len(query) > LONGEST_QUERY:
         raise InvalidBody.at_root("there is no such table of results, or its address is too long")
 
-    def keep(connection: Connection) -> None:
+    def write(connection: Connection) -> None:
         ledger.keep(connection, caller.tenant, f"results {metric}", name, query)
 
-    await gateway.in_ledger(keep)
+    await gateway.in_ledger(write)
     return RedirectResponse(local(form.get("next", "/views")), 303)
 
 
 @router.post("/views/delete")
 async def delete_view(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """Delete it, if it is there."""
-    require_scope(caller, "batch")
+    check_scope(caller, "batch")
     form = await form_of(request)
-    templates.demand(request, form)
+    templates.check_csrf(request, form)
     kind = form.get("kind", "results")
     if kind not in KINDS:
         raise InvalidBody.at_root("nothing of this kind is kept")

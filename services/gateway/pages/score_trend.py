@@ -83,7 +83,7 @@ def trend_of(connection: Connection, tenant: str, days: int, now: datetime) -> S
     since = until - timedelta(days=1)
     earlier = score_hours.sums_of(connection, tenant, since - timedelta(days=28), since)
     later = score_hours.sums_of(connection, tenant, since, until)
-    return ScoreTrend(days, lines, list(_eyes(drift_rows(earlier, later))))
+    return ScoreTrend(days, lines, list(_warnings(drift_rows(earlier, later))))
 
 
 def _line(
@@ -109,26 +109,26 @@ def _day(
     mean = sums.mean
     if mean is None:
         return TrendDay(day, x, sums, None, None, None)
-    reach = _reach(sums, mean)
+    reach = _half_interval(sums, mean)
     ends = (None, None) if reach is None else (mean - reach, mean + reach)
-    return TrendDay(day, x, sums, *(_height(one, bounds) for one in (mean, *ends)))
+    return TrendDay(day, x, sums, *(_y_position(one, bounds) for one in (mean, *ends)))
 
 
-def _reach(sums: ScoreSums, mean: float) -> float | None:
+def _half_interval(sums: ScoreSums, mean: float) -> float | None:
     if sums.scored < 2:
         return None
     variance = max(sums.squares - sums.scored * mean * mean, 0.0) / (sums.scored - 1)
     return NormalDist().inv_cdf((1 + LEVEL) / 2) * math.sqrt(variance / sums.scored)
 
 
-def _height(value: float | None, bounds: tuple[float, float]) -> float | None:
+def _y_position(value: float | None, bounds: tuple[float, float]) -> float | None:
     if value is None:
         return None
     low, high = bounds
     return HEIGHT * (1 - min(max((value - low) / (high - low), 0.0), 1.0))
 
 
-def _eyes(rows: Sequence[DriftRow]) -> Iterator[tuple[str, str]]:
+def _warnings(rows: Sequence[DriftRow]) -> Iterator[tuple[str, str]]:
     """(what, sentence)."""
     for row in rows:
         later = row.found.later
@@ -136,5 +136,5 @@ def _eyes(rows: Sequence[DriftRow]) -> Iterator[tuple[str, str]]:
         if later.results > ENOUGH and later.undefined > MUCH * later.results:
             share = later.undefined / later.results
             yield what, f"{share:.0%} of {later.results:,} results of the last day have no score."
-        elif row.found.has_moved:
+        elif row.found.has_shift:
             yield what, row.sentence

@@ -22,7 +22,7 @@ from jinja2 import ChoiceLoader, Environment, FunctionLoader, PackageLoader, Str
 from starlette.responses import HTMLResponse, Response
 
 from services import registry
-from services.gateway.http_requests import read_bounded
+from services.gateway.http_requests import read_body
 from services.gateway.pages.terms import terms
 from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaType
 from services.gateway.site_security import is_same_origin
@@ -63,7 +63,7 @@ def _page_of_service(template: str) -> str | None:
     return None if path is None else path.read_text("utf-8")
 
 
-def rendered(template: str, **context: Any) -> str:
+def render(template: str, **context: Any) -> str:
     """The template's text."""
     return environment().get_template(template).render(**context)
 
@@ -71,18 +71,18 @@ def rendered(template: str, **context: Any) -> str:
 def page(request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
     """A whole page for this visitor."""
     viewer = getattr(request.state, "viewer", None)
-    html = rendered(
+    html = render(
         template,
         request=request,
         csrf=token_of(request),
-        revealed=held(request, REVEAL_COOKIE) is not None,
-        logged_in=held(request, SESSION_COOKIE) is not None and viewer is not None,
+        revealed=get_cookie(request, REVEAL_COOKIE) is not None,
+        logged_in=get_cookie(request, SESSION_COOKIE) is not None and viewer is not None,
         guide=any(getattr(route, "name", "") == "guide" for route in request.app.routes),
         tenant=None if viewer is None or viewer.key is None else viewer.tenant,
         **context,
     )
     response = HTMLResponse(html, status)
-    remember(request, response)
+    set_visit_cookie(request, response)
     return response
 
 
@@ -111,39 +111,39 @@ VISIT_COOKIE = "touchstone_visit"
 FIELD = "csrf"
 
 
-def held(request: Request, name: str) -> str | None:
+def get_cookie(request: Request, name: str) -> str | None:
     """A cookie of ours. Over HTTPS its name says that no other host may have set it."""
-    return request.cookies.get(_named(request, name))
+    return request.cookies.get(_cookie_name(request, name))
 
 
-def _named(request: Request, name: str) -> str:
+def _cookie_name(request: Request, name: str) -> str:
     return f"__Host-{name}" if is_https(request) else name
 
 
 def drop_cookie(request: Request, response: Response, name: str) -> None:
     """Take it back."""
-    response.delete_cookie(_named(request, name), secure=is_https(request), httponly=True)
+    response.delete_cookie(_cookie_name(request, name), secure=is_https(request), httponly=True)
 
 
 def token_of(request: Request) -> str:
     """The token that forms of the answer to this request carry."""
-    return _derived(_secret(request))
+    return _derive_token(_secret(request))
 
 
-def demand(request: Request, form: Mapping[str, str]) -> None:
+def check_csrf(request: Request, form: Mapping[str, str]) -> None:
     """Raises Forbidden where another page may have sent this form."""
-    secret = held(request, SESSION_COOKIE) or held(request, VISIT_COOKIE)
+    secret = get_cookie(request, SESSION_COOKIE) or get_cookie(request, VISIT_COOKIE)
     sent = form.get(FIELD)
     if (
         secret is None
         or sent is None
-        or not hmac.compare_digest(_derived(secret).encode(), sent.encode())
+        or not hmac.compare_digest(_derive_token(secret).encode(), sent.encode())
         or not is_same_origin(request.headers)
     ):
         raise Forbidden("this form is out of date; load the page again and repeat")
 
 
-def remember(request: Request, response: Response) -> None:
+def set_visit_cookie(request: Request, response: Response) -> None:
     """Give a visitor without any cookie the one that its forms were made for."""
     made: str | None = getattr(request.state, "visit", None)
     if made is not None:
@@ -155,7 +155,7 @@ def set_cookie(
 ) -> None:
     """A cookie that scripts cannot read, and that other sites' forms do not carry."""
     response.set_cookie(
-        _named(request, name),
+        _cookie_name(request, name),
         value,
         max_age=seconds,
         httponly=True,
@@ -165,7 +165,7 @@ def set_cookie(
 
 
 def _secret(request: Request) -> str:
-    known = held(request, SESSION_COOKIE) or held(request, VISIT_COOKIE)
+    known = get_cookie(request, SESSION_COOKIE) or get_cookie(request, VISIT_COOKIE)
     if known is not None:
         return known
     if not hasattr(request.state, "visit"):
@@ -174,7 +174,7 @@ def _secret(request: Request) -> str:
     return made
 
 
-def _derived(secret: str) -> str:
+def _derive_token(secret: str) -> str:
     return hmac.new(secret.encode(), b"touchstone form", "sha256").hexdigest()
 
 
@@ -216,7 +216,7 @@ async def form_of(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("", MEDIA_TYPE):  # none: no body either
         raise UnsupportedMediaType(f"send the form as {MEDIA_TYPE}")
-    raw = await read_bounded(request, limit=limit)
+    raw = await read_body(request, limit=limit)
     if raw.count(b"&") >= fields:
         raise InvalidBody.at_root(f"the form may have {fields} fields")
     try:

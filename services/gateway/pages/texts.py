@@ -16,16 +16,16 @@ from sqlalchemy import Connection, func, select
 from starlette.responses import RedirectResponse, Response
 
 from services import registry
-from services.gateway.auth import Viewer, require_scope
+from services.gateway.auth import Viewer, check_scope
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
-from services.gateway.pages.job_texts import JobText, marks_of, texts_of
-from services.gateway.pages.other_metrics import OtherRequest, readiness, validated
-from services.gateway.pages.page_route import pages
+from services.gateway.pages.job_texts import JobText, result_spans, texts_of
+from services.gateway.pages.other_metrics import OtherRequest, build_requests, validated
+from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import InvalidBody
-from services.gateway.routes.jobs import known
-from services.gateway.routes.scores import commit, demand
+from services.gateway.routes.jobs import validate_id
+from services.gateway.routes.scores import check_request, commit
 from services.gateway.state import Gateway, State
 from services.registry import metrics
 from shared.errors import UnknownJob
@@ -40,7 +40,7 @@ MOST = 60  # results of one text
 MOST_LANES = 8
 MOST_VERSIONS = 30
 
-router = pages()
+router = page_router()
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class TextResult:
 
 
 @dataclass(frozen=True)
-class Lane:
+class MarkedResult:
     """The text with what one result rests on. runs: its tokens by their weight, where known."""
 
     name: str
@@ -69,7 +69,7 @@ class Lane:
 @router.get("/texts/{text_key}")
 async def text_page(request: Request, text_key: str, gateway: Gateway, caller: Viewer) -> Response:
     """The results, the text in lanes, and which other metrics could score it."""
-    require_scope(caller, "score")
+    check_scope(caller, "score")
     if not KEY.fullmatch(text_key):
         raise UnknownJob("there is no such text")
 
@@ -87,8 +87,10 @@ async def text_page(request: Request, text_key: str, gateway: Gateway, caller: V
         "text.html",
         text_key=text_key,
         rows=rows,
-        lanes=_lanes(found),
-        others=[] if kept is None else readiness(gateway, kept.metric, kept.request, kept.result),
+        lanes=_mark_results(found),
+        others=[]
+        if kept is None
+        else build_requests(gateway, kept.metric, kept.request, kept.result),
         source=kept,
         done={row.metric for row in rows},
         names={name: list(contract.parts) for name, contract in metrics().items()},
@@ -117,21 +119,21 @@ def _first(rows: Sequence[TextResult]) -> list[str]:
     return list(found.values())[:MOST_LANES]
 
 
-def _lanes(found: Sequence[Job]) -> list[Lane]:
+def _mark_results(found: Sequence[Job]) -> list[MarkedResult]:
     """Of the results about the same characters: offsets are into the text as each was sent."""
     judged = [(job, texts_of(job)) for job in found]
     return [
-        Lane(
+        MarkedResult(
             f"{job.metric} {_model(job)}".strip(),
-            pieces(_written(texts[0]), marks_of(job)),
-            _heat_of(job),
+            pieces(_plain_text(texts[0]), result_spans(job)),
+            _token_weights(job),
         )
         for job, texts in judged
         if texts
     ]
 
 
-def _heat_of(job: Job) -> tuple[TokenRun, ...]:
+def _token_weights(job: Job) -> tuple[TokenRun, ...]:
     """Empty where the metric's page colours no tokens, or the job did not ask for values."""
     heat_of = getattr(registry.page(job.metric), "heat_of", None)
     if heat_of is None or not job.request.get("token_values"):
@@ -145,7 +147,7 @@ def _heat_of(job: Job) -> tuple[TokenRun, ...]:
     return found
 
 
-def _written(text: JobText) -> str:
+def _plain_text(text: JobText) -> str:
     return "".join(piece.text for piece in text.pieces)
 
 
@@ -155,20 +157,22 @@ def _model(job: Job) -> str:
 
 
 @router.post("/texts/{text_key}")
-async def score_others(
+async def score_metrics(
     request: Request, text_key: str, gateway: Gateway, caller: Viewer
 ) -> Response:
     """Score the text under all metrics that are ready; one job each."""
-    require_scope(caller, "score")
+    check_scope(caller, "score")
     form = await form_of(request)
-    templates.demand(request, form)
+    templates.check_csrf(request, form)
     source = await gateway.in_ledger(
-        lambda connection: jobs.find(connection, known(form.get("job", "")), tenant=caller.tenant)
+        lambda connection: jobs.find(
+            connection, validate_id(form.get("job", "")), tenant=caller.tenant
+        )
     )
     chosen = {value for name, value in form.pairs if name == "metric"}
     ready = [
         one
-        for one in readiness(gateway, source.metric, source.request, source.result)
+        for one in build_requests(gateway, source.metric, source.request, source.result)
         if one.body is not None and one.metric in chosen
     ]
     if not ready:
@@ -180,8 +184,8 @@ async def score_others(
 
 async def _accept(one: OtherRequest, gateway: State, caller: Caller) -> None:
     contract = metrics()[one.metric]
-    asked = caller.completed(validated(contract, one.body or {}))
-    demand(contract, asked, gateway)
+    asked = caller.apply_defaults(validated(contract, one.body or {}))
+    check_request(contract, asked, gateway)
     accepted = await commit(contract, asked, gateway, None, caller.owner(gateway.settings))
     gateway.messages.add(accepted.job.metric, accepted.job.id)
 
@@ -196,7 +200,7 @@ class Version:
 
 
 @dataclass(frozen=True)
-class VersionFamily:
+class VersionHistory:
     """What a job was edited from, and its siblings. texts: field → how it changed. parts: name →
     before and after."""
 
@@ -211,7 +215,7 @@ class VersionFamily:
         return max((one.score for one in self.versions if one.score is not None), default=None)
 
 
-def family_of(connection: Connection, job: Job, tenant: str) -> VersionFamily | None:
+def version_history(connection: Connection, job: Job, tenant: str) -> VersionHistory | None:
     """None of a job that was not edited from another one that is there still."""
     parent_id = connection.execute(
         select(jobs_table.c.parent_job_id).where(jobs_table.c.id == job.id)
@@ -230,14 +234,17 @@ def family_of(connection: Connection, job: Job, tenant: str) -> VersionFamily | 
         .order_by(jobs_table.c.id)
         .limit(MOST_VERSIONS)
     )
-    return VersionFamily(
-        parent, [Version(*row) for row in rows], _changed(parent, job), _moved(parent, job)
+    return VersionHistory(
+        parent,
+        [Version(*row) for row in rows],
+        _text_changes(parent, job),
+        _part_changes(parent, job),
     )
 
 
-def _changed(parent: Job, job: Job) -> list[tuple[str, Sequence[WordChange]]]:
-    before = {text.name: _written(text) for text in texts_of(parent)}
-    after = {text.name: _written(text) for text in texts_of(job)}
+def _text_changes(parent: Job, job: Job) -> list[tuple[str, Sequence[WordChange]]]:
+    before = {text.name: _plain_text(text) for text in texts_of(parent)}
+    after = {text.name: _plain_text(text) for text in texts_of(job)}
     return [
         (name, changes(before[name], after[name]))
         for name in after
@@ -245,7 +252,7 @@ def _changed(parent: Job, job: Job) -> list[tuple[str, Sequence[WordChange]]]:
     ]
 
 
-def _moved(parent: Job, job: Job) -> list[tuple[str, float | None, float | None]]:
+def _part_changes(parent: Job, job: Job) -> list[tuple[str, float | None, float | None]]:
     contract = metrics().get(job.metric)
     if contract is None or parent.result is None or job.result is None:
         return []
@@ -266,7 +273,7 @@ def _at(job: Job, path: str) -> float | None:
     return float(found) if is_number else None  # type: ignore[arg-type]
 
 
-def remember_parent(connection: Connection, job_id: str, parent_id: str, tenant: str) -> None:
+def set_parent(connection: Connection, job_id: str, parent_id: str, tenant: str) -> None:
     """Note what a job was edited from, where that is the tenant's and there still."""
     known = select(func.count()).where(jobs_table.c.id == parent_id, jobs_table.c.tenant == tenant)
     if not connection.execute(known).scalar_one():

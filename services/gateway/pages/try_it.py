@@ -16,23 +16,23 @@ from starlette.responses import RedirectResponse, Response
 
 from services import registry
 from services.gateway import http_requests
-from services.gateway.auth import Viewer, require_scope
+from services.gateway.auth import Viewer, check_scope
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
 from services.gateway.pages.form_controls import (
     PREFIX,
-    controls_of,
-    filled_controls,
-    sent_controls,
+    fill_inputs,
+    form_inputs,
+    read_inputs,
     values_of,
 )
-from services.gateway.pages.jobs import Snippets, request_of, snippets
-from services.gateway.pages.page_route import pages
+from services.gateway.pages.jobs import CodeSamples, code_samples, request_of
+from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import base_url, form_of, page
-from services.gateway.pages.texts import remember_parent
+from services.gateway.pages.texts import set_parent
 from services.gateway.refusals import BodyTooLarge, InvalidBody
-from services.gateway.routes.jobs import known
-from services.gateway.routes.scores import commit, demand
+from services.gateway.routes.jobs import validate_id
+from services.gateway.routes.scores import check_request, commit
 from services.gateway.state import Gateway, State
 from services.registry import metrics
 from shared.contracts import JobRequest
@@ -54,7 +54,7 @@ class Form:
     controls: dict[str, str] = field(default_factory=dict)
 
 
-def filled(metric: MetricContract, example: Mapping[str, Any]) -> Form:
+def fill_form(metric: MetricContract, example: Mapping[str, Any]) -> Form:
     """The form as this example fills it."""
     values = {
         field.name: example[field.name] if isinstance(example.get(field.name), str) else ""
@@ -63,7 +63,7 @@ def filled(metric: MetricContract, example: Mapping[str, Any]) -> Form:
     named = {name for name, value in values.items() if value}
     whole = registry.page_details(metric.name) | dict(example)
     others = {name: value for name, value in whole.items() if name not in named}
-    controls, rest = filled_controls(metric, others)
+    controls, rest = fill_inputs(metric, others)
     written = json.dumps(rest, ensure_ascii=False, indent=1) if rest else "{}"
     return Form(values, written, controls)
 
@@ -74,7 +74,7 @@ def sent(metric: MetricContract, form: Mapping[str, str]) -> Form:
     return Form(
         {field.name: typed.get(field.name, "") for field in metric.form},
         typed.get(REST, ""),
-        sent_controls(metric, typed),
+        read_inputs(metric, typed),
     )
 
 
@@ -93,7 +93,7 @@ ENCODED = 3  # bytes of a form for one of the request: every one may be written 
 MOST_PASTED = 50_000  # characters
 MOST_CONTROLS = 100
 
-router = pages()
+router = page_router()
 
 
 @dataclass(frozen=True)
@@ -123,59 +123,61 @@ async def try_form(
 ) -> Response:
     """The form, filled with an example, or `from` a job of the tenant's."""
     if source:
-        return await _edited(request, gateway, caller, source)
-    chosen = _chosen(metric)
+        return await _form_of_job(request, gateway, caller, source)
+    chosen = _find_metric(metric)
     name = example if example in chosen.examples else next(iter(chosen.examples))
-    return _shown(
-        request, gateway, caller, TryForm(chosen, filled(chosen, chosen.examples[name]), name)
+    return _form_page(
+        request, gateway, caller, TryForm(chosen, fill_form(chosen, chosen.examples[name]), name)
     )
 
 
-async def _edited(request: Request, gateway: State, caller: Caller, source: str) -> Response:
+async def _form_of_job(request: Request, gateway: State, caller: Caller, source: str) -> Response:
     """The form as this job's request fills it. Raises UnknownJob."""
     job = await gateway.in_ledger(
-        lambda connection: jobs.find(connection, known(source), tenant=caller.tenant)
+        lambda connection: jobs.find(connection, validate_id(source), tenant=caller.tenant)
     )
     chosen = metrics().get(job.metric)
     asked = request_of(job)
     if chosen is None or asked is None:
         raise UnknownJob("the texts of this job were not kept, so they cannot be edited")
     body = asked.model_dump(mode="json", exclude_defaults=True)
-    return _shown(request, gateway, caller, TryForm(chosen, filled(chosen, body), parent=job.id))
+    return _form_page(
+        request, gateway, caller, TryForm(chosen, fill_form(chosen, body), parent=job.id)
+    )
 
 
 @router.post("/try")
-async def try_it(request: Request, gateway: Gateway, caller: Viewer) -> Response:
+async def create_job(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """Commit a job and go to its page; or say what is wrong, or what the request would be."""
-    require_scope(caller, "score")
+    check_scope(caller, "score")
     form = await form_of(
         request, limit=ENCODED * gateway.settings.max_body_bytes, fields=MOST_CONTROLS
     )
-    templates.demand(request, form)
-    chosen = _chosen(form.get("metric", ""))
+    templates.check_csrf(request, form)
+    chosen = _find_metric(form.get("metric", ""))
     entered, only_show = sent(chosen, form), form.get("action") == "show"
     try:
         asked = _request_of(chosen, entered, limit=gateway.settings.max_body_bytes)
-        asked = caller.completed(asked)
-        demand(chosen, asked, gateway)
+        asked = caller.apply_defaults(asked)
+        check_request(chosen, asked, gateway)
         if only_show:
-            return _shown(
+            return _form_page(
                 request, gateway, caller, TryForm(chosen, entered, parent=form.get("parent", ""))
             )
         owner = caller.owner(gateway.settings)
         accepted = await commit(chosen, asked, gateway, None, owner)
         if parent := form.get("parent"):
             await gateway.in_ledger(
-                lambda one: remember_parent(one, accepted.job.id, parent, caller.tenant)
+                lambda one: set_parent(one, accepted.job.id, parent, caller.tenant)
             )
     except ScoringError as error:  # a quota, too: what was typed stays
         trial = TryForm(chosen, entered, errors=_errors(error), parent=form.get("parent", ""))
-        return _shown(request, gateway, caller, trial, error)
+        return _form_page(request, gateway, caller, trial, error)
     gateway.messages.add(accepted.job.metric, accepted.job.id)
     return RedirectResponse(f"/jobs/{accepted.job.id}", 303)
 
 
-def _chosen(name: str) -> MetricContract:
+def _find_metric(name: str) -> MetricContract:
     found = metrics()
     return found.get(name) or found.get(FIRST) or next(iter(found.values()))
 
@@ -197,7 +199,7 @@ def _errors(error: ScoringError) -> list[tuple[str, str]]:
     return [(entry["pointer"].lstrip("#/"), entry["detail"]) for entry in listed]
 
 
-def _shown(
+def _form_page(
     request: Request,
     gateway: State,
     caller: Caller,
@@ -211,14 +213,14 @@ def _shown(
         trial=trial,
         metrics=list(metrics().values()),
         fields=trial.metric.form,
-        controls=controls_of(trial.metric.name),
+        controls=form_inputs(trial.metric.name),
         prefix=PREFIX,
         models=[
             entry.name
             for entry in gateway.catalogue.entries
             if entry.kind in trial.metric.model_kinds
         ],
-        snippets=_snippets(request, trial, with_key=caller.key is not None),
+        snippets=_code_samples(request, trial, with_key=caller.key is not None),
         title="The request is not valid" if isinstance(error, BadInput | None) else error.title,
     )
     if error is not None and error.retry_after is not None:
@@ -226,11 +228,11 @@ def _shown(
     return response
 
 
-def _snippets(request: Request, trial: TryForm, *, with_key: bool) -> Snippets | None:
+def _code_samples(request: Request, trial: TryForm, *, with_key: bool) -> CodeSamples | None:
     """None where the request is not valid, or too long to be pasted."""
     if trial.errors:
         return None
     body = body_of(trial.metric, trial.form)
     if len(trial.form.rest) + sum(map(len, trial.form.values.values())) > MOST_PASTED:
         return None
-    return snippets(trial.metric, body, base_url(request), with_key=with_key)
+    return code_samples(trial.metric, body, base_url(request), with_key=with_key)

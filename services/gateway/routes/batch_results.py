@@ -9,8 +9,8 @@ from __future__ import annotations
 import base64
 import math
 import time
-from collections.abc import Iterator
 from datetime import timedelta
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
@@ -20,11 +20,11 @@ from starlette.concurrency import run_in_threadpool
 
 from services.gateway import batch_csv, views
 from services.gateway.auth import Batcher
-from services.gateway.http_requests import wait_seconds
+from services.gateway.http_requests import parse_wait
 from services.gateway.pages.batch_report import FILE_POLICY, file_of
-from services.gateway.refusals import NothingToReport, UnknownPlot, answer
-from services.gateway.routes.batches import found
-from services.gateway.routes.scores import LOCATION, Prefer, ended
+from services.gateway.refusals import NoReport, UnknownPlot, problem_response
+from services.gateway.routes.batches import find_batch
+from services.gateway.routes.scores import LOCATION, Prefer, wait_for_job
 from services.gateway.state import Gateway, State
 from services.registry import fact_plan, metrics, surprising_rules
 from shared.batch_contracts import Plot
@@ -39,7 +39,9 @@ Format = Literal["svg", "png"]
 router = APIRouter(prefix="/v1/batches", tags=["reports"])
 WORST = 50  # lines in the HTML file
 TEXT = {"schema": {"type": "string"}}
-BEING_MADE = views.shown_as("Job", "being made; ask again, or poll `Location`", headers=LOCATION)
+BEING_MADE = views.schema_response(
+    "Job", "being made; ask again, or poll `Location`", headers=LOCATION
+)
 
 
 @router.get(
@@ -51,13 +53,13 @@ BEING_MADE = views.shown_as("Job", "being made; ask again, or poll `Location`", 
         200: {
             "description": "the metric's own report, or with `plot` a picture",
             "content": {
-                **views.shown_as("BatchReport", "")["content"],
+                **views.schema_response("BatchReport", "")["content"],
                 "image/svg+xml": TEXT,
                 "image/png": {"schema": {"type": "string", "format": "binary"}},
             },
         },
         202: BEING_MADE,
-        **views.problems(403, 404, 409, 422),
+        **views.error_responses(403, 404, 409, 422),
     },
 )
 async def get_batch_report(
@@ -69,12 +71,16 @@ async def get_batch_report(
     prefer: Prefer = None,
 ) -> Response:
     """The finished report; the first ask makes its job, and later ones find it."""
-    batch = await found(batch_id, gateway, caller.tenant)
-    seconds = wait_seconds(prefer, most=gateway.settings.max_wait_seconds)
+    batch = await find_batch(batch_id, gateway, caller.tenant)
+    seconds = parse_wait(prefer, most=gateway.settings.max_wait_seconds)
     job = await report_job(batch, gateway, seconds)
     if job.result is None:
-        return unfinished(job)
-    return JSONResponse(views.result_of(job)) if plot is None else picture(job.result, plot, format)
+        return report_status(job)
+    return (
+        JSONResponse(views.result_of(job))
+        if plot is None
+        else plot_response(job.result, plot, format)
+    )
 
 
 @router.get(
@@ -86,18 +92,18 @@ async def get_batch_report(
     responses={
         200: {"content": {"text/html": TEXT}},
         202: BEING_MADE,
-        **views.problems(403, 404, 409, 422),
+        **views.error_responses(403, 404, 409, 422),
     },
 )
 async def get_batch_report_html(
     batch_id: str, gateway: Gateway, caller: Batcher, prefer: Prefer = None
 ) -> Response:
     """Tables, plots and the worst lines in one file; no text but the custom ids."""
-    batch = await found(batch_id, gateway, caller.tenant)
-    seconds = wait_seconds(prefer, most=gateway.settings.max_wait_seconds)
+    batch = await find_batch(batch_id, gateway, caller.tenant)
+    seconds = parse_wait(prefer, most=gateway.settings.max_wait_seconds)
     job = await report_job(batch, gateway, seconds)
     if job.result is None:
-        return unfinished(job)
+        return report_status(job)
     return await as_html(batch, views.result_of(job) or {}, gateway)
 
 
@@ -107,26 +113,26 @@ async def get_batch_report_html(
     summary="Every line of a batch with its scores, as CSV",
     response_class=StreamingResponse,
     response_model=None,
-    responses={200: {"content": {"text/csv": TEXT}}, **views.problems(403, 404, 409)},
+    responses={200: {"content": {"text/csv": TEXT}}, **views.error_responses(403, 404, 409)},
 )
 async def get_batch_items(batch_id: str, gateway: Gateway, caller: Batcher) -> Response:
     """A row a line of a batch that has ended, in the order of the input file."""
-    return await as_csv(await found(batch_id, gateway, caller.tenant), gateway)
+    return await as_csv(await find_batch(batch_id, gateway, caller.tenant), gateway)
 
 
 async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
-    """The job that reports on this batch, its end waited for so long. Raises NothingToReport."""
-    return await ended(await _accepted_report(batch, gateway), gateway, seconds)
+    """The job that reports on this batch, its end waited for so long. Raises NoReport."""
+    return await wait_for_job(await _accept_report(batch, gateway), gateway, seconds)
 
 
-async def _accepted_report(batch: Batch, gateway: State) -> Accepted:
-    """The batch's report job. Raises NothingToReport."""
+async def _accept_report(batch: Batch, gateway: State) -> Accepted:
+    """The batch's report job. Raises NoReport."""
     if not batch.is_final:
-        raise NothingToReport(
+        raise NoReport(
             f"the batch is {batch.status}; a report on what it has is POST /v1/reports/{{metric}}"
         )
     if batch.metric not in metrics() or batch.total == 0:
-        raise NothingToReport("the batch has no scores")
+        raise NoReport("the batch has no scores")
     contract = metrics()[batch.metric].batch
     resend_after = timedelta(seconds=gateway.settings.resend_seconds)
     accepted = await gateway.in_ledger(
@@ -137,15 +143,15 @@ async def _accepted_report(batch: Batch, gateway: State) -> Accepted:
     return accepted
 
 
-def unfinished(job: Job) -> JSONResponse:
+def report_status(job: Job) -> JSONResponse:
     """Where the report is being made, or why there is none."""
     if job.error is not None:
-        return answer(job.error)
+        return problem_response(job.error)
     headers = {"Location": f"/v1/jobs/{job.id}", "Retry-After": "1"}
-    return JSONResponse(views.job_view(job), 202, headers)
+    return JSONResponse(views.job_json(job), 202, headers)
 
 
-def picture(report: dict[str, Any], name: str, format: Format) -> Response:
+def plot_response(report: dict[str, Any], name: str, format: Format) -> Response:
     """One of the report's plots. Raises UnknownPlot."""
     plots = {found["name"]: Plot.model_validate(found) for found in report.get("plots", ())}
     if name not in plots:
@@ -176,26 +182,27 @@ async def as_html(
 
     html = await run_in_threadpool(file_of, batch, report, *await gateway.in_ledger(read))
     return HTMLResponse(
-        html, headers=saved_as(f"{batch.id}.html") | {"Content-Security-Policy": FILE_POLICY}
+        html,
+        headers=download_headers(f"{batch.id}.html") | {"Content-Security-Policy": FILE_POLICY},
     )
 
 
 async def as_csv(batch: Batch, gateway: State) -> Response:
-    """The file, as it is read from the ledger. Raises NothingToReport, Unavailable."""
-    require_ended(batch)
-    pieces = batch_csv.written(gateway.engine, batch, metrics().get(batch.metric))
+    """The file, as it is read from the ledger. Raises NoReport, Unavailable."""
+    check_final(batch)
+    pieces = batch_csv.csv_chunks(gateway.engine, batch, metrics().get(batch.metric))
     first = await run_in_threadpool(lambda: [next(pieces, b""), next(pieces, b"")])
     return StreamingResponse(
-        _joined(first, pieces),
+        chain(first, pieces),
         media_type="text/csv; charset=utf-8",
-        headers=saved_as(f"{batch.id}.csv"),
+        headers=download_headers(f"{batch.id}.csv"),
     )
 
 
-def require_ended(batch: Batch) -> None:
-    """Raises NothingToReport while something can still change."""
+def check_final(batch: Batch) -> None:
+    """Raises NoReport while something can still change."""
     if not batch.is_final:
-        raise NothingToReport(f"the batch is {batch.status}; its results are not all there yet")
+        raise NoReport(f"the batch is {batch.status}; its results are not all there yet")
 
 
 async def write_facts(gateway: State, batch: Batch, seconds: float = math.inf) -> bool:
@@ -214,11 +221,6 @@ async def write_facts(gateway: State, batch: Batch, seconds: float = math.inf) -
     )
 
 
-def saved_as(name: str) -> dict[str, str]:
+def download_headers(name: str) -> dict[str, str]:
     """A file to be kept, under this name."""
     return {"Content-Disposition": f'attachment; filename="{name}"'}
-
-
-def _joined(first: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield from first
-    yield from rest

@@ -20,14 +20,14 @@ from services.gateway.http_requests import (
     Limit,
     key_header,
     key_of,
-    listed,
+    list_json,
     page_after,
     slice_of,
 )
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.routes.files import FILE_ID
 from services.gateway.state import Gateway, State
-from services.gateway.views import BatchList, BatchView, batch_view
+from services.gateway.views import BatchList, BatchSchema, batch_json
 from services.registry import contracts
 from shared.contracts import Message, MetadataKey, MetadataValue
 from shared.errors import BadInput, UnknownBatch, UnknownFile
@@ -38,7 +38,7 @@ from shared.service_contract import ServiceContract
 BATCH_ID = re.compile(r"batch_[0-9a-f]{32}")
 SCHEMA = {"$ref": "#/components/schemas/BatchRequest"}
 
-REFUSED = views.problems(403, 409, 413, 415, 422)
+REFUSED = views.error_responses(403, 409, 413, 415, 422)
 router = APIRouter(prefix="/v1/batches", tags=["batches"])
 
 
@@ -64,7 +64,7 @@ class BatchRequest(Message):
     output_expires_after: OutputExpiry | None = None
 
 
-def known(batch_id: str) -> str:
+def validate_id(batch_id: str) -> str:
     """An id that could be one of ours, or UnknownBatch."""
     if not BATCH_ID.fullmatch(batch_id):
         raise UnknownBatch(f"there is no batch {batch_id[:64]!r}")
@@ -76,7 +76,7 @@ def known(batch_id: str) -> str:
     operation_id="create_batch",
     summary="Score every line of a file",
     response_model=None,
-    responses={200: views.shown_as("BatchView", "it", ["Location"]), **REFUSED},
+    responses={200: views.schema_response("BatchSchema", "it", ["Location"]), **REFUSED},
     openapi_extra={
         "requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMA}}}
     },
@@ -95,14 +95,14 @@ async def create_batch(
     key, owner = key_of(idempotency_key), caller.owner(gateway.settings)
 
     def work(connection: Connection) -> tuple[Batch, bool]:
-        require_input(connection, new.input_file_id, new.tenant)
+        check_input(connection, new.input_file_id, new.tenant)
         return batches.make(connection, new, key=key, owner=owner)
 
     batch, replayed = await gateway.in_ledger(work)
     headers = {"Location": f"/v1/batches/{batch.id}"}
     if replayed:
         headers["Idempotent-Replayed"] = "true"
-    return JSONResponse(batch_view(batch), headers=headers)
+    return JSONResponse(batch_json(batch), headers=headers)
 
 
 def contract_at(endpoint: str) -> ServiceContract:
@@ -130,7 +130,7 @@ def _new(
     )
 
 
-def require_input(connection: Connection, file_id: str, tenant: str) -> None:
+def check_input(connection: Connection, file_id: str, tenant: str) -> None:
     """Raises BadInput unless this is the input of a batch. It stays until the batch has ended."""
     try:
         file = files.hold(connection, file_id, tenant=tenant)
@@ -145,7 +145,7 @@ def require_input(connection: Connection, file_id: str, tenant: str) -> None:
     operation_id="list_batches",
     summary="Batches, newest first",
     response_model=None,
-    responses={200: {"model": BatchList}, **views.problems(403, 422)},
+    responses={200: {"model": BatchList}, **views.error_responses(403, 422)},
 )
 async def list_batches(
     request: Request,
@@ -158,7 +158,7 @@ async def list_batches(
     """A page of batches."""
     page = replace(slice_of(request, limit, after, order), tenant=caller.tenant)
     found, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, page))
-    return JSONResponse(listed([batch_view(batch) for batch in found], has_more=more))
+    return JSONResponse(list_json([batch_json(batch) for batch in found], has_more=more))
 
 
 @router.get(
@@ -166,12 +166,15 @@ async def list_batches(
     operation_id="get_batch",
     summary="A batch: its state, its counts, its files",
     response_model=None,
-    responses={200: views.shown_as("BatchView", "it", ["Retry-After"]), **views.problems(403, 404)},
+    responses={
+        200: views.schema_response("BatchSchema", "it", ["Retry-After"]),
+        **views.error_responses(403, 404),
+    },
 )
 async def get_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """The batch with this id."""
-    batch = await found(batch_id, gateway, caller.tenant)
-    return JSONResponse(batch_view(batch), headers={} if batch.is_final else {"Retry-After": "2"})
+    batch = await find_batch(batch_id, gateway, caller.tenant)
+    return JSONResponse(batch_json(batch), headers={} if batch.is_final else {"Retry-After": "2"})
 
 
 @router.post(
@@ -179,21 +182,21 @@ async def get_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONRes
     operation_id="cancel_batch",
     summary="Cancel an open batch",
     response_model=None,
-    responses={200: {"model": BatchView}, **views.problems(403, 404, 409)},
+    responses={200: {"model": BatchSchema}, **views.error_responses(403, 404, 409)},
 )
 async def cancel_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """A second time changes nothing. What runs may end within ten minutes; what has a result by
     then is in the output file."""
     batch = await gateway.in_ledger(
-        lambda connection: batches.cancel(connection, known(batch_id), tenant=caller.tenant)
+        lambda connection: batches.cancel(connection, validate_id(batch_id), tenant=caller.tenant)
     )
     if batch.status not in ("cancelling", "cancelled"):
         raise AlreadyFinal(f"the batch is {batch.status}")
-    return JSONResponse(batch_view(batch))
+    return JSONResponse(batch_json(batch))
 
 
-async def found(batch_id: str, gateway: State, tenant: str) -> Batch:
+async def find_batch(batch_id: str, gateway: State, tenant: str) -> Batch:
     """The batch with this id. Raises UnknownBatch."""
     return await gateway.in_ledger(
-        lambda connection: batches.find(connection, known(batch_id), tenant=tenant)
+        lambda connection: batches.find(connection, validate_id(batch_id), tenant=tenant)
     )

@@ -28,7 +28,7 @@ from starlette.concurrency import run_in_threadpool
 from services.gateway import http_requests, views
 from services.gateway.auth import Reader, Scorer
 from services.gateway.caller import Caller
-from services.gateway.http_requests import key_of, wait_seconds
+from services.gateway.http_requests import key_of, parse_wait
 from services.gateway.job_views import job_type
 from services.gateway.refusals import InvalidBody
 from services.gateway.routes.jobs import JOB_ID
@@ -36,7 +36,7 @@ from services.gateway.routes.scores import (
     LOOK_AGAIN_SECONDS,
     IdempotencyKey,
     Prefer,
-    demand,
+    check_request,
     set_within,
 )
 from services.gateway.state import Gateway, State
@@ -84,7 +84,7 @@ def bulk_request(one: type[JobRequest]) -> type[BulkRequest]:
         description="all are accepted, or none",
         json_schema_extra={"minItems": 1},
     )
-    requests: Any = (Annotated[tuple[one, ...], AfterValidator(_some)], described)  # type: ignore[valid-type]
+    requests: Any = (Annotated[tuple[one, ...], AfterValidator(_check_count)], described)  # type: ignore[valid-type]
     return create_model(
         f"{name}BulkRequest",
         __base__=BulkRequest,
@@ -93,7 +93,7 @@ def bulk_request(one: type[JobRequest]) -> type[BulkRequest]:
     )
 
 
-def _some(requests: tuple[JobRequest, ...]) -> tuple[JobRequest, ...]:
+def _check_count(requests: tuple[JobRequest, ...]) -> tuple[JobRequest, ...]:
     """At least one; `min_length` would complain of each list whose requests are all wrong, too."""
     if not requests:
         raise ValueError("at least one request is needed")
@@ -106,23 +106,23 @@ async def create(
     """Commit all jobs of the call, send their messages, and wait if the caller prefers to."""
     owner = caller.owner(gateway.settings)
     key = key_of(request.headers.get("idempotency-key"))
-    with gateway.bulk_calls.another(caller):
+    with gateway.bulk_calls.acquire(caller):
         raw = await http_requests.read(request, limit=gateway.settings.max_bulk_bytes)
         asked = await run_in_threadpool(_read, contract, raw, gateway, caller)
         accepted = await _commit(contract, asked, gateway, key, owner)
     most = gateway.settings.max_wait_seconds
-    seconds = wait_seconds(request.headers.get("prefer"), most=most)
+    seconds = parse_wait(request.headers.get("prefer"), most=most)
     headers = {"Idempotent-Replayed": "true"} if accepted.replayed else {}
     if not seconds:
         _send(accepted, gateway)
         states = [{"object": "job", **one._asdict()} for one in accepted.states]
-        return _listed([_encoded(one) for one in states], 202, headers | {"Retry-After": "1"})
+        return _list_response([_encode(one) for one in states], 202, headers | {"Retry-After": "1"})
     headers["Preference-Applied"] = f"wait={seconds}"
-    all_ended = await _ended(accepted, gateway, seconds)
+    all_ended = await _send_and_wait(accepted, gateway, seconds)
     found = await _jobs(accepted.ids, gateway, owner.tenant)
     if all_ended:
-        return _listed(found, 200, headers)
-    return _listed(found, 202, headers | {"Retry-After": "1"})
+        return _list_response(found, 200, headers)
+    return _list_response(found, 202, headers | {"Retry-After": "1"})
 
 
 def _read(
@@ -131,52 +131,54 @@ def _read(
     """The requests, each one checked as if it had come alone. Raises InvalidBody with every fault,
     the first 100 listed."""
     try:
-        sent = http_requests.parsed(raw, bulk_request(contract.request)).requests
+        sent = http_requests.parse_body(raw, bulk_request(contract.request)).requests
     except InvalidBody as error:
         found = error.problem
         if [one["pointer"] for one in found["errors"]] == ["#"]:
-            found |= {"errors": _first_faults(contract, raw) or found["errors"]}
-        raise InvalidBody(_shortened(found)) from None
-    asked = [caller.completed(one) for one in sent]
+            found |= {"errors": _first_errors(contract, raw) or found["errors"]}
+        raise InvalidBody(_truncate(found)) from None
+    asked = [caller.apply_defaults(one) for one in sent]
     faults: list[tuple[int, BadInput]] = []
     for number, one in enumerate(asked):
         try:
-            demand(contract, one, gateway)
+            check_request(contract, one, gateway)
         except BadInput as error:
             faults.append((number, error))
     if faults:
-        raise refused(faults)
+        raise invalid_requests(faults)
     return asked
 
 
-def _first_faults(contract: MetricContract, raw: bytes) -> list[dict[str, str]]:
+def _first_errors(contract: MetricContract, raw: bytes) -> list[dict[str, str]]:
     """Where there are too many to be made at once: request by request, until there are enough."""
     body = http_requests.decode(raw)
     requests = body.get("requests") if isinstance(body, dict) else None
     errors: list[dict[str, str]] = []
     for number, one in enumerate(requests if isinstance(requests, list) else ()):
         try:
-            http_requests.parsed(json.dumps(one).encode(), contract.request)
+            http_requests.parse_body(json.dumps(one).encode(), contract.request)
         except InvalidBody as error:
-            errors += _placed(number, error.problem["errors"])
+            errors += _with_location(number, error.problem["errors"])
         if len(errors) >= MOST_FAULTS:
             break
     return errors
 
 
-def refused(faults: Sequence[tuple[int, BadInput]]) -> InvalidBody:
+def invalid_requests(faults: Sequence[tuple[int, BadInput]]) -> InvalidBody:
     """Of the whole call, for these faults of its requests, by their places."""
     kind = type(faults[0][1])
     if any(type(fault) is not kind for _, fault in faults):
         kind = BadInput
-    errors = [entry for number, fault in faults for entry in _placed(number, _entries(fault))]
+    errors = [
+        entry for number, fault in faults for entry in _with_location(number, _entries(fault))
+    ]
     one = faults[0][1].detail
     detail = one if len(faults) == 1 else f"{len(faults)} requests are not valid"
     found = make(kind.slug, kind.title, BadInput.status, detail)
-    return InvalidBody(_shortened(found | {"errors": errors}))
+    return InvalidBody(_truncate(found | {"errors": errors}))
 
 
-def _placed(number: int, entries: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+def _with_location(number: int, entries: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
     """The faults of one request, by their places in the call."""
     return [
         {"detail": entry["detail"], "pointer": f"#/requests/{number}{entry['pointer'][1:]}"}
@@ -190,7 +192,7 @@ def _entries(fault: BadInput) -> list[dict[str, str]]:
     return found
 
 
-def _shortened(found: Problem) -> Problem:
+def _truncate(found: Problem) -> Problem:
     return found | {"errors": found["errors"][:MOST_FAULTS]}
 
 
@@ -204,7 +206,7 @@ async def _commit(
     resend_after = timedelta(seconds=gateway.settings.resend_seconds)
 
     def write(connection: Connection) -> AcceptedJobs:
-        _require_endpoints(connection, asked, owner.tenant)
+        _check_endpoints(connection, asked, owner.tenant)
         requests = [one.model_dump(mode="json") for one in asked]
         new = NewJobs(contract.name, requests, resend_after)
         return bulk_jobs.accept_all(connection, new, key=key, owner=owner)
@@ -215,7 +217,7 @@ async def _commit(
     return accepted
 
 
-def _require_endpoints(connection: Connection, asked: Sequence[JobRequest], tenant: str) -> None:
+def _check_endpoints(connection: Connection, asked: Sequence[JobRequest], tenant: str) -> None:
     """Raises InvalidBody where a webhook endpoint is not this tenant's: as if it were not there."""
     named = [(number, one.webhook) for number, one in enumerate(asked) if one.webhook is not None]
     if not named:
@@ -227,7 +229,7 @@ def _require_endpoints(connection: Connection, asked: Sequence[JobRequest], tena
         if webhook not in owned
     ]
     if faults:
-        raise refused(faults)
+        raise invalid_requests(faults)
 
 
 def _send(accepted: AcceptedJobs, gateway: State) -> None:
@@ -235,14 +237,16 @@ def _send(accepted: AcceptedJobs, gateway: State) -> None:
         gateway.messages.add_all(accepted.states[0].metric, accepted.ids)
 
 
-async def _ended(accepted: AcceptedJobs, gateway: State, seconds: int) -> bool:
+async def _send_and_wait(accepted: AcceptedJobs, gateway: State, seconds: int) -> bool:
     """Send the messages; whether all have ended within this time."""
-    async with gateway.finishes.expecting(*accepted.ids) as event:
+    async with gateway.job_watcher.watch(*accepted.ids) as event:
         _send(accepted, gateway)  # once no end can be missed any more
-        return await _awaited(accepted.ids, event, gateway, seconds)
+        return await _wait_for_all(accepted.ids, event, gateway, seconds)
 
 
-async def _awaited(ids: Sequence[str], event: asyncio.Event, gateway: State, seconds: int) -> bool:
+async def _wait_for_all(
+    ids: Sequence[str], event: asyncio.Event, gateway: State, seconds: int
+) -> bool:
     clock = asyncio.get_running_loop().time
     deadline = clock() + seconds
     while await gateway.in_ledger(lambda connection: bulk_jobs.open_count(connection, ids)):
@@ -260,13 +264,13 @@ async def get(request: Request, gateway: State, tenant: str) -> Response:
     ids = (await http_requests.parse(request, JobIds, limit=limit)).ids
     bulk_jobs.require_all(ids, [job_id for job_id in ids if JOB_ID.fullmatch(job_id)])
     most = gateway.settings.max_wait_seconds
-    seconds = wait_seconds(request.headers.get("prefer"), most=most)
+    seconds = parse_wait(request.headers.get("prefer"), most=most)
     headers = {"Preference-Applied": f"wait={seconds}"} if seconds else {}
     if seconds:
         await gateway.in_ledger(lambda connection: bulk_jobs.states_of(connection, ids, tenant))
-        async with gateway.finishes.expecting(*ids) as event:
-            await _awaited(ids, event, gateway, seconds)
-    return _listed(await _jobs(ids, gateway, tenant), 200, headers)
+        async with gateway.job_watcher.watch(*ids) as event:
+            await _wait_for_all(ids, event, gateway, seconds)
+    return _list_response(await _jobs(ids, gateway, tenant), 200, headers)
 
 
 async def _jobs(ids: Sequence[str], gateway: State, tenant: str) -> list[bytes]:
@@ -274,17 +278,17 @@ async def _jobs(ids: Sequence[str], gateway: State, tenant: str) -> list[bytes]:
 
     def read(connection: Connection) -> list[bytes]:
         found = bulk_jobs.find_all(connection, ids, tenant)
-        return [_encoded(views.job_view(job)) for job in found]
+        return [_encode(views.job_json(job)) for job in found]
 
     return await gateway.in_ledger(read)
 
 
-def _encoded(value: dict[str, Any]) -> bytes:
+def _encode(value: dict[str, Any]) -> bytes:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode()
 
 
-def _listed(data: list[bytes], status: int, headers: dict[str, str]) -> Response:
+def _list_response(data: list[bytes], status: int, headers: dict[str, str]) -> Response:
     body = b'{"object":"list","data":[' + b",".join(data) + b'],"has_more":false}'
     return Response(body, status, headers, media_type="application/json")
 
@@ -302,8 +306,8 @@ def _body(name: str) -> dict[str, Any]:
     tags=["jobs"],
     response_model=None,
     responses={
-        200: views.shown_as("Jobs", "all of them"),
-        **views.problems(404, 413, 415, 422),
+        200: views.schema_response("Jobs", "all of them"),
+        **views.error_responses(404, 413, 415, 422),
     },
     openapi_extra=_body(JobIds.__name__),
 )
@@ -338,11 +342,11 @@ def add_metric(router: APIRouter, contract: MetricContract) -> None:
         status_code=202,
         response_model=None,
         responses={
-            200: views.shown_as(jobs, "all ended within `Prefer: wait`"),
-            202: views.shown_as(
+            200: views.schema_response(jobs, "all ended within `Prefer: wait`"),
+            202: views.schema_response(
                 f"Accepted{jobs}", "all are committed, in the order of the requests"
             ),
-            **views.problems(403, 409, 413, 415, 422),
+            **views.error_responses(403, 409, 413, 415, 422),
         },
         openapi_extra=_body(bulk_request(contract.request).__name__),
     )

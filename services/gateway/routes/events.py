@@ -16,13 +16,13 @@ from fastapi import APIRouter, Depends, Header, Response
 from fastapi.sse import EventSourceResponse, format_sse_event
 
 from services.gateway import views
-from services.gateway.auth import Batcher, Reader, while_authorized
-from services.gateway.refusals import Unauthenticated
+from services.gateway.auth import Batcher, Reader, with_key_check
+from services.gateway.refusals import NotAuthenticated
 from services.gateway.routes import batches as batch_routes
 from services.gateway.routes import jobs as job_routes
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS, set_within
 from services.gateway.state import Gateway, State
-from services.gateway.views import TEMPLATE, Happening
+from services.gateway.views import TEMPLATE, ProgressEvent
 from shared.errors import NotThere, Unavailable
 from shared.ledger import batches, jobs
 from shared.ledger.batches import Batch
@@ -53,19 +53,19 @@ def responses(event: str) -> dict[int | str, dict[str, Any]]:
 
 ENDINGS: dict[int | str, dict[str, Any]] = {
     204: {"description": "`Last-Event-ID` is the last event that will ever be: do not come back"},
-    **views.problems(404),
+    **views.error_responses(404),
 }
 
 router = APIRouter()
 
 
-async def _stream_of_reader(gateway: Gateway, caller: Reader) -> AsyncIterator[None]:
-    with gateway.streams.another(caller):
+async def _job_stream(gateway: Gateway, caller: Reader) -> AsyncIterator[None]:
+    with gateway.streams.acquire(caller):
         yield
 
 
-async def _stream_of_batcher(gateway: Gateway, caller: Batcher) -> AsyncIterator[None]:
-    with gateway.streams.another(caller):
+async def _batch_stream(gateway: Gateway, caller: Batcher) -> AsyncIterator[None]:
+    with gateway.streams.acquire(caller):
         yield
 
 
@@ -75,7 +75,7 @@ async def _stream_of_batcher(gateway: Gateway, caller: Batcher) -> AsyncIterator
     summary="A job's progress as server-sent events, until it ends",
     tags=["jobs"],
     response_model=None,
-    dependencies=[Depends(_stream_of_reader)],
+    dependencies=[Depends(_job_stream)],
     responses=responses("JobEvent"),
 )
 async def job_events(
@@ -83,12 +83,14 @@ async def job_events(
 ) -> Response:
     """`job.queued`, `job.running` at each attempt, `job.succeeded` or another end, then `end`."""
 
-    async def look() -> Job:
+    async def read_job() -> Job:
         return await gateway.in_ledger(
-            lambda connection: jobs.find(connection, job_routes.known(job_id), tenant=caller.tenant)
+            lambda connection: jobs.find(
+                connection, job_routes.validate_id(job_id), tenant=caller.tenant
+            )
         )
 
-    return await stream(while_authorized(caller, gateway, look), job_id, gateway, last_event_id)
+    return await stream(with_key_check(caller, gateway, read_job), job_id, gateway, last_event_id)
 
 
 @router.get(
@@ -97,22 +99,24 @@ async def job_events(
     summary="A batch's progress as server-sent events, until it ends",
     tags=["batches"],
     response_model=None,
-    dependencies=[Depends(_stream_of_batcher)],
-    responses=responses("BatchEvent") | views.problems(403),
+    dependencies=[Depends(_batch_stream)],
+    responses=responses("BatchEvent") | views.error_responses(403),
 )
 async def batch_events(
     batch_id: str, gateway: Gateway, caller: Batcher, last_event_id: LastEventId = None
 ) -> Response:
     """`batch.in_progress` and the like, each with the whole batch and its counts, then `end`."""
 
-    async def look() -> Batch:
+    async def read_batch() -> Batch:
         return await gateway.in_ledger(
             lambda connection: batches.find(
-                connection, batch_routes.known(batch_id), tenant=caller.tenant
+                connection, batch_routes.validate_id(batch_id), tenant=caller.tenant
             )
         )
 
-    return await stream(while_authorized(caller, gateway, look), batch_id, gateway, last_event_id)
+    return await stream(
+        with_key_check(caller, gateway, read_batch), batch_id, gateway, last_event_id
+    )
 
 
 async def stream(look: Look, watched: str, gateway: State, last_event_id: str | None) -> Response:
@@ -132,7 +136,7 @@ async def _events(look: Look, watched: str, gateway: State, last: int) -> AsyncI
     clock = asyncio.get_running_loop().time
     yield format_sse_event(retry=RETRY_MILLISECONDS)
     began = spoken = clock()
-    async with gateway.finishes.expecting(watched) as event:
+    async with gateway.job_watcher.watch(watched) as event:
         while clock() - began < LONGEST_SECONDS:
             event.clear()
             try:
@@ -140,13 +144,13 @@ async def _events(look: Look, watched: str, gateway: State, last: int) -> AsyncI
             except Unavailable:
                 await asyncio.sleep(LOOK_AGAIN_SECONDS)
                 continue
-            except Unauthenticated:  # the session has ended, or the key
+            except NotAuthenticated:  # the session has ended, or the key
                 return
             except NotThere:  # purged meanwhile
                 break
             for happened in _after(last, found):
                 last, spoken = happened.number, clock()
-                yield _written(happened)
+                yield _format_event(happened)
             if found.is_final:
                 break
             if clock() - spoken > KEEP_ALIVE_SECONDS:
@@ -158,11 +162,11 @@ async def _events(look: Look, watched: str, gateway: State, last: int) -> AsyncI
     yield format_sse_event(event="end", data_str="{}")
 
 
-def _after(last: int, found: Job | Batch) -> list[Happening]:
+def _after(last: int, found: Job | Batch) -> list[ProgressEvent]:
     happened = views.of_job(found) if isinstance(found, Job) else views.of_batch(found)
     return [one for one in happened if one.number > last]
 
 
-def _written(happened: Happening) -> bytes:
+def _format_event(happened: ProgressEvent) -> bytes:
     data = json.dumps(happened.data, ensure_ascii=False, separators=(",", ":"))
     return format_sse_event(event=happened.name, id=str(happened.number), data_str=data)

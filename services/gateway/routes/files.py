@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -23,16 +23,16 @@ from services.gateway.http_requests import (
     declared_bytes,
     file_in,
     form_of,
-    listed,
+    list_json,
     missing,
     page_after,
     slice_of,
-    stored,
+    store_file,
 )
-from services.gateway.refusals import StillInUse
+from services.gateway.refusals import FileInUse
 from services.gateway.spool import FORM_BYTES
 from services.gateway.state import Gateway, State
-from services.gateway.views import DeletedFile, FileList, StoredFileView, file_view
+from services.gateway.views import DeletedFile, FileList, StoredFileSchema, file_json
 from shared.errors import QuotaExceeded, UnknownFile
 from shared.ledger import files
 from shared.ledger.files import File, NewFile, Purpose
@@ -58,7 +58,7 @@ FORM: dict[str, Any] = {
 router = APIRouter(prefix="/v1/files", tags=["files"])
 
 
-def known(file_id: str) -> str:
+def validate_id(file_id: str) -> str:
     """An id that could be one of ours, or UnknownFile."""
     if not FILE_ID.fullmatch(file_id):
         raise UnknownFile(f"there is no file {file_id[:64]!r}")
@@ -70,7 +70,7 @@ def known(file_id: str) -> str:
     operation_id="create_file",
     summary="Upload the input of a batch, up to 200 MB",
     response_model=None,
-    responses={200: {"model": StoredFileView}, **views.problems(403, 413, 415, 422, 507)},
+    responses={200: {"model": StoredFileSchema}, **views.error_responses(403, 413, 415, 422, 507)},
     openapi_extra={
         "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": FORM}}}
     },
@@ -83,10 +83,10 @@ async def create_file(request: Request, gateway: Gateway, caller: Batcher) -> JS
     with gateway.spool.upload(caller, declared) as upload:
         form = await form_of(request, gateway.spool.folder, upload, limit=limit)
         try:
-            file = await _kept(form, gateway, owner, limit)
+            file = await _store_file(form, gateway, owner, limit)
         finally:
             await form.close()
-    return JSONResponse(file_view(file))
+    return JSONResponse(file_json(file))
 
 
 def most_bytes(gateway: State, caller: Caller) -> int:
@@ -96,12 +96,12 @@ def most_bytes(gateway: State, caller: Caller) -> int:
     return most if caller.key is None else min(most, chosen.stored_bytes)
 
 
-async def _kept(form: FormData, gateway: State, owner: Owner, limit: int) -> File:
+async def _store_file(form: FormData, gateway: State, owner: Owner, limit: int) -> File:
     if form.get("purpose") != "batch":
         raise missing("purpose", "must be `batch`")
-    upload, seconds = file_in(form), _term(form)
+    upload, seconds = file_in(form), _parse_expiration(form)
     file_id = files.new_id()
-    size = await run_in_threadpool(stored, upload, gateway.files, file_id, limit=limit)
+    size = await run_in_threadpool(store_file, upload, gateway.files, file_id, limit=limit)
     new = NewFile(
         id=file_id,
         purpose="batch",
@@ -111,18 +111,18 @@ async def _kept(form: FormData, gateway: State, owner: Owner, limit: int) -> Fil
         tenant=owner.tenant,
     )
 
-    def note(connection: Connection) -> File:
+    def write(connection: Connection) -> File:
         admit_file(connection, owner, size)
         return files.note(connection, new)
 
     try:
-        return await gateway.in_ledger(note)
+        return await gateway.in_ledger(write)
     except QuotaExceeded:
         await run_in_threadpool(gateway.files.remove, file_id)
         raise
 
 
-def _term(form: FormData) -> int | None:
+def _parse_expiration(form: FormData) -> int | None:
     """How long the caller wants it to be kept, in seconds."""
     field = "expires_after[seconds]"
     asked = form.get(field)
@@ -140,7 +140,7 @@ def _term(form: FormData) -> int | None:
     operation_id="list_files",
     summary="Files, newest first",
     response_model=None,
-    responses={200: {"model": FileList}, **views.problems(403, 422)},
+    responses={200: {"model": FileList}, **views.error_responses(403, 422)},
 )
 async def list_files(
     request: Request,
@@ -156,7 +156,7 @@ async def list_files(
     found, more = await gateway.in_ledger(
         lambda connection: files.page_of(connection, page, purpose=purpose)
     )
-    return JSONResponse(listed([file_view(file) for file in found], has_more=more))
+    return JSONResponse(list_json([file_json(file) for file in found], has_more=more))
 
 
 @router.get(
@@ -164,11 +164,11 @@ async def list_files(
     operation_id="get_file",
     summary="A file, without its content",
     response_model=None,
-    responses={200: {"model": StoredFileView}, **views.problems(403, 404)},
+    responses={200: {"model": StoredFileSchema}, **views.error_responses(403, 404)},
 )
 async def get_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """The file with this id."""
-    return JSONResponse(file_view(await _found(file_id, gateway, caller.tenant)))
+    return JSONResponse(file_json(await _found(file_id, gateway, caller.tenant)))
 
 
 @router.get(
@@ -178,7 +178,7 @@ async def get_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONRespo
     response_model=None,
     responses={
         200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}},
-        **views.problems(403, 404),
+        **views.error_responses(403, 404),
     },
 )
 async def get_file_content(file_id: str, gateway: Gateway, caller: Batcher) -> StreamingResponse:
@@ -187,7 +187,7 @@ async def get_file_content(file_id: str, gateway: Gateway, caller: Batcher) -> S
     pieces = gateway.files.pieces(file.id)
     first = await run_in_threadpool(next, pieces, b"")  # what is gone is a 404, not a broken 200
     return StreamingResponse(
-        _again(first, pieces),
+        chain([first], pieces),
         media_type="application/jsonl",
         headers={
             "Content-Length": str(file.bytes),
@@ -201,23 +201,18 @@ async def get_file_content(file_id: str, gateway: Gateway, caller: Batcher) -> S
     operation_id="delete_file",
     summary="Delete a file that no open batch reads",
     response_model=None,
-    responses={200: {"model": DeletedFile}, **views.problems(403, 404, 409)},
+    responses={200: {"model": DeletedFile}, **views.error_responses(403, 404, 409)},
 )
 async def delete_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """First the row goes, then the bytes."""
     file = await _found(file_id, gateway, caller.tenant)
     if not await gateway.in_ledger(lambda connection: files.forget_unused(connection, [file.id])):
-        raise StillInUse("an open batch reads it; cancel the batch, or wait for its end")
+        raise FileInUse("an open batch reads it; cancel the batch, or wait for its end")
     await run_in_threadpool(gateway.files.remove, file.id)
     return JSONResponse({"id": file.id, "object": "file", "deleted": True})
 
 
 async def _found(file_id: str, gateway: State, tenant: str) -> File:
     return await gateway.in_ledger(
-        lambda connection: files.find(connection, known(file_id), tenant=tenant)
+        lambda connection: files.find(connection, validate_id(file_id), tenant=tenant)
     )
-
-
-def _again(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest

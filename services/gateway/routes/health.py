@@ -12,10 +12,10 @@ from sqlalchemy import text
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway.auth import Reader
-from services.gateway.refusals import answer
-from services.gateway.server import measurements
+from services.gateway.refusals import problem_response
+from services.gateway.server import render_metrics
 from services.gateway.state import Gateway, State, requires_key
-from services.gateway.views import ALWAYS_SENT, ProblemView, problems
+from services.gateway.views import ALWAYS_SENT, ProblemSchema, error_responses
 from shared import queue
 from shared.errors import ModelState, NotThere, Unavailable, UnknownModel
 from shared.models import server_records
@@ -28,7 +28,7 @@ router = APIRouter(tags=["health"])
 models_router = APIRouter(tags=["models"])
 
 
-class HealthView(BaseModel):
+class HealthSchema(BaseModel):
     """The process is alive."""
 
     model_config = ALWAYS_SENT
@@ -36,7 +36,7 @@ class HealthView(BaseModel):
     status: Literal["ok"] = "ok"
 
 
-class ReadinessView(HealthView):
+class ReadinessSchema(HealthSchema):
     """So are database and queue."""
 
     ledger: Literal["ok"] = "ok"
@@ -46,7 +46,7 @@ class ReadinessView(HealthView):
     )
 
 
-class ModelView(ModelCard):
+class ModelSchema(ModelCard):
     """A model in OpenAI's shape, then ours: what it is, and how it is."""
 
     model_config = ALWAYS_SENT
@@ -80,7 +80,7 @@ class ModelList(BaseModel):
     model_config = ALWAYS_SENT
 
     object: Literal["list"] = "list"
-    data: list[ModelView]
+    data: list[ModelSchema]
 
 
 @router.get(
@@ -88,9 +88,9 @@ class ModelList(BaseModel):
     operation_id="get_health",
     summary="The process is alive",
     response_model=None,
-    responses={200: {"model": HealthView}},
+    responses={200: {"model": HealthSchema}},
 )
-async def healthz() -> JSONResponse:
+async def get_health() -> JSONResponse:
     """Nothing but this process is asked; however many requests wait, this one does not."""
     return JSONResponse({"status": "ok"})
 
@@ -100,9 +100,9 @@ async def healthz() -> JSONResponse:
     operation_id="get_readiness",
     summary="Database and queue can be reached",
     response_model=None,
-    responses={200: {"model": ReadinessView}, 503: {"model": ProblemView}},
+    responses={200: {"model": ReadinessSchema}, 503: {"model": ProblemSchema}},
 )
-async def readyz(gateway: Gateway) -> JSONResponse:
+async def get_readiness(gateway: Gateway) -> JSONResponse:
     """503 names what is away. Jobs are accepted while no worker is ready; `workers` says so."""
     away = [
         name
@@ -111,7 +111,9 @@ async def readyz(gateway: Gateway) -> JSONResponse:
     ]
     if away:
         detail = f"cannot be reached: {', '.join(away)}"
-        return answer(make("unavailable", "A part of the service is unavailable", 503, detail))
+        return problem_response(
+            make("unavailable", "A part of the service is unavailable", 503, detail)
+        )
     workers = dict(gateway.models.workers)
     return JSONResponse({"status": "ok", "ledger": "ok", "broker": "ok", "workers": workers})
 
@@ -144,7 +146,7 @@ async def metrics(gateway: Gateway) -> Response:
     )
     if not is_here:
         raise NotThere("TOUCHSTONE_METRICS_PORT or TOUCHSTONE_METRICS_PUBLIC says where it is")
-    body = await run_in_threadpool(measurements, gateway.engine)
+    body = await run_in_threadpool(render_metrics, gateway.engine)
     return Response(body, media_type=CONTENT_TYPE_LATEST)
 
 
@@ -153,7 +155,7 @@ async def metrics(gateway: Gateway) -> Response:
     operation_id="list_models",
     summary="The configured models",
     response_model=None,
-    responses={200: {"model": ModelList}, **problems()},
+    responses={200: {"model": ModelList}, **error_responses()},
 )
 def list_models(gateway: Gateway, _caller: Reader) -> JSONResponse:
     """Name, kind, revision, file hash, languages, what each can do, and how it is, in the shape of
@@ -168,7 +170,7 @@ def list_models(gateway: Gateway, _caller: Reader) -> JSONResponse:
     (none: 1 minus the other label), `activation` how the outputs become probabilities; null where
     the model's files are not on this disk. `warnings` stand in every report that it serves.
     """
-    return JSONResponse({"object": "list", "data": _shown(gateway)})
+    return JSONResponse({"object": "list", "data": _model_list(gateway)})
 
 
 @models_router.get(
@@ -176,17 +178,17 @@ def list_models(gateway: Gateway, _caller: Reader) -> JSONResponse:
     operation_id="get_model",
     summary="One configured model",
     response_model=None,
-    responses={200: {"model": ModelView}, **problems(404)},
+    responses={200: {"model": ModelSchema}, **error_responses(404)},
 )
 def get_model(name: str, gateway: Gateway, _caller: Reader) -> JSONResponse:
     """As the list shows it. Raises UnknownModel."""
-    found = next((card for card in _shown(gateway) if card["id"] == name), None)
+    found = next((card for card in _model_list(gateway) if card["id"] == name), None)
     if found is None:
         raise UnknownModel(f"no model {name!r} is configured")
     return JSONResponse(found)
 
 
-def _shown(gateway: State) -> list[dict[str, Any]]:
+def _model_list(gateway: State) -> list[dict[str, Any]]:
     states, servers = read_statuses(), server_records.read()
     loaded = {
         name: one.placement.sha256

@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 
 from services.gateway import views
 from services.gateway.auth import Canceller, Reader
-from services.gateway.http_requests import page_after, refuse_unknown
+from services.gateway.http_requests import check_filters, page_after
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.state import Gateway
 from services.registry import every_contract
@@ -25,7 +25,7 @@ BATCH_ID = re.compile(r"batch_[0-9a-f]{32}")
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
 
-def known(job_id: str) -> str:
+def validate_id(job_id: str) -> str:
     """An id that could be one of ours, or UnknownJob."""
     if not JOB_ID.fullmatch(job_id):
         raise UnknownJob(f"there is no job {job_id[:64]!r}")
@@ -37,14 +37,17 @@ def known(job_id: str) -> str:
     operation_id="get_job",
     summary="A job, and its result once it has ended",
     response_model=None,
-    responses={200: views.shown_as("Job", "the job", ["Retry-After"]), **views.problems(404)},
+    responses={
+        200: views.schema_response("Job", "the job", ["Retry-After"]),
+        **views.error_responses(404),
+    },
 )
 async def get_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse:
     """The job with this id; those of other tenants are not there."""
     job = await gateway.in_ledger(
-        lambda connection: jobs.find(connection, known(job_id), tenant=caller.tenant)
+        lambda connection: jobs.find(connection, validate_id(job_id), tenant=caller.tenant)
     )
-    return JSONResponse(views.job_view(job), headers={} if job.is_final else {"Retry-After": "1"})
+    return JSONResponse(views.job_json(job), headers={} if job.is_final else {"Retry-After": "1"})
 
 
 @router.get(
@@ -52,7 +55,10 @@ async def get_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse
     operation_id="list_jobs",
     summary="Jobs, newest first",
     response_model=None,
-    responses={200: views.shown_as("JobList", "a page of them"), **views.problems(422)},
+    responses={
+        200: views.schema_response("JobList", "a page of them"),
+        **views.error_responses(422),
+    },
 )
 async def list_jobs(
     request: Request,
@@ -67,7 +73,7 @@ async def list_jobs(
     after: Annotated[str | None, page_after(JOB_ID)] = None,
 ) -> JSONResponse:
     """A page of jobs."""
-    refuse_unknown(request, {"status", "metric", "batch", "limit", "after"})
+    check_filters(request, {"status", "metric", "batch", "limit", "after"})
     if metric is not None and metric not in every_contract():
         raise BadInput(f"there is no metric {metric!r}", pointer="/metric")
     page = JobPage(
@@ -82,7 +88,7 @@ async def list_jobs(
     return JSONResponse(
         {
             "object": "list",
-            "data": [views.job_view(job) for job in found],
+            "data": [views.job_json(job) for job in found],
             "first_id": found[0].id if found else None,
             "last_id": found[-1].id if found else None,
             "has_more": has_more,
@@ -95,13 +101,16 @@ async def list_jobs(
     operation_id="cancel_job",
     summary="Cancel an open job",
     response_model=None,
-    responses={200: views.shown_as("Job", "it is cancelled"), **views.problems(404, 409)},
+    responses={
+        200: views.schema_response("Job", "it is cancelled"),
+        **views.error_responses(404, 409),
+    },
 )
 async def cancel_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONResponse:
     """A second time changes nothing. A result that still comes is dropped."""
     job = await gateway.in_ledger(
-        lambda connection: jobs.cancel(connection, known(job_id), tenant=caller.tenant)
+        lambda connection: jobs.cancel(connection, validate_id(job_id), tenant=caller.tenant)
     )
     if job.status != "cancelled":
         raise AlreadyFinal(f"the job has {job.status}")
-    return JSONResponse(views.job_view(job))
+    return JSONResponse(views.job_json(job))

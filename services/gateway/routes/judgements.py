@@ -11,24 +11,24 @@ from sqlalchemy import Connection
 
 from services.gateway import http_requests, judgement_files, views
 from services.gateway.auth import Administrator, Batcher, Reader, Reviewer
-from services.gateway.http_requests import Limit, listed, page_after
+from services.gateway.http_requests import Limit, list_json, page_after
 from services.gateway.judgement_files import KINDS, FileFormat
 from services.gateway.judgement_views import (
     AuditList,
-    ImportView,
+    ImportSchema,
     JudgementList,
     JudgementRequest,
-    ReviewerJudgementView,
-    audit_view,
-    judgement_view,
+    ReviewerJudgementSchema,
+    audit_json,
+    check_part,
+    judgement_json,
     origin_of,
-    require_part,
 )
 from services.gateway.refusals import Forbidden, UnsupportedMediaType
-from services.gateway.routes.batch_results import saved_as
+from services.gateway.routes.batch_results import download_headers
 from services.gateway.routes.jobs import BATCH_ID, JOB_ID
-from services.gateway.routes.jobs import known as known_job
-from services.gateway.routes.webhooks import takes
+from services.gateway.routes.jobs import validate_id as known_job
+from services.gateway.routes.webhooks import body_schema
 from services.gateway.state import Gateway, State
 from shared.ledger import jobs, judgements, review_queues
 from shared.ledger.judgements import (
@@ -60,8 +60,11 @@ router = APIRouter(prefix="/v1", tags=["judgements"])
     summary="Say what you think of a score",
     status_code=201,
     response_model=None,
-    responses={201: {"model": ReviewerJudgementView}, **views.problems(403, 404, 413, 415, 422)},
-    openapi_extra=takes(JudgementRequest),
+    responses={
+        201: {"model": ReviewerJudgementSchema},
+        **views.error_responses(403, 404, 413, 415, 422),
+    },
+    openapi_extra=body_schema(JudgementRequest),
 )
 async def create_judgement(
     job_id: str, request: Request, gateway: Gateway, caller: Reviewer
@@ -72,7 +75,7 @@ async def create_judgement(
     )
     origin = origin_of(request, caller, asked.reviewer)
     made = await judge(gateway, known_job(job_id), asked, origin)
-    return JSONResponse(judgement_view(made), 201)
+    return JSONResponse(judgement_json(made), 201)
 
 
 async def judge(
@@ -83,7 +86,7 @@ async def judge(
 
     def write(connection: Connection) -> ReviewerJudgement:
         job = jobs.find(connection, job_id, tenant=origin.tenant)
-        require_part(job.metric, asked.about)
+        check_part(job.metric, asked.about)
         if asked.queue is not None:
             queue = review_queues.find(connection, asked.queue, origin.tenant)
             review_queues.finish(connection, queue, job_id, origin.reviewer)
@@ -99,7 +102,7 @@ async def judge(
     operation_id="list_judgements",
     summary="Judgements, newest first",
     response_model=None,
-    responses={200: {"model": JudgementList}, **views.problems(403, 422)},
+    responses={200: {"model": JudgementList}, **views.error_responses(403, 422)},
 )
 async def list_judgements(
     request: Request,
@@ -116,13 +119,13 @@ async def list_judgements(
 ) -> JSONResponse:
     """A page of them."""
     known = {"job", "batch", "queue", "reviewer", "verdict", "history", "limit", "after"}
-    http_requests.refuse_unknown(request, known)
+    http_requests.check_filters(request, known)
     wanted = JudgementFilter(caller.tenant, job, batch, queue, reviewer, verdict, history=history)
     most = min(limit, MOST_ON_A_PAGE)
     found, more = await gateway.in_ledger(
         lambda connection: judgements.page_of(connection, wanted, most, after)
     )
-    return JSONResponse(listed([judgement_view(one) for one in found], has_more=more))
+    return JSONResponse(list_json([judgement_json(one) for one in found], has_more=more))
 
 
 @router.post(
@@ -130,7 +133,7 @@ async def list_judgements(
     operation_id="withdraw_judgement",
     summary="Take a judgement back",
     response_model=None,
-    responses={200: {"model": ReviewerJudgementView}, **views.problems(403, 404)},
+    responses={200: {"model": ReviewerJudgementSchema}, **views.error_responses(403, 404)},
 )
 async def withdraw_judgement(
     judgement_id: str, request: Request, gateway: Gateway, caller: Reviewer
@@ -144,14 +147,14 @@ async def withdraw_judgement(
 
     def write(connection: Connection) -> ReviewerJudgement:
         old = judgements.find(connection, judgement_id, caller.tenant)
-        if not caller.may("admin") and (old.reviewer, old.verified) != (
+        if not caller.has_scope("admin") and (old.reviewer, old.verified) != (
             own or old.reviewer,
             own is not None,
         ):
             raise Forbidden("this key withdraws the judgements of its own reviewer alone")
         return withdraw(connection, old, origin)
 
-    return JSONResponse(judgement_view(await gateway.in_ledger(write)))
+    return JSONResponse(judgement_json(await gateway.in_ledger(write)))
 
 
 def withdraw(connection: Connection, old: ReviewerJudgement, origin: Origin) -> ReviewerJudgement:
@@ -171,7 +174,7 @@ def withdraw(connection: Connection, old: ReviewerJudgement, origin: Origin) -> 
     response_model=None,
     responses={
         200: {"content": {LINES: TEXT, "text/csv": TEXT, "application/json": {"schema": {}}}},
-        **views.problems(403, 404, 422),
+        **views.error_responses(403, 404, 422),
     },
 )
 async def export_judgements(
@@ -201,10 +204,10 @@ async def as_file(gateway: State, wanted: JudgementFilter, form: FileFormat) -> 
     pieces = (
         judgement_files.tasks(gateway.engine, wanted, found)
         if form == "label-studio"
-        else judgement_files.written(gateway.engine, wanted, form)
+        else judgement_files.file_chunks(gateway.engine, wanted, form)
     )
     ending, kind = KINDS[form]
-    headers = saved_as(f"judgements.{ending}")
+    headers = download_headers(f"judgements.{ending}")
     return StreamingResponse(pieces, media_type=kind, headers=headers)
 
 
@@ -213,7 +216,7 @@ async def as_file(gateway: State, wanted: JudgementFilter, form: FileFormat) -> 
     operation_id="import_judgements",
     summary="Take in judgements that were made elsewhere",
     response_model=None,
-    responses={200: {"model": ImportView}, **views.problems(403, 413, 415, 422)},
+    responses={200: {"model": ImportSchema}, **views.error_responses(403, 413, 415, 422)},
     openapi_extra={"requestBody": {"required": True, "content": {LINES: TEXT, BYTES: BINARY}}},
 )
 async def import_judgements(
@@ -230,7 +233,7 @@ async def import_judgements(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in (LINES, BYTES, "application/x-ndjson"):
         raise UnsupportedMediaType(f"send the lines as Content-Type: {LINES}")
-    lines = judgement_files.read(await http_requests.read_bounded(request, limit=IMPORT_BYTES))
+    lines = judgement_files.read(await http_requests.read_body(request, limit=IMPORT_BYTES))
     by = origin_of(request, caller, None if caller.key and caller.key.reviewer else source)
     new, same = await gateway.in_ledger(
         lambda connection: judgement_files.store(connection, lines, source, by)
@@ -243,7 +246,7 @@ async def import_judgements(
     operation_id="list_judgement_audit",
     summary="Who judged, withdrew and took in, newest first",
     response_model=None,
-    responses={200: {"model": AuditList}, **views.problems(403, 422)},
+    responses={200: {"model": AuditList}, **views.error_responses(403, 422)},
 )
 async def list_judgement_audit(
     request: Request,
@@ -254,9 +257,9 @@ async def list_judgement_audit(
 ) -> JSONResponse:
     """The key, the address family and the request of each row that was written; nothing of what it
     says but the verdict."""
-    http_requests.refuse_unknown(request, {"limit", "after"})
+    http_requests.check_filters(request, {"limit", "after"})
     most = min(limit, MOST_ON_A_PAGE)
     found, more = await gateway.in_ledger(
         lambda connection: judgements.audit(connection, caller.tenant, most, after)
     )
-    return JSONResponse(listed([audit_view(one) for one in found], has_more=more))
+    return JSONResponse(list_json([audit_json(one) for one in found], has_more=more))

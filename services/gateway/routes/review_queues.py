@@ -14,25 +14,25 @@ from sqlalchemy import Connection
 from services.gateway import http_requests, views
 from services.gateway.auth import Batcher, Reader, Reviewer
 from services.gateway.caller import Caller
-from services.gateway.http_requests import Limit, listed, page_after, wait_seconds
+from services.gateway.http_requests import Limit, list_json, page_after, parse_wait
 from services.gateway.judgement_views import (
     QUEUE_ID,
-    NextReviewView,
+    NextReviewSchema,
     ReviewQueueList,
     ReviewQueueRequest,
-    ReviewQueueView,
+    ReviewQueueSchema,
     SkipRequest,
-    next_view,
+    next_item_json,
     origin_of,
-    queue_view,
+    queue_json,
 )
-from services.gateway.pages.result_query import view_of
-from services.gateway.refusals import NothingToReport
-from services.gateway.routes.batch_results import BEING_MADE, unfinished, write_facts
-from services.gateway.routes.batches import found
+from services.gateway.pages.result_query import parse_query
+from services.gateway.refusals import NoReport
+from services.gateway.routes.batch_results import BEING_MADE, report_status, write_facts
+from services.gateway.routes.batches import find_batch
 from services.gateway.routes.jobs import BATCH_ID
-from services.gateway.routes.scores import Prefer, commit, ended
-from services.gateway.routes.webhooks import takes
+from services.gateway.routes.scores import Prefer, commit, wait_for_job
+from services.gateway.routes.webhooks import body_schema
 from services.gateway.state import Gateway, State
 from services.registry import metrics
 from shared.batch_contracts import Judged
@@ -51,7 +51,7 @@ Who = Annotated[
 router = APIRouter(prefix="/v1/review-queues", tags=["judgements"])
 
 
-def known(queue_id: str) -> str:
+def validate_id(queue_id: str) -> str:
     """An id that could be one of ours, or UnknownQueue."""
     if not ID.fullmatch(queue_id):
         raise UnknownQueue(f"there is no review queue {queue_id[:64]!r}")
@@ -64,24 +64,27 @@ def known(queue_id: str) -> str:
     summary="Let people judge lines of a batch",
     status_code=201,
     response_model=None,
-    responses={201: {"model": ReviewQueueView}, **views.problems(403, 404, 409, 413, 415, 422)},
-    openapi_extra=takes(ReviewQueueRequest),
+    responses={
+        201: {"model": ReviewQueueSchema},
+        **views.error_responses(403, 404, 409, 413, 415, 422),
+    },
+    openapi_extra=body_schema(ReviewQueueRequest),
 )
 async def create_review_queue(request: Request, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """The lines that the filter leaves, as far as they have a result, in the order asked for."""
     asked = await http_requests.parse(
         request, ReviewQueueRequest, limit=gateway.settings.max_body_bytes
     )
-    return JSONResponse(await shown(await make(asked, gateway, caller), gateway), 201)
+    return JSONResponse(await with_progress(await make(asked, gateway, caller), gateway), 201)
 
 
 async def make(asked: ReviewQueueRequest, gateway: State, caller: Caller) -> ReviewQueue:
-    """Raises UnknownBatch, NothingToReport, BadInput."""
-    batch = await found(asked.batch, gateway, caller.tenant)
+    """Raises UnknownBatch, NoReport, BadInput."""
+    batch = await find_batch(asked.batch, gateway, caller.tenant)
     if not batch.is_final or batch.metric not in metrics():
-        raise NothingToReport("the batch has no results to judge, or not all of them yet")
+        raise NoReport("the batch has no results to judge, or not all of them yet")
     await write_facts(gateway, batch)
-    view = view_of(batch, caller.tenant, parse_qsl(asked.query))
+    view = parse_query(batch, caller.tenant, parse_qsl(asked.query))
     names = {"name", "order", "per_line", "blind", "seed"}
     values: dict[str, Any] = asked.model_dump(include=names) | {
         "metric": batch.metric,
@@ -94,10 +97,10 @@ async def make(asked: ReviewQueueRequest, gateway: State, caller: Caller) -> Rev
     )
 
 
-async def shown(queue: ReviewQueue, gateway: State) -> dict[str, Any]:
+async def with_progress(queue: ReviewQueue, gateway: State) -> dict[str, Any]:
     """With its progress."""
     progress = await gateway.in_ledger(lambda connection: review_queues.progress(connection, queue))
-    return queue_view(queue, progress)
+    return queue_json(queue, progress)
 
 
 @router.get(
@@ -105,7 +108,7 @@ async def shown(queue: ReviewQueue, gateway: State) -> dict[str, Any]:
     operation_id="list_review_queues",
     summary="Review queues, newest first",
     response_model=None,
-    responses={200: {"model": ReviewQueueList}, **views.problems(403, 422)},
+    responses={200: {"model": ReviewQueueList}, **views.error_responses(403, 422)},
 )
 async def list_review_queues(
     request: Request,
@@ -116,15 +119,15 @@ async def list_review_queues(
     after: Annotated[str | None, page_after(ID)] = None,
 ) -> JSONResponse:
     """A page of them."""
-    http_requests.refuse_unknown(request, {"batch", "limit", "after"})
+    http_requests.check_filters(request, {"batch", "limit", "after"})
     most = min(limit, MOST_ON_A_PAGE)
 
     def read(connection: Connection) -> tuple[list[dict[str, Any]], bool]:
         some, more = review_queues.page_of(connection, caller.tenant, most, after, batch)
-        return [queue_view(one, review_queues.progress(connection, one)) for one in some], more
+        return [queue_json(one, review_queues.progress(connection, one)) for one in some], more
 
     data, more = await gateway.in_ledger(read)
-    return JSONResponse(listed(data, has_more=more))
+    return JSONResponse(list_json(data, has_more=more))
 
 
 @router.get(
@@ -132,11 +135,11 @@ async def list_review_queues(
     operation_id="get_review_queue",
     summary="A review queue and how far it has come",
     response_model=None,
-    responses={200: {"model": ReviewQueueView}, **views.problems(403, 404)},
+    responses={200: {"model": ReviewQueueSchema}, **views.error_responses(403, 404)},
 )
 async def get_review_queue(queue_id: str, gateway: Gateway, caller: Reader) -> JSONResponse:
     """The queue with this id; those of other tenants are not there."""
-    return JSONResponse(await shown(await owned(queue_id, gateway, caller), gateway))
+    return JSONResponse(await with_progress(await find_queue(queue_id, gateway, caller), gateway))
 
 
 @router.get(
@@ -144,18 +147,18 @@ async def get_review_queue(queue_id: str, gateway: Gateway, caller: Reader) -> J
     operation_id="next_review_item",
     summary="The next line to judge, for ten minutes",
     response_model=None,
-    responses={200: {"model": NextReviewView}, **views.problems(403, 404, 422)},
+    responses={200: {"model": NextReviewSchema}, **views.error_responses(403, 404, 422)},
 )
 async def next_review_item(
     queue_id: str, request: Request, gateway: Gateway, caller: Reviewer, reviewer: Who = None
 ) -> JSONResponse:
     """The one that this person holds already, else one that nobody does; never one twice."""
     who = origin_of(request, caller, reviewer).reviewer
-    queue = await owned(queue_id, gateway, caller)
+    queue = await find_queue(queue_id, gateway, caller)
 
     def take(connection: Connection) -> dict[str, Any]:
         item = review_queues.take(connection, queue, who)
-        return next_view(item, review_queues.progress(connection, queue, who))
+        return next_item_json(item, review_queues.progress(connection, queue, who))
 
     return JSONResponse(await gateway.in_ledger(take))
 
@@ -165,8 +168,8 @@ async def next_review_item(
     operation_id="skip_review_item",
     summary="Do not judge a line",
     response_model=None,
-    responses={200: {"model": NextReviewView}, **views.problems(403, 404, 413, 415, 422)},
-    openapi_extra=takes(SkipRequest),
+    responses={200: {"model": NextReviewSchema}, **views.error_responses(403, 404, 413, 415, 422)},
+    openapi_extra=body_schema(SkipRequest),
 )
 async def skip_review_item(
     queue_id: str, request: Request, gateway: Gateway, caller: Reviewer
@@ -174,12 +177,12 @@ async def skip_review_item(
     """Others still may. Answers with the next one."""
     asked = await http_requests.parse(request, SkipRequest, limit=gateway.settings.max_body_bytes)
     who = origin_of(request, caller, asked.reviewer).reviewer
-    queue = await owned(queue_id, gateway, caller)
+    queue = await find_queue(queue_id, gateway, caller)
 
     def skip(connection: Connection) -> dict[str, Any]:
         review_queues.skip(connection, queue, asked.position, who)
         item = review_queues.take(connection, queue, who)
-        return next_view(item, review_queues.progress(connection, queue, who))
+        return next_item_json(item, review_queues.progress(connection, queue, who))
 
     return JSONResponse(await gateway.in_ledger(skip))
 
@@ -189,14 +192,14 @@ async def skip_review_item(
     operation_id="close_review_queue",
     summary="Give out no more lines of a review queue",
     response_model=None,
-    responses={200: {"model": ReviewQueueView}, **views.problems(403, 404)},
+    responses={200: {"model": ReviewQueueSchema}, **views.error_responses(403, 404)},
 )
 async def close_review_queue(queue_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """Its judgements stay. A second time changes nothing."""
     queue = await gateway.in_ledger(
-        lambda connection: review_queues.close(connection, known(queue_id), caller.tenant)
+        lambda connection: review_queues.close(connection, validate_id(queue_id), caller.tenant)
     )
-    return JSONResponse(await shown(queue, gateway))
+    return JSONResponse(await with_progress(queue, gateway))
 
 
 @router.get(
@@ -206,25 +209,25 @@ async def close_review_queue(queue_id: str, gateway: Gateway, caller: Batcher) -
     response_model=None,
     responses={
         200: {"description": "the report over the queue's lines, with `agreement`"}
-        | {"content": views.shown_as("BatchReport", "")["content"]},
+        | {"content": views.schema_response("BatchReport", "")["content"]},
         202: BEING_MADE,
-        **views.problems(403, 404, 409, 422),
+        **views.error_responses(403, 404, 409, 422),
     },
 )
 async def get_review_agreement(
     queue_id: str, gateway: Gateway, caller: Reader, prefer: Prefer = None
 ) -> Response:
     """The finished report; the first ask after a further judgement makes its job."""
-    queue = await owned(queue_id, gateway, caller)
-    seconds = wait_seconds(prefer, most=gateway.settings.max_wait_seconds)
+    queue = await find_queue(queue_id, gateway, caller)
+    seconds = parse_wait(prefer, most=gateway.settings.max_wait_seconds)
     job = await agreement_job(queue, gateway, caller, seconds)
-    return unfinished(job) if job.result is None else JSONResponse(job.result)
+    return report_status(job) if job.result is None else JSONResponse(job.result)
 
 
-async def owned(queue_id: str, gateway: State, caller: Caller) -> ReviewQueue:
+async def find_queue(queue_id: str, gateway: State, caller: Caller) -> ReviewQueue:
     """The caller's queue. Raises UnknownQueue."""
     return await gateway.in_ledger(
-        lambda connection: review_queues.find(connection, known(queue_id), caller.tenant)
+        lambda connection: review_queues.find(connection, validate_id(queue_id), caller.tenant)
     )
 
 
@@ -232,31 +235,33 @@ async def agreement_job(
     queue: ReviewQueue, gateway: State, caller: Caller, seconds: int = 0
 ) -> Job:
     """The job that reports on the queue's judgements that there are by now. Raises
-    NothingToReport."""
+    NoReport."""
     ids = await gateway.in_ledger(lambda connection: review_queues.jobs_of(connection, queue))
     judged = Judged(queue=queue.id, random=queue.is_sample)
     asked = {"jobs": tuple(ids), "judged": judged}
     wanted = JudgementFilter(caller.tenant, queue_id=queue.id)
-    accepted = await _accepted(queue.metric, asked, wanted, gateway, caller)
-    return await ended(accepted, gateway, seconds)
+    accepted = await _accept_report(queue.metric, asked, wanted, gateway, caller)
+    return await wait_for_job(accepted, gateway, seconds)
 
 
 async def batch_agreement_job(batch: Batch, gateway: State, caller: Caller) -> Job:
     """The same of all judgements of a batch, in whatever queue or none: no sample of it. Raises
-    NothingToReport."""
+    NoReport."""
     asked = {"batch": batch.id, "judged": Judged()}
     wanted = JudgementFilter(caller.tenant, batch_id=batch.id)
-    return await ended(await _accepted(batch.metric, asked, wanted, gateway, caller), gateway, 0)
+    return await wait_for_job(
+        await _accept_report(batch.metric, asked, wanted, gateway, caller), gateway, 0
+    )
 
 
-async def _accepted(
+async def _accept_report(
     metric: str, asked: dict[str, Any], wanted: JudgementFilter, gateway: State, caller: Caller
 ) -> Accepted:
     """One job for these lines and the judgements that there are; another one, a change or a
     withdrawal makes another."""
     known = await gateway.in_ledger(lambda connection: judgements.state_of(connection, wanted))
     if known is None or metric not in metrics():
-        raise NothingToReport("nobody has judged a line of it yet")
+        raise NoReport("nobody has judged a line of it yet")
     contract = metrics()[metric].batch
     request = contract.request(**asked, mixed=True)
     lines = hashlib.sha256(request.model_dump_json().encode()).hexdigest()  # jobs are forgotten

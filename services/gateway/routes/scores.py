@@ -12,9 +12,9 @@ from fastapi.responses import JSONResponse
 from sqlalchemy import Connection
 
 from services.gateway import http_requests, views
-from services.gateway.auth import Scorer, require_owned
+from services.gateway.auth import Scorer, check_access
 from services.gateway.caller import Caller
-from services.gateway.http_requests import key_header, key_of, wait_seconds
+from services.gateway.http_requests import key_header, key_of, parse_wait
 from services.gateway.job_views import job_type
 from services.gateway.refusals import UnknownMetric
 from services.gateway.state import Gateway, State
@@ -47,21 +47,21 @@ async def take(
     asked = await http_requests.parse(
         request, contract.request, limit=most_bytes(contract, gateway)
     )
-    asked, owner = caller.completed(asked), caller.owner(gateway.settings)
-    demand(contract, asked, gateway)
+    asked, owner = caller.apply_defaults(asked), caller.owner(gateway.settings)
+    check_request(contract, asked, gateway)
     key = key_of(request.headers.get("idempotency-key"))
     accepted = await commit(contract, asked, gateway, key, owner)
     prefer = request.headers.get("prefer")
-    seconds = wait_seconds(prefer, most=gateway.settings.max_wait_seconds)
+    seconds = parse_wait(prefer, most=gateway.settings.max_wait_seconds)
     headers = {"Location": f"/v1/jobs/{accepted.job.id}"}
     if accepted.replayed:
         headers["Idempotent-Replayed"] = "true"
     if seconds:
         headers["Preference-Applied"] = f"wait={seconds}"
-    job = await ended(accepted, gateway, seconds)
+    job = await wait_for_job(accepted, gateway, seconds)
     if seconds and job.is_final:
-        return JSONResponse(views.job_view(job), 200, headers)
-    return JSONResponse(views.job_view(job), 202, headers | {"Retry-After": "1"})
+        return JSONResponse(views.job_json(job), 200, headers)
+    return JSONResponse(views.job_json(job), 202, headers | {"Retry-After": "1"})
 
 
 def most_bytes(contract: ServiceContract, gateway: State) -> int:
@@ -74,10 +74,10 @@ def most_bytes(contract: ServiceContract, gateway: State) -> int:
     )
 
 
-def demand(contract: ServiceContract, asked: JobRequest, gateway: State) -> None:
+def check_request(contract: ServiceContract, asked: JobRequest, gateway: State) -> None:
     """Raises BadInput for what can be told without the ledger: its model, its work, its privacy."""
     gateway.catalogue.demand(contract, asked.model, asked)
-    gateway.models.demand_usable(contract, asked.model)
+    gateway.models.check_model(contract, asked.model)
     require_encryption_key(asked)
     gateway.settings.work_limit.check(gateway.catalogue.work(contract, asked))
 
@@ -85,7 +85,8 @@ def demand(contract: ServiceContract, asked: JobRequest, gateway: State) -> None
 async def commit(
     contract: ServiceContract, asked: JobRequest, gateway: State, key: str | None, owner: Owner
 ) -> Accepted:
-    """Write the job into the ledger; from here on it cannot be lost. `demand` has looked at it.
+    """Write the job into the ledger; from here on it cannot be lost. It has been through
+    `check_request`.
 
     Raises BadInput where it names what is not the owner's, TooCostly, QuotaExceeded.
     """
@@ -94,7 +95,7 @@ async def commit(
     resend_after = timedelta(seconds=gateway.settings.resend_seconds)
 
     def write(connection: Connection) -> Accepted:
-        require_owned(connection, asked, owner.tenant)
+        check_access(connection, asked, owner.tenant)
         if isinstance(contract, BatchReportContract) and isinstance(asked, BatchReportRequest):
             limit.check(contract.work_over(asked, _results(connection, asked)))
         return jobs.accept(
@@ -116,14 +117,14 @@ def _results(connection: Connection, asked: BatchReportRequest) -> int:
     )
 
 
-async def ended(accepted: Accepted, gateway: State, seconds: int) -> jobs.Job:
+async def wait_for_job(accepted: Accepted, gateway: State, seconds: int) -> jobs.Job:
     """Send its message, then the job as it is at its end or after this many seconds."""
     job = accepted.job
     if not accepted.replayed and not seconds:
         gateway.messages.add(job.metric, job.id)
         return job
     look = partial(jobs.find, job_id=job.id)
-    async with gateway.finishes.expecting(job.id) as event:
+    async with gateway.job_watcher.watch(job.id) as event:
         if not accepted.replayed:
             gateway.messages.add(job.metric, job.id)  # once its end cannot be missed any more
         deadline = asyncio.get_running_loop().time() + seconds
@@ -171,9 +172,9 @@ def add_service(router: APIRouter, contract: ServiceContract) -> None:
 def _responses(contract: ServiceContract) -> dict[int | str, dict[str, Any]]:
     job = job_type(contract)
     return {
-        200: views.shown_as(job, "ended within `Prefer: wait`", headers=LOCATION),
-        202: views.shown_as(job, "committed; poll `Location`", headers=LOCATION),
-        **views.problems(403, 409, 413, 415, 422),
+        200: views.schema_response(job, "ended within `Prefer: wait`", headers=LOCATION),
+        202: views.schema_response(job, "committed; poll `Location`", headers=LOCATION),
+        **views.error_responses(403, 409, 413, 415, 422),
     }
 
 

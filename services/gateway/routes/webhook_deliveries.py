@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field
 
 from services.gateway import views
 from services.gateway.auth import Administrator
-from services.gateway.routes.webhooks import known
+from services.gateway.routes.webhooks import validate_id
 from services.gateway.state import Gateway
-from services.gateway.views import seconds
+from services.gateway.views import to_timestamp
 from shared.contracts import EndpointId
 from shared.errors import BadInput
 from shared.ledger import webhook_deliveries
@@ -30,7 +30,7 @@ DELIVERY_ID = re.compile(r"^msg_[0-9a-f]{32}$")
 router = APIRouter(prefix="/v1/webhook-endpoints/{endpoint_id}", tags=["webhooks"])
 
 
-class DeliveryView(BaseModel):
+class DeliverySchema(BaseModel):
     """A delivery. Of the receiver's answer nothing is kept but its status."""
 
     model_config = views.ALWAYS_SENT
@@ -54,7 +54,7 @@ class DeliveryList(BaseModel):
     model_config = views.ALWAYS_SENT
 
     object: Literal["list"] = "list"
-    data: list[DeliveryView]
+    data: list[DeliverySchema]
     first_id: str | None
     last_id: str | None = Field(description="pass it as `after` to get the next page")
     has_more: bool
@@ -69,7 +69,7 @@ class Replayed(BaseModel):
     replayed: int
 
 
-def delivery_view(record: DeliveryRecord) -> dict[str, Any]:
+def delivery_json(record: DeliveryRecord) -> dict[str, Any]:
     return {
         "id": record.id,
         "object": "webhook_delivery",
@@ -79,9 +79,9 @@ def delivery_view(record: DeliveryRecord) -> dict[str, Any]:
         "attempts": record.attempts,
         "last_status": record.last_status,
         "last_error": record.last_error,
-        "created_at": seconds(record.created_at),
-        "next_attempt_at": seconds(record.due_at) if record.status == "pending" else None,
-        "ended_at": seconds(record.ended_at),
+        "created_at": to_timestamp(record.created_at),
+        "next_attempt_at": to_timestamp(record.due_at) if record.status == "pending" else None,
+        "ended_at": to_timestamp(record.ended_at),
     }
 
 
@@ -90,7 +90,7 @@ def delivery_view(record: DeliveryRecord) -> dict[str, Any]:
     operation_id="list_webhook_deliveries",
     summary="Deliveries, newest first",
     response_model=None,
-    responses={200: {"model": DeliveryList}, **views.problems(403, 404, 422)},
+    responses={200: {"model": DeliveryList}, **views.error_responses(403, 404, 422)},
 )
 async def list_deliveries(
     endpoint_id: str,
@@ -111,13 +111,13 @@ async def list_deliveries(
     page = DeliveryPage(min(limit, MOST_ON_A_PAGE), after, status)
     found, has_more = await gateway.in_ledger(
         lambda connection: webhook_deliveries.page_of(
-            connection, known(endpoint_id), caller.tenant, page
+            connection, validate_id(endpoint_id), caller.tenant, page
         )
     )
     return JSONResponse(
         {
             "object": "list",
-            "data": [delivery_view(record) for record in found],
+            "data": [delivery_json(record) for record in found],
             "first_id": found[0].id if found else None,
             "last_id": found[-1].id if found else None,
             "has_more": has_more,
@@ -131,7 +131,7 @@ async def list_deliveries(
     summary="Send an ended delivery once more, under the same webhook-id",
     status_code=202,
     response_model=None,
-    responses={202: {"model": DeliveryView}, **views.problems(403, 404, 409)},
+    responses={202: {"model": DeliverySchema}, **views.error_responses(403, 404, 409)},
 )
 async def replay(
     endpoint_id: str, delivery_id: str, gateway: Gateway, caller: Administrator
@@ -141,10 +141,10 @@ async def replay(
         raise UnknownDelivery(f"there is no delivery {delivery_id[:64]!r}")
     record = await gateway.in_ledger(
         lambda connection: webhook_deliveries.replay(
-            connection, known(endpoint_id), caller.tenant, delivery_id
+            connection, validate_id(endpoint_id), caller.tenant, delivery_id
         )
     )
-    return JSONResponse(delivery_view(record), 202)
+    return JSONResponse(delivery_json(record), 202)
 
 
 @router.post(
@@ -153,13 +153,13 @@ async def replay(
     summary="Send every failed delivery of this endpoint once more",
     status_code=202,
     response_model=None,
-    responses={202: {"model": Replayed}, **views.problems(403, 404, 409)},
+    responses={202: {"model": Replayed}, **views.error_responses(403, 404, 409)},
 )
 async def replay_failed(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSONResponse:
     """Those that are kept: ended deliveries are forgotten after a while."""
     count = await gateway.in_ledger(
         lambda connection: webhook_deliveries.replay_failed(
-            connection, known(endpoint_id), caller.tenant
+            connection, validate_id(endpoint_id), caller.tenant
         )
     )
     return JSONResponse({"object": "webhook_replay", "replayed": count}, 202)

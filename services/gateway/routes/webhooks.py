@@ -19,7 +19,7 @@ from services.gateway.auth import Administrator
 from services.gateway.refusals import WebhooksOff
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS, set_within
 from services.gateway.state import Gateway, State
-from services.gateway.views import seconds
+from services.gateway.views import to_timestamp
 from services.registry import metrics
 from shared.contracts import EndpointId, Message
 from shared.encryption import Sealer, new_secret
@@ -115,7 +115,7 @@ class RotationRequest(Message):
 UNTRACED = "jobs that were not pushed: their requests name no `trace` that the format needs"
 
 
-class EndpointView(BaseModel):
+class EndpointSchema(BaseModel):
     """An endpoint; its secret is not shown again."""
 
     model_config = views.ALWAYS_SENT
@@ -138,7 +138,7 @@ class EndpointView(BaseModel):
     untraced: int = Field(description=UNTRACED)
 
 
-class EndpointWithSecret(EndpointView):
+class EndpointWithSecret(EndpointSchema):
     """An endpoint with its secret, which is shown this once."""
 
     secret: str = Field(description="`whsec_` and base64, as Standard Webhooks libraries take it")
@@ -150,11 +150,11 @@ class EndpointList(BaseModel):
     model_config = views.ALWAYS_SENT
 
     object: Literal["list"] = "list"
-    data: list[EndpointView]
+    data: list[EndpointSchema]
     has_more: Literal[False] = False
 
 
-class WebhookTestView(BaseModel):
+class WebhookTestSchema(BaseModel):
     """What became of a test event. Of the receiver's answer nothing is shown but its status."""
 
     model_config = views.ALWAYS_SENT
@@ -169,7 +169,7 @@ class WebhookTestView(BaseModel):
     note: str | None = Field(description="what to know of jobs that were not pushed")
 
 
-def endpoint_view(endpoint: Endpoint) -> dict[str, Any]:
+def endpoint_json(endpoint: Endpoint) -> dict[str, Any]:
     return {
         "id": endpoint.id,
         "object": "webhook_endpoint",
@@ -178,27 +178,27 @@ def endpoint_view(endpoint: Endpoint) -> dict[str, Any]:
         "events": endpoint.events,
         "enabled": endpoint.disabled_at is None,
         "disabled_reason": endpoint.disabled_reason,
-        "created_at": seconds(endpoint.created_at),
-        "last_success_at": seconds(endpoint.succeeded_at),
-        "rotating_until": seconds(endpoint.earlier_until),
+        "created_at": to_timestamp(endpoint.created_at),
+        "last_success_at": to_timestamp(endpoint.succeeded_at),
+        "rotating_until": to_timestamp(endpoint.earlier_until),
         **{name: getattr(endpoint, name) for name in PUSH_FIELDS},
     }
 
 
-VIEW = {"model": EndpointView}
+VIEW = {"model": EndpointSchema}
 
 
 WITH_SECRET = {"model": EndpointWithSecret}
 
 
-def known(endpoint_id: str) -> str:
+def validate_id(endpoint_id: str) -> str:
     """An id that could be one of ours, or UnknownEndpoint."""
     if not ENDPOINT_ID.fullmatch(endpoint_id):
         raise UnknownEndpoint(f"there is no webhook endpoint {endpoint_id[:64]!r}")
     return endpoint_id
 
 
-def takes(message: type[Any]) -> dict[str, Any]:
+def body_schema(message: type[Any]) -> dict[str, Any]:
     """The description of a JSON body that the handler reads itself."""
     schema = {"$ref": f"#/components/schemas/{message.__name__}"}
     content = {"application/json": {"schema": schema}}
@@ -213,9 +213,9 @@ def takes(message: type[Any]) -> dict[str, Any]:
     response_model=None,
     responses={
         201: WITH_SECRET | {"headers": {"Location": {}}},
-        **views.problems(403, 409, 413, 415, 422),
+        **views.error_responses(403, 409, 413, 415, 422),
     },
-    openapi_extra=takes(EndpointRequest),
+    openapi_extra=body_schema(EndpointRequest),
 )
 async def create(request: Request, gateway: Gateway, caller: Administrator) -> JSONResponse:
     """Make it."""
@@ -231,7 +231,7 @@ async def create(request: Request, gateway: Gateway, caller: Administrator) -> J
         lambda connection: webhooks.make_endpoint(connection, caller.tenant, values)
     )
     headers = {"Location": f"/v1/webhook-endpoints/{made.id}"} | NO_STORE
-    return JSONResponse(endpoint_view(made) | {"secret": secret}, 201, headers)
+    return JSONResponse(endpoint_json(made) | {"secret": secret}, 201, headers)
 
 
 @router.get(
@@ -239,14 +239,14 @@ async def create(request: Request, gateway: Gateway, caller: Administrator) -> J
     operation_id="list_webhook_endpoints",
     summary="All endpoints, oldest first",
     response_model=None,
-    responses={200: {"model": EndpointList}, **views.problems(403)},
+    responses={200: {"model": EndpointList}, **views.error_responses(403)},
 )
 async def list_all(gateway: Gateway, caller: Administrator) -> JSONResponse:
     """There are so few that one page holds them."""
     found = await gateway.in_ledger(
         lambda connection: webhooks.endpoints_of(connection, caller.tenant)
     )
-    data = [endpoint_view(endpoint) for endpoint in found]
+    data = [endpoint_json(endpoint) for endpoint in found]
     return JSONResponse({"object": "list", "data": data, "has_more": False})
 
 
@@ -255,14 +255,16 @@ async def list_all(gateway: Gateway, caller: Administrator) -> JSONResponse:
     operation_id="get_webhook_endpoint",
     summary="An endpoint",
     response_model=None,
-    responses={200: VIEW, **views.problems(403, 404)},
+    responses={200: VIEW, **views.error_responses(403, 404)},
 )
 async def get(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSONResponse:
     """Without its secret."""
     found = await gateway.in_ledger(
-        lambda connection: webhooks.find_endpoint(connection, known(endpoint_id), caller.tenant)
+        lambda connection: webhooks.find_endpoint(
+            connection, validate_id(endpoint_id), caller.tenant
+        )
     )
-    return JSONResponse(endpoint_view(found))
+    return JSONResponse(endpoint_json(found))
 
 
 @router.patch(
@@ -270,8 +272,8 @@ async def get(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSON
     operation_id="change_webhook_endpoint",
     summary="Change an endpoint, disable it, or enable it again",
     response_model=None,
-    responses={200: VIEW, **views.problems(403, 404, 413, 415, 422)},
-    openapi_extra=takes(EndpointChange),
+    responses={200: VIEW, **views.error_responses(403, 404, 413, 415, 422)},
+    openapi_extra=body_schema(EndpointChange),
 )
 async def change(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
@@ -281,7 +283,9 @@ async def change(
         request, EndpointChange, limit=gateway.settings.max_body_bytes
     )
     found = await gateway.in_ledger(
-        lambda connection: webhooks.find_endpoint(connection, known(endpoint_id), caller.tenant)
+        lambda connection: webhooks.find_endpoint(
+            connection, validate_id(endpoint_id), caller.tenant
+        )
     )
     if asked.url is not None:
         await check_url(gateway, asked.url, found.format)
@@ -291,14 +295,14 @@ async def change(
         values["authorization"] = sealed(gateway, asked.authorization)
 
     def write(connection: Connection) -> Endpoint:
-        webhooks.change_endpoint(connection, known(endpoint_id), caller.tenant, values)
+        webhooks.change_endpoint(connection, validate_id(endpoint_id), caller.tenant, values)
         if asked.enabled is True:
             webhooks.enable_endpoint(connection, endpoint_id, caller.tenant)
         if asked.enabled is False:
             webhooks.disable_endpoint(connection, endpoint_id, "by request")
         return webhooks.find_endpoint(connection, endpoint_id, caller.tenant)
 
-    return JSONResponse(endpoint_view(await gateway.in_ledger(write)))
+    return JSONResponse(endpoint_json(await gateway.in_ledger(write)))
 
 
 @router.delete(
@@ -307,12 +311,14 @@ async def change(
     summary="Forget an endpoint and all that it is owed",
     status_code=204,
     response_model=None,
-    responses=views.problems(403, 404),
+    responses=views.error_responses(403, 404),
 )
 async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> Response:
     """Its deliveries go with it."""
     await gateway.in_ledger(
-        lambda connection: webhooks.forget_endpoint(connection, known(endpoint_id), caller.tenant)
+        lambda connection: webhooks.forget_endpoint(
+            connection, validate_id(endpoint_id), caller.tenant
+        )
     )
     return Response(status_code=204)
 
@@ -322,8 +328,8 @@ async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> R
     operation_id="rotate_webhook_secret",
     summary="A new secret, shown this once",
     response_model=None,
-    responses={200: WITH_SECRET, **views.problems(403, 404, 413, 415, 422)},
-    openapi_extra=takes(RotationRequest),
+    responses={200: WITH_SECRET, **views.error_responses(403, 404, 413, 415, 422)},
+    openapi_extra=body_schema(RotationRequest),
 )
 async def rotate(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
@@ -336,10 +342,10 @@ async def rotate(
     sealed = sealer_of(gateway).seal(secret)
     found = await gateway.in_ledger(
         lambda connection: webhooks.rotate_secret(
-            connection, known(endpoint_id), caller.tenant, sealed, overlap
+            connection, validate_id(endpoint_id), caller.tenant, sealed, overlap
         )
     )
-    shown = endpoint_view(found) | {"secret": secret}
+    shown = endpoint_json(found) | {"secret": secret}
     return JSONResponse(shown, headers=NO_STORE)
 
 
@@ -348,29 +354,29 @@ async def rotate(
     operation_id="test_webhook_endpoint",
     summary="Send a test event at once; what became of it",
     response_model=None,
-    responses={200: {"model": WebhookTestView}, **views.problems(403, 404, 409)},
+    responses={200: {"model": WebhookTestSchema}, **views.error_responses(403, 404, 409)},
 )
 async def test(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSONResponse:
     """`endpoint.test`, one attempt, signed and sent like everything else; a disabled endpoint can
     be tested, and stays so."""
     sealer_of(gateway)
     test_id = webhook_tests.new_id()
-    async with gateway.finishes.expecting(test_id) as event:
+    async with gateway.job_watcher.watch(test_id) as event:
         await gateway.in_ledger(
             lambda connection: webhook_tests.ask(
-                connection, known(endpoint_id), caller.tenant, test_id
+                connection, validate_id(endpoint_id), caller.tenant, test_id
             )
         )
-        found = await _tested(test_id, event, gateway)
+        found = await _wait_for_test(test_id, event, gateway)
         endpoint = await gateway.in_ledger(
             lambda connection: webhooks.find_endpoint(connection, endpoint_id, caller.tenant)
         )
     shown = {"id": test_id, "object": "webhook_test"} | asdict(found)
-    shown |= {"untraced": endpoint.untraced, "note": note_of(endpoint)}
+    shown |= {"untraced": endpoint.untraced, "note": missing_reason(endpoint)}
     return JSONResponse(shown, headers=NO_STORE)
 
 
-async def _tested(test_id: str, event: asyncio.Event, gateway: State) -> TestOutcome:
+async def _wait_for_test(test_id: str, event: asyncio.Event, gateway: State) -> TestOutcome:
     """Its outcome, waited for as long as an attempt may take. Raises Unavailable."""
     clock = asyncio.get_running_loop().time
     deadline = clock() + gateway.settings.webhook_seconds + TEST_SLACK_SECONDS
@@ -398,7 +404,7 @@ def sealed(gateway: State, authorization: str | None) -> str | None:
     return sealer_of(gateway).seal(authorization) if authorization else None
 
 
-def note_of(endpoint: Endpoint) -> str | None:
+def missing_reason(endpoint: Endpoint) -> str | None:
     """Why scores are missing at their destination, as far as it lies in the requests."""
     wants = FORMATS[endpoint.format].wants if endpoint.format in FORMATS else ()
     if not endpoint.untraced or not wants:

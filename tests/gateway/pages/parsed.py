@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from services.gateway.pages.templates import rendered
+from services.gateway.pages.templates import render
 
 VOID = {"br", "img", "input", "link", "meta", "hr"}
 HOSTILE = "<script>alert(1)</script> \" ' \u202eright-to-left\u202c \U0001f600 &amp;"
@@ -96,7 +96,7 @@ class FormFields(HTMLParser):
 
 def parsed(template: str, view: object, report: object) -> Parsed:
     """The template rendered and read; every law that holds for any page is checked here."""
-    page = Parsed(rendered(template, view=view, job={}, report=report))
+    page = Parsed(render(template, view=view, job={}, report=report))
     assert len(page.ids) == len(set(page.ids))
     for table in page.tables:
         assert {"caption", "th col", "th row"} <= table

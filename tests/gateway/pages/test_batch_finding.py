@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from services.gateway.pages.batch_finding import BatchFinding, finding_of
-from services.gateway.pages.result_query import ResultView, view_of
+from services.gateway.pages.batch_finding import BatchOutcome, outcome_of
+from services.gateway.pages.result_query import ResultQuery, parse_query
 from services.registry import metrics
 from shared.ledger.batches import Batch
 from shared.ledger.result_pages import COUNTED, ResultCounts
@@ -25,13 +25,13 @@ def batch(metric: str = "hatexscore") -> Batch:
     return Batch(**given | {"id": ID, "metric": metric, "created_at": now, "tenant": "default"})
 
 
-def view(*pairs: tuple[str, str], metric: str = "hatexscore") -> ResultView:
-    return view_of(batch(metric), "default", pairs)
+def view(*pairs: tuple[str, str], metric: str = "hatexscore") -> ResultQuery:
+    return parse_query(batch(metric), "default", pairs)
 
 
 def found(
     scored: int = 110, undefined: int = 0, metric: str = "hatexscore", **more: Any
-) -> BatchFinding:
+) -> BatchOutcome:
     """Of so many results. more: `report`, `verdicts`, `why`."""
     edges = edges_of(metrics()[metric])
     bins = [0] * (len(edges) - 1)
@@ -43,7 +43,7 @@ def found(
     )
     why = more.get("why", {"No label was sent and none is stated.": undefined} if undefined else {})
     shown = view(metric=metric)
-    return finding_of(shown, metrics()[metric], counts, why, more.get("report"))
+    return outcome_of(shown, metrics()[metric], counts, why, more.get("report"))
 
 
 def test_the_sentences_count_the_rows_that_the_page_shows() -> None:
@@ -111,6 +111,6 @@ class TestAddresses:
     def test_sorting_again_turns_round(self) -> None:
         first = view(*parse_qsl(urlsplit(view().sorted_by("score")).query))
         assert (first.order.by, first.order.descending) == ("score", False)
-        assert first.direction("score") == "ascending"
+        assert first.sort_order("score") == "ascending"
         second = view(*parse_qsl(urlsplit(first.sorted_by("score")).query))
-        assert second.direction("score") == "descending"
+        assert second.sort_order("score") == "descending"

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select
 
-from services.gateway.batch_csv import cell
+from services.gateway.batch_csv import csv_field
 from shared.ledger import leases
 from shared.ledger.tables import jobs, result_facts
 from shared.settings import Settings
@@ -353,18 +353,18 @@ SIGNS = "=+-@＝＋－＠﹦﹢﹣﹫"
 
 @given(st.text(min_size=1))
 def test_a_cell_is_the_text_or_the_text_after_an_apostrophe(text: str) -> None:
-    assert cell(text) in (text, f"'{text}")
-    assert not cell(text).startswith(tuple(SIGNS))
+    assert csv_field(text) in (text, f"'{text}")
+    assert not csv_field(text).startswith(tuple(SIGNS))
 
 
 @given(st.text(UNSEEN), st.sampled_from(SIGNS), st.text())
 def test_no_text_becomes_a_formula(unseen: str, sign: str, rest: str) -> None:
-    assert cell(f"{unseen}{sign}{rest}") == f"'{unseen}{sign}{rest}"
+    assert csv_field(f"{unseen}{sign}{rest}") == f"'{unseen}{sign}{rest}"
 
 
 @given(st.text("abcäß漢字한글0123456789'\"(#", min_size=1), st.text())
 def test_a_text_that_begins_with_a_letter_stays_as_it_is(beginning: str, rest: str) -> None:
-    assert cell(beginning + rest) == beginning + rest
+    assert csv_field(beginning + rest) == beginning + rest
 
 
 class TestWithoutResults:

@@ -11,7 +11,7 @@ from scipy import stats
 from sqlalchemy import Engine
 
 from services.gateway.pages.drift import sentence_of
-from services.gateway.pages.drift_statistics import moved, psi, psi_by_chance, wilson
+from services.gateway.pages.drift_statistics import psi, psi_threshold, score_shift, wilson
 from services.registry import metrics
 from shared.ledger import score_hours
 from shared.ledger.score_hours import ScoreSums, edges_of
@@ -34,18 +34,18 @@ def beta(seed: int, size: int, shift: float = 0.0) -> Floats:
 
 
 def test_a_shift_is_said_and_no_shift_is_not() -> None:
-    quiet = [moved(sums(beta(seed, 700)), sums(beta(seed + 999, 300))) for seed in range(20)]
-    assert sum(found.has_moved for found in quiet) <= 2
+    quiet = [score_shift(sums(beta(seed, 700)), sums(beta(seed + 999, 300))) for seed in range(20)]
+    assert sum(found.has_shift for found in quiet) <= 2
     assert sum(found.has_changed_shape for found in quiet) <= 4
     for seed in range(20):
-        found = moved(sums(beta(seed, 700)), sums(beta(seed + 999, 300, 0.15)))
-        assert found.has_moved
+        found = score_shift(sums(beta(seed, 700)), sums(beta(seed + 999, 300, 0.15)))
+        assert found.has_shift
         assert "higher than before" in sentence_of(found)
 
 
 def test_it_agrees_with_scipy() -> None:
     a, b = beta(1, 900), beta(2, 400, 0.02)
-    found = moved(sums(a), sums(b))
+    found = score_shift(sums(a), sums(b))
     oracle = stats.ttest_ind(b, a, equal_var=False).confidence_interval()
     assert found.low == pytest.approx(oracle.low, abs=1e-3)
     assert found.high == pytest.approx(oracle.high, abs=1e-3)
@@ -60,11 +60,11 @@ def test_psi_is_nothing_for_equal_shares_and_its_chance_value_is_that_of_chi_squ
     assert psi([10, 0], [0, 10]) > 1
     bins = [50] * 20
     wanted = (1 / 1000 + 1 / 1000) * stats.chi2.ppf(0.95, 19)
-    assert psi_by_chance(bins, bins) == pytest.approx(wanted, rel=0.01)
+    assert psi_threshold(bins, bins) == pytest.approx(wanted, rel=0.01)
 
 
 def test_few_results_say_nothing() -> None:
-    found = moved(sums(beta(1, 199)), sums(beta(2, 1_000)))
+    found = score_shift(sums(beta(1, 199)), sums(beta(2, 1_000)))
     assert found.difference is None
     assert sentence_of(found).startswith("Too few to say")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from services.gateway.pages.form_controls import PREFIX, controls_of
-from services.gateway.pages.try_it import body_of, filled, sent
+from services.gateway.pages.form_controls import PREFIX, form_inputs
+from services.gateway.pages.try_it import body_of, fill_form, sent
 from services.registry import metrics, page_details
 
 
@@ -13,7 +13,7 @@ from services.registry import metrics, page_details
 def test_a_form_says_the_example_that_fills_it(metric: str) -> None:
     contract = metrics()[metric]
     for example in contract.examples.values():
-        form = filled(contract, example)
+        form = fill_form(contract, example)
         typed = form.values | {f"{PREFIX}{name}": one for name, one in form.controls.items()}
         again = sent(contract, typed | {"rest": form.rest})
         wanted = contract.request.model_validate(page_details(metric) | dict(example))
@@ -21,7 +21,7 @@ def test_a_form_says_the_example_that_fills_it(metric: str) -> None:
 
 
 def test_numbers_have_their_bounds_and_choices_their_words() -> None:
-    found = {one.name: one for one in controls_of("hatexscore")}
+    found = {one.name: one for one in form_inputs("hatexscore")}
     assert (found["tau"].kind, found["tau"].low, found["tau"].high) == ("number", 0, 1)
     assert found["seed"].whole
     assert "robust" in found["variant"].choices

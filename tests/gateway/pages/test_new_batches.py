@@ -138,7 +138,7 @@ def test_a_large_table_is_read_with_rests(monkeypatch: pytest.MonkeyPatch) -> No
     clocks = SimpleNamespace(monotonic=lambda: clock["now"], sleep=sleep)
     monkeypatch.setattr(table_mapping, "time", clocks)
     seen = []
-    for one in table_mapping.unhurried(range(1_000)):
+    for one in table_mapping.pause_between(range(1_000)):
         seen.append(one)
         clock["now"] += 0.001  # of work on it
     assert seen == list(range(1_000))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from services.ftc.metric import SERVICE as FTC_SERVICE
 from services.ftc.report import FtcBatchReport
-from services.gateway.pages.result_tables import MOST_ROWS, TEMPLATE, Section, Tabulating, view
+from services.gateway.pages.result_tables import MOST_ROWS, TEMPLATE, Section, TableFormatter, view
 from services.hlv.metric import SERVICE as HLV_SERVICE
 from services.hlv.report import HlvBatchReport
 from services.inference.contract import InferenceRequest
@@ -179,7 +179,7 @@ JSON = st.recursive(
 
 @given(JSON, st.booleans())
 def test_any_json_is_tabulated(value: Any, ours: bool) -> None:
-    section = Tabulating(ours=ours).section("answer", value)
+    section = TableFormatter(ours=ours).section("answer", value)
     paths = [one.path for one in every(section)]
     assert len(paths) == len(set(paths))
     for one in every(section):
@@ -194,6 +194,6 @@ def every(section: Section) -> Iterator[Section]:
 
 
 def test_long_lists_are_cut_and_say_so() -> None:
-    table = Tabulating().section("similarities", [0.5] * (MOST_ROWS + 7)).table
+    table = TableFormatter().section("similarities", [0.5] * (MOST_ROWS + 7)).table
     assert table is not None
     assert (len(table.rows), table.left_out) == (MOST_ROWS, 7)
