@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from services.discovery import all_contracts as all_contracts
 from services.discovery import contracts as contracts
-from services.discovery import every_contract as every_contract
 from services.discovery import metrics as metrics
 from shared.contracts import Finding
 from shared.ledger.batch_lines import FAILED, SurprisingRules
@@ -85,7 +85,7 @@ def surprising_words(metric: str) -> dict[str, str]:
 def fact_plan(name: str) -> FactPlan | None:
     """How results of this metric become rows of the results table; None for what is no metric."""
     contract = metrics().get(name)
-    if contract is None and name in every_contract():
+    if contract is None and name in all_contracts():
         return None
     return FactPlan(surprising_rules(name), contract, lambda result: finding_of(name, result))
 

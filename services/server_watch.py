@@ -62,7 +62,7 @@ class ServerWatch:
                 self._ask(entry)
 
     def _ask(self, entry: ModelEntry) -> None:
-        reason = unreachable(entry.location)
+        reason = connection_error(entry.location)
         if reason is None:
             self._states.set(entry.name, "ready")
             self._pause.pop(entry.name, None)
@@ -92,7 +92,7 @@ def _repeat(look: Callable[[], None]) -> None:
         stop.wait(LOOK_SECONDS)
 
 
-def unreachable(url: str) -> str | None:
+def connection_error(url: str) -> str | None:
     """Why nobody answers there; None: somebody does."""
     try:
         httpx.head(url, timeout=CONNECT_SECONDS)

@@ -24,7 +24,7 @@ from shared.report_contracts import (
     ScoreDecile,
 )
 from shared.statistics import intervals
-from shared.statistics.agreement import area, coincidences, kappa, nominal_alpha
+from shared.statistics.agreement import coincidences, kappa, nominal_alpha, roc_auc
 from shared.statistics.clusters import FEW
 from shared.system_comparison import ReportPart, parts_of
 
@@ -99,7 +99,7 @@ class JudgedResults:
         keys = self._keys(shared)
         how = self.over.how
         return {
-            "agreed": as_interval(intervals.ratio("pairs alike", alike, _quotient, keys, how))
+            "agreed": as_interval(intervals.ratio("pairs alike", alike, _ratio, keys, how))
             if len(people) > 2 or not shared
             else self._alike(people, shared),
             "alpha": as_interval(intervals.ratio("alpha", pairs, nominal_alpha, keys, how)),
@@ -234,7 +234,7 @@ class JudgedResults:
         ranks = np.array(ranked, dtype=np.float64).reshape(-1, 2)
         if len(ranks):
             ranks = np.stack([rankdata(ranks[:, 0]), rankdata(ranks[:, 1])], axis=1)
-        auc = intervals.statistic(name, pairs, area, self.over.keys(keys), how)
+        auc = intervals.statistic(name, pairs, roc_auc, self.over.keys(keys), how)
         return PartAgreement(
             part=part.name,
             auc=as_interval(auc),
@@ -248,7 +248,7 @@ class JudgedResults:
             yield f"few: {len(self.of_result)} texts were judged"
 
 
-def _quotient(sums: Any) -> Any:
+def _ratio(sums: Any) -> Any:
     with np.errstate(invalid="ignore", divide="ignore"):
         return sums[..., 0] / sums[..., 1]
 

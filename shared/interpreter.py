@@ -49,13 +49,13 @@ class _Job:
         return self.party.batch or time.thread_time() - self.begun > LONG_SECONDS
 
 
-class _Mine(threading.local):
+class _ThreadState(threading.local):
     """Of this thread; helpers that carry its job's context have none."""
 
     job: _Job | None = None
 
 
-_mine = _Mine()
+_mine = _ThreadState()
 
 
 class Interpreter:

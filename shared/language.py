@@ -211,7 +211,7 @@ def canonical(tag: str) -> str:
     return f"{code}-Latn" if "latn" in rest and code in _NOT_LATIN else code
 
 
-def is_covered(found: LanguageFound, languages: Collection[str]) -> bool:
+def is_supported(found: LanguageFound, languages: Collection[str]) -> bool:
     """Is this one of the stated languages (BCP 47 tags)? `*` covers all, the undecided too."""
     if "*" in languages:
         return True
@@ -245,7 +245,7 @@ class ModelLanguages:
 
     def obstacle(self, found: LanguageFound, what: str = "text") -> Obstacle | None:
         """Why this model must not be asked about a text in this language. what: the text is."""
-        if not self.learned or is_covered(found, self.learned):
+        if not self.learned or is_supported(found, self.learned):
             return None
         known = ", ".join(self.learned)
         if found.code == UNDECIDED:
@@ -359,7 +359,7 @@ def _script(point: int) -> str:
 
 
 @lru_cache(maxsize=1)
-def _identifier() -> Any:
+def _load_model() -> Any:
     """py3langid's model, read only: two seconds to load, once a process."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
@@ -369,7 +369,7 @@ def _identifier() -> Any:
 def _by_model(text: str, script: str | None) -> LanguageFound:
     """The likeliest language that this script is written in, varieties counted together."""
     probabilities: Counter[str] = Counter()
-    for label, probability in _identifier().rank(text):
+    for label, probability in _load_model().rank(text):
         probabilities[MACROLANGUAGES.get(label, label)] += probability
     candidates = CANDIDATES.get(script or "")
     likely = (

@@ -201,7 +201,7 @@ class FairQueue(Generic[Item]):
             self.turns.waits(self._waiting)
 
 
-class DevicePace:
+class DeviceRate:
     """How much a device does in a short time, and whether it must be short now."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -90,10 +90,10 @@ class ScoreFormat:
 
     def item_text(self, record: ScoreRecord) -> str:
         """The item as it is kept until it is sent."""
-        return written(self.item(record))
+        return format_value(self.item(record))
 
 
-def written(value: Any) -> str:
+def format_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -137,8 +137,8 @@ def logs_body(items: Sequence[str]) -> str:
     resource.append(_attribute("service.version", SERVICE_VERSION))
     scope = {"name": "touchstone", "version": SERVICE_VERSION}
     return (
-        f'{{"resourceLogs":[{{"resource":{{"attributes":{written(resource)}}},'
-        f'"scopeLogs":[{{"scope":{written(scope)},"logRecords":[{",".join(items)}]}}]}}]}}'
+        f'{{"resourceLogs":[{{"resource":{{"attributes":{format_value(resource)}}},'
+        f'"scopeLogs":[{{"scope":{format_value(scope)},"logRecords":[{",".join(items)}]}}]}}]}}'
     )
 
 

@@ -26,13 +26,13 @@ from shared.setting_sources import (
     FromEnvironment,
     Listed,
     fields_of,
+    format_errors,
     is_secret,
     nearest,
-    require_address,
-    require_keys,
     unprotected_stores,
+    validate_keys,
+    validate_url,
     variable_of,
-    wrong_settings,
 )
 from shared.work import WorkLimit
 
@@ -341,8 +341,8 @@ class Settings(FromEnvironment):
         default=True, description="of the gateway: a line at level info for each request; or `off`"
     )
 
-    _keys = field_validator("webhook_keys", "secret_keys")(require_keys)
-    _addresses = field_validator("redis_url", "database_url")(require_address)
+    _keys = field_validator("webhook_keys", "secret_keys")(validate_keys)
+    _addresses = field_validator("redis_url", "database_url")(validate_url)
 
     @model_validator(mode="after")
     def _stores_are_protected(self) -> Self:
@@ -385,7 +385,7 @@ def environment_default(name: str, value: str) -> None:
     os.environ.setdefault(name, value)
 
 
-def stay_offline() -> None:
+def disable_download() -> None:
     """No library of this process, or of those that it starts, fetches weights: only
     `touchstone models` does. To be called before such a library is imported."""
     os.environ["HF_HUB_OFFLINE"] = "1"
@@ -419,7 +419,7 @@ def settings_or_exit() -> Settings:
     try:
         return settings()
     except ValidationError as error:
-        sys.stderr.write("".join(f"{line}\n" for line in wrong_settings(error)))
+        sys.stderr.write("".join(f"{line}\n" for line in format_errors(error)))
         raise SystemExit(2) from None
 
 

@@ -53,7 +53,7 @@ class DestinationPolicy:
     def check(self, url: str) -> Destination:
         """The destination, as far as can be seen from the URL. Raises ForbiddenDestination."""
         destination = read(url)
-        address = _address_of(destination.host)
+        address = _parse_host(destination.host)
         if address is not None:
             self.allows(address, destination)
         elif not self.allowed:
@@ -74,7 +74,7 @@ class DestinationPolicy:
         """Where only an allowed network may be reached so, the name must lead into one, as it will
         have to at each attempt. Raises ForbiddenDestination; a name without an answer is let pass:
         nothing can be sent to it."""
-        if _address_of(destination.host) is not None:
+        if _parse_host(destination.host) is not None:
             return  # judged as it is
         try:
             self._demand_https_and_port(destination)
@@ -148,7 +148,7 @@ def read(url: str) -> Destination:
     )
 
 
-def _address_of(host: str) -> Address | None:
+def _parse_host(host: str) -> Address | None:
     """The address that the host is, None for a name. Raises ForbiddenDestination.
 
     A socket reads more spellings of an address than we do, and not every library the same ones.

@@ -34,7 +34,7 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Lowering:
+class Reduction:
     """A number in the request that makes less work, where the work is not just a multiple of it."""
 
     name: str  # as the caller reads it
@@ -52,7 +52,7 @@ class Work:
     seconds_each: float | None = None  # of one core; None: tokens, as fast as the settings say
     certain: bool = True  # the request asks for at least so much
     most: float | None = None  # of the unit, whatever the settings say
-    lowerings: tuple[Lowering, ...] = ()  # none: the sizes with a pointer
+    lowerings: tuple[Reduction, ...] = ()  # none: the sizes with a pointer
     at_server: bool = False  # requests to a model's server, which have a limit of their own
 
     @property
@@ -127,7 +127,7 @@ class WorkLimit:
         ]
         possible = [f"{name} to at most {most:,}" for name, most, least in lower if most >= least]
         advice = f"lower {', or '.join(possible)}" if possible else "lower several of them"
-        fields: list[Lowering | Size] = []
+        fields: list[Reduction | Size] = []
         for work in (largest, *works):
             fields += (*work.lowerings, *work.sizes)
         pointers = dict.fromkeys(one.pointer for one in fields if one.pointer)
@@ -138,7 +138,7 @@ class WorkLimit:
             pointers=tuple(pointers),
         )
 
-    def _passing(self, one: Lowering) -> int:
+    def _passing(self, one: Reduction) -> int:
         """The largest value that this limit lets pass; 0: there is none."""
         values = range(1, one.value)
         return bisect_left(values, True, key=lambda value: not self.passes(one.works(value)))

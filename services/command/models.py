@@ -19,7 +19,7 @@ from services.command import entries
 from services.command.additions import addition
 from services.command.api import Refused
 from services.command.download import pull
-from services.weights.folder import PICKLE, configured_folder, is_whole, weights_folder
+from services.weights.folder import PICKLE, is_complete, model_folder, weights_folder
 from shared.models import reload
 from shared.models.availability import LoadingError
 from shared.models.catalogue import Catalogue, load_catalogue
@@ -180,10 +180,10 @@ def _pickled(entry: ModelEntry, chosen: Settings) -> Path:
     if entry.scheme == "hf":
         folder = pull(entry, chosen, pickles=True)
     elif entry.scheme == "path":
-        folder = configured_folder(_catalogue(chosen), entry)
+        folder = model_folder(_catalogue(chosen), entry)
     else:
         raise Refused(f"{entry.name}: {entry.scheme}: there is nothing to convert")
-    if is_whole(folder):
+    if is_complete(folder):
         raise Refused(f"{entry.name} has safetensors: there is nothing to convert")
     if not (folder / PICKLE).is_file():
         raise Refused(f"{entry.name}: there is no {PICKLE} in {folder}")
@@ -243,7 +243,7 @@ def ask_reload(asked: argparse.Namespace, _chosen: Settings) -> int:
             "names another folder, REDIS_URL a service elsewhere"
         )
     try:
-        reload.ask_everybody()
+        reload.request_reload()
     except RedisError as error:
         raise Refused(f"Redis cannot be reached ({type(error).__name__}): is it running?") from None
     _say("all processes read their models.toml again within seconds")

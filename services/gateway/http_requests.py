@@ -29,7 +29,7 @@ from shared.contracts import Message
 from shared.errors import BadInput
 from shared.file_store import PIECE_BYTES, FileStore, store_error
 from shared.ledger.engine import Order, Slice
-from shared.problems import invalid, read_strictly, validation_problem
+from shared.problems import invalid, parse_strict, validation_problem
 
 M = TypeVar("M", bound=Message)
 WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,18})\"?(?=$|[,;\s])", re.IGNORECASE)
@@ -55,7 +55,7 @@ def parsed(raw: bytes, message: type[M]) -> M:
     """What was read as this message. Raises InvalidBody."""
     body = decode(raw)
     try:
-        return read_strictly(message, raw, body)
+        return parse_strict(message, raw, body)
     except ValidationError as error:
         raise InvalidBody(validation_problem(_placed(error, message, body), body)) from None
 

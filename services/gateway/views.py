@@ -20,7 +20,7 @@ from shared.errors import ModelState
 from shared.ledger.batches import Batch, BatchStatus
 from shared.ledger.files import File, Purpose
 from shared.ledger.jobs import Job, JobStatus
-from shared.problems import shown
+from shared.problems import to_public
 from shared.report_finding import ResultTally, sentences
 
 TEMPLATE = "#/components/schemas/{model}"
@@ -187,7 +187,7 @@ def job_view(job: Job) -> dict[str, Any]:
         "context": job.request.get("context"),
         "trace": job.request.get("trace"),
         "result": result_of(job),
-        "error": None if job.error is None else shown(job.error, job.request_id),
+        "error": None if job.error is None else to_public(job.error, job.request_id),
     }
 
 

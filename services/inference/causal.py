@@ -24,7 +24,7 @@ from torch import Tensor
 
 from services.inference.attribution import (
     AttributionInput,
-    Together,
+    ExampleBatch,
     answer,
     attribute,
     by_lime,
@@ -32,15 +32,15 @@ from services.inference.attribution import (
     eager,
 )
 from services.inference.categories import with_categories
-from services.inference.causal_pass import CausalPass, CausalRow, sharing
+from services.inference.causal_pass import CausalPass, CausalRow, share_prefix
 from services.inference.causal_prompt import CausalReader, CausalReading, LabelPrompt
-from services.inference.generation import GeneratedText, LocalWriter, generate, seeded
-from services.inference.tokenization import Encoder, Ids, Inserted, TokenContext
-from services.weights.batcher import Device, MicroBatcher, device_run, padded_tokens, timed
+from services.inference.generation import GeneratedText, LocalWriter, generate, prompt_generator
+from services.inference.tokenization import Encoder, Ids, InputSpan, TokenContext
+from services.weights.batcher import Device, MicroBatcher, device_run, measure_stage, padded_tokens
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.errors import BadInput
-from shared.job_context import awaited
+from shared.job_context import wait_all
 from shared.models.calls import (
     AttributionMethod,
     Attributions,
@@ -53,7 +53,7 @@ from shared.models.calls import (
     WordRows,
 )
 from shared.models.entry import LOCAL_ABILITIES, Ability
-from shared.models.judgement import Judgement, averaged, with_mass
+from shared.models.judgement import Judgement, average, with_mass
 from shared.models.label_readout import softmax
 from shared.models.ports import Floats
 from shared.models.word_rows import judged_words
@@ -130,20 +130,20 @@ class LocalLanguageModel(LocalWriter):
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """For each example P with its mass, and the share of the text that was read."""
-        with timed(self.use.name, "tokenize"):
+        with measure_stage(self.use.name, "tokenize"):
             readings = self._reader.read(examples)
         asked = [self._to_be_read(reading) for reading in readings]
         futures = [
-            self._batcher.submit(sharing(list(_rows_of(one.reading, [one.ids], whole=True))))
+            self._batcher.submit(share_prefix(list(_rows_of(one.reading, [one.ids], whole=True))))
             for several in asked
             for one in several
         ]
-        answers = iter(awaited(futures))
+        answers = iter(wait_all(futures))
         done = []
         for example, reading, several in zip(examples, readings, asked, strict=True):
             share = reading.tokens.read_share(example)
             each = [_judgement(one.reading, next(answers), share) for one in several]
-            own = averaged(each, "verbalizers") if reading.reasons else each[0]
+            own = average(each, "verbalizers") if reading.reasons else each[0]
             brought = reading.prompt if example.prompt else None
             known = {"read_share": share, "prompt_sha256": brought and brought.sha256}
             done.append(own.model_copy(update=known))
@@ -177,16 +177,16 @@ class LocalLanguageModel(LocalWriter):
 
     def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         """For each example (R, L) probabilities; rows with a common beginning read it once."""
-        with timed(self.use.name, "tokenize"):
+        with measure_stage(self.use.name, "tokenize"):
             readings = self._whole_rows([one.example for one in asked])
             groups = [
-                sharing(list(_rows_of(reading, map(reading.row, one.rows))))
+                share_prefix(list(_rows_of(reading, map(reading.row, one.rows))))
                 for reading, one in zip(readings, asked, strict=True)
             ]
         futures = [self._batcher.submit(group) for group in groups]
         return [
             _probabilities(reading, answers)
-            for reading, answers in zip(readings, awaited(futures), strict=True)
+            for reading, answers in zip(readings, wait_all(futures), strict=True)
         ]
 
     def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
@@ -228,7 +228,7 @@ class LocalLanguageModel(LocalWriter):
             for reading, target in zip(readings, targets, strict=True)
         ]
         with device_run(self.use.name):
-            found = Together(self._causal, readings, tokens).values(method, self._budget)
+            found = ExampleBatch(self._causal, readings, tokens).values(method, self._budget)
         return [answer(values) for values in found]
 
     def _attributed(self, example: Example, target: str, method: AttributionMethod) -> Attributions:
@@ -357,7 +357,7 @@ class Reasoner:
         """(draws,) the example with each of its reasonings. Raises BadInput."""
         table = prompt.table
         drafts = [
-            GeneratedText(reading.tokens.ids, self.encoder, seeded(0, draw))
+            GeneratedText(reading.tokens.ids, self.encoder, prompt_generator(0, draw))
             for draw in range(table.draws)
         ]
         sampling = Sampling.model_construct(
@@ -374,7 +374,7 @@ class Reasoner:
         context = TokenContext(
             written + end + prompt.table.answer_prefix,
             special=False,
-            inserted=(Inserted("text", 0, len(written)),),
+            inserted=(InputSpan("text", 0, len(written)),),
         )
         tail = tuple(token.id for token in self.encoder.tokens(context))
         strings = self.reader.strings(context, prompt.verbalizers)

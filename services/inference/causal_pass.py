@@ -58,7 +58,7 @@ class CausalRow:
         return len(self.rest) + (cached if device == "cuda" else cached // CACHED_PER_READ)
 
 
-def sharing(rows: Sequence[CausalRow]) -> list[CausalRow]:
+def share_prefix(rows: Sequence[CausalRow]) -> list[CausalRow]:
     """The same rows with their common beginning as prefix, where that pays."""
     if len(rows) < LEAST_ROWS:
         return list(rows)

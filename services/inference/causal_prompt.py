@@ -24,13 +24,13 @@ from typing import Any
 import jinja2
 
 from services.inference.tokenization import (
+    EncodedToken,
     Encoder,
     Ids,
-    Inserted,
-    PlacedToken,
+    InputSpan,
     TokenContext,
     mask_text,
-    varied,
+    perturb_ids,
 )
 from services.weights.loader import LoadedModel
 from shared.errors import BadInput
@@ -41,7 +41,7 @@ from shared.models.prompt_table import (
     NOT_ALLOWED,
     PromptTable,
     first_reason,
-    overridden,
+    override_table,
     prompt_turns,
     raw_text,
     sent_placeholders,
@@ -57,7 +57,7 @@ class RenderedPrompt:
     """A prompt with the user's texts in place. special: whether the tokenizer adds its own."""
 
     text: str
-    inserted: tuple[Inserted, ...]
+    inserted: tuple[InputSpan, ...]
     special: bool
 
 
@@ -93,7 +93,7 @@ class LabelPrompt:
             text += self._frame[begin : match.start()]
             value = values[match[1]]
             if match[1] in PARTS:
-                inserted.append(Inserted(PARTS[match[1]], len(text), len(text) + len(value)))
+                inserted.append(InputSpan(PARTS[match[1]], len(text), len(text) + len(value)))
             text, begin = text + value, match.end()
         text += self._frame[begin:]
         return RenderedPrompt(text, tuple(inserted), special=self._adds_special)
@@ -146,7 +146,7 @@ class LabelPrompt:
 REMEMBERED = 1_024  # examples: a metric asks about each several times in a row
 MOST_PROMPTS = 64  # of requests
 
-Placed = tuple[PlacedToken, Part, int | None, int | None]  # with offsets into the text
+Placed = tuple[EncodedToken, Part, int | None, int | None]  # with offsets into the text
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class CausalReading:
 
     def row(self, row: Row) -> Ids:
         """(K,) one variation's tokens; the beginning token alone where nothing is kept."""
-        ids = varied(self.tokens.ids, row, self.vocabulary) or self.first
+        ids = perturb_ids(self.tokens.ids, row, self.vocabulary) or self.first
         if not ids:
             raise BadInput("a row keeps no token", pointer="/rows")
         return ids
@@ -227,7 +227,7 @@ class CausalReader:
         strings = self.strings(context, verbalizers)
         room = self._weights.longest - max(len(one) for own in strings for one in own) + 1
         room -= prompt.table.reasoning_tokens if prompt and prompt.reasons else 0
-        placed = [_placed(token, context) for token in read]
+        placed = [_to_place(token, context) for token in read]
         fitting = _cut(placed, room)
         if len(fitting) < len(placed) and self._weights.overlong == "refuse":
             raise BadInput(
@@ -254,7 +254,7 @@ class CausalReader:
             known = self._prompts.get(key)
         if known is None:
             try:
-                table = overridden(self._weights.prompt, example.prompt)
+                table = override_table(self._weights.prompt, example.prompt)
                 known = LabelPrompt(
                     table or PromptTable(), self._weights.tokenizer, self._weights.task
                 )
@@ -287,7 +287,7 @@ class CausalReader:
                 pointer="/text_pair",
             )
         begin = len(template.prefix)
-        inserted = Inserted("text", begin, begin + len(example.text))
+        inserted = InputSpan("text", begin, begin + len(example.text))
         whole = template.prefix + example.text + template.suffix
         verbalizers = {label: (written,) for label, written in template.verbalizers.items()}
         return TokenContext(whole, inserted=(inserted,)), verbalizers
@@ -308,7 +308,7 @@ class CausalReader:
                         f"the verbalizer of {label!r} has {has}", pointer="/template/verbalizers"
                     )
                 found[ids] = label
-        _demand_no_beginning(found)
+        _check_no_prefix(found)
         return tuple(
             tuple(ids for ids, owner in found.items() if owner == label) for label in verbalizers
         )
@@ -335,7 +335,7 @@ def _content(example: Example) -> Hashable:
     return example.text, example.text_pair, example.language, asked, own
 
 
-def _demand_no_beginning(found: Mapping[Ids, str]) -> None:
+def _check_no_prefix(found: Mapping[Ids, str]) -> None:
     """Raises BadInput where what is read for one label is the beginning of another's."""
     for ids, label in found.items():
         for longer, other in found.items():
@@ -346,7 +346,7 @@ def _demand_no_beginning(found: Mapping[Ids, str]) -> None:
                 )
 
 
-def _placed(token: PlacedToken, context: TokenContext) -> Placed:
+def _to_place(token: EncodedToken, context: TokenContext) -> Placed:
     if token.special:
         return token, "special", None, None
     inked = (place for place in range(token.start, token.end) if not context.text[place].isspace())

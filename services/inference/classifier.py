@@ -27,14 +27,14 @@ from services.weights.batcher import (
     MicroBatcher,
     classifier_row_kind,
     device_run,
+    measure_stage,
     padded_tokens,
-    timed,
 )
-from services.weights.limits import proof
+from services.weights.limits import max_length_ids
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.errors import BadInput
-from shared.job_context import awaited
+from shared.job_context import wait_all
 from shared.models.calls import (
     AttributionMethod,
     Attributions,
@@ -126,7 +126,7 @@ class LocalClassifier:
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """For each example P with its mass, and the share of the text that was read."""
-        with timed(self.use.name, "tokenize"):
+        with measure_stage(self.use.name, "tokenize"):
             rows, shares = self._rows_and_shares(examples)
         found = read_labels(self._logits(rows), self._mapping, self._weights.temperature)
         judged = of_head(found.probabilities, found.mass, self.labels)
@@ -155,7 +155,7 @@ class LocalClassifier:
 
     def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         """For each example (R, L) probabilities of its variations, calibrated unless asked raw."""
-        with timed(self.use.name, "tokenize"):
+        with measure_stage(self.use.name, "tokenize"):
             readings = self._reader.read([one.example for one in asked])
             rows = [
                 reading.row(row)
@@ -205,7 +205,7 @@ class LocalClassifier:
 
     def logits(self, texts: Sequence[str]) -> Floats:
         """(N, K) raw outputs of the head, before the temperature."""
-        with timed(self.use.name, "tokenize"):
+        with measure_stage(self.use.name, "tokenize"):
             rows = [EncoderRow(ids) for ids in self._reader.ids(texts, cut=True)]
         return self._logits(rows)
 
@@ -218,7 +218,7 @@ class LocalClassifier:
         return read_labels(logits, self._mapping, temperature).probabilities
 
     def _logits(self, rows: list[EncoderRow]) -> Floats:
-        [answers] = awaited([self._batcher.submit(rows)])
+        [answers] = wait_all([self._batcher.submit(rows)])
         return np.array(answers, dtype=np.float64).reshape(len(rows), len(self._mapping.outputs))
 
     def _kind(self, row: EncoderRow) -> tuple[int, bool, int]:
@@ -231,7 +231,9 @@ class LocalClassifier:
         return *classifier_row_kind(len(row.ids), longest, self._device.type), ends
 
     def _probe(self, tokens: int) -> Floats:
-        row = EncoderRow(proof(self._weights.tokenizer, min(tokens, self._weights.longest)))
+        row = EncoderRow(
+            max_length_ids(self._weights.tokenizer, min(tokens, self._weights.longest))
+        )
         return self._forward([row] * (tokens // len(row.ids)))
 
     @torch.inference_mode()
@@ -242,7 +244,11 @@ class LocalClassifier:
         tokens = torch.tensor([[*row.ids, *[padding] * (width - len(row.ids))] for row in rows])
         lengths = torch.tensor([len(row.ids) for row in rows])
         mask = (torch.arange(width) < lengths[:, None]).long()  # (N, width)
-        more = {"token_type_ids": _segments(rows, width).to(self._device)} if _paired(rows) else {}
+        more = (
+            {"token_type_ids": _token_type_ids(rows, width).to(self._device)}
+            if _has_pairs(rows)
+            else {}
+        )
         with self._lock, RowByRow(len(rows)):
             logits = self._weights.model(
                 input_ids=tokens.to(self._device), attention_mask=mask.to(self._device), **more
@@ -252,11 +258,11 @@ class LocalClassifier:
         return answer
 
 
-def _paired(rows: Sequence[EncoderRow]) -> bool:
+def _has_pairs(rows: Sequence[EncoderRow]) -> bool:
     return any(row.segments for row in rows)
 
 
-def _segments(rows: Sequence[EncoderRow], width: int) -> torch.Tensor:
+def _token_type_ids(rows: Sequence[EncoderRow], width: int) -> torch.Tensor:
     """(N, width) 0 for the text, 1 for its pair."""
     return torch.tensor([[*row.segments, *[0] * (width - len(row.segments))] for row in rows])
 

@@ -14,12 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from services.inference.causal_pass import CausalPass, CausalRow, sharing
-from services.inference.tokenization import Encoder, Ids, PlacedToken
+from services.inference.causal_pass import CausalPass, CausalRow, share_prefix
+from services.inference.tokenization import EncodedToken, Encoder, Ids
 from services.weights.batcher import MicroBatcher, device_run
 from services.weights.loader import LoadedModel
 from shared.errors import BadInput
-from shared.job_context import awaited, check
+from shared.job_context import check, wait_all
 from shared.models.calls import Completion, Prompt, Sampling, WrittenToken
 from shared.models.ports import Floats
 
@@ -131,7 +131,7 @@ def ends_of(model: Any) -> set[int]:
 CUT_CHARACTER = "\ufffd"  # what the first bytes of a character decode to
 
 
-def seeded(seed: int, place: int) -> torch.Generator:
+def prompt_generator(seed: int, place: int) -> torch.Generator:
     """The generator of prompt number `place`: independent of every other prompt."""
     state = np.random.SeedSequence([seed, place]).generate_state(1, np.uint64)[0]
     return torch.Generator().manual_seed(int(state >> np.uint64(1)))
@@ -234,7 +234,9 @@ class LocalWriter:
         """
         drafts = [
             GeneratedText(
-                self._prompt(prompt), self._encoder, seeded(sampling.seed, _draw(prompt, place))
+                self._prompt(prompt),
+                self._encoder,
+                prompt_generator(sampling.seed, _draw(prompt, place)),
             )
             for place, prompt in enumerate(prompts)
         ]
@@ -254,10 +256,10 @@ class LocalWriter:
                 groups[before].append(place)
         answers: dict[int, Floats] = {}
         futures = [
-            self._batcher.submit(sharing([_row(*pairs[place]) for place in places]))
+            self._batcher.submit(share_prefix([_row(*pairs[place]) for place in places]))
             for places in groups.values()
         ]
-        for places, found in zip(groups.values(), awaited(futures), strict=True):
+        for places, found in zip(groups.values(), wait_all(futures), strict=True):
             answers.update(zip(places, found, strict=True))
         return [
             _completion(written, tokens, answers.get(place))
@@ -273,7 +275,7 @@ class LocalWriter:
             )
         return ids
 
-    def _pair(self, prompt: Prompt, written: str) -> tuple[Ids, list[PlacedToken]]:
+    def _pair(self, prompt: Prompt, written: str) -> tuple[Ids, list[EncodedToken]]:
         context = self._encoder.context(prompt)
         before = tuple(token.id for token in self._encoder.tokens(context))
         tokens = self._encoder.continuation(context, written) if written else []
@@ -290,12 +292,14 @@ def _draw(prompt: Prompt, place: int) -> int:
     return place if prompt.draw is None else prompt.draw
 
 
-def _row(before: Ids, tokens: Sequence[PlacedToken]) -> CausalRow:
+def _row(before: Ids, tokens: Sequence[EncodedToken]) -> CausalRow:
     followed = tuple(token.id for token in tokens)
     return CausalRow((), before + followed[:-1], followed=followed)
 
 
-def _completion(written: str, tokens: Sequence[PlacedToken], logprobs: Floats | None) -> Completion:
+def _completion(
+    written: str, tokens: Sequence[EncodedToken], logprobs: Floats | None
+) -> Completion:
     values = [] if logprobs is None else logprobs.tolist()
     return Completion(
         text=written,

@@ -28,7 +28,7 @@ PORTION_CHARACTERS = 100_000  # some 50 ms of a processor
 Ids = tuple[int, ...]
 
 
-def kept_positions(row: Row, length: int) -> Ids:
+def selected_positions(row: Row, length: int) -> Ids:
     """Which of an example's `length` tokens stay, ascending. Raises BadInput for others."""
     kept = tuple(range(length)) if row.kept is None else row.kept
     if any(a >= b for a, b in pairwise(kept)):
@@ -38,7 +38,7 @@ def kept_positions(row: Row, length: int) -> Ids:
     return kept
 
 
-def replaced_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
+def replace_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
     """(T,) the example's tokens with the row's replacements in place."""
     changed = list(ids)
     for position, token in row.replaced:
@@ -52,10 +52,10 @@ def replaced_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
     return tuple(changed)
 
 
-def varied(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
+def perturb_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
     """(K,) the tokens of one row: replaced, then kept."""
-    changed = replaced_ids(ids, row, vocabulary)
-    return tuple(changed[position] for position in kept_positions(row, len(ids)))
+    changed = replace_ids(ids, row, vocabulary)
+    return tuple(changed[position] for position in selected_positions(row, len(ids)))
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ class EncoderReading:
 
     def row(self, row: Row) -> EncoderRow:
         """One variation. Raises BadInput where it has no token, or names one that is not there."""
-        ids = replaced_ids(self.tokens.ids, row, self.vocabulary)
-        kept = kept_positions(row, len(ids))
+        ids = replace_ids(self.tokens.ids, row, self.vocabulary)
+        kept = selected_positions(row, len(ids))
         if not kept:
             if self.nothing:
                 return EncoderRow(self.nothing)
@@ -87,7 +87,7 @@ class EncoderReading:
         return EncoderRow([ids[place] for place in kept], segments)
 
 
-def _portions(texts: Sequence[str]) -> Iterator[range]:
+def _chunks(texts: Sequence[str]) -> Iterator[range]:
     """Places of texts that are tokenized at once: few enough that others soon have their turn."""
     begin = size = 0
     for place, text in enumerate(texts):
@@ -109,7 +109,7 @@ class EncoderReader:
         self._has_input = weights.input is not None
         self._name = weights.use.name
         self._refuses = weights.overlong == "refuse"
-        self._nothing = _nothing(weights.tokenizer)
+        self._nothing = _empty_ids(weights.tokenizer)
         self._lock = PriorityLock()
 
     def ids(self, texts: Sequence[str], *, cut: bool) -> list[list[int]]:
@@ -121,7 +121,7 @@ class EncoderReader:
         if self._has_input:
             written = [self._sides.of(Example(text=text))[0].text for text in texts]
         rows: list[list[int]] = []
-        for some in _portions(written):
+        for some in _chunks(written):
             with self._lock:
                 encoded = self._tokenizer([written[n] for n in some], verbose=False, **limit)
             if cut:
@@ -157,7 +157,7 @@ class EncoderReader:
         if not sides:
             return []
         found: list[Any] = []
-        for some in _portions(["".join(side.text for side in own) for own in sides]):
+        for some in _chunks(["".join(side.text for side in own) for own in sides]):
             own = [sides[n] for n in some]
             columns = [[side.text for side in column] for column in zip(*own, strict=True)]
             with self._lock:
@@ -194,7 +194,7 @@ class EncoderReader:
         )
 
 
-def _nothing(tokenizer: Any) -> Ids:
+def _empty_ids(tokenizer: Any) -> Ids:
     """Of a tokenizer that puts no frame around a text (GPT-2): the token that begins, else ends
     one."""
     if tokenizer("", verbose=False)["input_ids"]:
@@ -211,7 +211,7 @@ def mask_text(tokenizer: Any) -> str | None:
     return next((str(word) for word in words if word), None)
 
 
-class PlacedToken(NamedTuple):
+class EncodedToken(NamedTuple):
     """A token of a string; `special` where the tokenizer added it by itself."""
 
     id: int
@@ -221,7 +221,7 @@ class PlacedToken(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Inserted:
+class InputSpan:
     """Where a user's text stands in a prompt: characters [start, end)."""
 
     part: Part
@@ -235,7 +235,7 @@ class TokenContext:
 
     text: str
     special: bool = True
-    inserted: tuple[Inserted, ...] = ()  # what users sent: special tokens in it are plain text
+    inserted: tuple[InputSpan, ...] = ()  # what users sent: special tokens in it are plain text
 
 
 class Encoder:
@@ -251,12 +251,12 @@ class Encoder:
             token for token in tokenizer.get_added_vocab() if len(token) > 1
         )
 
-    def tokens(self, context: TokenContext) -> list[PlacedToken]:
+    def tokens(self, context: TokenContext) -> list[EncodedToken]:
         """The string's tokens. One that the tokenizer would add at the end is left away.
 
         Nothing at all becomes the token that begins (else: ends) a text, if there is one.
         """
-        made: list[PlacedToken] = []
+        made: list[EncodedToken] = []
         cuts = [0, *self._cuts(context), len(context.text)]
         for start, end in pairwise(cuts):
             read = self._encoded(context.text[start:end], start, context.special and start == 0)
@@ -267,13 +267,13 @@ class Encoder:
             made.pop()
         if not made and not self.first:
             raise BadInput("the model cannot read an empty text", pointer="/text")
-        return made or [PlacedToken(self.first[0], 0, 0, special=True)]
+        return made or [EncodedToken(self.first[0], 0, 0, special=True)]
 
-    def _encoded(self, text: str, begin: int, special: bool) -> list[PlacedToken]:
+    def _encoded(self, text: str, begin: int, special: bool) -> list[EncodedToken]:
         with self._alone:
             encoded = self._tokenizer(text, add_special_tokens=special, verbose=False).encodings[0]
         return [
-            PlacedToken(id_, begin + start, begin + end, bool(special))
+            EncodedToken(id_, begin + start, begin + end, bool(special))
             for id_, (start, end), special in zip(
                 encoded.ids, encoded.offsets, encoded.special_tokens_mask, strict=True
             )
@@ -289,14 +289,14 @@ class Encoder:
         }
         return sorted(found)
 
-    def _special_places(self, text: str, within: Inserted) -> Iterator[int]:
+    def _special_places(self, text: str, within: InputSpan) -> Iterator[int]:
         for token in self._special_tokens:
             place = text.find(token, max(0, within.start - len(token) + 1))
             while 0 <= place < within.end:
                 yield place
                 place = text.find(token, place + 1)
 
-    def continuation(self, context: TokenContext, written: str) -> list[PlacedToken]:
+    def continuation(self, context: TokenContext, written: str) -> list[EncodedToken]:
         """The tokens that `written` adds after the context; offsets into `written`.
 
         Where its beginning would merge with the context's end, it is read by itself instead: the
@@ -311,7 +311,7 @@ class Encoder:
         else:
             shift, added = 0, self.tokens(TokenContext(written, special=False))
         return [
-            PlacedToken(token.id, max(0, token.start - shift), max(0, token.end - shift))
+            EncodedToken(token.id, max(0, token.start - shift), max(0, token.end - shift))
             for token in added
         ]
 
@@ -329,7 +329,7 @@ class Encoder:
                 )
         except (jinja2.TemplateError, TypeError) as error:  # for example: it knows no system turns
             raise BadInput(f"the chat template refuses it: {error}", pointer="/prompts") from error
-        return TokenContext(text, special=False, inserted=tuple(_users(text, prompt.turns)))
+        return TokenContext(text, special=False, inserted=tuple(_user_spans(text, prompt.turns)))
 
     def text(self, ids: Sequence[int]) -> str:
         """Tokens as a string, special ones left out."""
@@ -340,7 +340,7 @@ class Encoder:
         return found
 
 
-def _users(text: str, turns: Sequence[Turn]) -> Iterator[Inserted]:
+def _user_spans(text: str, turns: Sequence[Turn]) -> Iterator[InputSpan]:
     """Where the users' turns stand in what the chat template made: special tokens that they write
     are plain text there. A template may trim them; of one that it changes, nothing is known."""
     begin = 0
@@ -351,4 +351,4 @@ def _users(text: str, turns: Sequence[Turn]) -> Iterator[Inserted]:
             continue
         begin = place + len(own)
         if turn.role == "user":
-            yield Inserted("text", place, begin)
+            yield InputSpan("text", place, begin)

@@ -75,7 +75,7 @@ class Attempts:
         if batch_id in self._owed:
             self._clear([batch_id])
         with transaction(self._engine) as connection:
-            seen = batch_attempts.begun(connection, batch_id)
+            seen = batch_attempts.count_open(connection, batch_id)
         if seen >= MOST:
             raise TooManyDeaths
         with self._gate.passing(suspect=seen > 0):

@@ -101,14 +101,14 @@ class Steps:
             del self._running[turn]
 
 
-def is_of_the_schema(error: Exception) -> bool:
+def is_schema_error(error: Exception) -> bool:
     """Whether a table or a column is not as this version knows it: no batch's fault either."""
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
     return isinstance(error, DBAPIError) and state in SCHEMA
 
 
 @dataclass
-class Trouble:
+class StepErrors:
     """What a batch's step has failed of late."""
 
     away: int = 0  # times that the file store was
@@ -135,7 +135,7 @@ class Boundary:
         self._engine = engine
         self._tries = tries
         self._rest_seconds = rest_seconds
-        self._troubles: dict[tuple[str, str], Trouble] = {}
+        self._troubles: dict[tuple[str, str], StepErrors] = {}
         self._lock = threading.Lock()
         self._attempts = attempts or Attempts(engine)
 
@@ -174,7 +174,7 @@ class Boundary:
         except Unavailable:
             raise
         except Exception as error:
-            if is_of_the_schema(error):
+            if is_schema_error(error):
                 raise
             self._failed(step, batch_id, error)  # whatever it is, it is this batch's
         else:
@@ -191,7 +191,7 @@ class Boundary:
                 work(connection, None)
             return
         except Exception as error:
-            if isinstance(error, Unavailable) or is_of_the_schema(error):
+            if isinstance(error, Unavailable) or is_schema_error(error):
                 raise
             logger.exception("batches.crashed", step=step)
         with transaction(self._engine) as connection:
@@ -212,11 +212,11 @@ class Boundary:
         self._end(batch_id, Fault("internal", f"{reason}; quote {error_id} when you ask"))
         telemetry.BATCHES_FAILED.labels(step).inc()
 
-    def _note(self, step: str, batch_id: str, *, away: int = 0, errors: int = 0) -> Trouble:
+    def _note(self, step: str, batch_id: str, *, away: int = 0, errors: int = 0) -> StepErrors:
         with self._lock:
             if len(self._troubles) >= MOST_REMEMBERED:
                 self._troubles.clear()
-            trouble = self._troubles.setdefault((step, batch_id), Trouble())
+            trouble = self._troubles.setdefault((step, batch_id), StepErrors())
             trouble.away += away
             trouble.errors += errors
             trouble.rest(self._rest_seconds)
@@ -239,7 +239,7 @@ class Boundary:
         """Nothing but the batch's row; where even that fails, it rests and is tried again."""
         try:
             with transaction(self._engine) as connection:
-                batches.fail_outright(connection, find(connection, batch_id), [vars(fault)])
+                batches.fail_batch(connection, find(connection, batch_id), [vars(fault)])
         except Unavailable:
             raise
         except Exception:
@@ -248,7 +248,7 @@ class Boundary:
         return "failed"
 
 
-def shares(can_use: Mapping[str, int], open_jobs: Mapping[str, int], window: int) -> Counter[str]:
+def allocate(can_use: Mapping[str, int], open_jobs: Mapping[str, int], window: int) -> Counter[str]:
     """How many new jobs each one gets (max-min fairness).
 
     can_use:   who → the most that it can use; in the order in which ties are served.
@@ -272,7 +272,7 @@ def shares(can_use: Mapping[str, int], open_jobs: Mapping[str, int], window: int
 
 
 @dataclass(frozen=True)
-class Appetite:
+class BatchUsage:
     """A batch that can use jobs. most: how many; held: it has in the queue now."""
 
     batch_id: str
@@ -281,18 +281,18 @@ class Appetite:
     held: int = 0
 
 
-def shares_by_tenant(batches: Iterable[Appetite], window: int) -> Counter[str]:
+def allocate_by_tenant(batches: Iterable[BatchUsage], window: int) -> Counter[str]:
     """How many new jobs each batch gets: the window is shared by tenants, a tenant's share by its
     batches. Batches that hold places without an appetite are named with `most` 0."""
-    of_tenant: dict[str, list[Appetite]] = defaultdict(list)
+    of_tenant: dict[str, list[BatchUsage]] = defaultdict(list)
     for batch in batches:
         of_tenant[batch.tenant].append(batch)
     most = {tenant: sum(one.most for one in its) for tenant, its in of_tenant.items()}
     held = {tenant: sum(one.held for one in its) for tenant, its in of_tenant.items()}
     given: Counter[str] = Counter()
-    for tenant, count in shares(most, held, window).items():
+    for tenant, count in allocate(most, held, window).items():
         its = of_tenant[tenant]
-        given += shares(
+        given += allocate(
             {one.batch_id: one.most for one in its},
             {one.batch_id: one.held for one in its},
             held[tenant] + count,

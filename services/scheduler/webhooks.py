@@ -176,7 +176,7 @@ class Deliverer:
             count=len(together),
         )
 
-    async def _attempted(self, together: Sequence[Delivery]) -> Arrival | DeliveryRefusal:
+    async def _attempted(self, together: Sequence[Delivery]) -> SendSuccess | DeliveryRefusal:
         """How it ended; one that crashes here is refused like any other, so that it has an end."""
         try:
             return await self._sender.attempt(*together)
@@ -227,16 +227,16 @@ class Deliverer:
 
     @patiently
     def _written(
-        self, together: Sequence[Delivery], found: Arrival | DeliveryRefusal
+        self, together: Sequence[Delivery], found: SendSuccess | DeliveryRefusal
     ) -> Counter[str]:
         """The outcomes' names, for the log and the counters; the commonest first."""
         schedule = self._chosen.webhook_schedule
         with transaction(self._engine) as connection:
-            if isinstance(found, Arrival):
-                kept = webhook_deliveries.arrived(connection, together, found.status)
+            if isinstance(found, SendSuccess):
+                kept = webhook_deliveries.record_success(connection, together, found.status)
                 return +Counter(arrived=kept, fenced=len(together) - kept)
             return Counter(
-                webhook_deliveries.refused(connection, delivery, found, schedule) or "fenced"
+                webhook_deliveries.record_error(connection, delivery, found, schedule) or "fenced"
                 for delivery in together
             )
 
@@ -251,7 +251,7 @@ def requests_of(taken: Sequence[Delivery]) -> list[list[Delivery]]:
 
 
 @dataclass(frozen=True)
-class Arrival:
+class SendSuccess:
     """The receiver took it."""
 
     status: int
@@ -272,7 +272,7 @@ class Sender:
     resolver: Resolve = resolve
     tls: ssl.SSLContext = field(default_factory=ssl.create_default_context)
 
-    async def attempt(self, first: Delivery, *more: Delivery) -> Arrival | DeliveryRefusal:
+    async def attempt(self, first: Delivery, *more: Delivery) -> SendSuccess | DeliveryRefusal:
         """Send it once, with more of its endpoint. Raises nothing but what ends the process."""
         try:
             destination, body = read(url_of(first)), body_of((first, *more))
@@ -295,8 +295,8 @@ class Sender:
 
     async def _post(
         self, destination: Destination, headers: Headers, body: bytes
-    ) -> Arrival | DeliveryRefusal:
-        backend = VettedBackend(self.policy, destination, self.resolver)
+    ) -> SendSuccess | DeliveryRefusal:
+        backend = PolicyBackend(self.policy, destination, self.resolver)
         connection = httpcore.AsyncConnectionPool(
             ssl_context=self.tls, max_connections=1, network_backend=backend
         )
@@ -311,7 +311,7 @@ class Sender:
         async with connection:
             async with asyncio.timeout(self.seconds):  # up to the end of the answer's headers
                 answer = await connection.handle_async_request(request)
-            await _drain(answer)
+            await _read_rest(answer)
             return outcome(answer)
 
 
@@ -353,10 +353,10 @@ def signed(delivery: Delivery, body: str, sealer: Sealer, destination: Destinati
     return [(name.encode(), value.encode()) for name, value in headers.items()]
 
 
-def outcome(answer: httpcore.Response) -> Arrival | DeliveryRefusal:
+def outcome(answer: httpcore.Response) -> SendSuccess | DeliveryRefusal:
     """What the status line means."""
     if 200 <= answer.status < 300:
-        return Arrival(answer.status)
+        return SendSuccess(answer.status)
     redirect = "; redirects are not followed" if 300 <= answer.status < 400 else ""
     asked = next((value for name, value in answer.headers if name.lower() == b"retry-after"), b"")
     return DeliveryRefusal(
@@ -379,7 +379,7 @@ def retry_after(value: str, now: datetime) -> timedelta | None:
     return max(until - now, timedelta(0))
 
 
-async def _drain(answer: httpcore.Response) -> None:
+async def _read_rest(answer: httpcore.Response) -> None:
     """Let a civil receiver finish its answer; the status counts, whatever goes wrong here."""
     read_bytes = 0
     try:
@@ -398,7 +398,7 @@ class UnknownName(httpcore.ConnectError):
     """The name has no address."""
 
 
-class VettedBackend(httpcore.AsyncNetworkBackend):
+class PolicyBackend(httpcore.AsyncNetworkBackend):
     """Opens sockets for one destination under a policy."""
 
     def __init__(

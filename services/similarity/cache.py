@@ -22,7 +22,7 @@ from prometheus_client import Counter, Histogram
 
 from services.weights.batcher import Device, MicroBatcher, Stage
 from shared.contracts import ModelKind, ModelUse
-from shared.job_context import awaited
+from shared.job_context import wait_all
 from shared.telemetry import SECONDS
 
 CACHE_HITS = Counter(
@@ -73,7 +73,7 @@ class InputEncoder(Protocol[Tokenized]):
 
 
 @dataclass(frozen=True)
-class KeyedRow(Generic[Tokenized]):
+class CacheRow(Generic[Tokenized]):
     """An input in the batcher's queue."""
 
     key: bytes
@@ -102,7 +102,7 @@ class CachedVectors(Generic[Tokenized]):
     def __init__(self, encoder: InputEncoder[Tokenized], kind: ModelKind, cache: Cache) -> None:
         self._encoder, self._kind, self._cache = encoder, kind, cache
         self._metrics = EncoderMetrics(encoder.use.name)
-        self._batcher: MicroBatcher[KeyedRow[Tokenized], Vector] = MicroBatcher(
+        self._batcher: MicroBatcher[CacheRow[Tokenized], Vector] = MicroBatcher(
             Device(
                 kind=self._width,
                 cost=self._width,
@@ -123,14 +123,14 @@ class CachedVectors(Generic[Tokenized]):
             keys = missing[start : start + MOST_WAITING]
             with self._metrics.timed("tokenize"):
                 rows = self._encoder.tokenized([asked[key] for key in keys])
-            [answers] = awaited([self._batcher.submit(list(map(KeyedRow, keys, rows)))])
+            [answers] = wait_all([self._batcher.submit(list(map(CacheRow, keys, rows)))])
             found |= zip(keys, answers, strict=True)
         return {each: found[key] for key, each in asked.items()}
 
-    def _width(self, row: KeyedRow[Tokenized]) -> int:
+    def _width(self, row: CacheRow[Tokenized]) -> int:
         return self._encoder.width(row.row)
 
-    def _run(self, rows: list[KeyedRow[Tokenized]]) -> list[Vector]:
+    def _run(self, rows: list[CacheRow[Tokenized]]) -> list[Vector]:
         """From the cache what came there while the rows waited, from the model the rest."""
         found = self._known(row.key for row in rows)
         missing = {row.key: row.row for row in rows if row.key not in found}

@@ -19,12 +19,12 @@ import torch
 from torch.nn.functional import pad
 
 from services.similarity.cache import Cache, CachedVectors, Input, Vector
-from services.similarity.layers import shorten
+from services.similarity.layers import optimize_layers
 from services.weights.batcher import padded_width
 from services.weights.loader import LoadedEncoder, load_encoder
 from shared.contracts import ModelKind, ModelUse
 from shared.errors import ScoringError
-from shared.job_context import checking
+from shared.job_context import check_each
 from shared.models.availability import LoadedModels, ModelStates
 from shared.models.calls import Pair
 from shared.models.catalogue import Catalogue
@@ -41,7 +41,7 @@ TOKENIZED_TOGETHER = 512  # inputs
 MASK = "attention_mask"
 
 
-class LocalSimilarities:
+class LocalSimilarityModels:
     """The similarities of the catalogue, with one cache, for any number of threads."""
 
     def __init__(
@@ -67,7 +67,7 @@ class LocalSimilarities:
         return self._loaded.get(name, lambda: self._load(entry), entry.idle_seconds)
 
     def _load(self, entry: ModelEntry) -> Similarity:
-        weights = load_encoder(self._catalogue, entry, shorten)
+        weights = load_encoder(self._catalogue, entry, optimize_layers)
         encoder = BiEncoder if entry.kind == "similarity" else CrossEncoder
         return encoder(weights, self._cache)
 
@@ -163,7 +163,7 @@ class SentenceEncoder:
 
     def tokenized(self, inputs: Sequence[Input]) -> list[EncoderInput]:
         """The inputs as tokens, cut to what the model reads; for any number of threads."""
-        starts = checking(range(0, len(inputs), TOKENIZED_TOGETHER))
+        starts = check_each(range(0, len(inputs), TOKENIZED_TOGETHER))
         parts = (list(inputs[start : start + TOKENIZED_TOGETHER]) for start in starts)
         return [row for part in parts for row in self._preprocessed(part)]
 

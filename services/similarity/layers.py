@@ -120,7 +120,7 @@ def compute_repeats_once(network: Any) -> None:
             setattr(attention, name, OncePerToken(getattr(attention, name), repeats))
 
 
-def shorten(network: Any) -> None:
+def optimize_layers(network: Any) -> None:
     """Both shortcuts: for `load_encoder`."""
     read_first_token_only(network)
     compute_repeats_once(network)

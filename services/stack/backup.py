@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     actions = parser.add_subparsers(dest="action", required=True)
     keep, fetch, listed = (actions.add_parser(name) for name in ("keep", "fetch", "list"))
     keep.add_argument("file", type=Path)
-    keep.add_argument("--days", type=_days, default=_days("30"), help="how long (30)")
+    keep.add_argument("--days", type=_parse_age, default=_parse_age("30"), help="how long (30)")
     fetch.add_argument("name")
     fetch.add_argument("file", type=Path)
     for one in (keep, fetch, listed):
@@ -99,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _days(text: str) -> timedelta:
+def _parse_age(text: str) -> timedelta:
     days = int(text)
     if days < 1:
         raise argparse.ArgumentTypeError("a day at least")

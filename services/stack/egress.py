@@ -147,7 +147,7 @@ def needed(chosen: Settings, cidrs: Mapping[str, str]) -> Outside:
     )
 
 
-def _cidr(text: str) -> tuple[str, str]:
+def _parse_network(text: str) -> tuple[str, str]:
     host, _, network = text.partition("=")
     try:
         return host, str(ip_network(network))
@@ -160,7 +160,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m services.stack.egress", description=__doc__)
     parser.add_argument("--models", type=Path, help="the models.toml (TOUCHSTONE_MODELS_FILE)")
     parser.add_argument(
-        "--cidr", type=_cidr, action="append", default=[], metavar="HOST=NETWORK", help="repeatable"
+        "--cidr",
+        type=_parse_network,
+        action="append",
+        default=[],
+        metavar="HOST=NETWORK",
+        help="repeatable",
     )
     asked = parser.parse_args(arguments)
     chosen = settings_or_exit()

@@ -28,7 +28,7 @@ MOVING_SHARE = 0.01  # of one processor: what idles uses less, what starves besi
 logger = telemetry.logger(__name__)
 
 
-class Movement:
+class ProcessProgress:
     """Whether a process gets on: it says something new, its log grows, it uses processor time."""
 
     def __init__(self, child: Child, logs: Path, seconds: float) -> None:
@@ -42,14 +42,14 @@ class Movement:
         """Whether anything moved since the last time that something did."""
         pid = self._child.process.pid if self._child.process else None
         now = (pid, self._log.stat().st_size if self._log.exists() else 0, said)
-        used = processor_seconds(pid)
+        used = cpu_time(pid)
         if now == self._seen and used - self._used < self._enough:
             return False
         self._seen, self._used = now, used
         return True
 
 
-def processor_seconds(pid: int | None) -> float:
+def cpu_time(pid: int | None) -> float:
     """What this process and those that it started have used; 0 of one that is gone."""
     try:
         process = psutil.Process(pid) if pid else None
@@ -60,7 +60,7 @@ def processor_seconds(pid: int | None) -> float:
 
 
 @dataclass(frozen=True)
-class ProbeAnswer:
+class ProbeResponse:
     """What a probe heard."""
 
     status: int | None  # None: nothing; 0: it hung up
@@ -104,7 +104,7 @@ class Liveness:
         self._probe, self._logs, self._chosen = probe, logs, chosen
         self._life: object = None
         self._pause = FIRST_PAUSE_SECONDS
-        self._movement = Movement(child, logs, chosen.stalled_seconds)
+        self._movement = ProcessProgress(child, logs, chosen.stalled_seconds)
         self.moved = self.good = time.monotonic()  # when it did, and was, last
         self._failures = 0
 
@@ -145,16 +145,16 @@ class Liveness:
         self.ready, self.waits_for = False, NO_ANSWER
         self.moved = self.good = time.monotonic()
         self._failures = 0
-        self._movement = Movement(self.child, self._logs, self._chosen.stalled_seconds)
+        self._movement = ProcessProgress(self.child, self._logs, self._chosen.stalled_seconds)
 
-    def _ask(self, client: httpx.Client, path: str) -> ProbeAnswer:
+    def _ask(self, client: httpx.Client, path: str) -> ProbeResponse:
         try:
             response = client.get(self._probe.url + path)
         except (httpx.TimeoutException, httpx.ConnectError):
-            return ProbeAnswer(None)
+            return ProbeResponse(None)
         except httpx.TransportError:
-            return ProbeAnswer(0)
-        return ProbeAnswer(response.status_code, reasons(response))
+            return ProbeResponse(0)
+        return ProbeResponse(response.status_code, reasons(response))
 
     def _is_good(self, client: httpx.Client) -> bool:
         health = self._ask(client, "/healthz")

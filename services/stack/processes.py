@@ -52,15 +52,17 @@ def service_processes(
     """
     probe = Probe(f"http://{chosen.host}:{port}", obeyed=False)
     gateway = _module("gateway", servers | {"TOUCHSTONE_PORT": str(port)}, probe=probe)
-    base = [gateway, _probed("scheduler", servers, chosen)]
+    base = [gateway, _process_with_health("scheduler", servers, chosen)]
     if not served.apart:
-        return [*base, _probed("worker", servers, chosen, *served.names)]
+        return [*base, _process_with_health("worker", servers, chosen, *served.names)]
     asking = servers | {"TOUCHSTONE_BINDING": "queue"}
     names = served.names or list(contracts())
-    return [*base, *(_probed("worker", asking, chosen, name) for name in names)]
+    return [*base, *(_process_with_health("worker", asking, chosen, name) for name in names)]
 
 
-def _probed(name: str, servers: dict[str, str], chosen: Settings, *arguments: str) -> Child:
+def _process_with_health(
+    name: str, servers: dict[str, str], chosen: Settings, *arguments: str
+) -> Child:
     """A process that answers probes on a port of its own."""
     port = free_port()
     environment = servers | {"TOUCHSTONE_METRICS_PORT": str(port)}

@@ -27,7 +27,7 @@ from prometheus_client import Gauge, Histogram
 
 from shared.errors import Unavailable
 from shared.job_context import acting_for, party
-from shared.priority import NOBODY, DevicePace, Party, Turns
+from shared.priority import NOBODY, DeviceRate, Party, Turns
 from shared.telemetry import SECONDS
 
 IDLE_SECONDS = 10.0  # without a row; then its thread ends, and the next row starts another
@@ -80,11 +80,11 @@ class InferenceMetrics:
         BATCH_ROWS.labels(self._model).observe(rows)
 
     def timed(self, stage: Stage) -> AbstractContextManager[object]:
-        return timed(self._model, stage)
+        return measure_stage(self._model, stage)
 
 
 @contextmanager
-def timed(model: str, stage: Stage) -> Iterator[None]:
+def measure_stage(model: str, stage: Stage) -> Iterator[None]:
     """Observe how long the stage takes."""
     started = perf_counter()
     try:
@@ -125,7 +125,7 @@ class MicroBatcher(Generic[Row, Answer]):
         self._queues: dict[Hashable, RowQueue[Row, Answer]] = {}
         self._turns = 0
         self._parties = Turns()
-        self._pace = DevicePace(device.clock)
+        self._pace = DeviceRate(device.clock)
         self._something = threading.Condition()
         self._thread: threading.Thread | None = None
 
@@ -411,10 +411,10 @@ def padded_tokens(device: torch.device, probe: Callable[[int], object]) -> int:
     torch.cuda.synchronize(device)
     used = torch.cuda.max_memory_allocated(device) - before
     free, _ = torch.cuda.mem_get_info(device)
-    return fitting(free, used / PROBED)
+    return tokens_for_memory(free, used / PROBED)
 
 
-def fitting(free: float, bytes_per_token: float) -> int:
+def tokens_for_memory(free: float, bytes_per_token: float) -> int:
     """How many tokens fit into a share of the free bytes, within bounds."""
     return int(min(MOST_TOKENS, max(LEAST_TOKENS, SHARE * free / max(1.0, bytes_per_token))))
 
@@ -424,7 +424,7 @@ def device_run(model: str) -> Iterator[None]:
     """A run of attributions or generation, which use the device without the batcher: observe how
     long it takes; raises Unavailable where the device is full, for it may have memory later."""
     try:
-        with timed(model, "run"):
+        with measure_stage(model, "run"):
             yield
     except torch.OutOfMemoryError as error:
         raise Unavailable(f"the device of {model!r} is full") from error

@@ -180,11 +180,11 @@ def write(
     return _append(connection, job_id, {**values, "about": about}, origin)
 
 
-def announce(connection: Connection, made: ReviewerJudgement, metric: str, tenant: str) -> None:
+def emit_event(connection: Connection, made: ReviewerJudgement, metric: str, tenant: str) -> None:
     """Owe its event to the tenant's endpoints, in the transaction that writes it."""
     told = {"id": made.id, "object": "judgement", "job_id": made.job_id, "metric": metric}
     told |= {name: getattr(made, name) for name in ("verdict", "about", "reviewer", "verified")}
-    webhooks.owe(connection, "judgement.created", tenant, told)
+    webhooks.enqueue_event(connection, "judgement.created", tenant, told)
 
 
 def current(
@@ -312,7 +312,7 @@ def count_of(connection: Connection, wanted: JudgementFilter) -> int:
     return int(connection.execute(counted).scalar_one())
 
 
-def counts_of_jobs(
+def count_by_job(
     connection: Connection, tenant: str, ids: Sequence[str]
 ) -> dict[str, dict[str, int]]:
     """job → verdict → current judgements of its score."""
@@ -328,7 +328,7 @@ def counts_of_jobs(
     return found
 
 
-def of_jobs(
+def list_by_job(
     connection: Connection, wanted: JudgementFilter, ids: Sequence[str]
 ) -> dict[str, list[ReviewerJudgement]]:
     """job → its judgements, oldest first."""
@@ -339,7 +339,7 @@ def of_jobs(
     return found
 
 
-def given(
+def list_current(
     connection: Connection, ids: Sequence[str], queue_id: str | None
 ) -> list[tuple[str, str, str, float | None]]:
     """(job, reviewer, verdict, human score) of the current judgements of these jobs' scores, by id;
@@ -363,7 +363,7 @@ def given(
     return [(*whose, *opinion) for whose, opinion in said.items()]  # who proved the name counts
 
 
-def judged_jobs(connection: Connection, wanted: JudgementFilter) -> list[str]:
+def find_job_ids(connection: Connection, wanted: JudgementFilter) -> list[str]:
     """The jobs that have such a judgement."""
     query = select(judgements.c.job_id).where(*wanted.conditions).distinct()
     return sorted(connection.execute(query).scalars())

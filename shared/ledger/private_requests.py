@@ -54,7 +54,7 @@ def encrypted(request: Mapping[str, Any]) -> Mapping[str, Any]:
     return kept | {ENCRYPTED: sealer.seal(json.dumps(dict(request)))}
 
 
-def require_encryption_key(asked: JobRequest) -> None:
+def check_encryption_key(asked: JobRequest) -> None:
     """Raises BadInput where this request cannot be kept as it asks to be."""
     if asked.do_not_store_text and secret_sealer(settings()) is None:
         raise BadInput(
@@ -75,7 +75,7 @@ def decrypted(stored: Mapping[str, Any]) -> Mapping[str, Any]:
     return opened
 
 
-def demand_readable(request: Mapping[str, Any]) -> None:
+def check_readable(request: Mapping[str, Any]) -> None:
     """Raises Unavailable where this process has no key to what the request holds."""
     if ENCRYPTED in request:
         raise Unavailable("no key of TOUCHSTONE_SECRET_KEYS opens the request")

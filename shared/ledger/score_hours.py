@@ -161,7 +161,7 @@ def _read(row: Row[Any]) -> tuple[ScoreSource, datetime, ScoreSums]:
     return source, row.hour.astimezone(UTC), sums
 
 
-def forget_before(connection: Connection, days: int = KEPT_DAYS) -> int:
+def delete_before(connection: Connection, days: int = KEPT_DAYS) -> int:
     """Delete hours older than this; how many rows."""
     old = HOURS.hour < func.now() - timedelta(days=days)
     return connection.execute(delete(score_hours).where(old)).rowcount

@@ -163,7 +163,7 @@ class LoadedModels(Generic[Model]):
         """The error that callers get; remembered for a while."""
         if isinstance(error, JobStopped):  # the caller's affair; the next one loads it
             return error
-        reason = error.detail if isinstance(error, ScoringError) else unloadable(name, error)
+        reason = error.detail if isinstance(error, ScoringError) else load_error(name, error)
         state = state_after(error)
         with self._lock:
             before = self._failures.get(name)
@@ -213,7 +213,7 @@ def placed(placement: Placement) -> None:
         note(placement)
 
 
-def unloadable(name: str, error: Exception) -> str:
+def load_error(name: str, error: Exception) -> str:
     """Why a model cannot be loaded, whatever its library raised."""
     words = str(error).strip() or "no reason given"
     named = words if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {words}"
@@ -221,7 +221,7 @@ def unloadable(name: str, error: Exception) -> str:
 
 
 @dataclass(frozen=True)
-class StateSince:
+class StateRecord:
     """How one model is. since: monotonic seconds at which it became so."""
 
     state: ModelState
@@ -239,7 +239,7 @@ class ModelStates:
     """name → state, for any number of threads."""
 
     def __init__(self) -> None:
-        self._states: dict[str, StateSince] = {}
+        self._states: dict[str, StateRecord] = {}
         self._forgetters: list[Callable[[str], None]] = []
         self._idlers: list[Callable[[], list[str]]] = []
         self._lock = threading.Lock()
@@ -252,7 +252,7 @@ class ModelStates:
             same = before is not None and (before.state, before.reason) == (state, reason)
             if not same:
                 placement = before.placement if before else None
-                self._states[name] = StateSince(state, reason, monotonic(), placement)
+                self._states[name] = StateRecord(state, reason, monotonic(), placement)
                 self.changed.set()
         telemetry.MODEL_READY.labels(name).set(state == "ready")
 
@@ -296,12 +296,12 @@ class ModelStates:
         if found is not None and found.state == "away":
             raise ModelNotReady(found.reason, model=name, state="away")
 
-    def get(self, name: str) -> StateSince | None:
+    def get(self, name: str) -> StateRecord | None:
         """How it is; None: nobody has asked for it yet."""
         with self._lock:
             return self._states.get(name)
 
-    def all(self) -> dict[str, StateSince]:
+    def all(self) -> dict[str, StateRecord]:
         """A copy."""
         with self._lock:
             return dict(self._states)
@@ -346,7 +346,7 @@ class StatusSender:
         }
         board = _redis().hgetall(BOARD)
         gone = [
-            str(field) for field, value in board.items() if _fresh_status(str(value), now) is None
+            str(field) for field, value in board.items() if _parse_status(str(value), now) is None
         ]
         _write_statuses(states, [field for field in gone if field not in states])
 
@@ -393,7 +393,7 @@ def read_statuses() -> dict[str, Status]:
         return {}
     found: dict[str, ModelStatus] = {}
     for field, value in board.items():
-        status = _fresh_status(value, seconds)
+        status = _parse_status(value, seconds)
         name = field.partition(" ")[2]
         if status is not None and (
             name not in found or _status_rank(status) < _status_rank(found[name])
@@ -414,7 +414,7 @@ def _status_rank(status: ModelStatus) -> tuple[int, float]:
     return BEST_FIRST.index(status.state), -status.seconds
 
 
-def _fresh_status(value: str, now: float) -> ModelStatus | None:
+def _parse_status(value: str, now: float) -> ModelStatus | None:
     with suppress(ValidationError):  # of another version of us
         status = ModelStatus.model_validate_json(value)
         return status if now - status.at < STALE_SECONDS else None

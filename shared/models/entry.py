@@ -22,7 +22,13 @@ from shared.errors import BadInput, ModelCannot
 from shared.models.calls import Example, Part
 from shared.models.checkpoint import BASE, Language, Sha256, embedded_adapters
 from shared.models.labels import LabelKeys
-from shared.models.prompt_table import FROM_USERS, Piece, PromptTable, filled, placeholders
+from shared.models.prompt_table import (
+    FROM_USERS,
+    PromptTable,
+    TemplatePart,
+    fill_template,
+    placeholders,
+)
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 Scheme = Literal["embedded", "hf", "path", "openai", "classify"]
@@ -144,7 +150,7 @@ class ModelEntry(LabelKeys, ServerKeys):
             raise ValueError(f"must be {SOURCES}")
         if scheme == "hf" and not COMMIT.fullmatch(rest.partition("@")[2]):
             raise ValueError("must pin a full commit of 40 hex digits, as in hf:org/repo@<commit>")
-        if scheme in SERVED and not _is_http_address(rest):
+        if scheme in SERVED and not _is_http_url(rest):
             raise ValueError(f"must name an http(s) address, as in {scheme}:http://vllm:8000/v1")
         if scheme == "embedded" and rest not in (shipped := ["base", *embedded_adapters()]):
             raise ValueError(f"must be an embedded model: {', '.join(shipped)}")
@@ -235,7 +241,7 @@ def fixed_kind(source: str) -> ModelKind | None:
     return {"openai": "causal", "classify": "classifier"}.get(scheme)  # type: ignore[return-value]
 
 
-def _is_http_address(url: str) -> bool:
+def _is_http_url(url: str) -> bool:
     """Whether it names a scheme that we speak, a host and, if any, a port that there is."""
     try:
         parts = urlsplit(url)
@@ -253,7 +259,7 @@ PARTS: dict[str, Part] = {"text": "text", "premise": "text", "hypothesis": "text
 class Side:
     """One of an encoder's sequences, in pieces."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TemplatePart, ...]
 
     @property
     def text(self) -> str:
@@ -285,8 +291,8 @@ class EncoderTexts:
         the other way round."""
         if self._table is None:
             pair = example.text_pair
-            text = Side((Piece(example.text, "text"),))
-            return (text,) if pair is None else (text, Side((Piece(pair, "hypothesis"),)))
+            text = Side((TemplatePart(example.text, "text"),))
+            return (text,) if pair is None else (text, Side((TemplatePart(pair, "hypothesis"),)))
         values = (
             {"text": example.text}
             if example.text_pair is None
@@ -296,7 +302,7 @@ class EncoderTexts:
         if any(placeholders(side) - values.keys() for side in sides):
             wanted = "single texts" if "premise" in values else "pairs: send `text_pair`"
             raise BadInput(f"the model reads {wanted}", pointer="/text_pair")
-        return tuple(Side(filled(side, values)) for side in sides)
+        return tuple(Side(fill_template(side, values)) for side in sides)
 
 
 Ability = Literal[
@@ -331,15 +337,15 @@ def abilities(entry: ModelEntry) -> tuple[Ability, ...]:
     return (*LOCAL_ABILITIES, "generate", "score") if entry.kind == "causal" else ()
 
 
-def demand_abilities(entry: ModelEntry, needed: Iterable[str]) -> None:
+def check_abilities(entry: ModelEntry, needed: Iterable[str]) -> None:
     """Raises ModelCannot for the first ability that the model has not."""
     missing = set(needed) - set(abilities(entry))
     for ability in WORDS_OF:
         if ability in missing:
-            raise cannot(entry, ability)
+            raise unsupported_error(entry, ability)
 
 
-def cannot(entry: ModelEntry, ability: Ability) -> ModelCannot:
+def unsupported_error(entry: ModelEntry, ability: Ability) -> ModelCannot:
     """The refusal, with what would help."""
     return ModelCannot(
         f"{entry.name!r} ({entry.scheme}:) cannot {WORDS_OF[ability]}{_advice(entry, ability)}",

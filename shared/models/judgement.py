@@ -130,7 +130,7 @@ def unread(
     )
 
 
-def normalised(
+def normalize(
     shares: Mapping[str, float], reading: Reading, *, uncertainty: float = 0.0
 ) -> Judgement:
     """P from each label's share of all that the model may say next.
@@ -157,7 +157,7 @@ def with_mass(
     return Judgement(labels=tuple(labels), probabilities=tuple(row), mass=mass, reading=reading)
 
 
-def averaged(each: Sequence[Judgement], reading: Reading) -> Judgement:
+def average(each: Sequence[Judgement], reading: Reading) -> Judgement:
     """The mean over drawn reasonings; uncertainty: half the mean's 95 % interval. The first one,
     unread, where none was read."""
     read = [one for one in each if one.probabilities is not None]
@@ -175,7 +175,7 @@ def averaged(each: Sequence[Judgement], reading: Reading) -> Judgement:
     )
 
 
-def voted(counts: Mapping[str, int], draws: int) -> Judgement:
+def from_counts(counts: Mapping[str, int], draws: int) -> Judgement:
     """P as the share of votes; draws: all of them, those that were no label included.
 
     Uncertainty is half the width of the widest label's 95 % interval (Wilson, JASA 1927).
@@ -202,7 +202,7 @@ def half_wilson(share: float, count: int, z: float = Z_95) -> float:
     return z * math.sqrt(spread) / (1 + z * z / count)
 
 
-def mass_doubts(model: str, judged: Judgement) -> tuple[str, ...]:
+def mass_warnings(model: str, judged: Judgement) -> tuple[str, ...]:
     """The warning `low-mass`, where it is due."""
     if judged.unread or judged.mass is None or not judged.low_mass:
         return ()

@@ -82,7 +82,7 @@ def _language_model(entry: ModelEntry) -> dict[str, Any]:
         raise BadInput("it neither chats nor completes text")
     milliseconds = 1000 * (time.perf_counter() - started) / (1 + completes)
     method, told = server.scoring_method, _judged(server)
-    listed = _listed(server, CHAT if chats is not None else PATH)
+    listed = _max_logprobs(server, CHAT if chats is not None else PATH)
     found: dict[str, Any] = {
         "owner": owner or None,
         "milliseconds": milliseconds,
@@ -139,7 +139,7 @@ def _asked(path: str, **more: Any) -> dict[str, Any]:
     return {**(asked if path == CHAT else {"prompt": "The weather is"}), **more}
 
 
-def _listed(server: LanguageServer, path: str) -> int:
+def _max_logprobs(server: LanguageServer, path: str) -> int:
     """Tokens that it truly lists at a position: servers ignore the field too."""
     body = _asked(path, max_tokens=4, temperature=0, logprobs=True, top_logprobs=True)
     [found] = server.dialect.ask(path, [body])

@@ -61,12 +61,12 @@ class Health:
             return dict(self._obstacles)
 
 
-def serve(health: Health, host: str, port: int) -> ThreadingHTTPServer:
+def start_server(health: Health, host: str, port: int) -> ThreadingHTTPServer:
     """Answer probes from a thread of its own; returns the server, to be shut down."""
 
     class HealthHandler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            status, kind, body = _answer(self.path, health)
+            status, kind, body = _build_response(self.path, health)
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
@@ -87,7 +87,7 @@ def serve(health: Health, host: str, port: int) -> ThreadingHTTPServer:
     return server
 
 
-def _answer(path: str, health: Health) -> tuple[int, str, bytes]:
+def _build_response(path: str, health: Health) -> tuple[int, str, bytes]:
     if path == "/metrics":
         return 200, CONTENT_TYPE_LATEST, generate_latest()
     if path == "/healthz":
@@ -173,7 +173,7 @@ class _Loading:
         before = ""  # a reason is logged once
         while True:
             with self._places:
-                reason = _tried(self._load, name)
+                reason = _try_load(self._load, name)
             self._note_try(name)
             if reason is None:
                 return
@@ -191,7 +191,7 @@ class _Loading:
                 self._tried.set()
 
 
-def _tried(load: Load, name: str) -> str | None:
+def _try_load(load: Load, name: str) -> str | None:
     """Why the model is not loaded; None: it is, or nobody can ask for it any more."""
     try:
         load(name)

@@ -90,7 +90,7 @@ class Watchdog:
             with self._lock:  # from here on nobody interrupts it
                 self._watched.discard(one)
             if one.interrupted:
-                _withdraw()  # what has not arrived yet must not hit the next job
+                _cancel()  # what has not arrived yet must not hit the next job
 
     def start(self) -> None:
         """Look every second from now on; for processes that somebody starts again."""
@@ -167,7 +167,7 @@ class _Withdrawn(BaseException):
     """Takes the place of an interrupt that has not arrived."""
 
 
-def _withdraw() -> None:
+def _cancel() -> None:
     """Nothing is pending in this thread any more.
 
     CPython forgets that an exception is pending when one arrives, and not when it is replaced by

@@ -21,7 +21,7 @@ from shared.errors import BadInput, ModelCannot
 from shared.models.calls import Example
 from shared.models.catalogue import Catalogue, load_catalogue
 from shared.models.entry import ModelEntry
-from shared.models.judgement import Judgement, Reading, unread, voted, with_mass
+from shared.models.judgement import Judgement, Reading, from_counts, unread, with_mass
 from shared.models.ports import bind
 from shared.models.server_check import probe
 from tests.hatexscore.fake import FakeClassifier, surely
@@ -295,7 +295,7 @@ def test_models_check_claims_what_holds(judges: TinyJudges, model: str, said: st
 
 @pytest.mark.parametrize(("draws", "code"), [(199, "votes-too-coarse"), (200, None)])
 def test_few_votes_are_too_coarse_for_a_difference(draws: int, code: str | None) -> None:
-    report = saying(lambda _: voted({"hateful": draws - 20, "non-hateful": 20}, draws))
+    report = saying(lambda _: from_counts({"hateful": draws - 20, "non-hateful": 20}, draws))
     assert codes(report).get("qf") == code
     assert (report.components.qf is None) == (code is not None)
 

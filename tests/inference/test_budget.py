@@ -15,7 +15,13 @@ from services.inference import classifier
 from services.inference.causal_pass import Readout
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
-from services.weights.batcher import CPU_TOKENS, LEAST_TOKENS, MOST_TOKENS, fitting, padded_tokens
+from services.weights.batcher import (
+    CPU_TOKENS,
+    LEAST_TOKENS,
+    MOST_TOKENS,
+    padded_tokens,
+    tokens_for_memory,
+)
 from shared.errors import BadInput, Unavailable
 from shared.models.calls import AttributionMethod, Example
 from shared.models.catalogue import load_catalogue
@@ -29,10 +35,10 @@ def test_a_cpu_has_a_fixed_budget() -> None:
 
 
 def test_more_memory_fits_no_fewer_tokens() -> None:
-    sizes = [fitting(free, 50_000) for free in (0, 1e8, 1e9, 1e12)]
+    sizes = [tokens_for_memory(free, 50_000) for free in (0, 1e8, 1e9, 1e12)]
     assert sizes == sorted(sizes)
     assert (sizes[0], sizes[-1]) == (LEAST_TOKENS, MOST_TOKENS)
-    assert fitting(2e9, 50_000) == 20_000
+    assert tokens_for_memory(2e9, 50_000) == 20_000
 
 
 def test_each_kind_has_its_door(tmp_path: Path, configured: Callable[..., LocalModels]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from services.scheduler.attempts import MOST, TrialGate
-from services.scheduler.batch_files import Filing, Reader
+from services.scheduler.batch_files import BatchFileWorker, Reader
 from shared.errors import Unavailable
 from shared.ledger import batch_attempts
 from shared.ledger.engine import transaction
@@ -48,7 +48,7 @@ def deadly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def attempts(scene: Scene, batch: Json) -> int:
     with transaction(scene.engine) as connection:
-        return batch_attempts.begun(connection, batch["id"])
+        return batch_attempts.count_open(connection, batch["id"])
 
 
 def environment(scene: Scene) -> dict[str, str]:
@@ -100,7 +100,7 @@ def test_whoever_was_beside_is_tried_alone_and_cleared(
             assert batch_attempts.begin(connection, one["id"], 0, timedelta(0))
     deadly(monkeypatch)
 
-    def lifetime(filing: Filing) -> None:
+    def lifetime(filing: BatchFileWorker) -> None:
         for _ in range(3):
             filing.round()
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from services.scheduler import batch_files
-from services.scheduler.batch_feed import LEAST_WAITING, SECONDS_AHEAD, MetricPace
-from services.scheduler.steps import Appetite, Rotation, shares, shares_by_tenant
+from services.scheduler.batch_feed import LEAST_WAITING, SECONDS_AHEAD, MetricRate
+from services.scheduler.steps import BatchUsage, Rotation, allocate, allocate_by_tenant
 from shared.file_store import FileStore
 from shared.ledger import batches, files
 from shared.ledger.batches import DueBatch, NewBatch
@@ -51,7 +51,7 @@ def made(scene: Scene, tenant: str, content: list[Json], *, of: bytes | None = N
     new = NewFile(file_id, "batch", "in.jsonl", len(raw), HOUR, tenant)
     asked = NewBatch("hatexscore", URL, file_id, {}, None, HOUR, tenant)
     with transaction(scene.engine) as connection:
-        files.note(connection, new)
+        files.insert_file(connection, new)
         return batches.make(connection, asked, key=None)[0].id
 
 
@@ -148,7 +148,7 @@ def test_a_tenant_alone_has_the_whole_window(alone: Scene) -> None:
 names = st.sampled_from("abcdefgh")
 appetites = st.lists(
     st.builds(
-        Appetite,
+        BatchUsage,
         batch_id=st.uuids().map(str),
         tenant=names,
         most=st.integers(0, 20),
@@ -160,9 +160,9 @@ appetites = st.lists(
 
 @given(appetites, st.integers(0, 80))
 def test_the_window_is_shared_by_tenants_and_then_by_their_batches(
-    batches_now: list[Appetite], window: int
+    batches_now: list[BatchUsage], window: int
 ) -> None:
-    given_out = shares_by_tenant(batches_now, window)
+    given_out = allocate_by_tenant(batches_now, window)
     free = max(0, window - sum(one.held for one in batches_now))
     assert sum(given_out.values()) == min(free, sum(one.most for one in batches_now))
     has: Counter[str] = Counter()
@@ -176,10 +176,10 @@ def test_the_window_is_shared_by_tenants_and_then_by_their_batches(
 
 
 def test_more_batches_are_no_larger_share() -> None:
-    crowd = [Appetite(f"a{number}", "a", 100) for number in range(60)]
-    given_out = shares_by_tenant([*crowd, Appetite("b", "b", 100)], 100)
+    crowd = [BatchUsage(f"a{number}", "a", 100) for number in range(60)]
+    given_out = allocate_by_tenant([*crowd, BatchUsage("b", "b", 100)], 100)
     assert given_out["b"] == 50
-    assert sum(shares({"x": 5}, {}, 3).values()) == 3
+    assert sum(allocate({"x": 5}, {}, 3).values()) == 3
 
 
 @given(st.lists(st.tuples(names, st.integers(0, 5)), min_size=1, unique=True))
@@ -195,7 +195,7 @@ def test_everybody_has_a_turn_before_anybody_has_a_second(pairs: list[tuple[str,
 
 
 def test_the_pace_follows_what_ends() -> None:
-    pace = MetricPace(16, 500)
+    pace = MetricRate(16, 500)
     assert pace.bound("m", 0, 0, at=0.0) == 16
     pace.fed("m", 16)
     assert pace.bound("m", 0, 0, at=1.0) == round(16 * SECONDS_AHEAD)  # all ended within a second

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.interpreter import COURTESY_SECONDS, Interpreter
-from shared.job_context import JobContext, computing, party
-from shared.priority import BATCH_EVERY, NICENESS, DevicePace, FairQueue, Party, standing_back
+from shared.job_context import JobContext, party, use_context
+from shared.priority import BATCH_EVERY, NICENESS, DeviceRate, FairQueue, Party, standing_back
 from shared.priority_lock import PriorityLock
 
 parties = st.builds(Party, st.booleans(), st.sampled_from("abc"))
@@ -129,7 +129,7 @@ def test_nobody_saves_up_turns_and_nobody_pays_for_an_idle_time() -> None:
 
 def test_a_go_is_short_only_while_somebody_else_may_come() -> None:
     now = 0.0
-    pace = DevicePace(clock=lambda: now)
+    pace = DeviceRate(clock=lambda: now)
     user, other = Party(batch=False, tenant="u"), Party(batch=True, tenant="b")
     assert pace.most(1_000, [other]) == 1_000  # nobody asked yet
     pace.saw(user)
@@ -145,7 +145,7 @@ def test_a_lock_goes_to_the_interactive_job_first() -> None:
     lock, order, began = PriorityLock(), [], threading.Semaphore(0)
 
     def use(context: JobContext) -> None:
-        with computing(context):
+        with use_context(context):
             began.release()
             with lock:
                 order.append(party())
@@ -285,7 +285,7 @@ def test_who_stands_back_does_so_alone_and_keeps_its_job() -> None:
         return os.getpriority(os.PRIO_PROCESS, 0), party()
 
     before = os.getpriority(os.PRIO_PROCESS, 0)
-    with computing(job("a", batch=True)):
+    with use_context(job("a", batch=True)):
         niceness, whom = standing_back(seen)
         assert niceness == max(before, NICENESS)
         assert whom == Party(batch=True, tenant="a")

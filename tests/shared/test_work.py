@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from services.registry import every_contract
+from services.registry import all_contracts
 from shared.errors import TooCostly
 from shared.problems import problem
 from shared.work import FEWEST_READ, Size, Work, WorkLimit, words_of
@@ -116,9 +116,9 @@ def test_words_are_counted_as_no_tokenizer_joins_them(first: str, second: str) -
     assert words_of(first) <= len(first)
 
 
-@pytest.mark.parametrize("name", sorted(every_contract()))
+@pytest.mark.parametrize("name", sorted(all_contracts()))
 def test_every_example_is_far_from_the_limit(name: str) -> None:
-    contract = every_contract()[name]
+    contract = all_contracts()[name]
     for example in contract.examples.values():
         works = contract.work(contract.request.model_validate(example), FEWEST_READ)
         LIMIT.check(works)
@@ -127,5 +127,5 @@ def test_every_example_is_far_from_the_limit(name: str) -> None:
 
 def test_every_service_says_what_it_costs() -> None:
     assert all(
-        contract.cost is not None or "report" in name for name, contract in every_contract().items()
+        contract.cost is not None or "report" in name for name, contract in all_contracts().items()
     )

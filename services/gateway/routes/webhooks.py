@@ -312,7 +312,7 @@ async def change(
 async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> Response:
     """Its deliveries go with it."""
     await gateway.in_ledger(
-        lambda connection: webhooks.forget_endpoint(connection, known(endpoint_id), caller.tenant)
+        lambda connection: webhooks.delete_endpoint(connection, known(endpoint_id), caller.tenant)
     )
     return Response(status_code=204)
 
@@ -357,7 +357,7 @@ async def test(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSO
     test_id = webhook_tests.new_id()
     async with gateway.finishes.expecting(test_id) as event:
         await gateway.in_ledger(
-            lambda connection: webhook_tests.ask(
+            lambda connection: webhook_tests.request_test(
                 connection, known(endpoint_id), caller.tenant, test_id
             )
         )
@@ -382,7 +382,7 @@ async def _tested(test_id: str, event: asyncio.Event, gateway: State) -> TestOut
         )
         if found is not None:
             return found
-    await gateway.in_ledger(lambda connection: webhook_tests.withdraw(connection, test_id))
+    await gateway.in_ledger(lambda connection: webhook_tests.cancel(connection, test_id))
     raise Unavailable("no scheduler has sent it in time; is one running?")
 
 

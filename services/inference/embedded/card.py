@@ -11,8 +11,8 @@ from services.inference.embedded.calibration import (
     TemperatureGain,
     excesses,
 )
-from services.inference.embedded.training import HitShare, LabelMetrics, Quality, Recipe
-from shared.models.checkpoint import EmbeddedNote
+from services.inference.embedded.training import HitShare, LabelMetrics, Quality, TrainingConfig
+from shared.models.checkpoint import EmbeddedMetadata
 from shared.models.judgement import MOST_EXCESS
 
 FRAME = """\
@@ -117,7 +117,7 @@ QUALITY_ROWS: tuple[Row, ...] = (
 )
 
 
-def framed(name: str, question: str, note: EmbeddedNote, body: str) -> str:
+def framed(name: str, question: str, note: EmbeddedMetadata, body: str) -> str:
     """The card as Markdown."""
     labels = ", ".join(f"`{label}`" for label in note.labels)
     ends = note.training_tokens
@@ -127,7 +127,7 @@ def framed(name: str, question: str, note: EmbeddedNote, body: str) -> str:
     )
 
 
-def labelled(body: str, metrics: LabelMetrics, recipe: Recipe, **more: str) -> str:
+def format_body(body: str, metrics: LabelMetrics, recipe: TrainingConfig, **more: str) -> str:
     """The body of a card, with the numbers that every task by label has."""
     return body.format(
         all_rows=sum(metrics.rows.values()),

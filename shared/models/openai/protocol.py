@@ -134,18 +134,19 @@ class Dialect:
         bodies = list(map(ollama.native_body, spoken))
         answers = self._connection.post_at_root(ollama.NATIVE[path], bodies)
         return [
-            self._read(body, ollama.translated(answer))
+            self._read(body, ollama.to_openai(answer))
             for body, answer in zip(spoken, answers, strict=True)
         ]
 
     def _read(self, body: Json, answer: Any) -> ServerChoice:
         """Raises TextTooLong where the server read less than it was sent, and said nothing."""
-        found = server_answer(answer)
+        found = parse_response(answer)
         self.fingerprint = found.system_fingerprint or self.fingerprint
-        if found.read is not None and found.read < _fewest(body):
+        if found.read is not None and found.read < _min_tokens(body):
             raise TextTooLong(
                 f"the server of {self._served!r} read {found.read} tokens of at least "
-                f"{_fewest(body)}: it cuts prompts silently (a short context, as Ollama's num_ctx)",
+                f"{_min_tokens(body)}: "
+                "it cuts prompts silently (a short context, as Ollama's num_ctx)",
                 pointer="/text",
             )
         return found.choices[0]
@@ -184,7 +185,7 @@ class Dialect:
         return True
 
 
-def _fewest(body: Json) -> int:
+def _min_tokens(body: Json) -> int:
     """Tokens that the prompt surely has."""
     said = [turn["content"] for turn in body.get("messages", ())] or [body.get("prompt")]
     return sum(words_of(one) for one in said if isinstance(one, str))
@@ -337,7 +338,7 @@ class _Usage(BaseModel):
     prompt_tokens: int | None = None
 
 
-class ServerAnswer(BaseModel):
+class ServerResponse(BaseModel):
     """What was written, how much was read for it, and by which build of the server."""
 
     choices: list[ServerChoice] = Field(min_length=1)
@@ -350,10 +351,10 @@ class ServerAnswer(BaseModel):
         return (self.usage.prompt_tokens or None) if self.usage else None
 
 
-def server_answer(answer: Any) -> ServerAnswer:
+def parse_response(answer: Any) -> ServerResponse:
     """Raises ScoringError for an answer of another shape."""
     try:
-        return ServerAnswer.model_validate(answer)
+        return ServerResponse.model_validate(answer)
     except ValidationError as error:
         place = ".".join(str(step) for step in error.errors()[0]["loc"])
         raise ScoringError(f"the server's answer is not OpenAI's: {place}") from error

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from shared.errors import BadInput, ScoringError, Unavailable
-from shared.models.openai.protocol import ServerChoice, ServerToken, encoded, server_answer
+from shared.models.openai.protocol import ServerChoice, ServerToken, encoded, parse_response
 from shared.models.openai.text import TokenizedPrompt, spans
 from shared.models.ports import Floats
 from shared.models.server_connection import Connection, Json
@@ -54,7 +54,7 @@ class Completions:
         self, connection: Connection, served: str, bodies: Sequence[Json]
     ) -> list[ServerChoice]:
         """At temperature 0."""
-        return ask(connection, served, bodies)
+        return complete(connection, served, bodies)
 
 
 class PromptLogprobs(Completions):
@@ -62,7 +62,7 @@ class PromptLogprobs(Completions):
 
     def bodies(self, asked: TokenizedPrompt) -> list[Json]:
         """One request. 0: of the chosen tokens alone, so that the answer stays small."""
-        return [{"prompt": _whole(asked), "max_tokens": 1, "prompt_logprobs": 0}]
+        return [{"prompt": _token_ids(asked), "max_tokens": 1, "prompt_logprobs": 0}]
 
     def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
         """Read from the prompt's end on."""
@@ -84,7 +84,7 @@ class Echo(Completions):
 
     def bodies(self, asked: TokenizedPrompt) -> list[Json]:
         """One request, of token ids where they are known."""
-        prompt = _whole(asked) if asked.ids else (asked.before or "") + asked.written
+        prompt = _token_ids(asked) if asked.ids else (asked.before or "") + asked.written
         return [{"prompt": prompt, "max_tokens": 1, "echo": True, "logprobs": 1}]
 
     def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
@@ -97,7 +97,7 @@ class Echo(Completions):
                 raise ScoringError("the server does not repeat the prompt")
             ids = zip(chosen, after, strict=True)
             return [ServerToken(piece.spelled, piece.logprob, token) for piece, token in ids]
-        return _after_the_prompt(asked, found)
+        return _completion_tokens(asked, found)
 
 
 class Prefill:
@@ -113,17 +113,17 @@ class Prefill:
 
     def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
         """By the offsets of what was read."""
-        return _after_the_prompt(asked, choices[0].pieces or [])
+        return _completion_tokens(asked, choices[0].pieces or [])
 
     def ask(
         self, connection: Connection, served: str, bodies: Sequence[Json]
     ) -> list[ServerChoice]:
         """Without `served`: such a server has one model. Read as an echo."""
         answers = connection.post_at_root("/generate", bodies)
-        return [server_answer(_as_echo(answer)).choices[0] for answer in answers]
+        return [parse_response(_to_openai(answer)).choices[0] for answer in answers]
 
 
-def _as_echo(answer: Any) -> Any:
+def _to_openai(answer: Any) -> Any:
     """In OpenAI's shape; an answer of another shape as it is."""
     with suppress(AttributeError, KeyError, TypeError):
         read = answer["details"]["prefill"]
@@ -135,7 +135,7 @@ def _as_echo(answer: Any) -> Any:
     return answer
 
 
-def _after_the_prompt(asked: TokenizedPrompt, found: Sequence[ServerToken]) -> list[ServerToken]:
+def _completion_tokens(asked: TokenizedPrompt, found: Sequence[ServerToken]) -> list[ServerToken]:
     """The tokens of the completion. Raises BadInput where one is of the prompt, too."""
     border = len(asked.before or "")
     places = spans([piece.spelled for piece in found], (asked.before or "") + asked.written)
@@ -196,23 +196,23 @@ def find_scoring_method(
     ways: list[ScoringMethod] = [PromptLogprobs()] if probe.ids else []
     ways.append(Echo())
     for method in ways:
-        if _works(connection, served, method, probe):
+        if _is_supported(connection, served, method, probe):
             return method
     with suppress(Unavailable):  # a gateway's 5xx for a path that it does not know
-        if _works(connection, served, prefill := Prefill(), probe):
+        if _is_supported(connection, served, prefill := Prefill(), probe):
             return prefill
-    if probe.ids and _before_the_bias(connection, served, probe):
+    if probe.ids and _has_raw_logprobs(connection, served, probe):
         return Forced(probe.ids[1][0])
     return None
 
 
-def ask(connection: Connection, served: str, bodies: Sequence[Json]) -> list[ServerChoice]:
+def complete(connection: Connection, served: str, bodies: Sequence[Json]) -> list[ServerChoice]:
     """The choices for requests to `/v1/completions`, at temperature 0."""
     whole = [{"model": served, "temperature": 0, **body} for body in bodies]
-    return [server_answer(answer).choices[0] for answer in connection.post(PATH, whole)]
+    return [parse_response(answer).choices[0] for answer in connection.post(PATH, whole)]
 
 
-def _works(
+def _is_supported(
     connection: Connection, served: str, method: ScoringMethod, probe: TokenizedPrompt
 ) -> bool:
     try:
@@ -224,19 +224,19 @@ def _works(
     return bool(pieces) and all(piece.logprob is not None for piece in pieces)
 
 
-def _before_the_bias(connection: Connection, served: str, probe: TokenizedPrompt) -> bool:
+def _has_raw_logprobs(connection: Connection, served: str, probe: TokenizedPrompt) -> bool:
     """Whether a forced token's log-probability is the one that it had unforced."""
     before = list((probe.ids or ((), ()))[0])
     free = {"prompt": before, "max_tokens": 1, "logprobs": 2}
     try:
-        [found] = ask(connection, served, [free])
+        [found] = complete(connection, served, [free])
         content = (found.logprobs and found.logprobs.content) or []
         second = content[0].top_logprobs[1] if content and content[0].top_logprobs[1:] else None
         if second is None or second.id is None:
             return False
         target = TokenizedPrompt(probe.before, "", (tuple(before), (second.id,)))
         forced = Forced(second.id)
-        [piece] = forced.pieces(target, ask(connection, served, forced.bodies(target)))
+        [piece] = forced.pieces(target, complete(connection, served, forced.bodies(target)))
     except Unavailable:
         raise
     except ScoringError:
@@ -244,7 +244,7 @@ def _before_the_bias(connection: Connection, served: str, probe: TokenizedPrompt
     return piece.logprob is not None and abs(piece.logprob - second.logprob) < SAME
 
 
-def _whole(asked: TokenizedPrompt) -> list[int]:
+def _token_ids(asked: TokenizedPrompt) -> list[int]:
     before, after = asked.ids or ((), ())
     return [*before, *after]
 
@@ -266,13 +266,13 @@ def first_tokens(
 def _choices_of(connection: Connection, served: str, texts: Sequence[str]) -> list[ServerChoice]:
     few = [{"prompt": text, "max_tokens": 1, "logprobs": MOST[1]} for text in texts]
     try:
-        return ask(connection, served, [{**body, "logprobs": MOST[0]} for body in few])
+        return complete(connection, served, [{**body, "logprobs": MOST[0]} for body in few])
     except BadInput:  # more than it gives, or a fault that the second request has too
-        return ask(connection, served, few)
+        return complete(connection, served, few)
 
 
 def _of(found: ServerChoice, words: Sequence[str]) -> list[float]:
-    likely = {piece.spelled: piece.logprob for piece in _likely(found)}
+    likely = {piece.spelled: piece.logprob for piece in _top_tokens(found)}
     values = [likely.get(word.encode()) for word in words]
     missing = [word for word, value in zip(words, values, strict=True) if value is None]
     if missing:
@@ -284,16 +284,16 @@ def _of(found: ServerChoice, words: Sequence[str]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _likely(found: ServerChoice) -> list[ServerToken]:
+def _top_tokens(found: ServerChoice) -> list[ServerToken]:
     logprobs = found.logprobs
     if logprobs is None:
         return []
     if logprobs.content:
         return [entry.piece for entry in logprobs.content[0].top_logprobs]
-    return [piece for tops in (logprobs.top_logprobs or [])[:1] for piece in _pieces(tops or {})]
+    return [piece for tops in (logprobs.top_logprobs or [])[:1] for piece in _to_tokens(tops or {})]
 
 
-def _pieces(tops: dict[str, float]) -> list[ServerToken]:
+def _to_tokens(tops: dict[str, float]) -> list[ServerToken]:
     return [ServerToken(token.encode(), logprob) for token, logprob in tops.items()]
 
 
@@ -303,7 +303,7 @@ def softmax(scores: Floats) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def check_distinct(verbalizers: Sequence[tuple[int, ...]]) -> None:
+def check_unique(verbalizers: Sequence[tuple[int, ...]]) -> None:
     """Raises BadInput where the model cannot tell two labels apart."""
     if len(set(verbalizers)) < len(verbalizers) or not all(verbalizers):
         raise BadInput(

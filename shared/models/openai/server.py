@@ -22,7 +22,7 @@ from shared.models.calls import Prompt, WrittenToken
 from shared.models.entry import ModelEntry
 from shared.models.openai.protocol import CHAT, Dialect
 from shared.models.openai.scoring import PROBE, ScoringMethod, find_scoring_method
-from shared.models.openai.text import ServerTokenizer, TokenizedPrompt, written_tokens
+from shared.models.openai.text import ServerTokenizer, TokenizedPrompt, align_tokens
 from shared.models.server_connection import Connection, Json
 
 CONTINUING: Json = {"continue_final_message": True, "add_generation_prompt": False}
@@ -161,7 +161,7 @@ class LanguageServer:
         for one, some in zip(asked, bodies, strict=True):
             choices = [next(answers) for _ in some]
             pieces = scoring.pieces(one, choices) if choices else []
-            done.append(written_tokens(pieces, one.written))
+            done.append(align_tokens(pieces, one.written))
         return done
 
     def _probe(self, probe: TokenizedPrompt) -> TokenizedPrompt:
@@ -238,13 +238,13 @@ def find_label_endpoint(
         (
             endpoint
             for endpoint in endpoints
-            if _works(connection, served, endpoint, (prompt, labels))
+            if _is_supported(connection, served, endpoint, (prompt, labels))
         ),
         None,
     )
 
 
-def ask_label_endpoint(
+def call_label_endpoint(
     connection: Connection, served: str, endpoint: LabelEndpoint, asked: Sequence[tuple[Ids, Ids]]
 ) -> list[list[float]]:
     """For each (prompt, labels) (L,) probabilities."""
@@ -254,11 +254,11 @@ def ask_label_endpoint(
     return [endpoint.shares([next(answers) for _ in some]) for some in bodies]
 
 
-def _works(
+def _is_supported(
     connection: Connection, served: str, endpoint: LabelEndpoint, probe: tuple[Ids, Ids]
 ) -> bool:
     try:
-        [raw] = ask_label_endpoint(connection, served, endpoint, [probe])
+        [raw] = call_label_endpoint(connection, served, endpoint, [probe])
         bodies = [{"model": served, **body} for body in endpoint.bodies(*probe, softmax=True)]
         among = endpoint.shares(connection.post_at_root(endpoint.path, bodies))[0]
     except Unavailable:

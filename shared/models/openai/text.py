@@ -36,7 +36,7 @@ class TokenizedPrompt:
     parts: frozenset[int] = frozenset()  # places of the completion's tokens that cut a character
 
 
-class _Piece(BaseModel):
+class _TokenEntry(BaseModel):
     id: int
     piece: str | list[int] = ""  # bytes where they make no text by themselves
 
@@ -50,7 +50,7 @@ _Read = tuple[_Token, ...]
 
 
 class _Tokens(BaseModel):
-    tokens: list[int | _Piece]
+    tokens: list[int | _TokenEntry]
 
 
 class ServerTokenizer:
@@ -170,7 +170,7 @@ NEUTRAL: dict[str, Json] = {
 }
 
 
-def neutral(owner: str) -> Json:
+def default_sampling(owner: str) -> Json:
     """Fields with which this kind of server samples by temperature and top-p alone."""
     return NEUTRAL.get(owner, {})
 
@@ -207,7 +207,7 @@ def seed_of(seed: int, place: int) -> int:
     return int(np.random.SeedSequence([seed, place]).generate_state(1)[0] >> np.uint32(1))
 
 
-def written_tokens(pieces: Sequence[ServerToken], text: str) -> list[WrittenToken]:
+def align_tokens(pieces: Sequence[ServerToken], text: str) -> list[WrittenToken]:
     """The tokens that lie in the text, with their offsets."""
     tokens = []
     places = spans([piece.spelled for piece in pieces], text)
@@ -265,7 +265,7 @@ def _read_completion(found: ServerChoice) -> Completion:
     if found.cut_by_reasoning:
         raise AnswerCut("the model was still reasoning when its tokens were used up: allow more")
     try:
-        done = completion(text, written_tokens(found.pieces or [], text), finish)
+        done = completion(text, align_tokens(found.pieces or [], text), finish)
     except Unavailable:
         raise
     except ScoringError:
@@ -284,7 +284,7 @@ def spans(pieces: Sequence[bytes], text: str) -> list[Span | None]:
     Ascending. A piece that holds a part of a character only is empty, its last one covers it.
     Raises ScoringError where the pieces do not spell the text.
     """
-    decoded = _decoded(pieces)
+    decoded = _decode_bytes(pieces)
     spelled = "".join(decoded)
     starts = [0, *accumulate(map(len, decoded))][: len(decoded)]
     for wanted in dict.fromkeys((text, text.rstrip(CUT))):
@@ -298,7 +298,7 @@ def spans(pieces: Sequence[bytes], text: str) -> list[Span | None]:
     return _in_order(pieces, text)
 
 
-def _decoded(pieces: Sequence[bytes]) -> list[str]:
+def _decode_bytes(pieces: Sequence[bytes]) -> list[str]:
     """What each piece adds to the text; incomplete bytes are written at the very end only."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     last = len(pieces) - 1

@@ -16,7 +16,7 @@ import pytest
 from services.registry import contracts
 from shared.contracts import JobRequest
 from shared.errors import BadInput
-from shared.models.catalogue import Catalogue, load_catalogue, of_prompted_labels
+from shared.models.catalogue import Catalogue, load_catalogue, prompt_label_fields
 from shared.models.checkpoint import BASE_REVISION, BASE_SHA256, file_sha256, folder_sha256
 from shared.models.entry import ModelEntry
 from shared.models.models_file import preset_names, with_preset
@@ -399,7 +399,7 @@ def test_labels_of_a_prompt_mean_what_its_preset_says_wherever_the_model_is() ->
     stated = {"name": "m", "preset": "qwen3guard", "threshold": 0.4}
     for source in ("path:m", "openai:http://127.0.0.1:1/v1"):
         entry = ModelEntry.model_validate(with_preset(stated | {"source": source}))
-        assert of_prompted_labels(entry) == {
+        assert prompt_label_fields(entry) == {
             "warnings": ("wider-label: P(Unsafe) stands for P(hateful)",),
             "thresholds": {"hateful": 0.4},
         }

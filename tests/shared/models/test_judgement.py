@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from shared.errors import DegenerateInput
-from shared.models.judgement import Judgement, half_wilson, normalised, voted
+from shared.models.judgement import Judgement, from_counts, half_wilson, normalize
 
 shares = st.floats(0, 0.5)
 
 
 @given(shares, shares)
 def test_p_sums_to_one_or_is_null_for_want_of_mass(yes: float, no: float) -> None:
-    found = normalised({"yes": yes, "no": no}, "scored")
+    found = normalize({"yes": yes, "no": no}, "scored")
     assert found.mass == pytest.approx(yes + no)
     if yes + no < 0.01:
         assert found.probabilities is None
@@ -30,7 +30,7 @@ def test_p_sums_to_one_or_is_null_for_want_of_mass(yes: float, no: float) -> Non
 
 @given(st.integers(0, 300), st.integers(0, 300))
 def test_votes_have_half_of_wilsons_interval(yes: int, no: int) -> None:
-    found = voted({"yes": yes, "no": no}, 1 + yes + no)
+    found = from_counts({"yes": yes, "no": no}, 1 + yes + no)
     if yes + no < max(1, 0.01 * (1 + yes + no)):
         assert found.probabilities is None
         return
