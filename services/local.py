@@ -71,7 +71,7 @@ class LocalService:
             asked = parse_strict(contract.request, body, decoded)
         except ValidationError as error:
             raise _Invalid(validation_problem(error, decoded)) from None
-        self._catalogue.demand(contract, asked.model, asked)
+        self._catalogue.check_request(contract, asked.model, asked)
         settings().work_limit.check(self._catalogue.work(contract, asked))
         return asked
 

@@ -122,7 +122,7 @@ def run_worker(names: list[str], chosen: Settings) -> None:
     pace = BatchRateLimiter(chosen.batch_share)
     threads = chosen.threads_for_batches
     batches = BatchQueues([queue.batch_queue(name) for name in queues], threads, pace)
-    signals.task_received.connect(lambda **_: pace.saw_interactive(), weak=False)
+    signals.task_received.connect(lambda **_: pace.record_interactive(), weak=False)
     signals.worker_shutting_down.connect(setting(stopping), weak=False)
     sys.setswitchinterval(SWITCH_SECONDS)
     batches.start()
@@ -137,7 +137,7 @@ def update_models(
 ) -> None:
     """Let go of the models that changed, and load those that are loaded at the start."""
     for name in changed:
-        health.models.forget(name)
+        health.models.remove(name)
     report_errors(catalogue, health.models)
     again = [name for name in needed(names, catalogue) if name in changed]
     load_in_background(partial(describe, ports.models()), again, health)
@@ -199,7 +199,7 @@ def main(arguments: list[str] | None = None) -> None:
         block_torch()
     make_ready(names, catalogue, health)
     watchdog.start()
-    health.ailment = watchdog.ailment
+    health.ailment = watchdog.health_error
     health.clear("worker")
     watch_file(catalogue, chosen.models_file, partial(update_models, names, catalogue, health))
     logger.info("worker.started", services=names, threads=chosen.worker_threads)
@@ -209,10 +209,10 @@ def main(arguments: list[str] | None = None) -> None:
 def watch_file(catalogue: Catalogue, file: Path, changed: Callable[[list[str]], None]) -> None:
     """The catalogue is kept as its file is, from now on; changed: takes the changed names."""
     reread = CatalogueReload(catalogue, file, changed)
-    reread.follow()
+    reread.update()
     reread.start()
     # Celery takes the signal for itself when it starts
-    signals.worker_ready.connect(lambda **_: reread.on_hangup(), weak=False)
+    signals.worker_ready.connect(lambda **_: reread.on_signal(), weak=False)
 
 
 if __name__ == "__main__":

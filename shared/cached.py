@@ -81,7 +81,7 @@ class CachedFunction(Generic[Asked, Value]):
             self._kept.clear()
 
     @property
-    def kept_bytes(self) -> int:
+    def cache_size(self) -> int:
         """What all that is kept takes, about."""
         return int(self._kept.currsize)
 

@@ -101,24 +101,24 @@ class JudgedResults:
         return {
             "agreed": as_interval(intervals.ratio("pairs alike", alike, _ratio, keys, how))
             if len(people) > 2 or not shared
-            else self._alike(people, shared),
+            else self._match_rate(people, shared),
             "alpha": as_interval(intervals.ratio("alpha", pairs, nominal_alpha, keys, how)),
             "kappa": self._kappa(people) if len(people) == 2 else NONE,
             "pairs": tuple(self._pairs(people)),
             "disputed": tuple(self._disputed(shared)),
         }
 
-    def _alike(self, people: Sequence[str], shared: Sequence[str]) -> Interval:
+    def _match_rate(self, people: Sequence[str], shared: Sequence[str]) -> Interval:
         """Wilson's, of two people: a text has one pair."""
         same = [float(len(set(self.of_result[one].values())) == 1) for one in shared]
         return self.over.share(same, self._keys(shared))
 
     def _kappa(self, people: Sequence[str]) -> Interval:
-        both = self._both(*people)
+        both = self._common_ids(*people)
         rows = self._tables(both, *people)
         return as_interval(intervals.ratio("kappa", rows, kappa, self._keys(both), self.over.how))
 
-    def _both(self, first: str, second: str) -> list[str]:
+    def _common_ids(self, first: str, second: str) -> list[str]:
         return [one for one, said in self.of_result.items() if first in said and second in said]
 
     def _tables(self, ids: Sequence[str], first: str, second: str) -> Any:
@@ -134,7 +134,7 @@ class JudgedResults:
         busy = Counter(name for said in self.of_result.values() for name in said)
         several = sorted(people, key=lambda name: (-busy[name], name))[:MOST_PEOPLE]
         pairs = sorted(
-            ((self._both(*pair), pair) for pair in combinations(sorted(several), 2)),
+            ((self._common_ids(*pair), pair) for pair in combinations(sorted(several), 2)),
             key=lambda found: (-len(found[0]), found[1]),
         )
         for both, (first, second) in pairs[:MOST_PAIRS]:

@@ -254,7 +254,7 @@ class ModelLanguages:
         detail = f"the {what}'s language is {found.code}; {self.model} learned {known}"
         return Obstacle("untrained-language", detail)
 
-    def doubts(self, found: LanguageFound, what: str = "text") -> Iterator[str]:
+    def get_warnings(self, found: LanguageFound, what: str = "text") -> Iterator[str]:
         """What an answer about such a text must be read with."""
         obstacle = self.obstacle(found, what)
         if not self.learned:
@@ -278,7 +278,7 @@ def model_coverage(
     unread: what the rules cannot read (`rules_obstacle`); no request accepts that.
     """
     text = languages.text
-    doubts = dict.fromkeys(doubt for model in asked for doubt in model.doubts(text))
+    doubts = dict.fromkeys(doubt for model in asked for doubt in model.get_warnings(text))
     learned = [] if request.accept_untrained_languages else [one.obstacle(text) for one in asked]
     obstacles = tuple(dict.fromkeys(filter(None, (*unread, *learned))))
     return LanguageCoverage(languages, obstacles, () if obstacles else tuple(doubts))

@@ -84,7 +84,7 @@ class ScoreFormat:
     item: Callable[[ScoreRecord], Json]
     body: Callable[[Sequence[str]], str]  # of items as JSON
 
-    def takes(self, trace: Trace) -> bool:
+    def supports(self, trace: Trace) -> bool:
         """Whether it can tell what was evaluated, or need not."""
         return not self.wants or any(getattr(trace, name) for name in self.wants)
 

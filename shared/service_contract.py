@@ -258,7 +258,7 @@ class MetricContract(ServiceContract):
         return frozenset((*TRANSPORT, *OF_PROVENANCE, *texts))
 
     @cached_property
-    def told_apart(self) -> type[Report]:
+    def tagged_report(self) -> type[Report]:
         """The report with its metric as a constant, by which a union tells it apart."""
         return tag_report(self.report, self.report.__name__, self.name)
 

@@ -345,7 +345,7 @@ class Settings(FromEnvironment):
     _addresses = field_validator("redis_url", "database_url")(validate_url)
 
     @model_validator(mode="after")
-    def _stores_are_protected(self) -> Self:
+    def _check_stores(self) -> Self:
         if self.stores_tls == "required":
             urls = self.redis_url.get_secret_value(), self.database_url.get_secret_value()
             if faults := unprotected_stores(*urls):

@@ -65,7 +65,7 @@ class SystemResults:
         check_compatible(self.first, self.second)
         pairing = self.paired()
         pairs, repeats = _drop_duplicates(pairing.pairs)
-        tested = [self._tested(part, pairs) for part in parts_of(self.over.contract.report)]
+        tested = [self._test_part(part, pairs) for part in parts_of(self.over.contract.report)]
         adjusted = iter(holm([p for _, test in tested if (p := test.test.p_value) is not None]))
         return SystemComparison(
             pairs=len(pairs),
@@ -152,7 +152,9 @@ class SystemResults:
                 found.setdefault((text, label), []).append(row)
         return found
 
-    def _tested(self, part: ReportPart, pairs: Sequence[TextPair]) -> tuple[ReportPart, PairedTest]:
+    def _test_part(
+        self, part: ReportPart, pairs: Sequence[TextPair]
+    ) -> tuple[ReportPart, PairedTest]:
         found, keys = self._differences(part, pairs)
         return part, self.over.compare(f"systems {part.name}", found, keys, part.differences)
 

@@ -70,7 +70,7 @@ def main() -> None:
     telemetry.configure_logging(chosen.log_level, chosen.log_format)
     register(Stubborn())
     health = Health()
-    health.ailment = watchdog.ailment
+    health.ailment = watchdog.health_error
     health.clear("worker")
     if chosen.metrics_port is not None:
         serve_health(health, chosen.metrics_host, chosen.metrics_port)

@@ -69,7 +69,7 @@ async def make_batch(made: BatchInput, gateway: State, owner: Owner) -> Batch:
 
 def _written(made: BatchInput, gateway: State, file_id: str) -> int:
     size = 0
-    with gateway.files.writing(file_id) as stream:
+    with gateway.files.open_write(file_id) as stream:
         for custom_id, body in made.lines:
             line = {"custom_id": custom_id, "method": "POST", "url": made.contract.path}
             size += stream.write(json.dumps(line | {"body": body}).encode() + b"\n")

@@ -255,7 +255,7 @@ def stored(file: UploadFile, store: FileStore, file_id: str, *, limit: int) -> i
     if file.file.tell() > limit:
         raise BodyTooLarge(f"the file may have {limit} bytes")
     file.file.seek(0)
-    with store.writing(file_id) as target:
+    with store.open_write(file_id) as target:
         while piece := file.file.read(PIECE_BYTES):
             target.write(piece)
             size += len(piece)

@@ -66,7 +66,7 @@ def _result_of(contract: ServiceContract) -> Any:
     if isinstance(contract, BatchReportContract):
         return _report_of(contract)
     if isinstance(contract, MetricContract):
-        return contract.told_apart
+        return contract.tagged_report
     return contract.report if contract.answers is None else contract.answers()
 
 

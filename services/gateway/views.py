@@ -202,7 +202,9 @@ def result_of(job: Job) -> dict[str, Any] | None:
         return found | {"verdict": verdict, "reason": reason}
     summed = metrics().get(str(found.get("metric")))
     if summed is not None and job.metric == summed.batch.name and "finding" not in found:
-        return found | {"finding": " ".join(sentences(summed, ResultTally.told_by(found), found))}
+        return found | {
+            "finding": " ".join(sentences(summed, ResultTally.from_report(found), found))
+        }
     return found
 
 

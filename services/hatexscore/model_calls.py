@@ -340,7 +340,7 @@ class _Judgements:
     ) -> Iterator[str]:
         """Why the probabilities may mean less than they seem to."""
         known = ModelLanguages(texts.model, self._model.languages)
-        yield from known.doubts(parsed.languages.found_text)
+        yield from known.get_warnings(parsed.languages.found_text)
         both = [self._of(texts, text) for text in (texts.text, texts.masked)]
         if (share := min(one.read_share for one in both)) < 1:
             yield text_cut(texts.model, share)

@@ -204,7 +204,9 @@ def _validity_warnings(
     request: HatexscoreRequest, parsed: ParsedExplanation, label: Label | None, *, lost: bool
 ) -> Iterator[str]:
     """Instead of the rules' own warnings."""
-    yield from _model_languages(request).doubts(parsed.languages.found_explanation, "explanation")
+    yield from _model_languages(request).get_warnings(
+        parsed.languages.found_explanation, "explanation"
+    )
     if lost:
         yield f"{INVENTED.code}: {INVENTED.detail}"
     if label is None:

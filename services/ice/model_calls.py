@@ -154,7 +154,7 @@ def _tokenize(
 def _input(
     request: IceRequest, kind: ModelKind, tokens: Tokens, read: Judgement, model: Judge
 ) -> TokenizedInput:
-    row = read.demand()
+    row = read.unwrap()
     predicted = predict_label(read.labels, list(row), model.use.thresholds)
     return TokenizedInput(
         request=request,

@@ -42,7 +42,7 @@ class Inside(Protocol):
         """Held while the device works: one pass at a time."""
 
     @property
-    def attending(self) -> int:
+    def attention_index(self) -> int:
         """The token whose row of attention is read: 0 for [CLS], -1 for the last one."""
 
     def embed(self, ids: Sequence[int]) -> Tensor:
@@ -97,7 +97,7 @@ def attention(inside: Inside, over: str) -> Floats:
     with acquire(inside.lock):
         given = inside.attentions()
     layers = given and [layer if layer is None else layer[0] for layer in given]
-    return attention_row(layers, inside.attending, over)
+    return attention_row(layers, inside.attention_index, over)
 
 
 def attention_row(given: Sequence[Any] | None, attending: int, over: str) -> Floats:
@@ -295,7 +295,9 @@ class ExampleBatch:
         with acquire(self.causal.lock), torch.enable_grad():
             embedded = model.get_input_embeddings()(self._ids(places)).detach().requires_grad_()
             states, _ = readout.states(1, inputs_embeds=embedded, use_cache=False)
-            logits = readout.chosen(states[:, -1], wanted)  # (N, N): only the diagonal is asked for
+            logits = readout.token_logits(
+                states[:, -1], wanted
+            )  # (N, N): only the diagonal is asked for
             (slopes,) = torch.autograd.grad(logits.diagonal().sum(), embedded)  # (N, T, d)
         both = zip(slopes.double(), embedded.detach().double(), strict=True)
         return [to_float64(importance(slope, embedding, kind)) for slope, embedding in both]

@@ -124,7 +124,7 @@ class LocalLanguageModel(LocalWriter):
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
         """For each example (L,) probabilities of its labels, in [0, 1], of sum 1."""
         if any(reading.reasons for reading in self._reader.read(examples)):
-            return [np.array(one.demand()) for one in self.judgements(examples)]
+            return [np.array(one.unwrap()) for one in self.judgements(examples)]
         asked = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
         return [rows[0] for rows in self.judge_rows(asked)]
 
@@ -214,13 +214,13 @@ class LocalLanguageModel(LocalWriter):
         if method.name in ("attention", "gradient"):
             readings = self._whole_rows(examples)
             if all(reading.single for reading in readings):
-                return self._together(readings, targets, method)
+                return self._attribute_batch(readings, targets, method)
         return [
-            self._attributed(example, target, method)
+            self._attribute(example, target, method)
             for example, target in zip(examples, targets, strict=True)
         ]
 
-    def _together(
+    def _attribute_batch(
         self, readings: Sequence[CausalReading], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
         tokens = [
@@ -231,7 +231,7 @@ class LocalLanguageModel(LocalWriter):
             found = ExampleBatch(self._causal, readings, tokens).values(method, self._budget)
         return [answer(values) for values in found]
 
-    def _attributed(self, example: Example, target: str, method: AttributionMethod) -> Attributions:
+    def _attribute(self, example: Example, target: str, method: AttributionMethod) -> Attributions:
         reading = self._whole_rows([example])[0]
         place = column(reading.labels, target)
         if method.name == "lime":
@@ -247,9 +247,11 @@ def _rows_of(
     """One row each, or one a verbalizer where some have several tokens."""
     for ids in rows:
         if reading.single:
-            yield CausalRow((), ids, candidates=tuple(ids for (ids,) in reading.every), whole=whole)
+            yield CausalRow(
+                (), ids, candidates=tuple(ids for (ids,) in reading.label_tokens), whole=whole
+            )
         else:
-            for verbalizer in reading.every:
+            for verbalizer in reading.label_tokens:
                 yield CausalRow((), ids + verbalizer[:-1], followed=verbalizer)
 
 
@@ -274,8 +276,8 @@ def _probabilities(reading: CausalReading, answers: list[Floats]) -> Floats:
     """
     if not reading.single:
         answers = [np.array(answer.sum()) for answer in answers]
-    scores = np.array(answers, dtype=np.float64).reshape(-1, len(reading.every))
-    if len(reading.every) > len(reading.labels):
+    scores = np.array(answers, dtype=np.float64).reshape(-1, len(reading.label_tokens))
+    if len(reading.label_tokens) > len(reading.labels):
         ends = list(accumulate(map(len, reading.strings)))
         own = np.split(scores, ends[:-1], axis=1)
         scores = np.stack([np.logaddexp.reduce(several, axis=1) for several in own], axis=1)
@@ -294,7 +296,7 @@ class CausalInside:
     causal: CausalPass
     reading: CausalReading
     column: int
-    attending: int = -1  # the last token: where the label is read
+    attention_index: int = -1  # the last token: where the label is read
 
     @property
     def lock(self) -> PriorityLock:
@@ -314,13 +316,13 @@ class CausalInside:
         if self.reading.single:
             states, _ = readout.states(1, inputs_embeds=embeddings, use_cache=False)
             ids = torch.tensor(verbalizer, device=embeddings.device)
-            return readout.chosen(states[:, -1], ids)[:, 0]
+            return readout.token_logits(states[:, -1], ids)[:, 0]
         count = len(embeddings)
         tail = self.embed(verbalizer[:-1]).expand(count, -1, -1) if verbalizer[1:] else None
         whole = embeddings if tail is None else torch.cat([embeddings, tail], dim=1)
         states, _ = readout.states(len(verbalizer), inputs_embeds=whole, use_cache=False)
         tokens = torch.tensor(verbalizer, device=embeddings.device).expand(count, -1)
-        return readout.log_probabilities(states, tokens).sum(dim=1)
+        return readout.token_logprobs(states, tokens).sum(dim=1)
 
     @torch.no_grad()
     def attentions(self) -> Sequence[Tensor] | None:

@@ -78,13 +78,13 @@ class LabelPrompt:
         if (table.system or table.after) and not self._is_chat:
             raise ValueError("prompt.system, prompt.after: its tokenizer has no chat template")
         self._slots = sent_placeholders(self._turns)
-        self._frame = self._framed()
+        self._frame = self._render_template()
         if {match[1] for match in SLOT.finditer(self._frame)} != self._slots:
             raise ValueError("prompt: its chat template changes what is put into it")
         empty = Example(text="", text_pair=None if "text" in self._slots else "")
-        self.sha256 = hashlib.sha256(self.around(empty).text.encode()).hexdigest()
+        self.sha256 = hashlib.sha256(self.render(empty).text.encode()).hexdigest()
 
-    def around(self, example: Example) -> RenderedPrompt:
+    def render(self, example: Example) -> RenderedPrompt:
         """The prompt for one example. Raises BadInput for a pair where it asks about one text, and
         the other way round."""
         values = sent_texts(example, self._slots, language_code)
@@ -96,7 +96,7 @@ class LabelPrompt:
                 inserted.append(InputSpan(PARTS[match[1]], len(text), len(text) + len(value)))
             text, begin = text + value, match.end()
         text += self._frame[begin:]
-        return RenderedPrompt(text, tuple(inserted), special=self._adds_special)
+        return RenderedPrompt(text, tuple(inserted), special=self._add_special_tokens)
 
     @property
     def reasons(self) -> bool:
@@ -114,15 +114,15 @@ class LabelPrompt:
         return self._table
 
     @property
-    def _adds_special(self) -> bool:
+    def _add_special_tokens(self) -> bool:
         """A chat template writes its own first token, and so do some published prompts."""
         first = self._tokenizer.bos_token
         return not (self._is_chat or (first is not None and self._frame.startswith(first)))
 
-    def _framed(self) -> str:
+    def _render_template(self) -> str:
         """The prompt with slots in place of what users send."""
         slots = {name: f"\ue000{name}\ue001" for name in self._slots}
-        turns = [{"role": one.role, "content": one.written(slots)} for one in self._turns]
+        turns = [{"role": one.role, "content": one.render(slots)} for one in self._turns]
         filled = self._rendered(turns) if self._is_chat else raw_text(self._turns, slots)
         if self.reasons:  # its prefix follows the reasoning
             return filled
@@ -166,14 +166,14 @@ class CausalReading:
         return tuple(own[0] for own in self.strings)
 
     @property
-    def every(self) -> tuple[Ids, ...]:
+    def label_tokens(self) -> tuple[Ids, ...]:
         """(S,) tokens of every verbalizer, label by label."""
         return tuple(tokens for own in self.strings for tokens in own)
 
     @property
     def single(self) -> bool:
         """Whether every verbalizer is one token: then labels are read off one position."""
-        return all(len(tokens) == 1 for tokens in self.every)
+        return all(len(tokens) == 1 for tokens in self.label_tokens)
 
     @property
     def reasons(self) -> bool:
@@ -205,9 +205,9 @@ class CausalReader:
 
     def read(self, examples: Sequence[Example]) -> list[CausalReading]:
         """(N,) examples as read. Raises BadInput for a pair, and where there is no template."""
-        return [self._remembered(example) for example in examples]
+        return [self._read_cached(example) for example in examples]
 
-    def _remembered(self, example: Example) -> CausalReading:
+    def _read_cached(self, example: Example) -> CausalReading:
         key = _content(example)
         with self._alone:
             known = self._read_before.get(key)
@@ -222,7 +222,7 @@ class CausalReader:
 
     def _read(self, example: Example) -> CausalReading:
         prompt = self.prompt_of(example) if example.template is None else None
-        context, verbalizers = self._asked(example, prompt)
+        context, verbalizers = self._build_context(example, prompt)
         read = self._encoder.tokens(context)
         strings = self.strings(context, verbalizers)
         room = self._weights.longest - max(len(one) for own in strings for one in own) + 1
@@ -266,7 +266,7 @@ class CausalReader:
                 self._prompts.popitem(last=False)
         return known
 
-    def _asked(
+    def _build_context(
         self, example: Example, prompt: LabelPrompt | None
     ) -> tuple[TokenContext, Mapping[str, tuple[str, ...]]]:
         """The prompt around the example: its template, else the model's or the request's."""
@@ -278,7 +278,7 @@ class CausalReader:
                 pointer="/template",
             )
         if template is None and prompt is not None:
-            made = prompt.around(example)
+            made = prompt.render(example)
             context = TokenContext(made.text, made.special, made.inserted)
             return context, prompt.verbalizers
         if example.text_pair is not None or template is None:
@@ -300,7 +300,7 @@ class CausalReader:
         found: dict[Ids, str] = {}
         for label, several in verbalizers.items():
             for written in several:
-                ids = tuple(token.id for token in self._encoder.continuation(context, written))
+                ids = tuple(token.id for token in self._encoder.completion_tokens(context, written))
                 other = found.get(ids)
                 if not ids or other not in (None, label):
                     has = f"the same tokens as for {other!r}" if ids else "no tokens"

@@ -127,7 +127,7 @@ class LocalClassifier:
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """For each example P with its mass, and the share of the text that was read."""
         with measure_stage(self.use.name, "tokenize"):
-            rows, shares = self._rows_and_shares(examples)
+            rows, shares = self._encode_rows(examples)
         found = read_labels(self._logits(rows), self._mapping, self._weights.temperature)
         judged = of_head(found.probabilities, found.mass, self.labels)
         return [
@@ -135,7 +135,7 @@ class LocalClassifier:
             for one, share in zip(judged, shares, strict=True)
         ]
 
-    def _rows_and_shares(self, examples: Sequence[Example]) -> tuple[list[EncoderRow], list[float]]:
+    def _encode_rows(self, examples: Sequence[Example]) -> tuple[list[EncoderRow], list[float]]:
         """For each example its row and the share of it that is read. Offsets take time: of plain
         texts they are found only where the row is as long as rows may be."""
         if any(one.text_pair is not None or one.template or one.prompt for one in examples):
@@ -183,11 +183,11 @@ class LocalClassifier:
         the calibrated probability instead.
         """
         return [
-            self._attributed(example, column(self.labels, target), method)
+            self._attribute(example, column(self.labels, target), method)
             for example, target in zip(examples, targets, strict=True)
         ]
 
-    def _attributed(self, example: Example, place: int, method: AttributionMethod) -> Attributions:
+    def _attribute(self, example: Example, place: int, method: AttributionMethod) -> Attributions:
         reading = self._reader.read([example])[0]
         if method.name == "lime":
             return by_lime(self, example, reading.tokens, place, method)
@@ -320,7 +320,7 @@ class EncoderInside:
     lock: PriorityLock
     reading: EncoderReading
     score: LabelScore
-    attending: int = 0  # the token that the head reads
+    attention_index: int = 0  # the token that the head reads
 
     def embed(self, ids: Sequence[int]) -> Tensor:
         """(T, d) word embeddings, without positions."""

@@ -45,9 +45,9 @@ class _Batch:
         self._drafts = drafts
         self._ends = ends_of(causal.model)
         self._past: Any = None
-        self._ids, self._mask = self._padded()
+        self._ids, self._mask = self._pad_prompts()
 
-    def _padded(self) -> tuple[Tensor, Tensor]:
+    def _pad_prompts(self) -> tuple[Tensor, Tensor]:
         """(N, T) prompts with padding on the left, (N, T) 0 where they are padded."""
         width = max(draft.length for draft in self._drafts)
         gaps = [width - draft.length for draft in self._drafts]
@@ -65,7 +65,7 @@ class _Batch:
             for draft in self._drafts:
                 if step == self._sampling.max_tokens or draft.length >= self._longest:
                     draft.end("length")
-            self._leave(chosen)
+            self._remove(chosen)
             if not self._drafts:
                 return
 
@@ -92,7 +92,7 @@ class _Batch:
                 draft.add(token, logprob, self._sampling.stop)
         return chosen
 
-    def _leave(self, chosen: Tensor) -> None:
+    def _remove(self, chosen: Tensor) -> None:
         open_ = [place for place, draft in enumerate(self._drafts) if not draft.finish]
         if len(open_) < len(self._drafts) and open_:
             self._past.batch_select_indices(torch.tensor(open_, device=chosen.device))
@@ -278,7 +278,7 @@ class LocalWriter:
     def _pair(self, prompt: Prompt, written: str) -> tuple[Ids, list[EncodedToken]]:
         context = self._encoder.context(prompt)
         before = tuple(token.id for token in self._encoder.tokens(context))
-        tokens = self._encoder.continuation(context, written) if written else []
+        tokens = self._encoder.completion_tokens(context, written) if written else []
         if len(before) + len(tokens) - 1 > self._longest:
             raise BadInput(
                 f"a prompt and its completion have {len(before) + len(tokens)} tokens, the model "

@@ -98,5 +98,5 @@ class LocalModels:
     def _entry(self, name: str, kind: ModelKind) -> ModelEntry:
         entry = self._catalogue.of_kind(name, kind)
         if entry.is_served:
-            self._states.demand_reached(name)
+            self._states.check_server(name)
         return entry

@@ -125,11 +125,11 @@ class EncoderReader:
             with self._lock:
                 encoded = self._tokenizer([written[n] for n in some], verbose=False, **limit)
             if cut:
-                self._demand_whole(encoded.encodings or ())
+                self._check_length(encoded.encodings or ())
             rows += [ids or list(self._nothing) for ids in encoded["input_ids"]]
         return rows
 
-    def _demand_whole(self, encodings: Sequence[Any]) -> None:
+    def _check_length(self, encodings: Sequence[Any]) -> None:
         """Raises BadInput for a text that would be cut, where the model's entry says so."""
         if self._refuses and any(encoding.overflowing for encoding in encodings):
             raise BadInput(
@@ -148,12 +148,12 @@ class EncoderReader:
         for paired in (False, True):  # one call of the tokenizer each
             places = [place for place, one in enumerate(sides) if (len(one) > 1) is paired]
             own = [sides[place] for place in places]
-            encodings = self._encodings(own)
+            encodings = self._encode(own)
             readings = map(self._reading, encodings, own)
             found |= zip(places, readings, strict=True)
         return [found[place] for place in range(len(examples))]
 
-    def _encodings(self, sides: Sequence[tuple[Side, ...]]) -> list[Any]:
+    def _encode(self, sides: Sequence[tuple[Side, ...]]) -> list[Any]:
         if not sides:
             return []
         found: list[Any] = []
@@ -167,7 +167,7 @@ class EncoderReader:
             if not encoded.encodings:
                 raise BadInput("the model's tokenizer gives no offsets", pointer="/model")
             found += encoded.encodings
-        self._demand_whole(found)
+        self._check_length(found)
         return found
 
     def _reading(self, encoding: Any, sides: Sequence[Side]) -> EncoderReading:
@@ -257,7 +257,7 @@ class Encoder:
         Nothing at all becomes the token that begins (else: ends) a text, if there is one.
         """
         made: list[EncodedToken] = []
-        cuts = [0, *self._cuts(context), len(context.text)]
+        cuts = [0, *self._split_positions(context), len(context.text)]
         for start, end in pairwise(cuts):
             read = self._encoded(context.text[start:end], start, context.special and start == 0)
             while end < len(context.text) and read[-1].special:  # it ends no text here
@@ -279,24 +279,24 @@ class Encoder:
             )
         ]
 
-    def _cuts(self, context: TokenContext) -> list[int]:
+    def _split_positions(self, context: TokenContext) -> list[int]:
         """Places inside every special token that touches what a user sent: it is read in pieces
         there, so that nobody can close a turn by writing so."""
         found = {
             place + 1
             for one in context.inserted
-            for place in self._special_places(context.text, one)
+            for place in self._special_positions(context.text, one)
         }
         return sorted(found)
 
-    def _special_places(self, text: str, within: InputSpan) -> Iterator[int]:
+    def _special_positions(self, text: str, within: InputSpan) -> Iterator[int]:
         for token in self._special_tokens:
             place = text.find(token, max(0, within.start - len(token) + 1))
             while 0 <= place < within.end:
                 yield place
                 place = text.find(token, place + 1)
 
-    def continuation(self, context: TokenContext, written: str) -> list[EncodedToken]:
+    def completion_tokens(self, context: TokenContext, written: str) -> list[EncodedToken]:
         """The tokens that `written` adds after the context; offsets into `written`.
 
         Where its beginning would merge with the context's end, it is read by itself instead: the

@@ -63,7 +63,7 @@ class PeriodicTask:
 def periodic_tasks(chosen: Settings, boundary: Boundary) -> list[PeriodicTask]:
     engine, catalogue = ledger(), load_catalogue(chosen.models_file)
     reread = CatalogueReload(catalogue, chosen.models_file)
-    reread.follow()
+    reread.update()
     reread.start()
     feeder = Feeder(engine, chosen, catalogue, boundary=boundary)
     filing = BatchFileWorker(engine, chosen, catalogue, boundary=boundary)
@@ -90,7 +90,7 @@ def run(stop: threading.Event, chosen: Settings, rounds: TaskMonitor) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    boundary.leave()
+    boundary.close()
 
 
 def main() -> None:

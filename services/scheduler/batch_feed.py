@@ -81,26 +81,26 @@ class Feeder:
         with transaction(self._engine) as connection:
             open_ones = batch_feed.open_batches(connection)
             loads = batch_feed.open_jobs(connection) if open_ones else []
-        able = [batch for batch in open_ones if not self._boundary.rests("feeding", batch.id)]
+        able = [batch for batch in open_ones if not self._boundary.should_wait("feeding", batch.id)]
         for metric in {batch.metric: None for batch in able}:
-            self._feed_metric(
+            self._enqueue_metric(
                 [batch for batch in able if batch.metric == metric],
                 [load for load in loads if load.metric == metric],
             )
-        return self._counted()
+        return self._count_new()
 
-    def _feed_metric(self, open_ones: list[OpenBatch], loads: list[Load]) -> None:
-        able = [replace(batch, left=self._usable(batch)) for batch in open_ones]
+    def _enqueue_metric(self, open_ones: list[OpenBatch], loads: list[Load]) -> None:
+        able = [replace(batch, left=self._available(batch)) for batch in open_ones]
         given = allocate_by_tenant(
             _batch_usage(able, loads), self._window(open_ones[0].metric, loads)
         )
         turns = {DueBatch(batch.id, batch.tenant): batch for batch in open_ones if given[batch.id]}
         while turns:
-            started = [turn for turn in self._rotation.order(turns) if self._steps.may_start(turn)]
+            started = [turn for turn in self._rotation.order(turns) if self._steps.can_start(turn)]
             if not started:
                 return
             for turn in started:
-                self._rotation.serve(turn)
+                self._rotation.take_turn(turn)
                 batch = turns.pop(turn)
                 self._steps.start(turn, partial(self._guarded, batch, given[batch.id]))
             self._steps.wait(self._patience)
@@ -113,25 +113,25 @@ class Feeder:
         bound = self._pace.bound(metric, open_now, waiting)
         return min(self._chosen.batch_window, open_now + bound - waiting)
 
-    def _counted(self) -> int:
+    def _count_new(self) -> int:
         """How many jobs the steps that have ended made."""
         fed, self._fed = self._fed, []
         for metric, count in fed:
-            self._pace.fed(metric, count)
+            self._pace.add(metric, count)
         return sum(count for _, count in fed)
 
     def _guarded(self, batch: OpenBatch, count: int) -> None:
         with self._boundary.attempt("feeding", batch.id) as begins:
             left = count if begins else 0
-            while left and (fed := self._feed(batch, min(left, LINES_AT_ONCE))):
+            while left and (fed := self._enqueue(batch, min(left, LINES_AT_ONCE))):
                 self._fed.append((batch.metric, fed))
                 left -= fed
 
-    def _usable(self, batch: OpenBatch) -> int:
+    def _available(self, batch: OpenBatch) -> int:
         """Places that the batch can use: at most a window of its jobs waits for models."""
         return min(batch.left, max(0, self._chosen.batch_window - batch.waiting_for_models))
 
-    def _feed(self, batch: OpenBatch, count: int) -> int:
+    def _enqueue(self, batch: OpenBatch, count: int) -> int:
         """Make jobs of the batch's next lines, at most so many, and send them."""
         with transaction(self._engine) as connection:
             waiting = _take_chunk(batch_feed.take(connection, batch.id, count))
@@ -153,7 +153,7 @@ class Feeder:
     def _jobs(self, batch: OpenBatch, waiting: list[WaitingLine]) -> list[NewJob]:
         reader = reader_for(batch, self._chosen, self._catalogue)
         made = []
-        with self._store.reading(batch.input_file_id) as stream:
+        with self._store.open_read(batch.input_file_id) as stream:
             for line in waiting:
                 stream.seek(line.start)
                 _, asked = reader.read(stream.read(line.length))
@@ -212,7 +212,7 @@ class MetricRate:
         self._fed: Counter[str] = Counter()  # since the queue was last looked at
         self._seen: dict[str, QueueSample] = {}
 
-    def fed(self, metric: str, count: int) -> None:
+    def add(self, metric: str, count: int) -> None:
         """So many jobs went into the queue."""
         self._fed[metric] += count
 

@@ -118,15 +118,15 @@ class BatchFileWorker:
         return sum(duty.done() + duty.steps.count for duty in self._duties)
 
     def _begin(self, duty: FileTask, turns: list[DueBatch]) -> None:
-        duty.rotation.forget_others(turns)
+        duty.rotation.remove_missing(turns)
         able = [
             turn
             for turn in turns
-            if not self._boundary.rests(duty.name, turn.id) and duty.steps.may_start(turn)
+            if not self._boundary.should_wait(duty.name, turn.id) and duty.steps.can_start(turn)
         ]
         for turn in duty.rotation.order(able):
-            if duty.steps.may_start(turn):
-                duty.rotation.serve(turn)
+            if duty.steps.can_start(turn):
+                duty.rotation.take_turn(turn)
                 duty.steps.start(turn, partial(self._guarded, duty, turn.id))
 
     def _guarded(self, duty: FileTask, batch_id: str) -> None:
@@ -145,7 +145,7 @@ class BatchFileWorker:
     def _step(self, batch: Batch) -> ValidationStep:
         try:
             reader = reader_for(batch, self._chosen, self._catalogue)
-            with self._store.reading(batch.input_file_id, batch.read_bytes) as stream:
+            with self._store.open_read(batch.input_file_id, batch.read_bytes) as stream:
                 return reader.step(stream, batch)
         except (UnknownFile, InvalidLine) as error:
             fault = Fault(error.slug.replace("-", "_"), error.detail)
@@ -160,9 +160,11 @@ class BatchFileWorker:
                 return False
             ids = {kind: batches.file_id(batch.id, kind) for kind in KINDS}
             counts = self._stream(connection, batch, ids)
-            noted = {kind: self._note(connection, batch, kind, counts[kind]) for kind in KINDS}
+            noted = {
+                kind: self._register_file(connection, batch, kind, counts[kind]) for kind in KINDS
+            }
             batches.close(connection, batch, noted["output"], noted["error"])
-            forgotten = self._forget_input(connection, batch)
+            forgotten = self._delete_input(connection, batch)
         logger.info("batch.ended", batch=batch.id, status=batch.ending, total=batch.total)
         unneeded = [ids[kind] for kind in KINDS if noted[kind] is None]
         for file_id in [*unneeded, *([batch.input_file_id] if forgotten else [])]:
@@ -176,14 +178,16 @@ class BatchFileWorker:
         counts = dict.fromkeys(KINDS, 0)
         with ExitStack() as opened:
             streams: dict[Kind, IO[Any]] = {
-                kind: opened.enter_context(self._store.writing(ids[kind])) for kind in KINDS
+                kind: opened.enter_context(self._store.open_write(ids[kind])) for kind in KINDS
             }
             for answer in batches.iter_lines(connection, batch.id):
                 kind, line = _line(batch, answer)
                 counts[kind] += streams[kind].write(line)
         return counts
 
-    def _note(self, connection: Connection, batch: Batch, kind: Kind, size: int) -> str | None:
+    def _register_file(
+        self, connection: Connection, batch: Batch, kind: Kind, size: int
+    ) -> str | None:
         """Make the file known; None where it is empty."""
         if size == 0:
             return None
@@ -197,7 +201,7 @@ class BatchFileWorker:
         )
         return files.insert_file(connection, new).id
 
-    def _forget_input(self, connection: Connection, batch: Batch) -> bool:
+    def _delete_input(self, connection: Connection, batch: Batch) -> bool:
         """Lines that keep no text do not keep it in the input file either."""
         if batch.keeps_text:
             return False
@@ -348,7 +352,7 @@ class Reader:
             asked = parse_strict(self.contract.request, body, line.body)
             if self.accept_untrained_languages:
                 asked = with_untrained_languages(asked)
-            self.catalogue.demand(self.contract, asked.model, asked)
+            self.catalogue.check_request(self.contract, asked.model, asked)
             check_encryption_key(asked)
         except ValidationError as error:
             raise InvalidLine.of(validation_problem(error, line.body), "/body") from None

@@ -25,9 +25,9 @@ class Facts:
         with transaction(self._engine) as connection:
             alone = result_facts.write_job_rows(connection, fact_plan, self._at_once)
         most = max(lines, alone)
-        return most if most >= self._at_once else self._renewed()
+        return most if most >= self._at_once else self._update()
 
-    def _renewed(self) -> int:
+    def _update(self) -> int:
         """Rows that an earlier version wrote by other rules."""
         for metric in metrics():
             plan = fact_plan(metric)

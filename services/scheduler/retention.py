@@ -54,7 +54,7 @@ class Retention:
             ),
             "score hours": self._all(score_hours.delete_before),
             "files": self._files,
-            "strays": self._strays,
+            "strays": self._delete_unknown_files,
         }
         gone = {kind: _run_one(kind, purge) for kind, purge in purges.items()}
         if any(gone.values()):
@@ -104,9 +104,9 @@ class Retention:
             if not expired:
                 return total
 
-    def _strays(self) -> int:
+    def _delete_unknown_files(self) -> int:
         """Blobs without a row: their writer, or who removed their row, died before the rest."""
-        old = list(self._store.untouched_for(STRAY_AGE))
+        old = list(self._store.list_by_age(STRAY_AGE))
         strays = []
         for start in range(0, len(old), FILES_AT_ONCE):
             some = old[start : start + FILES_AT_ONCE]
@@ -153,7 +153,7 @@ class PrivateInputs:
             found = retention.finished_inputs(connection, AT_ONCE)
         gone = 0
         for one in found:
-            keeps_text = one.keeps_text and not self._names_the_field(one)
+            keeps_text = one.keeps_text and not self._contains_field(one)
             with transaction(self._engine) as connection:
                 retention.mark_read(connection, one, keeps_text=keeps_text)
                 forgotten = [] if keeps_text else files.delete_unused(connection, [one.file_id])
@@ -163,10 +163,10 @@ class PrivateInputs:
             gone += len(forgotten)
         return gone
 
-    def _names_the_field(self, one: FinishedInput) -> bool:
+    def _contains_field(self, one: FinishedInput) -> bool:
         """Whether what nobody read says anywhere that its text must not be stored."""
         try:
-            with self._store.reading(one.file_id, one.read_bytes) as stream:
+            with self._store.open_read(one.file_id, one.read_bytes) as stream:
                 kept = b""
                 while piece := stream.read(PIECE_BYTES):
                     if PRIVATE in kept + piece:

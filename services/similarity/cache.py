@@ -62,7 +62,7 @@ class InputEncoder(Protocol[Tokenized]):
     def budget(self) -> int:
         """Padded tokens of one pass."""
 
-    def tokenized(self, inputs: Sequence[Input]) -> list[Tokenized]:
+    def tokenize(self, inputs: Sequence[Input]) -> list[Tokenized]:
         """Each input as the model reads it; for any number of threads."""
 
     def width(self, row: Tokenized) -> int:
@@ -86,13 +86,13 @@ class EncoderMetrics:
     def __init__(self, model: str) -> None:
         self._model = model
 
-    def queued(self, rows: int) -> None:
+    def set_queue_size(self, rows: int) -> None:
         """Not measured."""
 
     def batch(self, rows: int) -> None:
         BATCH_INPUTS.labels(self._model).observe(rows)
 
-    def timed(self, stage: Stage) -> AbstractContextManager[object]:
+    def measure(self, stage: Stage) -> AbstractContextManager[object]:
         return nullcontext() if stage == "finish" else RUN_SECONDS.labels(self._model).time()
 
 
@@ -121,8 +121,8 @@ class CachedVectors(Generic[Tokenized]):
         missing = [key for key in asked if key not in found]
         for start in range(0, len(missing), MOST_WAITING):
             keys = missing[start : start + MOST_WAITING]
-            with self._metrics.timed("tokenize"):
-                rows = self._encoder.tokenized([asked[key] for key in keys])
+            with self._metrics.measure("tokenize"):
+                rows = self._encoder.tokenize([asked[key] for key in keys])
             [answers] = wait_all([self._batcher.submit(list(map(CacheRow, keys, rows)))])
             found |= zip(keys, answers, strict=True)
         return {each: found[key] for key, each in asked.items()}
@@ -138,7 +138,7 @@ class CachedVectors(Generic[Tokenized]):
             computed = self._encoder.run(list(missing.values()))
             CACHE_MISSES.labels(self._kind).inc(len(missing))
             answers = dict(zip(missing, computed, strict=True))
-            self._cache.keep(answers)
+            self._cache.put(answers)
             found |= answers
         return [found[row.key] for row in rows]
 
@@ -181,7 +181,7 @@ class Cache:
                 self._kept.move_to_end(key)
         return found
 
-    def keep(self, answers: dict[bytes, Vector]) -> None:
+    def put(self, answers: dict[bytes, Vector]) -> None:
         """Take these in, and drop the oldest until the bounds hold."""
         with self._lock:
             for key, vector in answers.items():

@@ -68,7 +68,9 @@ class Patience:
     def check(self, waited_for: str) -> None:
         """To be called while waiting. Raises DemoFailed where nothing has moved for long."""
         self._say(waited_for)
-        if any([movement.seen(waited_for) for movement in self._movements]):  # each has to look
+        if any(
+            [movement.has_changed(waited_for) for movement in self._movements]
+        ):  # each has to look
             self._moved = time.monotonic()
         elif time.monotonic() - self._moved > self._seconds:
             raise DemoFailed(f"nothing has moved for {self._seconds:g} s; waited for {waited_for}")

@@ -38,7 +38,7 @@ class ProcessProgress:
         self._used = 0.0
         self._seen: tuple[int | None, int, tuple[str, ...]] | None = None
 
-    def seen(self, *said: str) -> bool:
+    def has_changed(self, *said: str) -> bool:
         """Whether anything moved since the last time that something did."""
         pid = self._child.process.pid if self._child.process else None
         now = (pid, self._log.stat().st_size if self._log.exists() else 0, said)
@@ -114,7 +114,7 @@ class Liveness:
         with httpx.Client(timeout=self._chosen.silent_seconds / 2, trust_env=False) as client:
             while not stopping.wait(self._next_pause()):
                 try:
-                    if self.child.is_running and self.look(client) and not stopping.is_set():
+                    if self.child.is_running and self.check(client) and not stopping.is_set():
                         self._end()
                 except Exception:  # a failed look is taken again
                     logger.exception("probe.failed", name=self.child.name)
@@ -127,12 +127,12 @@ class Liveness:
         )
         return self._pause
 
-    def look(self, client: httpx.Client) -> bool:
+    def check(self, client: httpx.Client) -> bool:
         """Look once; True where it has been silent for too long."""
         if self._life is not self.child.process:
             self._begin()
         patience = self._chosen.silent_seconds if self.ready else self._chosen.stalled_seconds
-        if self._is_good(client):
+        if self._is_ready(client):
             self.good, self._failures = time.monotonic(), 0
             return False
         self._failures += 1
@@ -147,7 +147,7 @@ class Liveness:
         self._failures = 0
         self._movement = ProcessProgress(self.child, self._logs, self._chosen.stalled_seconds)
 
-    def _ask(self, client: httpx.Client, path: str) -> ProbeResponse:
+    def _get(self, client: httpx.Client, path: str) -> ProbeResponse:
         try:
             response = client.get(self._probe.url + path)
         except (httpx.TimeoutException, httpx.ConnectError):
@@ -156,16 +156,16 @@ class Liveness:
             return ProbeResponse(0)
         return ProbeResponse(response.status_code, reasons(response))
 
-    def _is_good(self, client: httpx.Client) -> bool:
-        health = self._ask(client, "/healthz")
+    def _is_ready(self, client: httpx.Client) -> bool:
+        health = self._get(client, "/healthz")
         well = health.status == 200 or (health.status is not None and not self._probe.obeyed)
         if self.ready:
             return well
-        answer = self._ask(client, "/readyz") if health.status is not None else health
+        answer = self._get(client, "/readyz") if health.status is not None else health
         self.ready = answer.status == 200
         if answer.status is not None:  # what was said last holds until something else is said
             self.waits_for = answer.waits_for
-        moved = self._movement.seen(*answer.waits_for)
+        moved = self._movement.has_changed(*answer.waits_for)
         if moved:
             self.moved = time.monotonic()
         return well or (moved and health.status is None)

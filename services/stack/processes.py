@@ -93,7 +93,7 @@ class Supervisor:
             child.start(self._logs)
             self.children.append(child)  # from here on it is watched
             if child.probe is not None:
-                self._ask(Liveness(child, child.probe, self._logs, self._chosen))
+                self._check(Liveness(child, child.probe, self._logs, self._chosen))
         if not self._thread.is_alive():
             self._thread.start()
 
@@ -131,7 +131,7 @@ class Supervisor:
                 say(*(f"{name} to end its work" for name in running))
             time.sleep(END_LOOK_SECONDS)
 
-    def _ask(self, liveness: Liveness) -> None:
+    def _check(self, liveness: Liveness) -> None:
         """From a thread of its own: one that is silent must not hide another."""
         self.watched.append(liveness)
         name, stopping = f"probe-{liveness.child.name}", (self._stopping,)

@@ -57,13 +57,13 @@ STAGE_SECONDS = Histogram(
 class BatchMetrics(Protocol):
     """What a batcher measures of one model."""
 
-    def queued(self, rows: int) -> None:
+    def set_queue_size(self, rows: int) -> None:
         """So many rows wait now."""
 
     def batch(self, rows: int) -> None:
         """So many rows share a pass."""
 
-    def timed(self, stage: Stage) -> AbstractContextManager[object]:
+    def measure(self, stage: Stage) -> AbstractContextManager[object]:
         """Observe how long the stage takes."""
 
 
@@ -73,13 +73,13 @@ class InferenceMetrics:
     def __init__(self, model: str) -> None:
         self._model = model
 
-    def queued(self, rows: int) -> None:
+    def set_queue_size(self, rows: int) -> None:
         QUEUED_ROWS.labels(self._model).set(rows)
 
     def batch(self, rows: int) -> None:
         BATCH_ROWS.labels(self._model).observe(rows)
 
-    def timed(self, stage: Stage) -> AbstractContextManager[object]:
+    def measure(self, stage: Stage) -> AbstractContextManager[object]:
         return measure_stage(self._model, stage)
 
 
@@ -137,7 +137,7 @@ class MicroBatcher(Generic[Row, Answer]):
             call.future.set_result([])
             return call.future
         with self._something:
-            self._pace.saw(whom)
+            self._pace.record_request(whom)
             for place, row in enumerate(rows):
                 self._queue(row).add(PendingRow(call, place, row))
             self._count()
@@ -175,7 +175,7 @@ class MicroBatcher(Generic[Row, Answer]):
             return sum(map(len, self._queues.values()))
 
     def _count(self) -> None:
-        self._metrics.queued(self.waiting())
+        self._metrics.set_queue_size(self.waiting())
 
     def _next_batch(self) -> list[PendingRow[Row, Answer]]:
         """Rows of the party and the kind whose turn it is; none where nobody waits."""
@@ -190,15 +190,15 @@ class MicroBatcher(Generic[Row, Answer]):
         )
         self._turns += 1
         self._queues[kind].turn = self._turns
-        return self._filled(self._queues[kind], party, waiting[kind])
+        return self._fill_batch(self._queues[kind], party, waiting[kind])
 
-    def _filled(
+    def _fill_batch(
         self, queue: RowQueue[Row, Answer], first: Party, waiting: list[Party]
     ) -> list[PendingRow[Row, Answer]]:
         """This party's rows and those of all like it, up to the budget; where others leave
         something of a short pass, theirs too."""
         cost = self._device.cost(queue.first().row)
-        ranked = [first, *(one for one in self._parties.ranked(waiting) if one != first)]
+        ranked = [first, *(one for one in self._parties.sort(waiting) if one != first)]
         alike = [one for one in ranked if one.batch == first.batch]
         rows = queue.take(max(1, self._most(alike) // cost), alike)
         rest = [one for one in ranked if one.batch != first.batch]
@@ -215,21 +215,21 @@ class MicroBatcher(Generic[Row, Answer]):
         whom = min((waiting.call.party for waiting in batch), key=lambda party: party.batch)
         begun = self._pace.clock()
         try:
-            with self._metrics.timed("run"), acting_for(whom):
+            with self._metrics.measure("run"), acting_for(whom):
                 rows = [waiting.row for waiting in batch]
                 answered = list(zip(batch, self._device.run(rows), strict=True))
         except self._device.full as error:
-            self._in_halves(batch, error)
+            self._split_batch(batch, error)
         except Exception as error:  # noqa: BLE001 - the callers get it
             self._one_by_one(batch, error)
         else:
             cost = len(rows) * self._device.cost(rows[0])
-            self._pace.measured(cost, self._pace.clock() - begun)
-            with self._metrics.timed("finish"):
+            self._pace.record(cost, self._pace.clock() - begun)
+            with self._metrics.measure("finish"):
                 for waiting, answer in answered:
                     waiting.call.take(waiting.place, answer)
 
-    def _in_halves(self, batch: list[PendingRow[Row, Answer]], error: Exception) -> None:
+    def _split_batch(self, batch: list[PendingRow[Row, Answer]], error: Exception) -> None:
         if len(batch) == 1:
             full = Unavailable(
                 f"the device of {self._device.name!r} is full: it has no memory for one row"

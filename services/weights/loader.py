@@ -100,7 +100,7 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
     """
     with _explained(entry):
         folder, use = _verify(catalogue, entry)
-        note = catalogue.note(entry)
+        note = catalogue.training_metadata(entry)
         if note is None:
             model, words = _from_folder(folder, AutoModelForSequenceClassification), folder
         else:

@@ -215,16 +215,16 @@ class Painter:
     def draw(self, spec: str) -> str:
         """The SVG of a Vega-Lite specification in JSON. Raises NotDrawn."""
         key = hashlib.sha256(spec.encode()).digest()
-        found = self._remembered(key)
+        found = self._get_cached(key)
         if found is None:
             with self._turn:
-                found = self._remembered(key) or self._remember(key, self._drawn(spec).decode())
+                found = self._get_cached(key) or self._add_to_cache(key, self._draw(spec).decode())
         return found
 
     def rasterize(self, svg: str) -> bytes:
         """The PNG of an SVG, not kept. Raises NotDrawn."""
         with self._turn:
-            return self._drawn(svg[svg.index("<svg") :])
+            return self._draw(svg[svg.index("<svg") :])
 
     def close(self) -> None:
         """End the process; the next picture starts another."""
@@ -232,10 +232,10 @@ class Painter:
             self._stop()
         atexit.unregister(self.close)
 
-    def _drawn(self, request: str) -> bytes:
+    def _draw(self, request: str) -> bytes:
         for _ in range(TRIES):
             try:
-                answer = self._answer(request)
+                answer = self._read_response(request)
             except (EOFError, OSError):
                 continue
             if answer.startswith(DRAWN):
@@ -243,7 +243,7 @@ class Painter:
             raise DrawError("the engine refuses the specification")
         raise DrawError("the process that draws has died")
 
-    def _answer(self, request: str) -> bytes:
+    def _read_response(self, request: str) -> bytes:
         """An answer; without one the process is stopped, lest the next picture get it."""
         answer = None
         try:
@@ -261,11 +261,11 @@ class Painter:
             engine, self._engine = self._engine, None
             engine.stop()
 
-    def _remembered(self, key: bytes) -> str | None:
+    def _get_cached(self, key: bytes) -> str | None:
         with self._shelf:
             return self._kept.get(key)
 
-    def _remember(self, key: bytes, svg: str) -> str:
+    def _add_to_cache(self, key: bytes, svg: str) -> str:
         with self._shelf:
             if sys.getsizeof(svg) <= KEPT_BYTES:
                 self._kept[key] = svg

@@ -192,7 +192,7 @@ def current(
 ) -> ReviewerJudgement | None:
     """What is said of it now under this name, by whoever has not proved it."""
     query = select(*SHOWN).where(
-        *JudgementFilter(tenant, job_id=job_id, reviewer=reviewer, verified=False).conditions,
+        *JudgementFilter(tenant, job_id=job_id, reviewer=reviewer, verified=False).filters,
         judgements.c.about == about,
     )
     row = connection.execute(query).one_or_none()
@@ -281,7 +281,7 @@ class JudgementFilter:
     verified: bool | None = None
 
     @property
-    def conditions(self) -> list[ColumnElement[bool]]:
+    def filters(self) -> list[ColumnElement[bool]]:
         """What is true of the rows."""
         named = ("job_id", "queue_id", "reviewer", "verdict", "verified")
         chosen = {name: value for name in named if (value := getattr(self, name)) is not None}
@@ -299,7 +299,7 @@ def page_of(
     connection: Connection, wanted: JudgementFilter, limit: int, after: str | None = None
 ) -> tuple[list[ReviewerJudgement], bool]:
     """Newest first, and whether others follow."""
-    query = select(*SHOWN).where(*wanted.conditions).order_by(judgements.c.id.desc())
+    query = select(*SHOWN).where(*wanted.filters).order_by(judgements.c.id.desc())
     if after is not None:
         query = query.where(judgements.c.id < after)
     rows = connection.execute(query.limit(limit + 1)).all()
@@ -308,7 +308,7 @@ def page_of(
 
 def count_of(connection: Connection, wanted: JudgementFilter) -> int:
     """How many there are."""
-    counted = select(func.count()).select_from(judgements).where(*wanted.conditions)
+    counted = select(func.count()).select_from(judgements).where(*wanted.filters)
     return int(connection.execute(counted).scalar_one())
 
 
@@ -319,7 +319,7 @@ def count_by_job(
     found: dict[str, dict[str, int]] = {}
     query = (
         select(judgements.c.job_id, judgements.c.verdict, func.count())
-        .where(*JudgementFilter(tenant).conditions)
+        .where(*JudgementFilter(tenant).filters)
         .where(judgements.c.job_id.in_(ids), judgements.c.about == SCORE)
         .group_by(judgements.c.job_id, judgements.c.verdict)
     )
@@ -333,7 +333,7 @@ def list_by_job(
 ) -> dict[str, list[ReviewerJudgement]]:
     """job → its judgements, oldest first."""
     found: dict[str, list[ReviewerJudgement]] = {}
-    query = select(*SHOWN).where(*wanted.conditions, judgements.c.job_id.in_(ids))
+    query = select(*SHOWN).where(*wanted.filters, judgements.c.job_id.in_(ids))
     for row in connection.execute(query.order_by(judgements.c.id)):
         found.setdefault(row.job_id, []).append(_judgement(row))
     return found
@@ -365,7 +365,7 @@ def list_current(
 
 def find_job_ids(connection: Connection, wanted: JudgementFilter) -> list[str]:
     """The jobs that have such a judgement."""
-    query = select(judgements.c.job_id).where(*wanted.conditions).distinct()
+    query = select(judgements.c.job_id).where(*wanted.filters).distinct()
     return sorted(connection.execute(query).scalars())
 
 
@@ -374,7 +374,7 @@ def state_of(connection: Connection, wanted: JudgementFilter) -> str | None:
     withdrawal, or the end of a job: the newest id alone does not, since transactions overlap and
     forgotten jobs take their judgements along."""
     number = cast(func.hashtextextended(judgements.c.id, 0), Numeric)  # a sum has no order
-    query = select(func.count(), func.sum(number)).where(*wanted.conditions)
+    query = select(func.count(), func.sum(number)).where(*wanted.filters)
     count, total = connection.execute(query).one()
     return f"{count} {total}" if count else None
 
@@ -410,7 +410,7 @@ def is_judged(
     job_id: ColumnElement[Any], tenant: str, reviewer: str | None = None
 ) -> ColumnElement[bool]:
     """Whether a job has a current judgement. reviewer: of this one; None: of anybody."""
-    mine = JudgementFilter(tenant, reviewer=reviewer).conditions
+    mine = JudgementFilter(tenant, reviewer=reviewer).filters
     return exists(select(judgements.c.id).where(and_(judgements.c.job_id == job_id, *mine)))
 
 

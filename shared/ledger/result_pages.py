@@ -86,7 +86,7 @@ class ResultFilter:
     reviewer: str = ""
 
     @property
-    def whole(self) -> ResultFilter:
+    def batch_filter(self) -> ResultFilter:
         """Every row of the batch."""
         return ResultFilter(tenant=self.tenant, batch_id=self.batch_id, parts=self.parts)
 
@@ -242,7 +242,7 @@ def counts_of(connection: Connection, wanted: ResultFilter, edges: Sequence[floa
     inner = type_coerce(literal(list(edges[:-1]), ARRAY(Double)), ARRAY(Double))
     bucket = func.width_bucket(FACTS.score, inner).label("bucket")
     some = select(*(FACTS[name] for name in COUNTED), bucket, FACTS.score)
-    facts = some.where(*filters(wanted.whole)).subquery("facts")
+    facts = some.where(*filters(wanted.batch_filter)).subquery("facts")
     names = (*COUNTED, "bucket")
     grouped = select(
         func.grouping(*(facts.c[name] for name in names)).label("by"),
@@ -281,7 +281,7 @@ def _most_common(counted: Mapping[str, int]) -> dict[str, int]:
 
 def _reasons(connection: Connection, wanted: ResultFilter) -> dict[str, int]:
     reason = func.unnest(FACTS.reasons).label("reason")
-    each = select(reason).where(*filters(wanted.whole)).subquery("each")
+    each = select(reason).where(*filters(wanted.batch_filter)).subquery("each")
     rows = connection.execute(select(each.c.reason, func.count()).group_by(each.c.reason))
     return _most_common({name: count for name, count in rows})
 
@@ -290,7 +290,7 @@ def metadata_keys(connection: Connection, wanted: ResultFilter) -> dict[str, int
     """Key that the rows of the batch have → how many values, in the order of the keys."""
     pair = func.jsonb_each_text(FACTS.metadata).table_valued("key", "value").lateral("pair")
     each = select(pair.c.key, pair.c.value).select_from(result_facts.join(pair, true()))
-    distinct = each.where(*filters(wanted.whole)).distinct().subquery("each")
+    distinct = each.where(*filters(wanted.batch_filter)).distinct().subquery("each")
     counted = select(distinct.c.key, func.count()).group_by(distinct.c.key)
     found = connection.execute(counted.order_by(distinct.c.key).limit(MOST_VALUES))
     return {str(key): int(values) for key, values in found}
@@ -312,7 +312,7 @@ def split_counts(connection: Connection, wanted: ResultFilter, by: str) -> list[
     mean = func.avg(FACTS.score).label("mean")
     rows = connection.execute(
         select(value, func.count(), func.count(FACTS.score), mean)
-        .where(*filters(wanted.whole))
+        .where(*filters(wanted.batch_filter))
         .group_by(value)
         .order_by(mean.asc().nulls_last(), value)
         .limit(MOST_VALUES + 1)
@@ -325,7 +325,7 @@ def count_undefined(connection: Connection, wanted: ResultFilter, most: int) -> 
     count = func.count().label("rows")
     rows = connection.execute(
         select(FACTS.sentence, count)
-        .where(*filters(wanted.whole), FACTS.score.is_(None))
+        .where(*filters(wanted.batch_filter), FACTS.score.is_(None))
         .group_by(FACTS.sentence)
         .order_by(count.desc(), FACTS.sentence)
         .limit(most)
@@ -338,7 +338,7 @@ def provenance_of(connection: Connection, wanted: ResultFilter) -> dict[str, Any
     query = (
         select(jobs.c.result["provenance"])
         .join(result_facts, FACTS.job_id == jobs.c.id)
-        .where(*filters(wanted.whole), FACTS.status == "succeeded")
+        .where(*filters(wanted.batch_filter), FACTS.status == "succeeded")
         .order_by(FACTS.line)
         .limit(1)
     )
@@ -365,7 +365,7 @@ def summary_of(
 ) -> ResultSummary:
     """known: one from a moment ago, which holds as long as no row came or went. Six statements over
     every row are the cost of a page; a filter or another order need none of them."""
-    if known is not None and known.counts.rows == count_of(connection, wanted.whole):
+    if known is not None and known.counts.rows == count_of(connection, wanted.batch_filter):
         return known
     return ResultSummary(
         counts_of(connection, wanted, edges),

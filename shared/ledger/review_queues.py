@@ -202,7 +202,7 @@ def _select_lines(
 def _border(wanted: ResultFilter) -> ColumnElement[Any]:
     """The score half-way between the means of what is supported and unsupported in the batch; where
     one of these is missing, the median. Each metric's own border is no number: it asks chance."""
-    facts = filters(wanted.whole)
+    facts = filters(wanted.batch_filter)
     supported, unsupported = (
         func.avg(FACTS.score).filter(FACTS.verdict == verdict)
         for verdict in ("supported", "unsupported")

@@ -65,7 +65,7 @@ def enqueue_scores(connection: Connection, ended: Sequence[FinishedScore]) -> in
     untraced: Counter[str] = Counter()
     for endpoint in _find_endpoints(connection, {one.facts["tenant"] for one in some}):
         wanted = [one for one in some if _matches(endpoint, one)]
-        traced = [one for one in wanted if FORMATS[endpoint.format].takes(one.trace)]
+        traced = [one for one in wanted if FORMATS[endpoint.format].supports(one.trace)]
         untraced[endpoint.id] += len(wanted) - len(traced)
         made += [delivery for one in traced for delivery in _deliveries(endpoint, one)]
     if made:

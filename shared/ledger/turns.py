@@ -41,7 +41,7 @@ class MetricQueue(NamedTuple):
     batch: bool
 
     @property
-    def its_jobs(self) -> tuple[ColumnElement[bool], ...]:
+    def job_filters(self) -> tuple[ColumnElement[bool], ...]:
         """The jobs that travel in it."""
         return (jobs.c.metric == self.metric, jobs.c.batch_id.is_not(None) == self.batch)
 

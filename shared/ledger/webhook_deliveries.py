@@ -120,7 +120,7 @@ class DeliveryRefusal:
     retry_after: timedelta | None = None
 
     @property
-    def wants_quiet(self) -> bool:
+    def should_pause(self) -> bool:
         """Whether the receiver is overrun: all that it is owed waits."""
         return self.status in (429, 502, 503, 504)
 
@@ -173,7 +173,7 @@ def record_error(
     last = {"last_status": refusal.status, "last_error": refusal.reason}
     if refusal.status == 410:
         return _disable(connection, delivery, "it answered 410 Gone", last)
-    if refusal.wants_quiet:
+    if refusal.should_pause:
         _pause(connection, delivery.endpoint_id, refusal.retry_after)
     if delivery.attempt < len(schedule):
         wait = _wait(schedule[delivery.attempt], refusal.retry_after)

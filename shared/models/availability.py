@@ -73,7 +73,7 @@ class LoadedModels(Generic[Model]):
     def __init__(self, states: ModelStates | None = None, patience: float | None = None) -> None:
         """patience: seconds to wait for another thread that loads; None: as long as it takes."""
         self._states = states or ModelStates()
-        self._states.on_forget(self._forget)
+        self._states.on_remove(self._remove)
         self._states.on_full(self._idle)
         self._patience = patience
         self._models: dict[str, Model] = {}
@@ -92,17 +92,17 @@ class LoadedModels(Generic[Model]):
                 self._uses[name] = _Use(monotonic(), idle_seconds)
                 if name in self._models:
                     return self._models[name]
-                self._refuse_if_failed(name)
+                self._raise_if_failed(name)
                 loaded = self._loading.get(name)
                 if loaded is None:
                     self._loading[name] = threading.Event()
             if loaded is None:
                 return self._load(name, load)
-            if not self._awaited(loaded):
+            if not self._wait_for(loaded):
                 detail = f"the model {name!r} is being loaded"
                 raise ModelNotReady(detail, model=name, state="loading")
 
-    def _forget(self, name: str) -> None:
+    def _remove(self, name: str) -> None:
         """Let go of this model: who uses it now keeps it for so long; the next one loads it."""
         with self._lock:
             self._models.pop(name, None)
@@ -115,7 +115,7 @@ class LoadedModels(Generic[Model]):
             used = {name: self._uses[name] for name in self._models}
             return [name for name, use in used.items() if now - use.last >= use.idle]
 
-    def _awaited(self, loaded: threading.Event) -> bool:
+    def _wait_for(self, loaded: threading.Event) -> bool:
         """Whether the other thread ended within our patience. Raises JobStopped."""
         patience = math.inf if self._patience is None else self._patience
         until = monotonic() + patience
@@ -125,7 +125,7 @@ class LoadedModels(Generic[Model]):
                 return False
         return True
 
-    def _refuse_if_failed(self, name: str) -> None:
+    def _raise_if_failed(self, name: str) -> None:
         failure = self._failures.get(name)
         if failure is not None and monotonic() < failure.until:
             raise ModelNotReady(failure.reason, model=name, state=failure.state)
@@ -136,7 +136,7 @@ class LoadedModels(Generic[Model]):
         started = monotonic()
         try:
             with _noting(lambda placement: self._states.place(name, placement)):
-                model = self._with_room(load)
+                model = self._free_and_load(load)
         except Exception as error:
             raise self._failed(name, error) from error
         else:
@@ -150,12 +150,12 @@ class LoadedModels(Generic[Model]):
             with self._lock:
                 self._loading.pop(name).set()
 
-    def _with_room(self, load: Callable[[], Model]) -> Model:
+    def _free_and_load(self, load: Callable[[], Model]) -> Model:
         """Where there is no room, once more without the models that are idle."""
         try:
             return load()
         except LoadingError as error:
-            if error.state != "waiting" or not self._states.let_go_of_idle():
+            if error.state != "waiting" or not self._states.release_idle():
                 raise
         return load()
 
@@ -263,7 +263,7 @@ class ModelStates:
                 self._states[name] = replace(found, placement=placement)
                 self.changed.set()
 
-    def on_forget(self, forget: Callable[[str], None]) -> None:
+    def on_remove(self, forget: Callable[[str], None]) -> None:
         """Whoever holds models is told which to let go of."""
         self._forgetters.append(forget)
 
@@ -271,17 +271,17 @@ class ModelStates:
         """Whoever holds models is asked which of them are idle, where another needs the room."""
         self._idlers.append(idle)
 
-    def let_go_of_idle(self) -> list[str]:
+    def release_idle(self) -> list[str]:
         """The names of the models that were; who asks for one again loads it."""
         names = [name for idle in self._idlers for name in idle()]
         for name in names:
             logger.info("model.unloaded", model=name)
-            self.forget(name)
+            self.remove(name)
         if names:
             gc.collect()  # a model and its queue hold each other
         return names
 
-    def forget(self, name: str) -> None:
+    def remove(self, name: str) -> None:
         """It is configured in another way now, or not any more."""
         for forget in self._forgetters:
             forget(name)
@@ -290,7 +290,7 @@ class ModelStates:
                 self.changed.set()
                 telemetry.MODEL_READY.remove(name)
 
-    def demand_reached(self, name: str) -> None:
+    def check_server(self, name: str) -> None:
         """Raises ModelNotReady where the model's server is known to be away."""
         found = self.get(name)
         if found is not None and found.state == "away":

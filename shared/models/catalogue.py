@@ -155,7 +155,7 @@ class Catalogue:
         entries: dict[str, ModelEntry | InvalidEntry] = {one.name: one for one in self.entries}
         return entries | {fault.name: fault for fault in self.faults}
 
-    def demand(
+    def check_request(
         self, contract: ServiceContract, name: str | None, request: JobRequest | None = None
     ) -> None:
         """Raises BadInput unless the named model, or the service's own, is configured and fits, as
@@ -163,11 +163,11 @@ class Catalogue:
         what the request needs."""
         for other in contract.further(request) if contract.further and request else ():
             with pointing_to(other.pointer):
-                self.demand(other.contract, other.request.model, other.request)
+                self.check_request(other.contract, other.request.model, other.request)
         if not contract.model_kinds:
             return
         for named_by in contract.writers if request is not None else ():
-            self._demand_writer(request, named_by)
+            self._check_writer(request, named_by)
         if (name := name or contract.default_model) is None:
             if contract.model_optional:
                 return
@@ -180,9 +180,9 @@ class Catalogue:
                 pointer="/model",
             )
         if request is not None:
-            self._demand_abilities(contract, entry, request)
+            self._check_abilities(contract, entry, request)
 
-    def _demand_abilities(
+    def _check_abilities(
         self, contract: ServiceContract, entry: ModelEntry, request: JobRequest
     ) -> None:
         if contract.needs is None:
@@ -193,9 +193,9 @@ class Catalogue:
         if entry.is_served:
             check_abilities(entry, abilities)
         if "judge" in abilities:
-            self._demand_labels(contract, entry, request)
+            self._check_labels(contract, entry, request)
 
-    def _demand_writer(self, request: JobRequest | None, named_by: str) -> None:
+    def _check_writer(self, request: JobRequest | None, named_by: str) -> None:
         """Raises BadInput where a field names what writes no text."""
         if (name := getattr(request, named_by)) is None:
             return
@@ -207,7 +207,7 @@ class Catalogue:
                 pointer=f"/{named_by}",
             )
 
-    def _demand_labels(
+    def _check_labels(
         self, contract: ServiceContract, entry: ModelEntry, request: JobRequest
     ) -> None:
         """Of a model whose labels are known; of a causal one without a prompt nobody knows them."""
@@ -267,7 +267,7 @@ class Catalogue:
             return EMBEDDED / entry.location
         return self.root / entry.location if entry.scheme == "path" else None
 
-    def note(self, entry: ModelEntry) -> EmbeddedMetadata | None:
+    def training_metadata(self, entry: ModelEntry) -> EmbeddedMetadata | None:
         """What training wrote beside an embedded adapter; None for every other source."""
         if entry.scheme != "embedded" or entry.source == BASE:
             return None
@@ -281,7 +281,7 @@ class Catalogue:
         """A classifier's labels; None where nobody here knows its outputs. Raises ValueError."""
         if entry.kind != "classifier":
             return None
-        if (note := self.note(entry)) is not None:
+        if (note := self.training_metadata(entry)) is not None:
             return label_mapping(entry, Head(note.labels, "single_label_classification"))
         found = self.checkpoint(entry)
         if found is None and entry.outputs is None:
@@ -292,7 +292,7 @@ class Catalogue:
         """BCP 47 tags as configured, else as its card states them; None: not stated."""
         if entry.languages is not None:
             return entry.languages
-        if (note := self.note(entry)) is not None:
+        if (note := self.training_metadata(entry)) is not None:
             return note.languages
         found = self.checkpoint(entry)
         return found.languages if found else None
@@ -308,7 +308,7 @@ class Catalogue:
             return BASE_REVISION
         if entry.is_served:
             return entry.served_name or entry.name
-        note = self.note(entry)
+        note = self.training_metadata(entry)
         return entry.commit or (note.revision if note else LOCAL)
 
     def describe(
@@ -354,11 +354,11 @@ class Catalogue:
             card=entry.card,
         )
         try:
-            return card.model_copy(update=self._labelled(entry))
+            return card.model_copy(update=self._label_fields(entry))
         except ValueError as error:  # the loader says the same, and makes it the model's state
             return card.model_copy(update={"fault": str(error)})
 
-    def _labelled(self, entry: ModelEntry) -> dict[str, Any]:
+    def _label_fields(self, entry: ModelEntry) -> dict[str, Any]:
         """The part of the card that its files tell."""
         mapping = self.mapping(entry)
         verbalizers = entry.prompt.verbalizers if entry.prompt else None

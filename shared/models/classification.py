@@ -120,9 +120,9 @@ class ServedClassifier(ServerModel):
         return of_head(found.probabilities, found.mass, self.labels)
 
     def _read(self, examples: Sequence[Example]) -> LabelReadout:
-        return self._findings.answer(lambda: self._answered(examples))
+        return self._findings.run(lambda: self._read_labels(examples))
 
-    def _answered(self, examples: Sequence[Example]) -> LabelReadout:
+    def _read_labels(self, examples: Sequence[Example]) -> LabelReadout:
         head = self.head
         texts = [self._text(one, head.protocol.reads_pairs) for one in examples]
         rows = [
@@ -157,9 +157,9 @@ class _ServedHead:
         self.protocol: ClassificationProtocol = (
             KserveInfer(entry.kserve) if entry.kserve else BY_NAME[kind]
         )
-        raw = self._ask(PROBES, raw=True)
+        raw = self._query(PROBES, raw=True)
         self.activates = not self.protocol.has_raw or (
-            not entry.kserve and np.allclose(raw.values, self._ask(PROBES, raw=False).values)
+            not entry.kserve and np.allclose(raw.values, self._query(PROBES, raw=False).values)
         )
         self._softmaxes = raw.values.shape[1] > 1 and _is_normalized(raw.values)
         self._own = raw.names
@@ -170,11 +170,11 @@ class _ServedHead:
 
     def logits(self, texts: Sequence[Text]) -> Floats:
         """(N, K) in the mapping's order. Raises BadInput where activated values fit no mapping."""
-        values = self._ask(texts, raw=True).values[:, self._columns]
-        return self._inverted(values) if self.activates else values
+        values = self._query(texts, raw=True).values[:, self._columns]
+        return self._to_logits(values) if self.activates else values
 
-    def _ask(self, texts: Sequence[Text], *, raw: bool) -> ServedOutputs:
-        return self.protocol.ask(self._connection, self._served, texts, raw=raw)
+    def _query(self, texts: Sequence[Text], *, raw: bool) -> ServedOutputs:
+        return self.protocol.predict(self._connection, self._served, texts, raw=raw)
 
     def _mapping(self, entry: ModelEntry, answered: ServedOutputs) -> LabelMapping:
         count = answered.values.shape[1]
@@ -194,7 +194,7 @@ class _ServedHead:
         except ValueError as error:
             raise BadInput(f"{entry.name!r}: {error}", pointer="/model") from error
 
-    def _inverted(self, values: Floats) -> Floats:
+    def _to_logits(self, values: Floats) -> Floats:
         """The logits of activated values: exact but for a constant, which a softmax ignores."""
         exclusive = self.mapping.activation == "softmax"
         inside = bool(np.all((values >= -ROUNDING) & (values <= 1 + ROUNDING)))
@@ -279,7 +279,7 @@ class ClassificationProtocol(Protocol):
     def has_raw(self) -> bool:
         """Whether it knows a way to say logits at all."""
 
-    def ask(
+    def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
     ) -> ServedOutputs:
         """The outputs for each text."""
@@ -319,7 +319,7 @@ class VllmClassify:
     has_raw: bool = True
     reads_pairs: bool = False
 
-    def ask(
+    def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
     ) -> ServedOutputs:
         body: Json = {"model": served, "input": list(texts)}
@@ -337,7 +337,7 @@ class TeiPredict:
     has_raw: bool = True
     reads_pairs: bool = True
 
-    def ask(
+    def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
     ) -> ServedOutputs:
         inputs = [[text] if isinstance(text, str) else list(text) for text in texts]
@@ -353,7 +353,7 @@ class InfinityClassify:
     has_raw: bool = True
     reads_pairs: bool = False
 
-    def ask(
+    def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
     ) -> ServedOutputs:
         body = {"model": served, "input": list(texts), "raw_scores": raw}
@@ -370,7 +370,7 @@ class KserveInfer:
     has_raw: bool = True
     reads_pairs: bool = False
 
-    def ask(
+    def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
     ) -> ServedOutputs:
         tensor = {"shape": [len(texts), 1], "datatype": "BYTES", "data": list(texts)}

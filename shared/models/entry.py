@@ -52,7 +52,7 @@ class InputTable(Message):
     pair: str | None = Field(default=None, min_length=1)
 
     @model_validator(mode="after")
-    def _holds_the_text(self) -> Self:
+    def _check_text_input(self) -> Self:
         both = placeholders(self.text) | placeholders(self.pair)
         if not both & FROM_USERS:
             raise ValueError("must hold {text}, or {premise} and {hypothesis}")
@@ -102,7 +102,7 @@ class ServerKeys(Message):
 
     @field_validator("headers")
     @classmethod
-    def _no_secret_stands_here(cls, headers: dict[str, str]) -> dict[str, str]:
+    def _check_no_secrets(cls, headers: dict[str, str]) -> dict[str, str]:
         for name, value in headers.items():
             if not HEADER_NAME.fullmatch(name) or not value.isprintable():
                 raise ValueError(f"{name!r}: no header of HTTP has this name or value")
@@ -144,7 +144,7 @@ class ModelEntry(LabelKeys, ServerKeys):
 
     @field_validator("source")
     @classmethod
-    def _source_is_readable(cls, source: str) -> str:
+    def _check_source(cls, source: str) -> str:
         scheme, _, rest = source.partition(":")
         if scheme not in ("embedded", "hf", "path", *SERVED) or not rest:
             raise ValueError(f"must be {SOURCES}")
@@ -157,9 +157,9 @@ class ModelEntry(LabelKeys, ServerKeys):
         return source
 
     @model_validator(mode="after")
-    def _kind_fits_source(self) -> Self:
+    def _check_kind(self) -> Self:
         if (needed := fixed_kind(self.source)) is not None and self.kind != needed:
-            raise ValueError(f"{self.described_source} can only be of kind {needed}")
+            raise ValueError(f"{self.source_description} can only be of kind {needed}")
         if self.is_served and self.sha256 is not None:
             raise ValueError(
                 f"the weights of an {self.scheme}: source cannot be checked: no sha256"
@@ -201,7 +201,7 @@ class ModelEntry(LabelKeys, ServerKeys):
         return self.scheme in SERVED
 
     @property
-    def described_source(self) -> str:
+    def source_description(self) -> str:
         """The source in a sentence: servers by their scheme alone."""
         if self.is_served:
             return f"{'an' if self.scheme == 'openai' else 'a'} {self.scheme}: source"
@@ -265,7 +265,7 @@ class Side:
     def text(self) -> str:
         return "".join(piece.text for piece in self.pieces)
 
-    def placed(self, start: int, end: int) -> Place:
+    def to_place(self, start: int, end: int) -> Place:
         """The part of the example that these characters of the sequence belong to, with offsets
         into it; a token across a border belongs where it begins."""
         if len(self.pieces) == 1 and self.pieces[0].inserted:  # the usual case

@@ -100,11 +100,11 @@ class Judgement(Message):
     def among_labels(self) -> tuple[float, ...]:
         """(L,) probabilities of sum 1: without the share of outputs that stand for no label.
         Raises DegenerateInput as `demand`."""
-        row = self.demand()
+        row = self.unwrap()
         total = sum(row)
         return row if abs(total - 1) < ROUNDING else tuple(value / total for value in row)
 
-    def demand(self) -> tuple[float, ...]:
+    def unwrap(self) -> tuple[float, ...]:
         """(L,) probabilities. Raises DegenerateInput with the reason where there are none."""
         if self.probabilities is None:
             unread = self.unread
@@ -163,7 +163,7 @@ def average(each: Sequence[Judgement], reading: Reading) -> Judgement:
     read = [one for one in each if one.probabilities is not None]
     if not read:
         return each[0]
-    rows = [one.demand() for one in read]
+    rows = [one.unwrap() for one in read]
     columns = list(zip(*rows, strict=True))
     spread = max(map(stdev, columns)) / math.sqrt(len(rows)) if len(rows) > 1 else 0.0
     return Judgement(

@@ -165,7 +165,7 @@ class PromptKeys(Message):
 
     @field_validator("template_kwargs")
     @classmethod
-    def _are_the_templates_own(cls, given: dict[str, Any]) -> dict[str, Any]:
+    def _check_values(cls, given: dict[str, Any]) -> dict[str, Any]:
         if strange := sorted(given.keys() & NO_VARIABLES):
             raise ValueError(f"{strange[0]} is no variable of a chat template")
         return given
@@ -192,14 +192,14 @@ class PromptKeys(Message):
         return self
 
     @model_serializer(mode="wrap")
-    def _as_stated(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _drop_unset(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """The keys that were stated alone: a request is kept and sent as JSON, and a key that it
         left out must not come back as one that replaces the entry's."""
         found: dict[str, Any] = whole(self)
         return {name: value for name, value in found.items() if name in self.model_fields_set}
 
     @model_validator(mode="after")
-    def _verbalizers_differ(self) -> Self:
+    def _check_verbalizers(self) -> Self:
         if clash := next(find_overlap(self.verbalizers or {}), None):
             raise ValueError(f"label-tokens-clash: {clash}")
         return self
@@ -224,7 +224,7 @@ class PromptTable(PromptKeys):
     )
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _check_table(self) -> Self:
         if self.policy is not None and self.policy_file is not None:
             raise ValueError("`policy` and `policy_file`: give one of the two")
         asked = placeholders(self.user) | placeholders(self.system) | placeholders(self.after)
@@ -305,7 +305,7 @@ class PromptTurn:
     role: Literal["system", "user", "assistant"]
     pieces: tuple[TemplatePart, ...]
 
-    def written(self, texts: Mapping[str, str]) -> str:
+    def render(self, texts: Mapping[str, str]) -> str:
         """texts: placeholder → what stands in its place."""
         return "".join(texts.get(piece.inserted or "", piece.text) for piece in self.pieces)
 
@@ -353,7 +353,7 @@ def _render_example(
 def raw_text(turns: Sequence[PromptTurn], texts: Mapping[str, str]) -> str:
     """The turns as one string, for models without a chat: an empty line after each answer."""
     return "".join(
-        turn.written(texts) + ("\n\n" if turn.role == "assistant" else "") for turn in turns
+        turn.render(texts) + ("\n\n" if turn.role == "assistant" else "") for turn in turns
     )
 
 

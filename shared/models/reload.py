@@ -52,16 +52,16 @@ class CatalogueReload:
     def start(self) -> None:
         threading.Thread(target=self._run, name="models-reload", daemon=True).start()
 
-    def on_hangup(self) -> None:
+    def on_signal(self) -> None:
         """SIGHUP asks for it; to be called from the main thread."""
         signal.signal(signal.SIGHUP, lambda *_: self._asked.set())
 
-    def follow(self) -> None:
+    def update(self) -> None:
         """Read the file again, if it changed, before a name is said to be unknown: for processes
         whose names another one has accepted, which may have read it a moment earlier."""
-        self._catalogue.renew = self._read_if_written
+        self._catalogue.renew = self._read_if_changed
 
-    def _read_if_written(self) -> None:
+    def _read_if_changed(self) -> None:
         if _modified_time(self._file) != self._written:
             self.read()
 

@@ -273,7 +273,7 @@ def handle_call(message: str) -> None:
         return
     context = _context_of(call)
     try:
-        with watchdog.watching(context), use_context(context):
+        with watchdog.watch(context), use_context(context):
             reply = _run_call(call)
     except JobStopped as stopped:
         logger.info("call.stopped", call=call.id, detail=stopped.detail)
@@ -361,12 +361,12 @@ class RemoteModel:
     def __init__(self, entry: ModelEntry) -> None:
         self._entry = entry
 
-    def _ask(self, operation: Any) -> Any:
+    def _call(self, operation: Any) -> Any:
         return call_model(service_of(self._entry.kind), self._entry.name, operation)
 
     @cached_property
     def _description(self) -> op.Description:
-        description: op.Description = self._ask(op.Describe())
+        description: op.Description = self._call(op.Describe())
         return description
 
     @property
@@ -400,20 +400,20 @@ class RemoteJudge(RemoteModel):
         return self._description.labels
 
     def tokens(self, examples: Sequence[op.Example]) -> list[op.Tokens]:
-        return list(self._ask(op.Tokenize(examples=tuple(examples)))) if examples else []
+        return list(self._call(op.Tokenize(examples=tuple(examples)))) if examples else []
 
     def judge(self, examples: Sequence[op.Example]) -> list[Floats]:
         if not examples:
             return []
-        return [np.array(row) for row in self._ask(op.JudgeExamples(examples=tuple(examples)))]
+        return [np.array(row) for row in self._call(op.JudgeExamples(examples=tuple(examples)))]
 
     def judgements(self, examples: Sequence[op.Example]) -> list[Judgement]:
-        return list(self._ask(op.ReadLabels(examples=tuple(examples)))) if examples else []
+        return list(self._call(op.ReadLabels(examples=tuple(examples)))) if examples else []
 
     def judge_rows(self, asked: Sequence[op.ExampleRows]) -> list[Floats]:
         if not asked:
             return []
-        answers = self._ask(op.JudgeRows(asked=tuple(asked)))
+        answers = self._call(op.JudgeRows(asked=tuple(asked)))
         widths = [len(self.labels_of(rows.example)) for rows in asked]
         return [
             np.array(rows, dtype=np.float64).reshape(len(rows), width)
@@ -421,7 +421,7 @@ class RemoteJudge(RemoteModel):
         ]
 
     def judge_words(self, asked: Sequence[op.WordRows]) -> list[op.WordJudgements]:
-        return list(self._ask(op.JudgeWords(asked=tuple(asked)))) if asked else []
+        return list(self._call(op.JudgeWords(asked=tuple(asked)))) if asked else []
 
     def attributions(
         self, examples: Sequence[op.Example], targets: Sequence[str], method: op.AttributionMethod
@@ -429,7 +429,7 @@ class RemoteJudge(RemoteModel):
         if not examples:
             return []
         asked = op.Attribute(examples=tuple(examples), targets=tuple(targets), method=method)
-        return list(self._ask(asked))
+        return list(self._call(asked))
 
 
 class RemoteClassifier(RemoteJudge):
@@ -440,11 +440,11 @@ class RemoteClassifier(RemoteJudge):
         return self._description.labels
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
-        rows = self._ask(op.Probabilities(texts=tuple(texts))) if texts else ()
+        rows = self._call(op.Probabilities(texts=tuple(texts))) if texts else ()
         return np.array(rows, dtype=np.float64).reshape(len(texts), len(self.labels))
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        return list(self._ask(op.Truncated(texts=tuple(texts)))) if texts else []
+        return list(self._call(op.Truncated(texts=tuple(texts)))) if texts else []
 
 
 class RemoteLanguageModel(RemoteJudge):
@@ -453,7 +453,7 @@ class RemoteLanguageModel(RemoteJudge):
     def generate(self, prompts: Sequence[op.Prompt], sampling: op.Sampling) -> list[op.Completion]:
         if not prompts:
             return []
-        return list(self._ask(op.Generate(prompts=tuple(prompts), sampling=sampling)))
+        return list(self._call(op.Generate(prompts=tuple(prompts), sampling=sampling)))
 
     def score(
         self, prompts: Sequence[op.Prompt], completions: Sequence[str]
@@ -461,7 +461,7 @@ class RemoteLanguageModel(RemoteJudge):
         if not prompts:
             return []
         return list(
-            self._ask(op.ScoreCompletions(prompts=tuple(prompts), completions=tuple(completions)))
+            self._call(op.ScoreCompletions(prompts=tuple(prompts), completions=tuple(completions)))
         )
 
 
@@ -469,7 +469,7 @@ class RemoteSimilarity(RemoteModel):
     """The port `Similarity`."""
 
     def similarities(self, pairs: Sequence[op.Pair]) -> Floats:
-        values = self._ask(op.Compare(pairs=tuple(pairs))) if pairs else ()
+        values = self._call(op.Compare(pairs=tuple(pairs))) if pairs else ()
         return np.array(values, dtype=np.float64)
 
 
@@ -484,7 +484,7 @@ class QueueModels:
     def _entry(self, name: str, *kinds: ModelKind) -> ModelEntry:
         entry = self._catalogue.of_kind(name, *kinds)
         if entry.is_served:
-            self._states.demand_reached(name)
+            self._states.check_server(name)
         return entry
 
     def kind(self, name: str) -> ModelKind:

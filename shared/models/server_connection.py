@@ -97,7 +97,7 @@ class Address:
 
     def sent_headers(self) -> dict[str, str]:
         """With the key. Raises Unavailable where a variable of the environment is not set."""
-        headers = self._expanded(self.headers)
+        headers = self._expand(self.headers)
         if self.key_name is None or self.auth == "none":
             return headers
         key = self._variable(self.key_name)
@@ -106,7 +106,7 @@ class Address:
 
     def sent_query(self) -> dict[str, str]:
         """Raises Unavailable where a variable of the environment is not set."""
-        return self._expanded(self.query)
+        return self._expand(self.query)
 
     def redacted(self, words: str) -> str:
         """A server's words without the secrets that we sent it."""
@@ -122,7 +122,7 @@ class Address:
         for value in (*self.headers.values(), *self.query.values()):
             yield from VARIABLE.findall(value)
 
-    def _expanded(self, values: Mapping[str, str]) -> dict[str, str]:
+    def _expand(self, values: Mapping[str, str]) -> dict[str, str]:
         return {
             name: VARIABLE.sub(lambda found: self._variable(found[1]), value)
             for name, value in values.items()
@@ -191,9 +191,9 @@ class Connection:
 
     def _submit(self, method: str, url: str, body: Json | None) -> Future[Any]:
         """To be sent by a thread of the pool, for the job of this one."""
-        return self._pool.submit(copy_context().run, self._retried, method, url, body)
+        return self._pool.submit(copy_context().run, self._send_with_retry, method, url, body)
 
-    def _retried(self, method: str, url: str, body: Json | None) -> Any:
+    def _send_with_retry(self, method: str, url: str, body: Json | None) -> Any:
         retrying = Retrying(
             stop=stop_after_attempt(self._attempts),
             wait=_pause,
@@ -224,10 +224,10 @@ class Connection:
         if heals or (status == 429 and not _is_limit_error(response)):
             raise _RetryError(f"status {status}", _retry_after(response))
         if status >= 300:
-            raise self._refusal(response)
+            raise self._to_error(response)
         return self._read(response)
 
-    def _refusal(self, response: httpx.Response) -> ScoringError:
+    def _to_error(self, response: httpx.Response) -> ScoringError:
         status, server = response.status_code, f"the server of {self._address.name!r}"
         if status < 400:
             return BadInput(
@@ -380,9 +380,9 @@ class ServerRateLimiter:
             _, take = _redis()
             return float(take(keys=[self._key], args=[most, secrets.token_hex(8)])) / 1e6
         except RedisError:
-            return self._too_early_here(most)
+            return self._local_delay(most)
 
-    def _too_early_here(self, most: int) -> float:
+    def _local_delay(self, most: int) -> float:
         with self._lock:
             now = time.monotonic()
             while self._own and self._own[0] <= now - PACE_SECONDS:

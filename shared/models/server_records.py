@@ -168,7 +168,7 @@ class ServerState(Generic[Found]):
                 self._known, self._since = self._find(), monotonic()
             return self._known
 
-    def answer(self, ask: Callable[[], Answer]) -> Answer:
+    def run(self, ask: Callable[[], Answer]) -> Answer:
         """The answer; of a server that refuses what it took before, once more after a new look."""
         known, since = self._known, self._since
         try:

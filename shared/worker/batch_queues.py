@@ -109,7 +109,7 @@ class BatchQueues:
                 self._free.release()
             else:
                 if not is_call(task.queue):
-                    self._pace.started()
+                    self._pace.start()
                 self._pool.submit(self._run, task)
 
     @property
@@ -143,7 +143,7 @@ class BatchQueues:
             logger.exception("batch_queues.crashed", task=task.name)
         finally:
             if not is_call(task.queue):
-                self._pace.ended(time.thread_time() - begun)
+                self._pace.end(time.thread_time() - begun)
             self._free.release()
 
 
@@ -251,7 +251,7 @@ class BatchRateLimiter:
         self._due = 0.0
         self._mean: float | None = None  # processor seconds of a job in this worker
 
-    def saw_interactive(self) -> None:
+    def record_interactive(self) -> None:
         """An interactive job has come."""
         self._asked_at = self._clock()
 
@@ -262,13 +262,13 @@ class BatchRateLimiter:
             return 0.0
         return max(0.0, self._due - now)
 
-    def started(self) -> None:
+    def start(self) -> None:
         """A job of a batch starts."""
         with self._lock:
             cost = (self._mean or 0.0) + ELSEWHERE_SECONDS
             self._due = max(self._due, self._clock()) + cost / self._share
 
-    def ended(self, seconds: float) -> None:
+    def end(self, seconds: float) -> None:
         """It took so many seconds of a processor in this worker."""
         with self._lock:
             before = seconds if self._mean is None else self._mean

@@ -103,7 +103,7 @@ def _run(claim: Claim, contract: ServiceContract, score: Score) -> None:
     telemetry.QUEUE_SECONDS.labels(contract.name).observe(claim.waited_seconds)
     started = time.perf_counter()
     context = context_of(claim)
-    with heartbeat.held(claim, context):
+    with heartbeat.watch(claim, context):
         compute = partial(compute_end, claim, context, contract, score)
         is_large = context.batch and claim.batch_id is None
         end = standing_back(compute) if is_large else compute()
@@ -144,7 +144,7 @@ def compute_end(claim: Claim, context: JobContext, contract: ServiceContract, sc
 
     try:
         with (
-            watchdog.watching(context, give_up),
+            watchdog.watch(context, give_up),
             use_context(context),
             interpreter.computing(context.party, context.check, context.extend),
         ):
@@ -406,7 +406,7 @@ class Heartbeat:
         self._thread: threading.Thread | None = None
 
     @contextmanager
-    def held(self, claim: Claim, context: JobContext) -> Iterator[None]:
+    def watch(self, claim: Claim, context: JobContext) -> Iterator[None]:
         """Renew this claim's lease until the block is left; the context learns when it is lost."""
         with self._lock:
             self._held[claim] = context
@@ -426,15 +426,15 @@ class Heartbeat:
         lease = timedelta(seconds=settings().lease_seconds)
         mine = {claim: one for claim, one in self._copy().items() if one.deadline >= latest}
         try:
-            self._let_go(mine, lambda connection: leases.renew(connection, mine, lease=lease))
+            self._release(mine, lambda connection: leases.renew(connection, mine, lease=lease))
         except Unavailable:
             logger.warning("heartbeat.missed", claims=len(mine))
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Let go the claims that are lost."""
         mine = self._copy()
         try:
-            self._let_go(mine, lambda connection: leases.still_claimed(connection, mine))
+            self._release(mine, lambda connection: leases.still_claimed(connection, mine))
         except Unavailable:
             logger.debug("heartbeat.looked_in_vain", claims=len(mine))
 
@@ -442,7 +442,7 @@ class Heartbeat:
         with self._lock:
             return dict(self._held)
 
-    def _let_go(
+    def _release(
         self, mine: Mapping[Claim, JobContext], kept_of: Callable[[Connection], set[str]]
     ) -> None:
         """Ask which are kept; the computations of the others end."""
@@ -468,7 +468,7 @@ class Heartbeat:
             time.sleep(min(LOOK_SECONDS, every))
             try:
                 if time.monotonic() < beat_at:
-                    self.look()
+                    self.check()
                 else:
                     beat_at = time.monotonic() + settings().heartbeat_seconds
                     self.beat()

@@ -159,9 +159,7 @@ class _Loading:
         if not self._names:
             self._tried.set()
         threads = [
-            threading.Thread(
-                target=self._keep_trying, args=(name,), name=f"load-{name}", daemon=True
-            )
+            threading.Thread(target=self._retry, args=(name,), name=f"load-{name}", daemon=True)
             for name in self._names
         ]
         for thread in threads:
@@ -169,12 +167,12 @@ class _Loading:
         for thread in threads:
             thread.join()
 
-    def _keep_trying(self, name: str) -> None:
+    def _retry(self, name: str) -> None:
         before = ""  # a reason is logged once
         while True:
             with self._places:
                 reason = _try_load(self._load, name)
-            self._note_try(name)
+            self._record_error(name)
             if reason is None:
                 return
             if reason != before:
@@ -182,7 +180,7 @@ class _Loading:
             before = reason
             time.sleep(RELOAD_SECONDS)
 
-    def _note_try(self, name: str) -> None:
+    def _record_error(self, name: str) -> None:
         """The worker does not wait for it any longer."""
         self._health.clear(name)
         with self._lock:

@@ -182,4 +182,4 @@ def test_what_tells_other_labels_is_refused_when_it_is_posted() -> None:
     hate = ModelEntry(name="hate", kind="classifier", source="embedded:hate")
     found = Catalogue((hate,), Path())
     with pytest.raises(BadInput, match="ftc needs a judge of entailment"):
-        found.demand(CONTRACT, "hate", asking("hate"))
+        found.check_request(CONTRACT, "hate", asking("hate"))

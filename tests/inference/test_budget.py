@@ -77,8 +77,8 @@ def test_a_head_that_caps_its_logits_answers_by_itself() -> None:
     with torch.no_grad():
         ids = torch.tensor([[4, 5, 6]])
         states, _ = readout.states(2, input_ids=ids, use_cache=False)
-        chosen = readout.chosen(states[:, -1], torch.tensor([7, 9]))[0]
-        followed = readout.log_probabilities(states, torch.tensor([[6, 3]]))[0]
+        chosen = readout.token_logits(states[:, -1], torch.tensor([7, 9]))[0]
+        followed = readout.token_logprobs(states, torch.tensor([[6, 3]]))[0]
     oracle = next_logits(model, [4, 5, 6])
     assert chosen.numpy() == pytest.approx(oracle[[7, 9]], abs=1e-5)
     logs = torch.tensor(oracle).log_softmax(dim=0)

@@ -177,14 +177,14 @@ def test_a_file_that_cannot_be_reached_fails_nothing_and_holds_up_nobody(
 ) -> None:
     bad, good = two(scene)
     away = True
-    real = FileStore.reading
+    real = FileStore.open_read
 
     def read(store: FileStore, file_id: str, start: int = 0) -> Any:
         if away and file_id == bad["input_file_id"]:
             raise FileStoreAway("the file store cannot be reached")
         return real(store, file_id, start)
 
-    monkeypatch.setattr(FileStore, "reading", read)
+    monkeypatch.setattr(FileStore, "open_read", read)
     (good,) = rounds(scene, good)
     assert good["status"] == "completed"
     assert scene.batch(bad)["status"] == "validating"

@@ -46,7 +46,7 @@ def made(scene: Scene, tenant: str, content: list[Json], *, of: bytes | None = N
     """A batch of this tenant's; its id. of: its lines, where they are packed already."""
     file_id = files.new_id()
     raw = packed(content) if of is None else of
-    with FileStore(scene.chosen.files_url).writing(file_id) as stream:
+    with FileStore(scene.chosen.files_url).open_write(file_id) as stream:
         stream.write(raw)
     new = NewFile(file_id, "batch", "in.jsonl", len(raw), HOUR, tenant)
     asked = NewBatch("hatexscore", URL, file_id, {}, None, HOUR, tenant)
@@ -108,7 +108,7 @@ def test_a_round_validates_one_step_of_each_tenant(alone: Scene) -> None:
 def test_a_file_that_hangs_holds_up_nobody(alone: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     hanging = made(alone, "one", [line("a", "a")])
     released = threading.Event()
-    real = FileStore.reading
+    real = FileStore.open_read
     with transaction(alone.engine) as connection:
         file_id = batches.find(connection, hanging).input_file_id
 
@@ -117,7 +117,7 @@ def test_a_file_that_hangs_holds_up_nobody(alone: Scene, monkeypatch: pytest.Mon
             released.wait(60)
         return real(store, wanted, start)
 
-    monkeypatch.setattr(FileStore, "reading", read)
+    monkeypatch.setattr(FileStore, "open_read", read)
     filing, feeder = alone.filing(), alone.feeder()
     filing._patience = 0.1
     filing.round()
@@ -188,7 +188,7 @@ def test_everybody_has_a_turn_before_anybody_has_a_second(pairs: list[tuple[str,
     rotation, seen = Rotation(), Counter[str]()
     for _ in waiting:
         for turn in rotation.order(waiting)[:1]:
-            rotation.serve(turn)
+            rotation.take_turn(turn)
             seen[turn.tenant] += 1
     tenants = {turn.tenant for turn in waiting}
     assert max(seen.values()) - min(seen[tenant] for tenant in tenants) <= 1
@@ -197,16 +197,16 @@ def test_everybody_has_a_turn_before_anybody_has_a_second(pairs: list[tuple[str,
 def test_the_pace_follows_what_ends() -> None:
     pace = MetricRate(16, 500)
     assert pace.bound("m", 0, 0, at=0.0) == 16
-    pace.fed("m", 16)
+    pace.add("m", 16)
     assert pace.bound("m", 0, 0, at=1.0) == round(16 * SECONDS_AHEAD)  # all ended within a second
-    pace.fed("m", 48)
+    pace.add("m", 48)
     assert pace.bound("m", 40, 40, at=2.0) == round(12 * SECONDS_AHEAD)  # slower than thought
     for second in range(3, 20):
         slow = pace.bound("m", 40, 40, at=float(second))
     assert slow == 16  # nothing ends
     bounds = []
     for second in range(20, 27):  # many workers that take long: the queue is empty, nothing ends
-        pace.fed("m", 16)
+        pace.add("m", 16)
         bounds.append(pace.bound("m", 40 + 16 * (second - 19), 0, at=float(second)))
     assert bounds == [32, 64, 128, 256, 500, 500, 500]
 

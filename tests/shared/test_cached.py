@@ -100,7 +100,7 @@ def test_memory_is_bounded_for_a_caller_who_never_repeats_himself(length: int) -
     finally:
         tracemalloc.stop()
     assert most / 4 < kept < 1.5 * most
-    assert words.kept_bytes <= most
+    assert words.cache_size <= most
 
 
 def test_what_is_kept_is_not_computed_again() -> None:
@@ -124,4 +124,4 @@ def test_what_is_larger_than_all_that_may_be_kept_is_computed_each_time() -> Non
         return text
 
     assert [large("a"), large("a")] == ["a", "a"]
-    assert large.kept_bytes == 0
+    assert large.cache_size == 0

@@ -81,7 +81,7 @@ def accepted_if_lowered(values: list[int], seconds: float) -> None:
 def test_more_is_never_less(values: list[int], which: int, more: int) -> None:
     assume(which < len(values))
     larger = [value + more * (place == which) for place, value in enumerate(values)]
-    assert LIMIT.likely_seconds([work(*values)]) <= LIMIT.likely_seconds([work(*larger)])
+    assert LIMIT.expected_time([work(*values)]) <= LIMIT.expected_time([work(*larger)])
     if refused(LIMIT, work(*values)):
         assert refused(LIMIT, work(*larger))
 
@@ -89,7 +89,7 @@ def test_more_is_never_less(values: list[int], which: int, more: int) -> None:
 def test_what_is_only_likely_refuses_nothing() -> None:
     likely = work(10**9, certain=False)
     assert refused(LIMIT, likely) is None
-    assert LIMIT.likely_seconds([likely]) > LIMIT.seconds
+    assert LIMIT.expected_time([likely]) > LIMIT.seconds
 
 
 def test_a_limit_of_its_own_holds_whatever_the_settings_say() -> None:
@@ -122,7 +122,7 @@ def test_every_example_is_far_from_the_limit(name: str) -> None:
     for example in contract.examples.values():
         works = contract.work(contract.request.model_validate(example), FEWEST_READ)
         LIMIT.check(works)
-        assert LIMIT.likely_seconds(works) < 5
+        assert LIMIT.expected_time(works) < 5
 
 
 def test_every_service_says_what_it_costs() -> None:

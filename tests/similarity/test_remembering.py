@@ -30,7 +30,7 @@ class Device:
         self.batches: list[list[Input]] = []
         self.busy, self.free = threading.Event(), threading.Event()
 
-    def tokenized(self, inputs: Sequence[Input]) -> list[Input]:
+    def tokenize(self, inputs: Sequence[Input]) -> list[Input]:
         return list(inputs)
 
     def width(self, row: Input) -> int:

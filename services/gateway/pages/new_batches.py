@@ -148,7 +148,7 @@ def _kept(form: FormData, gateway: State, caller: Caller, limit: int) -> str:
         size = http_requests.stored(sent, gateway.files, file_id, limit=limit)
     elif pasted.strip():
         name, raw = "pasted.csv", pasted.replace("\r\n", "\n").encode("utf-8", "replace")
-        with gateway.files.writing(file_id) as stream:
+        with gateway.files.open_write(file_id) as stream:
             size = stream.write(raw)
     else:
         raise InvalidBody.at_root("choose a file, or paste rows")
@@ -240,7 +240,7 @@ def _previewed(
     """Blocks, for two seconds at most; the rest of a large file is checked when it is sent."""
     until = time.monotonic() + CHECK_SECONDS
     seen = TableReading(contract, sent, gateway.settings.max_batch_lines)
-    with gateway.files.reading(file.id) as stream:
+    with gateway.files.open_read(file.id) as stream:
         try:
             for number, row in unhurried(rows_of(stream)):
                 seen.see(number, row)
@@ -383,7 +383,7 @@ def _lines(
 ) -> Iterator[Line]:
     """Raises TableFault at the first line that is no request."""
     mapping: TableMapping | None = None
-    with gateway.files.reading(file.id) as stream:
+    with gateway.files.open_read(file.id) as stream:
         for count, (number, row) in enumerate(unhurried(rows_of(stream)), 1):
             mapping = mapping or _mapping_of(contract, list(row), sent)
             if count > gateway.settings.max_batch_lines:

@@ -184,7 +184,7 @@ async def get_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONRespo
 async def get_file_content(file_id: str, gateway: Gateway, caller: Batcher) -> StreamingResponse:
     """The bytes, a piece at a time."""
     file = await _found(file_id, gateway, caller.tenant)
-    pieces = gateway.files.pieces(file.id)
+    pieces = gateway.files.iter_chunks(file.id)
     first = await run_in_threadpool(next, pieces, b"")  # what is gone is a 404, not a broken 200
     return StreamingResponse(
         _again(first, pieces),

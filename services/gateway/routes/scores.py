@@ -76,7 +76,7 @@ def most_bytes(contract: ServiceContract, gateway: State) -> int:
 
 def demand(contract: ServiceContract, asked: JobRequest, gateway: State) -> None:
     """Raises BadInput for what can be told without the ledger: its model, its work, its privacy."""
-    gateway.catalogue.demand(contract, asked.model, asked)
+    gateway.catalogue.check_request(contract, asked.model, asked)
     gateway.models.demand_usable(contract, asked.model)
     check_encryption_key(asked)
     gateway.settings.work_limit.check(gateway.catalogue.work(contract, asked))

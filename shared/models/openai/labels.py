@@ -105,7 +105,7 @@ def _of_table(example: Example, table: PromptTable, task: Task) -> Question:
     words = table.verbalizers or {}
     if table.style == "raw":
         return Question(_raw(raw_text(turns, texts) + table.answer_prefix), words, "", table)
-    said = [Turn.model_construct(role=one.role, content=one.written(texts)) for one in turns]
+    said = [Turn.model_construct(role=one.role, content=one.render(texts)) for one in turns]
     prompt = Prompt.model_construct(text=None, turns=tuple(said), draw=None)
     return Question(prompt, words, table.answer_prefix, table)
 
@@ -121,7 +121,7 @@ def prompt_sha256(entry: ModelEntry, own: PromptKeys | None = None) -> str | Non
     except ValueError:  # whoever asks is told
         return None
     empty = dict.fromkeys(sent_placeholders(turns), "")
-    said = [[turn.role, turn.written(empty)] for turn in turns]
+    said = [[turn.role, turn.render(empty)] for turn in turns]
     told = [said, table.answer_prefix, table.template_kwargs]
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
@@ -267,7 +267,7 @@ def _top_logprobs(position: LogprobEntry) -> dict[str, float]:
 def _positions(found: ServerChoice) -> list[LogprobEntry]:
     """Those of the answer: servers list those of the reasoning and of its marks too."""
     content = found.logprobs.positions if found.logprobs else []
-    pieces: list[ServerToken] = [entry.piece for entry in content]
+    pieces: list[ServerToken] = [entry.to_token for entry in content]
     if not found.reasoning or not pieces:
         return content
     try:

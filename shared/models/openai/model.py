@@ -121,7 +121,7 @@ class ServedLanguageModel(ServerModel):
         whose tokens the server did not tell all is scored afterwards, as its tokenizer reads it;
         it has no tokens where the server scores no text either.
         """
-        return self._findings.answer(lambda: self._generated(prompts, sampling))
+        return self._findings.run(lambda: self._generated(prompts, sampling))
 
     def _generated(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
         extra = default_sampling(self.server.owner)
@@ -139,8 +139,8 @@ class ServedLanguageModel(ServerModel):
 
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
         """Token log-probabilities of each given completion after its prompt."""
-        return self._findings.answer(
-            lambda: self._scored(self.server.tokenizer.read(prompts, completions))
+        return self._findings.run(
+            lambda: self._score(self.server.tokenizer.read(prompts, completions))
         )
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
@@ -154,8 +154,8 @@ class ServedLanguageModel(ServerModel):
         verbalizer's tokens after `prefix + text + suffix`. With the entry's prompt: `judgements`.
         """
         if any(example.template is None for example in examples):
-            return [np.array(one.demand()) for one in self.judgements(examples)]
-        return self._findings.answer(lambda: self._by_template(examples))
+            return [np.array(one.unwrap()) for one in self.judgements(examples)]
+        return self._findings.run(lambda: self._by_template(examples))
 
     def _by_template(self, examples: Sequence[Example]) -> list[Floats]:
         questions = [make_question(example) for example in examples]
@@ -164,13 +164,13 @@ class ServedLanguageModel(ServerModel):
             words = [[string for _, string in one.strings] for one in questions]
             scores = first_tokens(self.server.connection, self.server.served, texts, words)
         else:
-            scores = self._verbalized(questions)
+            scores = self._label_logprobs(questions)
         return [softmax(np.array(row)) for row in scores]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """For each example P with its mass and uncertainty, and how it was read."""
         questions = [make_question(one, self._entry) for one in examples]
-        found = self._findings.answer(lambda: self._judged(examples, questions))
+        found = self._findings.run(lambda: self._judged(examples, questions))
         return [
             judged
             if one.prompt is None
@@ -188,12 +188,12 @@ class ServedLanguageModel(ServerModel):
             found[place] = one
         return found
 
-    def _verbalized(self, questions: Sequence[Question]) -> list[list[float]]:
+    def _label_logprobs(self, questions: Sequence[Question]) -> list[list[float]]:
         """For each question (L,) log-probabilities of its verbalizers."""
         prompts = [one.prompt for one in questions for _ in one.strings]
         written = [string for one in questions for _, string in one.strings]
         asked = self.server.tokenizer.read(prompts, written)
-        columns = iter(zip(asked, self._scored(asked), strict=True))
+        columns = iter(zip(asked, self._score(asked), strict=True))
         scores = []
         for one in questions:
             own = [next(columns) for _ in one.strings]
@@ -201,8 +201,8 @@ class ServedLanguageModel(ServerModel):
             scores.append([sum(token.logprob for token in done.tokens) for _, done in own])
         return scores
 
-    def _scored(self, asked: Sequence[TokenizedPrompt]) -> list[Completion]:
-        found = zip(asked, self.server.scored(asked), strict=True)
+    def _score(self, asked: Sequence[TokenizedPrompt]) -> list[Completion]:
+        found = zip(asked, self.server.score(asked), strict=True)
         return [completion(one.written, tokens, "given") for one, tokens in found]
 
 
@@ -283,7 +283,7 @@ def _at_endpoint(
 def _score(
     server: LanguageServer, questions: Sequence[Question], asked: list[list[TokenizedPrompt]]
 ) -> list[Judgement]:
-    tokens = iter(server.scored([one for some in asked for one in some]))
+    tokens = iter(server.score([one for some in asked for one in some]))
     done = []
     for question in questions:
         border = len(question.prefix)
@@ -331,7 +331,7 @@ def _sent(server: LanguageServer, bodies: Sequence[Json]) -> list[ServerChoice]:
         paths[CHAT if "messages" in body else PATH].append(place)
     done: dict[int, ServerChoice] = {}
     for path, places in paths.items():
-        answers = server.dialect.ask(path, [bodies[place] for place in places])
+        answers = server.dialect.complete(path, [bodies[place] for place in places])
         done.update(zip(places, answers, strict=True))
     return [done[place] for place in range(len(bodies))]
 
@@ -341,7 +341,7 @@ def _body(server: LanguageServer, question: Question) -> Json:
     completions."""
     asked: Json = {"max_tokens": 1 + WINDOW, "temperature": 0, "logprobs": True}
     prompt = question.prompt
-    if prompt.turns is None and server.completes:
+    if prompt.turns is None and server.supports_completion:
         return {**asked, "top_logprobs": True, "prompt": prompt.text}
     turns = list(prompt.turns or (Turn.model_construct(role="user", content=prompt.text or ""),))
     messages = [{"role": turn.role, "content": turn.content} for turn in turns]
@@ -366,7 +366,7 @@ def _with_missing(
 ) -> LabelPosition:
     """The labels that were not listed, each allowed alone: only where the label is read at once and
     a listed one proves that log-probabilities are from before the constraint."""
-    if listed.place or not server.tokenizer.offered:
+    if listed.place or not server.tokenizer.is_available:
         return listed
     words = {label: own[0] for label, own in question.verbalizers.items()}
     known = max(listed.shares, key=listed.shares.__getitem__)
@@ -392,7 +392,7 @@ def _constrained_token(server: LanguageServer, question: Question, word: str) ->
     body = {**_body(server, question), "max_tokens": 1, "logit_bias": {str(read[1][0]): FORCE}}
     path = CHAT if "messages" in body else PATH
     try:
-        [found] = server.dialect.ask(path, [body])
+        [found] = server.dialect.complete(path, [body])
     except BadInput:
         return "", 0.0
     positions = found.logprobs.positions if found.logprobs else []
@@ -453,7 +453,9 @@ def _sample_responses(server: LanguageServer, question: Question, count: int) ->
     if server.is_silent:
         body.pop("logprobs"), body.pop("top_logprobs")
     path = CHAT if "messages" in body else PATH
-    return server.dialect.ask(path, [{**body, "seed": seed_of(0, draw)} for draw in range(count)])
+    return server.dialect.complete(
+        path, [{**body, "seed": seed_of(0, draw)} for draw in range(count)]
+    )
 
 
 def _after_reasoning(server: LanguageServer, question: Question) -> Judgement:

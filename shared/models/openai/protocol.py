@@ -77,11 +77,11 @@ class Dialect:
         """The fields that it refused."""
         return frozenset(self._left_out)
 
-    def chats(self, bodies: Sequence[Json]) -> list[ServerChoice]:
+    def complete_chat(self, bodies: Sequence[Json]) -> list[ServerChoice]:
         """The answers to conversations; bodies give `max_tokens` whatever the server calls it."""
-        return self.ask(CHAT, bodies)
+        return self.complete(CHAT, bodies)
 
-    def ask(self, path: str, bodies: Sequence[Json]) -> list[ServerChoice]:
+    def complete(self, path: str, bodies: Sequence[Json]) -> list[ServerChoice]:
         """The answers, in order. The first request of a path goes alone, so that what the server
         refuses is learned once. Raises BadInput where it refuses what no answer can do without."""
         if not bodies:
@@ -106,14 +106,14 @@ class Dialect:
                     return self._natively(path, spoken)
                 answers = self._connection.post(path, spoken)
                 found = [self._read(*pair) for pair in zip(spoken, answers, strict=True)]
-                return self._completed(path, spoken, found)
+                return self._add_logprobs(path, spoken, found)
             except FieldRefused as error:
-                if self._adapted(error, {name for body in spoken for name in body}):
+                if self._adapt_to_error(error, {name for body in spoken for name in body}):
                     continue
                 self._limit, self._tops, self._left_out = known
                 raise
 
-    def _completed(
+    def _add_logprobs(
         self, path: str, spoken: Sequence[Json], found: list[ServerChoice]
     ) -> list[ServerChoice]:
         """With the log-probabilities that were asked for, where Ollama alone has them."""
@@ -167,7 +167,7 @@ class Dialect:
             left_out |= {"logprobs", "top_logprobs"}
         return {name: value for name, value in made.items() if name not in left_out}
 
-    def _adapted(self, error: FieldRefused, asked: set[str]) -> bool:
+    def _adapt_to_error(self, error: FieldRefused, asked: set[str]) -> bool:
         """Whether the refusal names a field that can be put otherwise or left out."""
         if error.pointer is not None:
             return False
@@ -218,7 +218,7 @@ class LogprobEntry(BaseModel):
     top_logprobs: list[LogprobEntry] = []
 
     @property
-    def piece(self) -> ServerToken:
+    def to_token(self) -> ServerToken:
         """The same in the one shape of ours."""
         spelled = encoded(self.token) if self.bytes is None else bytes(self.bytes)
         return ServerToken(spelled, self.logprob, self.id)
@@ -318,7 +318,7 @@ class ServerChoice(BaseModel):
         if found is None:
             return None
         if found.content is not None:
-            return [entry.piece for entry in found.content]
+            return [entry.to_token for entry in found.content]
         if found.tokens is None or found.token_logprobs is None:
             return None
         values = zip(found.tokens, found.token_logprobs, strict=True)

@@ -35,13 +35,15 @@ PROBE = TokenizedPrompt("The weather is", " good", None)
 class ScoringMethod(Protocol):
     """How a server is asked for the log-probabilities of a given text."""
 
-    def bodies(self, asked: TokenizedPrompt) -> list[Json]:
+    def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
         """The requests for one text."""
 
-    def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
+    def read_tokens(
+        self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
+    ) -> list[ServerToken]:
         """(T,) the completion's tokens. Raises ScoringError where the server did not answer it."""
 
-    def ask(
+    def complete(
         self, connection: Connection, served: str, bodies: Sequence[Json]
     ) -> list[ServerChoice]:
         """The answers to these requests, in order."""
@@ -50,7 +52,7 @@ class ScoringMethod(Protocol):
 class Completions:
     """What is asked at `/v1/completions`."""
 
-    def ask(
+    def complete(
         self, connection: Connection, served: str, bodies: Sequence[Json]
     ) -> list[ServerChoice]:
         """At temperature 0."""
@@ -60,11 +62,13 @@ class Completions:
 class PromptLogprobs(Completions):
     """vLLM's own field."""
 
-    def bodies(self, asked: TokenizedPrompt) -> list[Json]:
+    def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
         """One request. 0: of the chosen tokens alone, so that the answer stays small."""
         return [{"prompt": _token_ids(asked), "max_tokens": 1, "prompt_logprobs": 0}]
 
-    def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
+    def read_tokens(
+        self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
+    ) -> list[ServerToken]:
         """Read from the prompt's end on."""
         found = choices[0].prompt_logprobs
         before, after = asked.ids or ((), ())
@@ -82,12 +86,14 @@ class PromptLogprobs(Completions):
 class Echo(Completions):
     """The prompt is repeated in the answer, with its log-probabilities."""
 
-    def bodies(self, asked: TokenizedPrompt) -> list[Json]:
+    def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
         """One request, of token ids where they are known."""
         prompt = _token_ids(asked) if asked.ids else (asked.before or "") + asked.written
         return [{"prompt": prompt, "max_tokens": 1, "echo": True, "logprobs": 1}]
 
-    def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
+    def read_tokens(
+        self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
+    ) -> list[ServerToken]:
         """By count where ids are known, else by the offsets of what is repeated."""
         found = choices[0].pieces or []
         if asked.ids is not None:
@@ -106,16 +112,18 @@ class Prefill:
     Source: its `docs/openapi.json` (3.3), PrefillToken; the first token has none.
     """
 
-    def bodies(self, asked: TokenizedPrompt) -> list[Json]:
+    def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
         """One request, of the text: it takes no tokens."""
         wanted = {"max_new_tokens": 1, "decoder_input_details": True, "details": True}
         return [{"inputs": (asked.before or "") + asked.written, "parameters": wanted}]
 
-    def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
+    def read_tokens(
+        self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
+    ) -> list[ServerToken]:
         """By the offsets of what was read."""
         return _completion_tokens(asked, choices[0].pieces or [])
 
-    def ask(
+    def complete(
         self, connection: Connection, served: str, bodies: Sequence[Json]
     ) -> list[ServerChoice]:
         """Without `served`: such a server has one model. Read as an echo."""
@@ -158,7 +166,7 @@ class Forced(Completions):
     def __init__(self, whole: int) -> None:
         self._whole = whole
 
-    def bodies(self, asked: TokenizedPrompt) -> list[Json]:
+    def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
         """One request a token."""
         before, after = asked.ids or ((), ())
         return [
@@ -171,7 +179,9 @@ class Forced(Completions):
             for place, token in enumerate(after)
         ]
 
-    def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
+    def read_tokens(
+        self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
+    ) -> list[ServerToken]:
         """What was forced must have come."""
         _, after = asked.ids or ((), ())
         made = []
@@ -182,7 +192,7 @@ class Forced(Completions):
                 entries = [entry for entry in content[0].top_logprobs if entry.id == token]
             if not entries or entries[0].id != token:
                 raise ScoringError("the server does not write the tokens that are forced")
-            made.append(entries[0].piece)
+            made.append(entries[0].to_token)
         return made
 
 
@@ -216,7 +226,9 @@ def _is_supported(
     connection: Connection, served: str, method: ScoringMethod, probe: TokenizedPrompt
 ) -> bool:
     try:
-        pieces = method.pieces(probe, method.ask(connection, served, method.bodies(probe)))
+        pieces = method.read_tokens(
+            probe, method.complete(connection, served, method.build_requests(probe))
+        )
     except Unavailable:  # to be away is another matter than not to be able
         raise
     except ScoringError:
@@ -236,7 +248,9 @@ def _has_raw_logprobs(connection: Connection, served: str, probe: TokenizedPromp
             return False
         target = TokenizedPrompt(probe.before, "", (tuple(before), (second.id,)))
         forced = Forced(second.id)
-        [piece] = forced.pieces(target, complete(connection, served, forced.bodies(target)))
+        [piece] = forced.read_tokens(
+            target, complete(connection, served, forced.build_requests(target))
+        )
     except Unavailable:
         raise
     except ScoringError:
@@ -289,7 +303,7 @@ def _top_tokens(found: ServerChoice) -> list[ServerToken]:
     if logprobs is None:
         return []
     if logprobs.content:
-        return [entry.piece for entry in logprobs.content[0].top_logprobs]
+        return [entry.to_token for entry in logprobs.content[0].top_logprobs]
     return [piece for tops in (logprobs.top_logprobs or [])[:1] for piece in _to_tokens(tops or {})]
 
 

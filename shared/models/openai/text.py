@@ -64,7 +64,7 @@ class ServerTokenizer:
         self._offered: bool | None = None
 
     @property
-    def offered(self) -> bool:
+    def is_available(self) -> bool:
         """Whether the server tells tokens; asked once."""
         if self._offered is None:
             try:
@@ -82,15 +82,15 @@ class ServerTokenizer:
         the model was asked with the prompt's own tokens. Raises BadInput for a conversation where
         the server has no way to write it out.
         """
-        if not self.offered:
+        if not self.is_available:
             return [
                 TokenizedPrompt(_plain(prompt), written, None)
                 for prompt, written in zip(prompts, completions, strict=True)
             ]
-        texts = [self._written_out(prompt) for prompt in prompts]
+        texts = [self._to_string(prompt) for prompt in prompts]
         before = self._tokens(
             [
-                self._turns(prompt) if text is None else self._text(text, special=True)
+                self._to_messages(prompt) if text is None else self._text(text, special=True)
                 for prompt, text in zip(prompts, texts, strict=True)
             ]
         )
@@ -107,7 +107,7 @@ class ServerTokenizer:
         ]
         return [_prompt_of(*four) for four in zip(texts, completions, before, afters, strict=True)]
 
-    def _written_out(self, prompt: Prompt) -> str | None:
+    def _to_string(self, prompt: Prompt) -> str | None:
         """The prompt as a string; None where it goes to the tokenizer as a conversation."""
         if prompt.turns is None:
             return prompt.text or ""
@@ -119,7 +119,7 @@ class ServerTokenizer:
             return None
         return str(answer.get("prompt", ""))
 
-    def _turns(self, prompt: Prompt) -> Json:
+    def _to_messages(self, prompt: Prompt) -> Json:
         turns = [turn.model_dump() for turn in prompt.turns or ()]
         asked = {"model": self._served, "messages": turns, "add_generation_prompt": True}
         return {**asked, **self._chat_keys}
@@ -192,7 +192,7 @@ def generate(
     texts = [place for place, prompt in enumerate(prompts) if prompt.turns is None]
     done: dict[int, Completion] = {}
     for path, places in ((CHAT, chats), ("/completions", texts)):
-        answers = dialect.ask(path, [bodies[place] for place in places])
+        answers = dialect.complete(path, [bodies[place] for place in places])
         for place, answer in zip(places, answers, strict=True):
             done[place] = _read_completion(answer)
     return [done[place] for place in range(len(prompts))]

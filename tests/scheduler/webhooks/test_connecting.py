@@ -57,7 +57,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def attempt(sender: Sender, url: str) -> SendSuccess | DeliveryRefusal:
-    return asyncio.run(sender.attempt(delivery_to(url, sender)))
+    return asyncio.run(sender.send(delivery_to(url, sender)))
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def attempt(sender: Sender, url: str, earlier: str | None = None) -> SendSuccess | DeliveryRefusal:
-    return asyncio.run(sender.attempt(delivery_to(url, sender, earlier)))
+    return asyncio.run(sender.send(delivery_to(url, sender, earlier)))
 
 
 def test_the_receiver_verifies_it_with_the_standard_library_of_webhooks(sender: Sender) -> None:
@@ -167,7 +167,7 @@ def test_a_secret_that_no_key_opens_is_a_failure_and_sends_nothing(sender: Sende
     with receiving(Receiver()) as receiver:
         delivery = delivery_to(receiver.url, sender)
         other = replace(sender, sealer=Sealer(new_key()))
-        found = asyncio.run(other.attempt(delivery))
+        found = asyncio.run(other.send(delivery))
     assert isinstance(found, DeliveryRefusal)
     assert "cannot be read" in found.reason
     assert receiver.received == []

@@ -22,7 +22,7 @@ def test_p_sums_to_one_or_is_null_for_want_of_mass(yes: float, no: float) -> Non
         assert found.unread is not None
         assert found.unread.code == "answer-unread"
         with pytest.raises(DegenerateInput, match="answer-unread"):
-            found.demand()
+            found.unwrap()
     else:
         assert sum(found.probabilities or ()) == pytest.approx(1)
         assert found.low_mass == (yes + no < 0.5)

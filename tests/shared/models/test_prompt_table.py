@@ -100,7 +100,7 @@ def test_a_model_is_asked_the_same_here_and_behind_a_server(
     assert entry.prompt is not None
     pair = "Another {text}" if task == "nli" and not keys.get("user") else None
     example = Example(text=TEXT, text_pair=pair)
-    here = LabelPrompt(entry.prompt, RAW, task).around(example).text
+    here = LabelPrompt(entry.prompt, RAW, task).render(example).text
     assert here == make_question(example, entry).prompt.text
     assert TEXT in here
     assert "yes, no" in here

@@ -147,12 +147,12 @@ def test_a_refusal_of_what_was_taken_before_is_looked_into_once(
     contradicted.clear()
     server = Server()
     findings = ServerState("m", server.look)
-    assert findings.answer(lambda: server.ask(findings)) == "by 1"
+    assert findings.run(lambda: server.ask(findings)) == "by 1"
     server.version = 2
     with pytest.raises(FieldRefused):  # it was looked at just now
-        findings.answer(lambda: server.ask(findings))
+        findings.run(lambda: server.ask(findings))
     monkeypatch.setattr(server_records, "SETTLED_SECONDS", 0.0)
-    assert findings.answer(lambda: server.ask(findings)) == "by 2"
+    assert findings.run(lambda: server.ask(findings)) == "by 2"
     assert (server.looked, contradicted) == (2, {"m"})
     contradicted.clear()
 
@@ -169,14 +169,14 @@ def test_a_refusal_that_stays_is_the_callers(monkeypatch: pytest.MonkeyPatch) ->
         raise FieldRefused("no", pointer="/text", words="no")
 
     with pytest.raises(FieldRefused):
-        findings.answer(refused)
+        findings.run(refused)
     assert tries == 2
 
     def other() -> None:
         raise BadInput("no")
 
     with pytest.raises(BadInput):
-        findings.answer(other)
+        findings.run(other)
     contradicted.clear()
 
 

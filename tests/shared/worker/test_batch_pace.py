@@ -28,10 +28,10 @@ def ends(pace: BatchRateLimiter, clock: Clock, jobs: list[float]) -> float:
     """Seconds in which so many jobs of these costs are started, each as soon as it may."""
     begun = clock.now
     for cost in jobs:
-        pace.saw_interactive()
+        pace.record_interactive()
         clock.now += pace.rest()
-        pace.started()
-        pace.ended(cost)
+        pace.start()
+        pace.end(cost)
     return clock.now - begun
 
 
@@ -49,17 +49,17 @@ def test_nobody_asks_nobody_waits(costs: list[float]) -> None:
     pace = BatchRateLimiter(0.1, clock)
     for cost in costs:
         assert pace.rest() == 0
-        pace.started()
-        pace.ended(cost)
+        pace.start()
+        pace.end(cost)
 
 
 def test_who_asked_long_ago_is_not_waited_for() -> None:
     clock = Clock()
     pace = BatchRateLimiter(0.1, clock)
-    pace.saw_interactive()
+    pace.record_interactive()
     for _ in range(100):
-        pace.started()
-        pace.ended(1.0)
+        pace.start()
+        pace.end(1.0)
     assert pace.rest() > RECENT_SECONDS
     clock.now += RECENT_SECONDS + 0.1
     assert pace.rest() == 0

@@ -272,7 +272,7 @@ def test_a_large_request_is_served_like_a_line_of_a_batch(size: int, waits: bool
 def test_a_held_lease_is_renewed_and_a_released_one_is_not(engine: Engine) -> None:
     claim = claimed(engine)
     heart = Heartbeat()
-    with heart.held(claim, context_of(claim)):
+    with heart.watch(claim, context_of(claim)):
         expire(engine, claim.job_id)
         heart.beat()
         assert is_leased(engine, claim.job_id)
@@ -286,20 +286,20 @@ def test_an_attempt_that_never_ends_loses_its_lease(engine: Engine, chosen: Sett
     heart = Heartbeat()
     for late, kept in ((0.0, True), (2 * chosen.grace_seconds, False)):
         context = replace(context_of(claim), deadline=time.monotonic() - late)
-        with heart.held(claim, context):
+        with heart.watch(claim, context):
             expire(engine, claim.job_id)
             heart.beat()
             assert is_leased(engine, claim.job_id) is kept
         assert not context.cancelled.is_set()
 
 
-@pytest.mark.parametrize("notice", [Heartbeat.beat, Heartbeat.look])
+@pytest.mark.parametrize("notice", [Heartbeat.beat, Heartbeat.check])
 def test_a_claim_that_was_lost_is_let_go_and_its_computation_told(
     engine: Engine, notice: Callable[[Heartbeat], None]
 ) -> None:
     claim = claimed(engine)
     heart, context = Heartbeat(), context_of(claim)
-    with heart.held(claim, context):
+    with heart.watch(claim, context):
         notice(heart)
         assert not context.cancelled.is_set()
         with engine.begin() as connection:
@@ -375,7 +375,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watchdog]:
 
     def look() -> None:
         while not over.wait(0.05):
-            dog.look()
+            dog.check()
 
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(look)
@@ -405,7 +405,7 @@ def test_a_computation_that_runs_past_its_deadline_fails_as_too_costly(
     job_id = accept(engine, "hello")
     with watched(monkeypatch) as dog:
         run_job(job_id, ECHO, score)
-        assert dog.ailment() is None
+        assert dog.health_error() is None
         run_job(again := accept(engine, "hello"), ECHO, echo)  # the thread is free and unharmed
     job = find(engine, job_id)
     assert (job.status, job.attempts) == ("failed", 1)
@@ -438,7 +438,7 @@ def test_a_thread_that_is_lost_ends_its_job_and_then_the_process(
         assert error is not None
         assert error["type"].endswith("too-costly")
         assert signals == [signal.SIGTERM]
-        assert job_id in str(dog.ailment())
+        assert job_id in str(dog.health_error())
         ends.set()
         carried.result()
     assert find(engine, job_id).error == error
