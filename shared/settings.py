@@ -1,6 +1,6 @@
 """Settings: read once at start, frozen, typed.
 
-Only this module and the sources that it reads (`setting_sources`) look at the environment.
+Only this module and the sources that it reads (`settings_sources`) look at the environment.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from shared.setting_sources import (
+from shared.settings_sources import (
     PREFIX,
     FromEnvironment,
     Listed,

@@ -21,7 +21,7 @@ from shared.ledger.batches import Batch, BatchStatus
 from shared.ledger.files import File, Purpose
 from shared.ledger.jobs import Job, JobStatus
 from shared.problems import to_public
-from shared.report_finding import ResultTally, sentences
+from shared.report_summary import ResultTally, sentences
 
 TEMPLATE = "#/components/schemas/{model}"
 MOMENTS = (

@@ -21,8 +21,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from shared.models.catalogue import load_catalogue
-from shared.setting_sources import unprotected_stores
 from shared.settings import Settings, settings_or_exit
+from shared.settings_sources import unprotected_stores
 
 Json = dict[str, Any]
 EVERYWHERE = ("0.0.0.0/0", "::/0")

@@ -32,8 +32,8 @@ from services.stack.manifests import ROOT, write_or_check
 from services.stack.metric_pages import coop_cards, metric_pages
 from shared.errors import BadInput, QuotaExceeded, ScoringError
 from shared.problems import RATES, TYPE_BASE, can_retry, kind_of, problem, to_public
-from shared.setting_sources import fields_of, variable_of
 from shared.settings import CommandSettings, Settings
+from shared.settings_sources import fields_of, variable_of
 
 COMMAND = "make reference"
 WRITTEN = f"<!-- written by `{COMMAND}` from the code -->\n\n"

@@ -27,7 +27,7 @@ from shared.ledger.engine import ledger, transaction
 from shared.metric import Metric, Service
 from shared.page_text import counted
 from shared.queue import AGAIN, app, is_batch, task_name
-from shared.report_finding import ResultTally, sentences
+from shared.report_summary import ResultTally, sentences
 from shared.score_splits import split_scores
 from shared.service_contract import BatchReportContract, MetricContract, ServiceContract
 from shared.settings import settings

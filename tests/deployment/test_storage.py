@@ -15,8 +15,8 @@ import yaml
 from sqlalchemy import create_engine, make_url, text
 
 from services.stack.backup import Backups, main
-from shared.setting_sources import unprotected_stores
 from shared.settings import Settings
+from shared.settings_sources import unprotected_stores
 from tests.deployment.manifests import KUBECTL, ROOT, Json, built
 from tests.deployment.test_supply import DIGEST
 

@@ -15,7 +15,7 @@ from services import registry
 from shared.batch_contracts import BatchReport, BatchReportRequest
 from shared.contracts import JobRequest, Message, Report
 from shared.page_text import ResponseTable, counted, significant
-from shared.report_finding import is_interval
+from shared.report_summary import is_interval
 
 TEMPLATE = "result_tables.html"
 ON_THE_PAGE = {  # shown around every view

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from services.registry import metrics
-from shared.report_finding import ResultTally, sentences
+from shared.report_summary import ResultTally, sentences
 
 BEATEN = {"value": 0.62, "low": 0.55, "high": 0.69, "of": 40}
 
