@@ -67,7 +67,7 @@ def page_file(name: str, file: str) -> Path | None:
 
 
 def surprising_rules(metric: str) -> SurprisingRules:
-    """What is surprising of this metric, and which scores are the worst."""
+    """Rules for surprising results, and the order of the worst scores."""
     found = metrics().get(metric)
     direction = None if found is None else found.report.model_fields["direction"].default
     return SurprisingRules(
@@ -91,7 +91,7 @@ def fact_plan(name: str) -> FactPlan | None:
 
 
 def finding_of(name: str, result: Mapping[str, Any]) -> Finding:
-    """What a result comes to that was stored before results had a verdict."""
+    """Of a result that was stored before results had a verdict."""
     contract = metrics().get(name)
     if contract is None:
         return EARLIER

@@ -179,7 +179,6 @@ def make_ready(names: list[str], catalogue: Catalogue, health: Health) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The command."""
     names = parse(arguments)
     if MODEL_SERVICES.issuperset(names):
         os.nice(NICENESS)  # rows of models leave the processor to who waits for none

@@ -82,7 +82,7 @@ class CachedFunction(Generic[Asked, Value]):
 
     @property
     def cache_size(self) -> int:
-        """What all that is kept takes, about."""
+        """About how many bytes the kept results take."""
         return int(self._kept.currsize)
 
 

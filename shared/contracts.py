@@ -377,7 +377,7 @@ LONGEST_REASON = 160  # characters
 
 
 class Finding(NamedTuple):
-    """What a result comes to. reason: one sentence in our own words, quoting nobody."""
+    """A result's verdict. reason: one sentence in our own words, quoting nobody."""
 
     verdict: VerdictWord
     reason: str

@@ -25,7 +25,7 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def store_error(error: OSError) -> FileStoreAway:
-    """What an error of the operating system means to whoever wanted to read or write."""
+    """The service's error for one of the operating system."""
     if error.errno in FULL:
         return StorageFull("there is no space left for files; try again later")
     return FileStoreAway("the file store cannot be reached")
@@ -74,7 +74,6 @@ class FileStore:
                 yield piece
 
     def remove(self, file_id: str) -> None:
-        """Delete the blob, if it is there."""
         with self._handle_errors(file_id):
             if self._system.exists(self._path(file_id)):
                 self._system.rm_file(self._path(file_id))

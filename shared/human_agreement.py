@@ -38,7 +38,7 @@ NONE = Interval(value=None, low=None, high=None, of=0)
 
 @dataclass(frozen=True)
 class GivenJudgement:
-    """What one person says of one result's score."""
+    """One person's opinion of one result's score."""
 
     job_id: str
     reviewer: str

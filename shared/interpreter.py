@@ -30,8 +30,6 @@ Waited = Callable[[float], None]  # is told the seconds that a job stood in line
 
 @dataclass(eq=False)
 class _Job:
-    """What one thread computes."""
-
     party: Party
     check: Check
     waited: Waited
@@ -45,7 +43,6 @@ class _Job:
 
     @property
     def is_long(self) -> bool:
-        """Whether it needs a place."""
         return self.party.batch or time.thread_time() - self.begun > LONG_SECONDS
 
 

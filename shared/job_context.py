@@ -26,8 +26,6 @@ Item = TypeVar("Item")
 
 
 class Lockable(Protocol):
-    """A lock of any kind."""
-
     def acquire(self, *, timeout: float) -> bool:
         """Wait for it no longer than this; whether it is ours."""
 
@@ -47,7 +45,7 @@ class JobContext:
 
     @property
     def party(self) -> Party:
-        """Whose turn is used by it."""
+        """The party whose turn it uses."""
         return Party(self.batch, self.tenant)
 
     def extend(self, seconds: float) -> None:

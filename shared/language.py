@@ -220,8 +220,6 @@ def is_supported(found: LanguageFound, languages: Collection[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why something cannot be computed."""
-
     code: ReasonCode
     detail: str
 
@@ -255,7 +253,7 @@ class ModelLanguages:
         return Obstacle("untrained-language", detail)
 
     def get_warnings(self, found: LanguageFound, what: str = "text") -> Iterator[str]:
-        """What an answer about such a text must be read with."""
+        """Warnings for an answer about such a text."""
         obstacle = self.obstacle(found, what)
         if not self.learned:
             yield f"languages-not-stated: {self.model} does not say which languages it learned"

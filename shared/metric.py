@@ -57,8 +57,6 @@ Choices = TypeVar("Choices")
 
 
 class Service:
-    """What one queue leads to."""
-
     contract: ClassVar[ServiceContract]
 
     def score(self, request: Any) -> Message:

@@ -49,7 +49,6 @@ class MarkedText:
 
     @property
     def label(self) -> str:
-        """What all its marks say."""
         return "; ".join(dict.fromkeys(mark.label for mark in self.marks if mark.label))
 
 

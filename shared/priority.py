@@ -27,8 +27,6 @@ Key = TypeVar("Key")
 
 
 class Party(NamedTuple):
-    """For whom something is done."""
-
     batch: bool
     tenant: str
 
@@ -210,7 +208,6 @@ class DeviceRate:
         self._speed: float | None = None  # cost a second
 
     def record_request(self, whom: Party) -> None:
-        """This party asks."""
         if not whom.batch:
             self._seen[whom] = self.clock()
 

@@ -163,7 +163,6 @@ def to_public(found: Problem, request_id: str | None) -> Problem:
 
 
 def type_name(found: Problem) -> str:
-    """The last part of its type."""
     return re.split("[/#]", str(found.get("type", "about:blank")))[-1]
 
 

@@ -89,7 +89,7 @@ class JobMessage:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What goes along with the message."""
+        """The message's headers."""
         return {**self.trace, AGAIN: "1"} if self.again else dict(self.trace)
 
 
@@ -124,7 +124,7 @@ def queues_of(services: list[str]) -> list[str]:
 
 
 def queue_of(metric: str, *, batch: bool) -> str:
-    """Where a job of this metric waits."""
+    """The queue for a job of this metric."""
     return batch_queue_of(metric) if batch else task_name(metric)
 
 

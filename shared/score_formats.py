@@ -68,7 +68,7 @@ class ScoreRecord:
 
     @property
     def ours(self) -> Json:
-        """What is known of the measurement, under short names."""
+        """The measurement's properties, under short names."""
         known = {"job_id": self.job_id, **self.facts, "verdict": self.verdict}
         return {name: value for name, value in known.items() if value is not None}
 

@@ -143,7 +143,7 @@ class ServiceContract:
         return f"/v1/{self.name}"
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
-        """What this request asks for; reads: tokens of a text that its model surely reads."""
+        """The request's work; reads: tokens of a text that its model surely reads."""
         return () if self.cost is None else self.cost(request, reads)
 
 
@@ -178,7 +178,7 @@ class BatchReportContract(ServiceContract):
         return self.work_over(request, listed)
 
     def work_over(self, request: JobRequest, results: int, judgements: int = 0) -> Sequence[Work]:
-        """What this report over so many results asks for: every draw of every bootstrap."""
+        """The work of a report over so many results: every draw of every bootstrap."""
         if not isinstance(request, BatchReportRequest):
             return ()
         draws = Size("`resamples`", request.resamples, "/resamples", least=100)

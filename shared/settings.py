@@ -359,7 +359,6 @@ class Settings(FromEnvironment):
 
     @property
     def work_limit(self) -> WorkLimit:
-        """How much one request may ask for."""
         return WorkLimit(self.max_work_seconds, self.tokens_per_second, self.server_rows)
 
     @property
@@ -392,7 +391,7 @@ def disable_download() -> None:
 
 
 def environment_value(name: str) -> str | None:
-    """What such a variable says now; None: nothing."""
+    """None where the variable is not set."""
     return os.environ.get(name) or None
 
 

@@ -129,7 +129,7 @@ class SecretFiles(PydanticBaseSettingsSource):
     """`<NAME>_FILE` of every secret."""
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """What its file holds, without white space at its ends; None where none is named."""
+        """The file's text, without white space at its ends; None where no file is named."""
         variable = variable_of(field_name, field)
         key = str(field.validation_alias or field_name)
         path = os.environ.get(f"{variable}_FILE")
@@ -143,13 +143,11 @@ class SecretFiles(PydanticBaseSettingsSource):
             return InvalidFile(f"{path} cannot be read: {reason_of(error)}"), key, False
 
     def __call__(self) -> dict[str, Any]:
-        """The secrets whose files are named."""
         found = (self.get_field_value(field, name) for name, field in fields_of(self.settings_cls))
         return {key: value for value, key, _ in found if value is not None}
 
 
 def reason_of(error: OSError | UnicodeDecodeError) -> str:
-    """Why a file cannot be read."""
     return (error.strerror or "it fails") if isinstance(error, OSError) else "it is not UTF-8"
 
 

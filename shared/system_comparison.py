@@ -44,8 +44,6 @@ class TextPair:
 
 @dataclass(frozen=True)
 class Pairing:
-    """All pairs, and what has no partner."""
-
     pairs: tuple[TextPair, ...]
     unpaired_a: int
     unpaired_b: int
@@ -270,7 +268,7 @@ class ReportPart:
 
     @property
     def differences(self) -> Bounds:
-        """What a difference of two such numbers can be."""
+        """The bounds of a difference of two such numbers."""
         least, most = self.bounds
         return (None, None) if least is None or most is None else (least - most, most - least)
 

@@ -114,7 +114,7 @@ def request_id() -> str | None:
 
 @contextmanager
 def of_request(found: str | None) -> Iterator[None]:
-    """What is logged, traced or made within belongs to this request; None: not known."""
+    """Logs, traces and jobs within belong to this request; None: not known."""
     if found is None:
         yield
         return

@@ -56,7 +56,6 @@ class WorkerSender:
         self._thread.start()
 
     def stop(self) -> None:
-        """This worker takes no more jobs."""
         self._stopping.set()
         self._thread.join()
         with suppress(RedisError):

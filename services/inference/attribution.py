@@ -88,7 +88,6 @@ def attribute(asked: AttributionInput, method: AttributionMethod) -> Attribution
 
 
 def answer(values: Floats, gap: float | None = None) -> Attributions:
-    """The message."""
     return Attributions(values=tuple(values.tolist()), convergence_gap=gap)
 
 
@@ -209,14 +208,12 @@ def masked_rows(masks: Floats, tokens: Tokens) -> tuple[Row, ...]:
 
 
 class RowJudge(Protocol):
-    """Who judges rows."""
-
     def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         """For each example (R, L) probabilities."""
 
 
 def column(labels: Sequence[str], target: str) -> int:
-    """Which column a label has. Raises BadInput for one that the model does not know."""
+    """Raises BadInput for a label that the model does not know."""
     if target not in labels:
         raise BadInput(f"no label {target!r}; there are {', '.join(labels)}", pointer="/target")
     return labels.index(target)

@@ -151,8 +151,6 @@ Placed = tuple[EncodedToken, Part, int | None, int | None]  # with offsets into 
 
 @dataclass(frozen=True)
 class CausalReading:
-    """An example as read."""
-
     tokens: Tokens
     labels: tuple[str, ...]
     strings: tuple[tuple[Ids, ...], ...]  # (L,) of each label its verbalizers' tokens
@@ -189,8 +187,6 @@ class CausalReading:
 
 
 class CausalReader:
-    """From examples to tokens."""
-
     def __init__(self, weights: LoadedModel, encoder: Encoder) -> None:
         self._encoder = encoder
         self._weights = weights

@@ -313,7 +313,6 @@ def _check_batch_consistency(rows: Rows, tolerance: float) -> Probed:
 
 
 def _check_distribution(row: Floats) -> Probed:
-    """Whether these are probabilities."""
     good = bool(np.all(np.isfinite(row)) and np.all((row >= 0) & (row <= 1)))
     return Probed(good, ", ".join(f"{value:.3f}" for value in row))
 

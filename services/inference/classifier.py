@@ -108,11 +108,10 @@ class LocalClassifier:
 
     @property
     def mask_text(self) -> str:
-        """What stands for a masked word in rows of words."""
+        """The string in place of a masked word in rows of words."""
         return self._weights.mask_text
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
-        """The same labels for every example."""
         return self.labels
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:

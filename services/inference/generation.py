@@ -138,7 +138,7 @@ def prompt_generator(seed: int, place: int) -> torch.Generator:
 
 
 class GeneratedText:
-    """What follows one prompt. Offsets: a token covers the characters that it completed."""
+    """Offsets: a token covers the characters that it completed."""
 
     def __init__(self, prompt: Ids, encoder: Encoder, generator: torch.Generator) -> None:
         self.prompt = prompt
@@ -182,7 +182,6 @@ class GeneratedText:
             self.finish = why
 
     def completion(self) -> Completion:
-        """What was written."""
         return Completion(
             text=self.text,
             tokens=tuple(

@@ -47,7 +47,6 @@ class LocalModels:
         self._language_models: LoadedModels[LocalLanguageModel] = LoadedModels(states, patience)
 
     def kind(self, name: str) -> ModelKind:
-        """What is configured under this name."""
         return self._catalogue.entry(name).kind
 
     def reader_of(self, name: str) -> str | None:

@@ -60,7 +60,7 @@ def perturb_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
 
 @dataclass(frozen=True)
 class EncoderRow:
-    """What goes through an encoder: (T,) token ids, and (T,) segments where they are not all 0."""
+    """(T,) token ids, and (T,) segments where they are not all 0."""
 
     ids: Sequence[int]
     segments: Sequence[int] = ()
@@ -68,8 +68,6 @@ class EncoderRow:
 
 @dataclass(frozen=True)
 class EncoderReading:
-    """An example as read."""
-
     tokens: Tokens
     segments: tuple[int, ...]  # (T,); empty where the model has none or all are 0
     vocabulary: int
@@ -222,7 +220,7 @@ class EncodedToken(NamedTuple):
 
 @dataclass(frozen=True)
 class InputSpan:
-    """Where a user's text stands in a prompt: characters [start, end)."""
+    """A user's text in a prompt: characters [start, end)."""
 
     part: Part
     start: int
@@ -231,7 +229,7 @@ class InputSpan:
 
 @dataclass(frozen=True)
 class TokenContext:
-    """What stands before a continuation; `special`: whether the tokenizer may add its own."""
+    """The text before a continuation; `special`: whether the tokenizer may add its own."""
 
     text: str
     special: bool = True

@@ -38,7 +38,7 @@ logger = telemetry.logger(__name__)
 
 @dataclass(frozen=True)
 class PeriodicTask:
-    """What is done over and over, in a thread of its own: no duty holds up another."""
+    """A step done over and over in a thread of its own: no task holds up another."""
 
     name: str
     work: Callable[[], int | None]  # how much was done: a duty that has more to do does not rest

@@ -181,7 +181,7 @@ def _take_chunk(waiting: list[WaitingLine]) -> list[WaitingLine]:
 
 
 def _batch_usage(open_ones: list[OpenBatch], loads: list[Load]) -> list[BatchUsage]:
-    """What each batch can use and what it holds; the open ones in the order of their ties."""
+    """The open batches in the order of their ties."""
     held = {load.batch_id: load.jobs for load in loads}
     can_use = [
         BatchUsage(batch.id, batch.tenant, batch.left, held.pop(batch.id, 0)) for batch in open_ones

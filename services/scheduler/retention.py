@@ -128,7 +128,7 @@ class Retention:
 
 
 def _run_one(kind: str, purge: Callable[[], int]) -> int:
-    """What goes wrong with one kind keeps no other. Raises Unavailable where the ledger is away."""
+    """An error with one kind keeps no other. Raises Unavailable where the ledger is away."""
     try:
         return purge()
     except FileStoreAway as error:

@@ -109,7 +109,7 @@ def is_schema_error(error: Exception) -> bool:
 
 @dataclass
 class StepErrors:
-    """What a batch's step has failed of late."""
+    """The latest failures of a batch's step."""
 
     away: int = 0  # times that the file store was
     errors: int = 0
@@ -165,7 +165,7 @@ class Boundary:
 
     @contextmanager
     def guard(self, step: str, batch_id: str) -> Iterator[None]:
-        """What goes wrong in here stays here. Raises Unavailable where the ledger is away."""
+        """Errors in the block are logged. Raises Unavailable where the ledger is away."""
         try:
             yield
         except FileStoreAway as error:
@@ -317,12 +317,10 @@ class Rotation:
         return sorted(first.values(), key=lambda turn: (self._last(turn.tenant), turn.id))
 
     def take_turn(self, turn: DueBatch) -> None:
-        """It is this batch's turn now."""
         self._turns += 1
         self._served[turn.tenant] = self._served[turn.id] = self._turns
 
     def remove_missing(self, waiting: Iterable[DueBatch]) -> None:
-        """Who waits no more need not be remembered."""
         names = {name for turn in waiting for name in (turn.id, turn.tenant)}
         self._served = {name: last for name, last in self._served.items() if name in names}
 

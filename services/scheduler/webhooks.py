@@ -215,7 +215,7 @@ class Deliverer:
         )
 
     def _fetch(self, take: Callable[[Connection], list[Delivery]]) -> list[Delivery]:
-        """What it gives; nothing while it is away."""
+        """Nothing while the ledger is away."""
         try:
             with transaction(self._engine) as connection:
                 return take(connection)
@@ -252,8 +252,6 @@ def requests_of(taken: Sequence[Delivery]) -> list[list[Delivery]]:
 
 @dataclass(frozen=True)
 class SendSuccess:
-    """The receiver took it."""
-
     status: int
 
 
@@ -322,7 +320,6 @@ def url_of(delivery: Delivery) -> str:
 
 
 def body_of(together: Sequence[Delivery]) -> str:
-    """The body of their request."""
     push = FORMATS.get(together[0].format)
     bodies = [delivery.body for delivery in together]
     return bodies[0] if push is None else push.body(bodies)

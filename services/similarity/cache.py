@@ -74,14 +74,12 @@ class InputEncoder(Protocol[Tokenized]):
 
 @dataclass(frozen=True)
 class CacheRow(Generic[Tokenized]):
-    """An input in the batcher's queue."""
-
     key: bytes
     row: Tokenized
 
 
 class EncoderMetrics:
-    """What Prometheus may know of an encoder's batches."""
+    """An encoder's batches, for Prometheus."""
 
     def __init__(self, model: str) -> None:
         self._model = model
@@ -165,7 +163,6 @@ class Cache:
         self._lock = Lock()
 
     def __len__(self) -> int:
-        """Entries."""
         return len(self._kept)
 
     @property

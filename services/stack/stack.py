@@ -106,7 +106,7 @@ def _load_keys(folder: Path, chosen: Settings) -> dict[str, str]:
 
 
 def check(chosen: Settings) -> None:
-    """What can be said before anything starts. Raises NotReady."""
+    """Raises NotReady for faults that show before anything starts."""
     try:
         load_catalogue(chosen.models_file)
     except ValueError as error:

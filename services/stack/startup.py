@@ -45,7 +45,7 @@ def await_ready(supervisor: Supervisor, logs: Path, patience: float, say: Say) -
 
 
 def tail(child: Child, logs: Path) -> str:
-    """Where its log is, and what that says last."""
+    """The path of its log, and the last lines."""
     log = logs / f"{child.name}.log"
     text = log.read_text("utf-8", "replace") if log.exists() else ""
     last = "\n".join(text.splitlines()[-TAIL_LINES:])[-TAIL_CHARACTERS:]

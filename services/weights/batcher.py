@@ -55,7 +55,7 @@ STAGE_SECONDS = Histogram(
 
 
 class BatchMetrics(Protocol):
-    """What a batcher measures of one model."""
+    """The measurements of one model's batches."""
 
     def set_queue_size(self, rows: int) -> None:
         """So many rows wait now."""
@@ -68,7 +68,7 @@ class BatchMetrics(Protocol):
 
 
 class InferenceMetrics:
-    """What Prometheus may know of a classifier's or a causal model's batches."""
+    """A classifier's or a causal model's batches, for Prometheus."""
 
     def __init__(self, model: str) -> None:
         self._model = model
@@ -85,7 +85,6 @@ class InferenceMetrics:
 
 @contextmanager
 def measure_stage(model: str, stage: Stage) -> Iterator[None]:
-    """Observe how long the stage takes."""
     started = perf_counter()
     try:
         yield
@@ -282,8 +281,6 @@ class PendingCall(Generic[Row, Answer]):
 
 @dataclass(frozen=True)
 class PendingRow(Generic[Row, Answer]):
-    """A row in the queue."""
-
     call: PendingCall[Row, Answer]
     place: int
     row: Row

@@ -31,7 +31,6 @@ class SandboxViolation(Exception):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command."""
     parser = argparse.ArgumentParser(prog=f"python -m {__spec__.name}", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("target", type=Path)

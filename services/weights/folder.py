@@ -36,7 +36,7 @@ def weights_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
 
 
 def model_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
-    """Where its files belong, whether they are there or not."""
+    """The folder for its files, whether they are there or not."""
     if entry.source == BASE:
         return base_folder()
     if entry.scheme == "hf":

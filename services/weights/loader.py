@@ -148,7 +148,6 @@ def _of_classifier(
 
 
 def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
-    """A causal language model."""
     with _explained(entry):
         folder, use = _verify(catalogue, entry)
         tokenizer = _tokenizer(folder)
@@ -324,7 +323,7 @@ def _to_device(model: Any, use: ModelUse) -> Any:
 
 
 def _bi_encoder(folder: Path, use: ModelUse) -> Any:
-    """What the folder's own `modules.json` describes."""
+    """As the folder's own `modules.json` describes it."""
     from sentence_transformers import SentenceTransformer  # slow: only where there is such a model
 
     file = folder / "modules.json"

@@ -77,7 +77,7 @@ class MemoryEstimate:
 
 
 def estimate_memory(folder: Path, dtype: str, parameters: int) -> MemoryEstimate:
-    """What a model of this folder needs. parameters: numbers in its files."""
+    """parameters: numbers in the folder's files."""
     size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
     number = BYTES[dtype]
     proof = PASS_TOKENS * NUMBERS_A_TOKEN * _hidden_size(folder) * number

@@ -84,7 +84,7 @@ logger = telemetry.logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """What a picture is called, what it says in words, and the unit along its axis."""
+    """A picture's title, its content in words, and the unit along its axis."""
 
     title: str
     summary: str
@@ -178,7 +178,6 @@ class Engine:
 
     @property
     def number(self) -> int:
-        """The process's id."""
         return self._process.pid
 
     def draw(self, request: str) -> bytes:
@@ -189,7 +188,6 @@ class Engine:
         return self._here.recv_bytes()
 
     def stop(self) -> None:
-        """End the process, whatever it does."""
         self._here.close()
         self._process.kill()
         self._process.wait()
@@ -208,7 +206,6 @@ class Painter:
 
     @property
     def number(self) -> int | None:
-        """The process's id, where one runs."""
         engine = self._engine
         return None if engine is None else engine.number
 

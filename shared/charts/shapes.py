@@ -109,7 +109,7 @@ def histogram(counted: Histogram, observed: float, caption: Caption) -> Chart:
 
 
 def _bins(counted: Histogram) -> list[Part]:
-    """Where every value is the same: one bar of a visible width."""
+    """Equal values make one bar of a visible width."""
     low, high, counts = counted.low, counted.high, counted.counts
     step = (high - low) / len(counts) if high > low else 0.0
     if not step:

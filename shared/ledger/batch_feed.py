@@ -50,8 +50,6 @@ class OpenBatch:
 
 @dataclass(frozen=True)
 class WaitingLine:
-    """A line without a job."""
-
     number: int
     start: int
     length: int
@@ -92,7 +90,7 @@ def open_batches(connection: Connection) -> list[OpenBatch]:
 
 @dataclass(frozen=True)
 class Load:
-    """What a batch has in a metric's batch queue now."""
+    """A batch's jobs in a metric's batch queue now."""
 
     metric: str
     tenant: str

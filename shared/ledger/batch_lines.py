@@ -22,8 +22,6 @@ ROWS_AT_ONCE = 200  # fetched; a result can have some 100 kB
 
 
 class FinishedLine(NamedTuple):
-    """A line with what its job answered."""
-
     number: int
     custom_id: str
     status: str

@@ -33,8 +33,6 @@ MOST_FAULTS = 100  # the rest of a file with so many is not worth reading
 
 @dataclass(frozen=True)
 class ValidLine:
-    """A line that is valid by itself."""
-
     number: int  # in the file, from 1
     custom_id: str
     start: int  # byte offset into the file
@@ -46,7 +44,7 @@ class ValidLine:
 
 @dataclass(frozen=True)
 class ValidationStep:
-    """What was read of a file in one go, and where the next one goes on."""
+    """The part of a file read in one go, and the offset of the next one."""
 
     lines: Sequence[ValidLine]
     faults: Sequence[Fault]

@@ -274,7 +274,6 @@ def of(only: Only) -> list[ColumnElement[bool]]:
 
 
 def open_batches(connection: Connection) -> list[DueBatch]:
-    """All batches that are not final."""
     return due_batches(connection, batches.c.status.in_(OPEN))
 
 

@@ -84,7 +84,6 @@ class AcceptedJobs:
 
     @property
     def ids(self) -> list[str]:
-        """In the same order."""
         return [one.id for one in self.states]
 
 

@@ -56,7 +56,7 @@ def file_of(row: Row[Any]) -> File:
 
 @dataclass(frozen=True)
 class NewFile:
-    """What is written down once the bytes are safe."""
+    """The row of a file, written once the bytes are safe."""
 
     id: str
     purpose: Purpose

@@ -282,7 +282,7 @@ class JudgementFilter:
 
     @property
     def filters(self) -> list[ColumnElement[bool]]:
-        """What is true of the rows."""
+        """Conditions for `where`."""
         named = ("job_id", "queue_id", "reviewer", "verdict", "verified")
         chosen = {name: value for name in named if (value := getattr(self, name)) is not None}
         found: list[ColumnElement[bool]] = [judgements.c.tenant == self.tenant]
@@ -307,7 +307,6 @@ def page_of(
 
 
 def count_of(connection: Connection, wanted: JudgementFilter) -> int:
-    """How many there are."""
     counted = select(func.count()).select_from(judgements).where(*wanted.filters)
     return int(connection.execute(counted).scalar_one())
 

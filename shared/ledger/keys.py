@@ -91,7 +91,7 @@ class NewKey:
 
 
 def hash_key(presented: str) -> str:
-    """What the ledger keeps of a key: 64 hex digits."""
+    """64 hex digits: the ledger keeps nothing else of a key."""
     return hashlib.sha256(presented.encode()).hexdigest()
 
 

@@ -83,7 +83,7 @@ class FactPlan:
 
     @property
     def paths(self) -> dict[str, str]:
-        """What is taken from a result: name → dotted path."""
+        """Name → dotted path into a result."""
         if self.contract is None:
             return OF_ALL
         facts = self.contract.facts

@@ -41,8 +41,6 @@ Bounds = tuple[float | None, float | None]
 
 
 class ResultRow(NamedTuple):
-    """A row of the table."""
-
     line: int
     custom_id: str
     job_id: str | None
@@ -179,7 +177,7 @@ def _after_row(columns: Sequence[SortColumn], last: Sequence[Any]) -> ColumnElem
 
 
 def filters(wanted: ResultFilter) -> list[ColumnElement[bool]]:
-    """What is true of the rows."""
+    """Conditions for `where`."""
     found = [FACTS.tenant == wanted.tenant, FACTS.batch_id == wanted.batch_id]
     found += [FACTS[name] == value for name, value in wanted.equal.items() if name in EQUAL]
     if wanted.reason:
@@ -197,7 +195,7 @@ def filters(wanted: ResultFilter) -> list[ColumnElement[bool]]:
 
 
 def _opinions(wanted: ResultFilter) -> list[ColumnElement[bool]]:
-    """What is true of the judgements of a row."""
+    """Conditions on the judgements of a row."""
     found: list[ColumnElement[bool]] = []
     if wanted.judged is not None:
         judged = is_judged(FACTS.job_id, wanted.tenant)
@@ -219,7 +217,6 @@ def within(
 
 
 def count_of(connection: Connection, wanted: ResultFilter) -> int:
-    """How many rows there are."""
     counted = select(func.count()).where(*filters(wanted))
     return int(connection.execute(counted).scalar_one())
 
@@ -269,7 +266,7 @@ def counts_of(connection: Connection, wanted: ResultFilter, edges: Sequence[floa
 
 
 def _place(grouping: int, width: int) -> int:
-    """Which column a row is grouped by: the one whose bit is not set."""
+    """The column by which a row is grouped: the one whose bit is not set."""
     unset = ~grouping & ((1 << width) - 1)
     return width - unset.bit_length()
 
@@ -376,8 +373,6 @@ def summary_of(
 
 
 class ExportedRow(NamedTuple):
-    """A row with what its job answered."""
-
     row: ResultRow
     result: dict[str, Any] | None
     error: dict[str, Any] | None
@@ -402,8 +397,6 @@ def exported(
 
 
 class RequestRow(NamedTuple):
-    """A row with what was asked."""
-
     line: int
     custom_id: str
     request: dict[str, Any]

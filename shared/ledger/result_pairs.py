@@ -137,7 +137,7 @@ def _top_pairs(
 
 
 def _results(side: FromClause, wanted: PairFilter, place: int) -> list[ColumnElement[bool]]:
-    """What is true of the results of a side."""
+    """Conditions on the results of a side."""
     found = [
         side.c.tenant == wanted.tenant,
         side.c.batch_id == wanted.batches[place],

@@ -36,7 +36,6 @@ def list_views(connection: Connection, tenant: str, kind: str) -> dict[str, Any]
 
 
 def delete_view(connection: Connection, tenant: str, kind: str, name: str) -> None:
-    """Delete it, if it is there."""
     connection.execute(delete(saved_views).where(*_of(tenant, kind), saved_views.c.name == name))
 
 

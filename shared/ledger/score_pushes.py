@@ -42,12 +42,10 @@ class FinishedScore:
 
     @property
     def key(self) -> str:
-        """Of the line, or the job."""
         return f"{self.facts['source']} {self.facts['line']}"
 
     @property
     def finished_at(self) -> datetime:
-        """When its job ended."""
         at: datetime = self.facts["finished_at"]
         return at
 

@@ -35,8 +35,6 @@ EXPIRED = (jobs.c.status == "running", jobs.c.lease_expires_at < func.now())
 
 
 class MetricQueue(NamedTuple):
-    """One of a metric's two queues."""
-
     metric: str
     batch: bool
 

@@ -147,7 +147,7 @@ def end(connection: Connection, test_id: str, found: TestOutcome) -> None:
 
 
 def outcome(connection: Connection, test_id: str) -> TestOutcome | None:
-    """What became of it; None while it is under way, or where the endpoint is gone."""
+    """None while the test is under way, or where the endpoint is gone."""
     row = connection.execute(
         select(webhook_tests.c.status, webhook_tests.c.milliseconds, webhook_tests.c.error).where(
             webhook_tests.c.id == test_id, webhook_tests.c.ended_at.is_not(None)

@@ -151,7 +151,7 @@ class LoadedModels(Generic[Model]):
                 self._loading.pop(name).set()
 
     def _free_and_load(self, load: Callable[[], Model]) -> Model:
-        """Where there is no room, once more without the models that are idle."""
+        """Without enough memory once more, after the idle models are released."""
         try:
             return load()
         except LoadingError as error:
@@ -302,7 +302,6 @@ class ModelStates:
             return self._states.get(name)
 
     def all(self) -> dict[str, StateRecord]:
-        """A copy."""
         with self._lock:
             return dict(self._states)
 

@@ -336,7 +336,6 @@ class AnswerType:
         self._adapter: TypeAdapter[Any] = TypeAdapter(hint)
 
     def as_json(self, answer: Any) -> Any:
-        """Plain arrays."""
         return self._adapter.dump_python(answer, mode="json")
 
     def validated(self, answer: Any) -> Any:

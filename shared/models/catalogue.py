@@ -262,19 +262,19 @@ class Catalogue:
         return contract.server_cost(request, reads)
 
     def folder(self, entry: ModelEntry) -> Path | None:
-        """Where the weights lie on this disk; None for a source that is elsewhere."""
+        """The weights' folder on this disk; None for a source that is elsewhere."""
         if entry.scheme == "embedded" and entry.source != BASE:
             return EMBEDDED / entry.location
         return self.root / entry.location if entry.scheme == "path" else None
 
     def training_metadata(self, entry: ModelEntry) -> EmbeddedMetadata | None:
-        """What training wrote beside an embedded adapter; None for every other source."""
+        """Written by training beside an embedded adapter; None for every other source."""
         if entry.scheme != "embedded" or entry.source == BASE:
             return None
         return EmbeddedMetadata.model_validate_json((EMBEDDED / entry.location / NOTE).read_bytes())
 
     def checkpoint(self, entry: ModelEntry) -> Checkpoint | None:
-        """What its files say; None where they are elsewhere. Raises ValueError as they are read."""
+        """None where the files are elsewhere. Raises ValueError as they are read."""
         return files_of(entry.source, self.root)
 
     def mapping(self, entry: ModelEntry) -> LabelMapping | None:

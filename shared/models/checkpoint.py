@@ -58,7 +58,6 @@ class EmbeddedMetadata(Message):
 
 
 def embedded_adapters() -> list[str]:
-    """The adapters that the project ships."""
     return sorted(note.parent.name for note in EMBEDDED.glob(f"*/{NOTE}"))
 
 
@@ -141,8 +140,6 @@ class _Config(BaseModel):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A folder of a model's files."""
-
     kind: ModelKind | None  # of its architecture; None: neither classifier nor causal
     head: Head
     languages: tuple[str, ...] | None  # BCP 47, of its card; None: not stated
@@ -187,7 +184,7 @@ def _outputs(config: _Config) -> tuple[str, ...]:
 
 
 def front_matter(folder: Path) -> dict[str, Any]:
-    """What the model card says before its text, every scalar a string; {} where it says nothing."""
+    """The YAML before the model card's text, every scalar a string; {} where there is none."""
     try:
         with (folder / "README.md").open(encoding="utf-8", errors="replace") as file:
             found = FRONT_MATTER.match(file.read(MOST_CARD))
@@ -214,7 +211,7 @@ def _is_tag(said: object) -> bool:
 
 
 def hub_folder(repository: str, commit: str) -> Path:
-    """Where the hub client keeps this commit's files, whether they are there or not."""
+    """The hub client's folder for this commit's files, whether they are there or not."""
     return hub_cache() / f"models--{repository.replace('/', '--')}" / "snapshots" / commit
 
 
@@ -224,7 +221,7 @@ def hub_cache() -> Path:
 
 
 def files_of(source: str, root: Path) -> Checkpoint | None:
-    """What the files of a `path:` or fetched `hf:` source say. Raises ValueError."""
+    """Of a `path:` or fetched `hf:` source. Raises ValueError."""
     scheme, _, rest = source.partition(":")
     if scheme == "path":
         return read_checkpoint(root / rest)

@@ -67,7 +67,6 @@ class ServedClassifier(ServerModel):
 
     @property
     def head(self) -> _ServedHead:
-        """What the server turned out to be."""
         return self._findings.value
 
     @property
@@ -91,7 +90,6 @@ class ServedClassifier(ServerModel):
         return self.head.mapping.labels
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
-        """The same labels for every example."""
         return self.labels
 
     def probabilities(self, texts: Sequence[str]) -> Floats:

@@ -112,8 +112,6 @@ class ServerKeys(Message):
 
 
 class ModelEntry(LabelKeys, ServerKeys):
-    """One configured model."""
-
     name: EntryName
     kind: ModelKind
     source: str = Field(description=SOURCES)
@@ -209,7 +207,7 @@ class ModelEntry(LabelKeys, ServerKeys):
 
     @property
     def location(self) -> str:
-        """What stands after the scheme, without the commit."""
+        """The part after the scheme, without the commit."""
         rest = self.source.partition(":")[2]
         return rest.partition("@")[0] if self.scheme == "hf" else rest
 
@@ -281,8 +279,6 @@ class Side:
 
 
 class EncoderTexts:
-    """From examples to sequences."""
-
     def __init__(self, table: InputTable | None) -> None:
         self._table = table
 
@@ -327,7 +323,7 @@ INSTEAD_OF: dict[Ability, str] = {
 
 
 def abilities(entry: ModelEntry) -> tuple[Ability, ...]:
-    """What the model can be asked; a server may turn out to tell less (`models check`)."""
+    """By kind and source; a server may turn out to tell less (`models check`)."""
     if entry.scheme == "openai":
         return ("judge", "word_rows", "generate", "score")
     if entry.scheme == "classify":

@@ -120,7 +120,6 @@ def unread(
     reading: Reading | None = None,
     mass: float | None = None,
 ) -> Judgement:
-    """A judgement without P."""
     return Judgement(
         labels=tuple(labels),
         probabilities=None,

@@ -184,7 +184,6 @@ class Preset(Message):
 
 
 def preset_names() -> list[str]:
-    """The presets that there are."""
     return sorted(file.stem for file in PRESETS.glob("*.toml"))
 
 

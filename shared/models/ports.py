@@ -65,7 +65,7 @@ class Judge(Protocol):
 
     @property
     def mask_text(self) -> str:
-        """What stands for a masked word in rows of words."""
+        """The string in place of a masked word in rows of words."""
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
         """The labels, in the order of the columns of every answer about this example."""

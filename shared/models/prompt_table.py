@@ -114,7 +114,6 @@ def fill_template(template: str, values: Mapping[str, str]) -> tuple[TemplatePar
 
 
 def placeholders(template: str | None) -> frozenset[str]:
-    """The placeholders that a template has."""
     return frozenset(piece.inserted for piece in parse_template(template or "") if piece.inserted)
 
 

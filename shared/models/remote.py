@@ -118,7 +118,7 @@ ERRORS: dict[str, type[ScoringError]] = {
 
 
 def service_of(kind: ModelKind) -> ModelService:
-    """Which workers hold models of this kind."""
+    """The service whose workers hold models of this kind."""
     return "similarity" if kind in ("similarity", "cross-encoder") else "inference"
 
 
@@ -290,7 +290,6 @@ class _CancelEvent(threading.Event):
         self._ask_at = time.monotonic() + ASK_SECONDS
 
     def is_set(self) -> bool:
-        """Whether nobody waits any more."""
         if not super().is_set() and time.monotonic() >= self._ask_at:
             self._ask_at = time.monotonic() + ASK_SECONDS
             with suppress(RedisError):  # it answers in vain, if at all

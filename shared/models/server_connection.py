@@ -167,7 +167,6 @@ class Connection:
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="server")
 
     def get(self, path: str) -> Any:
-        """The answer to a GET below `/v1`."""
         return self._one("GET", self._address.base + path)
 
     def get_at_root(self, path: str) -> Any:
@@ -314,7 +313,6 @@ _growing = wait_random_exponential(multiplier=0.5, max=8)
 
 
 def _pause(state: RetryCallState) -> float:
-    """Seconds until the next attempt."""
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, _RetryError) and error.after is not None:
         return min(error.after, LONGEST_PAUSE)

@@ -147,7 +147,7 @@ contradicted: set[str] = set()  # models whose server refused, here, what it had
 
 
 class ServerState(Generic[Found]):
-    """What a process learned of one server: for a day, or until the server refuses what it took."""
+    """A server's known properties: for a day, or until the server refuses what it took."""
 
     def __init__(self, name: str, find: Callable[[], Found]) -> None:
         self._name, self._find = name, find

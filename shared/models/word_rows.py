@@ -31,8 +31,6 @@ Placed = tuple[int, WordSpan]  # a word and its number
 
 
 class ExampleReader(Protocol):
-    """Who judges whole examples."""
-
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """For each example P, or why there is none."""
 
@@ -54,7 +52,7 @@ def judged_words(
 
 
 def _content(example: Example) -> tuple[object, ...]:
-    """What tells examples apart; a template and a prompt are known by their identity."""
+    """A key of the example; a template and a prompt are known by their identity."""
     return example.text, example.text_pair, id(example.template), id(example.prompt)
 
 
@@ -68,7 +66,7 @@ def _join(judged: Sequence[Judgement]) -> WordJudgements:
 
 
 def mask_text_of(entry: ModelEntry) -> str:
-    """What stands for a masked word where the model's tokenizer is not seen."""
+    """The string for a masked word where the model's tokenizer is not seen."""
     return entry.mask_text or MASK_TEXT
 
 
@@ -119,7 +117,7 @@ def _parts(
 
 
 def _between(before: str, gap: str, deleted: int, after: str) -> str:
-    """What is left of a gap in which so many words were deleted."""
+    """The rest of a gap in which so many words were deleted."""
     if not deleted:
         return gap
     blanks = [place for place, sign in enumerate(gap) if sign.isspace()]
@@ -161,7 +159,6 @@ class ServerModel:
         return mask_text_of(self._entry)
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """Each server in its way."""
         raise NotImplementedError
 
     def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:

@@ -34,7 +34,7 @@ class Resampling:
 
     @property
     def tail(self) -> float:
-        """What lies beyond each end."""
+        """The share beyond each end."""
         return (1 - self.confidence) / 2
 
     def drawn(self, name: str, groups: int) -> Iterator[Integers]:

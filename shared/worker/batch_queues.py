@@ -252,7 +252,6 @@ class BatchRateLimiter:
         self._mean: float | None = None  # processor seconds of a job in this worker
 
     def record_interactive(self) -> None:
-        """An interactive job has come."""
         self._asked_at = self._clock()
 
     def rest(self) -> float:
@@ -263,7 +262,6 @@ class BatchRateLimiter:
         return max(0.0, self._due - now)
 
     def start(self) -> None:
-        """A job of a batch starts."""
         with self._lock:
             cost = (self._mean or 0.0) + ELSEWHERE_SECONDS
             self._due = max(self._due, self._clock()) + cost / self._share

@@ -192,7 +192,7 @@ def _claim(of_tenants: TenantShares, job_id: str, turn: ClaimOrder) -> Claim | N
 
 
 def run_first(batch: bool) -> AbstractContextManager[None]:
-    """What is short, and done for an interactive job, goes before what computes for long."""
+    """A short step for an interactive job goes before long computations."""
     return nullcontext() if batch else interpreter.quick()
 
 
@@ -265,8 +265,6 @@ def record_end(claim: Claim, metric: str, end: End, *, kept: bool) -> None:
 
 @dataclass(frozen=True)
 class Success:
-    """The job has a result."""
-
     result: dict[str, Any]
     status: Literal["succeeded"] = "succeeded"
 

@@ -45,7 +45,6 @@ class Health:
         self._lock = threading.Lock()
 
     def obstruct(self, name: str, reason: str) -> None:
-        """Not ready, for this reason."""
         with self._lock:
             self._obstacles[name] = reason
 

@@ -41,8 +41,6 @@ logger = telemetry.logger(__name__)
 
 @dataclass(frozen=True)
 class RegisteredTask:
-    """What this process answers."""
-
     contract: ServiceContract
     score: Score
 
@@ -105,7 +103,7 @@ def _summary(
     left_out: Counter[str],
     request: BatchReportRequest,
 ) -> BatchReport:
-    """What the metric says of its distinct results, and what every report says beside it."""
+    """The metric's summary of its distinct results, with the fields of every report."""
     own, duplicates = drop_duplicates(rows)
     over = BatchStatistics(metric.contract, own, request)
     made = metric.summarize(own, over)

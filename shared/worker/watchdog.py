@@ -47,7 +47,7 @@ class Interrupted(BaseException):
 
 @dataclass(eq=False)
 class Watched:
-    """What one thread computes. give_up: ends its job in the ledger when the thread is lost."""
+    """The job of one thread. give_up: ends its job in the ledger when the thread is lost."""
 
     context: JobContext
     give_up: Callable[[], None] | None
@@ -62,7 +62,7 @@ class Watched:
 
 
 class Watchdog:
-    """What this process computes, looked at every second from a thread that does nothing else."""
+    """Checks the computations of this process every second, from a thread of its own."""
 
     def __init__(self) -> None:
         self._watched: set[Watched] = set()
@@ -187,7 +187,7 @@ def _raise_in(thread: int, error: type[BaseException]) -> None:
 
 
 def _where(one: Watched) -> list[str]:
-    """Where the thread stands: files, lines and functions, no values."""
+    """The thread's stack: files, lines and functions, no values."""
     frame = sys._current_frames().get(one.thread)  # noqa: SLF001 - its documented name
     if frame is None:
         return []

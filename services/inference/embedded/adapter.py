@@ -93,8 +93,6 @@ CALIBRATION_SHARE = 0.15  # of what is not held back
 
 @dataclass(frozen=True)
 class Split:
-    """Disjoint parts."""
-
     train: list[TrainingExample]
     calibration: list[TrainingExample]
     held_back: list[TrainingExample]
@@ -102,7 +100,6 @@ class Split:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Examples in each part."""
         return {
             "train": len(self.train),
             "calibration": len(self.calibration),

@@ -51,7 +51,7 @@ class CardEstimate(Message):
 
 
 class TemperatureGain(CardEstimate):
-    """What the temperature brings: without it less with it, so that > 0 is better with it."""
+    """Without the temperature less with it, so that > 0 is better with it."""
 
     p_value: float | None = Field(
         description="that it brings nothing, two-sided, over clusters; null for a single cluster"
@@ -80,7 +80,7 @@ class ModelCalibration(Message):
 
 @dataclass(frozen=True)
 class LabelPredictions:
-    """What a model says of labelled rows.
+    """Outputs for labelled rows.
 
     logits: (N, L) outputs of the head. labels: (N,) columns of the true labels. keys: the cluster
     of each row.
@@ -166,7 +166,6 @@ def model_calibration(answers: LabelPredictions, temperature: float) -> ModelCal
 
 
 def estimate(found: IntervalEstimate) -> CardEstimate:
-    """As the card has it."""
     return CardEstimate(
         value=found.value, low=found.low, high=found.high, n=found.rows, clusters=found.clusters
     )

@@ -118,7 +118,6 @@ QUALITY_ROWS: tuple[Row, ...] = (
 
 
 def framed(name: str, question: str, note: EmbeddedMetadata, body: str) -> str:
-    """The card as Markdown."""
     labels = ", ".join(f"`{label}`" for label in note.labels)
     ends = note.training_tokens
     tokens = "not known" if ends is None else f"{ends[0]} to {ends[1]} (1st to 99th percentile)"
@@ -179,7 +178,6 @@ def parts_table(parts: Sequence[PartCalibration]) -> str:
 
 
 def with_interval(share: HitShare) -> str:
-    """A share in bold with its interval."""
     return f"**{share.share:.3f}** ({_ends(share)})"
 
 

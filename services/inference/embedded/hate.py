@@ -146,7 +146,6 @@ class HateMetrics(Metrics):
 
 
 def render(note: EmbeddedMetadata, metrics: HateMetrics) -> str:
-    """The card as Markdown."""
     hate = metrics.called_hateful["hatespeech"]
     body = BODY.format(
         rows=metrics.rows,

@@ -83,13 +83,10 @@ comes from reading the premise.
 
 
 class NliMetrics(LabelMetrics):
-    """What was measured on the held-back premises."""
-
     premise_blank: HitShare = Field(description="answered rightly from the hypothesis alone")
 
 
 def read(paths: Iterable[Path]) -> list[TrainingExample]:
-    """The pairs of these JSONL files."""
     return [
         TrainingExample(
             id=f"{path.stem}/{row['id']}",  # some ids stand in both files, for other pairs
@@ -106,7 +103,6 @@ def read(paths: Iterable[Path]) -> list[TrainingExample]:
 
 
 def evaluate(ask: Ask, parts: Split, temperature: float) -> NliMetrics:
-    """Measure the held-back premises."""
     pairs = parts.held_back
     partial = part_calibration(ask, pairs, LABELS, temperature)
     common = by_label(ask(pairs), parts, LABELS, temperature, partial)
@@ -115,7 +111,6 @@ def evaluate(ask: Ask, parts: Split, temperature: float) -> NliMetrics:
 
 
 def render(note: EmbeddedMetadata, metrics: NliMetrics) -> str:
-    """The card as Markdown."""
     blank = with_interval(metrics.premise_blank)
     body = format_body(BODY, metrics, RECIPE, premise_blank=blank)
     question = "Does an English premise entail a hypothesis, contradict it, or neither?"

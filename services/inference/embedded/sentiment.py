@@ -82,15 +82,12 @@ Answered rightly, by whether the sentence holds a word of negation (not, never, 
 
 
 class SentimentMetrics(LabelMetrics):
-    """What was measured on the held-back sentences."""
-
     negation: dict[str, HitShare] = Field(
         description="answered rightly, by negation in the sentence"
     )
 
 
 def read(paths: Iterable[Path]) -> list[TrainingExample]:
-    """The sentences of these JSONL files."""
     return [
         TrainingExample(
             id=row["id"],
@@ -107,7 +104,6 @@ def read(paths: Iterable[Path]) -> list[TrainingExample]:
 
 
 def evaluate(ask: Ask, parts: Split, temperature: float) -> SentimentMetrics:
-    """Measure the held-back sentences."""
     sentences = parts.held_back
     logits = ask(sentences)
     partial = part_calibration(ask, sentences, LABELS, temperature)
@@ -122,7 +118,6 @@ def evaluate(ask: Ask, parts: Split, temperature: float) -> SentimentMetrics:
 
 
 def render(note: EmbeddedMetadata, metrics: SentimentMetrics) -> str:
-    """The card as Markdown."""
     body = format_body(BODY, metrics, RECIPE, negation=share_table(metrics.negation))
     question = "Is a sentence of an English product review positive or negative?"
     return framed("sentiment", question, note, body)

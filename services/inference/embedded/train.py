@@ -40,7 +40,6 @@ TASKS: dict[str, TrainingTask[Any]] = {task.name: task for task in (HATE, NLI, S
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command."""
     chosen = _parser().parse_args(arguments)
     task = TASKS[chosen.task]
     paths = chosen.data or [chosen.data_folder / name for name in task.files]

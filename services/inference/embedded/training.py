@@ -341,8 +341,6 @@ Measured = TypeVar("Measured", bound=Metrics)
 
 @dataclass(frozen=True)
 class TrainingTask(Generic[Measured]):
-    """One adapter to train."""
-
     name: str
     labels: tuple[str, ...]
     files: tuple[str, ...]  # in the data folder

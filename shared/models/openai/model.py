@@ -304,7 +304,7 @@ def _by_label(question: Question, shares: Sequence[float]) -> dict[str, float]:
 
 
 def _first_tokens(server: LanguageServer, questions: Sequence[Question]) -> list[Judgement]:
-    """What the server lists of an answer's first tokens, else votes."""
+    """From the listed first tokens of an answer, else votes."""
     if not questions or server.is_silent:
         return [_by_votes(server, one) for one in questions]
     done = []

@@ -293,12 +293,12 @@ class ServerChoice(BaseModel):
 
     @property
     def reasoning(self) -> str:
-        """What a chat reasoned before its answer; never a part of an explanation."""
+        """The reasoning before a chat's answer; never a part of an explanation."""
         return self.message.parts[0] if self.message else ""
 
     @property
     def reasoning_field(self) -> str | None:
-        """Where the server puts reasoning; None: there was none."""
+        """The field of the reasoning; None: there was none."""
         if self.message is None or not self.reasoning:
             return None
         if self.message.reasoning:

@@ -50,12 +50,11 @@ class ScoringMethod(Protocol):
 
 
 class Completions:
-    """What is asked at `/v1/completions`."""
+    """Requests to `/v1/completions`."""
 
     def complete(
         self, connection: Connection, served: str, bodies: Sequence[Json]
     ) -> list[ServerChoice]:
-        """At temperature 0."""
         return complete(connection, served, bodies)
 
 
@@ -182,7 +181,7 @@ class Forced(Completions):
     def read_tokens(
         self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
     ) -> list[ServerToken]:
-        """What was forced must have come."""
+        """Raises where another token came than the forced one."""
         _, after = asked.ids or ((), ())
         made = []
         for place, (token, found) in enumerate(zip(after, choices, strict=True)):

@@ -109,7 +109,6 @@ class LanguageServer:
 
     @property
     def supports_completion(self) -> bool:
-        """Whether it continues raw text."""
         if self._completes is None:
             try:
                 self.dialect.complete(
@@ -225,7 +224,6 @@ class ScoreEndpoint:
     path = "/v1/score"
 
     def build_requests(self, prompt: Ids, labels: Ids, *, softmax: bool = False) -> list[Json]:
-        """One request."""
         asked = {"label_token_ids": [*labels], "apply_softmax": softmax, "item_first": False}
         return [{**_split(prompt), **asked}]
 
