@@ -26,7 +26,7 @@ from services.ftc.contract import FtcRequest
 from services.ftc.extraction import extract
 from services.ftc.metric import SERVICE
 from services.ftc.report import LABELS, FtcBatchReport, FtcBatchReportRequest, FtcResult
-from services.inference.embedded.adapter import wording
+from services.inference.embedded.adapter import normalize_text
 from services.inference.embedded.nli import NLI, read
 from services.stack.stack import running
 from shared import telemetry
@@ -64,7 +64,9 @@ def items(data: Path, number: int) -> list[Json]:
     mixed: list[Json] = []
     for part in (parts.held_back, parts.calibration):
         families = {example.family for example in part}
-        mixed += [rows[place] for place in order if wording(rows[place]["premise"]) in families]
+        mixed += [
+            rows[place] for place in order if normalize_text(rows[place]["premise"]) in families
+        ]
     each = number // len(LABELS)
     return [row for label in LABELS for row in [r for r in mixed if r["label"] == label][:each]]
 

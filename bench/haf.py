@@ -40,8 +40,8 @@ from services.haf.metric import SERVICE
 from services.haf.model_calls import TEMPLATES, compared_with, decision_target
 from services.haf.report import HafComponents, HafResult
 from services.haf.transcript import Exchange, Transcript
-from services.similarity.encoders import LocalSimilarities
-from services.weights.loader import silent_loading
+from services.similarity.encoders import LocalSimilarityModels
+from services.weights.loader import without_progress
 from shared.contracts import ModelUse
 from shared.models.calls import Pair
 from shared.models.catalogue import Catalogue
@@ -97,8 +97,8 @@ class Ours:
 
     def run(self, requests: Sequence[HafRequest]) -> None:
         """Score them once."""
-        with silent_loading():
-            model = LocalSimilarities(self._catalogue).similarity("m")
+        with without_progress():
+            model = LocalSimilarityModels(self._catalogue).similarity("m")
         counting = Counting(model)
         bind(cast(Models, Only(counting)))
         network = model._weights.model[0].auto_model  # type: ignore[attr-defined]  # noqa: SLF001
@@ -226,7 +226,7 @@ class Released:
     """The calls that the released code makes, on sentence-transformers' own cross-encoder."""
 
     def __init__(self, folder: Path) -> None:
-        with silent_loading():
+        with without_progress():
             self._model = sentence_transformers.CrossEncoder(str(folder), device="cpu")
         self.measured = Measurement()
         self.answers: dict[Texts, float] = {}

@@ -33,7 +33,7 @@ from shared.models import ports
 from shared.models.catalogue import load_catalogue
 from shared.settings import settings
 from shared.worker import registered
-from shared.worker.job import carry
+from shared.worker.job import run_job
 
 ROOT = Path(__file__).parents[1]
 PRODUCT = (ROOT / "services", ROOT / "shared")
@@ -99,7 +99,7 @@ def watched(body: dict[str, Any]) -> dict[str, Functions]:
                 with witness.leg("post"):
                     job = client.post(CONTRACT.path, json=body | {"seed": seed}).json()
                 with witness.leg("worker"):
-                    carry(job["id"], CONTRACT, registered[CONTRACT.name].score)
+                    run_job(job["id"], CONTRACT, registered[CONTRACT.name].score)
                 with witness.leg("get"):
                     answer = client.get(f"/v1/jobs/{job['id']}").json()
                 if answer["status"] != "succeeded":

@@ -34,7 +34,7 @@ from shared.errors import ScoringError
 from shared.language import canonical
 from shared.models.catalogue import load_catalogue
 from shared.models.ports import bind
-from shared.settings import settings_or_exit, stay_offline
+from shared.settings import disable_download, settings_or_exit
 from shared.statistics.agreement import kappa_of_pairs
 from shared.validation_messages import plain
 
@@ -141,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     made.add_argument("model", help="of models.toml")
     made.add_argument("file", nargs="?", type=Path, default=OWN, help="JSON Lines of your own")
     asked = made.parse_args(arguments)
-    stay_offline()
+    disable_download()
     chosen = settings_or_exit()
     try:
         bind(local(load_catalogue(chosen.models_file), chosen.padded_tokens))

@@ -40,10 +40,10 @@ from services.inference.embedded.adapter import Split, load_adapter, save_adapte
 from services.inference.embedded.calibration import best_temperature
 from services.inference.embedded.hate import HATE
 from services.inference.embedded.train import THREADS
-from services.inference.embedded.training import Recipe, columns, logits, train
+from services.inference.embedded.training import TrainingConfig, columns, logits, train
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
-from shared.models.checkpoint import BASE_SHA256, NOTE, EmbeddedNote, base_folder
+from shared.models.checkpoint import BASE_SHA256, NOTE, EmbeddedMetadata, base_folder
 from shared.statistics.clusters import Floats
 from shared.statistics.components import (
     FACTORS,
@@ -110,11 +110,11 @@ def measure(design: Design, data: Path, store: Path) -> Json:
     return {"ratios": ratios, "figures": figures}
 
 
-def _recipe(design: Design, seed: int) -> Recipe:
+def _recipe(design: Design, seed: int) -> TrainingConfig:
     return replace(HATE.recipe, seed=seed, epochs=design.epochs)
 
 
-def adapter(parts: Split, recipe: Recipe, rows: int | None, store: Path) -> Path:
+def adapter(parts: Split, recipe: TrainingConfig, rows: int | None, store: Path) -> Path:
     """The folder of this adapter, as a checkpoint of its own; trained if it is not there."""
     examples = parts.train[:rows]
     about = json.dumps([BASE_SHA256, asdict(recipe), [example.id for example in examples]])
@@ -123,7 +123,7 @@ def adapter(parts: Split, recipe: Recipe, rows: int | None, store: Path) -> Path
         return folder
     folder.mkdir(parents=True, exist_ok=True)
     model = train(examples, HATE.labels, recipe, partial(_progress, recipe.seed))
-    note = EmbeddedNote(
+    note = EmbeddedMetadata(
         revision=HATE.revision,
         labels=HATE.labels,
         languages=("en",),
@@ -151,7 +151,7 @@ def _catalogue(folders: Sequence[Path], store: Path) -> Path:
     """`adapter0` and so on, each at its own temperature."""
     entries = []
     for number, folder in enumerate(folders):
-        note = EmbeddedNote.model_validate_json((folder / NOTE).read_bytes())
+        note = EmbeddedMetadata.model_validate_json((folder / NOTE).read_bytes())
         entries.append(
             f'[[models]]\nname = "adapter{number}"\nkind = "classifier"\ndevice = "cpu"\n'
             f'source = "path:{folder.name}"\ntemperature = {note.temperature}\n'

@@ -29,8 +29,8 @@ from transformers import AutoTokenizer, RobertaConfig, RobertaForSequenceClassif
 from bench.environment import CPUINFO, environment
 from services.similarity.cache import Cache
 from services.similarity.encoders import CrossEncoder
-from services.similarity.layers import shorten
-from services.weights.loader import load_encoder, silent_loading
+from services.similarity.layers import optimize_layers
+from services.weights.loader import load_encoder, without_progress
 from shared.models.calls import Pair
 from shared.models.catalogue import Catalogue
 from shared.models.checkpoint import base_folder
@@ -135,7 +135,7 @@ def made_model(folder: Path, reasons: list[Reason]) -> int:
         pad_token_id=tokenizer.pad_token_id,
         num_labels=1,
     )
-    with silent_loading():
+    with without_progress():
         RobertaForSequenceClassification(shape).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return sum(len(tokenizer(*pair)["input_ids"]) for reason in reasons for pair in reason)
@@ -148,9 +148,9 @@ class Ways:
         entry = ModelEntry(
             name="bench", kind="cross-encoder", source=f"path:{folder}", dtype=dtype, device="cpu"
         )
-        self._weights = load_encoder(Catalogue((entry,), folder), entry, shorten)
+        self._weights = load_encoder(Catalogue((entry,), folder), entry, optimize_layers)
         kwargs = {"dtype": getattr(torch, dtype)}
-        with silent_loading():
+        with without_progress():
             self._plain = sentence_transformers.CrossEncoder(
                 str(folder), device="cpu", model_kwargs=kwargs
             )

@@ -20,7 +20,7 @@ MODEL_SERVICES = frozenset({"inference", "similarity"})
 PATIENCE_SECONDS = 2.0  # of a worker's thread, for a model that another thread is loading
 
 
-def holds_models(services: Collection[str], chosen: Settings) -> bool:
+def has_local_models(services: Collection[str], chosen: Settings) -> bool:
     """Whether a worker that serves these has its models in itself."""
     return chosen.binding != "queue" or bool(MODEL_SERVICES & set(services))
 
@@ -32,7 +32,7 @@ def models_for(
     states: ModelStates | None = None,
 ) -> Models:
     """The models for a worker that serves these. `states`: of those that it holds."""
-    if not holds_models(services, chosen):
+    if not has_local_models(services, chosen):
         return QueueModels(catalogue, states)
     return local(catalogue, chosen.padded_tokens, states, PATIENCE_SECONDS)
 
@@ -45,7 +45,7 @@ def local(
 ) -> Models:
     """Models that live in this process. `budget`: padded tokens of a forward pass."""
     from services.inference.local_models import LocalModels  # torch: only where models are held
-    from services.similarity.encoders import LocalSimilarities
+    from services.similarity.encoders import LocalSimilarityModels
 
-    similarities = LocalSimilarities(catalogue, None, states, patience)
+    similarities = LocalSimilarityModels(catalogue, None, states, patience)
     return LocalModels(catalogue, similarities.similarity, budget, states, patience)

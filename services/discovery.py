@@ -28,7 +28,7 @@ def metrics() -> dict[str, MetricContract]:
 
 
 @lru_cache(maxsize=1)
-def every_contract() -> dict[str, ServiceContract]:
+def all_contracts() -> dict[str, ServiceContract]:
     """name → contract of everything that takes jobs: the services, and the batch reports."""
     batches = [metric.batch for metric in metrics().values()]
     return {**contracts(), **{batch.name: batch for batch in batches}}

@@ -27,9 +27,9 @@ from shared.ledger.jobs import Job
 from shared.ledger.leases import Claim
 from shared.models import ports
 from shared.models.catalogue import Catalogue, load_catalogue
-from shared.problems import Problem, invalid, problem, read_strictly, shown, validation_problem
+from shared.problems import Problem, invalid, parse_strict, problem, to_public, validation_problem
 from shared.service_contract import ServiceContract
-from shared.settings import settings, stay_offline
+from shared.settings import disable_download, settings
 from shared.worker.job import Success, ending
 
 EMBEDDED = Path(__file__).parents[1] / "models.toml"  # the checkout's
@@ -43,7 +43,7 @@ class LocalService:
     def __init__(
         self, models_file: str | PathLike[str] | None = None, device: str | None = None
     ) -> None:
-        stay_offline()
+        disable_download()
         path = settings().models_file if models_file is None else Path(models_file)
         if models_file is None and not path.exists():
             path = EMBEDDED
@@ -56,9 +56,9 @@ class LocalService:
             contract = _at(method, path)
             found = self._job(contract, self._read(contract, body))
         except _Invalid as error:
-            return _encoded(error.problem["status"], shown(error.problem, None))
+            return _encoded(error.problem["status"], to_public(error.problem, None))
         except ScoringError as error:
-            return _encoded(error.status, shown(problem(error), None))
+            return _encoded(error.status, to_public(problem(error), None))
         return _encoded(200, job_json(found))
 
     def _read(self, contract: ServiceContract, body: bytes) -> JobRequest:
@@ -68,10 +68,10 @@ class LocalService:
             detail = f"the body is not JSON: {error}"
             raise _Invalid(invalid([{"loc": (), "type": "json", "msg": detail}], None)) from None
         try:
-            asked = read_strictly(contract.request, body, decoded)
+            asked = parse_strict(contract.request, body, decoded)
         except ValidationError as error:
             raise _Invalid(validation_problem(error, decoded)) from None
-        self._catalogue.demand(contract, asked.model, asked)
+        self._catalogue.check_request(contract, asked.model, asked)
         settings().work_limit.check(self._catalogue.work(contract, asked))
         return asked
 

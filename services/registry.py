@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from services.discovery import all_contracts as all_contracts
 from services.discovery import contracts as contracts
-from services.discovery import every_contract as every_contract
 from services.discovery import metrics as metrics
 from shared.contracts import Finding
 from shared.ledger.batch_lines import FAILED, SurprisingRules
@@ -67,7 +67,7 @@ def page_file(name: str, file: str) -> Path | None:
 
 
 def surprising_rules(metric: str) -> SurprisingRules:
-    """What is surprising of this metric, and which scores are the worst."""
+    """Rules for surprising results, and the order of the worst scores."""
     found = metrics().get(metric)
     direction = None if found is None else found.report.model_fields["direction"].default
     return SurprisingRules(
@@ -85,13 +85,13 @@ def surprising_words(metric: str) -> dict[str, str]:
 def fact_plan(name: str) -> FactPlan | None:
     """How results of this metric become rows of the results table; None for what is no metric."""
     contract = metrics().get(name)
-    if contract is None and name in every_contract():
+    if contract is None and name in all_contracts():
         return None
     return FactPlan(surprising_rules(name), contract, lambda result: finding_of(name, result))
 
 
 def finding_of(name: str, result: Mapping[str, Any]) -> Finding:
-    """What a result comes to that was stored before results had a verdict."""
+    """Of a result that was stored before results had a verdict."""
     contract = metrics().get(name)
     if contract is None:
         return EARLIER

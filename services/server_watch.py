@@ -41,7 +41,7 @@ class ServerWatch:
         self._pause: dict[str, float] = {}
 
     def start(self) -> None:
-        for name, look in (("model-servers", self.look), ("server-records", self.record)):
+        for name, look in (("model-servers", self.check), ("server-records", self.record)):
             threading.Thread(target=_repeat, args=(look,), name=name, daemon=True).start()
 
     def record(self) -> None:
@@ -55,14 +55,14 @@ class ServerWatch:
             with suppress(RedisError):  # the next time will do
                 server_records.refresh(entry, _abilities)
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Ask those whose time has come."""
         for entry in self._catalogue.entries:
             if entry.is_served and monotonic() >= self._due.get(entry.name, 0.0):
-                self._ask(entry)
+                self._query(entry)
 
-    def _ask(self, entry: ModelEntry) -> None:
-        reason = unreachable(entry.location)
+    def _query(self, entry: ModelEntry) -> None:
+        reason = connection_error(entry.location)
         if reason is None:
             self._states.set(entry.name, "ready")
             self._pause.pop(entry.name, None)
@@ -92,7 +92,7 @@ def _repeat(look: Callable[[], None]) -> None:
         stop.wait(LOOK_SECONDS)
 
 
-def unreachable(url: str) -> str | None:
+def connection_error(url: str) -> str | None:
     """Why nobody answers there; None: somebody does."""
     try:
         httpx.head(url, timeout=CONNECT_SECONDS)

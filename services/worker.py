@@ -17,24 +17,24 @@ from pathlib import Path
 
 from celery import signals
 
-from services.bindings import MODEL_SERVICES, holds_models, models_for
+from services.bindings import MODEL_SERVICES, has_local_models, models_for
 from services.registry import contracts, service
 from services.server_watch import ServerWatch
 from shared import queue, telemetry
 from shared.errors import ScoringError
-from shared.job_context import impatient
+from shared.job_context import limit_wait
 from shared.models import ports
 from shared.models.availability import ModelStates, StatusSender
 from shared.models.catalogue import Catalogue, load_catalogue
 from shared.models.ports import describe
 from shared.models.reload import CatalogueReload
 from shared.priority import NICENESS
-from shared.settings import Settings, settings, settings_or_exit, stay_offline
+from shared.settings import Settings, disable_download, settings, settings_or_exit
 from shared.stop_signal import setting
 from shared.worker import register, registered
-from shared.worker.batch_queues import BatchPace, BatchQueues, stopping
+from shared.worker.batch_queues import BatchQueues, BatchRateLimiter, stopping
 from shared.worker.process import Health, load_in_background, preload
-from shared.worker.process import serve as serve_health
+from shared.worker.process import start_server as serve_health
 from shared.worker.tasks import RegisteredTask
 from shared.worker.watchdog import watchdog
 from shared.worker_board import WorkerSender
@@ -70,7 +70,7 @@ def warm_up() -> None:
     """Score each service's examples before any job comes: whoever computes while the analysers of
     the further languages load (seconds under the interpreter's lock) would wait for them. Models
     that are away are waited for once, not example by example."""
-    with impatient(AWAY_SECONDS):
+    with limit_wait(AWAY_SECONDS):
         for task in registered.values():
             _score_examples(task)
 
@@ -97,7 +97,7 @@ class NoTorch(MetaPathFinder):
             raise ModuleNotFoundError("a worker that holds no models has no torch", name=name)
 
 
-def refuse_torch() -> None:
+def block_torch() -> None:
     """A worker that holds no models computes without torch: spaCy would import it where it is
     installed, which takes seconds of every start and 150 MB."""
     sys.meta_path.insert(0, NoTorch())
@@ -115,14 +115,14 @@ def parse(arguments: list[str] | None) -> list[str]:
     return chosen or known
 
 
-def serve(names: list[str], chosen: Settings) -> None:
+def run_worker(names: list[str], chosen: Settings) -> None:
     """Take jobs and calls of models until SIGTERM; those of batches on threads of their own."""
     calls = [f"model.{name}" for name in names if name in MODEL_SERVICES]
     queues = [*calls, *map(queue.task_name, registered)]
-    pace = BatchPace(chosen.batch_share)
+    pace = BatchRateLimiter(chosen.batch_share)
     threads = chosen.threads_for_batches
     batches = BatchQueues([queue.batch_queue(name) for name in queues], threads, pace)
-    signals.task_received.connect(lambda **_: pace.saw_interactive(), weak=False)
+    signals.task_received.connect(lambda **_: pace.record_interactive(), weak=False)
     signals.worker_shutting_down.connect(setting(stopping), weak=False)
     sys.setswitchinterval(SWITCH_SECONDS)
     batches.start()
@@ -132,16 +132,18 @@ def serve(names: list[str], chosen: Settings) -> None:
         batches.stop()
 
 
-def renew(names: list[str], catalogue: Catalogue, health: Health, changed: list[str]) -> None:
+def update_models(
+    names: list[str], catalogue: Catalogue, health: Health, changed: list[str]
+) -> None:
     """Let go of the models that changed, and load those that are loaded at the start."""
     for name in changed:
-        health.models.forget(name)
-    note_faults(catalogue, health.models)
+        health.models.remove(name)
+    report_errors(catalogue, health.models)
     again = [name for name in needed(names, catalogue) if name in changed]
     load_in_background(partial(describe, ports.models()), again, health)
 
 
-def note_faults(catalogue: Catalogue, states: ModelStates) -> None:
+def report_errors(catalogue: Catalogue, states: ModelStates) -> None:
     """Entries that were taken out, for everybody to see."""
     for fault in catalogue.faults:
         logger.error("model.misconfigured", model=fault.name, detail=fault.reason)
@@ -177,11 +179,10 @@ def make_ready(names: list[str], catalogue: Catalogue, health: Health) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The command."""
     names = parse(arguments)
     if MODEL_SERVICES.issuperset(names):
         os.nice(NICENESS)  # rows of models leave the processor to who waits for none
-    stay_offline()
+    disable_download()
     chosen = settings_or_exit()
     telemetry.configure_logging(chosen.log_level, chosen.log_format)
     telemetry.configure_tracing(f"worker-{'-'.join(names)}")
@@ -189,28 +190,28 @@ def main(arguments: list[str] | None = None) -> None:
     health = health_of(names, states, chosen)
     catalogue = load_catalogue(chosen.models_file)
     ServerWatch(catalogue, states).start()
-    note_faults(catalogue, states)
+    report_errors(catalogue, states)
     ports.bind(models_for(names, catalogue, chosen, states))
-    if holds_models(names, chosen):
+    if has_local_models(names, chosen):
         StatusSender(states).start()
     else:
-        refuse_torch()
+        block_torch()
     make_ready(names, catalogue, health)
     watchdog.start()
-    health.ailment = watchdog.ailment
+    health.ailment = watchdog.health_error
     health.clear("worker")
-    follow(catalogue, chosen.models_file, partial(renew, names, catalogue, health))
+    watch_file(catalogue, chosen.models_file, partial(update_models, names, catalogue, health))
     logger.info("worker.started", services=names, threads=chosen.worker_threads)
-    serve(names, chosen)
+    run_worker(names, chosen)
 
 
-def follow(catalogue: Catalogue, file: Path, changed: Callable[[list[str]], None]) -> None:
+def watch_file(catalogue: Catalogue, file: Path, changed: Callable[[list[str]], None]) -> None:
     """The catalogue is kept as its file is, from now on; changed: takes the changed names."""
     reread = CatalogueReload(catalogue, file, changed)
-    reread.follow()
+    reread.update()
     reread.start()
     # Celery takes the signal for itself when it starts
-    signals.worker_ready.connect(lambda **_: reread.on_hangup(), weak=False)
+    signals.worker_ready.connect(lambda **_: reread.on_signal(), weak=False)
 
 
 if __name__ == "__main__":

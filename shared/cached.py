@@ -4,8 +4,8 @@
 instances of a class share one, so that a thread that computes, or waits for a model, holds up every
 other thread of the process.
 
-`remembered` is `lru_cache` bounded by bytes: texts have any length, and a caller who never repeats
-himself fills every cache.
+`cache_results` is `lru_cache` bounded by bytes: texts have any length, and a caller who never
+repeats himself fills every cache.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class cached_property(Generic[Value]):  # noqa: N801 - named after what it stand
         return value
 
 
-class RememberedFunction(Generic[Asked, Value]):
+class CachedFunction(Generic[Asked, Value]):
     """A function whose last results are kept. For any thread: two at once may compute twice."""
 
     def __init__(
@@ -81,17 +81,17 @@ class RememberedFunction(Generic[Asked, Value]):
             self._kept.clear()
 
     @property
-    def kept_bytes(self) -> int:
-        """What all that is kept takes, about."""
+    def cache_size(self) -> int:
+        """About how many bytes the kept results take."""
         return int(self._kept.currsize)
 
 
-def remembered(
+def cache_results(
     most_bytes: int, weigh: Callable[..., int]
-) -> Callable[[Callable[Asked, Value]], RememberedFunction[Asked, Value]]:
+) -> Callable[[Callable[Asked, Value]], CachedFunction[Asked, Value]]:
     """Keep the last results of a function, at most so many bytes of them.
 
     weigh: bytes that a result takes, about; of the result and the function's arguments, whose
     texts are counted without it.
     """
-    return lambda compute: RememberedFunction(compute, most_bytes, weigh)
+    return lambda compute: CachedFunction(compute, most_bytes, weigh)

@@ -64,41 +64,41 @@ class CallersWords:
     `do_not_store_text` is asked for, though a report calls the names of lists a `Word`."""
 
 
-def hint_of(field: FieldInfo) -> Any:
+def field_type(field: FieldInfo) -> Any:
     """The type of a field, with its marks."""
     return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
 
 
-def holds_text(field: FieldInfo) -> bool:
+def has_text(field: FieldInfo) -> bool:
     """Whether a field of a request may hold a string of the caller's, or a place in a text."""
-    return _may_hold_text(hint_of(field))
+    return _has_text(field_type(field))
 
 
-def _may_hold_text(hint: Any) -> bool:
+def _has_text(hint: Any) -> bool:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return _may_hold_text(arguments[0])
+        return _has_text(arguments[0])
     if isinstance(hint, type) and issubclass(hint, BaseModel):
         fields = hint.model_fields
-        return {"start", "end"} <= fields.keys() or any(map(holds_text, fields.values()))
+        return {"start", "end"} <= fields.keys() or any(map(has_text, fields.values()))
     if origin is Literal:
         return False
-    return hint in (str, Any) or any(map(_may_hold_text, arguments))
+    return hint in (str, Any) or any(map(_has_text, arguments))
 
 
 LISTS = {"list", "tuple", "set", "frozenset"}
 
 
-def _stop_at_first_faults(schema: Any) -> None:
+def _fail_fast(schema: Any) -> None:
     """Of every list in this schema of pydantic's core."""
     if isinstance(schema, dict):
         if schema.get("type") in LISTS:
             schema["fail_fast"] = True
         for part in schema.values():
-            _stop_at_first_faults(part)
+            _fail_fast(part)
     elif isinstance(schema, list | tuple):
         for part in schema:
-            _stop_at_first_faults(part)
+            _fail_fast(part)
 
 
 class Message(BaseModel):
@@ -116,7 +116,7 @@ class Message(BaseModel):
         """A list is read to its first fault: a megabyte can hold a million, each of which would
         cost a kilobyte and ten microseconds."""
         schema = handler(source)
-        _stop_at_first_faults(schema)
+        _fail_fast(schema)
         return schema
 
 
@@ -211,7 +211,7 @@ class LanguageRequest(ScoreRequest):
 AnyJob = TypeVar("AnyJob", bound="JobRequest")
 
 
-def accepting_untrained_languages(asked: AnyJob) -> AnyJob:
+def with_untrained_languages(asked: AnyJob) -> AnyJob:
     """The request with `accept_untrained_languages`, where it has that field and does not state it:
     the default of an API key."""
     name = "accept_untrained_languages"
@@ -377,7 +377,7 @@ LONGEST_REASON = 160  # characters
 
 
 class Finding(NamedTuple):
-    """What a result comes to. reason: one sentence in our own words, quoting nobody."""
+    """A result's verdict. reason: one sentence in our own words, quoting nobody."""
 
     verdict: VerdictWord
     reason: str

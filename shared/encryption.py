@@ -33,7 +33,7 @@ class Sealer:
         self._fernet = MultiFernet([Fernet(key.strip()) for key in keys.split(",")])
 
     def seal(self, text: str) -> str:
-        """What a store may keep: letters, digits, `-`, `_` and `=`."""
+        """Letters, digits, `-`, `_` and `=`: any store may keep them."""
         return self._fernet.encrypt(text.encode()).decode()
 
     def open(self, sealed: str | bytes, *, most_seconds: int | None = None) -> str:

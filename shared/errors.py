@@ -285,7 +285,7 @@ class ModelNotReady(Unavailable):
 
 @contextmanager
 def pointing_to(pointer: str, *, only: Collection[str | None] = ()) -> Iterator[None]:
-    """What is refused in this block is refused for this field of the request.
+    """Refusals in this block point to this field of the request.
 
     only: the pointers that are replaced; none: any.
     """

@@ -85,7 +85,7 @@ class BatchStatistics(Generic[BatchRequest]):
         return found
 
     def envelope(self) -> dict[str, Any]:
-        """What every batch report has: `MyBatchReport(**over.envelope(), …)`."""
+        """The fields of every batch report: `MyBatchReport(**over.envelope(), …)`."""
         scores = [row.report.score for row in self.rows]
         undefined = sum(score is None for score in scores)
         ranges = {row.report.range for row in self.rows}
@@ -147,7 +147,7 @@ class BatchStatistics(Generic[BatchRequest]):
         return SequenceInterval(low=low, high=high, of=means.size) if low <= high else None
 
     def _mixtures(self) -> Iterator[str]:
-        """What is averaged though it is not one thing."""
+        """Results that are averaged though they differ in kind."""
         for what, kinds in origins_of(self.rows).items():
             if len(kinds) > 1:
                 yield f"results of several {what} are averaged: {', '.join(sorted(kinds))}"

@@ -25,7 +25,7 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def store_error(error: OSError) -> FileStoreAway:
-    """What an error of the operating system means to whoever wanted to read or write."""
+    """The service's error for one of the operating system."""
     if error.errno in FULL:
         return StorageFull("there is no space left for files; try again later")
     return FileStoreAway("the file store cannot be reached")
@@ -44,13 +44,16 @@ class FileStore:
         )
 
     @contextmanager
-    def writing(self, file_id: str) -> Iterator[IO[bytes]]:
+    def open_write(self, file_id: str) -> Iterator[IO[bytes]]:
         """A new blob, or the old one anew; where the block fails, none is left.
 
         Raises FileStoreAway, StorageFull.
         """
         try:
-            with self._reached(file_id), self._system.open(self._path(file_id), "wb") as stream:
+            with (
+                self._handle_errors(file_id),
+                self._system.open(self._path(file_id), "wb") as stream,
+            ):
                 yield stream
         except BaseException:
             with suppress(FileStoreAway):  # what stays is a stray, which goes after a day
@@ -58,28 +61,27 @@ class FileStore:
             raise
 
     @contextmanager
-    def reading(self, file_id: str, start: int = 0) -> Iterator[IO[bytes]]:
+    def open_read(self, file_id: str, start: int = 0) -> Iterator[IO[bytes]]:
         """The blob from this byte on. Raises UnknownFile, FileStoreAway."""
-        with self._reached(file_id), self._system.open(self._path(file_id), "rb") as stream:
+        with self._handle_errors(file_id), self._system.open(self._path(file_id), "rb") as stream:
             stream.seek(start)
             yield stream
 
-    def pieces(self, file_id: str) -> Iterator[bytes]:
+    def iter_chunks(self, file_id: str) -> Iterator[bytes]:
         """The blob, a piece at a time."""
-        with self.reading(file_id) as stream:
+        with self.open_read(file_id) as stream:
             while piece := stream.read(PIECE_BYTES):
                 yield piece
 
     def remove(self, file_id: str) -> None:
-        """Delete the blob, if it is there."""
-        with self._reached(file_id):
+        with self._handle_errors(file_id):
             if self._system.exists(self._path(file_id)):
                 self._system.rm_file(self._path(file_id))
 
-    def untouched_for(self, age: timedelta) -> Iterator[str]:
+    def list_by_age(self, age: timedelta) -> Iterator[str]:
         """The ids of blobs that were written longer ago than this."""
         before = datetime.now(UTC) - age
-        with self._reached(""):
+        with self._handle_errors(""):
             if not self._system.exists(self._root):
                 return
             for path in self._system.ls(self._root, detail=False):
@@ -88,7 +90,7 @@ class FileStore:
                     yield name.removesuffix(SUFFIX)
 
     @contextmanager
-    def _reached(self, file_id: str) -> Iterator[None]:
+    def _handle_errors(self, file_id: str) -> Iterator[None]:
         try:
             yield
         except FileNotFoundError:

@@ -24,7 +24,7 @@ from shared.report_contracts import (
     ScoreDecile,
 )
 from shared.statistics import intervals
-from shared.statistics.agreement import area, coincidences, kappa, nominal_alpha
+from shared.statistics.agreement import coincidences, kappa, nominal_alpha, roc_auc
 from shared.statistics.clusters import FEW
 from shared.system_comparison import ReportPart, parts_of
 
@@ -38,7 +38,7 @@ NONE = Interval(value=None, low=None, high=None, of=0)
 
 @dataclass(frozen=True)
 class GivenJudgement:
-    """What one person says of one result's score."""
+    """One person's opinion of one result's score."""
 
     job_id: str
     reviewer: str
@@ -99,26 +99,26 @@ class JudgedResults:
         keys = self._keys(shared)
         how = self.over.how
         return {
-            "agreed": as_interval(intervals.ratio("pairs alike", alike, _quotient, keys, how))
+            "agreed": as_interval(intervals.ratio("pairs alike", alike, _ratio, keys, how))
             if len(people) > 2 or not shared
-            else self._alike(people, shared),
+            else self._match_rate(people, shared),
             "alpha": as_interval(intervals.ratio("alpha", pairs, nominal_alpha, keys, how)),
             "kappa": self._kappa(people) if len(people) == 2 else NONE,
             "pairs": tuple(self._pairs(people)),
             "disputed": tuple(self._disputed(shared)),
         }
 
-    def _alike(self, people: Sequence[str], shared: Sequence[str]) -> Interval:
+    def _match_rate(self, people: Sequence[str], shared: Sequence[str]) -> Interval:
         """Wilson's, of two people: a text has one pair."""
         same = [float(len(set(self.of_result[one].values())) == 1) for one in shared]
         return self.over.share(same, self._keys(shared))
 
     def _kappa(self, people: Sequence[str]) -> Interval:
-        both = self._both(*people)
+        both = self._common_ids(*people)
         rows = self._tables(both, *people)
         return as_interval(intervals.ratio("kappa", rows, kappa, self._keys(both), self.over.how))
 
-    def _both(self, first: str, second: str) -> list[str]:
+    def _common_ids(self, first: str, second: str) -> list[str]:
         return [one for one, said in self.of_result.items() if first in said and second in said]
 
     def _tables(self, ids: Sequence[str], first: str, second: str) -> Any:
@@ -134,7 +134,7 @@ class JudgedResults:
         busy = Counter(name for said in self.of_result.values() for name in said)
         several = sorted(people, key=lambda name: (-busy[name], name))[:MOST_PEOPLE]
         pairs = sorted(
-            ((self._both(*pair), pair) for pair in combinations(sorted(several), 2)),
+            ((self._common_ids(*pair), pair) for pair in combinations(sorted(several), 2)),
             key=lambda found: (-len(found[0]), found[1]),
         )
         for both, (first, second) in pairs[:MOST_PAIRS]:
@@ -234,7 +234,7 @@ class JudgedResults:
         ranks = np.array(ranked, dtype=np.float64).reshape(-1, 2)
         if len(ranks):
             ranks = np.stack([rankdata(ranks[:, 0]), rankdata(ranks[:, 1])], axis=1)
-        auc = intervals.statistic(name, pairs, area, self.over.keys(keys), how)
+        auc = intervals.statistic(name, pairs, roc_auc, self.over.keys(keys), how)
         return PartAgreement(
             part=part.name,
             auc=as_interval(auc),
@@ -248,7 +248,7 @@ class JudgedResults:
             yield f"few: {len(self.of_result)} texts were judged"
 
 
-def _quotient(sums: Any) -> Any:
+def _ratio(sums: Any) -> Any:
     with np.errstate(invalid="ignore", divide="ignore"):
         return sums[..., 0] / sums[..., 1]
 

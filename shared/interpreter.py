@@ -30,8 +30,6 @@ Waited = Callable[[float], None]  # is told the seconds that a job stood in line
 
 @dataclass(eq=False)
 class _Job:
-    """What one thread computes."""
-
     party: Party
     check: Check
     waited: Waited
@@ -45,17 +43,16 @@ class _Job:
 
     @property
     def is_long(self) -> bool:
-        """Whether it needs a place."""
         return self.party.batch or time.thread_time() - self.begun > LONG_SECONDS
 
 
-class _Mine(threading.local):
+class _ThreadState(threading.local):
     """Of this thread; helpers that carry its job's context have none."""
 
     job: _Job | None = None
 
 
-_mine = _Mine()
+_mine = _ThreadState()
 
 
 class Interpreter:
@@ -125,19 +122,19 @@ class Interpreter:
                 self._end(job)
                 self._begin(job)
         else:
-            self._be_courteous(job)
+            self._wait_for_short(job)
 
     def _begin(self, job: _Job) -> None:
         if job.is_long:
             self._take_place(job)
-            self._be_courteous(job)
+            self._wait_for_short(job)
             job.turn_ends = time.monotonic() + TURN_SECONDS
             job.took_place = time.thread_time()
             return
         self._count_quick(1)
         job.counted = True
 
-    def _be_courteous(self, job: _Job) -> None:
+    def _wait_for_short(self, job: _Job) -> None:
         """Let quick ones end, for no more than half of the time."""
         begun = time.monotonic()
         if begun > job.courteous_until and not self._quiet.is_set():
@@ -159,7 +156,7 @@ class Interpreter:
         with self._lock:
             job.has_place = False
             used = time.thread_time() - job.took_place
-            self._waiting.turns.charge(job.party, used / TURN_SECONDS)
+            self._waiting.turns.add_cost(job.party, used / TURN_SECONDS)
             self._pass_on()
 
     def _take_place(self, job: _Job) -> None:

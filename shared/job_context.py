@@ -26,8 +26,6 @@ Item = TypeVar("Item")
 
 
 class Lockable(Protocol):
-    """A lock of any kind."""
-
     def acquire(self, *, timeout: float) -> bool:
         """Wait for it no longer than this; whether it is ours."""
 
@@ -47,7 +45,7 @@ class JobContext:
 
     @property
     def party(self) -> Party:
-        """Whose turn is used by it."""
+        """The party whose turn it uses."""
         return Party(self.batch, self.tenant)
 
     def extend(self, seconds: float) -> None:
@@ -67,13 +65,13 @@ _acting: ContextVar[Party | None] = ContextVar("party", default=None)
 
 
 @dataclass
-class _Patience:
+class _TimeLimit:
     """Seconds that are left for whoever gives no answer."""
 
     left: float
 
 
-_patience: ContextVar[_Patience | None] = ContextVar("patience", default=None)
+_patience: ContextVar[_TimeLimit | None] = ContextVar("patience", default=None)
 
 
 def current() -> JobContext | None:
@@ -111,14 +109,14 @@ def acting_for(whom: Party) -> Iterator[None]:
         _acting.reset(token)
 
 
-def checking(items: Iterable[Item]) -> Iterator[Item]:
+def check_each(items: Iterable[Item]) -> Iterator[Item]:
     """These items, with a check before each: for the head of a loop that may take long."""
     for item in items:
         check()
         yield item
 
 
-def awaited(futures: Sequence[Future[Item]]) -> list[Item]:
+def wait_all(futures: Sequence[Future[Item]]) -> list[Item]:
     """Their results, in order. Where one fails, or the job is stopped, the others are cancelled."""
     try:
         with waiting() as still_wanted:
@@ -157,7 +155,7 @@ def waiting() -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def holding(lock: Lockable) -> Iterator[None]:
+def acquire(lock: Lockable) -> Iterator[None]:
     """This lock, which others may hold for long; who waits for it hears when its job is stopped."""
     with waiting() as still_wanted:
         still_wanted()
@@ -170,17 +168,17 @@ def holding(lock: Lockable) -> Iterator[None]:
 
 
 @contextmanager
-def impatient(seconds: float) -> Iterator[None]:
+def limit_wait(seconds: float) -> Iterator[None]:
     """In this block no call is sent twice, and all that nobody answers cost about so long in all:
     the first one is waited for, the next ones for a second each."""
-    token = _patience.set(_Patience(seconds))
+    token = _patience.set(_TimeLimit(seconds))
     try:
         yield
     finally:
         _patience.reset(token)
 
 
-def tries(most: int, seconds: float) -> Iterator[float]:
+def iter_retries(most: int, seconds: float) -> Iterator[float]:
     """How long to wait for the answer to a call, each time that it is sent; whoever takes the next
     one had none."""
     patience = _patience.get()
@@ -193,7 +191,7 @@ def tries(most: int, seconds: float) -> Iterator[float]:
 
 
 @contextmanager
-def computing(context: JobContext) -> Iterator[JobContext]:
+def use_context(context: JobContext) -> Iterator[JobContext]:
     """What is computed in this block belongs to this job."""
     token = _current.set(context)
     try:

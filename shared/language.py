@@ -211,7 +211,7 @@ def canonical(tag: str) -> str:
     return f"{code}-Latn" if "latn" in rest and code in _NOT_LATIN else code
 
 
-def is_covered(found: LanguageFound, languages: Collection[str]) -> bool:
+def is_supported(found: LanguageFound, languages: Collection[str]) -> bool:
     """Is this one of the stated languages (BCP 47 tags)? `*` covers all, the undecided too."""
     if "*" in languages:
         return True
@@ -220,8 +220,6 @@ def is_covered(found: LanguageFound, languages: Collection[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why something cannot be computed."""
-
     code: ReasonCode
     detail: str
 
@@ -245,7 +243,7 @@ class ModelLanguages:
 
     def obstacle(self, found: LanguageFound, what: str = "text") -> Obstacle | None:
         """Why this model must not be asked about a text in this language. what: the text is."""
-        if not self.learned or is_covered(found, self.learned):
+        if not self.learned or is_supported(found, self.learned):
             return None
         known = ", ".join(self.learned)
         if found.code == UNDECIDED:
@@ -254,8 +252,8 @@ class ModelLanguages:
         detail = f"the {what}'s language is {found.code}; {self.model} learned {known}"
         return Obstacle("untrained-language", detail)
 
-    def doubts(self, found: LanguageFound, what: str = "text") -> Iterator[str]:
-        """What an answer about such a text must be read with."""
+    def get_warnings(self, found: LanguageFound, what: str = "text") -> Iterator[str]:
+        """Warnings for an answer about such a text."""
         obstacle = self.obstacle(found, what)
         if not self.learned:
             yield f"languages-not-stated: {self.model} does not say which languages it learned"
@@ -278,7 +276,7 @@ def model_coverage(
     unread: what the rules cannot read (`rules_obstacle`); no request accepts that.
     """
     text = languages.text
-    doubts = dict.fromkeys(doubt for model in asked for doubt in model.doubts(text))
+    doubts = dict.fromkeys(doubt for model in asked for doubt in model.get_warnings(text))
     learned = [] if request.accept_untrained_languages else [one.obstacle(text) for one in asked]
     obstacles = tuple(dict.fromkeys(filter(None, (*unread, *learned))))
     return LanguageCoverage(languages, obstacles, () if obstacles else tuple(doubts))
@@ -359,7 +357,7 @@ def _script(point: int) -> str:
 
 
 @lru_cache(maxsize=1)
-def _identifier() -> Any:
+def _load_model() -> Any:
     """py3langid's model, read only: two seconds to load, once a process."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
@@ -369,7 +367,7 @@ def _identifier() -> Any:
 def _by_model(text: str, script: str | None) -> LanguageFound:
     """The likeliest language that this script is written in, varieties counted together."""
     probabilities: Counter[str] = Counter()
-    for label, probability in _identifier().rank(text):
+    for label, probability in _load_model().rank(text):
         probabilities[MACROLANGUAGES.get(label, label)] += probability
     candidates = CANDIDATES.get(script or "")
     likely = (

@@ -57,8 +57,6 @@ Choices = TypeVar("Choices")
 
 
 class Service:
-    """What one queue leads to."""
-
     contract: ClassVar[ServiceContract]
 
     def score(self, request: Any) -> Message:
@@ -144,9 +142,9 @@ class Metric(Service, Generic[Request, Answers, Result, Choices]):
         known = [one for one, own in zip(asked, covered, strict=True) if not own.obstacles]
         answers = iter(self.collect(known) if known else ())
         return [
-            self._undefined(request, _beside(own, Collected()))
+            self._undefined(request, _add_coverage(own, Collected()))
             if own.obstacles
-            else self._report(request, _beside(own, next(answers)))
+            else self._report(request, _add_coverage(own, next(answers)))
             for request, own in zip(asked, covered, strict=True)
         ]
 
@@ -208,7 +206,7 @@ class Metric(Service, Generic[Request, Answers, Result, Choices]):
         return {**sent, **own, **in_force}
 
 
-def _beside(coverage: LanguageCoverage, collected: Answers) -> Answers:
+def _add_coverage(coverage: LanguageCoverage, collected: Answers) -> Answers:
     """What was collected, and how far its languages are known."""
     return replace(
         collected,

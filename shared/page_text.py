@@ -49,7 +49,6 @@ class MarkedText:
 
     @property
     def label(self) -> str:
-        """What all its marks say."""
         return "; ".join(dict.fromkeys(mark.label for mark in self.marks if mark.label))
 
 
@@ -118,7 +117,7 @@ def level(value: float | None, largest: float) -> int:
 
 def runs(text: str, tokens: Iterable[Warm]) -> tuple[TokenRun, ...]:
     """The text in order, whole: joined, the stretches are the text."""
-    covering = _covering(len(text), _disjoint(tokens, len(text)))
+    covering = _fill(len(text), _disjoint(tokens, len(text)))
     return tuple(
         TokenRun(tuple(_heat_runs(text, list(group))), outlined)
         for outlined, group in groupby(covering, key=lambda token: token.outlined)
@@ -145,16 +144,16 @@ def _disjoint(tokens: Iterable[Warm], length: int) -> list[Warm]:
         if start < end:
             found.append(replace(token, start=start, end=end))
         elif found and token.start < token.end <= reached:
-            found[-1] = _both(found[-1], token)
+            found[-1] = _merge(found[-1], token)
     return found
 
 
-def _both(first: Warm, second: Warm) -> Warm:
+def _merge(first: Warm, second: Warm) -> Warm:
     warmth = max(first.level, second.level, key=abs)
     return replace(first, level=warmth, outlined=first.outlined or second.outlined)
 
 
-def _covering(length: int, tokens: Sequence[Warm]) -> Iterator[Warm]:
+def _fill(length: int, tokens: Sequence[Warm]) -> Iterator[Warm]:
     """The tokens and what lies between them: as its neighbours are where these are alike."""
     before = Warm(0, 0)
     for token in tokens:
@@ -223,8 +222,8 @@ def _word_changes(before: str, after: str) -> Iterator[tuple[How, Span, Span]]:
 
 def _blocks(a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
     """[i, j) of `a` stands for [k, m) of `b`. White space alone joins nothing."""
-    head = _shared(a, b)
-    tail = _shared(a[head:][::-1], b[head:][::-1])
+    head = _common_prefix(a, b)
+    tail = _common_prefix(a[head:][::-1], b[head:][::-1])
     ends = len(a) - tail, len(b) - tail
     if head:
         yield 0, head, 0, head
@@ -239,7 +238,7 @@ def _blocks(a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
         yield ends[0], len(a), ends[1], len(b)
 
 
-def _shared(a: list[str], b: list[str]) -> int:
+def _common_prefix(a: list[str], b: list[str]) -> int:
     """How many words both begin with."""
     pairs = enumerate(zip(a, b, strict=False))
     return next((place for place, (one, other) in pairs if one != other), min(len(a), len(b)))
@@ -363,7 +362,7 @@ def last_sentences(text: str, most: int = LONGEST_REASON) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerTable:
+class ResponseTable:
     """An answer as the page of any result shows it: one row each that was asked.
 
     lead: the first sentence. field: of the report, the list that has these rows.

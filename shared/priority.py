@@ -27,8 +27,6 @@ Key = TypeVar("Key")
 
 
 class Party(NamedTuple):
-    """For whom something is done."""
-
     batch: bool
     tenant: str
 
@@ -74,34 +72,34 @@ class Shares(Generic[Key]):
     def waits(self, waiting: Collection[Key]) -> None:
         """These wait now, and nobody else."""
         for one in set(waiting) - self._waiting:
-            self._arrive(one)
+            self._add(one)
         self._waiting = set(waiting)
         if len(self._clocks) > REMEMBERED:
-            self._forget()
+            self._remove()
 
-    def ranked(self, waiting: Collection[Key]) -> list[Key]:
+    def sort(self, waiting: Collection[Key]) -> list[Key]:
         """The next one first; of equals who stands first here."""
         return sorted(dict.fromkeys(waiting), key=self._finished)
 
     def begin(self, one: Key) -> None:
         """It is served now, whether it waited or not."""
         if one not in self._waiting:
-            self._arrive(one)
+            self._add(one)
         self._now = max(self._now, min(self._clocks[each] for each in {one, *self._waiting}))
 
-    def charge(self, one: Key, units: float) -> None:
+    def add_cost(self, one: Key, units: float) -> None:
         """It was served, and has used so much."""
         cost = units * self._price(one)
         self._expected[one] = min(cost, self._price(one))
         self._clocks[one] = self._clocks.get(one, self._now) + cost
 
-    def _arrive(self, one: Key) -> None:
+    def _add(self, one: Key) -> None:
         self._clocks[one] = max(self._now, self._clocks.get(one, 0.0))
 
     def _finished(self, one: Key) -> float:
         return self._clocks.get(one, self._now) + self._expected.get(one, self._price(one))
 
-    def _forget(self) -> None:
+    def _remove(self) -> None:
         """Of those that do not wait who is ahead by least: it begins anew."""
         idle = sorted(self._clocks.keys() - self._waiting, key=self._clocks.__getitem__)
         for one in idle[: len(idle) // 2]:
@@ -122,15 +120,15 @@ class Turns:
         self._lanes.waits({one.batch for one in there})
         for lane, parties in self._parties.items():
             parties.waits([one for one in there if one.batch == lane])
-        return self.ranked(there)
+        return self.sort(there)
 
-    def ranked(self, waiting: Iterable[Party]) -> list[Party]:
+    def sort(self, waiting: Iterable[Party]) -> list[Party]:
         """The next one of some of those that wait first."""
         lanes: dict[bool, list[Party]] = {False: [], True: []}
         for one in waiting:
             lanes[one.batch].append(one)
-        ranked = self._lanes.ranked([lane for lane, its in lanes.items() if its])
-        return [one for lane in ranked for one in self._parties[lane].ranked(lanes[lane])]
+        ranked = self._lanes.sort([lane for lane, its in lanes.items() if its])
+        return [one for lane in ranked for one in self._parties[lane].sort(lanes[lane])]
 
     def next(self, waiting: Iterable[Party], units: float = 1.0) -> Party | None:
         """The party that is served now; what its turn costs is known, or charged afterwards."""
@@ -139,7 +137,7 @@ class Turns:
             return None
         self.begin(found[0])
         if units:
-            self.charge(found[0], units)
+            self.add_cost(found[0], units)
         return found[0]
 
     def begin(self, whom: Party) -> None:
@@ -147,15 +145,15 @@ class Turns:
         self._lanes.begin(whom.batch)
         self._parties[whom.batch].begin(whom)
 
-    def charge(self, whom: Party, units: float) -> None:
+    def add_cost(self, whom: Party, units: float) -> None:
         """What it was served cost so many turns. Its lane pays for one at most: nobody else's
         batch waits for long since this one's step was long."""
-        self._lanes.charge(whom.batch, min(units, 1.0))
-        self._parties[whom.batch].charge(whom, units)
+        self._lanes.add_cost(whom.batch, min(units, 1.0))
+        self._parties[whom.batch].add_cost(whom, units)
 
     def ride(self, whom: Party) -> None:
         """It had room left in another's turn: that counts among those of its lane only."""
-        self._parties[whom.batch].charge(whom, 1.0)
+        self._parties[whom.batch].add_cost(whom, 1.0)
 
 
 class FairQueue(Generic[Item]):
@@ -183,7 +181,7 @@ class FairQueue(Generic[Item]):
         if whom is None:
             raise IndexError
         found = self._waiting[whom].popleft()
-        self._tidy(whom)
+        self._clean(whom)
         return found
 
     def remove(self, whom: Party, item: Item) -> bool:
@@ -192,16 +190,16 @@ class FairQueue(Generic[Item]):
         if items is None or item not in items:
             return False
         items.remove(item)
-        self._tidy(whom)
+        self._clean(whom)
         return True
 
-    def _tidy(self, whom: Party) -> None:
+    def _clean(self, whom: Party) -> None:
         if not self._waiting[whom]:
             del self._waiting[whom]
             self.turns.waits(self._waiting)
 
 
-class DevicePace:
+class DeviceRate:
     """How much a device does in a short time, and whether it must be short now."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -209,12 +207,11 @@ class DevicePace:
         self._seen: dict[Party, float] = {}  # interactive parties → when they last asked
         self._speed: float | None = None  # cost a second
 
-    def saw(self, whom: Party) -> None:
-        """This party asks."""
+    def record_request(self, whom: Party) -> None:
         if not whom.batch:
             self._seen[whom] = self.clock()
 
-    def measured(self, cost: int, seconds: float) -> None:
+    def record(self, cost: int, seconds: float) -> None:
         """So much was done in this time."""
         speed = cost / max(seconds, 1e-6)
         self._speed = speed if self._speed is None else 0.8 * self._speed + 0.2 * speed

@@ -88,7 +88,7 @@ def invalid(found: Iterable[Mapping[str, Any]], body: Any) -> Problem:
     whatever the kinds of value that could stand there find wrong."""
     at: dict[str, list[str]] = {}
     for entry in found:
-        place = pointer(places(entry["loc"], entry["type"], body))
+        place = pointer(body_path(entry["loc"], entry["type"], body))
         at.setdefault(place, []).append(plain(entry))
     errors = [
         {"detail": ", or ".join(dict.fromkeys(said)), "pointer": place}
@@ -99,7 +99,7 @@ def invalid(found: Iterable[Mapping[str, Any]], body: Any) -> Problem:
     return make(BadInput.slug, BadInput.title, BadInput.status, detail) | {"errors": errors}
 
 
-def places(location: Sequence[str | int], kind: str, body: Any) -> list[str | int]:
+def body_path(location: Sequence[str | int], kind: str, body: Any) -> list[str | int]:
     """The steps of a pydantic location that are places in the body: union tags are left out."""
     steps: list[str | int] = []
     here = body
@@ -125,7 +125,7 @@ def attempts_exhausted(attempts: int, last: str) -> Problem:
     return problem(AttemptsExhausted(detail))
 
 
-def ran_too_long(seconds: float) -> Problem:
+def timeout_problem(seconds: float) -> Problem:
     """The computation was ended at its deadline."""
     detail = f"it was not done after {seconds:g} s, and no job may take longer: ask for less"
     return problem(TooCostly(detail))
@@ -146,7 +146,7 @@ def internal(error_id: str) -> Problem:
     return problem(ScoringError(f"quote {error_id} when you ask")) | {"error_id": error_id}
 
 
-def shown(found: Problem, request_id: str | None) -> Problem:
+def to_public(found: Problem, request_id: str | None) -> Problem:
     """The problem as a caller gets it, however little of it is there (RFC 9457 requires nothing).
 
     request_id: of the request that it answers, or that made the job.
@@ -156,14 +156,13 @@ def shown(found: Problem, request_id: str | None) -> Problem:
     error = {
         "message": sentence(found, place),
         "type": kind_of(found),
-        "code": slug_of(found),
+        "code": type_name(found),
         "param": place,
     }
     return found | instance | {"error": error}
 
 
-def slug_of(found: Problem) -> str:
-    """The last part of its type."""
+def type_name(found: Problem) -> str:
     return re.split("[/#]", str(found.get("type", "about:blank")))[-1]
 
 
@@ -194,14 +193,14 @@ def sentence(found: Problem, place: str | None) -> str:
     return said if place is None else f"{said} (at {place})"
 
 
-def may_retry(found: Problem) -> bool | None:
+def can_retry(found: Problem) -> bool | None:
     """Whether the same request may pass soon; None: the status alone must say."""
     if found["status"] == 429:
         return kind_of(found) == "rate_limit_error"
     if found["status"] == 503:
         return True
     if 400 <= found["status"] < 500:
-        return slug_of(found) == STILL_RUNNING
+        return type_name(found) == STILL_RUNNING
     return None
 
 
@@ -211,10 +210,10 @@ M = TypeVar("M", bound=Message)
 MOST_MEMBERS = 1_000  # of one object in a request
 
 
-def read_strictly(message: type[M], raw: bytes | str, body: Any) -> M:
+def parse_strict(message: type[M], raw: bytes | str, body: Any) -> M:
     """The message. body: the same JSON, decoded. Raises ValidationError, and BadInput for an object
     of more members than any request has."""
-    require_few_members(body)
+    check_object_size(body)
     try:
         return message.model_validate_json(raw, strict=True)
     except ValidationError as error:
@@ -222,10 +221,10 @@ def read_strictly(message: type[M], raw: bytes | str, body: Any) -> M:
             found["type"] != "int_type" for found in error.errors(include_url=False)
         ):
             raise
-    return message.model_validate_json(json.dumps(whole(body)), strict=True)
+    return message.model_validate_json(json.dumps(normalize_numbers(body)), strict=True)
 
 
-def require_few_members(body: Any) -> None:
+def check_object_size(body: Any) -> None:
     """Raises BadInput where an object has very many: each unknown one would be a fault to tell."""
     left = [body]
     while left:
@@ -241,10 +240,10 @@ def require_few_members(body: Any) -> None:
             left += [one for one in here if isinstance(one, dict | list)]
 
 
-def whole(value: Any) -> Any:
+def normalize_numbers(value: Any) -> Any:
     """The same JSON with every whole number written as an integer."""
     if isinstance(value, dict):
-        return {name: whole(one) for name, one in value.items()}
+        return {name: normalize_numbers(one) for name, one in value.items()}
     if isinstance(value, list):
-        return [whole(one) for one in value]
+        return [normalize_numbers(one) for one in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value

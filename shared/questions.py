@@ -27,7 +27,7 @@ class Option(Message):
     text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 
 
-def _distinct(options: tuple[Option, ...]) -> tuple[Option, ...]:
+def _check_unique(options: tuple[Option, ...]) -> tuple[Option, ...]:
     if len({option.key for option in options}) < len(options):
         raise ValueError("two options have the same key")
     if len({option.text.casefold() for option in options}) < len(options):
@@ -38,7 +38,7 @@ def _distinct(options: tuple[Option, ...]) -> tuple[Option, ...]:
 Options = Annotated[
     tuple[Option, ...],
     Field(min_length=2, max_length=26, description="in the order in which they are shown"),
-    AfterValidator(_distinct),
+    AfterValidator(_check_unique),
 ]
 
 
@@ -88,7 +88,7 @@ def in_words(question: Question) -> str:
     return question
 
 
-def asked(question: Question) -> str:
+def to_prompt(question: Question) -> str:
     """The question as a prompt shows it, one field a line."""
     match question:
         case NliQuestion():
@@ -98,12 +98,18 @@ def asked(question: Question) -> str:
     return f"Question: {question}"
 
 
-def listed(options: Sequence[Option]) -> str:
+def format_options(options: Sequence[Option]) -> str:
     """The options as a prompt shows them, one a line."""
     return "\n".join(f"{option.key}. {option.text}" for option in options)
 
 
 def choose(question: Question, options: Sequence[Option], rationale: str = "") -> str:
     """Table 6: the prompt that asks for one option; `rationale` stands before "Answer:"."""
-    parts = (CHOOSE[type(question)], asked(question), listed(options), rationale, "Answer:")
+    parts = (
+        CHOOSE[type(question)],
+        to_prompt(question),
+        format_options(options),
+        rationale,
+        "Answer:",
+    )
     return "\n".join(part for part in parts if part)

@@ -59,7 +59,7 @@ def options() -> dict[str, Any]:
     }
 
 
-def calls_first(queues: Sequence[str]) -> list[str]:
+def sort_queues(queues: Sequence[str]) -> list[str]:
     """Calls of models before jobs, which wait for them; else the order stays."""
     return sorted(queues, key=lambda queue: not is_call(queue))
 
@@ -73,12 +73,12 @@ class CallsFirst(round_robin_cycle):  # type: ignore[misc]  # kombu is not typed
     """The order in which Celery asks the queues: those of one kind take turns."""
 
     def consume(self, n: int) -> list[str]:
-        return calls_first(self.items)[:n]
+        return sort_queues(self.items)[:n]
 
 
 @dataclass(frozen=True, slots=True)
 class JobMessage:
-    """One message: this job waits. trace: what `shared.telemetry.carried` gave, so that the
+    """One message: this job waits. trace: what `shared.telemetry.inject_trace` gave, so that the
     worker's spans join the caller's. again: sent by the scheduler, the job seems to be lost."""
 
     metric: str
@@ -89,7 +89,7 @@ class JobMessage:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What goes along with the message."""
+        """The message's headers."""
         return {**self.trace, AGAIN: "1"} if self.again else dict(self.trace)
 
 
@@ -124,7 +124,7 @@ def queues_of(services: list[str]) -> list[str]:
 
 
 def queue_of(metric: str, *, batch: bool) -> str:
-    """Where a job of this metric waits."""
+    """The queue for a job of this metric."""
     return batch_queue_of(metric) if batch else task_name(metric)
 
 
@@ -139,7 +139,7 @@ def send_all(messages: Sequence[JobMessage]) -> None:
     """
     by_queue: defaultdict[str, list[str]] = defaultdict(list)
     for message in messages:
-        by_queue[queue_of(message.metric, batch=message.batch)].append(_written(message))
+        by_queue[queue_of(message.metric, batch=message.batch)].append(_encode_message(message))
     try:
         for queue, written in by_queue.items():
             _sending_redis().lpush(queue, *written)
@@ -147,7 +147,7 @@ def send_all(messages: Sequence[JobMessage]) -> None:
         raise Unavailable("the broker cannot be reached") from error
 
 
-def _written(message: JobMessage) -> str:
+def _encode_message(message: JobMessage) -> str:
     """The message as kombu's Redis transport writes it, which takes ten times as long over it."""
     headers, embedded = _envelope(task_name(message.metric))
     message_id = str(uuid4())
@@ -211,7 +211,7 @@ def pop(queues: Sequence[str], seconds: float) -> tuple[str, bytes] | None:
     return None if found is None else (found[0].decode(), found[1])
 
 
-def waiting(metric: str, *, batch: bool = False) -> int:
+def queue_length(metric: str, *, batch: bool = False) -> int:
     """How many messages wait in this queue of the metric. Raises Unavailable."""
     try:
         return int(_redis().llen(queue_of(metric, batch=batch)))
@@ -219,7 +219,7 @@ def waiting(metric: str, *, batch: bool = False) -> int:
         raise Unavailable("the broker cannot be reached") from error
 
 
-def depths(metrics: Sequence[str]) -> dict[tuple[str, bool], int]:
+def queue_lengths(metrics: Sequence[str]) -> dict[tuple[str, bool], int]:
     """(metric, whether its batch queue) → messages that wait. Raises Unavailable, soon."""
     asked = [(metric, batch) for metric in metrics for batch in (False, True)]
     try:

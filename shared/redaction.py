@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from shared.batch_contracts import BatchReport
-from shared.contracts import CallersWords, JobRequest, ModelUse, Provenance, Word, hint_of
+from shared.contracts import CallersWords, JobRequest, ModelUse, Provenance, Word, field_type
 from shared.problems import Problem
 
 RUN = 12  # characters of the request in a row that count as a repetition
@@ -39,22 +39,22 @@ def _share_a_run(said: str, text: str) -> bool:
     return not set(ours).isdisjoint(theirs)
 
 
-def is_ours(value: str, hint: Any, *, names: bool = True) -> bool:
+def is_internal(value: str, hint: Any, *, names: bool = True) -> bool:
     """Whether its type says that it is ours. names: whether a `Word` does, beside a literal."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
         return value in arguments
     if origin is Annotated:
         ours = names and any(mark is Word or isinstance(mark, Word) for mark in arguments[1:])
-        return ours or is_ours(value, arguments[0], names=names)
+        return ours or is_internal(value, arguments[0], names=names)
     if origin in (Union, types.UnionType):
-        return any(is_ours(value, argument, names=names) for argument in arguments)
+        return any(is_internal(value, argument, names=names) for argument in arguments)
     return False
 
 
-def are_ours(hint: Any) -> bool:
+def all_internal(hint: Any) -> bool:
     """Whether all that such a container may hold is ours."""
-    return is_ours("", last_argument(hint))
+    return is_internal("", last_argument(hint))
 
 
 def sent(request: JobRequest, *, names: bool = True) -> Iterator[str]:
@@ -71,7 +71,7 @@ def _strings_of_field(model: BaseModel, name: str, names: bool) -> Iterator[str]
     field = type(model).model_fields[name]
     value = getattr(model, name)
     if not isinstance(value, str) or value != field.default:
-        yield from _strings(value, hint_of(field), names)
+        yield from _strings(value, field_type(field), names)
 
 
 def _strings(value: Any, hint: Any, names: bool) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _strings(value: Any, hint: Any, names: bool) -> Iterator[str]:
         for name in type(value).model_fields:
             yield from _strings_of_field(value, name, names)
     elif isinstance(value, str):
-        yield from () if is_ours(value, hint, names=names) else (value,)
+        yield from () if is_internal(value, hint, names=names) else (value,)
     elif isinstance(value, Mapping | list | tuple | set | frozenset):
         for item in value.values() if isinstance(value, Mapping) else value:
             yield from _strings(item, last_argument(hint), names)
@@ -139,13 +139,13 @@ def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
     kept = _model(report, words)
     own = type(report).model_fields.get("warnings")
     if own is not None:
-        ours = are_ours(own.annotation)
+        ours = all_internal(own.annotation)
         texts = words if ours else {*sent(request), *words}
         kept["warnings"] = _warnings(report, sorted(texts, key=len, reverse=True))
     return kept
 
 
-def screened(problem: Problem, request: JobRequest) -> Problem:
+def strip_request(problem: Problem, request: JobRequest) -> Problem:
     """The problem without a detail that repeats the request."""
     texts = list(sent(request))
     kept = dict(problem)
@@ -175,7 +175,7 @@ def _model(model: BaseModel, words: Words) -> dict[str, Json]:
         if field.exclude_if is not None and field.exclude_if(value):
             continue  # as where the text stays
         as_it_is = ours and isinstance(value, str)
-        kept[name] = value if as_it_is else _value(value, hint_of(field), words)
+        kept[name] = value if as_it_is else _value(value, field_type(field), words)
     return kept
 
 
@@ -184,9 +184,11 @@ def _value(value: Any, hint: Any, words: Words) -> Json:
     if isinstance(value, BaseModel):
         return _model(value, words)
     if isinstance(value, str):
-        return value if is_ours(value, hint, names=value.casefold() not in words) else _blank(hint)
+        return (
+            value if is_internal(value, hint, names=value.casefold() not in words) else _blank(hint)
+        )
     if isinstance(value, Mapping):
-        names = (_numbered(key, place, words) for place, key in enumerate(value, 1))
+        names = (_replace_words(key, place, words) for place, key in enumerate(value, 1))
         items = (_value(item, last_argument(hint), words) for item in value.values())
         return dict(zip(names, items, strict=True))
     if isinstance(value, list | tuple | set | frozenset):
@@ -194,7 +196,7 @@ def _value(value: Any, hint: Any, words: Words) -> Json:
     return value
 
 
-def _numbered(key: Any, place: int, words: Words) -> Any:
+def _replace_words(key: Any, place: int, words: Words) -> Any:
     return str(place) if isinstance(key, str) and key.casefold() in words else key
 
 

@@ -68,7 +68,7 @@ class ScoreRecord:
 
     @property
     def ours(self) -> Json:
-        """What is known of the measurement, under short names."""
+        """The measurement's properties, under short names."""
         known = {"job_id": self.job_id, **self.facts, "verdict": self.verdict}
         return {name: value for name, value in known.items() if value is not None}
 
@@ -84,16 +84,16 @@ class ScoreFormat:
     item: Callable[[ScoreRecord], Json]
     body: Callable[[Sequence[str]], str]  # of items as JSON
 
-    def takes(self, trace: Trace) -> bool:
+    def supports(self, trace: Trace) -> bool:
         """Whether it can tell what was evaluated, or need not."""
         return not self.wants or any(getattr(trace, name) for name in self.wants)
 
     def item_text(self, record: ScoreRecord) -> str:
         """The item as it is kept until it is sent."""
-        return written(self.item(record))
+        return format_value(self.item(record))
 
 
-def written(value: Any) -> str:
+def format_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -137,8 +137,8 @@ def logs_body(items: Sequence[str]) -> str:
     resource.append(_attribute("service.version", SERVICE_VERSION))
     scope = {"name": "touchstone", "version": SERVICE_VERSION}
     return (
-        f'{{"resourceLogs":[{{"resource":{{"attributes":{written(resource)}}},'
-        f'"scopeLogs":[{{"scope":{written(scope)},"logRecords":[{",".join(items)}]}}]}}]}}'
+        f'{{"resourceLogs":[{{"resource":{{"attributes":{format_value(resource)}}},'
+        f'"scopeLogs":[{{"scope":{format_value(scope)},"logRecords":[{",".join(items)}]}}]}}]}}'
     )
 
 

@@ -30,7 +30,7 @@ MOST_DRAWS = 1_999
 TIE = 1e-12  # relative: equal in theory, unequal in floats
 
 
-def splits_of(over: BatchStatistics[Any]) -> tuple[ScoreSplit, ...]:
+def split_scores(over: BatchStatistics[Any]) -> tuple[ScoreSplit, ...]:
     """One for each of the request's `by`, in its order."""
     return tuple(_split(over, by) for by in over.request.by)
 
@@ -49,7 +49,7 @@ def _split(over: BatchStatistics[Any], by: str) -> ScoreSplit:
     pairs = tuple(_pairs(over, by, found)) if over.request.pairwise else ()
     return ScoreSplit(
         by=by,
-        values=tuple(sorted(values, key=_lowest_first)),
+        values=tuple(sorted(values, key=_sort_key)),
         without=without,
         p_value=None if test is None else test.p_value,
         within_texts=None if test is None else test.within,
@@ -88,7 +88,7 @@ def _value(over: BatchStatistics[Any], by: str, value: str, rows: Sequence[Row])
     return SplitValue(value=value, results=len(rows), undefined=scores.count(None), score=mean)
 
 
-def _lowest_first(value: SplitValue) -> tuple[bool, float, str]:
+def _sort_key(value: SplitValue) -> tuple[bool, float, str]:
     return value.score.value is None, value.score.value or 0.0, value.value
 
 
@@ -131,7 +131,7 @@ def split_test(
     if not mixed.size and first.size <= np.unique(values).size:  # permuted, it is the same split
         return None
     centred = scores - scores.mean()
-    draw = _permuted(values, texts, mixed, generator(how.seed, "split", about, scores.size))
+    draw = _permute(values, texts, mixed, generator(how.seed, "split", about, scores.size))
     observed = _between_squares(centred, values)
     bar = observed - TIE * max(1.0, abs(observed))
     draws, reached = min(how.resamples, MOST_DRAWS), 0
@@ -149,7 +149,7 @@ def _between_squares(centred: Floats, values: Integers) -> float:
     return float(found.sum())
 
 
-def _permuted(
+def _permute(
     values: Integers, texts: Integers, mixed: Integers, random: np.random.Generator
 ) -> Iterator[Integers]:
     """A text of one value keeps its results together: such texts exchange their values. A mixed

@@ -45,37 +45,41 @@ def word_spans(text: str, language: str) -> list[Span]:
     return [
         span
         for block in _BLOCK.finditer(text)
-        for piece in _han_apart(text, *block.span())
+        for piece in _split_han(text, *block.span())
         for span in piece
     ]
 
 
-def _han_apart(text: str, start: int, end: int) -> Iterator[list[Span]]:
+def _split_han(text: str, start: int, end: int) -> Iterator[list[Span]]:
     """A block without a blank: Han runs in it by jieba, all else by its signs."""
     at = start
     for run in _HAN.finditer(text, start, end):
-        yield list(_signs(text, at, run.start()))
+        yield list(_split_characters(text, at, run.start()))
         yield [(run.start() + a, run.start() + b) for _, a, b in chinese_tokens(run.group())]
         at = run.end()
-    yield list(_signs(text, at, end))
+    yield list(_split_characters(text, at, end))
 
 
 def _korean(text: str) -> Iterator[Span]:
     """Hangul by kiwi, all else by its signs."""
-    morphemes = _merged(
+    morphemes = _merge(
         (begin + int(token.start), begin + int(token.start) + int(token.len))
         for token, begin in korean_tokens(_SURROGATE.sub("\ufffd", text))
     )
     at = 0
     for start, end in [*morphemes, (len(text), len(text))]:
         for block in _BLOCK.finditer(text, at, start):
-            yield from _signs(text, *block.span())
+            yield from _split_characters(text, *block.span())
         at = end
         for block in _BLOCK.finditer(text, start, end):
-            yield from [block.span()] if _HANGUL.search(block[0]) else _signs(text, *block.span())
+            yield from (
+                [block.span()]
+                if _HANGUL.search(block[0])
+                else _split_characters(text, *block.span())
+            )
 
 
-def _merged(spans: Iterator[Span]) -> list[Span]:
+def _merge(spans: Iterator[Span]) -> list[Span]:
     """In order; those that share characters as one, empty ones left out."""
     found: list[Span] = []
     for start, end in sorted(spans):
@@ -88,7 +92,7 @@ def _merged(spans: Iterator[Span]) -> list[Span]:
     return found
 
 
-def _signs(text: str, start: int, end: int) -> Iterator[Span]:
+def _split_characters(text: str, start: int, end: int) -> Iterator[Span]:
     """The words of a block without a blank, by what its characters are."""
     if start == end:
         return

@@ -25,7 +25,7 @@ from shared.contracts import (
     ModelKind,
     Report,
     ScoreRequest,
-    holds_text,
+    has_text,
 )
 from shared.models.calls import WrittenToken
 from shared.work import FEWEST_READ, Cost, Size, Work
@@ -143,7 +143,7 @@ class ServiceContract:
         return f"/v1/{self.name}"
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
-        """What this request asks for; reads: tokens of a text that its model surely reads."""
+        """The request's work; reads: tokens of a text that its model surely reads."""
         return () if self.cost is None else self.cost(request, reads)
 
 
@@ -178,7 +178,7 @@ class BatchReportContract(ServiceContract):
         return self.work_over(request, listed)
 
     def work_over(self, request: JobRequest, results: int, judgements: int = 0) -> Sequence[Work]:
-        """What this report over so many results asks for: every draw of every bootstrap."""
+        """The work of a report over so many results: every draw of every bootstrap."""
         if not isinstance(request, BatchReportRequest):
             return ()
         draws = Size("`resamples`", request.resamples, "/resamples", least=100)
@@ -238,7 +238,7 @@ class MetricContract(ServiceContract):
         request: of this metric; of one whose texts are gone, what is left of it.
         """
         fields = [getattr(request, name, None) for name in self.clustered_by]
-        texts = [normalised(text) for text in map(_written, fields) if text]
+        texts = [normalize_text(text) for text in map(_join_text, fields) if text]
         return str(texts) if texts else None
 
     @cached_property
@@ -254,13 +254,13 @@ class MetricContract(ServiceContract):
     def not_parameters(self) -> frozenset[str]:
         """`TRANSPORT`, `OF_PROVENANCE`, and the texts marked `Input`: all others are parameters."""
         fields = self.request.model_fields.items()
-        texts = (name for name, field in fields if Input in field.metadata and holds_text(field))
+        texts = (name for name, field in fields if Input in field.metadata and has_text(field))
         return frozenset((*TRANSPORT, *OF_PROVENANCE, *texts))
 
     @cached_property
-    def told_apart(self) -> type[Report]:
+    def tagged_report(self) -> type[Report]:
         """The report with its metric as a constant, by which a union tells it apart."""
-        return stamped(self.report, self.report.__name__, self.name)
+        return tag_report(self.report, self.report.__name__, self.name)
 
     @cached_property
     def batch(self) -> BatchReportContract:
@@ -278,7 +278,7 @@ class MetricContract(ServiceContract):
         )
 
 
-def stamped(report: type[M], name: str, metric: str) -> type[M]:
+def tag_report(report: type[M], name: str, metric: str) -> type[M]:
     """This report under this name, with its metric as a constant."""
     said = report.model_fields["metric"].description
     stamp: Any = (Literal[metric], Field(description=said))
@@ -310,12 +310,12 @@ def messages_in(hint: Any) -> Iterator[type[Message]]:
         yield from messages_in(argument)
 
 
-def normalised(text: str) -> str:
+def normalize_text(text: str) -> str:
     """As texts are compared that may be one: compatible characters, case and spaces are folded."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def _written(field: object) -> str:
+def _join_text(field: object) -> str:
     """A text, or a message that holds texts, as one string; empty: nothing was kept."""
     if isinstance(field, Message):
         return field.model_dump_json()

@@ -1,6 +1,6 @@
 """Settings: read once at start, frozen, typed.
 
-Only this module and the sources that it reads (`setting_sources`) look at the environment.
+Only this module and the sources that it reads (`settings_sources`) look at the environment.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from pydantic import (
     model_validator,
 )
 
-from shared.setting_sources import (
+from shared.settings_sources import (
     PREFIX,
     FromEnvironment,
     Listed,
     fields_of,
+    format_errors,
     is_secret,
     nearest,
-    require_address,
-    require_keys,
     unprotected_stores,
+    validate_keys,
+    validate_url,
     variable_of,
-    wrong_settings,
 )
 from shared.work import WorkLimit
 
@@ -341,11 +341,11 @@ class Settings(FromEnvironment):
         default=True, description="of the gateway: a line at level info for each request; or `off`"
     )
 
-    _keys = field_validator("webhook_keys", "secret_keys")(require_keys)
-    _addresses = field_validator("redis_url", "database_url")(require_address)
+    _keys = field_validator("webhook_keys", "secret_keys")(validate_keys)
+    _addresses = field_validator("redis_url", "database_url")(validate_url)
 
     @model_validator(mode="after")
-    def _stores_are_protected(self) -> Self:
+    def _check_stores(self) -> Self:
         if self.stores_tls == "required":
             urls = self.redis_url.get_secret_value(), self.database_url.get_secret_value()
             if faults := unprotected_stores(*urls):
@@ -359,7 +359,6 @@ class Settings(FromEnvironment):
 
     @property
     def work_limit(self) -> WorkLimit:
-        """How much one request may ask for."""
         return WorkLimit(self.max_work_seconds, self.tokens_per_second, self.server_rows)
 
     @property
@@ -385,14 +384,14 @@ def environment_default(name: str, value: str) -> None:
     os.environ.setdefault(name, value)
 
 
-def stay_offline() -> None:
+def disable_download() -> None:
     """No library of this process, or of those that it starts, fetches weights: only
     `touchstone models` does. To be called before such a library is imported."""
     os.environ["HF_HUB_OFFLINE"] = "1"
 
 
 def environment_value(name: str) -> str | None:
-    """What such a variable says now; None: nothing."""
+    """None where the variable is not set."""
     return os.environ.get(name) or None
 
 
@@ -419,7 +418,7 @@ def settings_or_exit() -> Settings:
     try:
         return settings()
     except ValidationError as error:
-        sys.stderr.write("".join(f"{line}\n" for line in wrong_settings(error)))
+        sys.stderr.write("".join(f"{line}\n" for line in format_errors(error)))
         raise SystemExit(2) from None
 
 

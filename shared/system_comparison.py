@@ -44,8 +44,6 @@ class TextPair:
 
 @dataclass(frozen=True)
 class Pairing:
-    """All pairs, and what has no partner."""
-
     pairs: tuple[TextPair, ...]
     unpaired_a: int
     unpaired_b: int
@@ -62,10 +60,10 @@ class SystemResults:
 
     def comparison(self, asked: Against) -> SystemComparison:
         """Raises BadInput where the two were not scored alike."""
-        require_comparable(self.first, self.second)
+        check_compatible(self.first, self.second)
         pairing = self.paired()
-        pairs, repeats = _distinct(pairing.pairs)
-        tested = [self._tested(part, pairs) for part in parts_of(self.over.contract.report)]
+        pairs, repeats = _drop_duplicates(pairing.pairs)
+        tested = [self._test_part(part, pairs) for part in parts_of(self.over.contract.report)]
         adjusted = iter(holm([p for _, test in tested if (p := test.test.p_value) is not None]))
         return SystemComparison(
             pairs=len(pairs),
@@ -152,7 +150,9 @@ class SystemResults:
                 found.setdefault((text, label), []).append(row)
         return found
 
-    def _tested(self, part: ReportPart, pairs: Sequence[TextPair]) -> tuple[ReportPart, PairedTest]:
+    def _test_part(
+        self, part: ReportPart, pairs: Sequence[TextPair]
+    ) -> tuple[ReportPart, PairedTest]:
         found, keys = self._differences(part, pairs)
         return part, self.over.compare(f"systems {part.name}", found, keys, part.differences)
 
@@ -197,7 +197,7 @@ def over_systems(found: Sequence[SystemComparison]) -> list[SystemComparison]:
     return made
 
 
-def require_comparable(first: Sequence[Row], second: Sequence[Row]) -> None:
+def check_compatible(first: Sequence[Row], second: Sequence[Row]) -> None:
     """Raises BadInput where the systems were scored by other versions, variants or nulls."""
     ours, theirs = origins_of(first), origins_of(second)
     for what in COMPARABLE:
@@ -216,7 +216,7 @@ def require_comparable(first: Sequence[Row], second: Sequence[Row]) -> None:
             )
 
 
-def _distinct(pairs: Sequence[TextPair]) -> tuple[list[TextPair], int]:
+def _drop_duplicates(pairs: Sequence[TextPair]) -> tuple[list[TextPair], int]:
     """(the first of pairs that are equal in requests and reports, how many repeat another)."""
     places, repeats = without_repeats(
         [(_contents(pair.first), _contents(pair.second)) for pair in pairs]
@@ -268,7 +268,7 @@ class ReportPart:
 
     @property
     def differences(self) -> Bounds:
-        """What a difference of two such numbers can be."""
+        """The bounds of a difference of two such numbers."""
         least, most = self.bounds
         return (None, None) if least is None or most is None else (least - most, most - least)
 
@@ -319,19 +319,19 @@ def _alternatives(hint: Any) -> Iterator[Any]:
 
 def _bounds(field: FieldInfo) -> Bounds:
     """The least and the greatest value that a field may have, as far as it says."""
-    marks = list(_marks(field))
+    marks = list(_metadata(field))
     least = [mark.ge for mark in marks if getattr(mark, "ge", None) is not None]
     most = [mark.le for mark in marks if getattr(mark, "le", None) is not None]
     return (float(max(least)) if least else None, float(min(most)) if most else None)
 
 
-def _marks(field: FieldInfo) -> Iterator[Any]:
+def _metadata(field: FieldInfo) -> Iterator[Any]:
     yield from field.metadata
-    yield from _inner_marks(field.annotation)
+    yield from _inner_metadata(field.annotation)
 
 
-def _inner_marks(hint: Any) -> Iterator[Any]:
+def _inner_metadata(hint: Any) -> Iterator[Any]:
     for mark in getattr(hint, "__metadata__", ()):
         yield from mark.metadata if isinstance(mark, FieldInfo) else (mark,)
     for argument in get_args(hint):
-        yield from _inner_marks(argument)
+        yield from _inner_metadata(argument)

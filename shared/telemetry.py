@@ -37,17 +37,17 @@ Event = MutableMapping[str, Any]
 def without_secrets(_logger: Any, _method: str, event: Event) -> Event:
     """Blot out fields with secret names, API keys, webhook secrets, the credentials of URLs."""
     for name, value in event.items():
-        event[name] = "[redacted]" if name.lower() in SECRET_NAMES else _blotted(value)
+        event[name] = "[redacted]" if name.lower() in SECRET_NAMES else _mask_value(value)
     return event
 
 
-def _blotted(value: Any) -> Any:
+def _mask_value(value: Any) -> Any:
     if isinstance(value, str):
         return SECRETS.sub("[redacted]", CREDENTIALS.sub("[redacted]@", value))
     if isinstance(value, dict):
         return without_secrets(None, "", value.copy())
     if isinstance(value, (list, tuple)):
-        return [_blotted(item) for item in value]
+        return [_mask_value(item) for item in value]
     return value
 
 
@@ -94,7 +94,7 @@ def _formatter(
     )
 
 
-def about(**fields: str) -> AbstractContextManager[None]:
+def log_context(**fields: str) -> AbstractContextManager[None]:
     """Whatever is logged within, by a library too, carries these fields."""
     return structlog.contextvars.bound_contextvars(**fields)
 
@@ -114,14 +114,14 @@ def request_id() -> str | None:
 
 @contextmanager
 def of_request(found: str | None) -> Iterator[None]:
-    """What is logged, traced or made within belongs to this request; None: not known."""
+    """Logs, traces and jobs within belong to this request; None: not known."""
     if found is None:
         yield
         return
     trace.get_current_span().set_attribute("touchstone.request_id", found)
     token = _request_id.set(found)
     try:
-        with about(request_id=found):
+        with log_context(request_id=found):
             yield
     finally:
         _request_id.reset(token)
@@ -156,7 +156,7 @@ def configure_tracing(process: str) -> None:
     trace.set_tracer_provider(provider)
 
 
-def carried() -> dict[str, str]:
+def inject_trace() -> dict[str, str]:
     """The current trace, to go along with a message; empty where nothing is traced."""
     carrier: dict[str, str] = {}
     propagate.inject(carrier)
@@ -164,7 +164,7 @@ def carried() -> dict[str, str]:
 
 
 @contextmanager
-def continued(name: str, carrier: Carrier, **attributes: str | int) -> Iterator[None]:
+def start_span(name: str, carrier: Carrier, **attributes: str | int) -> Iterator[None]:
     """A span that continues the trace of a message."""
     context = propagate.extract(carrier)
     with tracer.start_as_current_span(

@@ -63,13 +63,13 @@ def plain(found: Mapping[str, Any]) -> str:
 def _of_length(kind: str, context: Mapping[str, Any]) -> str:
     what = "character" if kind == "string_too_short" else "entry"
     if kind == "too_long":
-        return f"must have at most {counted(context['max_length'], what)}"
+        return f"must have at most {format_count(context['max_length'], what)}"
     if context["min_length"] == 1:
         return "must not be empty"
-    return f"must have at least {counted(context['min_length'], what)}"
+    return f"must have at least {format_count(context['min_length'], what)}"
 
 
-def counted(count: int, what: str) -> str:
+def format_count(count: int, what: str) -> str:
     """As in "1 entry", "2 entries"."""
     many = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
     return f"{count} {what if count == 1 else many}"

@@ -53,39 +53,39 @@ class DestinationPolicy:
     def check(self, url: str) -> Destination:
         """The destination, as far as can be seen from the URL. Raises ForbiddenDestination."""
         destination = read(url)
-        address = _address_of(destination.host)
+        address = _parse_host(destination.host)
         if address is not None:
-            self.allows(address, destination)
+            self.check_address(address, destination)
         elif not self.allowed:
             if is_inside(destination.host):
                 raise ForbiddenDestination("the host's name is not public")
-            self._demand_https_and_port(destination)
+            self._check_https_and_port(destination)
         return destination
 
-    def allows(self, address: Address, destination: Destination) -> None:
+    def check_address(self, address: Address, destination: Destination) -> None:
         """Raises ForbiddenDestination where this (canonical) address must not be reached so."""
         if is_listed(address, self.allowed):
             return
         if not is_public(address):
             raise ForbiddenDestination("the host's address is not public")
-        self._demand_https_and_port(destination)
+        self._check_https_and_port(destination)
 
     async def check_name(self, destination: Destination, resolver: Resolve) -> None:
         """Where only an allowed network may be reached so, the name must lead into one, as it will
         have to at each attempt. Raises ForbiddenDestination; a name without an answer is let pass:
         nothing can be sent to it."""
-        if _address_of(destination.host) is not None:
+        if _parse_host(destination.host) is not None:
             return  # judged as it is
         try:
-            self._demand_https_and_port(destination)
+            self._check_https_and_port(destination)
         except ForbiddenDestination:
             with suppress(OSError, UnicodeError):  # TimeoutError is an OSError
                 async with asyncio.timeout(RESOLVE_SECONDS):
                     found = await resolver(destination.host, destination.port)
                 for text in found:
-                    self.allows(canonical(text), destination)
+                    self.check_address(canonical(text), destination)
 
-    def _demand_https_and_port(self, destination: Destination) -> None:
+    def _check_https_and_port(self, destination: Destination) -> None:
         if destination.scheme != "https":
             raise ForbiddenDestination("the URL must begin with https://")
         if destination.port not in self.ports:
@@ -148,7 +148,7 @@ def read(url: str) -> Destination:
     )
 
 
-def _address_of(host: str) -> Address | None:
+def _parse_host(host: str) -> Address | None:
     """The address that the host is, None for a name. Raises ForbiddenDestination.
 
     A socket reads more spellings of an address than we do, and not every library the same ones.

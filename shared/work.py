@@ -34,7 +34,7 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Lowering:
+class Reduction:
     """A number in the request that makes less work, where the work is not just a multiple of it."""
 
     name: str  # as the caller reads it
@@ -52,7 +52,7 @@ class Work:
     seconds_each: float | None = None  # of one core; None: tokens, as fast as the settings say
     certain: bool = True  # the request asks for at least so much
     most: float | None = None  # of the unit, whatever the settings say
-    lowerings: tuple[Lowering, ...] = ()  # none: the sizes with a pointer
+    lowerings: tuple[Reduction, ...] = ()  # none: the sizes with a pointer
     at_server: bool = False  # requests to a model's server, which have a limit of their own
 
     @property
@@ -88,7 +88,7 @@ class WorkLimit:
     tokens_per_second: float
     server_rows: float = inf
 
-    def likely_seconds(self, works: Sequence[Work]) -> float:
+    def expected_time(self, works: Sequence[Work]) -> float:
         """About how long a request takes: what is certain and what is likely."""
         return sum(work.seconds(self.tokens_per_second) for work in works)
 
@@ -96,7 +96,7 @@ class WorkLimit:
         """Raises TooCostly where the certain work is more than the limit."""
         excess = self._excess(works)
         if excess is not None:
-            raise self._refusal(excess, [work for work in works if work.certain])
+            raise self._to_error(excess, [work for work in works if work.certain])
 
     def passes(self, works: Sequence[Work]) -> bool:
         """Whether `check` accepts them."""
@@ -109,25 +109,25 @@ class WorkLimit:
             if most is not None and work.amount > most * (1 + ROUNDING):
                 share = min(most / work.amount, self._share(work, certain))
                 return Excess(work, share, _number(most))
-        total = self.likely_seconds(certain)
+        total = self.expected_time(certain)
         if total > self.seconds * (1 + ROUNDING):
             largest = max(certain, key=lambda work: work.seconds(self.tokens_per_second))
             limit = f"{_number(self.seconds)} seconds of work (this is about {_number(total)})"
             return Excess(largest, self._share(largest, certain), limit)
         return None
 
-    def _refusal(self, excess: Excess, works: Sequence[Work]) -> TooCostly:
+    def _to_error(self, excess: Excess, works: Sequence[Work]) -> TooCostly:
         """The request's work, the limit, and how far each number alone has to come down."""
         largest = excess.work
         product = " × ".join(f"{_number(size.value)} {size.name}" for size in largest.sizes)
-        lower = [(one.name, self._passing(one), 1) for one in largest.lowerings] or [
+        lower = [(one.name, self._max_value(one), 1) for one in largest.lowerings] or [
             (size.name, floor(size.value * excess.share), size.least)
             for size in largest.sizes
             if size.pointer is not None
         ]
         possible = [f"{name} to at most {most:,}" for name, most, least in lower if most >= least]
         advice = f"lower {', or '.join(possible)}" if possible else "lower several of them"
-        fields: list[Lowering | Size] = []
+        fields: list[Reduction | Size] = []
         for work in (largest, *works):
             fields += (*work.lowerings, *work.sizes)
         pointers = dict.fromkeys(one.pointer for one in fields if one.pointer)
@@ -138,7 +138,7 @@ class WorkLimit:
             pointers=tuple(pointers),
         )
 
-    def _passing(self, one: Lowering) -> int:
+    def _max_value(self, one: Reduction) -> int:
         """The largest value that this limit lets pass; 0: there is none."""
         values = range(1, one.value)
         return bisect_left(values, True, key=lambda value: not self.passes(one.works(value)))
@@ -146,7 +146,7 @@ class WorkLimit:
     def _share(self, work: Work, works: Sequence[Work]) -> float:
         """How much of a product may stay, if the others stay as they are."""
         own = work.seconds(self.tokens_per_second)
-        return (self.seconds - (self.likely_seconds(works) - own)) / own
+        return (self.seconds - (self.expected_time(works) - own)) / own
 
 
 def words_of(text: str) -> int:

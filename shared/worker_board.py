@@ -56,7 +56,6 @@ class WorkerSender:
         self._thread.start()
 
     def stop(self) -> None:
-        """This worker takes no more jobs."""
         self._stopping.set()
         self._thread.join()
         with suppress(RedisError):
@@ -69,7 +68,7 @@ class WorkerSender:
         stale = [
             holder
             for holder, value in _redis().hgetall(BOARD).items()
-            if holder != self._holder and _fresh(str(value), now) is None
+            if holder != self._holder and _parse_status(str(value), now) is None
         ]
         with _redis().pipeline(transaction=True) as trip:
             trip.hset(BOARD, self._holder, status.model_dump_json())
@@ -109,7 +108,7 @@ def read(services: Iterable[str]) -> dict[str, str]:
     except RedisError:
         return {}
     found = dict.fromkeys(services, NO_WORKER)
-    for worker in filter(None, (_fresh(value, now) for value in board.values())):
+    for worker in filter(None, (_parse_status(value, now) for value in board.values())):
         for name in found.keys() & set(worker.services):
             if worker.waits_for is None:
                 found[name] = READY
@@ -123,7 +122,7 @@ def _redis() -> redis.Redis:
     return client(SOCKET_SECONDS, patient=False, decode_responses=True)
 
 
-def _fresh(value: str, now: float) -> WorkerStatus | None:
+def _parse_status(value: str, now: float) -> WorkerStatus | None:
     with suppress(ValidationError):  # of another version of us
         status = WorkerStatus.model_validate_json(value)
         return status if now - status.at < STALE_SECONDS else None

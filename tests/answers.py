@@ -19,7 +19,7 @@ import jsonschema_rs
 
 from services.gateway.app import create_app
 from services.gateway.openapi_schemas import VALUES
-from shared.problems import QUOTA_EXCEEDED, TYPE_BASE, slug_of
+from shared.problems import QUOTA_EXCEEDED, TYPE_BASE, type_name
 from shared.settings import Settings
 
 Json = dict[str, Any]
@@ -101,7 +101,7 @@ def _problems_in(node: Any) -> Iterator[str]:
     """The slugs of the problem that it is, or that are anywhere in it."""
     if isinstance(node, dict):
         if str(node.get("type", "")).startswith((TYPE_BASE, QUOTA_EXCEEDED)):
-            yield slug_of(node)
+            yield type_name(node)
         for value in node.values():
             yield from _problems_in(value)
     elif isinstance(node, list):

@@ -16,7 +16,7 @@ from sqlalchemy import Engine, select
 
 from services.scheduler.attempts import PAUSE, Attempts
 from services.scheduler.batch_feed import Feeder
-from services.scheduler.batch_files import Filing
+from services.scheduler.batch_files import BatchFileWorker
 from services.scheduler.steps import Boundary
 from shared.ledger import leases
 from shared.ledger.tables import jobs
@@ -85,10 +85,10 @@ class Scene:
             patience=PATIENCE_SECONDS,
         )
 
-    def filing(self, **changed: Any) -> Filing:
+    def filing(self, **changed: Any) -> BatchFileWorker:
         """A scheduler's filing."""
         chosen = self.chosen.model_copy(update=changed)
-        return Filing(
+        return BatchFileWorker(
             self.engine,
             chosen,
             load_catalogue(chosen.models_file),

@@ -27,12 +27,12 @@ from shared.contracts import (
     Parameter,
     Report,
     ScoreRequest,
-    hint_of,
+    field_type,
 )
 from shared.errors import BadInput
 from shared.metric import Metric
 from shared.null_report import Null
-from shared.redaction import RUN, are_ours, repeats, sent, without_text
+from shared.redaction import RUN, all_internal, repeats, sent, without_text
 from shared.service_contract import MetricContract, messages_in
 
 AnyMetric = Metric[Any, Any, Any, Any]
@@ -287,7 +287,7 @@ def strings_are_marked(contract: MetricContract) -> None:
     for name, field in contract.request.model_fields.items():
         if name in TRANSPORT or {Input, Parameter} & marks_of(field):
             continue
-        assert not holds_text(hint_of(field)), f"{contract.name}: {name} is not marked"
+        assert not holds_text(field_type(field)), f"{contract.name}: {name} is not marked"
 
 
 def marks_of(field: FieldInfo) -> set[Any]:
@@ -303,7 +303,7 @@ def holds_text(hint: Any) -> bool:
     if origin is Annotated:
         return not is_model_name(arguments) and holds_text(arguments[0])
     if isinstance(hint, type) and issubclass(hint, BaseModel):
-        return any(holds_text(hint_of(field)) for field in hint.model_fields.values())
+        return any(holds_text(field_type(field)) for field in hint.model_fields.values())
     if origin in (Union, types.UnionType) or arguments:
         return any(holds_text(argument) for argument in arguments)
     return hint is str or hint is Any
@@ -327,7 +327,7 @@ def no_text_stays(metric: AnyMetric) -> None:
         for name, field in metric.contract.request.model_fields.items()
         if Input in marks_of(field)
     }
-    ours = are_ours(metric.contract.report.model_fields["warnings"].annotation)
+    ours = all_internal(metric.contract.report.model_fields["warnings"].annotation)
     for request, report in scored_examples(metric):
         sent = request.model_dump(mode="json", include=inputs)
         texts = [text for text in strings(sent) if len(text) >= RUN]

@@ -7,13 +7,13 @@ import re
 import time
 from dataclasses import replace
 
-from services.worker import serve
+from services.worker import run_worker
 from shared import job_context, telemetry
 from shared.metric import Service
 from shared.settings import settings
 from shared.worker import register
 from shared.worker.process import Health
-from shared.worker.process import serve as serve_health
+from shared.worker.process import start_server as serve_health
 from shared.worker.watchdog import watchdog
 from tests.echo_metric import ECHO, EchoReport, EchoRequest, echo
 
@@ -70,12 +70,12 @@ def main() -> None:
     telemetry.configure_logging(chosen.log_level, chosen.log_format)
     register(Stubborn())
     health = Health()
-    health.ailment = watchdog.ailment
+    health.ailment = watchdog.health_error
     health.clear("worker")
     if chosen.metrics_port is not None:
         serve_health(health, chosen.metrics_host, chosen.metrics_port)
     watchdog.start()
-    serve([], chosen)
+    run_worker([], chosen)
 
 
 if __name__ == "__main__":

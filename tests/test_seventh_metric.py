@@ -23,14 +23,14 @@ import services
 from bench.capacity import _cost, size, table
 from services import registry, worker
 from services.gateway.app import create_app
-from services.registry import contracts, every_contract, metrics, service
+from services.registry import all_contracts, contracts, metrics, service
 from services.stack import manifests
 from shared.ledger.tables import jobs
 from shared.metric import Metric
 from shared.service_contract import MetricContract
 from shared.settings import Settings
 from shared.worker import registered
-from shared.worker.job import MessageDelivery, carry
+from shared.worker.job import MessageDelivery, run_job
 from tests import metric_laws
 from tests.batches import Json, Scene
 from tests.deployment.manifests import KUBECTL, OVERLAYS, ROOT, built
@@ -211,7 +211,7 @@ def forget() -> None:
         del sys.modules[module]
     vars(services).pop("toy", None)
     importlib.invalidate_caches()
-    for cached in (contracts, every_contract, registry.page, registry.page_file):
+    for cached in (contracts, all_contracts, registry.page, registry.page_file):
         cached.cache_clear()
 
 
@@ -250,7 +250,7 @@ class Counted(Scene):
             queued = connection.execute(query.where(jobs.c.status == "queued").limit(most)).all()
         for job_id, name, batch_id in queued:
             task = registered[name]
-            carry(job_id, task.contract, task.score, MessageDelivery(batch=batch_id is not None))
+            run_job(job_id, task.contract, task.score, MessageDelivery(batch=batch_id is not None))
         return len(queued)
 
 
@@ -268,7 +268,7 @@ def line(number: int, text: str) -> Json:
 
 def test_it_is_found_and_served(toy: AnyMetric) -> None:
     assert metrics()["toy"] == toy.contract
-    assert every_contract()["toy-report"] == toy.contract.batch == registered["toy-report"].contract
+    assert all_contracts()["toy-report"] == toy.contract.batch == registered["toy-report"].contract
     assert worker.parse(["toy"]) == ["toy"]
 
 

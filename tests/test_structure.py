@@ -14,7 +14,7 @@ import pytest
 
 from bench.import_graph import count_floors, count_imports, find_circle, import_graph
 from bench.shape import shape, sources
-from services.registry import contracts, every_contract, metrics, service
+from services.registry import all_contracts, contracts, metrics, service
 from services.worker import register_all
 from shared.worker import registered
 
@@ -53,10 +53,10 @@ def test_every_contract_has_its_service() -> None:
 def test_every_service_and_every_batch_report_that_is_offered_is_served() -> None:
     for _ in range(2):  # who registers again replaces what was there
         register_all(list(contracts()))
-    assert {name: type(contract) for name, contract in every_contract().items()}.items() <= {
+    assert {name: type(contract) for name, contract in all_contracts().items()}.items() <= {
         name: type(task.contract) for name, task in registered.items()
     }.items()
-    for name, contract in every_contract().items():
+    for name, contract in all_contracts().items():
         assert registered[name].contract == contract
 
 

@@ -19,7 +19,7 @@ from services.command import entries
 from services.command.additions import addition
 from services.command.api import CommandError
 from services.command.download import download_model
-from services.weights.folder import PICKLE, configured_folder, is_whole, weights_folder
+from services.weights.folder import PICKLE, is_complete, model_folder, weights_folder
 from shared.models import reload
 from shared.models.availability import LoadingError
 from shared.models.catalogue import Catalogue, load_catalogue
@@ -182,10 +182,10 @@ def _pickle_folder(entry: ModelEntry, chosen: Settings) -> Path:
     if entry.scheme == "hf":
         folder = download_model(entry, chosen, pickles=True)
     elif entry.scheme == "path":
-        folder = configured_folder(_catalogue(chosen), entry)
+        folder = model_folder(_catalogue(chosen), entry)
     else:
         raise CommandError(f"{entry.name}: {entry.scheme}: there is nothing to convert")
-    if is_whole(folder):
+    if is_complete(folder):
         raise CommandError(f"{entry.name} has safetensors: there is nothing to convert")
     if not (folder / PICKLE).is_file():
         raise CommandError(f"{entry.name}: there is no {PICKLE} in {folder}")
@@ -245,7 +245,7 @@ def request_reload(asked: argparse.Namespace, _chosen: Settings) -> int:
             "names another folder, REDIS_URL a service elsewhere"
         )
     try:
-        reload.ask_everybody()
+        reload.request_reload()
     except RedisError as error:
         raise CommandError(
             f"Redis cannot be reached ({type(error).__name__}): is it running?"

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from services.cot2el.report import Cot2elBatchReport, Cot2elResult
 from services.cot2el.verdict import in_a_word
 from shared.contracts import Input, LanguageRequest, LanguageTag, Message, ModelName, Parameter
-from shared.questions import Explanation, Options, Passage, Question, asked
+from shared.questions import Explanation, Options, Passage, Question, to_prompt
 from shared.service_contract import (
     ElicitedExplanation,
     FactPaths,
@@ -265,7 +265,7 @@ def _prompts(request: Cot2elRequest) -> Iterator[Work]:
     """Each stage reads the question or the reasoning once; what is written is not counted."""
     if request.model is None:
         return
-    words = words_of(asked(request.question)) + words_of(request.reasoning or "")
+    words = words_of(to_prompt(request.question)) + words_of(request.reasoning or "")
     yield Work((Size("tokens of `question` and `reasoning`", max(1, words), "/reasoning"),))
 
 

@@ -14,7 +14,7 @@ from services.cot2el.report import (
 )
 from services.cot2el.verdict import verdict
 from shared.page_text import Mark, MarkedText, OptionRow, Verdict, choices, pieces
-from shared.questions import Stance, asked
+from shared.questions import Stance, to_prompt
 
 TEMPLATE = "cot2el/page.html"
 
@@ -84,7 +84,7 @@ class Cot2elView:
 def view(request: Cot2elRequest | None, report: Cot2elResult) -> Cot2elView:
     return Cot2elView(
         verdict=verdict(report),
-        question=pieces(asked(request.question), ()) if request else [],
+        question=pieces(to_prompt(request.question), ()) if request else [],
         language=str(report.provenance.parameters.get("language") or ""),
         parts=_parts(report),
         parse=pieces(report.parse or "", ()),

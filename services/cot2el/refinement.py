@@ -31,7 +31,7 @@ from services.cot2el.segmentation import (
 from services.cot2el.stages import ReasoningDraft
 from services.cot2el.variants import VARIANTS
 from shared.errors import TooCostly
-from shared.job_context import checking
+from shared.job_context import check_each
 from shared.language import canonical
 from shared.questions import Explanation
 from shared.statistics.seeds import generator
@@ -81,7 +81,7 @@ def _random(
     each = len(texts) // request.control_draws
     found = [
         alignment
-        for start in checking(range(0, len(texts), each))
+        for start in check_each(range(0, len(texts), each))
         for alignment in _aligned(texts[start : start + each], reasoning, units, rule)
     ]
     return AlignmentBaseline(request.control_draws, tuple(texts), tuple(found))

@@ -26,7 +26,7 @@ from services.cot2el.contract import Cot2elRequest, Cot2elWriting
 from shared.contracts import MAX_TEXT
 from shared.errors import BadInput
 from shared.models.calls import Completion, Prompt, Sampling, Turn
-from shared.models.ports import PromptOfRequest, written
+from shared.models.ports import PromptOfRequest, generate
 from shared.questions import STANCES, Explanation, Option, choose
 
 OPEN, CLOSE = "<think>", "</think>"
@@ -153,7 +153,7 @@ def _add_structure(parsed: list[ReasoningDraft]) -> list[ReasoningDraft]:
     """Stage 3: JSON of the right shape, in at most three tries."""
     for number in range(TRIES):
         pending = [draft for draft in parsed if draft.open and not _has_structure(draft)]
-        answers = written([_json(draft, number) for draft in pending])
+        answers = generate([_json(draft, number) for draft in pending])
         done = {
             draft.place: _with_structure(draft, completion, last=number == TRIES - 1)
             for draft, completion in zip(pending, answers, strict=True)
@@ -202,7 +202,7 @@ def _prompt_each(
         PromptOfRequest(draft.place, draft.request.model or "", prompt(draft), _sampling(draft))
         for draft in chosen
     ]
-    answers = zip(chosen, written(prompts), strict=True)
+    answers = zip(chosen, generate(prompts), strict=True)
     done = {draft.place: read(draft, completion) for draft, completion in answers}
     return [done.get(draft.place, draft) for draft in all_drafts]
 

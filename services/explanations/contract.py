@@ -266,7 +266,7 @@ def _refusal(where: tuple[int | str, ...], detail: str) -> ValidationError:
 def answers() -> Any:
     """The result as the API describes it: scores are told apart by their metric."""
     kinds: tuple[Any, ...] = tuple(
-        one.told_apart for one in metrics().values() if one.elicited is not None
+        one.tagged_report for one in metrics().values() if one.elicited is not None
     )
     report: Any = Annotated[Union[kinds], Field(discriminator="metric")]  # noqa: UP007
     said = ExplanationsResult.model_fields["scores"].description

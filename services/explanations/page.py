@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from services.explanations.contract import ExplanationsRequest
 from services.explanations.report import ExplanationsResult
-from shared.page_text import AnswerTable, counted
+from shared.page_text import ResponseTable, counted
 
 SAYS = {
     "refused": "The model refused; nothing is scored.",
@@ -12,11 +12,11 @@ SAYS = {
 }
 
 
-def answer(request: ExplanationsRequest | None, report: ExplanationsResult) -> AnswerTable:
+def answer(request: ExplanationsRequest | None, report: ExplanationsResult) -> ResponseTable:
     """The decision, and how many metrics scored."""
     found = report.elicitation
     decided = f"The decision is {found.decision}"
     if found.decided_by == "request":
         decided = f"The model was told to explain {found.decision}"
     scored = f"{counted(len(report.scores), 'metric')} scored the explanation"
-    return AnswerTable(SAYS.get(found.outcome, f"{decided}; {scored}."))
+    return ResponseTable(SAYS.get(found.outcome, f"{decided}; {scored}."))

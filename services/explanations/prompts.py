@@ -18,7 +18,7 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from shared.contracts import Message
 from shared.models.calls import Label, Prompt, Turn
-from shared.models.prompt_table import Template, pieces
+from shared.models.prompt_table import Template, parse_template
 
 FOLDER = Path(__file__).parent
 INPUTS = ("text", "premise", "hypothesis", "scenario", "question")
@@ -65,7 +65,7 @@ class ExplanationsOwnPrompt(Message):
     @field_validator("system", "user")
     @classmethod
     def _known(cls, template: str | None) -> str | None:
-        pieces(template or "", PLACEHOLDERS)
+        parse_template(template or "", PLACEHOLDERS)
         return template
 
     @model_validator(mode="after")
@@ -98,7 +98,10 @@ class ElicitationPrompt(ExplanationsOwnPrompt):
 
     @property
     def placeholders(self) -> frozenset[str]:
-        found = (*pieces(self.user, PLACEHOLDERS), *pieces(self.system or "", PLACEHOLDERS))
+        found = (
+            *parse_template(self.user, PLACEHOLDERS),
+            *parse_template(self.system or "", PLACEHOLDERS),
+        )
         return frozenset(piece.inserted for piece in found if piece.inserted)
 
     @property
@@ -120,7 +123,7 @@ def fill_template(template: str, values: Mapping[str, str]) -> str:
     """The template with the values of its placeholders."""
     return "".join(
         piece.text if piece.inserted is None else values[piece.inserted]
-        for piece in pieces(template, PLACEHOLDERS)
+        for piece in parse_template(template, PLACEHOLDERS)
     )
 
 

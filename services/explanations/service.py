@@ -40,7 +40,7 @@ from services.explanations.report import (
 from services.registry import metrics, service
 from shared.contracts import ModelUse, Report, ScoreRequest
 from shared.errors import AnswerCut, BadInput, pointing_to
-from shared.job_context import checking
+from shared.job_context import check_each
 from shared.language import find_language
 from shared.metric import Metric, Service, StatedDecision
 from shared.models.calls import Completion, Example, Sampling
@@ -279,7 +279,7 @@ def _score_metrics(
         told = [_unscored(name, found.outcome, detail) for name in request.parameters]
         return (), tuple(told), ()
     elicited = _elicited(request, found, judge)
-    asked = [_metric_request(request, name, elicited) for name in checking(request.parameters)]
+    asked = [_metric_request(request, name, elicited) for name in check_each(request.parameters)]
     answered = [one if isinstance(one, ExplanationsUnscored) else _report(one) for one in asked]
     doubts = [
         SAME_JUDGE.format(metric=one.contract.name)

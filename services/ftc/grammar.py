@@ -23,7 +23,7 @@ from services.ftc.phrases import (
     parse,
     text_of,
 )
-from shared.cached import remembered
+from shared.cached import cache_results
 
 DETERMINERS = {"DT", "PRP$", "WDT"}
 
@@ -39,7 +39,7 @@ _ARTICLE = re.compile(r"\b(an?) (\w+)", re.IGNORECASE)
 _AN = re.compile(r"[aeiou](?!ni(?:cy|f|que|v)|se|uro|ne\b)|hour|honest|8|11$", re.IGNORECASE)
 
 
-@remembered(INFLECTED_BYTES, lambda form, *_: getsizeof(form))
+@cache_results(INFLECTED_BYTES, lambda form, *_: getsizeof(form))
 def inflected(lemma: str, tag: str) -> str | None:
     """The form of a lemma that a Penn tag asks for."""
     from lemminflect import getInflection

@@ -24,7 +24,7 @@ from services.ftc.scoring import (
 from services.ftc.variants import VARIANTS, FtcVariant
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
-from shared.job_context import checking
+from shared.job_context import check_each
 from shared.language import (
     LanguageCoverage,
     model_coverage,
@@ -51,7 +51,7 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcResult, FtcVariant]):
         targets = targets_of(request, derived)
         made = tuple(
             counterfactual(request, collected, targets, place)
-            for place in checking(range(len(targets)))
+            for place in check_each(range(len(targets)))
         )
         components = components_of(made)
         return FtcResult(

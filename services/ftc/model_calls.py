@@ -24,7 +24,7 @@ from shared.language import ModelLanguages
 from shared.metric import Collected
 from shared.models.calls import Example
 from shared.models.judgement import Judgement, low_mass, text_cut
-from shared.models.labels import decided
+from shared.models.labels import predict_label
 from shared.models.ports import Judge, models
 from shared.models.prompt_table import OF_THE_MODEL, PromptKeys
 from shared.statistics import draws, ranks
@@ -270,7 +270,7 @@ class NliPredictions:
         row, least = self._row(self._found[premise, hypothesis]), self.use.thresholds
         if not least:
             return _argmax_label(row)
-        return LABELS[LABELS.index(decided(LABELS, row.tolist(), least))]
+        return LABELS[LABELS.index(predict_label(LABELS, row.tolist(), least))]
 
     def warnings(self, some: Sequence[Pair]) -> tuple[str, ...]:
         """Whether the model read less than it was sent, or would have said something else."""

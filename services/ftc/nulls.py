@@ -31,7 +31,7 @@ from services.ftc.phrases import (
 )
 from services.ftc.report import PhraseNull, PhraseType
 from services.ftc.variants import VARIANTS
-from shared.cached import remembered
+from shared.cached import cache_results
 from shared.statistics.draws import TwoStages
 from shared.statistics.seeds import generator, generator_1_0
 
@@ -148,7 +148,7 @@ def _bytes_of(found: Iterable[Phrase], *_: object) -> int:
     return WORD_BYTES * sum(len(one.words) for one in found)
 
 
-@remembered(KEPT_BYTES, _bytes_of)
+@cache_results(KEPT_BYTES, _bytes_of)
 def phrases_in(text: str) -> tuple[Phrase, ...]:
     """Of its first 600 characters every phrase with all that stands before its head."""
     built = shape(next(_chunks(text), ""))
@@ -202,7 +202,7 @@ def _pool_bytes(found: _Pool, pool: tuple[str, ...]) -> int:
     return sum(map(getsizeof, pool)) + sum(map(_bytes_of, found.values()))
 
 
-@remembered(KEPT_BYTES, _pool_bytes)
+@cache_results(KEPT_BYTES, _pool_bytes)
 def _phrases_by_type(pool: tuple[str, ...]) -> _Pool:
     """Phrases without a type are left out."""
     found = _Pool()

@@ -16,7 +16,7 @@ from typing import Any
 import snowballstemmer
 
 from services.ftc.report import PhraseType
-from shared.cached import remembered
+from shared.cached import cache_results
 from shared.english import load_pipeline
 
 UNUSED = ("ner", "senter")
@@ -103,7 +103,7 @@ def _bytes_of(found: Phrase | Shape | None, *_: object) -> int:
     return 0 if found is None else _word_bytes(found.words)
 
 
-@remembered(KEPT_BYTES, _word_bytes)
+@cache_results(KEPT_BYTES, _word_bytes)
 def parse(sentence: str) -> Words:
     """Its words. One thread at a time: spaCy's memory zone must not be left while another reads."""
     with _lock:
@@ -175,7 +175,7 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
             return start, end
 
 
-@remembered(KEPT_BYTES, _bytes_of)
+@cache_results(KEPT_BYTES, _bytes_of)
 def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
     """The phrase at this span of a text; None where it is empty, too long or of no known type."""
     start, end = trim(text, start, len(text) if end is None else end)
@@ -266,7 +266,7 @@ class Shape:
         return self.text[self.words[first].start : self.words[last - 1].end]
 
 
-@remembered(KEPT_BYTES, _bytes_of)
+@cache_results(KEPT_BYTES, _bytes_of)
 def shape(text: str) -> Shape | None:
     """How a sentence is built; None for an empty one."""
     words = parse(text)

@@ -91,7 +91,7 @@ def _null(
         p_two_sided=ranks.two_sided(p_value, below),
         attainable_p=ranks.attainable_p(min(draw_count(request), random.placements)),
         ties=ranks.tie_rate(observed, scores),
-        **ranks.spread_of(scores),
+        **ranks.null_summary(scores),
     )
 
 

@@ -128,7 +128,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     reread = CatalogueReload(gateway.catalogue, gateway.settings.models_file)
     reread.start()
     if threading.current_thread() is threading.main_thread():
-        reread.on_hangup()
+        reread.on_signal()
     with gateway.messages.run():
         async with gateway.job_watcher.listen(), gateway.models.watch():
             yield

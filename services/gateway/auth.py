@@ -77,7 +77,7 @@ async def authenticate(gateway: State, secret: str) -> Caller:
         return found
 
     def find_key(connection: Connection) -> Key | None:
-        return keys.presented(connection, secret)
+        return keys.authenticate(connection, secret)
 
     key = await gateway.in_ledger(find_key)
     if key is None:
@@ -127,15 +127,13 @@ def check_access(connection: Connection, asked: JobRequest, tenant: str) -> None
         except UnknownEndpoint as error:
             raise BadInput(error.detail, pointer="/webhook") from None
     if isinstance(asked, BatchReportRequest):
-        batch_lines.require_owned(connection, tenant, asked.batch, asked.jobs or ())
+        batch_lines.check_tenant(connection, tenant, asked.batch, asked.jobs or ())
         named = [] if asked.against is None else [("/against", asked.against)]
         named += [(f"/further/{place}", one) for place, one in enumerate(asked.further)]
         for place, other in named:
-            batch_lines.require_owned(
-                connection, tenant, other.batch, other.jobs or (), place=place
-            )
+            batch_lines.check_tenant(connection, tenant, other.batch, other.jobs or (), place=place)
         if asked.judged is not None and asked.judged.queue is not None:
-            review_queues.require_owned(connection, tenant, asked.judged.queue)
+            review_queues.check_tenant(connection, tenant, asked.judged.queue)
 
 
 async def session_caller(request: Request, gateway: Gateway) -> Caller:

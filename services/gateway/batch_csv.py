@@ -15,9 +15,9 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from sqlalchemy import Engine
 
-from shared.contracts import Column, Message, Report, Word, hint_of
+from shared.contracts import Column, Message, Report, Word, field_type
 from shared.ledger import batch_lines
-from shared.ledger.batch_lines import EndedLine
+from shared.ledger.batch_lines import FinishedLine
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
 from shared.service_contract import ServiceContract
@@ -45,7 +45,7 @@ def csv_chunks(engine: Engine, batch: Batch, contract: ServiceContract | None) -
     last = 0
     while True:
         with transaction(engine) as connection:
-            lines = batch_lines.ended_after(connection, batch.id, last, LINES_AT_ONCE)
+            lines = batch_lines.list_finished(connection, batch.id, last, LINES_AT_ONCE)
         if not lines:
             return
         last = lines[-1].number
@@ -71,7 +71,7 @@ def _extra_values(report: type[Message]) -> Iterator[tuple[str, ...]]:
         return
     for name, field in report.model_fields.items():
         if name not in Report.model_fields:
-            yield from _extra_paths(hint_of(field), (name,))
+            yield from _extra_paths(field_type(field), (name,))
 
 
 def _extra_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -82,7 +82,7 @@ def _extra_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     for kind in kinds:
         if isinstance(kind, type) and kind not in MARKS and issubclass(kind, Message):
             for name, field in kind.model_fields.items():
-                yield from _extra_paths(hint_of(field), (*path, name))
+                yield from _extra_paths(field_type(field), (*path, name))
         elif get_origin(kind) is tuple and _has_messages(kind):
             yield (*path, COUNT)
         elif get_origin(kind) is dict and get_origin(get_args(kind)[0]) is Literal:
@@ -124,7 +124,7 @@ def _is_scalar(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, SCALARS)
 
 
-def _row(line: EndedLine, columns: list[tuple[str, ...]], batch: Batch) -> list[str]:
+def _row(line: FinishedLine, columns: list[tuple[str, ...]], batch: Batch) -> list[str]:
     result = line.result or {}
     return [
         csv_field(line.custom_id),
@@ -148,7 +148,7 @@ def _at(result: Any, path: tuple[str, ...]) -> Any:
     return result if isinstance(result, SCALARS) else None
 
 
-def _reason(line: EndedLine, batch: Batch) -> str | None:
+def _reason(line: FinishedLine, batch: Batch) -> str | None:
     """Why the line has no result."""
     if line.error is not None:
         return str(line.error.get("detail", ""))

@@ -17,7 +17,7 @@ from shared.errors import ScoringError
 from shared.ledger import batches, files
 from shared.ledger.batches import Batch, NewBatch
 from shared.ledger.files import NewFile
-from shared.ledger.jobs import Owner, admit_file
+from shared.ledger.jobs import Owner, check_file_limit
 from shared.service_contract import MetricContract
 
 Line = tuple[str, dict[str, Any]]  # custom id, body
@@ -41,7 +41,7 @@ async def make_batch(made: BatchInput, gateway: State, owner: Owner) -> Batch:
     """
     file_id = files.new_id()
     size = await run_in_threadpool(_write_lines, made, gateway, file_id)
-    kept_for = files.term(None, gateway.settings.file_retention_hours)
+    kept_for = files.max_age(None, gateway.settings.file_retention_hours)
     new_file = NewFile(file_id, "batch", made.filename, size, kept_for, owner.tenant)
     new = NewBatch(
         metric=made.contract.name,
@@ -55,8 +55,8 @@ async def make_batch(made: BatchInput, gateway: State, owner: Owner) -> Batch:
     )
 
     def write(connection: Connection) -> Batch:
-        admit_file(connection, owner, size)
-        files.note(connection, new_file)
+        check_file_limit(connection, owner, size)
+        files.insert_file(connection, new_file)
         batch, _ = batches.make(connection, new, key=None, owner=owner)
         return batch
 
@@ -69,7 +69,7 @@ async def make_batch(made: BatchInput, gateway: State, owner: Owner) -> Batch:
 
 def _write_lines(made: BatchInput, gateway: State, file_id: str) -> int:
     size = 0
-    with gateway.files.writing(file_id) as stream:
+    with gateway.files.open_write(file_id) as stream:
         for custom_id, body in made.lines:
             line = {"custom_id": custom_id, "method": "POST", "url": made.contract.path}
             size += stream.write(json.dumps(line | {"body": body}).encode() + b"\n")

@@ -34,11 +34,11 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from shared import telemetry
-from shared.contracts import AnyJob, accepting_untrained_languages
+from shared.contracts import AnyJob, with_untrained_languages
 from shared.encryption import Sealer, Unreadable, new_key, secret_sealer
 from shared.errors import QuotaExceeded, Unavailable
 from shared.ledger.jobs import Owner
-from shared.ledger.keys import Key, Scope, hashed
+from shared.ledger.keys import Key, Scope, hash_key
 from shared.ledger.tables import DEFAULT_TENANT
 from shared.redis_client import async_client
 from shared.settings import Settings
@@ -101,7 +101,7 @@ class Caller:
 
     def apply_defaults(self, asked: AnyJob) -> AnyJob:
         """The request with what this caller's key says for all of them."""
-        return accepting_untrained_languages(asked) if self.accepts_untrained_languages else asked
+        return with_untrained_languages(asked) if self.accepts_untrained_languages else asked
 
     def owner(self, chosen: Settings) -> Owner:
         """The owner of what this caller makes."""
@@ -144,11 +144,11 @@ class KeyCache:
             self._none_made["none"] = True
 
     def get(self, secret: str) -> Caller | None:
-        return self._callers.get(hashed(secret))
+        return self._callers.get(hash_key(secret))
 
     def store(self, secret: str, key: Key) -> Caller:
         found = Caller(key.tenant, frozenset(key.scopes), key)
-        self._callers[hashed(secret)] = found
+        self._callers[hash_key(secret)] = found
         return found
 
 
@@ -195,7 +195,7 @@ class SessionStore:
 
 
 def _session_name(token: str) -> str:
-    return f"touchstone:session:{hashed(token)}"
+    return f"touchstone:session:{hash_key(token)}"
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from uvicorn.server import ServerState
 
 from services.gateway.refusals import HeaderFieldsTooLarge, NotHttp, RequestTimeout
 from shared.errors import ScoringError
-from shared.problems import problem, shown
+from shared.problems import problem, to_public
 from shared.telemetry import HTTP_REFUSED, new_request_id
 
 SPARE = 64  # connections beyond the limits: they may ask for probes, and are closed after that
@@ -300,7 +300,7 @@ class StrictProtocol(H11Protocol):
 
     def _send_error(self, error: ScoringError) -> None:
         request_id = new_request_id()
-        body = json.dumps(shown(problem(error), request_id)).encode()
+        body = json.dumps(to_public(problem(error), request_id)).encode()
         headers = [
             ("content-type", "application/problem+json"),
             ("content-length", str(len(body))),

@@ -29,7 +29,7 @@ from shared.contracts import Message
 from shared.errors import BadInput
 from shared.file_store import PIECE_BYTES, FileStore, store_error
 from shared.ledger.engine import Order, Slice
-from shared.problems import invalid, read_strictly, validation_problem
+from shared.problems import invalid, parse_strict, validation_problem
 
 M = TypeVar("M", bound=Message)
 WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,18})\"?(?=$|[,;\s])", re.IGNORECASE)
@@ -55,7 +55,7 @@ def parse_body(raw: bytes, message: type[M]) -> M:
     """What was read as this message. Raises InvalidBody."""
     body = decode(raw)
     try:
-        return read_strictly(message, raw, body)
+        return parse_strict(message, raw, body)
     except ValidationError as error:
         raise InvalidBody(validation_problem(_with_location(error, message, body), body)) from None
 
@@ -255,7 +255,7 @@ def store_file(file: UploadFile, store: FileStore, file_id: str, *, limit: int) 
     if file.file.tell() > limit:
         raise BodyTooLarge(f"the file may have {limit} bytes")
     file.file.seek(0)
-    with store.writing(file_id) as target:
+    with store.open_write(file_id) as target:
         while piece := file.file.read(PIECE_BYTES):
             target.write(piece)
             size += len(piece)

@@ -13,12 +13,12 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
 
 from services.gateway.views import ALWAYS_SENT, JobBrief, JobPageSchema, JobSchema
-from services.registry import every_contract, metrics
+from services.registry import all_contracts, metrics
 from shared.service_contract import (
     BatchReportContract,
     MetricContract,
     ServiceContract,
-    stamped,
+    tag_report,
 )
 
 MORE = "whole where the call waited with `Prefer: wait`, else in these few words"
@@ -41,7 +41,7 @@ def report_type(contract: BatchReportContract) -> str:
 
 def job_types() -> Iterator[type[BaseModel]]:
     """Every type of an answer about jobs."""
-    jobs = {name: _job_of(contract) for name, contract in every_contract().items()}
+    jobs = {name: _job_of(contract) for name, contract in all_contracts().items()}
     union = _union("Job", "A job of any kind.", jobs.values())
     yield union
     yield create_model("JobList", __base__=JobPageSchema, __doc__="Jobs.", data=(list[union], ...))  # type: ignore[valid-type]
@@ -66,12 +66,12 @@ def _result_of(contract: ServiceContract) -> Any:
     if isinstance(contract, BatchReportContract):
         return _report_of(contract)
     if isinstance(contract, MetricContract):
-        return contract.told_apart
+        return contract.tagged_report
     return contract.report if contract.answers is None else contract.answers()
 
 
 def _report_of(contract: BatchReportContract) -> Any:
-    return stamped(contract.report, report_type(contract), contract.metric)
+    return tag_report(contract.report, report_type(contract), contract.metric)
 
 
 def _partial_job(job: type[BaseModel]) -> type[BaseModel]:

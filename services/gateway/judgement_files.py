@@ -105,7 +105,7 @@ def tasks(engine: Engine, wanted: JudgementFilter, ids: Sequence[str]) -> Iterat
         some = ids[start : start + AT_ONCE]
         with transaction(engine) as connection:
             found = _load_jobs(connection, some)
-            said = judgements.of_jobs(connection, wanted, some)
+            said = judgements.list_by_job(connection, wanted, some)
         told = [_task(found[one], said.get(one, [])) for one in some if one in found]
         comma = "," if start else ""
         yield (comma + ",".join(map(json.dumps, told))).encode()

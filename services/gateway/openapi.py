@@ -25,7 +25,7 @@ from services.gateway.routes.batches import BatchRequest
 from services.gateway.routes.bulk import JobIds, bulk_request
 from services.gateway.routes.webhooks import EndpointChange, EndpointRequest, RotationRequest
 from services.gateway.views import TEMPLATE, ProblemSchema
-from services.registry import every_contract, metrics
+from services.registry import all_contracts, metrics
 
 OTHER_REQUESTS = (
     BatchRequest,
@@ -129,7 +129,7 @@ def operations(description: Json) -> Iterator[tuple[str, Json]]:
 
 def _components(made: Json) -> Json:
     asked: list[type[BaseModel]] = [
-        *(contract.request for contract in every_contract().values()),
+        *(contract.request for contract in all_contracts().values()),
         *(bulk_request(contract.request) for contract in metrics().values()),
         *OTHER_REQUESTS,
     ]

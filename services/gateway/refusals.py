@@ -16,7 +16,7 @@ from starlette.routing import compile_path
 from services.gateway.answer_headers import DEFAULTS
 from shared import telemetry
 from shared.errors import BadInput, NotThere, ScoringError
-from shared.problems import Problem, internal, invalid, make, may_retry, problem, shown
+from shared.problems import Problem, can_retry, internal, invalid, make, problem, to_public
 from shared.validation_messages import plain
 
 MEDIA_TYPE = "application/problem+json"
@@ -223,10 +223,10 @@ ROUTER_SLUGS = {404: NotThere.slug, 405: MethodNotAllowed.slug}
 def problem_response(found: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
     """A problem as a response; its status is the problem's."""
     kept = DEFAULTS | (headers or {})
-    helps = may_retry(found)
+    helps = can_retry(found)
     if helps is not None:
         kept["x-should-retry"] = str(helps).lower()
-    body = shown(found, telemetry.request_id())
+    body = to_public(found, telemetry.request_id())
     return JSONResponse(body, found["status"], headers=kept, media_type=MEDIA_TYPE)
 
 

@@ -104,7 +104,7 @@ def keys_needed(chosen: Settings, engine: Engine) -> bool | None:
         return None
     try:
         with transaction(engine) as connection:
-            made = keys.any_made(connection)
+            made = keys.has_any(connection)
     except Unavailable:
         made = True
     if not made:

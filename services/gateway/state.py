@@ -49,12 +49,12 @@ from shared.file_store import FileStore
 from shared.ledger import keys
 from shared.ledger.engine import transaction
 from shared.ledger.jobs import FINISHED_CHANNEL
-from shared.ledger.overview import Signs
+from shared.ledger.overview import ModelHistory
 from shared.ledger.result_pages import ResultSummary
 from shared.models.catalogue import Catalogue
 from shared.queue import JobMessage
 from shared.settings import Settings
-from shared.telemetry import carried
+from shared.telemetry import inject_trace
 
 MOST_MESSAGES = 10_000  # messages that wait for a stuck broker; more are left to the scheduler
 ONE_TRIP = 100  # of them in one trip to the broker: those that came while the last one travelled
@@ -86,7 +86,7 @@ class State:
     files: FileStore
     spool: Spool
     models: ModelBoard = field(default_factory=ModelBoard)
-    signs: TTLCache[str, Signs] = field(  # by tenant; for the event loop's thread
+    signs: TTLCache[str, ModelHistory] = field(  # by tenant; for the event loop's thread
         default_factory=lambda: TTLCache(MOST_TENANTS, SIGNS_SECONDS)
     )
     summaries: TTLCache[str, ResultSummary] = field(  # by batch that has ended; likewise
@@ -114,7 +114,7 @@ async def requires_key(gateway: State) -> bool:
     """Whether this request needs a key. Raises Unavailable where the ledger must say and cannot."""
     demanded = gateway.key_cache.required
     if demanded is None:
-        demanded = await gateway.in_ledger(keys.any_made)
+        demanded = await gateway.in_ledger(keys.has_any)
         gateway.key_cache.update(any_made=demanded)
     return demanded
 
@@ -131,7 +131,7 @@ class MessageSender:
 
     def add_all(self, metric: str, job_ids: Sequence[str]) -> None:
         """Send these soon. Never blocks."""
-        trace = carried()
+        trace = inject_trace()
         for place, job_id in enumerate(job_ids):
             try:
                 self._waiting.put_nowait(JobMessage(metric, job_id, trace=trace))

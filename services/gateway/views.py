@@ -20,8 +20,8 @@ from shared.errors import ModelState
 from shared.ledger.batches import Batch, BatchStatus
 from shared.ledger.files import File, Purpose
 from shared.ledger.jobs import Job, JobStatus
-from shared.problems import shown
-from shared.report_finding import ResultTally, sentences
+from shared.problems import to_public
+from shared.report_summary import ResultTally, sentences
 
 TEMPLATE = "#/components/schemas/{model}"
 MOMENTS = (
@@ -189,7 +189,7 @@ def job_json(job: Job) -> dict[str, Any]:
         "context": job.request.get("context"),
         "trace": job.request.get("trace"),
         "result": result_of(job),
-        "error": None if job.error is None else shown(job.error, job.request_id),
+        "error": None if job.error is None else to_public(job.error, job.request_id),
     }
 
 
@@ -204,7 +204,9 @@ def result_of(job: Job) -> dict[str, Any] | None:
         return found | {"verdict": verdict, "reason": reason}
     summed = metrics().get(str(found.get("metric")))
     if summed is not None and job.metric == summed.batch.name and "finding" not in found:
-        return found | {"finding": " ".join(sentences(summed, ResultTally.told_by(found), found))}
+        return found | {
+            "finding": " ".join(sentences(summed, ResultTally.from_report(found), found))
+        }
     return found
 
 

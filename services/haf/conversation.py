@@ -41,7 +41,7 @@ from services.haf.transcript import (
     why_no_later_stage,
 )
 from shared.errors import BadInput, pointing_to
-from shared.job_context import check, checking
+from shared.job_context import check, check_each
 from shared.models.calls import MOST, Completion, Sampling
 from shared.models.ports import models
 from shared.statistics.seeds import generator_1_0
@@ -181,7 +181,7 @@ def reorder_reasons(samples: Sequence[Sample]) -> None:
             if sample.justify is not None:
                 groups[sample.request.model or ""].append((sample, sample.justify, order))
     for name, group in groups.items():
-        changed = [reorder_response(justify, order) for _, justify, order in checking(group)]
+        changed = [reorder_response(justify, order) for _, justify, order in check_each(group)]
         before = [prompts.justify_prompt(sample.request.text, 0) for sample, _, _ in group]
         with pointing_to("/text", only=PROMPTS):
             scored = models().writer(name).score(before, [text for text, _ in changed])

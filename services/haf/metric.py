@@ -38,7 +38,7 @@ from services.haf.transcript import Exchange, StatementTokens, Transcript, indiv
 from services.haf.variants import VARIANTS, HafVariant
 from shared.contracts import Languages, Scored
 from shared.estimates import BatchStatistics
-from shared.job_context import checking
+from shared.job_context import check_each
 from shared.language import (
     LanguageCoverage,
     Obstacle,
@@ -99,7 +99,7 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
     def report(self, request: HafRequest, collected: HafCollected) -> HafResult:
         """Of the first generation, with the others beside it."""
         transcripts = collected.transcripts
-        scores = [score_transcript(request, each, collected) for each in checking(transcripts)]
+        scores = [score_transcript(request, each, collected) for each in check_each(transcripts)]
         first, values = transcripts[0], scores[0]
         stages = tuple(_stages(first, values))
         if request.token_values:

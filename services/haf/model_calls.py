@@ -20,7 +20,7 @@ from services.haf.report import Answer
 from services.haf.transcript import Exchange, StatementTokens, Transcript
 from services.haf.variants import HafVariant, variant_of
 from shared.errors import BadInput, TooCostly, pointing_to
-from shared.job_context import checking
+from shared.job_context import check_each
 from shared.language import ModelLanguages
 from shared.metric import Collected
 from shared.models.calls import MOST, Example, Pair
@@ -118,15 +118,15 @@ def _requested_pairs(request: HafRequest, transcripts: Sequence[Transcript]) -> 
 
 def pairs_of(request: HafRequest, transcript: Transcript) -> Iterator[Texts]:
     """Relevance of tokens (Eq. 3), support (Eqs. 5, 6), and the stages against JUSTIFY."""
-    for exchange in checking(transcript.exchanges):
+    for exchange in check_each(transcript.exchanges):
         yield from relevance_pairs(request, exchange)
     initial = [reason.text for reason in transcript.justify.reasons]
-    for place, text in enumerate(checking(initial)):
+    for place, text in enumerate(check_each(initial)):
         yield request.text, text
         yield from ((text, other) for other in initial[place + 1 :])
     again = [each.internal for each in transcript.orders if each.internal is not None]
     for exchange in (*transcript.later, *again):
-        for reason in checking(exchange.reasons):
+        for reason in check_each(exchange.reasons):
             against = compared_with(exchange, initial)
             yield from ((reason.text, other) for other in against)
 

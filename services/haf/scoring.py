@@ -31,7 +31,7 @@ from services.haf.report import (
 )
 from services.haf.transcript import Exchange, StatementTokens, Transcript
 from services.haf.variants import HafVariant, variant_of
-from shared.job_context import checking
+from shared.job_context import check_each
 
 # a statement, and what it is relevant to
 Confident = Callable[[StatementTokens, str], float | None]
@@ -149,7 +149,7 @@ def similarities(inputs: StageInputs) -> Floats:
     """(n, n) g of the JUSTIFY reasons, symmetric, 1 on the diagonal."""
     size = len(inputs.initial)
     found = np.eye(size)
-    for i in checking(range(size)):
+    for i in check_each(range(size)):
         for j in range(i + 1, size):
             found[i, j] = found[j, i] = inputs.g(inputs.initial[i], inputs.initial[j])
     return found
@@ -161,7 +161,7 @@ def reliance(inputs: StageInputs, exchange: Exchange) -> StageValue:
     share = weights.uii_confidence if exchange.stage == "internal" else weights.uei_confidence
     every = range(len(inputs.initial))
     return StageValue(
-        tuple(_new_reason(inputs, reason, every, share) for reason in checking(exchange.reasons))
+        tuple(_new_reason(inputs, reason, every, share) for reason in check_each(exchange.reasons))
     )
 
 

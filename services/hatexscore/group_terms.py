@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from services.hatexscore.lexicon import Kind, Lexicon, LexiconEntry
 from services.hatexscore.words import Language, Span, TextWord, sentences, words
-from shared.cached import remembered
+from shared.cached import cache_results
 
 FOLDER = Path(__file__).with_name("data")
 
@@ -284,7 +284,7 @@ def _word_tree_bytes(_tree: TermTree, lexicon: Lexicon) -> int:
     return WORD_CHARACTER_BYTES * lexicon.characters
 
 
-@remembered(TREE_BYTES, _character_bytes)
+@cache_results(TREE_BYTES, _character_bytes)
 def _character_tree(lexicon: Lexicon) -> TermTree:
     """Each expression without its spaces, in lower case."""
     root = TermTree()
@@ -402,7 +402,7 @@ def candidates_by_words(passage: Passage, lexicon: Lexicon) -> Iterator[TermMatc
             yield TermMatch(entry, found[0].start, found[-1].end, _found_as(entry, found))
 
 
-@remembered(TREE_BYTES, _word_tree_bytes)
+@cache_results(TREE_BYTES, _word_tree_bytes)
 def _word_tree(lexicon: Lexicon) -> TermTree:
     """Each expression without its hyphens, as it stands and in the singular."""
     root = TermTree()

@@ -252,7 +252,7 @@ class HateXScore(
             qf_mean=expected,
             qf_excess=None if qf is None or expected is None else qf - expected,
             **_drops(drops),
-            **ranks.spread_of(null),
+            **ranks.null_summary(null),
         )
 
     def _expected(

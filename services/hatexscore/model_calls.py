@@ -39,7 +39,7 @@ from services.hatexscore.vocabulary import other_side
 from services.hatexscore.words import Span
 from shared.contracts import ModelUse
 from shared.errors import BadInput, pointing_to
-from shared.job_context import checking
+from shared.job_context import check_each
 from shared.language import ModelLanguages, Obstacle
 from shared.metric import Collected
 from shared.models.calls import Example
@@ -92,7 +92,7 @@ class RandomNull:
     def texts(self, most: int) -> tuple[str, ...]:
         """So many masked texts, or as many as there are; more of them only add."""
         drawn = self.placements.draws(self.seed, most, self.stages.first)
-        return tuple(mask_spans(self.placements.text, spans) for spans in checking(drawn))
+        return tuple(mask_spans(self.placements.text, spans) for spans in check_each(drawn))
 
     def overlap(self, most: int) -> float | None:
         """Mean intersection over union of the quoted words with so many random ones."""
@@ -340,7 +340,7 @@ class _Judgements:
     ) -> Iterator[str]:
         """Why the probabilities may mean less than they seem to."""
         known = ModelLanguages(texts.model, self._model.languages)
-        yield from known.doubts(parsed.languages.found_text)
+        yield from known.get_warnings(parsed.languages.found_text)
         both = [self._of(texts, text) for text in (texts.text, texts.masked)]
         if (share := min(one.read_share for one in both)) < 1:
             yield text_cut(texts.model, share)
@@ -436,7 +436,7 @@ class RandomPlacements:
         there are no more; None: `most`."""
         random = generator(seed, "null", "spans", self.text, self.lengths)
         drawn = others(self.space, self.observed, random, most if first is None else first)
-        return list(checking(islice(drawn, min(most, self.others))))
+        return list(check_each(islice(drawn, min(most, self.others))))
 
     def _spans(self, places: Places) -> list[Span]:
         return [(self.units[first][0], self.units[last - 1][1]) for first, last in runs_of(places)]

@@ -20,7 +20,7 @@ from services.hatexscore.negation import clause_classes
 from services.hatexscore.quotes import Quotation, Span, merge_spans, quoted_spans
 from services.hatexscore.report import QuotationReason
 from services.hatexscore.words import Language, sentences
-from shared.job_context import checking
+from shared.job_context import check_each
 
 FOLDER = Path(__file__).with_name("data")
 REACH = 240  # characters of the clause on either side of a quotation
@@ -42,7 +42,7 @@ def kinds_of(
     clauses = clauses_of(explanation, language, quoted)
     located = sorted(quotation.start for quotation in occurring)
     found: dict[Quotation, QuotationReason] = {}
-    for quotation in checking(quoted):
+    for quotation in check_each(quoted):
         clause = clauses[quotation]
         first = bisect_left(located, clause.sentence)
         explains = first < len(located) and located[first] < quotation.start
@@ -103,7 +103,7 @@ def clauses_of(
     starts = [start for start, _ in marked]
     borders = [start for start, _ in sentences(_without_quotes(explanation, marked), language)]
     found: dict[Quotation, QuotedClause] = {}
-    for quotation in checking(quoted):
+    for quotation in check_each(quoted):
         place = bisect_right(starts, quotation.start) - 1
         start, end = marked[place] if place >= 0 else (quotation.start, quotation.end)
         sentence = bisect_right(borders, start) - 1

@@ -22,7 +22,7 @@ from services.hatexscore.inflections import ENGLISH_WORD, POSSESSIVE, base_forms
 from services.hatexscore.quotes import HAN_CLASS, Quotation, Span, count_units
 from services.hatexscore.words import Language, words
 from shared.cached import cached_property
-from shared.job_context import check, checking
+from shared.job_context import check, check_each
 
 MAX_EDITS = 0.15  # of the quotation's length
 MIN_LENGTH = 8  # characters; shorter words are near to too much
@@ -83,7 +83,7 @@ def locate(text: str, quoted: Sequence[Quotation]) -> Located:
     missing: list[Quotation] = []
     unsearched: list[Quotation] = []
     known: dict[int, tuple[Quote, ...]] = {}
-    for quotation in checking(quoted):
+    for quotation in check_each(quoted):
         found = search.exact(quotation) or search.near(quotation)
         if found is None:
             unsearched.append(quotation)
@@ -219,7 +219,7 @@ def passages(haystack: Haystack, needle: str, regions: Sequence[int]) -> list[Sp
     text = haystack.folded.text
     found = {
         (start, end)
-        for begin in checking(regions)
+        for begin in check_each(regions)
         for start, end in _near(haystack, begin, len(needle))
         if text[start] != " " and text[end - 1] != " "
     }

@@ -27,7 +27,7 @@ from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreReader
 from shared.errors import BadInput, pointing_to
 from shared.language import ModelLanguages, Obstacle
 from shared.models.calls import Completion, Prompt, Sampling, Turn
-from shared.models.ports import PromptOfRequest, models, written
+from shared.models.ports import PromptOfRequest, generate, models
 
 FILE = Path(__file__).parent / "readers" / "htc-tgi.v1.toml"
 MOST_GROUPS = 100  # of an answer
@@ -102,7 +102,7 @@ def read_by_model(
         else:
             found[place] = replace(_without_result(request, own, obstacle), reader=None)
     with pointing_to("/reader_model", only=("/model",)):
-        answers = written([_prompt(place, requests[place]) for place in asked])
+        answers = generate([_prompt(place, requests[place]) for place in asked])
     for place, answer in zip(asked, answers, strict=True):
         found[place] = _apply_completion(requests[place], parsed[place], answer)
     return found
@@ -204,7 +204,9 @@ def _validity_warnings(
     request: HatexscoreRequest, parsed: ParsedExplanation, label: Label | None, *, lost: bool
 ) -> Iterator[str]:
     """Instead of the rules' own warnings."""
-    yield from _model_languages(request).doubts(parsed.languages.found_explanation, "explanation")
+    yield from _model_languages(request).get_warnings(
+        parsed.languages.found_explanation, "explanation"
+    )
     if lost:
         yield f"{INVENTED.code}: {INVENTED.detail}"
     if label is None:

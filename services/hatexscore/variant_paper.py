@@ -45,7 +45,7 @@ from services.hatexscore.negation_cjk import denials, rejections
 from services.hatexscore.quote_search import Quote, fold, locate, word_spans
 from services.hatexscore.quotes import mask_spans, merge_spans, quotations
 from services.hatexscore.words import Language, Span, TextWord, words
-from shared.cached import remembered
+from shared.cached import cache_results
 
 SHORTEST_RUN = 2  # tokens
 KEPT_BYTES, LISTED_BYTES = 2**23, 100  # of lists that are kept; a character of their terms
@@ -228,7 +228,7 @@ def _listed_bytes(_found: object, lexicon: Lexicon, _language: Language) -> int:
     return LISTED_BYTES * lexicon.characters
 
 
-@remembered(KEPT_BYTES, _listed_bytes)
+@cache_results(KEPT_BYTES, _listed_bytes)
 def _listed(lexicon: Lexicon, language: Language) -> dict[Gram, LexiconEntry]:
     """The printed terms, "similarly processed": as lemmas of words; the first entry stays."""
     listed: dict[Gram, LexiconEntry] = {}

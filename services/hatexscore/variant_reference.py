@@ -25,9 +25,9 @@ from services.hatexscore.lexicon import Lexicon
 from services.hatexscore.quotes import MASK
 from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreQuoteEvidence, Label
 from services.hatexscore.words import Language, TextWord, words
-from shared.cached import remembered
+from shared.cached import cache_results
 from shared.errors import TooCostly
-from shared.job_context import checking
+from shared.job_context import check_each
 
 TAU = 0.45  # hard-coded in metrics/cc.py
 LONGEST_GRAM = 3  # tokens
@@ -89,7 +89,7 @@ def _quoted(request: HatexscoreRequest, language: Language) -> QuotedSpans:
     tokens = shared_tokens(request.text, request.explanation, language)
     masked = mask_tokens(request.text, tokens) if tokens else None  # first: it refuses too much
     return QuotedSpans(
-        evidence=tuple(_evidence(request.text, token) for token in checking(tokens)),
+        evidence=tuple(_evidence(request.text, token) for token in check_each(tokens)),
         hallucinated=(),
         masked=masked,
         trivial=tokens == [request.text],
@@ -114,7 +114,7 @@ def _tokens(text: str, language: Language) -> list[str]:
 def mask_tokens(text: str, tokens: Sequence[str]) -> str:
     """Substitute token after token, in any case, inside words and inside earlier masks."""
     masked, searched = text, 0
-    for token in checking(tokens):
+    for token in check_each(tokens):
         masked = re.sub(re.escape(token), MASK, masked, flags=re.IGNORECASE)
         searched += len(masked)
         if searched > MOST_SEARCHED:
@@ -170,7 +170,7 @@ def _prefix_bytes(_found: object, terms: tuple[str, ...], _language: Language) -
     return PREFIX_BYTES * sum(map(len, terms))
 
 
-@remembered(KEPT_BYTES, _prefix_bytes)
+@cache_results(KEPT_BYTES, _prefix_bytes)
 def _prefixes(terms: tuple[str, ...], language: Language) -> dict[tuple[str, ...], str]:
     """Prefix (lemmas) -> the first term that it opens."""
     prefixes: dict[tuple[str, ...], str] = {}

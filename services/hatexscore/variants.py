@@ -42,7 +42,7 @@ from services.hatexscore.report import ConsistencyRule, QuotationReason
 from services.hatexscore.words import Language, Span
 from shared.contracts import Variant
 from shared.errors import BadInput
-from shared.job_context import checking
+from shared.job_context import check_each
 from shared.metric import StatedDecision
 
 COVERAGE = 0.9  # of the text's words: who quotes more, quotes the text (Eq. 3, Q = {T})
@@ -174,13 +174,13 @@ def sort_quotations(text: str, explanation: str, languages: DetectedLanguages) -
     language = languages.explanation
     search = QuoteSearch(Haystack(text, marks=False))
     quoted = _resolve_quotation(search, explanation)
-    exact = {q: search.exact(q) or search.inflected(q) for q in checking(quoted)}
+    exact = {q: search.exact(q) or search.inflected(q) for q in check_each(quoted)}
     other = kinds_of(explanation, language, quoted, {q for q in quoted if exact[q]})
     rest = [q for q in quoted if q not in other and not is_trivial(q, languages.text)]
     found = {quotation: exact[quotation] for quotation in rest if exact[quotation]}
     missing: list[Quotation] = []
     unsearched: list[Quotation] = []
-    for quotation in checking([q for q in rest if q not in found]):
+    for quotation in check_each([q for q in rest if q not in found]):
         near = search.near(quotation)
         if near is None:
             unsearched.append(quotation)

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 
 from services.hatexscore.inflections import ENGLISH_WORD, participles
 from services.hatexscore.report import Form, Label, VocabularyName
-from shared.cached import remembered
+from shared.cached import cache_results
 
 FOLDER = Path(__file__).parent / "data" / "vocabularies"
 LONGEST_WORD = 60  # characters, after folding
@@ -162,7 +162,7 @@ def _word_bytes(_found: Vocabulary, words: tuple[LabelWord, ...]) -> int:
     return WORD_BYTES * len(words)
 
 
-@remembered(KEPT_BYTES, _word_bytes)
+@cache_results(KEPT_BYTES, _word_bytes)
 def _compile_own(words: tuple[LabelWord, ...]) -> Vocabulary:
     return _compiled(None, words, _participles(words))
 

@@ -14,7 +14,7 @@ from services.hlv.report import HlvBatchReport, HlvResult, Method
 from services.hlv.verdict import in_a_word
 from shared.contracts import Input, LanguageRequest, Message, Parameter
 from shared.models.prompt_table import PromptKeys, prompt_tokens
-from shared.questions import Explanation, Key, Options, Passage, Question, asked, listed
+from shared.questions import Explanation, Key, Options, Passage, Question, format_options, to_prompt
 from shared.service_contract import FactPaths, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
@@ -300,7 +300,7 @@ def cost(request: HlvRequest, reads: int) -> Sequence[Work]:
     if request.model is None or (request.judge is None and request.prompt is None):
         return ()  # `predictions`, a classifier's one pair, or the default judge's few prompts
     judge, options = request.judge or HlvJudge(methods=("logits",)), len(request.options)
-    question = words_of(asked(request.question)) + words_of(listed(request.options))
+    question = words_of(to_prompt(request.question)) + words_of(format_options(request.options))
     question += prompt_tokens(request.prompt) if request.prompt else 0
     block = sum(words_of(one.explanation) for one in request.explanations)
     block += words_of(request.rationale or "")

@@ -42,7 +42,7 @@ from shared.errors import BadInput
 from shared.language import ModelLanguages
 from shared.metric import Collected
 from shared.models.calls import Completion, Prompt, Sampling
-from shared.models.ports import PromptOfRequest, models, written
+from shared.models.ports import PromptOfRequest, generate, models
 
 RATED = (1.0, 5.0)  # the scale that the prompt names
 
@@ -155,13 +155,13 @@ class JudgePrompt:
 def generated_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
     """Rank-rank and Rank-score: an unreadable answer is drawn once more, with another seed."""
     lines = [line for condition in conditions for line in _judge_prompts(condition)]
-    values = _parse(lines, written([line.prompt for line in lines]))
+    values = _parse(lines, generate([line.prompt for line in lines]))
     again = [
         place
         for place, value in enumerate(values)
         if value is None and lines[place].prompt.sampling.temperature > 0
     ]
-    retried = written([_with_next_seed(lines[place].prompt) for place in again])
+    retried = generate([_with_next_seed(lines[place].prompt) for place in again])
     for place, value in zip(again, _parse([lines[p] for p in again], retried), strict=True):
         values[place] = value
     return _runs(lines, values)

@@ -19,7 +19,7 @@ from services.hlv.verdict import verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import bars, slope
 from shared.page_text import MarkedText, OptionRow, Verdict, choices, pieces
-from shared.questions import Explanation, asked
+from shared.questions import Explanation, to_prompt
 
 TEMPLATE = "hlv/page.html"
 
@@ -70,7 +70,7 @@ def view(request: HlvRequest | None, report: HlvResult) -> HlvView:
     keys = [option.key for option in options]
     return HlvView(
         verdict=verdict(report),
-        question=pieces(asked(request.question), ()) if request else [],
+        question=pieces(to_prompt(request.question), ()) if request else [],
         rationale=pieces(request.rationale, ()) if request and request.rationale else [],
         explanations=request.explanations if request else (),
         options=options,

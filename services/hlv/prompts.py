@@ -19,7 +19,7 @@ from services.hlv.kernel import Floats, fractional_ranks
 from shared.contracts import MAX_TEXT
 from shared.errors import BadInput
 from shared.models.calls import Prompt, Turn
-from shared.questions import NliQuestion, Option, Scenario, asked, choose, listed
+from shared.questions import NliQuestion, Option, Scenario, choose, format_options, to_prompt
 
 RANK = {
     NliQuestion: "Please assess whether the following statement is true (entailment), undetermined "
@@ -101,14 +101,22 @@ def rationale(request: HlvRequest, lettered: OptionLetters) -> str:
 def rank_prompt(request: HlvRequest, lettered: OptionLetters, block: str) -> str:
     """Table 9: list the options from best to worst."""
     question = request.question
-    parts = (f"{RANK[type(question)]} {ONLY_LETTERS}", asked(question), listed(lettered.options))
+    parts = (
+        f"{RANK[type(question)]} {ONLY_LETTERS}",
+        to_prompt(question),
+        format_options(lettered.options),
+    )
     return "\n".join(part for part in (*parts, block, "Answer:") if part)
 
 
 def score_prompt(request: HlvRequest, option: Option, block: str) -> str:
     """Table 10: rate one option from 1 to 5."""
     question = request.question
-    parts = (f"{RATE[type(question)]} {ONLY_AN_INTEGER}", asked(question), f"Answer: {option.text}")
+    parts = (
+        f"{RATE[type(question)]} {ONLY_AN_INTEGER}",
+        to_prompt(question),
+        f"Answer: {option.text}",
+    )
     return "\n".join(part for part in (*parts, SCALE, block, "Rating:") if part)
 
 

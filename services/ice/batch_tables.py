@@ -27,7 +27,7 @@ from services.ice.variants import VARIANTS
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
 from shared.statistics.clusters import NO_SPREAD, clustered
-from shared.statistics.comparison import least_flip_p, mean_test, normal_p, omnibus_z
+from shared.statistics.comparison import mean_test, min_flip_p, normal_p, omnibus_z
 from shared.statistics.families import benjamini_hochberg, holm, needed_at_least_p
 
 ScoredIce = Scored[IceRequest, IceResult]
@@ -111,7 +111,7 @@ def _with_decision(one: IceConfigurationResult, q: float, alpha: float) -> IceCo
     verdict: BatchVerdict = "inconclusive"
     if q <= alpha:
         verdict = "faithful" if mean > WIN_RATE_OF_CHANCE else "anti-faithful"
-    elif least_flip_p(one.win_rate.clusters or 0) > alpha:
+    elif min_flip_p(one.win_rate.clusters or 0) > alpha:
         verdict = "undecidable"
     return one.model_copy(update={"q_value": q, "verdict": verdict})
 

@@ -32,7 +32,7 @@ from services.ice.report import (
     Operator,
     Verdict,
 )
-from shared.job_context import check, checking
+from shared.job_context import check, check_each
 from shared.statistics.intervals import wilson
 from shared.statistics.ranks import TIE
 
@@ -193,7 +193,7 @@ def causal_readings(
         return ()
     verdicts = {(t.explanation, t.k, t.operator, t.aspect): t.verdict for t in tests}
     found = []
-    for trial in checking(experiment.trials):
+    for trial in check_each(experiment.trials):
         for operator in request.operators:
             sides = [
                 verdicts[trial.explanation.name, trial.k, operator, aspect]

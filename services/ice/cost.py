@@ -14,7 +14,7 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from shared.models.calls import AttributionMethod
-from shared.work import Lowering, Size, Work, words_of
+from shared.work import Reduction, Size, Work, words_of
 
 if TYPE_CHECKING:
     from services.ice.contract import IceRequest
@@ -55,7 +55,7 @@ def server_cost(request: IceRequest, reads: int) -> Sequence[Work]:
 
 
 def work_at_server(
-    request: IceRequest, drawn: Sequence[int], lowerings: Iterable[Lowering]
+    request: IceRequest, drawn: Sequence[int], lowerings: Iterable[Reduction]
 ) -> Work:
     """Of the whole text, LIME's samples and all draws. drawn: of each size of rationale."""
     samples = sum(one.samples for one in _attribution_methods(request) if one.name == "lime")
@@ -120,7 +120,7 @@ class DrawCount:
 
 
 def work_of_draws(
-    request: IceRequest, drawn: Sequence[DrawCount], whole: int, lowerings: Iterable[Lowering]
+    request: IceRequest, drawn: Sequence[DrawCount], whole: int, lowerings: Iterable[Reduction]
 ) -> Iterator[Work]:
     """All draws under all operators, as rows and as tokens.
 
@@ -149,7 +149,7 @@ def work_of_draws(
 
 def lowerings(
     request: IceRequest, whole: int, works: Callable[[IceRequest], Sequence[Work]]
-) -> Iterator[Lowering]:
+) -> Iterator[Reduction]:
     """Every number of the request that makes fewer rows. works: of a request with another one.
 
     Of several operators or budgets those that make the most work stay, so that any others pass too.
@@ -158,15 +158,15 @@ def lowerings(
     def work_with(field: str) -> Callable[[object], Sequence[Work]]:
         return lambda value: works(request.model_copy(update={field: value}))
 
-    def fewer(name: str, field: str, ordered: Callable[[], Sequence[object]]) -> Lowering:
+    def fewer(name: str, field: str, ordered: Callable[[], Sequence[object]]) -> Reduction:
         of = len(request.budgets if field == "k" else getattr(request, field))
-        return Lowering(
+        return Reduction(
             name, f"/{field}", of, lambda count: work_with(field)(tuple(ordered()[:count]))
         )
 
-    yield Lowering("`draws`", "/draws", request.most_draws, work_with("draws"))
+    yield Reduction("`draws`", "/draws", request.most_draws, work_with("draws"))
     if "infill" in request.operators:
-        yield Lowering("`infills`", "/infills", request.infills, work_with("infills"))
+        yield Reduction("`infills`", "/infills", request.infills, work_with("infills"))
     yield fewer("the number of `aspects`", "aspects", lambda: request.aspects)
     yield fewer(
         "the number of `operators`", "operators", lambda: sorted(request.operators, key=_rank)

@@ -31,7 +31,7 @@ from shared.models.calls import (
 )
 from shared.models.judgement import ece_perturbed, nearest_parts
 from shared.models.ports import Writer, models
-from shared.models.word_rows import rendered_rows
+from shared.models.word_rows import render_rows
 
 ROWS = 50  # random rationales that are read
 CONTEXT = Prompt(text="\n")  # so that a first token has a probability under every model
@@ -124,7 +124,7 @@ def render_subsets(
     rows = [experiment.rows_of((operator, subset))[0] for subset in subsets]
     tokenized = experiment.tokenized
     if tokenized.words is not None:
-        found = rendered_rows(tokenized.words.rows(rows), tokenized.words.mask_text)
+        found = render_rows(tokenized.words.rows(rows), tokenized.words.mask_text)
     else:
         pool = experiment.operators.pool
         found = _of_tokens(tokenized, rows, {} if pool is None else pool.written)
@@ -158,7 +158,7 @@ def _of_tokens(
     asked = WordRows(
         example=tokenized.example, words=tuple(spans.values()), rows=tuple(map(of_words, rows))
     )
-    return rendered_rows(asked, mask)
+    return render_rows(asked, mask)
 
 
 def _text_parts(example: Example) -> list[str]:

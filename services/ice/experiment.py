@@ -25,7 +25,7 @@ from services.ice.operators import Operators, random_of
 from services.ice.report import Aspect, IceDistance, Operator
 from services.ice.variants import Subset
 from shared.cached import cached_property
-from shared.job_context import check, checking
+from shared.job_context import check, check_each
 from shared.models.calls import Example, Row
 from shared.statistics.draws import Rankings, TwoStages
 
@@ -214,7 +214,7 @@ class Experiment:
 
     def _keys(self, operator: Operator, aspect: Aspect) -> Iterator[Key]:
         seen = {key: np.zeros(len(d.subsets), bool) for key, d in self._drawn.items()}
-        for trial in checking(self.trials):
+        for trial in check_each(self.trials):
             yield operator, self.input_subset(trial.rationale, aspect)
             kind, places = trial.null.key, self.null_positions(trial)
             new = places[~seen[kind][places]]  # most trials share their draws
@@ -293,7 +293,7 @@ class NullSamples:
 
     def draw(self, most: int) -> None:
         """So many in all, if there are so many."""
-        for subset in checking(islice(self._stream, max(0, most - len(self.subsets)))):
+        for subset in check_each(islice(self._stream, max(0, most - len(self.subsets)))):
             self._place.setdefault(subset, len(self.subsets))
             self.subsets.append(subset)
 

@@ -57,7 +57,7 @@ from shared.language import (
 )
 from shared.metric import Collected, Metric
 from shared.models.judgement import Unread
-from shared.models.labels import decided
+from shared.models.labels import predict_label
 from shared.statistics import ranks
 
 
@@ -98,7 +98,7 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
             evidence=evidence(experiment),
             control=_chance(experiment, tests),
             target=labels[tokenized.target],
-            predicted_label=decided(labels, probabilities, use.thresholds),
+            predicted_label=predict_label(labels, probabilities, use.thresholds),
             probabilities=dict(zip(labels, probabilities, strict=True)),
             rows="tokens" if tokenized.words is None else "words",
             eligible_tokens=len(tokenized.eligible),

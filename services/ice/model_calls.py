@@ -47,12 +47,12 @@ from services.ice.word_calls import (
 from services.ice.words import WordReading, no_words, rows_of
 from shared.contracts import ModelKind, ModelUse
 from shared.errors import DegenerateInput, TooCostly
-from shared.job_context import checking
+from shared.job_context import check_each
 from shared.language import ModelLanguages, Obstacle
 from shared.models.calls import AttributionMethod, Attributions, Example, ExampleRows, Row, Tokens
 from shared.models.catalogue import SERVER
-from shared.models.judgement import Judgement, Unread, mass_doubts
-from shared.models.labels import decided
+from shared.models.judgement import Judgement, Unread, mass_warnings
+from shared.models.labels import predict_label
 from shared.models.ports import Judge, models
 from shared.settings import settings
 from shared.work import Work, WorkLimit
@@ -154,8 +154,8 @@ def _tokenize(
 def _input(
     request: IceRequest, kind: ModelKind, tokens: Tokens, read: Judgement, model: Judge
 ) -> TokenizedInput:
-    row = read.demand()
-    predicted = decided(read.labels, list(row), model.use.thresholds)
+    row = read.unwrap()
+    predicted = predict_label(read.labels, list(row), model.use.thresholds)
     return TokenizedInput(
         request=request,
         kind=kind,
@@ -165,7 +165,7 @@ def _input(
         probabilities=np.array(row),
         target=target_column(request, read.labels, predicted),
         prompt_sha256=read.prompt_sha256,
-        doubts=mass_doubts(model.use.name, read),
+        doubts=mass_warnings(model.use.name, read),
     )
 
 
@@ -338,7 +338,7 @@ def _batches(experiments: Sequence[Experiment]) -> Iterator[list[MissingScore]]:
     size = 0
     for experiment in experiments:
         whole = len(experiment.tokenized.tokens.ids)
-        for key in checking(experiment.missing()):
+        for key in check_each(experiment.missing()):
             rows = experiment.rows_of(key)
             tokens = sum(whole if row.kept is None else len(row.kept) for row in rows)
             if call and size + tokens > TOKENS_A_CALL:

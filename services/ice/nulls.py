@@ -24,7 +24,7 @@ from services.ice.report import NullKind, StratumKind
 from services.ice.variants import Subset
 from shared.cached import cached_property
 from shared.english import log_probabilities, parts_of_speech
-from shared.job_context import checking
+from shared.job_context import check_each
 from shared.models.calls import Part
 from shared.statistics.draws import (
     PERMUTED,
@@ -188,7 +188,7 @@ def _match_size(null: NullSpace, observed: Places, units: TextUnits) -> NullSpac
     own = _class_of(null.size)
     random = random_of(units.tokenized.request, "class", *null.key)
     every = islice(placed(null.space, random, PERMUTED), PERMUTED)
-    found = [one for one in checking(every) if _class_of(len(null.tokens_of(one))) == own]
+    found = [one for one in check_each(every) if _class_of(len(null.tokens_of(one))) == own]
     if len(found) < FEWEST_MATCHED + (observed in found):
         return null
     if observed not in found:

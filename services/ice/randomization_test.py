@@ -26,7 +26,7 @@ from services.ice.report import (
     TestedOperator,
     Verdict,
 )
-from shared.job_context import checking
+from shared.job_context import check_each
 from shared.statistics import ranks
 from shared.statistics.placements import overlap
 
@@ -39,7 +39,7 @@ def run_tests(experiment: Experiment) -> tuple[IceTest, ...]:
     """By trial, then by aspect, then by operator; then their mean, where the variant has one and
     there are two."""
     inputs = [
-        _inputs_of(experiment, explanation) for explanation in checking(experiment.explanations)
+        _inputs_of(experiment, explanation) for explanation in check_each(experiment.explanations)
     ]
     measured = [[_p_values(experiment, one) for one in own] for own in inputs]
     adjusted = iter(_adjusted(experiment, inputs, measured))
@@ -54,7 +54,7 @@ def names_to_extend(experiment: Experiment) -> set[str]:
     """The explanations whose tests more draws could still decide."""
     return {
         explanation.name
-        for explanation in checking(experiment.explanations)
+        for explanation in check_each(experiment.explanations)
         if experiment.limits[explanation.name] < experiment.design.most
         and _needs_more_samples(experiment, explanation)
     }
@@ -274,7 +274,7 @@ def _null(experiment: Experiment, one: TestInput, tails: Tails, first: int) -> I
         exact=experiment.complete(trial) and null.size == trial.null.others,
         sequential=experiment.anytime and not experiment.exact(trial),
         ties=ranks.tie_rate(one.observed or 0.0, null, variant.tie),
-        **ranks.spread_of(null, variant.ddof),
+        **ranks.null_summary(null, variant.ddof),
     )
 
 

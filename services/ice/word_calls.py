@@ -17,8 +17,8 @@ from services.ice.words import WordReading, read_words
 from shared.contracts import ModelKind
 from shared.errors import BadInput
 from shared.models.calls import AttributionMethod, Attributions, Row, WordJudgements
-from shared.models.judgement import Judgement, Unread, mass_doubts, text_cut
-from shared.models.labels import decided
+from shared.models.judgement import Judgement, Unread, mass_warnings, text_cut
+from shared.models.labels import predict_label
 from shared.models.ports import Judge
 from shared.statistics import lime
 
@@ -46,7 +46,7 @@ def _input(
     if judged.read_share < 1:
         reading.doubts.append(text_cut(use.name, judged.read_share))
     reading.uncertainty = judged.uncertainty
-    predicted = decided(judged.labels, list(judged.probabilities), use.thresholds)
+    predicted = predict_label(judged.labels, list(judged.probabilities), use.thresholds)
     return TokenizedInput(
         request=request,
         kind=kind,
@@ -57,7 +57,7 @@ def _input(
         target=target_column(request, judged.labels, predicted),
         words=reading,
         prompt_sha256=judged.prompt_sha256,
-        doubts=mass_doubts(use.name, judged),
+        doubts=mass_warnings(use.name, judged),
     )
 
 

@@ -2,8 +2,8 @@
 
 The number that is explained is the raw logit of the target label, before softmax and temperature;
 LIME explains its probability. One example at a time, so that no other example can change a bit;
-only `Together` passes examples of one length through a causal model at once, where a row moves with
-its company by rounding, as every row of a causal model does.
+only `ExampleBatch` passes examples of one length through a causal model at once, where a row moves
+with its company by rounding, as every row of a causal model does.
 
 Sources: rollout, Abnar & Zuidema (2020), arXiv:2005.00928, section 3; integrated gradients,
 Sundararajan, Taly & Yan (2017), arXiv:1703.01365, equation 1; LIME, `shared.statistics.lime`.
@@ -24,7 +24,7 @@ from torch import Tensor
 from services.inference.causal_pass import CausalPass
 from services.inference.causal_prompt import CausalReading
 from shared.errors import BadInput, DegenerateInput
-from shared.job_context import holding
+from shared.job_context import acquire
 from shared.models.calls import AttributionMethod, Attributions, Example, ExampleRows, Row, Tokens
 from shared.models.ports import Floats
 from shared.priority_lock import PriorityLock
@@ -42,7 +42,7 @@ class Inside(Protocol):
         """Held while the device works: one pass at a time."""
 
     @property
-    def attending(self) -> int:
+    def attention_index(self) -> int:
         """The token whose row of attention is read: 0 for [CLS], -1 for the last one."""
 
     def embed(self, ids: Sequence[int]) -> Tensor:
@@ -88,19 +88,18 @@ def attribute(asked: AttributionInput, method: AttributionMethod) -> Attribution
 
 
 def answer(values: Floats, gap: float | None = None) -> Attributions:
-    """The message."""
     return Attributions(values=tuple(values.tolist()), convergence_gap=gap)
 
 
 def attention(inside: Inside, over: str) -> Floats:
-    """(T,) how much the reading token attends to each token; see `reading_row`."""
-    with holding(inside.lock):
+    """(T,) how much the reading token attends to each token; see `attention_row`."""
+    with acquire(inside.lock):
         given = inside.attentions()
     layers = given and [layer if layer is None else layer[0] for layer in given]
-    return reading_row(layers, inside.attending, over)
+    return attention_row(layers, inside.attention_index, over)
 
 
-def reading_row(given: Sequence[Any] | None, attending: int, over: str) -> Floats:
+def attention_row(given: Sequence[Any] | None, attending: int, over: str) -> Floats:
     """(T,) the row of one token in the attention of each layer (H, T, T): mean over heads, [0, 1].
 
     over: `mean` of the layers, the `last` one, or `rollout`: the product of the layers' matrices,
@@ -133,8 +132,8 @@ def gradient(asked: AttributionInput, kind: str) -> Floats:
     positive where the token speaks for the target. Take its magnitude where only size counts.
     """
     embeddings = asked.inside.embed(asked.tokens.ids)
-    slopes, _ = _slopes(asked.inside, embeddings[None])
-    return floats(importance(slopes[0], embeddings.double(), kind))
+    slopes, _ = _gradients(asked.inside, embeddings[None])
+    return to_float64(importance(slopes[0], embeddings.double(), kind))
 
 
 def importance(slopes: Tensor, embeddings: Tensor, kind: str) -> Tensor:
@@ -155,10 +154,10 @@ def integrated_gradients(asked: AttributionInput, steps: int) -> Attributions:
     shares = (torch.arange(steps, dtype=torch.float64, device=there.device) + 0.5) / steps
     for some in torch.split(shares, max(1, asked.budget // len(there))):
         points = here.double() + some[:, None, None] * (there.double() - here.double())
-        slopes, _ = _slopes(asked.inside, points.to(there.dtype))
+        slopes, _ = _gradients(asked.inside, points.to(there.dtype))
         total += slopes.sum(dim=0)
-    values = floats((total / steps * (there.double() - here.double())).sum(dim=-1))
-    _, ends = _slopes(asked.inside, torch.stack([there, here]))
+    values = to_float64((total / steps * (there.double() - here.double())).sum(dim=-1))
+    _, ends = _gradients(asked.inside, torch.stack([there, here]))
     return answer(values, float(values.sum()) - float(ends[0] - ends[1]))
 
 
@@ -172,16 +171,16 @@ def _baseline(asked: AttributionInput, there: Tensor) -> Tensor:
     return torch.where(chosen, nothing, there)
 
 
-def _slopes(inside: Inside, points: Tensor) -> tuple[Tensor, Tensor]:
+def _gradients(inside: Inside, points: Tensor) -> tuple[Tensor, Tensor]:
     """((N, T, d) gradients, (N,) logits) at (N, T, d) embeddings, both float64."""
-    with holding(inside.lock), torch.enable_grad():
+    with acquire(inside.lock), torch.enable_grad():
         points = points.detach().requires_grad_()
         logits = inside.target(points)
         (slopes,) = torch.autograd.grad(logits.sum(), points)
     return slopes.double(), logits.detach().double()
 
 
-def floats(values: Tensor) -> Floats:
+def to_float64(values: Tensor) -> Floats:
     """A tensor of any device as float64."""
     return np.asarray(values.detach().cpu().numpy(), dtype=np.float64)
 
@@ -209,14 +208,12 @@ def masked_rows(masks: Floats, tokens: Tokens) -> tuple[Row, ...]:
 
 
 class RowJudge(Protocol):
-    """Who judges rows."""
-
     def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         """For each example (R, L) probabilities."""
 
 
 def column(labels: Sequence[str], target: str) -> int:
-    """Which column a label has. Raises BadInput for one that the model does not know."""
+    """Raises BadInput for a label that the model does not know."""
     if target not in labels:
         raise BadInput(f"no label {target!r}; there are {', '.join(labels)}", pointer="/target")
     return labels.index(target)
@@ -243,7 +240,7 @@ LAST = -1  # the token whose row of attention is read
 
 
 @dataclass(frozen=True)
-class Together:
+class ExampleBatch:
     """Examples of one causal model, each with the token of its target label."""
 
     causal: CausalPass
@@ -279,23 +276,25 @@ class Together:
     @torch.no_grad()
     def _attention(self, places: list[int], over: str) -> list[Floats]:
         model = self.causal.model
-        with holding(self.causal.lock), eager(model):
+        with acquire(self.causal.lock), eager(model):
             given = model.base_model(
                 input_ids=self._ids(places), output_attentions=True, use_cache=False
             ).attentions
         layers = given or ()
         return [
-            reading_row([layer if layer is None else layer[n] for layer in layers], LAST, over)
+            attention_row([layer if layer is None else layer[n] for layer in layers], LAST, over)
             for n in range(len(places))
         ]
 
     def _gradient(self, places: list[int], kind: str) -> list[Floats]:
         readout, model = self.causal.readout, self.causal.model
         wanted = torch.tensor([self.targets[place] for place in places], device=model.device)
-        with holding(self.causal.lock), torch.enable_grad():
+        with acquire(self.causal.lock), torch.enable_grad():
             embedded = model.get_input_embeddings()(self._ids(places)).detach().requires_grad_()
             states, _ = readout.states(1, inputs_embeds=embedded, use_cache=False)
-            logits = readout.chosen(states[:, -1], wanted)  # (N, N): only the diagonal is asked for
+            logits = readout.token_logits(
+                states[:, -1], wanted
+            )  # (N, N): only the diagonal is asked for
             (slopes,) = torch.autograd.grad(logits.diagonal().sum(), embedded)  # (N, T, d)
         both = zip(slopes.double(), embedded.detach().double(), strict=True)
-        return [floats(importance(slope, embedding, kind)) for slope, embedding in both]
+        return [to_float64(importance(slope, embedding, kind)) for slope, embedding in both]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from services.inference.causal_pass import CausalPass
 from services.inference.causal_prompt import CausalReading
-from services.inference.generation import GeneratedText, generate, seeded
+from services.inference.generation import GeneratedText, generate, prompt_generator
 from services.inference.tokenization import Encoder
 from services.weights.batcher import device_run
 from shared.models.calls import Sampling
@@ -40,7 +40,7 @@ def with_categories(
     tables = [one.prompt.table if one.prompt else None for one in readings]
     causal, encoder, longest = model
     drafts = {
-        place: GeneratedText(reading.tokens.ids, encoder, seeded(0, 0))
+        place: GeneratedText(reading.tokens.ids, encoder, prompt_generator(0, 0))
         for place, reading in enumerate(readings)
         if is_written(tables[place]) and judged[place].unread is None and not reading.reasons
     }

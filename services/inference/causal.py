@@ -24,7 +24,7 @@ from torch import Tensor
 
 from services.inference.attribution import (
     AttributionInput,
-    Together,
+    ExampleBatch,
     answer,
     attribute,
     by_lime,
@@ -32,15 +32,15 @@ from services.inference.attribution import (
     eager,
 )
 from services.inference.categories import with_categories
-from services.inference.causal_pass import CausalPass, CausalRow, sharing
+from services.inference.causal_pass import CausalPass, CausalRow, share_prefix
 from services.inference.causal_prompt import CausalReader, CausalReading, LabelPrompt
-from services.inference.generation import GeneratedText, LocalWriter, generate, seeded
-from services.inference.tokenization import Encoder, Ids, Inserted, TokenContext
-from services.weights.batcher import Device, MicroBatcher, device_run, padded_tokens, timed
+from services.inference.generation import GeneratedText, LocalWriter, generate, prompt_generator
+from services.inference.tokenization import Encoder, Ids, InputSpan, TokenContext
+from services.weights.batcher import Device, MicroBatcher, device_run, measure_stage, padded_tokens
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.errors import BadInput
-from shared.job_context import awaited
+from shared.job_context import wait_all
 from shared.models.calls import (
     AttributionMethod,
     Attributions,
@@ -53,7 +53,7 @@ from shared.models.calls import (
     WordRows,
 )
 from shared.models.entry import LOCAL_ABILITIES, Ability
-from shared.models.judgement import Judgement, averaged, with_mass
+from shared.models.judgement import Judgement, average, with_mass
 from shared.models.label_readout import softmax
 from shared.models.ports import Floats
 from shared.models.word_rows import judged_words
@@ -107,7 +107,7 @@ class LocalLanguageModel(LocalWriter):
 
     @property
     def mask_text(self) -> str:
-        """What stands for a masked word in rows of words."""
+        """The string in place of a masked word in rows of words."""
         return self._weights.mask_text
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
@@ -118,32 +118,31 @@ class LocalLanguageModel(LocalWriter):
         return self._reader.read([example])[0].labels
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
-        """How the model reads each example."""
         return [reading.tokens for reading in self._reader.read(examples)]
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
         """For each example (L,) probabilities of its labels, in [0, 1], of sum 1."""
         if any(reading.reasons for reading in self._reader.read(examples)):
-            return [np.array(one.demand()) for one in self.judgements(examples)]
+            return [np.array(one.unwrap()) for one in self.judgements(examples)]
         asked = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
         return [rows[0] for rows in self.judge_rows(asked)]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """For each example P with its mass, and the share of the text that was read."""
-        with timed(self.use.name, "tokenize"):
+        with measure_stage(self.use.name, "tokenize"):
             readings = self._reader.read(examples)
         asked = [self._to_be_read(reading) for reading in readings]
         futures = [
-            self._batcher.submit(sharing(list(_rows_of(one.reading, [one.ids], whole=True))))
+            self._batcher.submit(share_prefix(list(_rows_of(one.reading, [one.ids], whole=True))))
             for several in asked
             for one in several
         ]
-        answers = iter(awaited(futures))
+        answers = iter(wait_all(futures))
         done = []
         for example, reading, several in zip(examples, readings, asked, strict=True):
             share = reading.tokens.read_share(example)
             each = [_judgement(one.reading, next(answers), share) for one in several]
-            own = averaged(each, "verbalizers") if reading.reasons else each[0]
+            own = average(each, "verbalizers") if reading.reasons else each[0]
             brought = reading.prompt if example.prompt else None
             known = {"read_share": share, "prompt_sha256": brought and brought.sha256}
             done.append(own.model_copy(update=known))
@@ -177,16 +176,16 @@ class LocalLanguageModel(LocalWriter):
 
     def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         """For each example (R, L) probabilities; rows with a common beginning read it once."""
-        with timed(self.use.name, "tokenize"):
+        with measure_stage(self.use.name, "tokenize"):
             readings = self._whole_rows([one.example for one in asked])
             groups = [
-                sharing(list(_rows_of(reading, map(reading.row, one.rows))))
+                share_prefix(list(_rows_of(reading, map(reading.row, one.rows))))
                 for reading, one in zip(readings, asked, strict=True)
             ]
         futures = [self._batcher.submit(group) for group in groups]
         return [
             _probabilities(reading, answers)
-            for reading, answers in zip(readings, awaited(futures), strict=True)
+            for reading, answers in zip(readings, wait_all(futures), strict=True)
         ]
 
     def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
@@ -214,13 +213,13 @@ class LocalLanguageModel(LocalWriter):
         if method.name in ("attention", "gradient"):
             readings = self._whole_rows(examples)
             if all(reading.single for reading in readings):
-                return self._together(readings, targets, method)
+                return self._attribute_batch(readings, targets, method)
         return [
-            self._attributed(example, target, method)
+            self._attribute(example, target, method)
             for example, target in zip(examples, targets, strict=True)
         ]
 
-    def _together(
+    def _attribute_batch(
         self, readings: Sequence[CausalReading], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
         tokens = [
@@ -228,10 +227,10 @@ class LocalLanguageModel(LocalWriter):
             for reading, target in zip(readings, targets, strict=True)
         ]
         with device_run(self.use.name):
-            found = Together(self._causal, readings, tokens).values(method, self._budget)
+            found = ExampleBatch(self._causal, readings, tokens).values(method, self._budget)
         return [answer(values) for values in found]
 
-    def _attributed(self, example: Example, target: str, method: AttributionMethod) -> Attributions:
+    def _attribute(self, example: Example, target: str, method: AttributionMethod) -> Attributions:
         reading = self._whole_rows([example])[0]
         place = column(reading.labels, target)
         if method.name == "lime":
@@ -247,9 +246,11 @@ def _rows_of(
     """One row each, or one a verbalizer where some have several tokens."""
     for ids in rows:
         if reading.single:
-            yield CausalRow((), ids, candidates=tuple(ids for (ids,) in reading.every), whole=whole)
+            yield CausalRow(
+                (), ids, candidates=tuple(ids for (ids,) in reading.label_tokens), whole=whole
+            )
         else:
-            for verbalizer in reading.every:
+            for verbalizer in reading.label_tokens:
                 yield CausalRow((), ids + verbalizer[:-1], followed=verbalizer)
 
 
@@ -274,8 +275,8 @@ def _probabilities(reading: CausalReading, answers: list[Floats]) -> Floats:
     """
     if not reading.single:
         answers = [np.array(answer.sum()) for answer in answers]
-    scores = np.array(answers, dtype=np.float64).reshape(-1, len(reading.every))
-    if len(reading.every) > len(reading.labels):
+    scores = np.array(answers, dtype=np.float64).reshape(-1, len(reading.label_tokens))
+    if len(reading.label_tokens) > len(reading.labels):
         ends = list(accumulate(map(len, reading.strings)))
         own = np.split(scores, ends[:-1], axis=1)
         scores = np.stack([np.logaddexp.reduce(several, axis=1) for several in own], axis=1)
@@ -294,7 +295,7 @@ class CausalInside:
     causal: CausalPass
     reading: CausalReading
     column: int
-    attending: int = -1  # the last token: where the label is read
+    attention_index: int = -1  # the last token: where the label is read
 
     @property
     def lock(self) -> PriorityLock:
@@ -314,13 +315,13 @@ class CausalInside:
         if self.reading.single:
             states, _ = readout.states(1, inputs_embeds=embeddings, use_cache=False)
             ids = torch.tensor(verbalizer, device=embeddings.device)
-            return readout.chosen(states[:, -1], ids)[:, 0]
+            return readout.token_logits(states[:, -1], ids)[:, 0]
         count = len(embeddings)
         tail = self.embed(verbalizer[:-1]).expand(count, -1, -1) if verbalizer[1:] else None
         whole = embeddings if tail is None else torch.cat([embeddings, tail], dim=1)
         states, _ = readout.states(len(verbalizer), inputs_embeds=whole, use_cache=False)
         tokens = torch.tensor(verbalizer, device=embeddings.device).expand(count, -1)
-        return readout.log_probabilities(states, tokens).sum(dim=1)
+        return readout.token_logprobs(states, tokens).sum(dim=1)
 
     @torch.no_grad()
     def attentions(self) -> Sequence[Tensor] | None:
@@ -357,7 +358,7 @@ class Reasoner:
         """(draws,) the example with each of its reasonings. Raises BadInput."""
         table = prompt.table
         drafts = [
-            GeneratedText(reading.tokens.ids, self.encoder, seeded(0, draw))
+            GeneratedText(reading.tokens.ids, self.encoder, prompt_generator(0, draw))
             for draw in range(table.draws)
         ]
         sampling = Sampling.model_construct(
@@ -374,7 +375,7 @@ class Reasoner:
         context = TokenContext(
             written + end + prompt.table.answer_prefix,
             special=False,
-            inserted=(Inserted("text", 0, len(written)),),
+            inserted=(InputSpan("text", 0, len(written)),),
         )
         tail = tuple(token.id for token in self.encoder.tokens(context))
         strings = self.reader.strings(context, prompt.verbalizers)

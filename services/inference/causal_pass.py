@@ -58,7 +58,7 @@ class CausalRow:
         return len(self.rest) + (cached if device == "cuda" else cached // CACHED_PER_READ)
 
 
-def sharing(rows: Sequence[CausalRow]) -> list[CausalRow]:
+def share_prefix(rows: Sequence[CausalRow]) -> list[CausalRow]:
     """The same rows with their common beginning as prefix, where that pays."""
     if len(rows) < LEAST_ROWS:
         return list(rows)
@@ -94,13 +94,13 @@ class CausalPass:
             )
             if rows[0].followed:
                 tokens = self._tensor([row.followed for row in rows])
-                found = self.readout.log_probabilities(states, tokens)
+                found = self.readout.token_logprobs(states, tokens)
                 return list(found.double().cpu().numpy())
             return self._candidates(states[:, -1], rows)
 
     def _candidates(self, states: torch.Tensor, rows: list[CausalRow]) -> list[Floats]:
         union = sorted({token for row in rows for token in row.candidates})
-        logits = self.readout.chosen(states, self._tensor(union)).double().cpu().numpy()
+        logits = self.readout.token_logits(states, self._tensor(union)).double().cpu().numpy()
         place = {token: number for number, token in enumerate(union)}
         found = [
             logits[number, [place[token] for token in row.candidates]]
@@ -158,7 +158,7 @@ class Readout:
         answer = self._model(**inputs, logits_to_keep=keep)
         return answer.logits[:, -keep:], answer.past_key_values
 
-    def chosen(self, states: Tensor, ids: Tensor) -> Tensor:
+    def token_logits(self, states: Tensor, ids: Tensor) -> Tensor:
         """(N, C) float32 logits of the tokens `ids` (C,), from (N, d or V) states."""
         if not self.plain:
             return states[:, ids].float()
@@ -169,16 +169,18 @@ class Readout:
         """(N, V) float32 logits of the whole vocabulary, from (N, d or V) states."""
         if not self.plain:
             return states.float()
-        return torch.cat([self.chosen(states, block) for block in self._blocks(states)], dim=1)
+        return torch.cat(
+            [self.token_logits(states, block) for block in self._blocks(states)], dim=1
+        )
 
-    def log_probabilities(self, states: Tensor, tokens: Tensor) -> Tensor:
+    def token_logprobs(self, states: Tensor, tokens: Tensor) -> Tensor:
         """(N, K) natural log-probability of each token (N, K), from (N, K, d or V) states."""
         flat = states.flatten(0, 1)
         total: Tensor | None = None
         own = torch.zeros(len(flat), device=flat.device)
         wanted = tokens.flatten()
         for block in self._blocks(flat):  # never all logits of all positions at once
-            logits = self.chosen(flat, block)
+            logits = self.token_logits(flat, block)
             total = _with(total, logits)
             here = (wanted >= block[0]) & (wanted <= block[-1])
             place = (wanted - block[0]).clamp(0, len(block) - 1)
@@ -190,7 +192,7 @@ class Readout:
         """(N,) float32 logsumexp of the whole vocabulary's logits, from (N, d or V) states."""
         total: Tensor | None = None
         for block in self._blocks(states):
-            total = _with(total, self.chosen(states, block))
+            total = _with(total, self.token_logits(states, block))
         assert total is not None  # noqa: S101 - a vocabulary has tokens
         return total
 

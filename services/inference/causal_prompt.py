@@ -24,13 +24,13 @@ from typing import Any
 import jinja2
 
 from services.inference.tokenization import (
+    EncodedToken,
     Encoder,
     Ids,
-    Inserted,
-    PlacedToken,
+    InputSpan,
     TokenContext,
     mask_text,
-    varied,
+    perturb_ids,
 )
 from services.weights.loader import LoadedModel
 from shared.errors import BadInput
@@ -41,7 +41,7 @@ from shared.models.prompt_table import (
     NOT_ALLOWED,
     PromptTable,
     first_reason,
-    overridden,
+    override_table,
     prompt_turns,
     raw_text,
     sent_placeholders,
@@ -57,7 +57,7 @@ class RenderedPrompt:
     """A prompt with the user's texts in place. special: whether the tokenizer adds its own."""
 
     text: str
-    inserted: tuple[Inserted, ...]
+    inserted: tuple[InputSpan, ...]
     special: bool
 
 
@@ -78,13 +78,13 @@ class LabelPrompt:
         if (table.system or table.after) and not self._is_chat:
             raise ValueError("prompt.system, prompt.after: its tokenizer has no chat template")
         self._slots = sent_placeholders(self._turns)
-        self._frame = self._framed()
+        self._frame = self._render_template()
         if {match[1] for match in SLOT.finditer(self._frame)} != self._slots:
             raise ValueError("prompt: its chat template changes what is put into it")
         empty = Example(text="", text_pair=None if "text" in self._slots else "")
-        self.sha256 = hashlib.sha256(self.around(empty).text.encode()).hexdigest()
+        self.sha256 = hashlib.sha256(self.render(empty).text.encode()).hexdigest()
 
-    def around(self, example: Example) -> RenderedPrompt:
+    def render(self, example: Example) -> RenderedPrompt:
         """The prompt for one example. Raises BadInput for a pair where it asks about one text, and
         the other way round."""
         values = sent_texts(example, self._slots, language_code)
@@ -93,10 +93,10 @@ class LabelPrompt:
             text += self._frame[begin : match.start()]
             value = values[match[1]]
             if match[1] in PARTS:
-                inserted.append(Inserted(PARTS[match[1]], len(text), len(text) + len(value)))
+                inserted.append(InputSpan(PARTS[match[1]], len(text), len(text) + len(value)))
             text, begin = text + value, match.end()
         text += self._frame[begin:]
-        return RenderedPrompt(text, tuple(inserted), special=self._adds_special)
+        return RenderedPrompt(text, tuple(inserted), special=self._add_special_tokens)
 
     @property
     def reasons(self) -> bool:
@@ -114,15 +114,15 @@ class LabelPrompt:
         return self._table
 
     @property
-    def _adds_special(self) -> bool:
+    def _add_special_tokens(self) -> bool:
         """A chat template writes its own first token, and so do some published prompts."""
         first = self._tokenizer.bos_token
         return not (self._is_chat or (first is not None and self._frame.startswith(first)))
 
-    def _framed(self) -> str:
+    def _render_template(self) -> str:
         """The prompt with slots in place of what users send."""
         slots = {name: f"\ue000{name}\ue001" for name in self._slots}
-        turns = [{"role": one.role, "content": one.written(slots)} for one in self._turns]
+        turns = [{"role": one.role, "content": one.render(slots)} for one in self._turns]
         filled = self._rendered(turns) if self._is_chat else raw_text(self._turns, slots)
         if self.reasons:  # its prefix follows the reasoning
             return filled
@@ -146,13 +146,11 @@ class LabelPrompt:
 REMEMBERED = 1_024  # examples: a metric asks about each several times in a row
 MOST_PROMPTS = 64  # of requests
 
-Placed = tuple[PlacedToken, Part, int | None, int | None]  # with offsets into the text
+Placed = tuple[EncodedToken, Part, int | None, int | None]  # with offsets into the text
 
 
 @dataclass(frozen=True)
 class CausalReading:
-    """An example as read."""
-
     tokens: Tokens
     labels: tuple[str, ...]
     strings: tuple[tuple[Ids, ...], ...]  # (L,) of each label its verbalizers' tokens
@@ -166,14 +164,14 @@ class CausalReading:
         return tuple(own[0] for own in self.strings)
 
     @property
-    def every(self) -> tuple[Ids, ...]:
+    def label_tokens(self) -> tuple[Ids, ...]:
         """(S,) tokens of every verbalizer, label by label."""
         return tuple(tokens for own in self.strings for tokens in own)
 
     @property
     def single(self) -> bool:
         """Whether every verbalizer is one token: then labels are read off one position."""
-        return all(len(tokens) == 1 for tokens in self.every)
+        return all(len(tokens) == 1 for tokens in self.label_tokens)
 
     @property
     def reasons(self) -> bool:
@@ -182,15 +180,13 @@ class CausalReading:
 
     def row(self, row: Row) -> Ids:
         """(K,) one variation's tokens; the beginning token alone where nothing is kept."""
-        ids = varied(self.tokens.ids, row, self.vocabulary) or self.first
+        ids = perturb_ids(self.tokens.ids, row, self.vocabulary) or self.first
         if not ids:
             raise BadInput("a row keeps no token", pointer="/rows")
         return ids
 
 
 class CausalReader:
-    """From examples to tokens."""
-
     def __init__(self, weights: LoadedModel, encoder: Encoder) -> None:
         self._encoder = encoder
         self._weights = weights
@@ -205,9 +201,9 @@ class CausalReader:
 
     def read(self, examples: Sequence[Example]) -> list[CausalReading]:
         """(N,) examples as read. Raises BadInput for a pair, and where there is no template."""
-        return [self._remembered(example) for example in examples]
+        return [self._read_cached(example) for example in examples]
 
-    def _remembered(self, example: Example) -> CausalReading:
+    def _read_cached(self, example: Example) -> CausalReading:
         key = _content(example)
         with self._alone:
             known = self._read_before.get(key)
@@ -222,12 +218,12 @@ class CausalReader:
 
     def _read(self, example: Example) -> CausalReading:
         prompt = self.prompt_of(example) if example.template is None else None
-        context, verbalizers = self._asked(example, prompt)
+        context, verbalizers = self._build_context(example, prompt)
         read = self._encoder.tokens(context)
         strings = self.strings(context, verbalizers)
         room = self._weights.longest - max(len(one) for own in strings for one in own) + 1
         room -= prompt.table.reasoning_tokens if prompt and prompt.reasons else 0
-        placed = [_placed(token, context) for token in read]
+        placed = [_to_place(token, context) for token in read]
         fitting = _cut(placed, room)
         if len(fitting) < len(placed) and self._weights.overlong == "refuse":
             raise BadInput(
@@ -254,7 +250,7 @@ class CausalReader:
             known = self._prompts.get(key)
         if known is None:
             try:
-                table = overridden(self._weights.prompt, example.prompt)
+                table = override_table(self._weights.prompt, example.prompt)
                 known = LabelPrompt(
                     table or PromptTable(), self._weights.tokenizer, self._weights.task
                 )
@@ -266,7 +262,7 @@ class CausalReader:
                 self._prompts.popitem(last=False)
         return known
 
-    def _asked(
+    def _build_context(
         self, example: Example, prompt: LabelPrompt | None
     ) -> tuple[TokenContext, Mapping[str, tuple[str, ...]]]:
         """The prompt around the example: its template, else the model's or the request's."""
@@ -278,7 +274,7 @@ class CausalReader:
                 pointer="/template",
             )
         if template is None and prompt is not None:
-            made = prompt.around(example)
+            made = prompt.render(example)
             context = TokenContext(made.text, made.special, made.inserted)
             return context, prompt.verbalizers
         if example.text_pair is not None or template is None:
@@ -287,7 +283,7 @@ class CausalReader:
                 pointer="/text_pair",
             )
         begin = len(template.prefix)
-        inserted = Inserted("text", begin, begin + len(example.text))
+        inserted = InputSpan("text", begin, begin + len(example.text))
         whole = template.prefix + example.text + template.suffix
         verbalizers = {label: (written,) for label, written in template.verbalizers.items()}
         return TokenContext(whole, inserted=(inserted,)), verbalizers
@@ -300,7 +296,7 @@ class CausalReader:
         found: dict[Ids, str] = {}
         for label, several in verbalizers.items():
             for written in several:
-                ids = tuple(token.id for token in self._encoder.continuation(context, written))
+                ids = tuple(token.id for token in self._encoder.completion_tokens(context, written))
                 other = found.get(ids)
                 if not ids or other not in (None, label):
                     has = f"the same tokens as for {other!r}" if ids else "no tokens"
@@ -308,7 +304,7 @@ class CausalReader:
                         f"the verbalizer of {label!r} has {has}", pointer="/template/verbalizers"
                     )
                 found[ids] = label
-        _demand_no_beginning(found)
+        _check_no_prefix(found)
         return tuple(
             tuple(ids for ids, owner in found.items() if owner == label) for label in verbalizers
         )
@@ -335,7 +331,7 @@ def _content(example: Example) -> Hashable:
     return example.text, example.text_pair, example.language, asked, own
 
 
-def _demand_no_beginning(found: Mapping[Ids, str]) -> None:
+def _check_no_prefix(found: Mapping[Ids, str]) -> None:
     """Raises BadInput where what is read for one label is the beginning of another's."""
     for ids, label in found.items():
         for longer, other in found.items():
@@ -346,7 +342,7 @@ def _demand_no_beginning(found: Mapping[Ids, str]) -> None:
                 )
 
 
-def _placed(token: PlacedToken, context: TokenContext) -> Placed:
+def _to_place(token: EncodedToken, context: TokenContext) -> Placed:
     if token.special:
         return token, "special", None, None
     inked = (place for place in range(token.start, token.end) if not context.text[place].isspace())

@@ -25,7 +25,7 @@ from shared.models.catalogue import Catalogue, ModelCard, load_catalogue
 from shared.models.entry import ModelEntry
 from shared.models.ports import Floats, Models
 from shared.models.prompt_table import NO_LABELS
-from shared.settings import settings_or_exit, stay_offline
+from shared.settings import disable_download, settings_or_exit
 
 Report = dict[str, Any]
 RUNTIME_BYTES = 700_000_000  # of a process with the model libraries, measured
@@ -34,7 +34,7 @@ RUNTIME_BYTES = 700_000_000  # of a process with the model libraries, measured
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 0 if every model that was asked for can be used."""
     asked = _parser().parse_args(arguments)
-    stay_offline()  # before a model library is imported
+    disable_download()  # before a model library is imported
     chosen = settings_or_exit()
     telemetry.configure_logging("error", "console")
     try:
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in asked.names or known:
         reports.append(report(catalogue, name))
         if not asked.json:
-            sys.stdout.write(rendered(reports[-1]) + "\n")
+            sys.stdout.write(format_report(reports[-1]) + "\n")
             sys.stdout.flush()
     if asked.json:
         sys.stdout.write(json.dumps(reports, indent=1) + "\n")
@@ -72,14 +72,14 @@ def _parser() -> argparse.ArgumentParser:
 
 def memory(catalogue: Catalogue) -> int:
     """Bytes for all models with weights that are here, and for the process."""
-    from services.weights.folder import is_whole
+    from services.weights.folder import is_complete
     from services.weights.loader import planned
 
     total = RUNTIME_BYTES
     for entry in catalogue.entries:
         if not entry.is_served:
             folder, placement = planned(catalogue, entry)
-            total += placement.memory if is_whole(folder) else 0
+            total += placement.memory if is_complete(folder) else 0
     return total
 
 
@@ -89,7 +89,7 @@ def report(catalogue: Catalogue, name: str) -> Report:
     entry = next((one for one in catalogue.entries if one.name == name), None)
     if entry is None:
         return {"name": name, "state": "failed", "error": card.fault}
-    known = _configured(card)
+    known = _config_report(card)
     if entry.prompt is not None and entry.prompt.verbalizers:
         known["labels"] = {label: list(own) for label, own in entry.prompt.verbalizers.items()}
     elif entry.kind == "causal" and not entry.is_served:
@@ -97,7 +97,7 @@ def report(catalogue: Catalogue, name: str) -> Report:
     return known | (_of_server(entry) if entry.is_served else _of_weights(catalogue, entry))
 
 
-def _configured(card: ModelCard) -> Report:
+def _config_report(card: ModelCard) -> Report:
     labels = {label: list(outputs) for label, outputs in (card.mapping or {}).items()}
     return {
         "name": card.name,
@@ -133,7 +133,7 @@ def _of_weights(catalogue: Catalogue, entry: ModelEntry) -> Report:
     try:
         use = describe(models, entry.name).use
         seconds = time.perf_counter() - started
-        answered = ask_model(models, entry.name, str(use.dtype), catalogue.languages(entry))
+        answered = check_model(models, entry.name, str(use.dtype), catalogue.languages(entry))
     except ScoringError as error:
         state = error.state if isinstance(error, ModelNotReady) else "failed"
         return {"state": state, "error": error.detail}
@@ -147,11 +147,11 @@ def _of_weights(catalogue: Catalogue, entry: ModelEntry) -> Report:
         "memory_needed": known.placement.memory if known and known.placement else None,
         "memory_free": free_bytes(str(use.device)),
         "loaded_seconds": round(seconds, 1),
-        **_answers(answered),
+        **_model_report(answered),
     }
 
 
-def _answers(answered: ModelAnswers) -> Report:
+def _model_report(answered: ModelOutputs) -> Report:
     return {
         "limit": answered.limit,
         "answer": answered.answer,
@@ -160,7 +160,7 @@ def _answers(answered: ModelAnswers) -> Report:
     }
 
 
-def rendered(found: Report) -> str:
+def format_report(found: Report) -> str:
     """The report for people, a line a fact."""
     error = f": {found['error']}" if found.get("error") else ""
     lines = [f"{found['name']}  {found['state']}{error}"]
@@ -225,7 +225,7 @@ class Probed:
 
 
 @dataclass(frozen=True)
-class ModelAnswers:
+class ModelOutputs:
     """A model's answers in this process. limit: tokens that it reads."""
 
     answer: str
@@ -234,12 +234,12 @@ class ModelAnswers:
     probes: dict[str, Probed]
 
 
-def ask_model(
+def check_model(
     models: Models, name: str, dtype: str, languages: Sequence[str] | None
-) -> ModelAnswers:
+) -> ModelOutputs:
     """One answer with its time, and the probes. Raises ScoringError where the answer fails."""
     if models.kind(name) in ("similarity", "cross-encoder"):
-        return _ask_similarity(models, name, TOLERANCE.get(dtype, COARSE))
+        return _check_similarity(models, name, TOLERANCE.get(dtype, COARSE))
     model: Any = models.judge(name)
     template = None if _is_judge(model) else YES_OR_NO
 
@@ -254,11 +254,11 @@ def ask_model(
     said = ", ".join(f"{label} {p:.3f}" for label, p in zip(labels, row, strict=True))
     [read] = model.tokens([Example(text=LONG, template=template)])
     states = "every language" if languages and "*" in languages else ", ".join(languages or ())
-    probes = _of_texts(rows, TOLERANCE.get(dtype, COARSE))
-    foreign = _probe(lambda: _believable(rows(FOREIGN)[0]))
+    probes = _common_checks(rows, TOLERANCE.get(dtype, COARSE))
+    foreign = _run_check(lambda: _check_distribution(rows(FOREIGN)[0]))
     said_of_it = f"it answers; its entry states {states or 'no languages: add `languages`'}"
     probes["another language"] = Probed(foreign.good, said_of_it) if foreign.good else foreign
-    return ModelAnswers(said, 1_000 * seconds, len(read.ids), probes)
+    return ModelOutputs(said, 1_000 * seconds, len(read.ids), probes)
 
 
 def _is_judge(model: Any) -> bool:
@@ -270,17 +270,17 @@ def _is_judge(model: Any) -> bool:
     return True
 
 
-def _of_texts(rows: Rows, tolerance: float) -> dict[str, Probed]:
+def _common_checks(rows: Rows, tolerance: float) -> dict[str, Probed]:
     """The probes that every kind of model has."""
     return {
-        "batch invariance": _probe(lambda: _steady(rows, tolerance)),
-        "longer than it reads": _probe(lambda: _believable(rows(LONG)[0])),
-        "an empty text": _probe(lambda: _believable(rows("")[0])),
-        "special tokens": _probe(lambda: _believable(rows(SPECIAL)[0])),
+        "batch invariance": _run_check(lambda: _check_batch_consistency(rows, tolerance)),
+        "longer than it reads": _run_check(lambda: _check_distribution(rows(LONG)[0])),
+        "an empty text": _run_check(lambda: _check_distribution(rows("")[0])),
+        "special tokens": _run_check(lambda: _check_distribution(rows(SPECIAL)[0])),
     }
 
 
-def _ask_similarity(models: Models, name: str, tolerance: float) -> ModelAnswers:
+def _check_similarity(models: Models, name: str, tolerance: float) -> ModelOutputs:
     model = models.similarity(name)
 
     def values(*pairs: tuple[str, str]) -> Floats:
@@ -294,17 +294,17 @@ def _ask_similarity(models: Models, name: str, tolerance: float) -> ModelAnswers
         return [np.atleast_1d(one) for one in values(*((SENTENCE, text) for text in texts))]
 
     said = f"two sentences {value:.3f}"
-    return ModelAnswers(said, 1_000 * seconds, None, _of_texts(rows, tolerance))
+    return ModelOutputs(said, 1_000 * seconds, None, _common_checks(rows, tolerance))
 
 
-def _probe(look: Callable[[], Probed]) -> Probed:
+def _run_check(look: Callable[[], Probed]) -> Probed:
     try:
         return look()
     except Exception as error:  # noqa: BLE001 - a probe tells what goes wrong, whatever it is
         return Probed(False, f"{type(error).__name__}: {error}")
 
 
-def _steady(rows: Rows, tolerance: float) -> Probed:
+def _check_batch_consistency(rows: Rows, tolerance: float) -> Probed:
     """Whether a text is judged the same beside others."""
     [alone] = rows(SENTENCE)
     beside = rows(LONG[:600], SENTENCE, "short", FOREIGN)[1]
@@ -312,8 +312,7 @@ def _steady(rows: Rows, tolerance: float) -> Probed:
     return Probed(moved <= tolerance, f"moves by {moved:.1e} beside other texts")
 
 
-def _believable(row: Floats) -> Probed:
-    """Whether these are probabilities."""
+def _check_distribution(row: Floats) -> Probed:
     good = bool(np.all(np.isfinite(row)) and np.all((row >= 0) & (row <= 1)))
     return Probed(good, ", ".join(f"{value:.3f}" for value in row))
 

@@ -27,14 +27,14 @@ from services.weights.batcher import (
     MicroBatcher,
     classifier_row_kind,
     device_run,
+    measure_stage,
     padded_tokens,
-    timed,
 )
-from services.weights.limits import proof
+from services.weights.limits import max_length_ids
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.errors import BadInput
-from shared.job_context import awaited
+from shared.job_context import wait_all
 from shared.models.calls import (
     AttributionMethod,
     Attributions,
@@ -108,11 +108,10 @@ class LocalClassifier:
 
     @property
     def mask_text(self) -> str:
-        """What stands for a masked word in rows of words."""
+        """The string in place of a masked word in rows of words."""
         return self._weights.mask_text
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
-        """The same labels for every example."""
         return self.labels
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
@@ -126,8 +125,8 @@ class LocalClassifier:
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """For each example P with its mass, and the share of the text that was read."""
-        with timed(self.use.name, "tokenize"):
-            rows, shares = self._rows_and_shares(examples)
+        with measure_stage(self.use.name, "tokenize"):
+            rows, shares = self._encode_rows(examples)
         found = read_labels(self._logits(rows), self._mapping, self._weights.temperature)
         judged = of_head(found.probabilities, found.mass, self.labels)
         return [
@@ -135,7 +134,7 @@ class LocalClassifier:
             for one, share in zip(judged, shares, strict=True)
         ]
 
-    def _rows_and_shares(self, examples: Sequence[Example]) -> tuple[list[EncoderRow], list[float]]:
+    def _encode_rows(self, examples: Sequence[Example]) -> tuple[list[EncoderRow], list[float]]:
         """For each example its row and the share of it that is read. Offsets take time: of plain
         texts they are found only where the row is as long as rows may be."""
         if any(one.text_pair is not None or one.template or one.prompt for one in examples):
@@ -155,7 +154,7 @@ class LocalClassifier:
 
     def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         """For each example (R, L) probabilities of its variations, calibrated unless asked raw."""
-        with timed(self.use.name, "tokenize"):
+        with measure_stage(self.use.name, "tokenize"):
             readings = self._reader.read([one.example for one in asked])
             rows = [
                 reading.row(row)
@@ -183,11 +182,11 @@ class LocalClassifier:
         the calibrated probability instead.
         """
         return [
-            self._attributed(example, column(self.labels, target), method)
+            self._attribute(example, column(self.labels, target), method)
             for example, target in zip(examples, targets, strict=True)
         ]
 
-    def _attributed(self, example: Example, place: int, method: AttributionMethod) -> Attributions:
+    def _attribute(self, example: Example, place: int, method: AttributionMethod) -> Attributions:
         reading = self._reader.read([example])[0]
         if method.name == "lime":
             return by_lime(self, example, reading.tokens, place, method)
@@ -205,7 +204,7 @@ class LocalClassifier:
 
     def logits(self, texts: Sequence[str]) -> Floats:
         """(N, K) raw outputs of the head, before the temperature."""
-        with timed(self.use.name, "tokenize"):
+        with measure_stage(self.use.name, "tokenize"):
             rows = [EncoderRow(ids) for ids in self._reader.ids(texts, cut=True)]
         return self._logits(rows)
 
@@ -218,7 +217,7 @@ class LocalClassifier:
         return read_labels(logits, self._mapping, temperature).probabilities
 
     def _logits(self, rows: list[EncoderRow]) -> Floats:
-        [answers] = awaited([self._batcher.submit(rows)])
+        [answers] = wait_all([self._batcher.submit(rows)])
         return np.array(answers, dtype=np.float64).reshape(len(rows), len(self._mapping.outputs))
 
     def _kind(self, row: EncoderRow) -> tuple[int, bool, int]:
@@ -231,7 +230,9 @@ class LocalClassifier:
         return *classifier_row_kind(len(row.ids), longest, self._device.type), ends
 
     def _probe(self, tokens: int) -> Floats:
-        row = EncoderRow(proof(self._weights.tokenizer, min(tokens, self._weights.longest)))
+        row = EncoderRow(
+            max_length_ids(self._weights.tokenizer, min(tokens, self._weights.longest))
+        )
         return self._forward([row] * (tokens // len(row.ids)))
 
     @torch.inference_mode()
@@ -242,7 +243,11 @@ class LocalClassifier:
         tokens = torch.tensor([[*row.ids, *[padding] * (width - len(row.ids))] for row in rows])
         lengths = torch.tensor([len(row.ids) for row in rows])
         mask = (torch.arange(width) < lengths[:, None]).long()  # (N, width)
-        more = {"token_type_ids": _segments(rows, width).to(self._device)} if _paired(rows) else {}
+        more = (
+            {"token_type_ids": _token_type_ids(rows, width).to(self._device)}
+            if _has_pairs(rows)
+            else {}
+        )
         with self._lock, RowByRow(len(rows)):
             logits = self._weights.model(
                 input_ids=tokens.to(self._device), attention_mask=mask.to(self._device), **more
@@ -252,11 +257,11 @@ class LocalClassifier:
         return answer
 
 
-def _paired(rows: Sequence[EncoderRow]) -> bool:
+def _has_pairs(rows: Sequence[EncoderRow]) -> bool:
     return any(row.segments for row in rows)
 
 
-def _segments(rows: Sequence[EncoderRow], width: int) -> torch.Tensor:
+def _token_type_ids(rows: Sequence[EncoderRow], width: int) -> torch.Tensor:
     """(N, width) 0 for the text, 1 for its pair."""
     return torch.tensor([[*row.segments, *[0] * (width - len(row.segments))] for row in rows])
 
@@ -314,7 +319,7 @@ class EncoderInside:
     lock: PriorityLock
     reading: EncoderReading
     score: LabelScore
-    attending: int = 0  # the token that the head reads
+    attention_index: int = 0  # the token that the head reads
 
     def embed(self, ids: Sequence[int]) -> Tensor:
         """(T, d) word embeddings, without positions."""

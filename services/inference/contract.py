@@ -48,7 +48,7 @@ class InferenceResult(Message):
     service_version: str
 
 
-def answers() -> Any:
+def response_types() -> Any:
     """The results as the API describes them: by operation, each with the type of its answer."""
     union, _ = get_args(InferenceOperation)
     results: tuple[Any, ...] = tuple(map(_result_of, get_args(union)))
@@ -96,7 +96,7 @@ CONTRACT = ServiceContract(
     summary="Label probabilities, attributions, log-probabilities and generation of one model",
     request=InferenceRequest,
     report=InferenceResult,
-    answers=answers,
+    answers=response_types,
     model_kinds=("classifier", "causal"),
     default_model=None,
     cost=cost,

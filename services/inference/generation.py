@@ -14,12 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from services.inference.causal_pass import CausalPass, CausalRow, sharing
-from services.inference.tokenization import Encoder, Ids, PlacedToken
+from services.inference.causal_pass import CausalPass, CausalRow, share_prefix
+from services.inference.tokenization import EncodedToken, Encoder, Ids
 from services.weights.batcher import MicroBatcher, device_run
 from services.weights.loader import LoadedModel
 from shared.errors import BadInput
-from shared.job_context import awaited, check
+from shared.job_context import check, wait_all
 from shared.models.calls import Completion, Prompt, Sampling, WrittenToken
 from shared.models.ports import Floats
 
@@ -45,9 +45,9 @@ class _Batch:
         self._drafts = drafts
         self._ends = ends_of(causal.model)
         self._past: Any = None
-        self._ids, self._mask = self._padded()
+        self._ids, self._mask = self._pad_prompts()
 
-    def _padded(self) -> tuple[Tensor, Tensor]:
+    def _pad_prompts(self) -> tuple[Tensor, Tensor]:
         """(N, T) prompts with padding on the left, (N, T) 0 where they are padded."""
         width = max(draft.length for draft in self._drafts)
         gaps = [width - draft.length for draft in self._drafts]
@@ -65,7 +65,7 @@ class _Batch:
             for draft in self._drafts:
                 if step == self._sampling.max_tokens or draft.length >= self._longest:
                     draft.end("length")
-            self._leave(chosen)
+            self._remove(chosen)
             if not self._drafts:
                 return
 
@@ -92,7 +92,7 @@ class _Batch:
                 draft.add(token, logprob, self._sampling.stop)
         return chosen
 
-    def _leave(self, chosen: Tensor) -> None:
+    def _remove(self, chosen: Tensor) -> None:
         open_ = [place for place, draft in enumerate(self._drafts) if not draft.finish]
         if len(open_) < len(self._drafts) and open_:
             self._past.batch_select_indices(torch.tensor(open_, device=chosen.device))
@@ -131,14 +131,14 @@ def ends_of(model: Any) -> set[int]:
 CUT_CHARACTER = "\ufffd"  # what the first bytes of a character decode to
 
 
-def seeded(seed: int, place: int) -> torch.Generator:
+def prompt_generator(seed: int, place: int) -> torch.Generator:
     """The generator of prompt number `place`: independent of every other prompt."""
     state = np.random.SeedSequence([seed, place]).generate_state(1, np.uint64)[0]
     return torch.Generator().manual_seed(int(state >> np.uint64(1)))
 
 
 class GeneratedText:
-    """What follows one prompt. Offsets: a token covers the characters that it completed."""
+    """Offsets: a token covers the characters that it completed."""
 
     def __init__(self, prompt: Ids, encoder: Encoder, generator: torch.Generator) -> None:
         self.prompt = prompt
@@ -182,7 +182,6 @@ class GeneratedText:
             self.finish = why
 
     def completion(self) -> Completion:
-        """What was written."""
         return Completion(
             text=self.text,
             tokens=tuple(
@@ -234,7 +233,9 @@ class LocalWriter:
         """
         drafts = [
             GeneratedText(
-                self._prompt(prompt), self._encoder, seeded(sampling.seed, _draw(prompt, place))
+                self._prompt(prompt),
+                self._encoder,
+                prompt_generator(sampling.seed, _draw(prompt, place)),
             )
             for place, prompt in enumerate(prompts)
         ]
@@ -254,10 +255,10 @@ class LocalWriter:
                 groups[before].append(place)
         answers: dict[int, Floats] = {}
         futures = [
-            self._batcher.submit(sharing([_row(*pairs[place]) for place in places]))
+            self._batcher.submit(share_prefix([_row(*pairs[place]) for place in places]))
             for places in groups.values()
         ]
-        for places, found in zip(groups.values(), awaited(futures), strict=True):
+        for places, found in zip(groups.values(), wait_all(futures), strict=True):
             answers.update(zip(places, found, strict=True))
         return [
             _completion(written, tokens, answers.get(place))
@@ -273,10 +274,10 @@ class LocalWriter:
             )
         return ids
 
-    def _pair(self, prompt: Prompt, written: str) -> tuple[Ids, list[PlacedToken]]:
+    def _pair(self, prompt: Prompt, written: str) -> tuple[Ids, list[EncodedToken]]:
         context = self._encoder.context(prompt)
         before = tuple(token.id for token in self._encoder.tokens(context))
-        tokens = self._encoder.continuation(context, written) if written else []
+        tokens = self._encoder.completion_tokens(context, written) if written else []
         if len(before) + len(tokens) - 1 > self._longest:
             raise BadInput(
                 f"a prompt and its completion have {len(before) + len(tokens)} tokens, the model "
@@ -290,12 +291,14 @@ def _draw(prompt: Prompt, place: int) -> int:
     return place if prompt.draw is None else prompt.draw
 
 
-def _row(before: Ids, tokens: Sequence[PlacedToken]) -> CausalRow:
+def _row(before: Ids, tokens: Sequence[EncodedToken]) -> CausalRow:
     followed = tuple(token.id for token in tokens)
     return CausalRow((), before + followed[:-1], followed=followed)
 
 
-def _completion(written: str, tokens: Sequence[PlacedToken], logprobs: Floats | None) -> Completion:
+def _completion(
+    written: str, tokens: Sequence[EncodedToken], logprobs: Floats | None
+) -> Completion:
     values = [] if logprobs is None else logprobs.tolist()
     return Completion(
         text=written,

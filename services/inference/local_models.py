@@ -12,9 +12,9 @@ from shared.contracts import ModelKind
 from shared.errors import BadInput
 from shared.models.availability import LoadedModels, ModelStates
 from shared.models.catalogue import Catalogue
-from shared.models.classification import served_classifier
+from shared.models.classification import get_classifier
 from shared.models.entry import ModelEntry
-from shared.models.openai.model import served
+from shared.models.openai.model import get_remote_model
 from shared.models.ports import Classifier, Judge, LanguageModel, Similarity, Writer
 
 
@@ -47,7 +47,6 @@ class LocalModels:
         self._language_models: LoadedModels[LocalLanguageModel] = LoadedModels(states, patience)
 
     def kind(self, name: str) -> ModelKind:
-        """What is configured under this name."""
         return self._catalogue.entry(name).kind
 
     def reader_of(self, name: str) -> str | None:
@@ -61,7 +60,7 @@ class LocalModels:
     def classifier(self, name: str) -> Classifier:
         """The classifier of this name; one behind a server refuses what servers do not show."""
         entry = self._entry(name, "classifier")
-        return served_classifier(entry) if entry.is_served else self.local_classifier(name)
+        return get_classifier(entry) if entry.is_served else self.local_classifier(name)
 
     def local_classifier(self, name: str) -> LocalClassifier:
         """The classifier of this name, whose weights are here."""
@@ -78,7 +77,7 @@ class LocalModels:
         """The causal model of this name; one behind a server refuses what servers do not show."""
         entry = self._entry(name, "causal")
         if entry.scheme == "openai":
-            return served(entry)
+            return get_remote_model(entry)
         return self._language_models.get(
             name,
             lambda: LocalLanguageModel(load_causal(self._catalogue, entry), self._budget),
@@ -98,5 +97,5 @@ class LocalModels:
     def _entry(self, name: str, kind: ModelKind) -> ModelEntry:
         entry = self._catalogue.of_kind(name, kind)
         if entry.is_served:
-            self._states.demand_reached(name)
+            self._states.check_server(name)
         return entry

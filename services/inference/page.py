@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from services.inference.contract import InferenceRequest, InferenceResult
 from shared.models.calls import Example, Prompt
-from shared.page_text import AnswerTable
+from shared.page_text import ResponseTable
 
 BY_LABEL = {"judge", "probabilities"}  # operations that answer a row of label probabilities each
 
 
-def answer(request: InferenceRequest | None, report: InferenceResult) -> AnswerTable:
+def answer(request: InferenceRequest | None, report: InferenceResult) -> ResponseTable:
     """A classifier's labels name the columns of its probabilities."""
-    return AnswerTable(
+    return ResponseTable(
         lead=f"What {report.model.name} answered to the operation {report.operation}.",
         field="answer",
         subjects=() if request is None else _subjects(request),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from services.inference.contract import CONTRACT, InferenceRequest, InferenceResult
 from shared.metric import Service
 from shared.models.ports import describe, models, perform
-from shared.models.remote import answers_calls
+from shared.models.remote import register_model_task
 from shared.settings import SERVICE_VERSION
 
 
@@ -27,4 +27,4 @@ class InferenceService(Service):
 
 
 SERVICE = InferenceService()
-calls = answers_calls("inference")  # of the metrics' workers
+calls = register_model_task("inference")  # of the metrics' workers

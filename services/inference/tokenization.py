@@ -28,7 +28,7 @@ PORTION_CHARACTERS = 100_000  # some 50 ms of a processor
 Ids = tuple[int, ...]
 
 
-def kept_positions(row: Row, length: int) -> Ids:
+def selected_positions(row: Row, length: int) -> Ids:
     """Which of an example's `length` tokens stay, ascending. Raises BadInput for others."""
     kept = tuple(range(length)) if row.kept is None else row.kept
     if any(a >= b for a, b in pairwise(kept)):
@@ -38,7 +38,7 @@ def kept_positions(row: Row, length: int) -> Ids:
     return kept
 
 
-def replaced_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
+def replace_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
     """(T,) the example's tokens with the row's replacements in place."""
     changed = list(ids)
     for position, token in row.replaced:
@@ -52,15 +52,15 @@ def replaced_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
     return tuple(changed)
 
 
-def varied(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
+def perturb_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
     """(K,) the tokens of one row: replaced, then kept."""
-    changed = replaced_ids(ids, row, vocabulary)
-    return tuple(changed[position] for position in kept_positions(row, len(ids)))
+    changed = replace_ids(ids, row, vocabulary)
+    return tuple(changed[position] for position in selected_positions(row, len(ids)))
 
 
 @dataclass(frozen=True)
 class EncoderRow:
-    """What goes through an encoder: (T,) token ids, and (T,) segments where they are not all 0."""
+    """(T,) token ids, and (T,) segments where they are not all 0."""
 
     ids: Sequence[int]
     segments: Sequence[int] = ()
@@ -68,8 +68,6 @@ class EncoderRow:
 
 @dataclass(frozen=True)
 class EncoderReading:
-    """An example as read."""
-
     tokens: Tokens
     segments: tuple[int, ...]  # (T,); empty where the model has none or all are 0
     vocabulary: int
@@ -77,8 +75,8 @@ class EncoderReading:
 
     def row(self, row: Row) -> EncoderRow:
         """One variation. Raises BadInput where it has no token, or names one that is not there."""
-        ids = replaced_ids(self.tokens.ids, row, self.vocabulary)
-        kept = kept_positions(row, len(ids))
+        ids = replace_ids(self.tokens.ids, row, self.vocabulary)
+        kept = selected_positions(row, len(ids))
         if not kept:
             if self.nothing:
                 return EncoderRow(self.nothing)
@@ -87,7 +85,7 @@ class EncoderReading:
         return EncoderRow([ids[place] for place in kept], segments)
 
 
-def _portions(texts: Sequence[str]) -> Iterator[range]:
+def _chunks(texts: Sequence[str]) -> Iterator[range]:
     """Places of texts that are tokenized at once: few enough that others soon have their turn."""
     begin = size = 0
     for place, text in enumerate(texts):
@@ -109,7 +107,7 @@ class EncoderReader:
         self._has_input = weights.input is not None
         self._name = weights.use.name
         self._refuses = weights.overlong == "refuse"
-        self._nothing = _nothing(weights.tokenizer)
+        self._nothing = _empty_ids(weights.tokenizer)
         self._lock = PriorityLock()
 
     def ids(self, texts: Sequence[str], *, cut: bool) -> list[list[int]]:
@@ -121,15 +119,15 @@ class EncoderReader:
         if self._has_input:
             written = [self._sides.of(Example(text=text))[0].text for text in texts]
         rows: list[list[int]] = []
-        for some in _portions(written):
+        for some in _chunks(written):
             with self._lock:
                 encoded = self._tokenizer([written[n] for n in some], verbose=False, **limit)
             if cut:
-                self._demand_whole(encoded.encodings or ())
+                self._check_length(encoded.encodings or ())
             rows += [ids or list(self._nothing) for ids in encoded["input_ids"]]
         return rows
 
-    def _demand_whole(self, encodings: Sequence[Any]) -> None:
+    def _check_length(self, encodings: Sequence[Any]) -> None:
         """Raises BadInput for a text that would be cut, where the model's entry says so."""
         if self._refuses and any(encoding.overflowing for encoding in encodings):
             raise BadInput(
@@ -148,16 +146,16 @@ class EncoderReader:
         for paired in (False, True):  # one call of the tokenizer each
             places = [place for place, one in enumerate(sides) if (len(one) > 1) is paired]
             own = [sides[place] for place in places]
-            encodings = self._encodings(own)
+            encodings = self._encode(own)
             readings = map(self._reading, encodings, own)
             found |= zip(places, readings, strict=True)
         return [found[place] for place in range(len(examples))]
 
-    def _encodings(self, sides: Sequence[tuple[Side, ...]]) -> list[Any]:
+    def _encode(self, sides: Sequence[tuple[Side, ...]]) -> list[Any]:
         if not sides:
             return []
         found: list[Any] = []
-        for some in _portions(["".join(side.text for side in own) for own in sides]):
+        for some in _chunks(["".join(side.text for side in own) for own in sides]):
             own = [sides[n] for n in some]
             columns = [[side.text for side in column] for column in zip(*own, strict=True)]
             with self._lock:
@@ -167,7 +165,7 @@ class EncoderReader:
             if not encoded.encodings:
                 raise BadInput("the model's tokenizer gives no offsets", pointer="/model")
             found += encoded.encodings
-        self._demand_whole(found)
+        self._check_length(found)
         return found
 
     def _reading(self, encoding: Any, sides: Sequence[Side]) -> EncoderReading:
@@ -194,7 +192,7 @@ class EncoderReader:
         )
 
 
-def _nothing(tokenizer: Any) -> Ids:
+def _empty_ids(tokenizer: Any) -> Ids:
     """Of a tokenizer that puts no frame around a text (GPT-2): the token that begins, else ends
     one."""
     if tokenizer("", verbose=False)["input_ids"]:
@@ -211,7 +209,7 @@ def mask_text(tokenizer: Any) -> str | None:
     return next((str(word) for word in words if word), None)
 
 
-class PlacedToken(NamedTuple):
+class EncodedToken(NamedTuple):
     """A token of a string; `special` where the tokenizer added it by itself."""
 
     id: int
@@ -221,8 +219,8 @@ class PlacedToken(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Inserted:
-    """Where a user's text stands in a prompt: characters [start, end)."""
+class InputSpan:
+    """A user's text in a prompt: characters [start, end)."""
 
     part: Part
     start: int
@@ -231,11 +229,11 @@ class Inserted:
 
 @dataclass(frozen=True)
 class TokenContext:
-    """What stands before a continuation; `special`: whether the tokenizer may add its own."""
+    """The text before a continuation; `special`: whether the tokenizer may add its own."""
 
     text: str
     special: bool = True
-    inserted: tuple[Inserted, ...] = ()  # what users sent: special tokens in it are plain text
+    inserted: tuple[InputSpan, ...] = ()  # what users sent: special tokens in it are plain text
 
 
 class Encoder:
@@ -251,13 +249,13 @@ class Encoder:
             token for token in tokenizer.get_added_vocab() if len(token) > 1
         )
 
-    def tokens(self, context: TokenContext) -> list[PlacedToken]:
+    def tokens(self, context: TokenContext) -> list[EncodedToken]:
         """The string's tokens. One that the tokenizer would add at the end is left away.
 
         Nothing at all becomes the token that begins (else: ends) a text, if there is one.
         """
-        made: list[PlacedToken] = []
-        cuts = [0, *self._cuts(context), len(context.text)]
+        made: list[EncodedToken] = []
+        cuts = [0, *self._split_positions(context), len(context.text)]
         for start, end in pairwise(cuts):
             read = self._encoded(context.text[start:end], start, context.special and start == 0)
             while end < len(context.text) and read[-1].special:  # it ends no text here
@@ -267,36 +265,36 @@ class Encoder:
             made.pop()
         if not made and not self.first:
             raise BadInput("the model cannot read an empty text", pointer="/text")
-        return made or [PlacedToken(self.first[0], 0, 0, special=True)]
+        return made or [EncodedToken(self.first[0], 0, 0, special=True)]
 
-    def _encoded(self, text: str, begin: int, special: bool) -> list[PlacedToken]:
+    def _encoded(self, text: str, begin: int, special: bool) -> list[EncodedToken]:
         with self._alone:
             encoded = self._tokenizer(text, add_special_tokens=special, verbose=False).encodings[0]
         return [
-            PlacedToken(id_, begin + start, begin + end, bool(special))
+            EncodedToken(id_, begin + start, begin + end, bool(special))
             for id_, (start, end), special in zip(
                 encoded.ids, encoded.offsets, encoded.special_tokens_mask, strict=True
             )
         ]
 
-    def _cuts(self, context: TokenContext) -> list[int]:
+    def _split_positions(self, context: TokenContext) -> list[int]:
         """Places inside every special token that touches what a user sent: it is read in pieces
         there, so that nobody can close a turn by writing so."""
         found = {
             place + 1
             for one in context.inserted
-            for place in self._special_places(context.text, one)
+            for place in self._special_positions(context.text, one)
         }
         return sorted(found)
 
-    def _special_places(self, text: str, within: Inserted) -> Iterator[int]:
+    def _special_positions(self, text: str, within: InputSpan) -> Iterator[int]:
         for token in self._special_tokens:
             place = text.find(token, max(0, within.start - len(token) + 1))
             while 0 <= place < within.end:
                 yield place
                 place = text.find(token, place + 1)
 
-    def continuation(self, context: TokenContext, written: str) -> list[PlacedToken]:
+    def completion_tokens(self, context: TokenContext, written: str) -> list[EncodedToken]:
         """The tokens that `written` adds after the context; offsets into `written`.
 
         Where its beginning would merge with the context's end, it is read by itself instead: the
@@ -311,7 +309,7 @@ class Encoder:
         else:
             shift, added = 0, self.tokens(TokenContext(written, special=False))
         return [
-            PlacedToken(token.id, max(0, token.start - shift), max(0, token.end - shift))
+            EncodedToken(token.id, max(0, token.start - shift), max(0, token.end - shift))
             for token in added
         ]
 
@@ -329,7 +327,7 @@ class Encoder:
                 )
         except (jinja2.TemplateError, TypeError) as error:  # for example: it knows no system turns
             raise BadInput(f"the chat template refuses it: {error}", pointer="/prompts") from error
-        return TokenContext(text, special=False, inserted=tuple(_users(text, prompt.turns)))
+        return TokenContext(text, special=False, inserted=tuple(_user_spans(text, prompt.turns)))
 
     def text(self, ids: Sequence[int]) -> str:
         """Tokens as a string, special ones left out."""
@@ -340,7 +338,7 @@ class Encoder:
         return found
 
 
-def _users(text: str, turns: Sequence[Turn]) -> Iterator[Inserted]:
+def _user_spans(text: str, turns: Sequence[Turn]) -> Iterator[InputSpan]:
     """Where the users' turns stand in what the chat template made: special tokens that they write
     are plain text there. A template may trim them; of one that it changes, nothing is known."""
     begin = 0
@@ -351,4 +349,4 @@ def _users(text: str, turns: Sequence[Turn]) -> Iterator[Inserted]:
             continue
         begin = place + len(own)
         if turn.role == "user":
-            yield Inserted("text", place, begin)
+            yield InputSpan("text", place, begin)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from services.scheduler import recovery
 from services.scheduler.batch_feed import Feeder
-from services.scheduler.batch_files import Filing
+from services.scheduler.batch_files import BatchFileWorker
 from services.scheduler.facts import Facts
-from services.scheduler.health import Rounds, serve
+from services.scheduler.health import TaskMonitor, start_server
 from services.scheduler.retention import PrivateInputs, Retention
 from services.scheduler.steps import Boundary
 from services.scheduler.wakeups import Wakeups
@@ -37,14 +37,14 @@ logger = telemetry.logger(__name__)
 
 
 @dataclass(frozen=True)
-class Duty:
-    """What is done over and over, in a thread of its own: no duty holds up another."""
+class PeriodicTask:
+    """A step done over and over in a thread of its own: no task holds up another."""
 
     name: str
     work: Callable[[], int | None]  # how much was done: a duty that has more to do does not rest
     every_seconds: float
 
-    def run_until(self, stop: threading.Event, rounds: Rounds) -> None:
+    def run_until(self, stop: threading.Event, rounds: TaskMonitor) -> None:
         """Until `stop` is set; what is away is asked again next round, and so is what crashed."""
         rest = min(self.every_seconds, FIRST_SECONDS)
         rounds.begin(self.name)
@@ -60,37 +60,37 @@ class Duty:
                 logger.exception("scheduler.crashed", duty=self.name)
 
 
-def duties(chosen: Settings, boundary: Boundary) -> list[Duty]:
+def periodic_tasks(chosen: Settings, boundary: Boundary) -> list[PeriodicTask]:
     engine, catalogue = ledger(), load_catalogue(chosen.models_file)
     reread = CatalogueReload(catalogue, chosen.models_file)
-    reread.follow()
+    reread.update()
     reread.start()
     feeder = Feeder(engine, chosen, catalogue, boundary=boundary)
-    filing = Filing(engine, chosen, catalogue, boundary=boundary)
+    filing = BatchFileWorker(engine, chosen, catalogue, boundary=boundary)
     tick = chosen.tick_seconds
     return [
-        Duty("promises", lambda: recovery.recover(engine, chosen), tick),
-        Duty("wakeups", Wakeups(engine).round, tick),
-        Duty("feeding", lambda: feeder.round() and None, tick),
-        Duty("filing", filing.round, tick),
-        Duty("facts", Facts(engine).round, FACTS_EVERY_SECONDS),
-        Duty("private inputs", PrivateInputs(engine, chosen).round, PRIVATE_EVERY_SECONDS),
-        Duty("purging", Retention(engine, chosen).round, PURGE_EVERY_SECONDS),
+        PeriodicTask("promises", lambda: recovery.recover(engine, chosen), tick),
+        PeriodicTask("wakeups", Wakeups(engine).round, tick),
+        PeriodicTask("feeding", lambda: feeder.round() and None, tick),
+        PeriodicTask("filing", filing.round, tick),
+        PeriodicTask("facts", Facts(engine).round, FACTS_EVERY_SECONDS),
+        PeriodicTask("private inputs", PrivateInputs(engine, chosen).round, PRIVATE_EVERY_SECONDS),
+        PeriodicTask("purging", Retention(engine, chosen).round, PURGE_EVERY_SECONDS),
     ]
 
 
-def run(stop: threading.Event, chosen: Settings, rounds: Rounds) -> None:
+def run(stop: threading.Event, chosen: Settings, rounds: TaskMonitor) -> None:
     """Do all duties until `stop` is set."""
     boundary = Boundary(ledger())
     threads = [
         threading.Thread(target=duty.run_until, args=(stop, rounds), name=duty.name)
-        for duty in duties(chosen, boundary)
+        for duty in periodic_tasks(chosen, boundary)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    boundary.leave()
+    boundary.close()
 
 
 def main() -> None:
@@ -99,9 +99,9 @@ def main() -> None:
     chosen = settings_or_exit()
     telemetry.configure_logging(chosen.log_level, chosen.log_format)
     telemetry.configure_tracing("scheduler")
-    rounds = Rounds(max(chosen.duty_seconds, 3 * PURGE_EVERY_SECONDS))
+    rounds = TaskMonitor(max(chosen.duty_seconds, 3 * PURGE_EVERY_SECONDS))
     if chosen.metrics_port is not None:
-        serve(rounds, chosen.metrics_host, chosen.metrics_port)
+        start_server(rounds, chosen.metrics_host, chosen.metrics_port)
     os.nice(NICENESS)  # reading and filing batches leaves the processor to interactive jobs
     stop = threading.Event()
     end = setting(stop)

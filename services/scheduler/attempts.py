@@ -39,7 +39,7 @@ class TrialGate:
         self._suspects = 0  # under way, or waiting for the others to end
 
     @contextmanager
-    def passing(self, *, suspect: bool) -> Iterator[None]:
+    def enter(self, *, suspect: bool) -> Iterator[None]:
         """Once nobody is on trial; for a suspect, once nobody else is under way."""
         with self._moved:
             self._suspects += suspect
@@ -75,10 +75,10 @@ class Attempts:
         if batch_id in self._owed:
             self._clear([batch_id])
         with transaction(self._engine) as connection:
-            seen = batch_attempts.begun(connection, batch_id)
+            seen = batch_attempts.count_open(connection, batch_id)
         if seen >= MOST:
             raise TooManyDeaths
-        with self._gate.passing(suspect=seen > 0):
+        with self._gate.enter(suspect=seen > 0):
             with transaction(self._engine) as connection:
                 begins = batch_attempts.begin(connection, batch_id, seen, self._pause)
             if not begins:
@@ -90,18 +90,18 @@ class Attempts:
             try:
                 yield True
             except Exception:
-                self._came_back(batch_id)
+                self._finish(batch_id)
                 raise
-            self._came_back(batch_id)
+            self._finish(batch_id)
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """This process ends as it should: what is cut off is no batch's fault."""
         try:
             self._clear(list(self._under_way | self._owed))
         except Unavailable:
             logger.warning("scheduler.left_attempts", batches=len(self._under_way))
 
-    def _came_back(self, batch_id: str) -> None:
+    def _finish(self, batch_id: str) -> None:
         self._under_way.discard(batch_id)
         try:
             self._clear([batch_id])

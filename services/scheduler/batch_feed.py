@@ -25,7 +25,7 @@ from itertools import accumulate
 from sqlalchemy import Connection, Engine
 
 from services.scheduler.batch_files import InvalidLine, reader_for
-from services.scheduler.steps import Appetite, Boundary, Rotation, Steps, shares_by_tenant
+from services.scheduler.steps import BatchUsage, Boundary, Rotation, Steps, allocate_by_tenant
 from shared import queue, telemetry
 from shared.errors import Unavailable, UnknownFile
 from shared.file_store import FileStore
@@ -69,36 +69,38 @@ class Feeder:
         self._patience = patience
         self._steps = Steps(STEPS_AT_ONCE)
         self._rotation = Rotation()
-        self._pace = MetricPace(LEAST_WAITING, chosen.batch_window)
+        self._pace = MetricRate(LEAST_WAITING, chosen.batch_window)
         self._fed: list[tuple[str, int]] = []  # (metric, jobs) of steps that have ended
 
     def round(self) -> int:
         """One round; how many jobs were made. Raises Unavailable where the ledger is away."""
-        self._boundary.each("settling", batch_feed.settle)
+        self._boundary.each("settling", batch_feed.finish_lines)
         self._boundary.each("finishing", batches.finish_answered)
         self._boundary.each("expiring", batches.expire)
         self._boundary.each("cancelling", _wind_up)
         with transaction(self._engine) as connection:
             open_ones = batch_feed.open_batches(connection)
             loads = batch_feed.open_jobs(connection) if open_ones else []
-        able = [batch for batch in open_ones if not self._boundary.rests("feeding", batch.id)]
+        able = [batch for batch in open_ones if not self._boundary.should_wait("feeding", batch.id)]
         for metric in {batch.metric: None for batch in able}:
-            self._feed_metric(
+            self._enqueue_metric(
                 [batch for batch in able if batch.metric == metric],
                 [load for load in loads if load.metric == metric],
             )
-        return self._counted()
+        return self._count_new()
 
-    def _feed_metric(self, open_ones: list[OpenBatch], loads: list[Load]) -> None:
-        able = [replace(batch, left=self._usable(batch)) for batch in open_ones]
-        given = shares_by_tenant(_appetites(able, loads), self._window(open_ones[0].metric, loads))
+    def _enqueue_metric(self, open_ones: list[OpenBatch], loads: list[Load]) -> None:
+        able = [replace(batch, left=self._available(batch)) for batch in open_ones]
+        given = allocate_by_tenant(
+            _batch_usage(able, loads), self._window(open_ones[0].metric, loads)
+        )
         turns = {DueBatch(batch.id, batch.tenant): batch for batch in open_ones if given[batch.id]}
         while turns:
-            started = [turn for turn in self._rotation.order(turns) if self._steps.may_start(turn)]
+            started = [turn for turn in self._rotation.order(turns) if self._steps.can_start(turn)]
             if not started:
                 return
             for turn in started:
-                self._rotation.serve(turn)
+                self._rotation.take_turn(turn)
                 batch = turns.pop(turn)
                 self._steps.start(turn, partial(self._guarded, batch, given[batch.id]))
             self._steps.wait(self._patience)
@@ -107,39 +109,39 @@ class Feeder:
         """The most jobs in the queue: as configured, and no more that wait than end in seconds."""
         open_now, waiting = sum(load.jobs for load in loads), sum(load.queued for load in loads)
         with suppress(Unavailable):  # fetched by a worker or lost: it is nobody's turn to wait
-            waiting = min(waiting, queue.waiting(metric, batch=True))
+            waiting = min(waiting, queue.queue_length(metric, batch=True))
         bound = self._pace.bound(metric, open_now, waiting)
         return min(self._chosen.batch_window, open_now + bound - waiting)
 
-    def _counted(self) -> int:
+    def _count_new(self) -> int:
         """How many jobs the steps that have ended made."""
         fed, self._fed = self._fed, []
         for metric, count in fed:
-            self._pace.fed(metric, count)
+            self._pace.add(metric, count)
         return sum(count for _, count in fed)
 
     def _guarded(self, batch: OpenBatch, count: int) -> None:
         with self._boundary.attempt("feeding", batch.id) as begins:
             left = count if begins else 0
-            while left and (fed := self._feed(batch, min(left, LINES_AT_ONCE))):
+            while left and (fed := self._enqueue(batch, min(left, LINES_AT_ONCE))):
                 self._fed.append((batch.metric, fed))
                 left -= fed
 
-    def _usable(self, batch: OpenBatch) -> int:
+    def _available(self, batch: OpenBatch) -> int:
         """Places that the batch can use: at most a window of its jobs waits for models."""
         return min(batch.left, max(0, self._chosen.batch_window - batch.waiting_for_models))
 
-    def _feed(self, batch: OpenBatch, count: int) -> int:
+    def _enqueue(self, batch: OpenBatch, count: int) -> int:
         """Make jobs of the batch's next lines, at most so many, and send them."""
         with transaction(self._engine) as connection:
-            waiting = _portion(batch_feed.take(connection, batch.id, count))
+            waiting = _take_chunk(batch_feed.take(connection, batch.id, count))
             if not waiting:
                 return 0
             try:
                 made = self._jobs(batch, waiting)
             except (UnknownFile, InvalidLine):  # gone, or written for another version
                 logger.error("batch.input_lost", batch=batch.id, file=batch.input_file_id)
-                batch_feed.lose_input(connection, batch.id)
+                batch_feed.fail_input(connection, batch.id)
                 return 0
             again = timedelta(seconds=self._chosen.resend_seconds)
             if not batch_feed.feed(connection, batch, made, again):
@@ -151,7 +153,7 @@ class Feeder:
     def _jobs(self, batch: OpenBatch, waiting: list[WaitingLine]) -> list[NewJob]:
         reader = reader_for(batch, self._chosen, self._catalogue)
         made = []
-        with self._store.reading(batch.input_file_id) as stream:
+        with self._store.open_read(batch.input_file_id) as stream:
             for line in waiting:
                 stream.seek(line.start)
                 _, asked = reader.read(stream.read(line.length))
@@ -172,24 +174,24 @@ def _wind_up(connection: Connection, only: Sequence[str] | None) -> None:
     batches.wind_up(connection, CANCEL_PATIENCE, only)
 
 
-def _portion(waiting: list[WaitingLine]) -> list[WaitingLine]:
+def _take_chunk(waiting: list[WaitingLine]) -> list[WaitingLine]:
     """As many of these lines as may be in memory at once, at least one."""
     ends = list(accumulate(line.length for line in waiting))
     return waiting[: max(1, bisect_right(ends, BYTES_AT_ONCE))]
 
 
-def _appetites(open_ones: list[OpenBatch], loads: list[Load]) -> list[Appetite]:
-    """What each batch can use and what it holds; the open ones in the order of their ties."""
+def _batch_usage(open_ones: list[OpenBatch], loads: list[Load]) -> list[BatchUsage]:
+    """The open batches in the order of their ties."""
     held = {load.batch_id: load.jobs for load in loads}
     can_use = [
-        Appetite(batch.id, batch.tenant, batch.left, held.pop(batch.id, 0)) for batch in open_ones
+        BatchUsage(batch.id, batch.tenant, batch.left, held.pop(batch.id, 0)) for batch in open_ones
     ]
     others = [load for load in loads if load.batch_id in held]
-    return [*can_use, *(Appetite(load.batch_id, load.tenant, 0, load.jobs) for load in others)]
+    return [*can_use, *(BatchUsage(load.batch_id, load.tenant, 0, load.jobs) for load in others)]
 
 
 @dataclass(frozen=True)
-class Seen:
+class QueueSample:
     """A metric's batch queue at the last look. ended: jobs a second; bound: that could wait."""
 
     at: float
@@ -198,7 +200,7 @@ class Seen:
     bound: int
 
 
-class MetricPace:
+class MetricRate:
     """Each metric's pace, as one scheduler sees it. For one thread.
 
     least, most: jobs that may wait, however slow or fast the queue is.
@@ -208,9 +210,9 @@ class MetricPace:
         self._least = min(least, most)
         self._most = most
         self._fed: Counter[str] = Counter()  # since the queue was last looked at
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, QueueSample] = {}
 
-    def fed(self, metric: str, count: int) -> None:
+    def add(self, metric: str, count: int) -> None:
         """So many jobs went into the queue."""
         self._fed[metric] += count
 
@@ -226,5 +228,5 @@ class MetricPace:
             if waiting == 0 and fed:
                 bound = max(bound, 2 * before.bound)
         bound = min(self._most, max(self._least, bound))
-        self._seen[metric] = Seen(at, open_jobs, ended, bound)
+        self._seen[metric] = QueueSample(at, open_jobs, ended, bound)
         return bound

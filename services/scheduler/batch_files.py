@@ -27,19 +27,19 @@ from services.gateway.views import job_json
 from services.registry import contracts
 from services.scheduler.steps import Boundary, Rotation, Steps
 from shared import telemetry
-from shared.contracts import JobRequest, Message, accepting_untrained_languages
+from shared.contracts import JobRequest, Message, with_untrained_languages
 from shared.errors import BadInput, TooCostly, UnknownFile
 from shared.file_store import FileStore
 from shared.ledger import batch_validation, batches, files
 from shared.ledger.batch_feed import OpenBatch
-from shared.ledger.batch_validation import StoredLine, ValidationStep
-from shared.ledger.batches import Batch, DueBatch, Fault, Kind, LineAnswer
+from shared.ledger.batch_validation import ValidationStep, ValidLine
+from shared.ledger.batches import Batch, DueBatch, Fault, Kind, LineResult
 from shared.ledger.engine import transaction
 from shared.ledger.files import NewFile
 from shared.ledger.jobs import fingerprint
-from shared.ledger.private_requests import require_encryption_key
+from shared.ledger.private_requests import check_encryption_key
 from shared.models.catalogue import Catalogue
-from shared.problems import pointer, read_strictly, slug_of, validation_problem
+from shared.problems import parse_strict, pointer, type_name, validation_problem
 from shared.service_contract import ServiceContract
 from shared.settings import Settings
 from shared.validation_messages import plain
@@ -61,7 +61,7 @@ logger = telemetry.logger(__name__)
 
 
 @dataclass
-class Paperwork:
+class FileTask:
     """One of the two things that are done with files: whose turn it is, and what is under way."""
 
     name: str
@@ -77,7 +77,7 @@ class Paperwork:
         return len(worked)
 
 
-class Filing:
+class BatchFileWorker:
     """What one scheduler needs to read and write the files of batches.
 
     patience: seconds that a round waits for its steps; the slower ones go on beside the next round.
@@ -99,8 +99,8 @@ class Filing:
         self._boundary = boundary or Boundary(engine)
         self._patience = patience
         self._duties = (
-            Paperwork("validating", batch_validation.validating, self._read),
-            Paperwork("writing", batches.unwritten, self._write),
+            FileTask("validating", batch_validation.list_to_validate, self._read),
+            FileTask("writing", batches.list_to_write, self._write),
         )
 
     def round(self) -> int:
@@ -117,19 +117,19 @@ class Filing:
             duty.steps.wait(max(0.0, until - time.monotonic()))
         return sum(duty.done() + duty.steps.count for duty in self._duties)
 
-    def _begin(self, duty: Paperwork, turns: list[DueBatch]) -> None:
-        duty.rotation.forget_others(turns)
+    def _begin(self, duty: FileTask, turns: list[DueBatch]) -> None:
+        duty.rotation.remove_missing(turns)
         able = [
             turn
             for turn in turns
-            if not self._boundary.rests(duty.name, turn.id) and duty.steps.may_start(turn)
+            if not self._boundary.should_wait(duty.name, turn.id) and duty.steps.can_start(turn)
         ]
         for turn in duty.rotation.order(able):
-            if duty.steps.may_start(turn):
-                duty.rotation.serve(turn)
+            if duty.steps.can_start(turn):
+                duty.rotation.take_turn(turn)
                 duty.steps.start(turn, partial(self._guarded, duty, turn.id))
 
-    def _guarded(self, duty: Paperwork, batch_id: str) -> None:
+    def _guarded(self, duty: FileTask, batch_id: str) -> None:
         with self._boundary.attempt(duty.name, batch_id) as begins:
             if begins and duty.work(batch_id):
                 duty.worked.append(batch_id)
@@ -139,13 +139,13 @@ class Filing:
             batch = batch_validation.take(connection, batch_id)
             if batch is None:
                 return False
-            batch_validation.advance(connection, batch, self._step(batch))
+            batch_validation.save_step(connection, batch, self._step(batch))
         return True
 
     def _step(self, batch: Batch) -> ValidationStep:
         try:
             reader = reader_for(batch, self._chosen, self._catalogue)
-            with self._store.reading(batch.input_file_id, batch.read_bytes) as stream:
+            with self._store.open_read(batch.input_file_id, batch.read_bytes) as stream:
                 return reader.step(stream, batch)
         except (UnknownFile, InvalidLine) as error:
             fault = Fault(error.slug.replace("-", "_"), error.detail)
@@ -155,14 +155,16 @@ class Filing:
 
     def _write(self, batch_id: str) -> bool:
         with transaction(self._engine) as connection:
-            batch = batches.take_unwritten(connection, batch_id)
+            batch = batches.take_to_write(connection, batch_id)
             if batch is None:
                 return False
             ids = {kind: batches.file_id(batch.id, kind) for kind in KINDS}
             counts = self._stream(connection, batch, ids)
-            noted = {kind: self._note(connection, batch, kind, counts[kind]) for kind in KINDS}
+            noted = {
+                kind: self._register_file(connection, batch, kind, counts[kind]) for kind in KINDS
+            }
             batches.close(connection, batch, noted["output"], noted["error"])
-            forgotten = self._forget_input(connection, batch)
+            forgotten = self._delete_input(connection, batch)
         logger.info("batch.ended", batch=batch.id, status=batch.ending, total=batch.total)
         unneeded = [ids[kind] for kind in KINDS if noted[kind] is None]
         for file_id in [*unneeded, *([batch.input_file_id] if forgotten else [])]:
@@ -176,14 +178,16 @@ class Filing:
         counts = dict.fromkeys(KINDS, 0)
         with ExitStack() as opened:
             streams: dict[Kind, IO[Any]] = {
-                kind: opened.enter_context(self._store.writing(ids[kind])) for kind in KINDS
+                kind: opened.enter_context(self._store.open_write(ids[kind])) for kind in KINDS
             }
-            for answer in batches.answers(connection, batch.id):
+            for answer in batches.iter_lines(connection, batch.id):
                 kind, line = _line(batch, answer)
                 counts[kind] += streams[kind].write(line)
         return counts
 
-    def _note(self, connection: Connection, batch: Batch, kind: Kind, size: int) -> str | None:
+    def _register_file(
+        self, connection: Connection, batch: Batch, kind: Kind, size: int
+    ) -> str | None:
         """Make the file known; None where it is empty."""
         if size == 0:
             return None
@@ -192,27 +196,27 @@ class Filing:
             purpose="batch_output",
             filename=f"{batch.id}_{kind}.jsonl",
             bytes=size,
-            kept_for=files.term(batch.output_seconds, self._chosen.file_retention_hours),
+            kept_for=files.max_age(batch.output_seconds, self._chosen.file_retention_hours),
             tenant=batch.tenant,
         )
-        return files.note(connection, new).id
+        return files.insert_file(connection, new).id
 
-    def _forget_input(self, connection: Connection, batch: Batch) -> bool:
+    def _delete_input(self, connection: Connection, batch: Batch) -> bool:
         """Lines that keep no text do not keep it in the input file either."""
         if batch.keeps_text:
             return False
-        return bool(files.forget_unused(connection, [batch.input_file_id]))
+        return bool(files.delete_unused(connection, [batch.input_file_id]))
 
 
-def _line(batch: Batch, answer: LineAnswer) -> tuple[Kind, bytes]:
+def _line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
     try:
-        return written(batch, answer)
+        return output_line(batch, answer)
     except Exception:  # one answer that cannot be shown does not keep the others back
         logger.exception("batch.answer_crashed", batch=batch.id, line=answer.number)
-        return unwritable(batch, answer)
+        return error_line(batch, answer)
 
 
-def _storable(text: str) -> str:
+def _sanitize(text: str) -> str:
     """PostgreSQL keeps every character but this one; an id that was changed would be no id."""
     if "\x00" in text:
         raise PydanticCustomError("nul", "must not contain the character U+0000")
@@ -223,7 +227,7 @@ class BatchLine(Message):
     """One request of a batch."""
 
     custom_id: Annotated[
-        str, StringConstraints(min_length=1, max_length=256), AfterValidator(_storable)
+        str, StringConstraints(min_length=1, max_length=256), AfterValidator(_sanitize)
     ]
     method: Literal["POST"] = Field(description="nothing else is possible")
     url: str = Field(description="the batch's endpoint")
@@ -236,11 +240,11 @@ class PartRead:
 
     read_bytes: int
     read_lines: int
-    lines: list[StoredLine] = field(default_factory=list)
+    lines: list[ValidLine] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     keeps_text: bool = True
 
-    def add(self, found: StoredLine | Fault | None, *, private: bool) -> None:
+    def add(self, found: ValidLine | Fault | None, *, private: bool) -> None:
         """One line. private: whether a faulty one may say that its text must not stay."""
         if isinstance(found, Fault):
             self.faults.append(found)
@@ -303,7 +307,7 @@ class Reader:
                 length += len(piece)
             yield raw, length
 
-    def line(self, raw: bytes, number: int, start: int, length: int) -> StoredLine | Fault | None:
+    def line(self, raw: bytes, number: int, start: int, length: int) -> ValidLine | Fault | None:
         """One line; None where it is blank."""
         if length > self.most_body_bytes + ENVELOPE_BYTES:
             return Fault("line_too_long", f"the body may have {self.most_body_bytes} bytes", number)
@@ -321,12 +325,12 @@ class Reader:
             logger.exception("batch.line_crashed", line=number)
             return Fault("unreadable_line", "this line cannot be read", number, "#")
 
-    def _valid(self, raw: bytes, number: int, start: int, length: int) -> StoredLine:
+    def _valid(self, raw: bytes, number: int, start: int, length: int) -> ValidLine:
         custom_id, asked = self.read(raw)
         self.work_limit.check(self.catalogue.work(self.contract, asked))
         request = asked.model_dump(mode="json")
         caller = {name: request.pop(name) for name in CALLER if name in request}
-        return StoredLine(
+        return ValidLine(
             number=number,
             custom_id=custom_id,
             start=start,
@@ -345,11 +349,11 @@ class Reader:
             )
         try:
             body = json.dumps(line.body, ensure_ascii=False, allow_nan=False)
-            asked = read_strictly(self.contract.request, body, line.body)
+            asked = parse_strict(self.contract.request, body, line.body)
             if self.accept_untrained_languages:
-                asked = accepting_untrained_languages(asked)
-            self.catalogue.demand(self.contract, asked.model, asked)
-            require_encryption_key(asked)
+                asked = with_untrained_languages(asked)
+            self.catalogue.check_request(self.contract, asked.model, asked)
+            check_encryption_key(asked)
         except ValidationError as error:
             raise InvalidLine.of(validation_problem(error, line.body), "/body") from None
         except BadInput as error:
@@ -404,7 +408,7 @@ class InvalidLine(BadInput):
 LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}  # to `splitlines`
 
 
-def written(batch: Batch, answer: LineAnswer) -> tuple[Kind, bytes]:
+def output_line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
     """Which file it belongs into, and its line there."""
     job = answer.job
     good = job is not None and job.status == "succeeded"
@@ -418,7 +422,7 @@ def written(batch: Batch, answer: LineAnswer) -> tuple[Kind, bytes]:
     return "output" if good else "error", text.encode() + b"\n"
 
 
-def unwritable(batch: Batch, answer: LineAnswer) -> tuple[Kind, bytes]:
+def error_line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
     """The line of an answer that cannot be shown: its job may still be asked for."""
     line = {
         "id": _id(batch, answer),
@@ -429,11 +433,11 @@ def unwritable(batch: Batch, answer: LineAnswer) -> tuple[Kind, bytes]:
     return "error", json.dumps(line).encode() + b"\n"
 
 
-def _id(batch: Batch, answer: LineAnswer) -> str:
+def _id(batch: Batch, answer: LineResult) -> str:
     return f"batch_req_{batch.id.removeprefix('batch_')}_{answer.number}"
 
 
-def _response(answer: LineAnswer) -> dict[str, Any] | None:
+def _response(answer: LineResult) -> dict[str, Any] | None:
     """What `GET /v1/jobs/{id}` says, with this line's own metadata; null without an answer."""
     job = answer.job
     if job is None or job.status not in ("succeeded", "failed"):
@@ -443,10 +447,10 @@ def _response(answer: LineAnswer) -> dict[str, Any] | None:
     return {"status_code": status, "request_id": job.id, "body": body}
 
 
-def _error(batch: Batch, answer: LineAnswer) -> dict[str, str]:
+def _error(batch: Batch, answer: LineResult) -> dict[str, str]:
     job = answer.job
     if job is not None and job.error is not None:
-        return {"code": slug_of(job.error), "message": str(job.error["detail"])}
+        return {"code": type_name(job.error), "message": str(job.error["detail"])}
     if answer.status == "failed":
         return {"code": "line_lost", "message": "the line could not be read any more"}
     if batch.ending == "completed":

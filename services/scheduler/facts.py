@@ -23,18 +23,18 @@ class Facts:
         with transaction(self._engine) as connection:
             lines = result_facts.write_of_lines(connection, fact_plan, self._at_once)
         with transaction(self._engine) as connection:
-            alone = result_facts.write_of_jobs(connection, fact_plan, self._at_once)
+            alone = result_facts.write_job_rows(connection, fact_plan, self._at_once)
         most = max(lines, alone)
-        return most if most >= self._at_once else self._renewed()
+        return most if most >= self._at_once else self._update()
 
-    def _renewed(self) -> int:
+    def _update(self) -> int:
         """Rows that an earlier version wrote by other rules."""
         for metric in metrics():
             plan = fact_plan(metric)
             if plan is None:
                 continue
             with transaction(self._engine) as connection:
-                renewed = result_facts.renew(connection, metric, plan, self._at_once)
+                renewed = result_facts.update_rows(connection, metric, plan, self._at_once)
             if renewed >= self._at_once:
                 return renewed
         return 0

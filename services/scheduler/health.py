@@ -16,7 +16,7 @@ from prometheus_client import make_wsgi_app
 from prometheus_client.exposition import ThreadingWSGIServer
 
 
-class Rounds:
+class TaskMonitor:
     """When each duty began its last round."""
 
     def __init__(self, longest_seconds: float) -> None:
@@ -32,12 +32,12 @@ class Rounds:
         return [duty for duty, began in self._began.copy().items() if began < before]
 
 
-class _Quiet(WSGIRequestHandler):
+class _NoLogHandler(WSGIRequestHandler):
     def log_message(self, *_: object) -> None:
         """Probes are not worth a line each."""
 
 
-def serve(rounds: Rounds, host: str, port: int) -> WSGIServer:
+def start_server(rounds: TaskMonitor, host: str, port: int) -> WSGIServer:
     """Answer probes from a thread of its own; returns the server, to be shut down."""
     metrics = make_wsgi_app()
 
@@ -53,6 +53,6 @@ def serve(rounds: Rounds, host: str, port: int) -> WSGIServer:
         start(status, [("Content-Type", "application/json")])
         return [json.dumps(answered).encode()]
 
-    server = make_server(host, port, answer, ThreadingWSGIServer, handler_class=_Quiet)
+    server = make_server(host, port, answer, ThreadingWSGIServer, handler_class=_NoLogHandler)
     threading.Thread(target=server.serve_forever, name="health", daemon=True).start()
     return server

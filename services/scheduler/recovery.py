@@ -31,17 +31,17 @@ def recover(engine: Engine, chosen: Settings) -> None:
 
     What goes wrong in one queue keeps no other from its messages.
     """
-    with isolated("exhausted"):
+    with log_errors("exhausted"):
         end_exhausted(engine, chosen)
     with transaction(engine) as connection:
         metric_queues = recovery.open_queues(connection)
     for metric_queue in metric_queues:
-        with isolated(queue.queue_of(metric_queue.metric, batch=metric_queue.batch)):
+        with log_errors(queue.queue_of(metric_queue.metric, batch=metric_queue.batch)):
             resend(engine, metric_queue, chosen)
 
 
 @contextmanager
-def isolated(duty: str) -> Iterator[None]:
+def log_errors(duty: str) -> Iterator[None]:
     """An unexpected error in here is logged, and what follows goes on. Raises Unavailable."""
     try:
         yield
@@ -72,7 +72,7 @@ def resend(engine: Engine, metric_queue: MetricQueue, chosen: Settings) -> int:
     no more are sent than the queue is short of: a long one does not breed duplicates. Jobs that
     may have killed their workers are sent one at a time.
     """
-    in_queue = queue.waiting(metric_queue.metric, batch=metric_queue.batch)
+    in_queue = queue.queue_length(metric_queue.metric, batch=metric_queue.batch)
     with transaction(engine) as connection:
         lost = _take_lost(connection, metric_queue, in_queue, chosen)
     for job_id in lost:

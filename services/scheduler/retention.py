@@ -21,7 +21,7 @@ from shared.errors import FileStoreAway, Unavailable, UnknownFile
 from shared.file_store import FileStore
 from shared.ledger import files, retention, score_hours
 from shared.ledger.engine import transaction
-from shared.ledger.retention import EndedInput
+from shared.ledger.retention import FinishedInput
 from shared.settings import Settings
 
 FILES_AT_ONCE = 100
@@ -52,11 +52,11 @@ class Retention:
             "deliveries": self._all(
                 lambda connection: retention.purge_deliveries(connection, webhooks)
             ),
-            "score hours": self._all(score_hours.forget_before),
+            "score hours": self._all(score_hours.delete_before),
             "files": self._files,
-            "strays": self._strays,
+            "strays": self._delete_unknown_files,
         }
-        gone = {kind: _alone(kind, purge) for kind, purge in purges.items()}
+        gone = {kind: _run_one(kind, purge) for kind, purge in purges.items()}
         if any(gone.values()):
             logger.info("retention.purged", **gone)
 
@@ -98,15 +98,15 @@ class Retention:
         total = 0
         while True:
             with transaction(self._engine) as connection:
-                expired = files.forget_unused(connection, files.expired(connection, FILES_AT_ONCE))
+                expired = files.delete_unused(connection, files.expired(connection, FILES_AT_ONCE))
             self._remove(expired)
             total += len(expired)
             if not expired:
                 return total
 
-    def _strays(self) -> int:
+    def _delete_unknown_files(self) -> int:
         """Blobs without a row: their writer, or who removed their row, died before the rest."""
-        old = list(self._store.untouched_for(STRAY_AGE))
+        old = list(self._store.list_by_age(STRAY_AGE))
         strays = []
         for start in range(0, len(old), FILES_AT_ONCE):
             some = old[start : start + FILES_AT_ONCE]
@@ -127,8 +127,8 @@ class Retention:
         return gone
 
 
-def _alone(kind: str, purge: Callable[[], int]) -> int:
-    """What goes wrong with one kind keeps no other. Raises Unavailable where the ledger is away."""
+def _run_one(kind: str, purge: Callable[[], int]) -> int:
+    """An error with one kind keeps no other. Raises Unavailable where the ledger is away."""
     try:
         return purge()
     except FileStoreAway as error:
@@ -150,23 +150,23 @@ class PrivateInputs:
     def round(self) -> int:
         """How many files were deleted. Raises Unavailable."""
         with transaction(self._engine) as connection:
-            found = retention.ended(connection, AT_ONCE)
+            found = retention.finished_inputs(connection, AT_ONCE)
         gone = 0
         for one in found:
-            keeps_text = one.keeps_text and not self._names_the_field(one)
+            keeps_text = one.keeps_text and not self._contains_field(one)
             with transaction(self._engine) as connection:
-                retention.was_read(connection, one, keeps_text=keeps_text)
-                forgotten = [] if keeps_text else files.forget_unused(connection, [one.file_id])
+                retention.mark_read(connection, one, keeps_text=keeps_text)
+                forgotten = [] if keeps_text else files.delete_unused(connection, [one.file_id])
             for file_id in forgotten:
                 self._store.remove(file_id)
                 logger.info("batch.input_forgotten", batch=one.batch_id, file=file_id)
             gone += len(forgotten)
         return gone
 
-    def _names_the_field(self, one: EndedInput) -> bool:
+    def _contains_field(self, one: FinishedInput) -> bool:
         """Whether what nobody read says anywhere that its text must not be stored."""
         try:
-            with self._store.reading(one.file_id, one.read_bytes) as stream:
+            with self._store.open_read(one.file_id, one.read_bytes) as stream:
                 kept = b""
                 while piece := stream.read(PIECE_BYTES):
                     if PRIVATE in kept + piece:

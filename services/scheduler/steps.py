@@ -54,9 +54,9 @@ class Steps:
         self._raised: list[BaseException] = []
         self._new: list[threading.Thread] = []  # nobody has waited for them
 
-    def may_start(self, turn: DueBatch) -> bool:
+    def can_start(self, turn: DueBatch) -> bool:
         """Whether there is a thread for this batch's next step."""
-        self._forget_ended()
+        self._remove_finished()
         of_tenant = sum(one.tenant == turn.tenant for one in self._running)
         return (
             turn not in self._running
@@ -80,14 +80,14 @@ class Steps:
         new, self._new = self._new, []
         for thread in new or self._running.values():
             thread.join(max(0.0, until - time.monotonic()))
-        self._forget_ended()
+        self._remove_finished()
         raised, self._raised = self._raised, []
         for error in sorted(raised, key=lambda error: not isinstance(error, Unavailable)):
             raise error
 
     @property
     def count(self) -> int:
-        self._forget_ended()
+        self._remove_finished()
         return len(self._running)
 
     def _do(self, work: Callable[[], object]) -> None:
@@ -96,20 +96,20 @@ class Steps:
         except BaseException as error:  # noqa: BLE001 (it is raised where somebody waits)
             self._raised.append(error)
 
-    def _forget_ended(self) -> None:
+    def _remove_finished(self) -> None:
         for turn in [turn for turn, thread in self._running.items() if not thread.is_alive()]:
             del self._running[turn]
 
 
-def is_of_the_schema(error: Exception) -> bool:
+def is_schema_error(error: Exception) -> bool:
     """Whether a table or a column is not as this version knows it: no batch's fault either."""
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
     return isinstance(error, DBAPIError) and state in SCHEMA
 
 
 @dataclass
-class Trouble:
-    """What a batch's step has failed of late."""
+class StepErrors:
+    """The latest failures of a batch's step."""
 
     away: int = 0  # times that the file store was
     errors: int = 0
@@ -135,11 +135,11 @@ class Boundary:
         self._engine = engine
         self._tries = tries
         self._rest_seconds = rest_seconds
-        self._troubles: dict[tuple[str, str], Trouble] = {}
+        self._troubles: dict[tuple[str, str], StepErrors] = {}
         self._lock = threading.Lock()
         self._attempts = attempts or Attempts(engine)
 
-    def rests(self, step: str, batch_id: str) -> bool:
+    def should_wait(self, step: str, batch_id: str) -> bool:
         """Whether this step of the batch is to wait."""
         trouble = self._troubles.get((step, batch_id))
         return trouble is not None and time.monotonic() < trouble.until
@@ -148,7 +148,7 @@ class Boundary:
     def attempt(self, step: str, batch_id: str) -> Iterator[bool]:
         """An attempt at this step, counted; False where it is not to be made now. What goes wrong
         stays in here. Raises Unavailable where the ledger is away."""
-        with self.around(step, batch_id):
+        with self.guard(step, batch_id):
             try:
                 with self._attempts.one(batch_id) as begins:
                     yield begins
@@ -159,22 +159,22 @@ class Boundary:
             telemetry.BATCHES_FAILED.labels(step).inc()
             yield False
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """This process ends as it should: what is cut off counts against no batch."""
-        self._attempts.leave()
+        self._attempts.close()
 
     @contextmanager
-    def around(self, step: str, batch_id: str) -> Iterator[None]:
-        """What goes wrong in here stays here. Raises Unavailable where the ledger is away."""
+    def guard(self, step: str, batch_id: str) -> Iterator[None]:
+        """Errors in the block are logged. Raises Unavailable where the ledger is away."""
         try:
             yield
         except FileStoreAway as error:
             logger.warning("batch.waits", batch=batch_id, step=step, detail=error.detail)
-            self._note(step, batch_id, away=1)
+            self._record_error(step, batch_id, away=1)
         except Unavailable:
             raise
         except Exception as error:
-            if is_of_the_schema(error):
+            if is_schema_error(error):
                 raise
             self._failed(step, batch_id, error)  # whatever it is, it is this batch's
         else:
@@ -191,14 +191,14 @@ class Boundary:
                 work(connection, None)
             return
         except Exception as error:
-            if isinstance(error, Unavailable) or is_of_the_schema(error):
+            if isinstance(error, Unavailable) or is_schema_error(error):
                 raise
             logger.exception("batches.crashed", step=step)
         with transaction(self._engine) as connection:
             found = batches.open_batches(connection)
         for turn in found:
-            if not self.rests(step, turn.id):
-                with self.around(step, turn.id), transaction(self._engine) as connection:
+            if not self.should_wait(step, turn.id):
+                with self.guard(step, turn.id), transaction(self._engine) as connection:
                     work(connection, [turn.id])
 
     def _failed(self, step: str, batch_id: str, error: Exception) -> None:
@@ -206,17 +206,19 @@ class Boundary:
         error_id = f"err_{secrets.token_hex(8)}"
         logger.error("batch.crashed", batch=batch_id, step=step, error_id=error_id, exc_info=error)
         telemetry.BATCH_ERRORS.labels(step).inc()
-        if self._note(step, batch_id, errors=1).errors < self._tries:
+        if self._record_error(step, batch_id, errors=1).errors < self._tries:
             return
         reason = f"{step} failed {self._tries} times: {type(error).__name__}"
         self._end(batch_id, Fault("internal", f"{reason}; quote {error_id} when you ask"))
         telemetry.BATCHES_FAILED.labels(step).inc()
 
-    def _note(self, step: str, batch_id: str, *, away: int = 0, errors: int = 0) -> Trouble:
+    def _record_error(
+        self, step: str, batch_id: str, *, away: int = 0, errors: int = 0
+    ) -> StepErrors:
         with self._lock:
             if len(self._troubles) >= MOST_REMEMBERED:
                 self._troubles.clear()
-            trouble = self._troubles.setdefault((step, batch_id), Trouble())
+            trouble = self._troubles.setdefault((step, batch_id), StepErrors())
             trouble.away += away
             trouble.errors += errors
             trouble.rest(self._rest_seconds)
@@ -232,14 +234,14 @@ class Boundary:
             raise
         except Exception:
             logger.exception("batch.crashed", batch=batch_id, step="failing")
-            status = self._end_outright(batch_id, fault)
+            status = self._fail_batch(batch_id, fault)
         logger.error("batch.failed", batch=batch_id, status=status, reason=fault.message)
 
-    def _end_outright(self, batch_id: str, fault: Fault) -> str:
+    def _fail_batch(self, batch_id: str, fault: Fault) -> str:
         """Nothing but the batch's row; where even that fails, it rests and is tried again."""
         try:
             with transaction(self._engine) as connection:
-                batches.fail_outright(connection, find(connection, batch_id), [vars(fault)])
+                batches.fail_batch(connection, find(connection, batch_id), [vars(fault)])
         except Unavailable:
             raise
         except Exception:
@@ -248,7 +250,7 @@ class Boundary:
         return "failed"
 
 
-def shares(can_use: Mapping[str, int], open_jobs: Mapping[str, int], window: int) -> Counter[str]:
+def allocate(can_use: Mapping[str, int], open_jobs: Mapping[str, int], window: int) -> Counter[str]:
     """How many new jobs each one gets (max-min fairness).
 
     can_use:   who → the most that it can use; in the order in which ties are served.
@@ -272,7 +274,7 @@ def shares(can_use: Mapping[str, int], open_jobs: Mapping[str, int], window: int
 
 
 @dataclass(frozen=True)
-class Appetite:
+class BatchUsage:
     """A batch that can use jobs. most: how many; held: it has in the queue now."""
 
     batch_id: str
@@ -281,18 +283,18 @@ class Appetite:
     held: int = 0
 
 
-def shares_by_tenant(batches: Iterable[Appetite], window: int) -> Counter[str]:
+def allocate_by_tenant(batches: Iterable[BatchUsage], window: int) -> Counter[str]:
     """How many new jobs each batch gets: the window is shared by tenants, a tenant's share by its
     batches. Batches that hold places without an appetite are named with `most` 0."""
-    of_tenant: dict[str, list[Appetite]] = defaultdict(list)
+    of_tenant: dict[str, list[BatchUsage]] = defaultdict(list)
     for batch in batches:
         of_tenant[batch.tenant].append(batch)
     most = {tenant: sum(one.most for one in its) for tenant, its in of_tenant.items()}
     held = {tenant: sum(one.held for one in its) for tenant, its in of_tenant.items()}
     given: Counter[str] = Counter()
-    for tenant, count in shares(most, held, window).items():
+    for tenant, count in allocate(most, held, window).items():
         its = of_tenant[tenant]
-        given += shares(
+        given += allocate(
             {one.batch_id: one.most for one in its},
             {one.batch_id: one.held for one in its},
             held[tenant] + count,
@@ -314,13 +316,11 @@ class Rotation:
             first.setdefault(turn.tenant, turn)
         return sorted(first.values(), key=lambda turn: (self._last(turn.tenant), turn.id))
 
-    def serve(self, turn: DueBatch) -> None:
-        """It is this batch's turn now."""
+    def take_turn(self, turn: DueBatch) -> None:
         self._turns += 1
         self._served[turn.tenant] = self._served[turn.id] = self._turns
 
-    def forget_others(self, waiting: Iterable[DueBatch]) -> None:
-        """Who waits no more need not be remembered."""
+    def remove_missing(self, waiting: Iterable[DueBatch]) -> None:
         names = {name for turn in waiting for name in (turn.id, turn.tenant)}
         self._served = {name: last for name, last in self._served.items() if name in names}
 

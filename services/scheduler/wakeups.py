@@ -45,7 +45,7 @@ class Wakeups:
             self._count(metric_queue, short)
 
     def _count(self, metric_queue: MetricQueue, short: deque[int]) -> None:
-        there = queue.waiting(metric_queue.metric, batch=metric_queue.batch)
+        there = queue.queue_length(metric_queue.metric, batch=metric_queue.batch)
         with transaction(self._engine) as connection:
             short.append(turns.fresh_count(connection, metric_queue) - there)
             lacking = min(short) if len(short) == ROUNDS else 0

@@ -120,7 +120,7 @@ class Deliverer:
         while not stop.is_set():
             for test in await asyncio.to_thread(self._tests):
                 self._begin(test, self.test(test))
-            for together in requests_of(await asyncio.to_thread(self._taken)):
+            for together in requests_of(await asyncio.to_thread(self._take_next)):
                 self._begin(together[0], self.deliver(together))
             await self._pause()
         if self._under_way:
@@ -134,7 +134,7 @@ class Deliverer:
     async def test(self, test: Delivery) -> None:
         """One attempt, and what became of it to whoever asked for it; nothing else changes."""
         started = time.perf_counter()
-        found = await self._attempted([test])
+        found = await self._try_send([test])
         milliseconds = round(1_000 * (time.perf_counter() - started))
         error = found.reason if isinstance(found, DeliveryRefusal) else None
         ended = TestOutcome(error is None, found.status, milliseconds, error)
@@ -153,11 +153,11 @@ class Deliverer:
     async def deliver(self, together: Sequence[Delivery]) -> None:
         """One attempt, and what became of it into the ledger."""
         started = time.perf_counter()
-        found = await self._attempted(together)
+        found = await self._try_send(together)
         telemetry.WEBHOOK_SECONDS.observe(time.perf_counter() - started)
         first = together[0]
         try:
-            after = await asyncio.to_thread(self._written, together, found)
+            after = await asyncio.to_thread(self._save_outcome, together, found)
         except Unavailable as error:  # the lease will run out, and it is attempted again
             logger.warning("webhook.not_written", delivery=first.id, detail=error.detail)
             return
@@ -176,10 +176,10 @@ class Deliverer:
             count=len(together),
         )
 
-    async def _attempted(self, together: Sequence[Delivery]) -> Arrival | DeliveryRefusal:
+    async def _try_send(self, together: Sequence[Delivery]) -> SendSuccess | DeliveryRefusal:
         """How it ended; one that crashes here is refused like any other, so that it has an end."""
         try:
-            return await self._sender.attempt(*together)
+            return await self._sender.send(*together)
         except Exception:
             logger.exception("webhook.crashed", delivery=together[0].id)
             return DeliveryRefusal("the attempt failed on our side")
@@ -198,9 +198,9 @@ class Deliverer:
     def _tests(self) -> list[Delivery]:
         """Those that were asked for, as many as there is room for."""
         room = max(0, self._chosen.webhook_concurrency - len(self._under_way))
-        return self._from_ledger(lambda connection: webhook_tests.take(connection, room))
+        return self._fetch(lambda connection: webhook_tests.take(connection, room))
 
-    def _taken(self) -> list[Delivery]:
+    def _take_next(self) -> list[Delivery]:
         slots = self._chosen.webhook_concurrency
         share = TenantShare(
             each=ATTEMPTS_OF_AN_ENDPOINT,
@@ -210,12 +210,12 @@ class Deliverer:
         if share.most <= 0:
             return []
         lease = timedelta(seconds=self._chosen.webhook_seconds + LEASE_BEYOND_SECONDS)
-        return self._from_ledger(
+        return self._fetch(
             lambda connection: webhook_deliveries.take(connection, share, lease=lease)
         )
 
-    def _from_ledger(self, take: Callable[[Connection], list[Delivery]]) -> list[Delivery]:
-        """What it gives; nothing while it is away."""
+    def _fetch(self, take: Callable[[Connection], list[Delivery]]) -> list[Delivery]:
+        """Nothing while the ledger is away."""
         try:
             with transaction(self._engine) as connection:
                 return take(connection)
@@ -226,17 +226,17 @@ class Deliverer:
         return []
 
     @patiently
-    def _written(
-        self, together: Sequence[Delivery], found: Arrival | DeliveryRefusal
+    def _save_outcome(
+        self, together: Sequence[Delivery], found: SendSuccess | DeliveryRefusal
     ) -> Counter[str]:
         """The outcomes' names, for the log and the counters; the commonest first."""
         schedule = self._chosen.webhook_schedule
         with transaction(self._engine) as connection:
-            if isinstance(found, Arrival):
-                kept = webhook_deliveries.arrived(connection, together, found.status)
+            if isinstance(found, SendSuccess):
+                kept = webhook_deliveries.record_success(connection, together, found.status)
                 return +Counter(arrived=kept, fenced=len(together) - kept)
             return Counter(
-                webhook_deliveries.refused(connection, delivery, found, schedule) or "fenced"
+                webhook_deliveries.record_error(connection, delivery, found, schedule) or "fenced"
                 for delivery in together
             )
 
@@ -251,9 +251,7 @@ def requests_of(taken: Sequence[Delivery]) -> list[list[Delivery]]:
 
 
 @dataclass(frozen=True)
-class Arrival:
-    """The receiver took it."""
-
+class SendSuccess:
     status: int
 
 
@@ -272,7 +270,7 @@ class Sender:
     resolver: Resolve = resolve
     tls: ssl.SSLContext = field(default_factory=ssl.create_default_context)
 
-    async def attempt(self, first: Delivery, *more: Delivery) -> Arrival | DeliveryRefusal:
+    async def send(self, first: Delivery, *more: Delivery) -> SendSuccess | DeliveryRefusal:
         """Send it once, with more of its endpoint. Raises nothing but what ends the process."""
         try:
             destination, body = read(url_of(first)), body_of((first, *more))
@@ -295,8 +293,8 @@ class Sender:
 
     async def _post(
         self, destination: Destination, headers: Headers, body: bytes
-    ) -> Arrival | DeliveryRefusal:
-        backend = VettedBackend(self.policy, destination, self.resolver)
+    ) -> SendSuccess | DeliveryRefusal:
+        backend = PolicyBackend(self.policy, destination, self.resolver)
         connection = httpcore.AsyncConnectionPool(
             ssl_context=self.tls, max_connections=1, network_backend=backend
         )
@@ -311,7 +309,7 @@ class Sender:
         async with connection:
             async with asyncio.timeout(self.seconds):  # up to the end of the answer's headers
                 answer = await connection.handle_async_request(request)
-            await _drain(answer)
+            await _read_rest(answer)
             return outcome(answer)
 
 
@@ -322,7 +320,6 @@ def url_of(delivery: Delivery) -> str:
 
 
 def body_of(together: Sequence[Delivery]) -> str:
-    """The body of their request."""
     push = FORMATS.get(together[0].format)
     bodies = [delivery.body for delivery in together]
     return bodies[0] if push is None else push.body(bodies)
@@ -353,10 +350,10 @@ def signed(delivery: Delivery, body: str, sealer: Sealer, destination: Destinati
     return [(name.encode(), value.encode()) for name, value in headers.items()]
 
 
-def outcome(answer: httpcore.Response) -> Arrival | DeliveryRefusal:
+def outcome(answer: httpcore.Response) -> SendSuccess | DeliveryRefusal:
     """What the status line means."""
     if 200 <= answer.status < 300:
-        return Arrival(answer.status)
+        return SendSuccess(answer.status)
     redirect = "; redirects are not followed" if 300 <= answer.status < 400 else ""
     asked = next((value for name, value in answer.headers if name.lower() == b"retry-after"), b"")
     return DeliveryRefusal(
@@ -379,7 +376,7 @@ def retry_after(value: str, now: datetime) -> timedelta | None:
     return max(until - now, timedelta(0))
 
 
-async def _drain(answer: httpcore.Response) -> None:
+async def _read_rest(answer: httpcore.Response) -> None:
     """Let a civil receiver finish its answer; the status counts, whatever goes wrong here."""
     read_bytes = 0
     try:
@@ -398,7 +395,7 @@ class UnknownName(httpcore.ConnectError):
     """The name has no address."""
 
 
-class VettedBackend(httpcore.AsyncNetworkBackend):
+class PolicyBackend(httpcore.AsyncNetworkBackend):
     """Opens sockets for one destination under a policy."""
 
     def __init__(
@@ -422,7 +419,7 @@ class VettedBackend(httpcore.AsyncNetworkBackend):
         Raises ForbiddenDestination before any packet is sent where a single address is not allowed.
         """
         failed: Exception = UnknownName("the name has no address")
-        for address in await self.vetted(host, port):
+        for address in await self.resolve(host, port):
             try:
                 return await self._sockets.connect_tcp(
                     str(address), port, timeout, local_address, socket_options
@@ -431,7 +428,7 @@ class VettedBackend(httpcore.AsyncNetworkBackend):
                 failed = error
         raise failed
 
-    async def vetted(self, host: str, port: int) -> list[Address]:
+    async def resolve(self, host: str, port: int) -> list[Address]:
         """The addresses of this host, all allowed. Raises ForbiddenDestination, UnknownName."""
         try:
             found = await self._resolver(host, port)
@@ -439,7 +436,7 @@ class VettedBackend(httpcore.AsyncNetworkBackend):
             raise UnknownName("the name cannot be resolved") from None
         addresses = list(dict.fromkeys(canonical(text) for text in found))
         for address in addresses:
-            self._policy.allows(address, self._destination)
+            self._policy.check_address(address, self._destination)
         return addresses[:MOST_ADDRESSES]
 
     async def connect_unix_socket(

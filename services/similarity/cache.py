@@ -22,7 +22,7 @@ from prometheus_client import Counter, Histogram
 
 from services.weights.batcher import Device, MicroBatcher, Stage
 from shared.contracts import ModelKind, ModelUse
-from shared.job_context import awaited
+from shared.job_context import wait_all
 from shared.telemetry import SECONDS
 
 CACHE_HITS = Counter(
@@ -62,7 +62,7 @@ class InputEncoder(Protocol[Tokenized]):
     def budget(self) -> int:
         """Padded tokens of one pass."""
 
-    def tokenized(self, inputs: Sequence[Input]) -> list[Tokenized]:
+    def tokenize(self, inputs: Sequence[Input]) -> list[Tokenized]:
         """Each input as the model reads it; for any number of threads."""
 
     def width(self, row: Tokenized) -> int:
@@ -73,26 +73,24 @@ class InputEncoder(Protocol[Tokenized]):
 
 
 @dataclass(frozen=True)
-class KeyedRow(Generic[Tokenized]):
-    """An input in the batcher's queue."""
-
+class CacheRow(Generic[Tokenized]):
     key: bytes
     row: Tokenized
 
 
 class EncoderMetrics:
-    """What Prometheus may know of an encoder's batches."""
+    """An encoder's batches, for Prometheus."""
 
     def __init__(self, model: str) -> None:
         self._model = model
 
-    def queued(self, rows: int) -> None:
+    def set_queue_size(self, rows: int) -> None:
         """Not measured."""
 
     def batch(self, rows: int) -> None:
         BATCH_INPUTS.labels(self._model).observe(rows)
 
-    def timed(self, stage: Stage) -> AbstractContextManager[object]:
+    def measure(self, stage: Stage) -> AbstractContextManager[object]:
         return nullcontext() if stage == "finish" else RUN_SECONDS.labels(self._model).time()
 
 
@@ -102,7 +100,7 @@ class CachedVectors(Generic[Tokenized]):
     def __init__(self, encoder: InputEncoder[Tokenized], kind: ModelKind, cache: Cache) -> None:
         self._encoder, self._kind, self._cache = encoder, kind, cache
         self._metrics = EncoderMetrics(encoder.use.name)
-        self._batcher: MicroBatcher[KeyedRow[Tokenized], Vector] = MicroBatcher(
+        self._batcher: MicroBatcher[CacheRow[Tokenized], Vector] = MicroBatcher(
             Device(
                 kind=self._width,
                 cost=self._width,
@@ -121,16 +119,16 @@ class CachedVectors(Generic[Tokenized]):
         missing = [key for key in asked if key not in found]
         for start in range(0, len(missing), MOST_WAITING):
             keys = missing[start : start + MOST_WAITING]
-            with self._metrics.timed("tokenize"):
-                rows = self._encoder.tokenized([asked[key] for key in keys])
-            [answers] = awaited([self._batcher.submit(list(map(KeyedRow, keys, rows)))])
+            with self._metrics.measure("tokenize"):
+                rows = self._encoder.tokenize([asked[key] for key in keys])
+            [answers] = wait_all([self._batcher.submit(list(map(CacheRow, keys, rows)))])
             found |= zip(keys, answers, strict=True)
         return {each: found[key] for key, each in asked.items()}
 
-    def _width(self, row: KeyedRow[Tokenized]) -> int:
+    def _width(self, row: CacheRow[Tokenized]) -> int:
         return self._encoder.width(row.row)
 
-    def _run(self, rows: list[KeyedRow[Tokenized]]) -> list[Vector]:
+    def _run(self, rows: list[CacheRow[Tokenized]]) -> list[Vector]:
         """From the cache what came there while the rows waited, from the model the rest."""
         found = self._known(row.key for row in rows)
         missing = {row.key: row.row for row in rows if row.key not in found}
@@ -138,7 +136,7 @@ class CachedVectors(Generic[Tokenized]):
             computed = self._encoder.run(list(missing.values()))
             CACHE_MISSES.labels(self._kind).inc(len(missing))
             answers = dict(zip(missing, computed, strict=True))
-            self._cache.keep(answers)
+            self._cache.put(answers)
             found |= answers
         return [found[row.key] for row in rows]
 
@@ -165,7 +163,6 @@ class Cache:
         self._lock = Lock()
 
     def __len__(self) -> int:
-        """Entries."""
         return len(self._kept)
 
     @property
@@ -181,7 +178,7 @@ class Cache:
                 self._kept.move_to_end(key)
         return found
 
-    def keep(self, answers: dict[bytes, Vector]) -> None:
+    def put(self, answers: dict[bytes, Vector]) -> None:
         """Take these in, and drop the oldest until the bounds hold."""
         with self._lock:
             for key, vector in answers.items():

@@ -19,12 +19,12 @@ import torch
 from torch.nn.functional import pad
 
 from services.similarity.cache import Cache, CachedVectors, Input, Vector
-from services.similarity.layers import shorten
+from services.similarity.layers import optimize_layers
 from services.weights.batcher import padded_width
 from services.weights.loader import LoadedEncoder, load_encoder
 from shared.contracts import ModelKind, ModelUse
 from shared.errors import ScoringError
-from shared.job_context import checking
+from shared.job_context import check_each
 from shared.models.availability import LoadedModels, ModelStates
 from shared.models.calls import Pair
 from shared.models.catalogue import Catalogue
@@ -41,7 +41,7 @@ TOKENIZED_TOGETHER = 512  # inputs
 MASK = "attention_mask"
 
 
-class LocalSimilarities:
+class LocalSimilarityModels:
     """The similarities of the catalogue, with one cache, for any number of threads."""
 
     def __init__(
@@ -67,7 +67,7 @@ class LocalSimilarities:
         return self._loaded.get(name, lambda: self._load(entry), entry.idle_seconds)
 
     def _load(self, entry: ModelEntry) -> Similarity:
-        weights = load_encoder(self._catalogue, entry, shorten)
+        weights = load_encoder(self._catalogue, entry, optimize_layers)
         encoder = BiEncoder if entry.kind == "similarity" else CrossEncoder
         return encoder(weights, self._cache)
 
@@ -77,9 +77,7 @@ class BiEncoder:
 
     def __init__(self, weights: LoadedEncoder, cache: Cache) -> None:
         self._weights = weights
-        self._cached = CachedVectors(
-            SentenceEncoder(weights, self._directions), "similarity", cache
-        )
+        self._cached = CachedVectors(SentenceEncoder(weights, self._normalize), "similarity", cache)
 
     @property
     def use(self) -> ModelUse:
@@ -94,7 +92,7 @@ class BiEncoder:
         cosines = [np.dot(found[pair.a].astype(float), found[pair.b]) for pair in pairs]
         return np.clip(np.array(cosines, dtype=np.float64), 0, 1)
 
-    def _directions(self, embeddings: Vector) -> Vector:
+    def _normalize(self, embeddings: Vector) -> Vector:
         """(N, D) embeddings, each made of length 1."""
         found = embeddings.astype(np.float64)
         lengths = np.linalg.norm(found, axis=1, keepdims=True)
@@ -158,16 +156,15 @@ class SentenceEncoder:
 
     @property
     def use(self) -> ModelUse:
-        """Of the model."""
         return self._weights.use
 
-    def tokenized(self, inputs: Sequence[Input]) -> list[EncoderInput]:
+    def tokenize(self, inputs: Sequence[Input]) -> list[EncoderInput]:
         """The inputs as tokens, cut to what the model reads; for any number of threads."""
-        starts = checking(range(0, len(inputs), TOKENIZED_TOGETHER))
+        starts = check_each(range(0, len(inputs), TOKENIZED_TOGETHER))
         parts = (list(inputs[start : start + TOKENIZED_TOGETHER]) for start in starts)
-        return [row for part in parts for row in self._preprocessed(part)]
+        return [row for part in parts for row in self._preprocess(part)]
 
-    def _preprocessed(self, inputs: list[Input]) -> list[EncoderInput]:
+    def _preprocess(self, inputs: list[Input]) -> list[EncoderInput]:
         with self._tokenizing:
             features = self._model.preprocess(inputs, prompt=self._prompt)
         read = features[MASK].bool()  # (N, longest)
@@ -195,14 +192,14 @@ class SentenceEncoder:
         Raises ScoringError where the model answers with NaN or infinity.
         """
         width = self.width(rows[0])
-        features = {name: self._stacked(name, rows, width) for name in rows[0].tokens}
+        features = {name: self._stack(name, rows, width) for name in rows[0].tokens}
         out = self._model(features | rows[0].rest)[self._weights.output]
         found: Vector = out.float().reshape(len(rows), -1).cpu().numpy()
         if not np.isfinite(found).all():
             raise ScoringError(f"{self.use.name!r} does not answer with numbers in {out.dtype}")
         return [row.copy() for row in self._finish(found)]
 
-    def _stacked(self, name: str, rows: list[EncoderInput], width: int) -> torch.Tensor:
+    def _stack(self, name: str, rows: list[EncoderInput], width: int) -> torch.Tensor:
         """(N, width) of one feature."""
         fill = self._padding.get(name, 0)
         tokens = [row.tokens[name] for row in rows]

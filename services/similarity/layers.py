@@ -72,7 +72,7 @@ class Repeats:
     examples: torch.Tensor | None = None  # (D,) where each distinct token stands once
     which: torch.Tensor | None = None  # (N · T,) which of the distinct ones each token is
 
-    def note(self, embeddings: Any, _args: Any, given: dict[str, Any]) -> None:
+    def record(self, embeddings: Any, _args: Any, given: dict[str, Any]) -> None:
         """Called before the embeddings with their arguments."""
         words, segments = given.get("input_ids"), given.get("token_type_ids")
         if words is None or words.is_cuda or given.get("position_ids") is not None:
@@ -114,13 +114,13 @@ def compute_repeats_once(network: Any) -> None:
     """
     if isinstance(network, READ_FIRST_TOKEN) and network.config.num_hidden_layers > 1:
         repeats = Repeats()
-        network.base_model.embeddings.register_forward_pre_hook(repeats.note, with_kwargs=True)
+        network.base_model.embeddings.register_forward_pre_hook(repeats.record, with_kwargs=True)
         attention = network.base_model.encoder.layer[0].attention.self
         for name in ("query", "key", "value"):
             setattr(attention, name, OncePerToken(getattr(attention, name), repeats))
 
 
-def shorten(network: Any) -> None:
+def optimize_layers(network: Any) -> None:
     """Both shortcuts: for `load_encoder`."""
     read_first_token_only(network)
     compute_repeats_once(network)

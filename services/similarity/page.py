@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from services.similarity.contract import SimilarityRequest, SimilarityResult
-from shared.page_text import AnswerTable, counted
+from shared.page_text import ResponseTable, counted
 
 
-def answer(request: SimilarityRequest | None, report: SimilarityResult) -> AnswerTable:
+def answer(request: SimilarityRequest | None, report: SimilarityResult) -> ResponseTable:
     """Both texts of a pair name its row."""
     pairs = () if request is None else request.pairs
-    return AnswerTable(
+    return ResponseTable(
         lead=f"How similar the texts of {counted(len(report.similarities), 'pair')} are, by "
         f"{report.model.name}: 0 to 1.",
         field="similarities",

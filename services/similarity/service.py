@@ -10,7 +10,7 @@ from services.similarity.contract import (
 )
 from shared.metric import Service
 from shared.models.ports import models
-from shared.models.remote import answers_calls
+from shared.models.remote import register_model_task
 from shared.settings import SERVICE_VERSION
 
 
@@ -30,4 +30,4 @@ class SimilarityService(Service):
 
 
 SERVICE = SimilarityService()
-calls = answers_calls("similarity")  # of the metrics' workers
+calls = register_model_task("similarity")  # of the metrics' workers

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from services.sor.post_facts import PostWords, StatementWords, match_quotes
 from services.sor.sentences import mask_spans, words
-from shared.job_context import checking
+from shared.job_context import check_each
 
 WIDTH = 3  # words of a shingle
 HASHES = 64
@@ -41,7 +41,7 @@ class BatchSimilarity:
 
 def compute_similarity(statements: Sequence[tuple[str, str]]) -> list[BatchSimilarity]:
     """statements: (statement, post), in the order of the batch."""
-    found = [shingles(*one) for one in checking(statements)]
+    found = [shingles(*one) for one in check_each(statements)]
     holders = Counter(shingle for own in found for shingle in own)
     nearest = _nearest(found)
     return [
@@ -95,7 +95,7 @@ def _candidates(found: Sequence[Shingles]) -> Iterator[tuple[int, int]]:
     """Pairs that agree in a band, each once."""
     bands: dict[tuple[int, int, int], list[int]] = defaultdict(list)
     seen: set[tuple[int, int]] = set()
-    for number, own in enumerate(checking(found)):
+    for number, own in enumerate(check_each(found)):
         if not own:
             continue
         sketch = _min_hash(own)

@@ -33,7 +33,7 @@ from services.sor.variants import VARIANTS, SorVariant
 from shared.batch_contracts import BatchReportRequest
 from shared.contracts import Languages, Scored
 from shared.estimates import BatchStatistics
-from shared.job_context import checking
+from shared.job_context import check_each
 from shared.language import (
     LanguageCoverage,
     Obstacle,
@@ -77,7 +77,7 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
     variants = VARIANTS
 
     def collect(self, requests: Sequence[SorRequest]) -> list[SorCollected]:
-        return [_collect_one(request) for request in checking(requests)]
+        return [_collect_one(request) for request in check_each(requests)]
 
     def coverage(self, request: SorRequest) -> LanguageCoverage:
         """The rules read English statements; the post may be in any language. A statement that is
@@ -197,7 +197,7 @@ def _control(request: SorRequest, collected: SorCollected) -> SorNull | None:
         attainable_p=ranks.attainable_p(null.size),
         ties=ranks.tie_rate(observed, null),
         pool="request" if request.other_posts else "own",
-        **ranks.spread_of(null),
+        **ranks.null_summary(null),
     )
 
 

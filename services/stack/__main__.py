@@ -18,11 +18,11 @@ from rich.text import Text
 
 from services.registry import contracts
 from services.stack import demo
-from services.stack.folder import NotReady, close, only_ours
+from services.stack.folder import NotReady, close, restrict_access
 from services.stack.model_watch import ModelWatch
 from services.stack.processes import Say, ServiceNames
 from services.stack.stack import Stack, running
-from services.stack.startup import Reporter, reporting
+from services.stack.startup import Reporter, progress_reporter
 from shared import telemetry
 from shared.settings import Settings, settings, settings_or_exit
 
@@ -36,7 +36,7 @@ _came: list[int] = []  # signals, of which the first one ends us
 PIPED_WIDTH = 132  # columns, where nobody's terminal says
 
 
-class LastingConsole(Console):
+class RobustConsole(Console):
     """It falls silent when whoever read it has gone; the service goes on."""
 
     def on_broken_pipe(self) -> None:
@@ -49,7 +49,6 @@ class LastingConsole(Console):
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    """The command line."""
     parser = argparse.ArgumentParser(
         prog="python -m services.stack",
         description="Touchstone on one machine. REDIS_URL and DATABASE_URL, both set, point it at "
@@ -80,11 +79,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; 0 if all went well."""
     asked = parse(arguments)
     for name in SIGNALS:
-        signal.signal(name, _leave)
-    chosen = _chosen(asked, settings_or_exit())
+        signal.signal(name, _handle_signal)
+    chosen = _override_settings(asked, settings_or_exit())
     telemetry.configure_logging("warning", "console")
-    only_ours()
-    console = LastingConsole() if asked.command == "serve" else Console()
+    restrict_access()
+    console = RobustConsole() if asked.command == "serve" else Console()
     if not console.is_terminal:
         console.width = max(console.width, PIPED_WIDTH)
     try:
@@ -99,7 +98,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _chosen(asked: argparse.Namespace, chosen: Settings) -> Settings:
+def _override_settings(asked: argparse.Namespace, chosen: Settings) -> Settings:
     """The settings with what the command line says instead."""
     if asked.port is not None:
         chosen = chosen.model_copy(update={"port": asked.port})
@@ -114,15 +113,15 @@ def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
     folder = asked.var / "demo" if asked.command == "demo" else asked.var
     with ExitStack() as stack:
         served = ServiceNames(tuple(asked.rooms), asked.apart)
-        with reporting(console, over=lambda: bool(_came)) as say:
-            begun = running(folder, chosen, served, _or_leave(say), Reporter(console))
+        with progress_reporter(console, over=lambda: bool(_came)) as say:
+            begun = running(folder, chosen, served, _check_signal(say), Reporter(console))
             started = stack.enter_context(begun)
             close(asked.var)  # of the demo, the folder above its own
         if not _came:
             _use(asked, started, console)
 
 
-def _or_leave(say: Say) -> Say:
+def _check_signal(say: Say) -> Say:
     """Say it, unless a signal came whose exception was lost."""
 
     def said(*waited_for: str) -> None:
@@ -147,7 +146,7 @@ def _use(asked: argparse.Namespace, stack: Stack, console: Console) -> None:
     models.watch(until=lambda: bool(_came))
 
 
-def _leave(number: int, _frame: object) -> None:
+def _handle_signal(number: int, _frame: object) -> None:
     """Unwind whatever stands, once: a second signal must not break the unwinding."""
     with suppress(OSError):  # whoever read it has gone; no buffer may be in use here
         os.write(STDERR, b"\nstopping; processes end their work first\n")

@@ -31,7 +31,7 @@ class Backups:
             tuple[fsspec.AbstractFileSystem, str], url_to_fs(url, auto_mkdir=True)
         )
 
-    def keep(self, file: Path, now: datetime) -> str:
+    def store(self, file: Path, now: datetime) -> str:
         """Put it there; its name. Raises ValueError where it is no dump of `pg_dump`, OSError."""
         with file.open("rb") as stream:
             if stream.read(len(MAGIC)) != MAGIC:
@@ -47,7 +47,7 @@ class Backups:
         paths = self._system.ls(self._root, detail=False, refresh=True)
         return sorted(name for path in paths if DUMP.fullmatch(name := path.rsplit("/", 1)[-1]))
 
-    def forget(self, before: datetime) -> list[str]:
+    def delete_old(self, before: datetime) -> list[str]:
         """Delete those from before this time, but the newest of all; which they were."""
         limit = f"touchstone-{before:{TIME}}.dump"
         old = [name for name in self.names()[:-1] if name < limit]
@@ -77,8 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             lines = [str(asked.file)]
         else:
             now = datetime.now(UTC)
-            lines = [backups.keep(asked.file, now)]
-            lines += [f"deleted {name}" for name in backups.forget(now - asked.days)]
+            lines = [backups.store(asked.file, now)]
+            lines += [f"deleted {name}" for name in backups.delete_old(now - asked.days)]
     except (ValueError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     actions = parser.add_subparsers(dest="action", required=True)
     keep, fetch, listed = (actions.add_parser(name) for name in ("keep", "fetch", "list"))
     keep.add_argument("file", type=Path)
-    keep.add_argument("--days", type=_days, default=_days("30"), help="how long (30)")
+    keep.add_argument("--days", type=_parse_age, default=_parse_age("30"), help="how long (30)")
     fetch.add_argument("name")
     fetch.add_argument("file", type=Path)
     for one in (keep, fetch, listed):
@@ -99,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _days(text: str) -> timedelta:
+def _parse_age(text: str) -> timedelta:
     days = int(text)
     if days < 1:
         raise argparse.ArgumentTypeError("a day at least")

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 from rich.table import Table
 
-from services.stack.liveness import Movement
+from services.stack.liveness import ProcessProgress
 from services.stack.processes import Say, without_progress
 from services.stack.stack import Stack
 from services.stack.startup import Reporter
@@ -37,7 +37,7 @@ def run(stack: Stack, examples: Path, console: Console) -> None:
     """Score every example and show it. Raises DemoFailed if one has no score."""
     lines = _lines(examples)
     with httpx.Client(base_url=stack.url, timeout=settings().stalled_seconds) as client:
-        jobs = list(_scored(client, lines, Patience(stack, console), console))
+        jobs = list(_score_lines(client, lines, Patience(stack, console), console))
     console.print(table(lines, jobs))
     failed = [job["error"] for job in jobs if job["status"] != "succeeded"]
     if failed:
@@ -58,7 +58,7 @@ class Patience:
         self._seconds = settings().stalled_seconds
         logs = stack.folder / "logs"
         self._movements = [
-            Movement(child, logs, self._seconds) for child in stack.supervisor.children
+            ProcessProgress(child, logs, self._seconds) for child in stack.supervisor.children
         ]
         self._moved = time.monotonic()
         self._say: Say = (
@@ -68,13 +68,15 @@ class Patience:
     def check(self, waited_for: str) -> None:
         """To be called while waiting. Raises DemoFailed where nothing has moved for long."""
         self._say(waited_for)
-        if any([movement.seen(waited_for) for movement in self._movements]):  # each has to look
+        if any(
+            [movement.has_changed(waited_for) for movement in self._movements]
+        ):  # each has to look
             self._moved = time.monotonic()
         elif time.monotonic() - self._moved > self._seconds:
             raise DemoFailed(f"nothing has moved for {self._seconds:g} s; waited for {waited_for}")
 
 
-def _scored(
+def _score_lines(
     client: httpx.Client, lines: Sequence[Json], patience: Patience, console: Console
 ) -> Iterator[Json]:
     columns = (SpinnerColumn(), *Progress.get_default_columns()[:3], TimeElapsedColumn())
@@ -100,7 +102,6 @@ def _send(client: httpx.Client, line: Json) -> str:
 
 
 def table(lines: Sequence[Json], jobs: Sequence[Json]) -> Table:
-    """One row an example."""
     made = Table(title="HateXScore", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     made.add_column("id", no_wrap=True)
     made.add_column("label", no_wrap=True)
@@ -109,11 +110,11 @@ def table(lines: Sequence[Json], jobs: Sequence[Json]) -> Table:
     made.add_column("score", justify="right", no_wrap=True)
     made.add_column("evidence", min_width=24)
     for line, job in zip(lines, jobs, strict=True):
-        made.add_row(line["id"], *_cells(job))
+        made.add_row(line["id"], *_row_values(job))
     return made
 
 
-def _cells(job: Json) -> Iterator[str]:
+def _row_values(job: Json) -> Iterator[str]:
     result = job["result"]
     if result is None:
         reason = (job["error"] or {}).get("title", job["status"])
@@ -123,14 +124,14 @@ def _cells(job: Json) -> Iterator[str]:
     for name in METRICS:
         yield _number(result["components"][name])
     yield f"[bold]{_number(result['score'])}[/bold]"
-    yield evidence(result)
+    yield summary_line(result)
 
 
 def _number(value: float | None) -> str:
     return "null" if value is None else f"{value:.2f}"
 
 
-def evidence(result: Json) -> str:
+def summary_line(result: Json) -> str:
     """The one line that says most about this score."""
     parts = []
     if result["label_match"] is False:

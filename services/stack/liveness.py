@@ -28,7 +28,7 @@ MOVING_SHARE = 0.01  # of one processor: what idles uses less, what starves besi
 logger = telemetry.logger(__name__)
 
 
-class Movement:
+class ProcessProgress:
     """Whether a process gets on: it says something new, its log grows, it uses processor time."""
 
     def __init__(self, child: Child, logs: Path, seconds: float) -> None:
@@ -38,19 +38,19 @@ class Movement:
         self._used = 0.0
         self._seen: tuple[int | None, int, tuple[str, ...]] | None = None
 
-    def seen(self, *said: str) -> bool:
+    def has_changed(self, *said: str) -> bool:
         """Whether anything moved since the last time that something did."""
         pid = self._child.process.pid if self._child.process else None
         now = (pid, self._log.stat().st_size if self._log.exists() else 0, said)
-        used = processor_seconds(pid)
+        used = cpu_time(pid)
         if now == self._seen and used - self._used < self._enough:
             return False
         self._seen, self._used = now, used
         return True
 
 
-def processor_seconds(pid: int | None) -> float:
-    """What this process and those that it started have used; 0 of one that is gone."""
+def cpu_time(pid: int | None) -> float:
+    """Seconds that the process and its children have used; 0 of one that is gone."""
     try:
         process = psutil.Process(pid) if pid else None
         family = [process, *process.children(recursive=True)] if process else []
@@ -60,9 +60,7 @@ def processor_seconds(pid: int | None) -> float:
 
 
 @dataclass(frozen=True)
-class ProbeAnswer:
-    """What a probe heard."""
-
+class ProbeResponse:
     status: int | None  # None: nothing; 0: it hung up
     waits_for: tuple[str, ...] = NO_ANSWER
 
@@ -104,7 +102,7 @@ class Liveness:
         self._probe, self._logs, self._chosen = probe, logs, chosen
         self._life: object = None
         self._pause = FIRST_PAUSE_SECONDS
-        self._movement = Movement(child, logs, chosen.stalled_seconds)
+        self._movement = ProcessProgress(child, logs, chosen.stalled_seconds)
         self.moved = self.good = time.monotonic()  # when it did, and was, last
         self._failures = 0
 
@@ -114,7 +112,7 @@ class Liveness:
         with httpx.Client(timeout=self._chosen.silent_seconds / 2, trust_env=False) as client:
             while not stopping.wait(self._next_pause()):
                 try:
-                    if self.child.is_running and self.look(client) and not stopping.is_set():
+                    if self.child.is_running and self.check(client) and not stopping.is_set():
                         self._end()
                 except Exception:  # a failed look is taken again
                     logger.exception("probe.failed", name=self.child.name)
@@ -127,12 +125,12 @@ class Liveness:
         )
         return self._pause
 
-    def look(self, client: httpx.Client) -> bool:
+    def check(self, client: httpx.Client) -> bool:
         """Look once; True where it has been silent for too long."""
         if self._life is not self.child.process:
             self._begin()
         patience = self._chosen.silent_seconds if self.ready else self._chosen.stalled_seconds
-        if self._is_good(client):
+        if self._is_ready(client):
             self.good, self._failures = time.monotonic(), 0
             return False
         self._failures += 1
@@ -145,27 +143,27 @@ class Liveness:
         self.ready, self.waits_for = False, NO_ANSWER
         self.moved = self.good = time.monotonic()
         self._failures = 0
-        self._movement = Movement(self.child, self._logs, self._chosen.stalled_seconds)
+        self._movement = ProcessProgress(self.child, self._logs, self._chosen.stalled_seconds)
 
-    def _ask(self, client: httpx.Client, path: str) -> ProbeAnswer:
+    def _get(self, client: httpx.Client, path: str) -> ProbeResponse:
         try:
             response = client.get(self._probe.url + path)
         except (httpx.TimeoutException, httpx.ConnectError):
-            return ProbeAnswer(None)
+            return ProbeResponse(None)
         except httpx.TransportError:
-            return ProbeAnswer(0)
-        return ProbeAnswer(response.status_code, reasons(response))
+            return ProbeResponse(0)
+        return ProbeResponse(response.status_code, reasons(response))
 
-    def _is_good(self, client: httpx.Client) -> bool:
-        health = self._ask(client, "/healthz")
+    def _is_ready(self, client: httpx.Client) -> bool:
+        health = self._get(client, "/healthz")
         well = health.status == 200 or (health.status is not None and not self._probe.obeyed)
         if self.ready:
             return well
-        answer = self._ask(client, "/readyz") if health.status is not None else health
+        answer = self._get(client, "/readyz") if health.status is not None else health
         self.ready = answer.status == 200
         if answer.status is not None:  # what was said last holds until something else is said
             self.waits_for = answer.waits_for
-        moved = self._movement.seen(*answer.waits_for)
+        moved = self._movement.has_changed(*answer.waits_for)
         if moved:
             self.moved = time.monotonic()
         return well or (moved and health.status is None)

@@ -128,7 +128,6 @@ def between(page: str, line: str, content: str) -> str:
 
 
 def compose_services() -> Iterator[str]:
-    """A worker for each service."""
     for name in contracts():
         kind = "model-worker" if name in MODEL_SERVICES else "worker"
         yield COMPOSE_SERVICE.substitute(name=name, kind=kind)
@@ -161,7 +160,7 @@ def metrics_table() -> Iterator[str]:
 
 
 def question(name: str) -> str:
-    """What stands behind the metric's name in `# Name: question`."""
+    """The part behind the metric's name in `# Name: question`."""
     card = files(f"services.{name}").joinpath("README.md")
     first = card.read_text("utf-8").partition("\n")[0] if card.is_file() else ""
     asked = first.partition(": ")[2]

@@ -58,12 +58,12 @@ def sections(name: str) -> Iterator[str]:
     yield "## The parts of a result\n\n" + "".join(_parts(name))
     card = (ROOT / "services" / name / "README.md").read_text("utf-8")
     for heading, mark in CARD.items():
-        words = said_by(card, mark)
+        words = find_section(card, mark)
         if words:
             yield f"## {heading}\n\n{words}\n"
 
 
-def said_by(card: str, mark: str) -> str:
+def find_section(card: str, mark: str) -> str:
     """The paragraph or section of a card that begins so; links within the repository as text."""
     found = re.search(rf"(?m)(?:^|(?<=\. )|(?<=\.\*\* ))(?:{mark})", card)
     if found is None:
@@ -80,24 +80,24 @@ def _example(name: str) -> Iterator[str]:
     if found is None:
         raise ValueError(f"there is no example of {name}: run `make examples`")
     yield f"`POST /v1/scores/{name}`, recorded with the models that ship with the service:\n\n"
-    yield f"```json\n{_indented(found['request'])}\n```\n\n"
-    answer = {key: shortened(found["answer"]["result"][key]) for key in KEPT}
+    yield f"```json\n{_indent_json(found['request'])}\n```\n\n"
+    answer = {key: truncate(found["answer"]["result"][key]) for key in KEPT}
     yield "The `result` of the job, its first entries, numbers rounded:\n\n"
-    yield f"```json\n{_indented(answer)}\n```\n"
+    yield f"```json\n{_indent_json(answer)}\n```\n"
 
 
-def _indented(value: Any) -> str:
+def _indent_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1)
 
 
-def shortened(value: Any) -> Any:
+def truncate(value: Any) -> Any:
     """The first entries of everything, numbers to three digits."""
     if isinstance(value, float):
         return float(f"{value:.3g}")
     if isinstance(value, dict):
-        return {key: shortened(one) for key, one in list(value.items())[: 2 * LONGEST]}
+        return {key: truncate(one) for key, one in list(value.items())[: 2 * LONGEST]}
     if isinstance(value, list):
-        return [shortened(one) for one in value[:2]]
+        return [truncate(one) for one in value[:2]]
     return value
 
 
@@ -167,12 +167,12 @@ def _coop_card(name: str) -> dict[str, str]:
     return {
         "name": title,
         "question": metrics()[name].summary,
-        "purpose": said_by(card, r"\*\*Claim\.\*\*"),
+        "purpose": find_section(card, r"\*\*Claim\.\*\*"),
         "input": f"Fields of the item, as the request names them: {needs}.",
         "output": "A score, higher is better; no signal where it is undefined.",
-        "limitations": said_by(card, "## Limits"),
+        "limitations": find_section(card, "## Limits"),
         "requirements": LINK.sub(r"\1", needed[1]) if needed else "",
         "practices": "Send what scores low to a person; decide nothing by one score. "
         "Look at the distribution of your own model's scores before you choose a threshold.",
-        "reference": said_by(card, r"\*\*Source\.\*\*"),
+        "reference": find_section(card, r"\*\*Source\.\*\*"),
     }

@@ -35,14 +35,14 @@ class ModelWatch:
         """Say what is not ready."""
         while not until():
             time.sleep(LOOK_SECONDS)
-            self.look()
+            self.update()
 
     def wait(self) -> None:
         """Until a worker has answered and no model is on its way any more."""
-        while any(one["state"] in COMING for one in self.look().values()) or not self._answers:
+        while any(one["state"] in COMING for one in self.update().values()) or not self._answers:
             time.sleep(LOOK_SECONDS)
 
-    def look(self) -> dict[str, ModelReport]:
+    def update(self) -> dict[str, ModelReport]:
         """How each model is, as its best worker says; what is new of them is said."""
         found = self._reports()
         unready = {name: one for name, one in found.items() if one["state"] != "ready"}
@@ -52,9 +52,9 @@ class ModelWatch:
             is_new = self._said.get(name) != now[name]
             if is_new or (is_due and one["state"] in COMING):
                 reason = f": {one['reason']}" if one["reason"] and is_new else ""
-                self._say(f"{one['state']} {name}{reason}, {one['seconds']:.0f} s")
+                self._print(f"{one['state']} {name}{reason}, {one['seconds']:.0f} s")
         for name in self._said.keys() - now.keys():
-            self._say(f"ready {name}" if name in found else f"{name} is not configured any more")
+            self._print(f"ready {name}" if name in found else f"{name} is not configured any more")
         if is_due:
             self._last = time.monotonic()
         self._said = now
@@ -73,5 +73,5 @@ class ModelWatch:
                     found[name] = one
         return found
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)

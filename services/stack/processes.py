@@ -52,15 +52,17 @@ def service_processes(
     """
     probe = Probe(f"http://{chosen.host}:{port}", obeyed=False)
     gateway = _module("gateway", servers | {"TOUCHSTONE_PORT": str(port)}, probe=probe)
-    base = [gateway, _probed("scheduler", servers, chosen)]
+    base = [gateway, _process_with_health("scheduler", servers, chosen)]
     if not served.apart:
-        return [*base, _probed("worker", servers, chosen, *served.names)]
+        return [*base, _process_with_health("worker", servers, chosen, *served.names)]
     asking = servers | {"TOUCHSTONE_BINDING": "queue"}
     names = served.names or list(contracts())
-    return [*base, *(_probed("worker", asking, chosen, name) for name in names)]
+    return [*base, *(_process_with_health("worker", asking, chosen, name) for name in names)]
 
 
-def _probed(name: str, servers: dict[str, str], chosen: Settings, *arguments: str) -> Child:
+def _process_with_health(
+    name: str, servers: dict[str, str], chosen: Settings, *arguments: str
+) -> Child:
     """A process that answers probes on a port of its own."""
     port = free_port()
     environment = servers | {"TOUCHSTONE_METRICS_PORT": str(port)}
@@ -91,7 +93,7 @@ class Supervisor:
             child.start(self._logs)
             self.children.append(child)  # from here on it is watched
             if child.probe is not None:
-                self._ask(Liveness(child, child.probe, self._logs, self._chosen))
+                self._check(Liveness(child, child.probe, self._logs, self._chosen))
         if not self._thread.is_alive():
             self._thread.start()
 
@@ -129,7 +131,7 @@ class Supervisor:
                 say(*(f"{name} to end its work" for name in running))
             time.sleep(END_LOOK_SECONDS)
 
-    def _ask(self, liveness: Liveness) -> None:
+    def _check(self, liveness: Liveness) -> None:
         """From a thread of its own: one that is silent must not hide another."""
         self.watched.append(liveness)
         name, stopping = f"probe-{liveness.child.name}", (self._stopping,)

@@ -31,9 +31,9 @@ from services.stack.api_reference import reference_page
 from services.stack.manifests import ROOT, write_or_check
 from services.stack.metric_pages import coop_cards, metric_pages
 from shared.errors import BadInput, QuotaExceeded, ScoringError
-from shared.problems import RATES, TYPE_BASE, kind_of, may_retry, problem, shown
-from shared.setting_sources import fields_of, variable_of
+from shared.problems import RATES, TYPE_BASE, can_retry, kind_of, problem, to_public
 from shared.settings import CommandSettings, Settings
+from shared.settings_sources import fields_of, variable_of
 
 COMMAND = "make reference"
 WRITTEN = f"<!-- written by `{COMMAND}` from the code -->\n\n"
@@ -106,15 +106,15 @@ seconds).
 
 
 def _example() -> dict[str, Any]:
-    return shown(problem(BadInput("Field required", pointer="/explanation")), "req_4f…")
+    return to_public(problem(BadInput("Field required", pointer="/explanation")), "req_4f…")
 
 
 def _entry(slug: str, kind: type[ScoringError]) -> str:
     cause = inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
     made = {"type": TYPE_BASE + slug, "status": kind.status}
-    says = {True: "yes", False: "no", None: "perhaps"}[may_retry(made)]
+    says = {True: "yes", False: "no", None: "perhaps"}[can_retry(made)]
     if issubclass(kind, QuotaExceeded):
-        says = f"yes for {_listed(RATES)}; no for others"
+        says = f"yes for {_join_names(RATES)}; no for others"
     return (
         f'## <a id="{slug}"></a>`{slug}`\n\n'
         f"{kind.title}. Status {kind.status}, `error.type` `{kind_of(made)}`. "
@@ -123,7 +123,7 @@ def _entry(slug: str, kind: type[ScoringError]) -> str:
     )
 
 
-def _listed(names: frozenset[str]) -> str:
+def _join_names(names: frozenset[str]) -> str:
     return ", ".join(f"`{name}`" for name in sorted(names))
 
 
@@ -192,7 +192,7 @@ def readers_of(name: str) -> set[str]:
     """The processes whose modules read this setting."""
     wanted = {name} | {made for made, uses in _properties().items() if name in uses}
     found: set[str] = set()
-    for module, read in _reads().items():
+    for module, read in _settings_by_module().items():
         if wanted & read:
             found |= _processes(module)
     return found
@@ -226,7 +226,7 @@ def _modules() -> dict[str, ast.Module]:
 
 
 @cache
-def _reads() -> dict[str, set[str]]:
+def _settings_by_module() -> dict[str, set[str]]:
     """module → the attributes of settings that it reads."""
     return {
         module: {

@@ -80,7 +80,6 @@ class Child:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process lives."""
         return self.process is not None and self.process.poll() is None
 
     def stop(self) -> None:
@@ -123,7 +122,7 @@ class Postgres:
         self._folder = folder
         self._server: PostgresServer = get_server(folder, start=False)
         try:
-            with _kept_closed(folder) if private else contextlib.nullcontext():
+            with _restrict_access(folder) if private else contextlib.nullcontext():
                 while not self._has_started():
                     time.sleep(LOOK_SECONDS)
             self._close_socket(folder)
@@ -179,7 +178,7 @@ class Postgres:
 
 
 @contextlib.contextmanager
-def _kept_closed(folder: Path) -> Iterator[None]:
+def _restrict_access(folder: Path) -> Iterator[None]:
     """As root the wheel opens all folders above its data to everybody; here all but the nearest."""
     open_above = postgres_server.ensure_prefix_permissions
 

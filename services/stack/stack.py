@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from services.gateway.site_security import KeyRequiredError, keys_needed
-from services.stack.folder import NotReady, WrongSettings, close_all, demand_free, occupied, own_key
+from services.stack.folder import (
+    InvalidSettings,
+    NotReady,
+    acquire_folder,
+    check_port_free,
+    close_all,
+    load_key,
+)
 from services.stack.processes import (
     Say,
     ServiceNames,
@@ -57,7 +64,7 @@ def running(
     logs = _logs_of(folder)
     check(chosen)
     with ExitStack() as held:
-        held.enter_context(occupied(folder))
+        held.enter_context(acquire_folder(folder))
         say("PostgreSQL")
         postgres = None if chosen.names_servers else Postgres(folder / "postgres", private=True)
         close_all(folder, postgres=folder / "postgres")  # PostgreSQL's package had opened it
@@ -66,13 +73,13 @@ def running(
         servers = _servers(folder, chosen, postgres, supervisor)
         redis_url, database_url = servers["REDIS_URL"], servers["DATABASE_URL"]
         check_exposure(chosen, database_url)
-        variables = {**servers, **_own_keys(folder, chosen), **_places(folder, chosen)}
+        variables = {**servers, **_load_keys(folder, chosen), **_storage_env(folder, chosen)}
         port = chosen.port or free_port()
         supervisor.start(*service_processes(variables, chosen, port, served))
         url = f"http://{chosen.host}:{port}"
         stack = Stack(url, redis_url, database_url, folder, supervisor)
         await_ready(supervisor, logs, chosen.stalled_seconds, say)
-        held.enter_context(_stack_note(stack))
+        held.enter_context(_stack_file(stack))
         yield stack
 
 
@@ -88,26 +95,26 @@ def _logs_of(folder: Path) -> Path:
         raise NotReady(said) from None
 
 
-def _own_keys(folder: Path, chosen: Settings) -> dict[str, str]:
+def _load_keys(folder: Path, chosen: Settings) -> dict[str, str]:
     """Keys that this folder keeps, where the settings give none."""
     keys = {}
     if chosen.webhook_keys is None:
-        keys["TOUCHSTONE_WEBHOOK_KEYS"] = own_key(folder, "webhook")
+        keys["TOUCHSTONE_WEBHOOK_KEYS"] = load_key(folder, "webhook")
     if chosen.secret_keys is None:
-        keys["TOUCHSTONE_SECRET_KEYS"] = own_key(folder, "secret")
+        keys["TOUCHSTONE_SECRET_KEYS"] = load_key(folder, "secret")
     return keys
 
 
 def check(chosen: Settings) -> None:
-    """What can be said before anything starts. Raises NotReady."""
+    """Raises NotReady for faults that show before anything starts."""
     try:
         load_catalogue(chosen.models_file)
     except ValueError as error:
-        raise WrongSettings(str(error)) from None
+        raise InvalidSettings(str(error)) from None
     if {"redis_url", "database_url"} & chosen.model_fields_set and not chosen.names_servers:
-        raise WrongSettings("set both REDIS_URL and DATABASE_URL, or neither")
+        raise InvalidSettings("set both REDIS_URL and DATABASE_URL, or neither")
     if chosen.port:
-        demand_free(chosen.host, chosen.port)
+        check_port_free(chosen.host, chosen.port)
 
 
 def check_exposure(chosen: Settings, database_url: str) -> None:
@@ -122,7 +129,7 @@ def check_exposure(chosen: Settings, database_url: str) -> None:
 
 
 @contextmanager
-def _stack_note(stack: Stack) -> Iterator[None]:
+def _stack_file(stack: Stack) -> Iterator[None]:
     """A note for other processes while the stack runs: the addresses, in `stack.json`."""
     note = {"url": stack.url, "redis_url": stack.redis_url, "database_url": stack.database_url}
     target = stack.folder / "stack.json"
@@ -149,7 +156,7 @@ def _servers(
     return {"REDIS_URL": redis_url, "DATABASE_URL": database_url}
 
 
-def _places(folder: Path, chosen: Settings) -> dict[str, str]:
+def _storage_env(folder: Path, chosen: Settings) -> dict[str, str]:
     """Where files and the list of models are, as environment."""
     return {
         "TOUCHSTONE_FILES_URL": _files_url(folder, chosen),

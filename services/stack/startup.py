@@ -45,7 +45,7 @@ def await_ready(supervisor: Supervisor, logs: Path, patience: float, say: Say) -
 
 
 def tail(child: Child, logs: Path) -> str:
-    """Where its log is, and what that says last."""
+    """The path of its log, and the last lines."""
     log = logs / f"{child.name}.log"
     text = log.read_text("utf-8", "replace") if log.exists() else ""
     last = "\n".join(text.splitlines()[-TAIL_LINES:])[-TAIL_CHARACTERS:]
@@ -87,7 +87,7 @@ class Reporter:
         self._last = now
         known = set() if self._update else self._told
         said = [
-            f"{_briefly(what) if what in known else what}, {now - since:.0f} s"
+            f"{_without_reason(what) if what in known else what}, {now - since:.0f} s"
             for what, since in self._since.items()
         ]
         self._told |= self._since.keys()
@@ -98,7 +98,7 @@ class Reporter:
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _briefly(waited_for: str) -> str:
+def _without_reason(waited_for: str) -> str:
     """Without the reason, which was said before."""
     return waited_for.partition(" (")[0]
 
@@ -108,7 +108,9 @@ def _process(waited_for: str) -> str:
 
 
 @contextmanager
-def reporting(console: Console, over: Callable[[], bool] = lambda: False) -> Iterator[Reporter]:
+def progress_reporter(
+    console: Console, over: Callable[[], bool] = lambda: False
+) -> Iterator[Reporter]:
     """A reporter for as long as something is waited for. over: nobody waits any more, though what
     was begun is still being ended."""
     with ExitStack() as held:

@@ -27,7 +27,7 @@ from prometheus_client import Gauge, Histogram
 
 from shared.errors import Unavailable
 from shared.job_context import acting_for, party
-from shared.priority import NOBODY, DevicePace, Party, Turns
+from shared.priority import NOBODY, DeviceRate, Party, Turns
 from shared.telemetry import SECONDS
 
 IDLE_SECONDS = 10.0  # without a row; then its thread ends, and the next row starts another
@@ -55,37 +55,36 @@ STAGE_SECONDS = Histogram(
 
 
 class BatchMetrics(Protocol):
-    """What a batcher measures of one model."""
+    """The measurements of one model's batches."""
 
-    def queued(self, rows: int) -> None:
+    def set_queue_size(self, rows: int) -> None:
         """So many rows wait now."""
 
     def batch(self, rows: int) -> None:
         """So many rows share a pass."""
 
-    def timed(self, stage: Stage) -> AbstractContextManager[object]:
+    def measure(self, stage: Stage) -> AbstractContextManager[object]:
         """Observe how long the stage takes."""
 
 
 class InferenceMetrics:
-    """What Prometheus may know of a classifier's or a causal model's batches."""
+    """A classifier's or a causal model's batches, for Prometheus."""
 
     def __init__(self, model: str) -> None:
         self._model = model
 
-    def queued(self, rows: int) -> None:
+    def set_queue_size(self, rows: int) -> None:
         QUEUED_ROWS.labels(self._model).set(rows)
 
     def batch(self, rows: int) -> None:
         BATCH_ROWS.labels(self._model).observe(rows)
 
-    def timed(self, stage: Stage) -> AbstractContextManager[object]:
-        return timed(self._model, stage)
+    def measure(self, stage: Stage) -> AbstractContextManager[object]:
+        return measure_stage(self._model, stage)
 
 
 @contextmanager
-def timed(model: str, stage: Stage) -> Iterator[None]:
-    """Observe how long the stage takes."""
+def measure_stage(model: str, stage: Stage) -> Iterator[None]:
     started = perf_counter()
     try:
         yield
@@ -125,7 +124,7 @@ class MicroBatcher(Generic[Row, Answer]):
         self._queues: dict[Hashable, RowQueue[Row, Answer]] = {}
         self._turns = 0
         self._parties = Turns()
-        self._pace = DevicePace(device.clock)
+        self._pace = DeviceRate(device.clock)
         self._something = threading.Condition()
         self._thread: threading.Thread | None = None
 
@@ -137,7 +136,7 @@ class MicroBatcher(Generic[Row, Answer]):
             call.future.set_result([])
             return call.future
         with self._something:
-            self._pace.saw(whom)
+            self._pace.record_request(whom)
             for place, row in enumerate(rows):
                 self._queue(row).add(PendingRow(call, place, row))
             self._count()
@@ -175,7 +174,7 @@ class MicroBatcher(Generic[Row, Answer]):
             return sum(map(len, self._queues.values()))
 
     def _count(self) -> None:
-        self._metrics.queued(self.waiting())
+        self._metrics.set_queue_size(self.waiting())
 
     def _next_batch(self) -> list[PendingRow[Row, Answer]]:
         """Rows of the party and the kind whose turn it is; none where nobody waits."""
@@ -190,15 +189,15 @@ class MicroBatcher(Generic[Row, Answer]):
         )
         self._turns += 1
         self._queues[kind].turn = self._turns
-        return self._filled(self._queues[kind], party, waiting[kind])
+        return self._fill_batch(self._queues[kind], party, waiting[kind])
 
-    def _filled(
+    def _fill_batch(
         self, queue: RowQueue[Row, Answer], first: Party, waiting: list[Party]
     ) -> list[PendingRow[Row, Answer]]:
         """This party's rows and those of all like it, up to the budget; where others leave
         something of a short pass, theirs too."""
         cost = self._device.cost(queue.first().row)
-        ranked = [first, *(one for one in self._parties.ranked(waiting) if one != first)]
+        ranked = [first, *(one for one in self._parties.sort(waiting) if one != first)]
         alike = [one for one in ranked if one.batch == first.batch]
         rows = queue.take(max(1, self._most(alike) // cost), alike)
         rest = [one for one in ranked if one.batch != first.batch]
@@ -215,21 +214,21 @@ class MicroBatcher(Generic[Row, Answer]):
         whom = min((waiting.call.party for waiting in batch), key=lambda party: party.batch)
         begun = self._pace.clock()
         try:
-            with self._metrics.timed("run"), acting_for(whom):
+            with self._metrics.measure("run"), acting_for(whom):
                 rows = [waiting.row for waiting in batch]
                 answered = list(zip(batch, self._device.run(rows), strict=True))
         except self._device.full as error:
-            self._in_halves(batch, error)
+            self._split_batch(batch, error)
         except Exception as error:  # noqa: BLE001 - the callers get it
             self._one_by_one(batch, error)
         else:
             cost = len(rows) * self._device.cost(rows[0])
-            self._pace.measured(cost, self._pace.clock() - begun)
-            with self._metrics.timed("finish"):
+            self._pace.record(cost, self._pace.clock() - begun)
+            with self._metrics.measure("finish"):
                 for waiting, answer in answered:
                     waiting.call.take(waiting.place, answer)
 
-    def _in_halves(self, batch: list[PendingRow[Row, Answer]], error: Exception) -> None:
+    def _split_batch(self, batch: list[PendingRow[Row, Answer]], error: Exception) -> None:
         if len(batch) == 1:
             full = Unavailable(
                 f"the device of {self._device.name!r} is full: it has no memory for one row"
@@ -282,8 +281,6 @@ class PendingCall(Generic[Row, Answer]):
 
 @dataclass(frozen=True)
 class PendingRow(Generic[Row, Answer]):
-    """A row in the queue."""
-
     call: PendingCall[Row, Answer]
     place: int
     row: Row
@@ -411,10 +408,10 @@ def padded_tokens(device: torch.device, probe: Callable[[int], object]) -> int:
     torch.cuda.synchronize(device)
     used = torch.cuda.max_memory_allocated(device) - before
     free, _ = torch.cuda.mem_get_info(device)
-    return fitting(free, used / PROBED)
+    return tokens_for_memory(free, used / PROBED)
 
 
-def fitting(free: float, bytes_per_token: float) -> int:
+def tokens_for_memory(free: float, bytes_per_token: float) -> int:
     """How many tokens fit into a share of the free bytes, within bounds."""
     return int(min(MOST_TOKENS, max(LEAST_TOKENS, SHARE * free / max(1.0, bytes_per_token))))
 
@@ -424,7 +421,7 @@ def device_run(model: str) -> Iterator[None]:
     """A run of attributions or generation, which use the device without the batcher: observe how
     long it takes; raises Unavailable where the device is full, for it may have memory later."""
     try:
-        with timed(model, "run"):
+        with measure_stage(model, "run"):
             yield
     except torch.OutOfMemoryError as error:
         raise Unavailable(f"the device of {model!r} is full") from error

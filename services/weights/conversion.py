@@ -26,21 +26,20 @@ NOTE = "CONVERTED.json"
 COPIED = ("*.json", "*.txt", "*.model", "*.jinja", "README.md")
 
 
-class EscapeAttempt(Exception):
+class SandboxViolation(Exception):
     """The weights tried to reach the network, or to start something."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command."""
     parser = argparse.ArgumentParser(prog=f"python -m {__spec__.name}", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("target", type=Path)
     parser.add_argument("commit", help="of the source, for the note")
     asked = parser.parse_args(arguments)
-    leave_the_network()  # first: it needs a process of one thread
+    disable_network()  # first: it needs a process of one thread
     import torch  # noqa: F401 - before the limits: it reads many files
 
-    confine((asked.folder / PICKLE).stat().st_size)
+    restrict_process((asked.folder / PICKLE).stat().st_size)
     try:
         convert(asked.folder, asked.target, asked.commit)
     except Exception as error:  # noqa: BLE001 - whatever a stranger's file does
@@ -49,24 +48,24 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def leave_the_network() -> None:
-    """Where the kernel lets us; elsewhere the hook of `confine` stands alone."""
+def disable_network() -> None:
+    """Where the kernel lets us; elsewhere the hook of `restrict_process` stands alone."""
     libc = ctypes.CDLL(None, use_errno=True)
     if hasattr(libc, "unshare"):
         libc.unshare(CLONE_NEWUSER | CLONE_NEWNET)
 
 
-def confine(size: int) -> None:
+def restrict_process(size: int) -> None:
     """No socket, no process, and so much memory and time."""
     most = MEMORY_TIMES * size + MEMORY_MORE
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    sys.addaudithook(_refuse)
+    sys.addaudithook(_block_event)
 
 
-def _refuse(event: str, _arguments: tuple[Any, ...]) -> None:
+def _block_event(event: str, _arguments: tuple[Any, ...]) -> None:
     if event.startswith(("socket.", "subprocess.", "os.exec", "os.system", "os.posix_spawn")):
-        raise EscapeAttempt(event)
+        raise SandboxViolation(event)
 
 
 def convert(folder: Path, target: Path, commit: str) -> None:

@@ -21,22 +21,22 @@ STILL_SECONDS = 60.0  # a download that has written nothing for so long has been
 
 def weights_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
     """The folder of its files. Raises LoadingError where they are not whole."""
-    folder = configured_folder(catalogue, entry)
+    folder = model_folder(catalogue, entry)
     if entry.scheme == "hf":
-        _demand_fetched(entry, folder)
+        _check_downloaded(entry, folder)
     elif not folder.is_dir():
         raise LoadingError(
             f"the model {entry.name!r} is not there: no folder {folder}. Put its files there, or "
             f"change its source",
             "absent",
         )
-    elif entry.scheme == "path" and not is_whole(folder):
-        _demand_converted(entry, folder)
+    elif entry.scheme == "path" and not is_complete(folder):
+        _check_converted(entry, folder)
     return folder
 
 
-def configured_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
-    """Where its files belong, whether they are there or not."""
+def model_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
+    """The folder for its files, whether they are there or not."""
     if entry.source == BASE:
         return base_folder()
     if entry.scheme == "hf":
@@ -47,7 +47,7 @@ def configured_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
     return folder
 
 
-def is_whole(folder: Path) -> bool:
+def is_complete(folder: Path) -> bool:
     """Whether safetensors are here: all that an index names, where there is one."""
     try:
         listed = json.loads((folder / INDEX).read_text("utf-8"))["weight_map"].values()
@@ -58,25 +58,25 @@ def is_whole(folder: Path) -> bool:
     return all((folder / str(name)).is_file() for name in set(listed))
 
 
-def _demand_fetched(entry: ModelEntry, folder: Path) -> None:
-    if is_whole(folder):
+def _check_downloaded(entry: ModelEntry, folder: Path) -> None:
+    if is_complete(folder):
         return
     name = entry.name
-    if (bytes_ := fetched_so_far(folder)) is not None:
+    if (bytes_ := downloaded_size(folder)) is not None:
         said = f"the model {name!r} is being downloaded: {bytes_ / 1e9:.2f} GB so far"
         raise LoadingError(said, "downloading")
-    _demand_converted(entry, folder)
+    _check_converted(entry, folder)
     said = f"the model {name!r} is not on this disk: run `touchstone models pull {name}`"
     raise LoadingError(said, "absent")
 
 
-def _demand_converted(entry: ModelEntry, folder: Path) -> None:
+def _check_converted(entry: ModelEntry, folder: Path) -> None:
     if (folder / PICKLE).is_file():
         said = f"run `touchstone models convert {entry.name}`"
         raise LoadingError(f"the model {entry.name!r} has no safetensors: {said}", "failed")
 
 
-def fetched_so_far(snapshot: Path) -> int | None:
+def downloaded_size(snapshot: Path) -> int | None:
     """Bytes of a download that is under way; None: there is none."""
     try:
         parts = [file.stat() for file in (snapshot.parents[1] / "blobs").glob("*.incomplete")]

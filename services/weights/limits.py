@@ -21,16 +21,16 @@ STANDS = {torch.float32: 1e-3, torch.bfloat16: 0.1, torch.float16: 0.1}  # of lo
 NO_TOKEN = -1  # an id that no token has
 
 
-def longest_text(entry: ModelEntry, model: Any, tokenizer: Any) -> int:
+def find_max_length(entry: ModelEntry, model: Any, tokenizer: Any) -> int:
     """Tokens that the model is given. Raises ValueError where nothing says so."""
-    limits = [tokenizer.model_max_length, usable_positions(model), entry.max_length]
+    limits = [tokenizer.model_max_length, max_positions(model), entry.max_length]
     longest = min(limit for limit in limits if limit is not None)
     if longest >= NO_LIMIT:
         raise ValueError("neither its tokenizer nor its configuration says how much it reads")
     return int(longest)
 
 
-def usable_positions(network: Any) -> int | None:
+def max_positions(network: Any) -> int | None:
     """Tokens of the longest text that the network has positions for; None: it states none.
 
     The least of `max_position_embeddings` and the rows of each table of positions, without those
@@ -54,7 +54,7 @@ def counts_positions(model: Any) -> bool:
     return any(table is not words for table in tables)
 
 
-def proof(tokenizer: Any, longest: int) -> list[int]:
+def max_length_ids(tokenizer: Any, longest: int) -> list[int]:
     """(T,) ids of a text as long as the model reads, in the frame that its tokenizer puts around
     texts: some heads look for a token of it."""
     length = longest if longest <= LONGEST_PROOF else 8  # no table of positions is so long
@@ -67,7 +67,7 @@ def proof(tokenizer: Any, longest: int) -> list[int]:
 
 
 @torch.inference_mode()
-def prove(model: Any, ids: Sequence[int], outputs: int | None = None) -> None:
+def verify_length(model: Any, ids: Sequence[int], outputs: int | None = None) -> None:
     """One pass of the longest text. Raises ValueError where the model reads less than it states, or
     its head has another number of outputs or answers no number."""
     try:
@@ -90,7 +90,7 @@ def prove(model: Any, ids: Sequence[int], outputs: int | None = None) -> None:
 
 
 @torch.inference_mode()
-def stands_padding(model: Any, tokenizer: Any, longest: int) -> bool:
+def is_padding_invariant(model: Any, tokenizer: Any, longest: int) -> bool:
     """Whether a text's logits stay when padding follows it, as an attention mask should see to.
 
     Not where the network has no mask (FNet), or reads its last token whatever it is (XLNet). A head
@@ -101,7 +101,7 @@ def stands_padding(model: Any, tokenizer: Any, longest: int) -> bool:
         model.config.pad_token_id = NO_TOKEN if padding is None else padding
     if padding is None:
         return False
-    ids = proof(tokenizer, min(longest, PADDED // 2))
+    ids = max_length_ids(tokenizer, min(longest, PADDED // 2))
     gap = min(longest, PADDED) - len(ids)
     if gap <= 0:
         return True  # as long as it reads: nothing will be padded

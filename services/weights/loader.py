@@ -23,25 +23,32 @@ from transformers import (
     logging,
 )
 
-from services.weights.folder import configured_folder, weights_folder
+from services.weights.folder import model_folder, weights_folder
 from services.weights.limits import (
     counts_positions,
-    longest_text,
-    proof,
-    prove,
-    stands_padding,
-    usable_positions,
+    find_max_length,
+    is_padding_invariant,
+    max_length_ids,
+    max_positions,
+    verify_length,
 )
-from services.weights.placement import demand_room, device_of, dtype_of, loaded, need, parameters
+from services.weights.placement import (
+    check_memory,
+    device_of,
+    dtype_of,
+    estimate_memory,
+    loaded,
+    parameters,
+)
 from shared.contracts import ModelUse
 from shared.errors import ScoringError
-from shared.models.availability import LoadingError, Placement, placed, unloadable
+from shared.models.availability import LoadingError, Placement, load_error, placed
 from shared.models.calls import MASK_TEXT
-from shared.models.catalogue import Catalogue, of_prompted_labels
-from shared.models.checkpoint import EmbeddedNote, base_folder, folder_sha256, read_checkpoint
+from shared.models.catalogue import Catalogue, prompt_label_fields
+from shared.models.checkpoint import EmbeddedMetadata, base_folder, folder_sha256, read_checkpoint
 from shared.models.entry import InputTable, ModelEntry
 from shared.models.labels import Head, LabelMapping, Task, label_mapping
-from shared.models.models_file import versioned
+from shared.models.models_file import with_version
 from shared.models.prompt_table import PromptTable
 from shared.numerics import promised
 
@@ -51,7 +58,7 @@ MISMATCHED = "ignore_mismatched_sizes"  # in the message where sizes do not fit
 HEADS = ("classifier.", "pre_classifier.", "score.", "bert.pooler.", "pooler.")
 SERVE_IT = "serve it, and name it as openai:"
 
-Adapt = Callable[[Path, EmbeddedNote], Any]  # the base with the adapter of this folder
+Adapt = Callable[[Path, EmbeddedMetadata], Any]  # the base with the adapter of this folder
 Shorten = Callable[[Any], None]  # changes a cross-encoder's network in place
 
 
@@ -92,17 +99,17 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
     besides is for `LoadedModels` to refuse: one model fails, no other.
     """
     with _explained(entry):
-        folder, use = _verified(catalogue, entry)
-        note = catalogue.note(entry)
+        folder, use = _verify(catalogue, entry)
+        note = catalogue.training_metadata(entry)
         if note is None:
             model, words = _from_folder(folder, AutoModelForSequenceClassification), folder
         else:
             model, words = adapt(folder, note), base_folder()
         tokenizer = _tokenizer(words)
         mapping = label_mapping(entry, _head(note, model.config))
-        model, longest = _placed(model, use), longest_text(entry, model, tokenizer)
-        prove(model, proof(tokenizer, longest), len(mapping.outputs))
-        pads = stands_padding(model, tokenizer, longest)
+        model, longest = _to_device(model, use), find_max_length(entry, model, tokenizer)
+        verify_length(model, max_length_ids(tokenizer, longest), len(mapping.outputs))
+        pads = is_padding_invariant(model, tokenizer, longest)
         return LoadedModel(
             model=model,
             tokenizer=tokenizer,
@@ -110,7 +117,7 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
             mapping=mapping,
             languages=catalogue.languages(entry) or (),
             temperature=entry.temperature or (note.temperature if note else 1.0),
-            use=_of_classifier(use, mapping, _of_card(entry, note), pads=pads),
+            use=_of_classifier(use, mapping, _calibration_kwargs(entry, note), pads=pads),
             input=entry.input,
             overlong=entry.overlong,
             pads=pads,
@@ -118,7 +125,7 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
         )
 
 
-def _of_card(entry: ModelEntry, note: EmbeddedNote | None) -> dict[str, Any]:
+def _calibration_kwargs(entry: ModelEntry, note: EmbeddedMetadata | None) -> dict[str, Any]:
     """As its card was measured; of calibration at another temperature nothing is known."""
     if note is None:
         return {}
@@ -141,16 +148,15 @@ def _of_classifier(
 
 
 def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
-    """A causal language model."""
     with _explained(entry):
-        folder, use = _verified(catalogue, entry)
+        folder, use = _verify(catalogue, entry)
         tokenizer = _tokenizer(folder)
         if not tokenizer.is_fast:
             raise ValueError("its tokenizer gives no character offsets")
-        model = _placed(_from_folder(folder, AutoModelForCausalLM), use)
-        longest = longest_text(entry, model, tokenizer)
+        model = _to_device(_from_folder(folder, AutoModelForCausalLM), use)
+        longest = find_max_length(entry, model, tokenizer)
         if counts_positions(model):
-            prove(model.base_model, proof(tokenizer, longest))
+            verify_length(model.base_model, max_length_ids(tokenizer, longest))
         return LoadedModel(
             model=model,
             tokenizer=tokenizer,
@@ -158,7 +164,7 @@ def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
             mapping=None,
             languages=catalogue.languages(entry) or (),
             temperature=entry.temperature or 1.0,
-            use=use.model_copy(update=of_prompted_labels(entry)),
+            use=use.model_copy(update=prompt_label_fields(entry)),
             prompt=entry.prompt,
             own_prompts=entry.allow_request_prompt,
             task=entry.task or "hate",
@@ -173,10 +179,10 @@ def _mask_text(entry: ModelEntry, tokenizer: Any) -> str:
 
 
 def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> LoadedEncoder:
-    """A bi-encoder, or a cross-encoder whose network went through `shorten`."""
+    """A bi-encoder, or a cross-encoder whose network went through `optimize_layers`."""
     with _explained(entry):
-        folder, use = _verified(catalogue, entry)
-        with silent_loading():
+        folder, use = _verify(catalogue, entry)
+        with without_progress():
             make = _bi_encoder if entry.kind == "similarity" else _cross_encoder
             model = make(folder, use)
         if entry.kind == "cross-encoder":
@@ -200,17 +206,17 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         if MISMATCHED in str(error):  # transformers names its own switch, and no weight
             error = ValueError("its weights have other sizes than its configuration says")
-        raise ScoringError(unloadable(entry.name, error)) from error
+        raise ScoringError(load_error(entry.name, error)) from error
     finally:
         loaded(entry.name)
 
 
-def _verified(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
+def _verify(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
     """The folder of the model's files, which are those configured, and what the provenance says."""
     folder, placement = planned(catalogue, entry)
     device, dtype = placement.device, placement.dtype
     weights_folder(catalogue, entry)  # it is whole
-    _demand_plain(folder)
+    _check_supported(folder)
     sha256 = folder_sha256(folder)
     if sha256 is None:
         raise ValueError(f"there are no safetensors files in {folder}")
@@ -219,12 +225,12 @@ def _verified(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
             f"weights-altered: they have SHA-256 {sha256}, configured is {entry.sha256}"
         )
     placed(placement.model_copy(update={"sha256": sha256}))
-    demand_room(entry.name, placement.memory, device)
+    check_memory(entry.name, placement.memory, device)
     return folder, ModelUse(
         name=entry.name,
         revision=catalogue.revision(entry),
         sha256=sha256,
-        preset=versioned(entry.preset),
+        preset=with_version(entry.preset),
         device=device,
         dtype=dtype,
         # a classifier's rows have 16 tokens and more (`padded_width`); of others any number
@@ -234,16 +240,16 @@ def _verified(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
 
 def planned(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, Placement]:
     """Where its files are, and how they would be loaded. Raises ValueError."""
-    folder, device = configured_folder(catalogue, entry), device_of(entry)
+    folder, device = model_folder(catalogue, entry), device_of(entry)
     dtype = dtype_of(entry, device, folder)
-    needed = need(folder, dtype, parameters(folder))
+    needed = estimate_memory(folder, dtype, parameters(folder))
     device_name = str(device)
     return folder, Placement(
         size=needed.size, memory=needed.memory, device=device_name, dtype=dtype
     )
 
 
-def _demand_plain(folder: Path) -> None:
+def _check_supported(folder: Path) -> None:
     """Raises ValueError for weights that are quantised and for models that need their own code."""
     if any(folder.glob("*.gguf")) and not any(folder.glob("*.safetensors")):
         raise ValueError(f"its weights are quantised (gguf): {SERVE_IT}")
@@ -261,7 +267,7 @@ _library = RLock()
 
 
 @contextmanager
-def silent_loading() -> Iterator[None]:
+def without_progress() -> Iterator[None]:
     """Without transformers' load report and bars: we check what matters ourselves.
 
     One at a time: the library loads with settings of the whole process (dtype, initialisers).
@@ -279,7 +285,7 @@ def silent_loading() -> Iterator[None]:
 
 
 def _from_folder(folder: Path, kind: Any) -> Any:
-    with silent_loading():
+    with without_progress():
         model, report = kind.from_pretrained(
             folder,
             use_safetensors=True,
@@ -303,21 +309,21 @@ def _tokenizer(folder: Path) -> Any:
     return AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
 
 
-def _head(note: EmbeddedNote | None, config: Any) -> Head:
+def _head(note: EmbeddedMetadata | None, config: Any) -> Head:
     if note is not None:
         return Head(note.labels, "single_label_classification")
     names = tuple(config.id2label[place] for place in range(config.num_labels))
     return Head(names, config.problem_type)
 
 
-def _placed(model: Any, use: ModelUse) -> Any:
+def _to_device(model: Any, use: ModelUse) -> Any:
     """The model on its device, for answers only: attributions need no gradient of its weights."""
     model = model.to(device=torch.device(use.device), dtype=getattr(torch, use.dtype))
     return model.eval().requires_grad_(requires_grad=False)
 
 
 def _bi_encoder(folder: Path, use: ModelUse) -> Any:
-    """What the folder's own `modules.json` describes."""
+    """As the folder's own `modules.json` describes it."""
     from sentence_transformers import SentenceTransformer  # slow: only where there is such a model
 
     file = folder / "modules.json"
@@ -361,6 +367,6 @@ def _sentence_settings(use: ModelUse) -> dict[str, Any]:
 def _cut_to_positions(model: Any) -> None:
     """Texts end where the positions do; the library counts those before the first one too."""
     network = getattr(model[0], "auto_model", None)  # static embeddings have no positions
-    usable = None if network is None else usable_positions(network)
+    usable = None if network is None else max_positions(network)
     if usable is not None:
         model.max_seq_length = min(usable, model.max_seq_length or usable)

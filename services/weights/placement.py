@@ -69,22 +69,22 @@ NUMBERS_A_TOKEN = 60  # alive at once in a pass, for each layer's width: measure
 
 
 @dataclass(frozen=True)
-class Need:
+class MemoryEstimate:
     """Bytes. size: of the files; memory: of the loaded model and a pass."""
 
     size: int
     memory: int
 
 
-def need(folder: Path, dtype: str, parameters: int) -> Need:
-    """What a model of this folder needs. parameters: numbers in its files."""
+def estimate_memory(folder: Path, dtype: str, parameters: int) -> MemoryEstimate:
+    """parameters: numbers in the folder's files."""
     size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
     number = BYTES[dtype]
-    proof = PASS_TOKENS * NUMBERS_A_TOKEN * _width(folder) * number
-    return Need(size, int(parameters * number * OVERHEAD) + proof)
+    proof = PASS_TOKENS * NUMBERS_A_TOKEN * _hidden_size(folder) * number
+    return MemoryEstimate(size, int(parameters * number * OVERHEAD) + proof)
 
 
-def _width(folder: Path) -> int:
+def _hidden_size(folder: Path) -> int:
     try:
         config = json.loads((folder / "config.json").read_text("utf-8"))
         return int(config.get("hidden_size") or config.get("d_model") or 1_024)
@@ -92,7 +92,7 @@ def _width(folder: Path) -> int:
         return 1_024
 
 
-def demand_room(name: str, needed: int, device: str) -> None:
+def check_memory(name: str, needed: int, device: str) -> None:
     """Raises LoadingError, state `waiting`, where it would take over 90 % of what is free."""
     with _lock:
         promised = sum(size for other, size in _loading.items() if other[1] == device)

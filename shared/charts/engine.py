@@ -84,7 +84,7 @@ logger = telemetry.logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """What a picture is called, what it says in words, and the unit along its axis."""
+    """A picture's title, its content in words, and the unit along its axis."""
 
     title: str
     summary: str
@@ -100,49 +100,49 @@ class Chart:
     svg: Markup
 
 
-def drawn(spec: dict[str, Any], *, title: str, summary: str) -> Chart:
+def render(spec: dict[str, Any], *, title: str, summary: str) -> Chart:
     """The chart of this specification; the page's colours where it names none.
 
     Waits for a process that draws: not for the event loop. A picture that fails is left out.
     """
     try:
-        svg = painter().draw(_whole(spec))
-    except NotDrawn as error:
+        svg = painter().draw(_with_defaults(spec))
+    except DrawError as error:
         logger.warning("chart.not_drawn", detail=str(error))
         return Chart(title, summary, Markup())
-    return Chart(title, summary, Markup(_shrinking(svg)))  # noqa: S704 (vl-convert escapes texts)
+    return Chart(title, summary, Markup(_to_page(svg)))  # noqa: S704 (vl-convert escapes texts)
 
 
-def plotted(
+def render_plot(
     spec: dict[str, Any], *, name: str, title: str, inches: tuple[float, float]
 ) -> Plot | None:
     """A picture of exactly this width and height, in both formats; None where drawing fails."""
     try:
-        svg = _standing_alone(report_painter().draw(_whole(spec, background="white")), inches)
+        svg = _to_file(report_painter().draw(_with_defaults(spec, background="white")), inches)
         png = report_painter().rasterize(svg)
-    except NotDrawn as error:
+    except DrawError as error:
         logger.warning("chart.not_drawn", detail=str(error))
         return None
     return Plot(name=name, title=title, svg=svg, png_base64=base64.b64encode(png).decode())
 
 
-def _whole(spec: dict[str, Any], **config: Any) -> str:
+def _with_defaults(spec: dict[str, Any], **config: Any) -> str:
     schema = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE}.json"
     configured = CONFIG | config | spec.get("config", {})
-    whole = {"$schema": schema, **drawable(spec), "config": configured}
+    whole = {"$schema": schema, **sanitize(spec), "config": configured}
     return json.dumps(whole, sort_keys=True, separators=(",", ":"))
 
 
-def drawable(value: Any) -> Any:
+def sanitize(value: Any) -> Any:
     """The same with no character that XML forbids: it would abort the process that draws."""
     if isinstance(value, str):
         return NOT_XML.sub("\ufffd", value)
     if isinstance(value, Mapping):
-        return {key: drawable(one) for key, one in value.items()}
-    return [drawable(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: sanitize(one) for key, one in value.items()}
+    return [sanitize(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _standing_alone(svg: str, inches: tuple[float, float]) -> str:
+def _to_file(svg: str, inches: tuple[float, float]) -> str:
     """As a file of its own: plain colours, and fitted into its size."""
     for variable, colour in LIGHT.items():
         svg = svg.replace(variable, colour)
@@ -151,13 +151,13 @@ def _standing_alone(svg: str, inches: tuple[float, float]) -> str:
     return f'<?xml version="1.0" encoding="utf-8" standalone="no"?>\n{sized}'
 
 
-def _shrinking(svg: str) -> str:
+def _to_page(svg: str) -> str:
     """The picture hidden from readers that get its summary, no wider than its place."""
     whole = SIZE.sub(r'<svg aria-hidden="true" \1 width="\2"', svg, count=1)
     return whole.replace('class="marks"', 'class="chart"', 1)
 
 
-class NotDrawn(Exception):
+class DrawError(Exception):
     """There is no picture; the words must do."""
 
 
@@ -178,18 +178,16 @@ class Engine:
 
     @property
     def number(self) -> int:
-        """The process's id."""
         return self._process.pid
 
     def draw(self, request: str) -> bytes:
         """`+` and the picture, or `-` and why not. Raises NotDrawn where it takes too long."""
         self._here.send_bytes(request.encode())
         if not self._here.poll(self._seconds):
-            raise NotDrawn("it took too long")
+            raise DrawError("it took too long")
         return self._here.recv_bytes()
 
     def stop(self) -> None:
-        """End the process, whatever it does."""
         self._here.close()
         self._process.kill()
         self._process.wait()
@@ -208,23 +206,22 @@ class Painter:
 
     @property
     def number(self) -> int | None:
-        """The process's id, where one runs."""
         engine = self._engine
         return None if engine is None else engine.number
 
     def draw(self, spec: str) -> str:
         """The SVG of a Vega-Lite specification in JSON. Raises NotDrawn."""
         key = hashlib.sha256(spec.encode()).digest()
-        found = self._remembered(key)
+        found = self._get_cached(key)
         if found is None:
             with self._turn:
-                found = self._remembered(key) or self._remember(key, self._drawn(spec).decode())
+                found = self._get_cached(key) or self._add_to_cache(key, self._draw(spec).decode())
         return found
 
     def rasterize(self, svg: str) -> bytes:
         """The PNG of an SVG, not kept. Raises NotDrawn."""
         with self._turn:
-            return self._drawn(svg[svg.index("<svg") :])
+            return self._draw(svg[svg.index("<svg") :])
 
     def close(self) -> None:
         """End the process; the next picture starts another."""
@@ -232,18 +229,18 @@ class Painter:
             self._stop()
         atexit.unregister(self.close)
 
-    def _drawn(self, request: str) -> bytes:
+    def _draw(self, request: str) -> bytes:
         for _ in range(TRIES):
             try:
-                answer = self._answer(request)
+                answer = self._read_response(request)
             except (EOFError, OSError):
                 continue
             if answer.startswith(DRAWN):
                 return answer[1:]
-            raise NotDrawn("the engine refuses the specification")
-        raise NotDrawn("the process that draws has died")
+            raise DrawError("the engine refuses the specification")
+        raise DrawError("the process that draws has died")
 
-    def _answer(self, request: str) -> bytes:
+    def _read_response(self, request: str) -> bytes:
         """An answer; without one the process is stopped, lest the next picture get it."""
         answer = None
         try:
@@ -261,11 +258,11 @@ class Painter:
             engine, self._engine = self._engine, None
             engine.stop()
 
-    def _remembered(self, key: bytes) -> str | None:
+    def _get_cached(self, key: bytes) -> str | None:
         with self._shelf:
             return self._kept.get(key)
 
-    def _remember(self, key: bytes, svg: str) -> str:
+    def _add_to_cache(self, key: bytes, svg: str) -> str:
         with self._shelf:
             if sys.getsizeof(svg) <= KEPT_BYTES:
                 self._kept[key] = svg

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shared.batch_contracts import Plot
-from shared.charts.engine import BLUE, GREY, INK, POINTS_PER_INCH, drawable, plotted
+from shared.charts.engine import BLUE, GREY, INK, POINTS_PER_INCH, render_plot, sanitize
 from shared.report_contracts import Interval
 
 LABEL_LETTER = 5.6  # pixels for each letter of a row's name
@@ -49,7 +49,7 @@ def interval_plot(
     heading = {"text": titles[1].split("\n"), "fontSize": 10, "fontWeight": "normal"}
     fit = {"type": "fit", "contains": "padding"}
     spec = {**panel, "width": width, "height": height, "autosize": fit, "title": heading}
-    return plotted(spec, name=name, title=titles[0], inches=inches)
+    return render_plot(spec, name=name, title=titles[0], inches=inches)
 
 
 def interval_panels(
@@ -83,7 +83,7 @@ def interval_panels(
         ],
         "spacing": BETWEEN / 2,
     }
-    return plotted(spec, name=name, title=title, inches=inches)
+    return render_plot(spec, name=name, title=title, inches=inches)
 
 
 def _panel(rows: Sequence[IntervalRow], *, unit: str | None = None, named: bool = True) -> Part:
@@ -136,7 +136,7 @@ def _panel_axes(rows: Sequence[IntervalRow], unit: str | None, *, named: bool) -
     }
     if unit is not None:
         along["axis"]["labelExpr"] = "round(100 * datum.value)"
-    labels = f"{json.dumps([drawable(row.name) for row in rows])}[datum.value]" if named else "''"
+    labels = f"{json.dumps([sanitize(row.name) for row in rows])}[datum.value]" if named else "''"
     down: Part = {
         "field": "place",
         "type": "ordinal",

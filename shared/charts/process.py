@@ -16,14 +16,14 @@ DRAWN, REFUSED = b"+", b"-"
 DOTS_PER_INCH = 150 * 72 / 96  # of a PNG; vl-convert takes an SVG's 96 pixels an inch for 72
 
 
-def drawn(request: str, version: str) -> bytes:
+def draw(request: str, version: str) -> bytes:
     """The SVG of a specification in JSON, or the PNG of an SVG. Raises ValueError."""
     if request.startswith("<"):
         return vl_convert.svg_to_png(request, ppi=DOTS_PER_INCH)
     return vl_convert.vegalite_to_svg(request, vl_version=version).encode()
 
 
-def serve(caller: Connection, version: str, seconds: int) -> None:
+def run(caller: Connection, version: str, seconds: int) -> None:
     """One picture after the other. seconds: that a picture may take; the kernel ends us then."""
     while True:
         try:
@@ -32,7 +32,7 @@ def serve(caller: Connection, version: str, seconds: int) -> None:
             return
         signal.alarm(seconds)  # also of an orphan that never comes back from the engine
         try:
-            answer = DRAWN + drawn(request, version)
+            answer = DRAWN + draw(request, version)
         except ValueError as error:
             answer = REFUSED + str(error).encode()
         signal.alarm(0)
@@ -44,4 +44,4 @@ def serve(caller: Connection, version: str, seconds: int) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller
-    serve(Connection(int(sys.argv[1])), sys.argv[2], int(sys.argv[3]))
+    run(Connection(int(sys.argv[1])), sys.argv[2], int(sys.argv[3]))

@@ -19,7 +19,7 @@ from shared.charts.engine import (
     ORANGE,
     Caption,
     Chart,
-    drawn,
+    render,
 )
 from shared.null_report import Histogram
 
@@ -52,7 +52,7 @@ def bars(
         "spec": _group(across, [name for name, _ in series]),
         "spacing": 8,
     }
-    return drawn(spec, title=caption.title, summary=caption.summary)
+    return render(spec, title=caption.title, summary=caption.summary)
 
 
 def _groups(rows: list[Part]) -> Part:
@@ -105,11 +105,11 @@ def histogram(counted: Histogram, observed: float, caption: Caption) -> Chart:
         "height": HISTOGRAM_HEIGHT,
         "layer": [_counts(_bins(counted), across), *_mark(observed, across)],
     }
-    return drawn(spec, title=caption.title, summary=caption.summary)
+    return render(spec, title=caption.title, summary=caption.summary)
 
 
 def _bins(counted: Histogram) -> list[Part]:
-    """Where every value is the same: one bar of a visible width."""
+    """Equal values make one bar of a visible width."""
     low, high, counts = counted.low, counted.high, counted.counts
     step = (high - low) / len(counts) if high > low else 0.0
     if not step:
@@ -171,7 +171,7 @@ def matrix(values: Sequence[Sequence[float]], *, what: str, title: str, summary:
         "layer": [
             {
                 "mark": {"type": "rect", "color": BLUE, "stroke": LINE, "aria": False},
-                "encoding": {"fillOpacity": _shade()},
+                "encoding": {"fillOpacity": _color_scale()},
             },
             {
                 "mark": {"type": "text", "color": INK, "aria": False},
@@ -179,7 +179,7 @@ def matrix(values: Sequence[Sequence[float]], *, what: str, title: str, summary:
             },
         ],
     }
-    return drawn(spec, title=title, summary=summary)
+    return render(spec, title=title, summary=summary)
 
 
 def _cells(values: Sequence[Sequence[float]]) -> list[dict[str, Any]]:
@@ -190,7 +190,7 @@ def _cells(values: Sequence[Sequence[float]]) -> list[dict[str, Any]]:
     ]
 
 
-def _shade() -> dict[str, Any]:
+def _color_scale() -> dict[str, Any]:
     """A share of one colour: it mixes with the page's own ground, light or dark."""
     scale = {"domain": [0, 1], "range": [FAINTEST, DARKEST]}
     return {"field": "value", "type": "quantitative", "scale": scale, "legend": None}
@@ -214,11 +214,11 @@ def slope(columns: Sequence[Column], *, title: str, summary: str) -> Chart:
         "width": COLUMN * len(columns),
         "height": max(LEAST, int(ROW * worst)),
         "layer": [
-            _lines([row for pair in pairwise(columns) for row in _moves(*pair)], place),
-            _points([point for column in columns for point in _labelled(column)], place),
+            _lines([row for pair in pairwise(columns) for row in _line_ends(*pair)], place),
+            _points([point for column in columns for point in _add_labels(column)], place),
         ],
     }
-    return drawn(spec, title=title, summary=summary)
+    return render(spec, title=title, summary=summary)
 
 
 def _rankings(names: list[str]) -> Part:
@@ -242,7 +242,7 @@ def _places(worst: float) -> Part:
     }
 
 
-def _moves(left: Column, right: Column) -> list[Part]:
+def _line_ends(left: Column, right: Column) -> list[Part]:
     """Both ends of every line between two rankings."""
     found = []
     for option in (key for key in left[1] if key in right[1]):
@@ -255,7 +255,7 @@ def _moves(left: Column, right: Column) -> list[Part]:
     return found
 
 
-def _labelled(column: Column) -> list[Part]:
+def _add_labels(column: Column) -> list[Part]:
     """A point a place, with the keys of all options that share it."""
     name, ranks = column
     return [
@@ -318,7 +318,7 @@ def strip(draws: Sequence[float], observed: float, caption: Caption, *, says: st
         "width": STRIP_WIDTH,
         "height": STRIP_HEIGHT,
         "layer": [
-            _dots(list(_stacked(draws, high)), across),
+            _dots(list(_stack(draws, high)), across),
             {
                 "data": data,
                 "mark": {"type": "rule", "color": ORANGE, "strokeWidth": 3},
@@ -331,7 +331,7 @@ def strip(draws: Sequence[float], observed: float, caption: Caption, *, says: st
             },
         ],
     }
-    return drawn(spec, title=caption.title, summary=caption.summary)
+    return render(spec, title=caption.title, summary=caption.summary)
 
 
 def _dots(dots: list[dict[str, float]], across: dict[str, Any]) -> dict[str, Any]:
@@ -351,7 +351,7 @@ def _dots(dots: list[dict[str, float]], across: dict[str, Any]) -> dict[str, Any
     }
 
 
-def _stacked(draws: Sequence[float], high: float) -> Iterator[dict[str, float]]:
+def _stack(draws: Sequence[float], high: float) -> Iterator[dict[str, float]]:
     """Every draw where it is, on top of those before it in the same cell."""
     heights: Counter[int] = Counter()
     for draw in draws:

@@ -11,11 +11,11 @@ from datetime import timedelta
 
 from sqlalchemy import Connection, func, or_, select, update
 
-from shared.ledger.batches import held
+from shared.ledger.batches import try_acquire
 from shared.ledger.tables import batches
 
 
-def begun(connection: Connection, batch_id: str) -> int:
+def count_open(connection: Connection, batch_id: str) -> int:
     """How many attempts began and did not come back; 0 of a batch that is gone."""
     found = connection.execute(select(batches.c.attempts).where(batches.c.id == batch_id))
     return found.scalar_one_or_none() or 0
@@ -26,7 +26,7 @@ def begin(connection: Connection, batch_id: str, seen: int, pause: timedelta) ->
 
     False where another scheduler works on this batch, or began within this pause.
     """
-    if not held(connection, batch_id):
+    if not try_acquire(connection, batch_id):
         return False
     counted = connection.execute(
         update(batches)

@@ -25,7 +25,7 @@ from sqlalchemy import (
     update,
 )
 
-from shared.ledger.batches import NOTICE, held
+from shared.ledger.batches import NOTICE, try_acquire
 from shared.ledger.tables import IS_WAITING, OPEN, batch_lines, batches, jobs
 
 SETTLING = 7_236_154_028  # an advisory lock: one scheduler settles at a time
@@ -50,8 +50,6 @@ class OpenBatch:
 
 @dataclass(frozen=True)
 class WaitingLine:
-    """A line without a job."""
-
     number: int
     start: int
     length: int
@@ -92,7 +90,7 @@ def open_batches(connection: Connection) -> list[OpenBatch]:
 
 @dataclass(frozen=True)
 class Load:
-    """What a batch has in a metric's batch queue now."""
+    """A batch's jobs in a metric's batch queue now."""
 
     metric: str
     tenant: str
@@ -118,7 +116,7 @@ def take(connection: Connection, batch_id: str, count: int) -> list[WaitingLine]
 
     No other scheduler feeds the batch until the transaction ends.
     """
-    if not held(connection, batch_id):
+    if not try_acquire(connection, batch_id):
         return []
     rows = connection.execute(
         select(
@@ -137,7 +135,7 @@ def take(connection: Connection, batch_id: str, count: int) -> list[WaitingLine]
     return list(first.values())
 
 
-def keep_in_progress(connection: Connection, batch_id: str) -> bool:
+def acquire_active(connection: Connection, batch_id: str) -> bool:
     """Whether the batch is in progress; nobody cancels it until the transaction ends."""
     query = select(batches.c.id).where(batches.c.id == batch_id, batches.c.status == "in_progress")
     return connection.execute(query.with_for_update()).one_or_none() is not None
@@ -148,7 +146,7 @@ def feed(
 ) -> bool:
     """Make these jobs, and give each to all lines that ask for the same; False where the batch is
     in progress no more."""
-    if not keep_in_progress(connection, batch.id):
+    if not acquire_active(connection, batch.id):
         return False
     _insert(connection, batch, made, resend_after)
     fed = (
@@ -187,9 +185,9 @@ def _insert(
     )
 
 
-def lose_input(connection: Connection, batch_id: str) -> None:
+def fail_input(connection: Connection, batch_id: str) -> None:
     """The input file cannot be read any more: the lines without a job fail."""
-    if not keep_in_progress(connection, batch_id):
+    if not acquire_active(connection, batch_id):
         return
     lost = connection.execute(
         update(batch_lines)
@@ -199,7 +197,7 @@ def lose_input(connection: Connection, batch_id: str) -> None:
     _count(connection, batch_id, failed=lost.rowcount)
 
 
-def settle(connection: Connection, only: Sequence[str] | None = None) -> int:
+def finish_lines(connection: Connection, only: Sequence[str] | None = None) -> int:
     """Lines whose jobs have ended are answered; how many. One scheduler does it at a time.
     only: of these batches; None: of all."""
     named = [] if only is None else [batches.c.id.in_(only)]

@@ -21,9 +21,7 @@ FAILED = "failed"  # a reason that the line's own state gives
 ROWS_AT_ONCE = 200  # fetched; a result can have some 100 kB
 
 
-class EndedLine(NamedTuple):
-    """A line with what its job answered."""
-
+class FinishedLine(NamedTuple):
     number: int
     custom_id: str
     status: str
@@ -32,7 +30,7 @@ class EndedLine(NamedTuple):
     error: dict[str, Any] | None
 
 
-class AskingLine(NamedTuple):
+class JobLine(NamedTuple):
     """A line that asked for a job. caller: its own metadata and context; None: the job's."""
 
     number: int
@@ -75,7 +73,7 @@ class JobOutcome(NamedTuple):
     metadata: dict[str, str] | None
 
 
-def lines_of_job(connection: Connection, job: Job, most: int) -> list[AskingLine]:
+def lines_of_job(connection: Connection, job: Job, most: int) -> list[JobLine]:
     """The first lines of its batch that asked for this job."""
     rows = connection.execute(
         select(batch_lines.c.number, batch_lines.c.custom_id, batch_lines.c.caller)
@@ -83,10 +81,12 @@ def lines_of_job(connection: Connection, job: Job, most: int) -> list[AskingLine
         .order_by(batch_lines.c.number)
         .limit(most)
     )
-    return [AskingLine(*row) for row in rows]
+    return [JobLine(*row) for row in rows]
 
 
-def ended_after(connection: Connection, batch_id: str, number: int, limit: int) -> list[EndedLine]:
+def list_finished(
+    connection: Connection, batch_id: str, number: int, limit: int
+) -> list[FinishedLine]:
     """The next lines of a batch after this one, in the order of its file."""
     rows = connection.execute(
         select(
@@ -102,7 +102,7 @@ def ended_after(connection: Connection, batch_id: str, number: int, limit: int) 
         .order_by(batch_lines.c.number)
         .limit(limit)
     )
-    return [EndedLine(*row) for row in rows]
+    return [FinishedLine(*row) for row in rows]
 
 
 def outcomes_of_batch(connection: Connection, metric: str, batch_id: str) -> Iterator[JobOutcome]:
@@ -115,11 +115,11 @@ def outcomes_of_batch(connection: Connection, metric: str, batch_id: str) -> Ite
         raise BadInput(f"there is no batch {batch_id!r}", pointer="/batch")
     if found.metric != metric:
         raise BadInput(f"the batch is of {found.metric}, not of {metric}", pointer="/batch")
-    rows = _streamed(connection, _outcomes_of(batch_id))
-    return (_outcome(row, own_metadata(row.caller)) for row in rows)
+    rows = _stream(connection, _outcomes_of(batch_id))
+    return (_outcome(row, line_metadata(row.caller)) for row in rows)
 
 
-def own_metadata(caller: Mapping[str, Any] | None) -> dict[str, str]:
+def line_metadata(caller: Mapping[str, Any] | None) -> dict[str, str]:
     """What a line says of itself. caller: the line's own metadata and context."""
     return (caller or {}).get("metadata") or {}
 
@@ -146,7 +146,7 @@ def outcomes_of_jobs(
         .select_from(listed.outerjoin(jobs, jobs.c.id == listed.c.id))
         .order_by(listed.c.place)
     )
-    with closing(_streamed(connection, query)) as rows:
+    with closing(_stream(connection, query)) as rows:
         for row in rows:
             if row.metric != metric:
                 reason = f"is of {row.metric}, not of {metric}" if row.metric else "does not exist"
@@ -154,13 +154,13 @@ def outcomes_of_jobs(
             yield _outcome(row)
 
 
-def answered(connection: Connection, batch_id: str) -> int:
+def count_results(connection: Connection, batch_id: str) -> int:
     """How many lines of a batch have a result by now; 0 for a batch that nobody knows."""
     counted = select(batches.c.completed).where(batches.c.id == batch_id)
     return connection.execute(counted).scalar_one_or_none() or 0
 
 
-def require_owned(
+def check_tenant(
     connection: Connection,
     tenant: str,
     batch_id: str | None,
@@ -203,7 +203,7 @@ def _outcomes_of(batch_id: str) -> Select[Any]:
     )
 
 
-def _streamed(connection: Connection, query: Select[Any]) -> Generator[Row[Any], None, None]:
+def _stream(connection: Connection, query: Select[Any]) -> Generator[Row[Any], None, None]:
     """The rows through a server-side cursor: never all in memory."""
     with connection.execute(query, execution_options={"yield_per": ROWS_AT_ONCE}) as rows:
         yield from rows

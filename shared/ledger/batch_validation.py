@@ -14,7 +14,16 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from shared.ledger.batches import NOTICE, SHOWN, Batch, DueBatch, Fault, batch_of, due_batches, held
+from shared.ledger.batches import (
+    NOTICE,
+    SHOWN,
+    Batch,
+    DueBatch,
+    Fault,
+    batch_of,
+    due_batches,
+    try_acquire,
+)
 from shared.ledger.tables import batch_lines, batches
 from shared.ledger.webhooks import batch_changed
 
@@ -23,9 +32,7 @@ MOST_FAULTS = 100  # the rest of a file with so many is not worth reading
 
 
 @dataclass(frozen=True)
-class StoredLine:
-    """A line that is valid by itself."""
-
+class ValidLine:
     number: int  # in the file, from 1
     custom_id: str
     start: int  # byte offset into the file
@@ -37,9 +44,9 @@ class StoredLine:
 
 @dataclass(frozen=True)
 class ValidationStep:
-    """What was read of a file in one go, and where the next one goes on."""
+    """The part of a file read in one go, and the offset of the next one."""
 
-    lines: Sequence[StoredLine]
+    lines: Sequence[ValidLine]
     faults: Sequence[Fault]
     read_bytes: int
     read_lines: int
@@ -48,14 +55,14 @@ class ValidationStep:
     keeps_text: bool = True  # whether no line, good or faulty, says that its text must not stay
 
 
-def validating(connection: Connection) -> list[DueBatch]:
+def list_to_validate(connection: Connection) -> list[DueBatch]:
     """The batches whose files are to be read."""
     return due_batches(connection, batches.c.status == "validating")
 
 
 def take(connection: Connection, batch_id: str) -> Batch | None:
     """The batch, until the transaction ends; None where it is another's or not validating."""
-    if not held(connection, batch_id):
+    if not try_acquire(connection, batch_id):
         return None
     row = connection.execute(
         select(*SHOWN).where(batches.c.id == batch_id, batches.c.status == "validating")
@@ -63,7 +70,7 @@ def take(connection: Connection, batch_id: str) -> Batch | None:
     return None if row is None else batch_of(row)
 
 
-def advance(connection: Connection, batch: Batch, step: ValidationStep) -> None:
+def save_step(connection: Connection, batch: Batch, step: ValidationStep) -> None:
     """Write down what this step found; at the end the batch is in progress, or has failed.
 
     Nothing is written where the batch was cancelled or has expired meanwhile.
@@ -108,7 +115,7 @@ def _values_after(batch: Batch, step: ValidationStep, repeated: Sequence[Fault])
     return values
 
 
-def _insert(connection: Connection, batch_id: str, lines: Sequence[StoredLine]) -> list[Fault]:
+def _insert(connection: Connection, batch_id: str, lines: Sequence[ValidLine]) -> list[Fault]:
     """Insert these lines; those whose custom_id was there before are faults."""
     if not lines:
         return []

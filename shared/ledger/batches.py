@@ -22,7 +22,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from shared.errors import UnknownBatch, UnknownJob
 from shared.ledger import jobs
-from shared.ledger.engine import Slice, sliced
+from shared.ledger.engine import Slice, fetch_page
 from shared.ledger.jobs import (
     ANYBODY,
     FINISHED_CHANNEL,
@@ -134,7 +134,7 @@ class Fault:
     param: str | None = None
 
 
-class LineAnswer(NamedTuple):
+class LineResult(NamedTuple):
     """A line of the batch and its job, if it ever had one."""
 
     custom_id: str
@@ -150,7 +150,7 @@ def due_batches(connection: Connection, *conditions: ColumnElement[bool]) -> lis
     return [DueBatch(*row) for row in connection.execute(query)]
 
 
-def held(connection: Connection, batch_id: str) -> bool:
+def try_acquire(connection: Connection, batch_id: str) -> bool:
     """Keep other schedulers off this batch until the transaction ends; False where one has it.
 
     No row is locked: who cancels or counts does not wait.
@@ -194,12 +194,12 @@ def make(
         .returning(*SHOWN)
     ).one_or_none()
     if row is None:
-        return _earlier(connection, new.tenant, key, values), True
+        return _find_previous(connection, new.tenant, key, values), True
     check_batches(connection, owner)
     return batch_of(row), False
 
 
-def _earlier(
+def _find_previous(
     connection: Connection, tenant: str, key: str | None, values: Mapping[str, Any]
 ) -> Batch:
     """The batch of this key, which must have been made with the same values."""
@@ -226,7 +226,7 @@ def find(connection: Connection, batch_id: str, *, tenant: str | None = None) ->
 
 def page_of(connection: Connection, page: Slice) -> tuple[list[Batch], bool]:
     """The batches of a page, and whether others follow."""
-    rows, more = sliced(connection, select(*SHOWN), batches, page)
+    rows, more = fetch_page(connection, select(*SHOWN), batches, page)
     return [batch_of(row) for row in rows], more
 
 
@@ -274,7 +274,6 @@ def of(only: Only) -> list[ColumnElement[bool]]:
 
 
 def open_batches(connection: Connection) -> list[DueBatch]:
-    """All batches that are not final."""
     return due_batches(connection, batches.c.status.in_(OPEN))
 
 
@@ -297,7 +296,7 @@ def expire(connection: Connection, only: Only = None) -> int:
         batches.c.expires_at <= func.now(),
         *of(only),
     )
-    _give_up(connection, _ids(connection, *late), "expired", ("queued", "running"))
+    _cancel_open(connection, _ids(connection, *late), "expired", ("queued", "running"))
     return _turn(
         connection,
         (*late, ~STILL_OPEN),
@@ -312,12 +311,14 @@ def wind_up(connection: Connection, patience: timedelta, only: Only = None) -> i
     """
     cancelling = (batches.c.status == "cancelling", batches.c.ending.is_(None), *of(only))
     late = or_(batches.c.cancelling_at < func.now() - patience, batches.c.expires_at <= func.now())
-    _give_up(connection, _ids(connection, *cancelling), "cancelled", ("queued",))
-    _give_up(connection, _ids(connection, *cancelling, late), "cancelled", ("queued", "running"))
+    _cancel_open(connection, _ids(connection, *cancelling), "cancelled", ("queued",))
+    _cancel_open(
+        connection, _ids(connection, *cancelling, late), "cancelled", ("queued", "running")
+    )
     return _turn(connection, (*cancelling, ~STILL_OPEN), {"ending": "cancelled"})
 
 
-def unwritten(connection: Connection) -> list[DueBatch]:
+def list_to_write(connection: Connection) -> list[DueBatch]:
     """The batches whose files are to be written."""
     return due_batches(
         connection,
@@ -326,9 +327,9 @@ def unwritten(connection: Connection) -> list[DueBatch]:
     )
 
 
-def take_unwritten(connection: Connection, batch_id: str) -> Batch | None:
+def take_to_write(connection: Connection, batch_id: str) -> Batch | None:
     """The batch whose files are to be written; None where another scheduler writes them."""
-    if not held(connection, batch_id):
+    if not try_acquire(connection, batch_id):
         return None
     row = connection.execute(
         select(*SHOWN).where(
@@ -338,7 +339,7 @@ def take_unwritten(connection: Connection, batch_id: str) -> Batch | None:
     return None if row is None else batch_of(row)
 
 
-def answers(connection: Connection, batch_id: str) -> Generator[LineAnswer, None, None]:
+def iter_lines(connection: Connection, batch_id: str) -> Generator[LineResult, None, None]:
     """Every line in the order of the input, through a server-side cursor."""
     query = (
         select(
@@ -355,7 +356,7 @@ def answers(connection: Connection, batch_id: str) -> Generator[LineAnswer, None
     with connection.execute(query, execution_options={"yield_per": ROWS_AT_ONCE}) as rows:
         for row in rows:
             job = None if row.id is None else Job(*row[4:])
-            yield LineAnswer(row.custom_id, row.number, row.line_status, row.caller, job)
+            yield LineResult(row.custom_id, row.number, row.line_status, row.caller, job)
 
 
 def close(connection: Connection, batch: Batch, output: str | None, error: str | None) -> bool:
@@ -395,9 +396,9 @@ def fail(connection: Connection, batch_id: str, fault: Fault) -> str | None:
     batch = batch_of(row)
     errors = [*(batch.errors or []), vars(fault)]
     if batch.status == "validating" or batch.ending is not None:
-        fail_outright(connection, batch, errors)
+        fail_batch(connection, batch, errors)
         return "failed"
-    _give_up(connection, [batch_id], "cancelled", ("queued", "running"))
+    _cancel_open(connection, [batch_id], "cancelled", ("queued", "running"))
     connection.execute(  # what has ended is written, but no longer counted: that may be what fails
         update(batch_lines)
         .where(
@@ -413,7 +414,7 @@ def fail(connection: Connection, batch_id: str, fault: Fault) -> str | None:
     return "finalizing"
 
 
-def fail_outright(connection: Connection, batch: Batch, errors: list[dict[str, Any]]) -> None:
+def fail_batch(connection: Connection, batch: Batch, errors: list[dict[str, Any]]) -> None:
     """The batch has failed, without files. Nothing but its own row is touched."""
     values = {"status": "failed", "failed_at": func.now(), "ending": None, "errors": errors}
     if _turn(connection, (batches.c.id == batch.id, batches.c.status.in_(OPEN)), values):
@@ -435,7 +436,7 @@ def _turn(connection: Connection, conditions: Sequence[Any], values: dict[str, A
     return len(rows.all())
 
 
-def _give_up(
+def _cancel_open(
     connection: Connection, batch_ids: list[str], line_status: str, job_statuses: tuple[str, ...]
 ) -> None:
     """Lines without a job end here; jobs in one of these states are cancelled."""

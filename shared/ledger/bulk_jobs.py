@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as insert_or_ignore
 
 from shared.errors import ScoringError, UnknownJob
-from shared.ledger.engine import written
+from shared.ledger.engine import encode_json
 from shared.ledger.jobs import (
     ANYBODY,
     SHOWN,
@@ -35,7 +35,7 @@ from shared.ledger.jobs import (
     JobStatus,
     KeyReused,
     Owner,
-    admit,
+    check_limit,
     fingerprint,
     job_of,
     new_id,
@@ -84,7 +84,6 @@ class AcceptedJobs:
 
     @property
     def ids(self) -> list[str]:
-        """In the same order."""
         return [one.id for one in self.states]
 
 
@@ -100,7 +99,7 @@ def accept_all(
     earlier = None if key is None else _claimed(connection, new, key, owner, ids)
     if earlier is not None:
         return AcceptedJobs(states_of(connection, earlier), replayed=True)
-    admit(connection, owner, len(ids))
+    check_limit(connection, owner, len(ids))
     _insert(connection, new, owner.tenant, ids)
     return AcceptedJobs([JobState(job_id, new.metric, "queued") for job_id in ids], replayed=False)
 
@@ -135,7 +134,7 @@ def _claimed(
 
 
 def _insert(connection: Connection, new: NewJobs, tenant: str, ids: list[str]) -> None:
-    documents = [written(encrypted(request)) for request in new.requests]
+    documents = [encode_json(encrypted(request)) for request in new.requests]
     made = (
         func.unnest(literal(ids, ARRAY(String)), literal(documents, ARRAY(String)))
         .table_valued("id", "request")
@@ -158,7 +157,7 @@ def states_of(
     """Of these jobs, in this order. Raises UnknownJob, which points at those that are not there."""
     query = select(jobs.c.id, jobs.c.metric, jobs.c.status).where(*_among(ids, tenant))
     found = {row.id: JobState(*row) for row in connection.execute(query)}
-    require_all(ids, found)
+    check_known(ids, found)
     return [found[job_id] for job_id in ids]
 
 
@@ -166,7 +165,7 @@ def find_all(connection: Connection, ids: Sequence[str], tenant: str | None = No
     """These jobs, in this order. Raises UnknownJob, which points at those that are not there."""
     query = select(*SHOWN).where(*_among(ids, tenant))
     found = {row.id: job_of(row) for row in connection.execute(query)}
-    require_all(ids, found)
+    check_known(ids, found)
     return [found[job_id] for job_id in ids]
 
 
@@ -181,7 +180,7 @@ def _among(ids: Sequence[str], tenant: str | None) -> list[ColumnElement[bool]]:
     return conditions if tenant is None else [*conditions, jobs.c.tenant == tenant]
 
 
-def require_all(ids: Sequence[str], known: Collection[str]) -> None:
+def check_known(ids: Sequence[str], known: Collection[str]) -> None:
     """Raises UnknownJob, which points at those that are not known."""
     missing = [number for number, job_id in enumerate(ids) if job_id not in known]
     if missing:

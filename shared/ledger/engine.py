@@ -61,14 +61,14 @@ def connect(url: str, *, pool_size: int = 10) -> Engine:
         pool_use_lifo=True,  # the one that rested least is next
         hide_parameters=True,  # requests and keys do not belong into logs
         connect_args={"connect_timeout": CONNECT_SECONDS, "application_name": session_name()},
-        json_serializer=written,
+        json_serializer=encode_json,
     )
     event.listen(engine, "checkin", _rests)
     event.listen(engine, "checkout", _check)
     return engine
 
 
-def written(value: Any) -> str:
+def encode_json(value: Any) -> str:
     """The JSON that the ledger keeps: U+0000 and lone surrogates become U+FFFD, as in HTML, and no
     offset moves.
 
@@ -138,7 +138,7 @@ class Slice:
     tenant: str | None = None
 
 
-def sliced(
+def fetch_page(
     connection: Connection, query: Select[Any], table: Table, page: Slice
 ) -> tuple[list[Row[Any]], bool]:
     """The rows of this page, and whether others follow."""

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Row, delete, exists, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.errors import UnknownFile
-from shared.ledger.engine import Slice, sliced
+from shared.ledger.engine import Slice, fetch_page
 from shared.ledger.tables import DEFAULT_TENANT, OPEN, batches, files
 
 Purpose = Literal["batch", "batch_output"]
@@ -36,7 +36,7 @@ SHOWN = tuple(files.c[name] for name in File.__dataclass_fields__)
 ALIVE = or_(files.c.expires_at.is_(None), files.c.expires_at > func.now())
 
 
-def term(seconds: int | None, otherwise_hours: float) -> timedelta:
+def max_age(seconds: int | None, otherwise_hours: float) -> timedelta:
     """How long a file is kept: as asked, else as configured, never longer than that."""
     configured = timedelta(hours=otherwise_hours)
     return configured if seconds is None else min(configured, timedelta(seconds=seconds))
@@ -56,7 +56,7 @@ def file_of(row: Row[Any]) -> File:
 
 @dataclass(frozen=True)
 class NewFile:
-    """What is written down once the bytes are safe."""
+    """The row of a file, written once the bytes are safe."""
 
     id: str
     purpose: Purpose
@@ -66,7 +66,7 @@ class NewFile:
     tenant: str = DEFAULT_TENANT
 
 
-def note(connection: Connection, new: NewFile) -> File:
+def insert_file(connection: Connection, new: NewFile) -> File:
     """Make this file known; a second time it is the same file."""
     values = {
         "id": new.id,
@@ -103,11 +103,11 @@ def page_of(
     query = select(*SHOWN).where(ALIVE)
     if purpose is not None:
         query = query.where(files.c.purpose == purpose)
-    rows, more = sliced(connection, query, files, page)
+    rows, more = fetch_page(connection, query, files, page)
     return [file_of(row) for row in rows], more
 
 
-def hold(connection: Connection, file_id: str, *, tenant: str | None = None) -> File:
+def acquire_file(connection: Connection, file_id: str, *, tenant: str | None = None) -> File:
     """The file, kept from being deleted until the transaction ends. Raises UnknownFile."""
     query = select(*SHOWN).where(files.c.id == file_id, ALIVE)
     if tenant is not None:
@@ -118,7 +118,7 @@ def hold(connection: Connection, file_id: str, *, tenant: str | None = None) -> 
     return file_of(row)
 
 
-def forget_unused(connection: Connection, file_ids: Sequence[str]) -> list[str]:
+def delete_unused(connection: Connection, file_ids: Sequence[str]) -> list[str]:
     """Those of these files that no open batch reads are there no more.
 
     Their bytes are removed after the commit. A batch that is being made holds its file.

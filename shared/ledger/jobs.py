@@ -149,15 +149,15 @@ def accept(
             .on_conflict_do_nothing()
             .returning(idempotency_keys.c.key)
         ).one_or_none()
-        earlier = None if claimed else _earlier(connection, owner.tenant, key, mark)
+        earlier = None if claimed else _find_previous(connection, owner.tenant, key, mark)
         if earlier is not None:
             return Accepted(job=earlier, replayed=True)
-    admit(connection, owner)
+    check_limit(connection, owner)
     job = insert_job(connection, job_id, metric, request, resend_after, tenant=owner.tenant)
     return Accepted(job=job, replayed=False)
 
 
-def _earlier(connection: Connection, tenant: str, key: str, mark: str) -> Job | None:
+def _find_previous(connection: Connection, tenant: str, key: str, mark: str) -> Job | None:
     """The job of this key; None where the key was purged this very moment."""
     row = connection.execute(
         select(idempotency_keys.c.fingerprint, idempotency_keys.c.job_id).where(
@@ -270,7 +270,7 @@ class JobSummary:
     score: float | None
 
 
-def summaries(connection: Connection, page: JobPage) -> tuple[list[JobSummary], bool]:
+def summary_page(connection: Connection, page: JobPage) -> tuple[list[JobSummary], bool]:
     """The same page without requests and results: what is large stays in the ledger."""
     found = [JobSummary(*row) for row in connection.execute(_of(page, *IN_A_LINE))]
     return found[: page.limit], len(found) > page.limit
@@ -320,7 +320,7 @@ def open_counts(connection: Connection) -> dict[tuple[str, str], int]:
     return {(metric, status): count for metric, status, count in rows}
 
 
-def admit(connection: Connection, owner: Owner, count: int = 1) -> None:
+def check_limit(connection: Connection, owner: Owner, count: int = 1) -> None:
     """Raises QuotaExceeded where so many more open jobs would be too many.
 
     Far below the quota (a thousand jobs and more) one count serves a second. Near it the tenant's
@@ -328,12 +328,12 @@ def admit(connection: Connection, owner: Owner, count: int = 1) -> None:
     not overrun it. Only more than a thousand that are let in within a second could overrun it.
     Many at once always take their turn.
     """
-    if owner.most_open is None or (count == 1 and _is_roomy(owner)):
+    if owner.most_open is None or (count == 1 and _has_space(owner)):
         return
-    if count == 1 and _counted(connection, owner, 0) < owner.most_open - UNSEEN:
+    if count == 1 and _count_open(connection, owner, 0) < owner.most_open - UNSEEN:
         return
     _take_turns(connection, OPEN_JOBS, owner)
-    if _counted(connection, owner, count) + count <= owner.most_open:
+    if _count_open(connection, owner, count) + count <= owner.most_open:
         return
     detail = f"{owner.most_open} jobs are queued or running; wait until some have ended"
     if count > 1:
@@ -341,7 +341,7 @@ def admit(connection: Connection, owner: Owner, count: int = 1) -> None:
     raise QuotaExceeded(detail, policy=OPEN_JOBS, retry_after=RETRY_SECONDS)
 
 
-def _counted(connection: Connection, owner: Owner, more: int) -> int:
+def _count_open(connection: Connection, owner: Owner, more: int) -> int:
     """How many open jobs there are; remembered with those that are about to be."""
     found = _open(connection, owner)
     _lately[owner.tenant] = (time.monotonic(), found + more)
@@ -367,7 +367,7 @@ def check_batches(connection: Connection, owner: Owner) -> None:
         )
 
 
-def admit_file(connection: Connection, owner: Owner, size: int) -> None:
+def check_file_limit(connection: Connection, owner: Owner, size: int) -> None:
     """Raises QuotaExceeded where one more uploaded file of this size, in bytes, would be too much.
 
     What batches write counts as bytes, since it lies there, but is never refused. The tenant's
@@ -397,7 +397,7 @@ def _take_turns(connection: Connection, policy: str, owner: Owner) -> None:
     connection.execute(select(turn))
 
 
-def _is_roomy(owner: Owner) -> bool:
+def _has_space(owner: Owner) -> bool:
     """Whether a second ago there was so much room that the count need not be taken again."""
     taken, count = _lately.get(owner.tenant, (-math.inf, 0))
     is_fresh = time.monotonic() - taken < FRESH_SECONDS

@@ -180,11 +180,11 @@ def write(
     return _append(connection, job_id, {**values, "about": about}, origin)
 
 
-def announce(connection: Connection, made: ReviewerJudgement, metric: str, tenant: str) -> None:
+def emit_event(connection: Connection, made: ReviewerJudgement, metric: str, tenant: str) -> None:
     """Owe its event to the tenant's endpoints, in the transaction that writes it."""
     told = {"id": made.id, "object": "judgement", "job_id": made.job_id, "metric": metric}
     told |= {name: getattr(made, name) for name in ("verdict", "about", "reviewer", "verified")}
-    webhooks.owe(connection, "judgement.created", tenant, told)
+    webhooks.enqueue_event(connection, "judgement.created", tenant, told)
 
 
 def current(
@@ -192,7 +192,7 @@ def current(
 ) -> ReviewerJudgement | None:
     """What is said of it now under this name, by whoever has not proved it."""
     query = select(*SHOWN).where(
-        *JudgementFilter(tenant, job_id=job_id, reviewer=reviewer, verified=False).conditions,
+        *JudgementFilter(tenant, job_id=job_id, reviewer=reviewer, verified=False).filters,
         judgements.c.about == about,
     )
     row = connection.execute(query).one_or_none()
@@ -281,8 +281,8 @@ class JudgementFilter:
     verified: bool | None = None
 
     @property
-    def conditions(self) -> list[ColumnElement[bool]]:
-        """What is true of the rows."""
+    def filters(self) -> list[ColumnElement[bool]]:
+        """Conditions for `where`."""
         named = ("job_id", "queue_id", "reviewer", "verdict", "verified")
         chosen = {name: value for name in named if (value := getattr(self, name)) is not None}
         found: list[ColumnElement[bool]] = [judgements.c.tenant == self.tenant]
@@ -299,7 +299,7 @@ def page_of(
     connection: Connection, wanted: JudgementFilter, limit: int, after: str | None = None
 ) -> tuple[list[ReviewerJudgement], bool]:
     """Newest first, and whether others follow."""
-    query = select(*SHOWN).where(*wanted.conditions).order_by(judgements.c.id.desc())
+    query = select(*SHOWN).where(*wanted.filters).order_by(judgements.c.id.desc())
     if after is not None:
         query = query.where(judgements.c.id < after)
     rows = connection.execute(query.limit(limit + 1)).all()
@@ -307,19 +307,18 @@ def page_of(
 
 
 def count_of(connection: Connection, wanted: JudgementFilter) -> int:
-    """How many there are."""
-    counted = select(func.count()).select_from(judgements).where(*wanted.conditions)
+    counted = select(func.count()).select_from(judgements).where(*wanted.filters)
     return int(connection.execute(counted).scalar_one())
 
 
-def counts_of_jobs(
+def count_by_job(
     connection: Connection, tenant: str, ids: Sequence[str]
 ) -> dict[str, dict[str, int]]:
     """job → verdict → current judgements of its score."""
     found: dict[str, dict[str, int]] = {}
     query = (
         select(judgements.c.job_id, judgements.c.verdict, func.count())
-        .where(*JudgementFilter(tenant).conditions)
+        .where(*JudgementFilter(tenant).filters)
         .where(judgements.c.job_id.in_(ids), judgements.c.about == SCORE)
         .group_by(judgements.c.job_id, judgements.c.verdict)
     )
@@ -328,18 +327,18 @@ def counts_of_jobs(
     return found
 
 
-def of_jobs(
+def list_by_job(
     connection: Connection, wanted: JudgementFilter, ids: Sequence[str]
 ) -> dict[str, list[ReviewerJudgement]]:
     """job → its judgements, oldest first."""
     found: dict[str, list[ReviewerJudgement]] = {}
-    query = select(*SHOWN).where(*wanted.conditions, judgements.c.job_id.in_(ids))
+    query = select(*SHOWN).where(*wanted.filters, judgements.c.job_id.in_(ids))
     for row in connection.execute(query.order_by(judgements.c.id)):
         found.setdefault(row.job_id, []).append(_judgement(row))
     return found
 
 
-def given(
+def list_current(
     connection: Connection, ids: Sequence[str], queue_id: str | None
 ) -> list[tuple[str, str, str, float | None]]:
     """(job, reviewer, verdict, human score) of the current judgements of these jobs' scores, by id;
@@ -363,9 +362,9 @@ def given(
     return [(*whose, *opinion) for whose, opinion in said.items()]  # who proved the name counts
 
 
-def judged_jobs(connection: Connection, wanted: JudgementFilter) -> list[str]:
+def find_job_ids(connection: Connection, wanted: JudgementFilter) -> list[str]:
     """The jobs that have such a judgement."""
-    query = select(judgements.c.job_id).where(*wanted.conditions).distinct()
+    query = select(judgements.c.job_id).where(*wanted.filters).distinct()
     return sorted(connection.execute(query).scalars())
 
 
@@ -374,7 +373,7 @@ def state_of(connection: Connection, wanted: JudgementFilter) -> str | None:
     withdrawal, or the end of a job: the newest id alone does not, since transactions overlap and
     forgotten jobs take their judgements along."""
     number = cast(func.hashtextextended(judgements.c.id, 0), Numeric)  # a sum has no order
-    query = select(func.count(), func.sum(number)).where(*wanted.conditions)
+    query = select(func.count(), func.sum(number)).where(*wanted.filters)
     count, total = connection.execute(query).one()
     return f"{count} {total}" if count else None
 
@@ -410,7 +409,7 @@ def is_judged(
     job_id: ColumnElement[Any], tenant: str, reviewer: str | None = None
 ) -> ColumnElement[bool]:
     """Whether a job has a current judgement. reviewer: of this one; None: of anybody."""
-    mine = JudgementFilter(tenant, reviewer=reviewer).conditions
+    mine = JudgementFilter(tenant, reviewer=reviewer).filters
     return exists(select(judgements.c.id).where(and_(judgements.c.job_id == job_id, *mine)))
 
 

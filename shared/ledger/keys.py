@@ -90,8 +90,8 @@ class NewKey:
     reviewer: str | None = None
 
 
-def hashed(presented: str) -> str:
-    """What the ledger keeps of a key: 64 hex digits."""
+def hash_key(presented: str) -> str:
+    """64 hex digits: the ledger keeps nothing else of a key."""
     return hashlib.sha256(presented.encode()).hexdigest()
 
 
@@ -102,7 +102,7 @@ def make(connection: Connection, wanted: NewKey) -> tuple[Key, str]:
         "id": f"key_{secrets.token_hex(8)}",
         "tenant": wanted.tenant,
         "name": wanted.name,
-        "sha256": hashed(secret),
+        "sha256": hash_key(secret),
         "beginning": secret[:SHOWN_CHARACTERS],
         "scopes": list(wanted.scopes),
         "requests_per_minute": wanted.requests_per_minute,
@@ -115,9 +115,9 @@ def make(connection: Connection, wanted: NewKey) -> tuple[Key, str]:
     return Key(**row._asdict()), secret
 
 
-def presented(connection: Connection, secret: str) -> Key | None:
+def authenticate(connection: Connection, secret: str) -> Key | None:
     """The valid key that this secret belongs to; None where it is unknown, expired or revoked."""
-    return _valid(connection, api_keys.c.sha256 == hashed(secret))
+    return _valid(connection, api_keys.c.sha256 == hash_key(secret))
 
 
 def valid(connection: Connection, key_id: str) -> Key | None:
@@ -155,6 +155,6 @@ def revoke(connection: Connection, key_id: str) -> Key | None:
     return None if row is None else Key(**row._asdict())
 
 
-def any_made(connection: Connection) -> bool:
+def has_any(connection: Connection) -> bool:
     """Whether a key was ever made: revoking the last one opens nothing."""
     return bool(connection.execute(select(exists(select(api_keys.c.id)))).scalar())

@@ -20,7 +20,7 @@ MODELS = jobs.c.result["provenance"]["models"]
 
 
 @dataclass(frozen=True)
-class Answered:
+class LastResponse:
     """The last sign of life of a model: of a job that it answered."""
 
     job_id: str
@@ -28,14 +28,14 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Signs:
+class ModelHistory:
     """What the jobs of the last day say of the models.
 
     answered: model → its last answer. away: (metric, model that it names; None: the metric's
     default) → jobs that failed because something was away.
     """
 
-    answered: dict[str, Answered]
+    answered: dict[str, LastResponse]
     away: dict[tuple[str, str | None], int]
 
 
@@ -67,10 +67,10 @@ def oldest_seconds(connection: Connection) -> dict[str, float]:
     return {metric: float(seconds) for metric, seconds in rows}
 
 
-def signs(connection: Connection, tenant: str) -> Signs:
+def model_history(connection: Connection, tenant: str) -> ModelHistory:
     """Of this tenant's models. Looks into results: to be kept for some seconds."""
     own = (jobs.c.tenant == tenant, jobs.c.id > _oldest())
-    return Signs(_answered(connection, own), _unavailable(connection, own))
+    return ModelHistory(_last_responses(connection, own), _unavailable(connection, own))
 
 
 def _counts(connection: Connection, *which: ColumnElement[bool]) -> dict[tuple[str, str], int]:
@@ -87,7 +87,7 @@ def _oldest() -> str:
     return f"job_{int((time.time() - DAY_SECONDS) * 1_000):012x}"
 
 
-def _answered(connection: Connection, own: tuple[Any, ...]) -> dict[str, Answered]:
+def _last_responses(connection: Connection, own: tuple[Any, ...]) -> dict[str, LastResponse]:
     newest = (  # first of all: no result is opened only to be sorted
         select(jobs.c.id)
         .where(*own, jobs.c.status == "succeeded")
@@ -100,10 +100,10 @@ def _answered(connection: Connection, own: tuple[Any, ...]) -> dict[str, Answere
         .join(newest, jobs.c.id == newest.c.id)
         .order_by(jobs.c.id.desc())
     )
-    found: dict[str, Answered] = {}
+    found: dict[str, LastResponse] = {}
     for job_id, at, models in rows:
         for model in models or ():
-            found.setdefault(model["name"], Answered(job_id, at))
+            found.setdefault(model["name"], LastResponse(job_id, at))
     return found
 
 

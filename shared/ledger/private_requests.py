@@ -31,11 +31,9 @@ class RequestJson(TypeDecorator[Any]):
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
-        """What the database gets."""
         return encrypted(value) if isinstance(value, Mapping) else value
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:
-        """What the reader gets."""
         return decrypted(value) if isinstance(value, Mapping) else value
 
     def coerce_compared_value(self, op: Any, value: Any) -> Any:
@@ -44,7 +42,7 @@ class RequestJson(TypeDecorator[Any]):
 
 
 def encrypted(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What may be written of this request. Raises Unavailable where there is no key."""
+    """The request as it may be written. Raises Unavailable where there is no key."""
     if not request.get("do_not_store_text"):
         return request
     sealer = secret_sealer(settings())
@@ -54,7 +52,7 @@ def encrypted(request: Mapping[str, Any]) -> Mapping[str, Any]:
     return kept | {ENCRYPTED: sealer.seal(json.dumps(dict(request)))}
 
 
-def require_encryption_key(asked: JobRequest) -> None:
+def check_encryption_key(asked: JobRequest) -> None:
     """Raises BadInput where this request cannot be kept as it asks to be."""
     if asked.do_not_store_text and secret_sealer(settings()) is None:
         raise BadInput(
@@ -75,7 +73,7 @@ def decrypted(stored: Mapping[str, Any]) -> Mapping[str, Any]:
     return opened
 
 
-def demand_readable(request: Mapping[str, Any]) -> None:
+def check_readable(request: Mapping[str, Any]) -> None:
     """Raises Unavailable where this process has no key to what the request holds."""
     if ENCRYPTED in request:
         raise Unavailable("no key of TOUCHSTONE_SECRET_KEYS opens the request")

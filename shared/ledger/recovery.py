@@ -21,7 +21,7 @@ SESSIONS = table(
 def queued_count(connection: Connection, queue: MetricQueue) -> int:
     """How many jobs of this queue wait to be claimed; those that wait for a model do not."""
     return connection.execute(
-        select(func.count()).where(jobs.c.status == "queued", ~IS_WAITING, *queue.its_jobs)
+        select(func.count()).where(jobs.c.status == "queued", ~IS_WAITING, *queue.job_filters)
     ).scalar_one()
 
 
@@ -29,7 +29,7 @@ def take_waiting(
     connection: Connection, queue: MetricQueue, *, limit: int, again_after: timedelta
 ) -> list[str]:
     """Jobs of this queue that wait for a model and shall look for it now, at most `limit`."""
-    return _take(connection, (IS_WAITING, *queue.its_jobs), limit=limit, again_after=again_after)
+    return _take(connection, (IS_WAITING, *queue.job_filters), limit=limit, again_after=again_after)
 
 
 def take_unclaimed(
@@ -38,7 +38,7 @@ def take_unclaimed(
     """Queued jobs of this queue whose message seems lost, oldest first, at most `limit`."""
     return _take(
         connection,
-        (jobs.c.status == "queued", ~IS_WAITING, *queue.its_jobs),
+        (jobs.c.status == "queued", ~IS_WAITING, *queue.job_filters),
         limit=limit,
         again_after=again_after,
     )
@@ -54,7 +54,7 @@ def take_orphans(
 ) -> list[str]:
     """Running jobs of this queue whose worker let the lease expire; suspects are left alone."""
     innocent = tried_attempts < max_attempts - 1
-    conditions = (*EXPIRED, innocent, *queue.its_jobs)
+    conditions = (*EXPIRED, innocent, *queue.job_filters)
     return _take(connection, conditions, limit=limit, again_after=again_after)
 
 
@@ -68,8 +68,8 @@ def take_suspect(
     others, and only the guilty one uses it up.
     """
     trial = (jobs.c.status == "running", jobs.c.lease_expires_at >= func.now())
-    on_trial = select(jobs.c.id).where(*trial, tried_attempts >= max_attempts, *queue.its_jobs)
-    suspects = (*EXPIRED, tried_attempts == max_attempts - 1, *queue.its_jobs)
+    on_trial = select(jobs.c.id).where(*trial, tried_attempts >= max_attempts, *queue.job_filters)
+    suspects = (*EXPIRED, tried_attempts == max_attempts - 1, *queue.job_filters)
     oldest = select(func.min(jobs.c.id)).where(*suspects, ~on_trial.exists())
     rows = connection.execute(
         update(jobs)

@@ -37,10 +37,10 @@ from sqlalchemy.dialects.postgresql import JSONB, JSONPATH, insert
 
 from shared.contracts import Finding, Trace
 from shared.ledger import score_hours
-from shared.ledger.batch_lines import FAILED, SurprisingRules, own_metadata
-from shared.ledger.score_pushes import EndedScore, owe_scores
+from shared.ledger.batch_lines import FAILED, SurprisingRules, line_metadata
+from shared.ledger.score_pushes import FinishedScore, enqueue_scores
 from shared.ledger.tables import LINE_ENDED, batch_lines, batches, jobs, result_facts
-from shared.problems import slug_of
+from shared.problems import type_name
 from shared.service_contract import MetricContract
 
 # jsonb has no U+0000, which JSON allows: `\u0000` becomes `\ufffd`, but `\\u0000` stays
@@ -83,7 +83,7 @@ class FactPlan:
 
     @property
     def paths(self) -> dict[str, str]:
-        """What is taken from a result: name → dotted path."""
+        """Name → dotted path into a result."""
         if self.contract is None:
             return OF_ALL
         facts = self.contract.facts
@@ -145,7 +145,7 @@ def write_of_lines(
     return len(found)
 
 
-def write_of_jobs(connection: Connection, plans: Plans, most: int) -> int:
+def write_job_rows(connection: Connection, plans: Plans, most: int) -> int:
     """Write the rows of the next ended jobs of no batch that have none; how many there were."""
     query = (
         select(
@@ -168,7 +168,7 @@ def write_of_jobs(connection: Connection, plans: Plans, most: int) -> int:
     return len(found)
 
 
-def renew(connection: Connection, metric: str, plan: FactPlan, most: int) -> int:
+def update_rows(connection: Connection, metric: str, plan: FactPlan, most: int) -> int:
     """Write anew the rows that other rules have made; how many."""
     own = plan.fingerprint
     facts = result_facts.c
@@ -187,7 +187,7 @@ def renew(connection: Connection, metric: str, plan: FactPlan, most: int) -> int
 def _write_new(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> None:
     """Write rows that were not there: their scores are pushed, and counted in their hours."""
     written = _write(connection, plans, lines)
-    owe_scores(connection, written)
+    enqueue_scores(connection, written)
     by_metric: defaultdict[str, list[Facts]] = defaultdict(list)
     for one in written:
         by_metric[one.facts["metric"]].append(dict(one.facts))
@@ -196,9 +196,9 @@ def _write_new(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> 
         score_hours.add_results(connection, rows, None if plan is None else plan.contract)
 
 
-def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> list[EndedScore]:
+def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> list[FinishedScore]:
     """Write their rows; what of them can be pushed."""
-    written: list[EndedScore] = []
+    written: list[FinishedScore] = []
     by_metric: defaultdict[str, list[Facts]] = defaultdict(list)
     for line in lines:
         by_metric[line["metric"]].append(line)
@@ -217,16 +217,16 @@ def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> list
     return written
 
 
-def _ended_score(plan: FactPlan, line: Facts, row: Facts, job: Row[Any]) -> EndedScore:
+def _ended_score(plan: FactPlan, line: Facts, row: Facts, job: Row[Any]) -> FinishedScore:
     """The line's own trace; the job of equal lines has another's."""
     trace = job.request if row["batch_id"] is None else line.get("caller")
     error = job.error if row["status"] == FAILED else None
-    return EndedScore(
+    return FinishedScore(
         facts=row,
         parts=dict(zip(plan.part_names, row["parts"], strict=False)),
         trace=Trace.model_validate((trace or {}).get("trace") or {}),
         webhook=job.request.get("webhook"),
-        error_type=None if error is None else slug_of(error),
+        error_type=None if error is None else type_name(error),
         by_language_model=bool(job.by_language_model),
     )
 
@@ -311,7 +311,7 @@ def _metadata(line: Facts, request: Mapping[str, Any]) -> dict[str, str]:
         known: dict[str, str] = line["metadata"]
         return known
     if line.get("batch_id") is not None:
-        return own_metadata(line["caller"])
+        return line_metadata(line["caller"])
     return request.get("metadata") or {}
 
 

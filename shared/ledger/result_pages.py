@@ -41,8 +41,6 @@ Bounds = tuple[float | None, float | None]
 
 
 class ResultRow(NamedTuple):
-    """A row of the table."""
-
     line: int
     custom_id: str
     job_id: str | None
@@ -86,7 +84,7 @@ class ResultFilter:
     reviewer: str = ""
 
     @property
-    def whole(self) -> ResultFilter:
+    def batch_filter(self) -> ResultFilter:
         """Every row of the batch."""
         return ResultFilter(tenant=self.tenant, batch_id=self.batch_id, parts=self.parts)
 
@@ -121,7 +119,7 @@ def rows_of(
     columns = sort_columns(wanted, order)
     query = (
         select(*(FACTS[name] for name in ResultRow._fields), *(one.value for one in columns))
-        .where(*conditions(wanted))
+        .where(*filters(wanted))
         .order_by(*(one.value.desc() if one.descending else one.value for one in columns))
         .limit(limit + 1)
     )
@@ -178,8 +176,8 @@ def _after_row(columns: Sequence[SortColumn], last: Sequence[Any]) -> ColumnElem
     return found
 
 
-def conditions(wanted: ResultFilter) -> list[ColumnElement[bool]]:
-    """What is true of the rows."""
+def filters(wanted: ResultFilter) -> list[ColumnElement[bool]]:
+    """Conditions for `where`."""
     found = [FACTS.tenant == wanted.tenant, FACTS.batch_id == wanted.batch_id]
     found += [FACTS[name] == value for name, value in wanted.equal.items() if name in EQUAL]
     if wanted.reason:
@@ -197,7 +195,7 @@ def conditions(wanted: ResultFilter) -> list[ColumnElement[bool]]:
 
 
 def _opinions(wanted: ResultFilter) -> list[ColumnElement[bool]]:
-    """What is true of the judgements of a row."""
+    """Conditions on the judgements of a row."""
     found: list[ColumnElement[bool]] = []
     if wanted.judged is not None:
         judged = is_judged(FACTS.job_id, wanted.tenant)
@@ -219,8 +217,7 @@ def within(
 
 
 def count_of(connection: Connection, wanted: ResultFilter) -> int:
-    """How many rows there are."""
-    counted = select(func.count()).where(*conditions(wanted))
+    counted = select(func.count()).where(*filters(wanted))
     return int(connection.execute(counted).scalar_one())
 
 
@@ -242,7 +239,7 @@ def counts_of(connection: Connection, wanted: ResultFilter, edges: Sequence[floa
     inner = type_coerce(literal(list(edges[:-1]), ARRAY(Double)), ARRAY(Double))
     bucket = func.width_bucket(FACTS.score, inner).label("bucket")
     some = select(*(FACTS[name] for name in COUNTED), bucket, FACTS.score)
-    facts = some.where(*conditions(wanted.whole)).subquery("facts")
+    facts = some.where(*filters(wanted.batch_filter)).subquery("facts")
     names = (*COUNTED, "bucket")
     grouped = select(
         func.grouping(*(facts.c[name] for name in names)).label("by"),
@@ -263,34 +260,34 @@ def counts_of(connection: Connection, wanted: ResultFilter, edges: Sequence[floa
         elif name != "bucket" and value is not None:
             values[name][value] = row.rows
     return ResultCounts(
-        rows, scored, {name: _frequent(found) for name, found in values.items()}, bins,
+        rows, scored, {name: _most_common(found) for name, found in values.items()}, bins,
         _reasons(connection, wanted),
     )  # fmt: skip
 
 
 def _place(grouping: int, width: int) -> int:
-    """Which column a row is grouped by: the one whose bit is not set."""
+    """The column by which a row is grouped: the one whose bit is not set."""
     unset = ~grouping & ((1 << width) - 1)
     return width - unset.bit_length()
 
 
-def _frequent(counted: Mapping[str, int]) -> dict[str, int]:
+def _most_common(counted: Mapping[str, int]) -> dict[str, int]:
     ordered = sorted(counted.items(), key=lambda one: (-one[1], one[0]))
     return dict(ordered[:MOST_VALUES])
 
 
 def _reasons(connection: Connection, wanted: ResultFilter) -> dict[str, int]:
     reason = func.unnest(FACTS.reasons).label("reason")
-    each = select(reason).where(*conditions(wanted.whole)).subquery("each")
+    each = select(reason).where(*filters(wanted.batch_filter)).subquery("each")
     rows = connection.execute(select(each.c.reason, func.count()).group_by(each.c.reason))
-    return _frequent({name: count for name, count in rows})
+    return _most_common({name: count for name, count in rows})
 
 
 def metadata_keys(connection: Connection, wanted: ResultFilter) -> dict[str, int]:
     """Key that the rows of the batch have → how many values, in the order of the keys."""
     pair = func.jsonb_each_text(FACTS.metadata).table_valued("key", "value").lateral("pair")
     each = select(pair.c.key, pair.c.value).select_from(result_facts.join(pair, true()))
-    distinct = each.where(*conditions(wanted.whole)).distinct().subquery("each")
+    distinct = each.where(*filters(wanted.batch_filter)).distinct().subquery("each")
     counted = select(distinct.c.key, func.count()).group_by(distinct.c.key)
     found = connection.execute(counted.order_by(distinct.c.key).limit(MOST_VALUES))
     return {str(key): int(values) for key, values in found}
@@ -312,7 +309,7 @@ def split_counts(connection: Connection, wanted: ResultFilter, by: str) -> list[
     mean = func.avg(FACTS.score).label("mean")
     rows = connection.execute(
         select(value, func.count(), func.count(FACTS.score), mean)
-        .where(*conditions(wanted.whole))
+        .where(*filters(wanted.batch_filter))
         .group_by(value)
         .order_by(mean.asc().nulls_last(), value)
         .limit(MOST_VALUES + 1)
@@ -320,12 +317,12 @@ def split_counts(connection: Connection, wanted: ResultFilter, by: str) -> list[
     return [SplitCount(*row) for row in rows]
 
 
-def why_undefined(connection: Connection, wanted: ResultFilter, most: int) -> dict[str, int]:
+def count_undefined(connection: Connection, wanted: ResultFilter, most: int) -> dict[str, int]:
     """Sentence → rows of the batch without a score that it tells of, the most frequent first."""
     count = func.count().label("rows")
     rows = connection.execute(
         select(FACTS.sentence, count)
-        .where(*conditions(wanted.whole), FACTS.score.is_(None))
+        .where(*filters(wanted.batch_filter), FACTS.score.is_(None))
         .group_by(FACTS.sentence)
         .order_by(count.desc(), FACTS.sentence)
         .limit(most)
@@ -338,7 +335,7 @@ def provenance_of(connection: Connection, wanted: ResultFilter) -> dict[str, Any
     query = (
         select(jobs.c.result["provenance"])
         .join(result_facts, FACTS.job_id == jobs.c.id)
-        .where(*conditions(wanted.whole), FACTS.status == "succeeded")
+        .where(*filters(wanted.batch_filter), FACTS.status == "succeeded")
         .order_by(FACTS.line)
         .limit(1)
     )
@@ -365,19 +362,17 @@ def summary_of(
 ) -> ResultSummary:
     """known: one from a moment ago, which holds as long as no row came or went. Six statements over
     every row are the cost of a page; a filter or another order need none of them."""
-    if known is not None and known.counts.rows == count_of(connection, wanted.whole):
+    if known is not None and known.counts.rows == count_of(connection, wanted.batch_filter):
         return known
     return ResultSummary(
         counts_of(connection, wanted, edges),
-        why_undefined(connection, wanted, most_reasons),
+        count_undefined(connection, wanted, most_reasons),
         metadata_keys(connection, wanted),
         provenance_of(connection, wanted),
     )
 
 
 class ExportedRow(NamedTuple):
-    """A row with what its job answered."""
-
     row: ResultRow
     result: dict[str, Any] | None
     error: dict[str, Any] | None
@@ -391,7 +386,7 @@ def exported(
     query = (
         select(*(FACTS[name] for name in ResultRow._fields), jobs.c.result, jobs.c.error)
         .select_from(result_facts.outerjoin(jobs, jobs.c.id == FACTS.job_id))
-        .where(*conditions(wanted), FACTS.line > after_line)
+        .where(*filters(wanted), FACTS.line > after_line)
         .order_by(FACTS.line)
         .limit(limit)
     )
@@ -402,8 +397,6 @@ def exported(
 
 
 class RequestRow(NamedTuple):
-    """A row with what was asked."""
-
     line: int
     custom_id: str
     request: dict[str, Any]
@@ -417,7 +410,7 @@ def requests_of(
     query = (
         select(FACTS.line, FACTS.custom_id, jobs.c.request, jobs.c.result, FACTS.metadata)
         .join(jobs, jobs.c.id == FACTS.job_id)
-        .where(*conditions(wanted), FACTS.line > after_line)
+        .where(*filters(wanted), FACTS.line > after_line)
         .order_by(FACTS.line)
         .limit(limit)
     )
@@ -427,7 +420,7 @@ def requests_of(
     ]
 
 
-def unwritten(connection: Connection, batch_id: str) -> bool:
+def has_missing_rows(connection: Connection, batch_id: str) -> bool:
     """Whether ended lines of this batch have no row yet."""
     missing = select(literal(1)).where(
         batch_lines.c.batch_id == batch_id,

@@ -21,7 +21,7 @@ from sqlalchemy import (
     select,
 )
 
-from shared.ledger.result_pages import Bounds, ResultFilter, conditions, within
+from shared.ledger.result_pages import Bounds, ResultFilter, filters, within
 from shared.ledger.tables import jobs, result_facts
 
 LEFT, RIGHT = result_facts.alias("left_facts"), result_facts  # so that a `ResultFilter` is of right
@@ -69,15 +69,15 @@ def pairs_of(connection: Connection, wanted: PairFilter, limit: int) -> list[Pai
     found = [
         PairedLine(*row)
         for chosen in (_named(wanted, limit), _of_one_text(wanted, limit))
-        for row in connection.execute(_told(wanted, chosen))
+        for row in connection.execute(_select_pairs(wanted, chosen))
     ]
     of = sum({bool(one.custom_id): one.of for one in found}.values())
     alike = {(one.left_job, one.right_job): one for one in reversed(found)}  # lines may share jobs
-    ordered = sorted(alike.values(), key=_least_changed_last)
+    ordered = sorted(alike.values(), key=_sort_key)
     return [one._replace(of=of) for one in ordered[:limit]]
 
 
-def _least_changed_last(pair: PairedLine) -> tuple[float, int]:
+def _sort_key(pair: PairedLine) -> tuple[float, int]:
     if pair.left_score is None or pair.right_score is None:
         return 1.0, pair.line
     return -abs(pair.right_score - pair.left_score), pair.line
@@ -104,8 +104,8 @@ def _named(wanted: PairFilter, limit: int) -> Subquery:
         RIGHT.c.score.label("right_score"), literal(True).label("is_named"),
     ).join_from(LEFT, RIGHT, _is_named(LEFT, RIGHT)).where(*own)  # fmt: skip
     if wanted.right is not None:
-        query = query.where(*conditions(wanted.right))
-    return _largest(query, wanted, LEFT.c, RIGHT.c, limit)
+        query = query.where(*filters(wanted.right))
+    return _top_pairs(query, wanted, LEFT.c, RIGHT.c, limit)
 
 
 def _of_one_text(wanted: PairFilter, limit: int) -> Subquery:
@@ -117,11 +117,13 @@ def _of_one_text(wanted: PairFilter, limit: int) -> Subquery:
         right.c.score.label("right_score"), literal(False).label("is_named"),
     ).join_from(left, right, place)  # fmt: skip
     if wanted.right is not None:
-        query = query.where(right.c.line.in_(select(RIGHT.c.line).where(*conditions(wanted.right))))
-    return _largest(query, wanted, left.c, right.c, limit)
+        query = query.where(right.c.line.in_(select(RIGHT.c.line).where(*filters(wanted.right))))
+    return _top_pairs(query, wanted, left.c, right.c, limit)
 
 
-def _largest(query: Select[Any], wanted: PairFilter, left: Any, right: Any, limit: int) -> Subquery:
+def _top_pairs(
+    query: Select[Any], wanted: PairFilter, left: Any, right: Any, limit: int
+) -> Subquery:
     """The lines of the pairs that differ most. left, right: columns of the sides."""
     difference = right.score - left.score
     for place, side in enumerate((left, right)):
@@ -135,7 +137,7 @@ def _largest(query: Select[Any], wanted: PairFilter, left: Any, right: Any, limi
 
 
 def _results(side: FromClause, wanted: PairFilter, place: int) -> list[ColumnElement[bool]]:
-    """What is true of the results of a side."""
+    """Conditions on the results of a side."""
     found = [
         side.c.tenant == wanted.tenant,
         side.c.batch_id == wanted.batches[place],
@@ -175,7 +177,7 @@ def _free(wanted: PairFilter, place: int) -> Subquery:
     return select(*ranked.c).where(ranked.c.rank == 1).subquery()
 
 
-def _told(wanted: PairFilter, chosen: Subquery) -> Select[Any]:
+def _select_pairs(wanted: PairFilter, chosen: Subquery) -> Select[Any]:
     """These pairs with what their lines say."""
     lines = [
         and_(
@@ -210,7 +212,7 @@ def jobs_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str
     return {row.id: ComparedJob(row.id, row.request, row.result or {}) for row in rows}
 
 
-def unlike(connection: Connection, tenant: str, batch_id: str) -> dict[str, list[str]]:
+def find_mixed(connection: Connection, tenant: str, batch_id: str) -> dict[str, list[str]]:
     """metric_version and variant → those that the batch's results have."""
     facts = result_facts.c
     found: dict[str, list[str]] = {}

@@ -78,7 +78,7 @@ def purge_idempotency(connection: Connection, older_than: timedelta) -> int:
     return forgotten.rowcount + purge_idempotency_keys(connection, older_than)
 
 
-class EndedInput(NamedTuple):
+class FinishedInput(NamedTuple):
     """A file that no open batch reads, as its ended batch knows it."""
 
     batch_id: str
@@ -88,7 +88,7 @@ class EndedInput(NamedTuple):
     bytes: int
 
 
-def ended(connection: Connection, limit: int) -> list[EndedInput]:
+def finished_inputs(connection: Connection, limit: int) -> list[FinishedInput]:
     """Files with a line that keeps no text, and those that nobody read to their end."""
     unread = and_(batches.c.in_progress_at.is_(None), batches.c.read_bytes < files.c.bytes)
     other = batches.alias()
@@ -100,10 +100,10 @@ def ended(connection: Connection, limit: int) -> list[EndedInput]:
         .order_by(batches.c.id)
         .limit(limit)
     )
-    return [EndedInput(*row) for row in rows]
+    return [FinishedInput(*row) for row in rows]
 
 
-def was_read(connection: Connection, one: EndedInput, *, keeps_text: bool) -> None:
+def mark_read(connection: Connection, one: FinishedInput, *, keeps_text: bool) -> None:
     """The rest of the file was searched: nobody need do it again."""
     connection.execute(
         update(batches)

@@ -40,7 +40,7 @@ from sqlalchemy import (
 
 from shared.errors import BadInput, NotThere, QuotaExceeded
 from shared.ledger.judgements import judgements
-from shared.ledger.result_pages import FACTS, ResultFilter, ResultOrder, conditions, sort_columns
+from shared.ledger.result_pages import FACTS, ResultFilter, ResultOrder, filters, sort_columns
 from shared.ledger.tables import Instant, Json, metadata
 
 QueueOrder = Literal["random", "surprising", "uncertain"]
@@ -165,7 +165,7 @@ def make(
         raise QuotaExceeded(detail, policy=POLICY, retry_after=None)
     given = dict(values)
     most, queue_id = given.pop("most"), new_id()
-    chosen = connection.execute(_chosen(wanted, order, given, most)).all()
+    chosen = connection.execute(_select_lines(wanted, order, given, most)).all()
     if not chosen:
         raise BadInput("no result of the batch is left to judge", pointer="/query")
     row = {**given, "id": queue_id, "tenant": wanted.tenant, "batch_id": wanted.batch_id}
@@ -181,11 +181,11 @@ def make(
     return find(connection, queue_id, wanted.tenant)
 
 
-def _chosen(
+def _select_lines(
     wanted: ResultFilter, order: ResultOrder, values: Mapping[str, Any], most: int
 ) -> Select[Any]:
     """(line, job_id) in the order of the queue; lines that share a job come once."""
-    facts = (*conditions(wanted), FACTS.status == "succeeded", FACTS.job_id.is_not(None))
+    facts = (*filters(wanted), FACTS.status == "succeeded", FACTS.job_id.is_not(None))
     first = select(func.min(FACTS.line)).where(*facts).group_by(FACTS.job_id).correlate(None)
     query = select(FACTS.line, FACTS.job_id).where(*facts, FACTS.line.in_(first))
     if values["order"] == "random":
@@ -202,7 +202,7 @@ def _chosen(
 def _border(wanted: ResultFilter) -> ColumnElement[Any]:
     """The score half-way between the means of what is supported and unsupported in the batch; where
     one of these is missing, the median. Each metric's own border is no number: it asks chance."""
-    facts = conditions(wanted.whole)
+    facts = filters(wanted.batch_filter)
     supported, unsupported = (
         func.avg(FACTS.score).filter(FACTS.verdict == verdict)
         for verdict in ("supported", "unsupported")
@@ -221,7 +221,7 @@ def find(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
     return ReviewQueue(**row._asdict())
 
 
-def require_owned(connection: Connection, tenant: str, queue_id: str) -> None:
+def check_tenant(connection: Connection, tenant: str, queue_id: str) -> None:
     """Raises BadInput where the queue is not this tenant's, or is nobody's."""
     try:
         find(connection, queue_id, tenant)
@@ -254,7 +254,7 @@ def take(connection: Connection, queue: ReviewQueue, reviewer: str) -> ReviewIte
     free = (
         select(ITEMS.position, ITEMS.place)
         .where(ITEMS.queue_id == queue.id, ITEMS.done_at.is_(None), _is_free(reviewer))
-        .where(ITEMS.position.not_in(_seen(queue.id, reviewer)))
+        .where(ITEMS.position.not_in(_finished_positions(queue.id, reviewer)))
         .order_by(ITEMS.who.is_distinct_from(reviewer), ITEMS.position, ITEMS.place)
         .limit(1)
         .with_for_update(skip_locked=True)
@@ -276,7 +276,7 @@ def _is_free(reviewer: str) -> ColumnElement[bool]:
     return or_(ITEMS.who.is_(None), ITEMS.who == reviewer, ITEMS.leased_until < func.now())
 
 
-def _seen(queue_id: str, reviewer: str) -> Select[Any]:
+def _finished_positions(queue_id: str, reviewer: str) -> Select[Any]:
     """Positions that this reviewer has judged or skipped."""
     other = review_items.alias("other")
     return select(other.c.position).where(
@@ -365,7 +365,7 @@ def progress(
         done = and_(is_done, ITEMS.who == reviewer)
         skipped = literal(reviewer) == any_(ITEMS.skipped_by)
         open_to = and_(~is_done, _is_free(reviewer))
-        open_to = and_(open_to, ITEMS.position.not_in(_seen(queue.id, reviewer)))
+        open_to = and_(open_to, ITEMS.position.not_in(_finished_positions(queue.id, reviewer)))
         left = func.count(ITEMS.position.distinct()).filter(open_to)
     row = connection.execute(
         select(
@@ -374,11 +374,11 @@ def progress(
             left.label("left"),
         ).where(every)
     ).one()
-    seconds = _median_seconds(connection, queue)
+    seconds = _median_time(connection, queue)
     return ReviewProgress(row.done, row.skipped, row.left, seconds)
 
 
-def _median_seconds(connection: Connection, queue: ReviewQueue) -> float | None:
+def _median_time(connection: Connection, queue: ReviewQueue) -> float | None:
     median = func.percentile_cont(0.5).within_group(judgements.c.seconds)
     found = connection.execute(select(median).where(judgements.c.queue_id == queue.id)).scalar_one()
     return None if found is None else float(found)

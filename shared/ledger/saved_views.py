@@ -14,7 +14,7 @@ MOST = 50  # of one kind
 POLICY = "saved-views"
 
 
-def keep(connection: Connection, tenant: str, kind: str, name: str, value: Any) -> None:
+def save_view(connection: Connection, tenant: str, kind: str, name: str, value: Any) -> None:
     """Under a known name in place of what was there. Raises QuotaExceeded."""
     made = insert(saved_views).values(tenant=tenant, kind=kind, name=name, value=value)
     key = ["tenant", "kind", "name"]
@@ -26,7 +26,7 @@ def keep(connection: Connection, tenant: str, kind: str, name: str, value: Any) 
         )
 
 
-def kept(connection: Connection, tenant: str, kind: str) -> dict[str, Any]:
+def list_views(connection: Connection, tenant: str, kind: str) -> dict[str, Any]:
     """Name → what was kept, in the order of the names."""
     columns = saved_views.c.name, saved_views.c.value
     rows = connection.execute(
@@ -35,8 +35,7 @@ def kept(connection: Connection, tenant: str, kind: str) -> dict[str, Any]:
     return {name: value for name, value in rows}
 
 
-def forget(connection: Connection, tenant: str, kind: str, name: str) -> None:
-    """Delete it, if it is there."""
+def delete_view(connection: Connection, tenant: str, kind: str, name: str) -> None:
     connection.execute(delete(saved_views).where(*_of(tenant, kind), saved_views.c.name == name))
 
 

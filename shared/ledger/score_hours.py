@@ -54,7 +54,6 @@ class ScoreSums:
         return self.total / self.scored if self.scored else None
 
     def add(self, other: ScoreSums) -> None:
-        """Those results too."""
         self.results += other.results
         self.undefined += other.undefined
         self.total += other.total
@@ -63,7 +62,6 @@ class ScoreSums:
         self.verdicts = [a + b for a, b in zip(self.verdicts, other.verdicts, strict=True)]
 
     def see(self, score: float | None, verdict: str | None, edges: Sequence[float]) -> None:
-        """One result more."""
         self.results += 1
         if verdict in VERDICTS:
             self.verdicts[VERDICTS.index(verdict)] += 1
@@ -111,8 +109,6 @@ def _added(old: Any, new: Any) -> Any:
 
 @dataclass(frozen=True, order=True)
 class ScoreSource:
-    """What scores come from."""
-
     metric: str
     model: str
     variant: str
@@ -161,7 +157,7 @@ def _read(row: Row[Any]) -> tuple[ScoreSource, datetime, ScoreSums]:
     return source, row.hour.astimezone(UTC), sums
 
 
-def forget_before(connection: Connection, days: int = KEPT_DAYS) -> int:
+def delete_before(connection: Connection, days: int = KEPT_DAYS) -> int:
     """Delete hours older than this; how many rows."""
     old = HOURS.hour < func.now() - timedelta(days=days)
     return connection.execute(delete(score_hours).where(old)).rowcount

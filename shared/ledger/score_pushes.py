@@ -27,7 +27,7 @@ OUR_FACTS = ("metric_version", "variant", "model", "chance")
 
 
 @dataclass(frozen=True)
-class EndedScore:
+class FinishedScore:
     """A line or a job that has ended. facts: its row of the results table. parts: name → number.
 
     webhook: the endpoint that its request names; then no other is owed it.
@@ -42,17 +42,15 @@ class EndedScore:
 
     @property
     def key(self) -> str:
-        """Of the line, or the job."""
         return f"{self.facts['source']} {self.facts['line']}"
 
     @property
     def finished_at(self) -> datetime:
-        """When its job ended."""
         at: datetime = self.facts["finished_at"]
         return at
 
 
-def owe_scores(connection: Connection, ended: Sequence[EndedScore]) -> int:
+def enqueue_scores(connection: Connection, ended: Sequence[FinishedScore]) -> int:
     """Owe these to their tenants' endpoints; how many deliveries there are.
 
     Call it in the transaction that writes their rows. Jobs whose trace does not tell a destination
@@ -63,9 +61,9 @@ def owe_scores(connection: Connection, ended: Sequence[EndedScore]) -> int:
         return 0
     made: list[dict[str, Any]] = []
     untraced: Counter[str] = Counter()
-    for endpoint in _listening(connection, {one.facts["tenant"] for one in some}):
-        wanted = [one for one in some if _wants(endpoint, one)]
-        traced = [one for one in wanted if FORMATS[endpoint.format].takes(one.trace)]
+    for endpoint in _find_endpoints(connection, {one.facts["tenant"] for one in some}):
+        wanted = [one for one in some if _matches(endpoint, one)]
+        traced = [one for one in wanted if FORMATS[endpoint.format].supports(one.trace)]
         untraced[endpoint.id] += len(wanted) - len(traced)
         made += [delivery for one in traced for delivery in _deliveries(endpoint, one)]
     if made:
@@ -76,7 +74,7 @@ def owe_scores(connection: Connection, ended: Sequence[EndedScore]) -> int:
     return len(made)
 
 
-def _listening(connection: Connection, tenants: set[str]) -> Sequence[Row[Any]]:
+def _find_endpoints(connection: Connection, tenants: set[str]) -> Sequence[Row[Any]]:
     columns = ("id", "tenant", "format", "events", "sample", "metrics", "parts", "created_at")
     return connection.execute(
         select(*(endpoints.c[name] for name in columns))
@@ -89,7 +87,7 @@ def _listening(connection: Connection, tenants: set[str]) -> Sequence[Row[Any]]:
     ).all()
 
 
-def _wants(endpoint: Row[Any], one: EndedScore) -> bool:
+def _matches(endpoint: Row[Any], one: FinishedScore) -> bool:
     facts = one.facts
     return (
         endpoint.tenant == facts["tenant"]
@@ -97,17 +95,17 @@ def _wants(endpoint: Row[Any], one: EndedScore) -> bool:
         and one.webhook in (None, endpoint.id)
         and (not endpoint.events or PUSHED[facts["status"]] in endpoint.events)
         and (not endpoint.metrics or facts["metric"] in endpoint.metrics)
-        and is_sampled(endpoint.id, one.key, endpoint.sample)
+        and in_sample(endpoint.id, one.key, endpoint.sample)
     )
 
 
-def is_sampled(endpoint_id: str, key: str, share: float) -> bool:
+def in_sample(endpoint_id: str, key: str, share: float) -> bool:
     """Whether it is among this share of all, [0, 1]; always the same for the same key."""
     found = hashlib.blake2b(f"{endpoint_id} {key}".encode(), digest_size=7).digest()
     return int.from_bytes(found) < share * 2**56
 
 
-def _deliveries(endpoint: Row[Any], one: EndedScore) -> Iterator[dict[str, Any]]:
+def _deliveries(endpoint: Row[Any], one: FinishedScore) -> Iterator[dict[str, Any]]:
     """One a number: the score, and where they are wanted its parts."""
     for record in _records(one, with_parts=endpoint.parts):
         yield {
@@ -119,7 +117,7 @@ def _deliveries(endpoint: Row[Any], one: EndedScore) -> Iterator[dict[str, Any]]
         }
 
 
-def _records(one: EndedScore, *, with_parts: bool) -> Iterator[ScoreRecord]:
+def _records(one: FinishedScore, *, with_parts: bool) -> Iterator[ScoreRecord]:
     facts = one.facts
     whole = ScoreRecord(
         name=f"touchstone.{facts['metric']}",

@@ -35,13 +35,11 @@ EXPIRED = (jobs.c.status == "running", jobs.c.lease_expires_at < func.now())
 
 
 class MetricQueue(NamedTuple):
-    """One of a metric's two queues."""
-
     metric: str
     batch: bool
 
     @property
-    def its_jobs(self) -> tuple[ColumnElement[bool], ...]:
+    def job_filters(self) -> tuple[ColumnElement[bool], ...]:
         """The jobs that travel in it."""
         return (jobs.c.metric == self.metric, jobs.c.batch_id.is_not(None) == self.batch)
 

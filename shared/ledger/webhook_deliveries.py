@@ -120,7 +120,7 @@ class DeliveryRefusal:
     retry_after: timedelta | None = None
 
     @property
-    def wants_quiet(self) -> bool:
+    def should_pause(self) -> bool:
         """Whether the receiver is overrun: all that it is owed waits."""
         return self.status in (429, 502, 503, 504)
 
@@ -135,7 +135,7 @@ def take(connection: Connection, share: TenantShare, *, lease: timedelta) -> lis
     return [Delivery(**row._asdict()) for row in connection.execute(TAKE, bound)]
 
 
-def arrived(connection: Connection, together: Sequence[Delivery], status: int) -> int:
+def record_success(connection: Connection, together: Sequence[Delivery], status: int) -> int:
     """One request brought these of one endpoint; how many of the attempts were still ours."""
     taken = [(delivery.id, delivery.attempt) for delivery in together]
     ended = connection.execute(
@@ -161,7 +161,7 @@ def arrived(connection: Connection, together: Sequence[Delivery], status: int) -
     return ended
 
 
-def refused(
+def record_error(
     connection: Connection, delivery: Delivery, refusal: DeliveryRefusal, schedule: Sequence[float]
 ) -> After | None:
     """What follows a failed attempt; None where it is no longer ours.
@@ -172,19 +172,19 @@ def refused(
     """
     last = {"last_status": refusal.status, "last_error": refusal.reason}
     if refusal.status == 410:
-        return _disabled(connection, delivery, "it answered 410 Gone", last)
-    if refusal.wants_quiet:
-        _hold(connection, delivery.endpoint_id, refusal.retry_after)
+        return _disable(connection, delivery, "it answered 410 Gone", last)
+    if refusal.should_pause:
+        _pause(connection, delivery.endpoint_id, refusal.retry_after)
     if delivery.attempt < len(schedule):
         wait = _wait(schedule[delivery.attempt], refusal.retry_after)
         kept = _write(connection, delivery, due_at=func.now() + wait, claimed_until=None, **last)
         return "again" if kept else None
-    if _unreached(connection, delivery):
-        return _disabled(connection, delivery, "every attempt of a delivery failed", last)
+    if _has_no_success(connection, delivery):
+        return _disable(connection, delivery, "every attempt of a delivery failed", last)
     return "failed" if _end(connection, delivery, status="failed", **last) else None
 
 
-def _disabled(
+def _disable(
     connection: Connection, delivery: Delivery, reason: str, last: dict[str, Any]
 ) -> After | None:
     if not _end(connection, delivery, status="failed", **last):
@@ -200,7 +200,7 @@ def _wait(seconds: float, retry_after: timedelta | None) -> Any:
     return func.make_interval(0, 0, 0, 0, 0, 0, func.greatest(shaken, asked))
 
 
-def _hold(connection: Connection, endpoint_id: str, retry_after: timedelta | None) -> None:
+def _pause(connection: Connection, endpoint_id: str, retry_after: timedelta | None) -> None:
     hold = min(max(retry_after or SHORTEST_HOLD, SHORTEST_HOLD), LONGEST_HOLD)
     connection.execute(
         update(endpoints)
@@ -209,7 +209,7 @@ def _hold(connection: Connection, endpoint_id: str, retry_after: timedelta | Non
     )
 
 
-def _unreached(connection: Connection, delivery: Delivery) -> bool:
+def _has_no_success(connection: Connection, delivery: Delivery) -> bool:
     """Whether nothing arrived at the endpoint since this delivery was made."""
     query = text(
         "SELECT endpoint.succeeded_at IS NULL OR endpoint.succeeded_at < delivery.created_at "
@@ -295,7 +295,7 @@ def page_of(
     if page.status is not None:
         query = query.where(deliveries.c.status == page.status)
     if page.after is not None:
-        query = query.where(_older_than(page.after))
+        query = query.where(_before(page.after))
     found = [
         DeliveryRecord(**row._asdict()) for row in connection.execute(query.limit(page.limit + 1))
     ]
@@ -309,9 +309,9 @@ def replay(
 
     Raises UnknownEndpoint, UnknownDelivery, NotReplayable.
     """
-    _demand_enabled(connection, endpoint_id, tenant)
+    _check_enabled(connection, endpoint_id, tenant)
     mine = (deliveries.c.endpoint_id == endpoint_id, deliveries.c.id == delivery_id)
-    again = _owe_again(connection, *mine, deliveries.c.status != "pending")
+    again = _enqueue(connection, *mine, deliveries.c.status != "pending")
     if again:
         return again[0]
     if connection.execute(select(deliveries.c.id).where(*mine)).one_or_none() is None:
@@ -321,12 +321,12 @@ def replay(
 
 def replay_failed(connection: Connection, endpoint_id: str, tenant: str) -> int:
     """Owe every failed delivery once more; how many. Raises UnknownEndpoint, NotReplayable."""
-    _demand_enabled(connection, endpoint_id, tenant)
+    _check_enabled(connection, endpoint_id, tenant)
     failed = (deliveries.c.endpoint_id == endpoint_id, deliveries.c.status == "failed")
-    return len(_owe_again(connection, *failed))
+    return len(_enqueue(connection, *failed))
 
 
-def _owe_again(connection: Connection, *which: ColumnElement[bool]) -> list[DeliveryRecord]:
+def _enqueue(connection: Connection, *which: ColumnElement[bool]) -> list[DeliveryRecord]:
     rows = connection.execute(
         update(deliveries)
         .where(*which)
@@ -336,12 +336,12 @@ def _owe_again(connection: Connection, *which: ColumnElement[bool]) -> list[Deli
     return [DeliveryRecord(**row._asdict()) for row in rows]
 
 
-def _demand_enabled(connection: Connection, endpoint_id: str, tenant: str) -> None:
+def _check_enabled(connection: Connection, endpoint_id: str, tenant: str) -> None:
     if find_endpoint(connection, endpoint_id, tenant).disabled_at is not None:
         raise NotReplayable("the endpoint is disabled; enable it first")
 
 
-def _older_than(delivery_id: str) -> ColumnElement[bool]:
+def _before(delivery_id: str) -> ColumnElement[bool]:
     place = deliveries.alias("place")
     after: Any = select(place.c.created_at, place.c.id).where(place.c.id == delivery_id)
     here: Any = func.row(deliveries.c.created_at, deliveries.c.id)

@@ -52,7 +52,7 @@ def new_id() -> str:
     return f"msg_{secrets.token_hex(16)}"
 
 
-def ask(connection: Connection, endpoint_id: str, tenant: str, test_id: str) -> None:
+def request_test(connection: Connection, endpoint_id: str, tenant: str, test_id: str) -> None:
     """Have this endpoint tested, enabled or not. Raises UnknownEndpoint, TestRunning."""
     found = find_endpoint(connection, endpoint_id, tenant)
     body = _body(test_id, found)
@@ -122,7 +122,7 @@ def take(connection: Connection, most: int) -> list[Delivery]:
     return [Delivery(attempt=1, event=EVENT, **row._asdict()) for row in rows]
 
 
-def withdraw(connection: Connection, test_id: str) -> None:
+def cancel(connection: Connection, test_id: str) -> None:
     """Nobody waits for it any more: if it was not taken yet, it never will be."""
     connection.execute(
         delete(webhook_tests).where(
@@ -147,7 +147,7 @@ def end(connection: Connection, test_id: str, found: TestOutcome) -> None:
 
 
 def outcome(connection: Connection, test_id: str) -> TestOutcome | None:
-    """What became of it; None while it is under way, or where the endpoint is gone."""
+    """None while the test is under way, or where the endpoint is gone."""
     row = connection.execute(
         select(webhook_tests.c.status, webhook_tests.c.milliseconds, webhook_tests.c.error).where(
             webhook_tests.c.id == test_id, webhook_tests.c.ended_at.is_not(None)

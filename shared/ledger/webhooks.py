@@ -119,7 +119,7 @@ def job_ended(connection: Connection, row: Row[Any]) -> int:
         "error_type": row.error_type,
     }
     event = cast(EventType, f"job.{row.status}")
-    return owe(connection, event, row.tenant, data, endpoint=row.webhook)
+    return enqueue_event(connection, event, row.tenant, data, endpoint=row.webhook)
 
 
 def batch_changed(
@@ -127,10 +127,10 @@ def batch_changed(
 ) -> int:
     """Make the deliveries of this ended batch; how many. status: its final one."""
     data = {"id": batch_id, "object": "batch", "status": status, "request_counts": dict(counts)}
-    return owe(connection, cast(EventType, f"batch.{status}"), tenant, data)
+    return enqueue_event(connection, cast(EventType, f"batch.{status}"), tenant, data)
 
 
-def owe(
+def enqueue_event(
     connection: Connection,
     event: EventType,
     tenant: str,
@@ -212,7 +212,7 @@ def make_endpoint(connection: Connection, tenant: str, values: Mapping[str, Any]
 
 def find_endpoint(connection: Connection, endpoint_id: str, tenant: str) -> Endpoint:
     """This tenant's endpoint. Raises UnknownEndpoint."""
-    query = select(*SHOWN).where(*_its(endpoint_id, tenant))
+    query = select(*SHOWN).where(*_where(endpoint_id, tenant))
     return _found(connection.execute(query).one_or_none(), endpoint_id)
 
 
@@ -231,7 +231,7 @@ def change_endpoint(
     """
     if not values:
         return find_endpoint(connection, endpoint_id, tenant)
-    changed = update(endpoints).where(*_its(endpoint_id, tenant)).values(**values)
+    changed = update(endpoints).where(*_where(endpoint_id, tenant)).values(**values)
     return _found(connection.execute(changed.returning(*SHOWN)).one_or_none(), endpoint_id)
 
 
@@ -276,15 +276,15 @@ def rotate_secret(
     return change_endpoint(connection, endpoint_id, tenant, values)
 
 
-def forget_endpoint(connection: Connection, endpoint_id: str, tenant: str) -> None:
+def delete_endpoint(connection: Connection, endpoint_id: str, tenant: str) -> None:
     """Delete it with its deliveries. Raises UnknownEndpoint."""
     row = connection.execute(
-        delete(endpoints).where(*_its(endpoint_id, tenant)).returning(*SHOWN)
+        delete(endpoints).where(*_where(endpoint_id, tenant)).returning(*SHOWN)
     ).one_or_none()
     _found(row, endpoint_id)
 
 
-def _its(endpoint_id: str, tenant: str) -> tuple[Any, ...]:
+def _where(endpoint_id: str, tenant: str) -> tuple[Any, ...]:
     return endpoints.c.id == endpoint_id, endpoints.c.tenant == tenant
 
 

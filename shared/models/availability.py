@@ -73,7 +73,7 @@ class LoadedModels(Generic[Model]):
     def __init__(self, states: ModelStates | None = None, patience: float | None = None) -> None:
         """patience: seconds to wait for another thread that loads; None: as long as it takes."""
         self._states = states or ModelStates()
-        self._states.on_forget(self._forget)
+        self._states.on_remove(self._remove)
         self._states.on_full(self._idle)
         self._patience = patience
         self._models: dict[str, Model] = {}
@@ -92,17 +92,17 @@ class LoadedModels(Generic[Model]):
                 self._uses[name] = _Use(monotonic(), idle_seconds)
                 if name in self._models:
                     return self._models[name]
-                self._refuse_if_failed(name)
+                self._raise_if_failed(name)
                 loaded = self._loading.get(name)
                 if loaded is None:
                     self._loading[name] = threading.Event()
             if loaded is None:
                 return self._load(name, load)
-            if not self._awaited(loaded):
+            if not self._wait_for(loaded):
                 detail = f"the model {name!r} is being loaded"
                 raise ModelNotReady(detail, model=name, state="loading")
 
-    def _forget(self, name: str) -> None:
+    def _remove(self, name: str) -> None:
         """Let go of this model: who uses it now keeps it for so long; the next one loads it."""
         with self._lock:
             self._models.pop(name, None)
@@ -115,7 +115,7 @@ class LoadedModels(Generic[Model]):
             used = {name: self._uses[name] for name in self._models}
             return [name for name, use in used.items() if now - use.last >= use.idle]
 
-    def _awaited(self, loaded: threading.Event) -> bool:
+    def _wait_for(self, loaded: threading.Event) -> bool:
         """Whether the other thread ended within our patience. Raises JobStopped."""
         patience = math.inf if self._patience is None else self._patience
         until = monotonic() + patience
@@ -125,7 +125,7 @@ class LoadedModels(Generic[Model]):
                 return False
         return True
 
-    def _refuse_if_failed(self, name: str) -> None:
+    def _raise_if_failed(self, name: str) -> None:
         failure = self._failures.get(name)
         if failure is not None and monotonic() < failure.until:
             raise ModelNotReady(failure.reason, model=name, state=failure.state)
@@ -136,7 +136,7 @@ class LoadedModels(Generic[Model]):
         started = monotonic()
         try:
             with _noting(lambda placement: self._states.place(name, placement)):
-                model = self._with_room(load)
+                model = self._free_and_load(load)
         except Exception as error:
             raise self._failed(name, error) from error
         else:
@@ -150,12 +150,12 @@ class LoadedModels(Generic[Model]):
             with self._lock:
                 self._loading.pop(name).set()
 
-    def _with_room(self, load: Callable[[], Model]) -> Model:
-        """Where there is no room, once more without the models that are idle."""
+    def _free_and_load(self, load: Callable[[], Model]) -> Model:
+        """Without enough memory once more, after the idle models are released."""
         try:
             return load()
         except LoadingError as error:
-            if error.state != "waiting" or not self._states.let_go_of_idle():
+            if error.state != "waiting" or not self._states.release_idle():
                 raise
         return load()
 
@@ -163,7 +163,7 @@ class LoadedModels(Generic[Model]):
         """The error that callers get; remembered for a while."""
         if isinstance(error, JobStopped):  # the caller's affair; the next one loads it
             return error
-        reason = error.detail if isinstance(error, ScoringError) else unloadable(name, error)
+        reason = error.detail if isinstance(error, ScoringError) else load_error(name, error)
         state = state_after(error)
         with self._lock:
             before = self._failures.get(name)
@@ -213,7 +213,7 @@ def placed(placement: Placement) -> None:
         note(placement)
 
 
-def unloadable(name: str, error: Exception) -> str:
+def load_error(name: str, error: Exception) -> str:
     """Why a model cannot be loaded, whatever its library raised."""
     words = str(error).strip() or "no reason given"
     named = words if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {words}"
@@ -221,7 +221,7 @@ def unloadable(name: str, error: Exception) -> str:
 
 
 @dataclass(frozen=True)
-class StateSince:
+class StateRecord:
     """How one model is. since: monotonic seconds at which it became so."""
 
     state: ModelState
@@ -239,7 +239,7 @@ class ModelStates:
     """name → state, for any number of threads."""
 
     def __init__(self) -> None:
-        self._states: dict[str, StateSince] = {}
+        self._states: dict[str, StateRecord] = {}
         self._forgetters: list[Callable[[str], None]] = []
         self._idlers: list[Callable[[], list[str]]] = []
         self._lock = threading.Lock()
@@ -252,7 +252,7 @@ class ModelStates:
             same = before is not None and (before.state, before.reason) == (state, reason)
             if not same:
                 placement = before.placement if before else None
-                self._states[name] = StateSince(state, reason, monotonic(), placement)
+                self._states[name] = StateRecord(state, reason, monotonic(), placement)
                 self.changed.set()
         telemetry.MODEL_READY.labels(name).set(state == "ready")
 
@@ -263,7 +263,7 @@ class ModelStates:
                 self._states[name] = replace(found, placement=placement)
                 self.changed.set()
 
-    def on_forget(self, forget: Callable[[str], None]) -> None:
+    def on_remove(self, forget: Callable[[str], None]) -> None:
         """Whoever holds models is told which to let go of."""
         self._forgetters.append(forget)
 
@@ -271,17 +271,17 @@ class ModelStates:
         """Whoever holds models is asked which of them are idle, where another needs the room."""
         self._idlers.append(idle)
 
-    def let_go_of_idle(self) -> list[str]:
+    def release_idle(self) -> list[str]:
         """The names of the models that were; who asks for one again loads it."""
         names = [name for idle in self._idlers for name in idle()]
         for name in names:
             logger.info("model.unloaded", model=name)
-            self.forget(name)
+            self.remove(name)
         if names:
             gc.collect()  # a model and its queue hold each other
         return names
 
-    def forget(self, name: str) -> None:
+    def remove(self, name: str) -> None:
         """It is configured in another way now, or not any more."""
         for forget in self._forgetters:
             forget(name)
@@ -290,19 +290,18 @@ class ModelStates:
                 self.changed.set()
                 telemetry.MODEL_READY.remove(name)
 
-    def demand_reached(self, name: str) -> None:
+    def check_server(self, name: str) -> None:
         """Raises ModelNotReady where the model's server is known to be away."""
         found = self.get(name)
         if found is not None and found.state == "away":
             raise ModelNotReady(found.reason, model=name, state="away")
 
-    def get(self, name: str) -> StateSince | None:
+    def get(self, name: str) -> StateRecord | None:
         """How it is; None: nobody has asked for it yet."""
         with self._lock:
             return self._states.get(name)
 
-    def all(self) -> dict[str, StateSince]:
-        """A copy."""
+    def all(self) -> dict[str, StateRecord]:
         with self._lock:
             return dict(self._states)
 
@@ -346,7 +345,7 @@ class StatusSender:
         }
         board = _redis().hgetall(BOARD)
         gone = [
-            str(field) for field, value in board.items() if _fresh_status(str(value), now) is None
+            str(field) for field, value in board.items() if _parse_status(str(value), now) is None
         ]
         _write_statuses(states, [field for field in gone if field not in states])
 
@@ -393,7 +392,7 @@ def read_statuses() -> dict[str, Status]:
         return {}
     found: dict[str, ModelStatus] = {}
     for field, value in board.items():
-        status = _fresh_status(value, seconds)
+        status = _parse_status(value, seconds)
         name = field.partition(" ")[2]
         if status is not None and (
             name not in found or _status_rank(status) < _status_rank(found[name])
@@ -414,7 +413,7 @@ def _status_rank(status: ModelStatus) -> tuple[int, float]:
     return BEST_FIRST.index(status.state), -status.seconds
 
 
-def _fresh_status(value: str, now: float) -> ModelStatus | None:
+def _parse_status(value: str, now: float) -> ModelStatus | None:
     with suppress(ValidationError):  # of another version of us
         status = ModelStatus.model_validate_json(value)
         return status if now - status.at < STALE_SECONDS else None

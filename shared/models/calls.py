@@ -49,7 +49,7 @@ class Template(Message):
     )
 
     @model_validator(mode="after")
-    def _distinct(self) -> Self:
+    def _check_unique(self) -> Self:
         if len(set(self.verbalizers.values())) < len(self.verbalizers):
             raise ValueError("two labels have the same verbalizer")
         return self
@@ -170,7 +170,7 @@ class WordRows(Message):
     rows: tuple[WordRow, ...] = Field(max_length=MOST_ROWS)
 
     @model_validator(mode="after")
-    def _words_ascend(self) -> Self:
+    def _check_sorted(self) -> Self:
         ends = {"text": 0, "text_pair": 0}
         for before, word in pairwise((None, *self.words)):
             text = getattr(self.example, word.of) or "" if word else ""
@@ -336,7 +336,6 @@ class AnswerType:
         self._adapter: TypeAdapter[Any] = TypeAdapter(hint)
 
     def as_json(self, answer: Any) -> Any:
-        """Plain arrays."""
         return self._adapter.dump_python(answer, mode="json")
 
     def validated(self, answer: Any) -> Any:

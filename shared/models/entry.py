@@ -22,7 +22,13 @@ from shared.errors import BadInput, ModelCannot
 from shared.models.calls import Example, Part
 from shared.models.checkpoint import BASE, Language, Sha256, embedded_adapters
 from shared.models.labels import LabelKeys
-from shared.models.prompt_table import FROM_USERS, Piece, PromptTable, filled, placeholders
+from shared.models.prompt_table import (
+    FROM_USERS,
+    PromptTable,
+    TemplatePart,
+    fill_template,
+    placeholders,
+)
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 Scheme = Literal["embedded", "hf", "path", "openai", "classify"]
@@ -46,7 +52,7 @@ class InputTable(Message):
     pair: str | None = Field(default=None, min_length=1)
 
     @model_validator(mode="after")
-    def _holds_the_text(self) -> Self:
+    def _check_text_input(self) -> Self:
         both = placeholders(self.text) | placeholders(self.pair)
         if not both & FROM_USERS:
             raise ValueError("must hold {text}, or {premise} and {hypothesis}")
@@ -96,7 +102,7 @@ class ServerKeys(Message):
 
     @field_validator("headers")
     @classmethod
-    def _no_secret_stands_here(cls, headers: dict[str, str]) -> dict[str, str]:
+    def _check_no_secrets(cls, headers: dict[str, str]) -> dict[str, str]:
         for name, value in headers.items():
             if not HEADER_NAME.fullmatch(name) or not value.isprintable():
                 raise ValueError(f"{name!r}: no header of HTTP has this name or value")
@@ -106,8 +112,6 @@ class ServerKeys(Message):
 
 
 class ModelEntry(LabelKeys, ServerKeys):
-    """One configured model."""
-
     name: EntryName
     kind: ModelKind
     source: str = Field(description=SOURCES)
@@ -138,22 +142,22 @@ class ModelEntry(LabelKeys, ServerKeys):
 
     @field_validator("source")
     @classmethod
-    def _source_is_readable(cls, source: str) -> str:
+    def _check_source(cls, source: str) -> str:
         scheme, _, rest = source.partition(":")
         if scheme not in ("embedded", "hf", "path", *SERVED) or not rest:
             raise ValueError(f"must be {SOURCES}")
         if scheme == "hf" and not COMMIT.fullmatch(rest.partition("@")[2]):
             raise ValueError("must pin a full commit of 40 hex digits, as in hf:org/repo@<commit>")
-        if scheme in SERVED and not _is_http_address(rest):
+        if scheme in SERVED and not _is_http_url(rest):
             raise ValueError(f"must name an http(s) address, as in {scheme}:http://vllm:8000/v1")
         if scheme == "embedded" and rest not in (shipped := ["base", *embedded_adapters()]):
             raise ValueError(f"must be an embedded model: {', '.join(shipped)}")
         return source
 
     @model_validator(mode="after")
-    def _kind_fits_source(self) -> Self:
+    def _check_kind(self) -> Self:
         if (needed := fixed_kind(self.source)) is not None and self.kind != needed:
-            raise ValueError(f"{self.described_source} can only be of kind {needed}")
+            raise ValueError(f"{self.source_description} can only be of kind {needed}")
         if self.is_served and self.sha256 is not None:
             raise ValueError(
                 f"the weights of an {self.scheme}: source cannot be checked: no sha256"
@@ -195,7 +199,7 @@ class ModelEntry(LabelKeys, ServerKeys):
         return self.scheme in SERVED
 
     @property
-    def described_source(self) -> str:
+    def source_description(self) -> str:
         """The source in a sentence: servers by their scheme alone."""
         if self.is_served:
             return f"{'an' if self.scheme == 'openai' else 'a'} {self.scheme}: source"
@@ -203,7 +207,7 @@ class ModelEntry(LabelKeys, ServerKeys):
 
     @property
     def location(self) -> str:
-        """What stands after the scheme, without the commit."""
+        """The part after the scheme, without the commit."""
         rest = self.source.partition(":")[2]
         return rest.partition("@")[0] if self.scheme == "hf" else rest
 
@@ -235,7 +239,7 @@ def fixed_kind(source: str) -> ModelKind | None:
     return {"openai": "causal", "classify": "classifier"}.get(scheme)  # type: ignore[return-value]
 
 
-def _is_http_address(url: str) -> bool:
+def _is_http_url(url: str) -> bool:
     """Whether it names a scheme that we speak, a host and, if any, a port that there is."""
     try:
         parts = urlsplit(url)
@@ -253,13 +257,13 @@ PARTS: dict[str, Part] = {"text": "text", "premise": "text", "hypothesis": "text
 class Side:
     """One of an encoder's sequences, in pieces."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TemplatePart, ...]
 
     @property
     def text(self) -> str:
         return "".join(piece.text for piece in self.pieces)
 
-    def placed(self, start: int, end: int) -> Place:
+    def to_place(self, start: int, end: int) -> Place:
         """The part of the example that these characters of the sequence belong to, with offsets
         into it; a token across a border belongs where it begins."""
         if len(self.pieces) == 1 and self.pieces[0].inserted:  # the usual case
@@ -275,8 +279,6 @@ class Side:
 
 
 class EncoderTexts:
-    """From examples to sequences."""
-
     def __init__(self, table: InputTable | None) -> None:
         self._table = table
 
@@ -285,8 +287,8 @@ class EncoderTexts:
         the other way round."""
         if self._table is None:
             pair = example.text_pair
-            text = Side((Piece(example.text, "text"),))
-            return (text,) if pair is None else (text, Side((Piece(pair, "hypothesis"),)))
+            text = Side((TemplatePart(example.text, "text"),))
+            return (text,) if pair is None else (text, Side((TemplatePart(pair, "hypothesis"),)))
         values = (
             {"text": example.text}
             if example.text_pair is None
@@ -296,7 +298,7 @@ class EncoderTexts:
         if any(placeholders(side) - values.keys() for side in sides):
             wanted = "single texts" if "premise" in values else "pairs: send `text_pair`"
             raise BadInput(f"the model reads {wanted}", pointer="/text_pair")
-        return tuple(Side(filled(side, values)) for side in sides)
+        return tuple(Side(fill_template(side, values)) for side in sides)
 
 
 Ability = Literal[
@@ -321,7 +323,7 @@ INSTEAD_OF: dict[Ability, str] = {
 
 
 def abilities(entry: ModelEntry) -> tuple[Ability, ...]:
-    """What the model can be asked; a server may turn out to tell less (`models check`)."""
+    """By kind and source; a server may turn out to tell less (`models check`)."""
     if entry.scheme == "openai":
         return ("judge", "word_rows", "generate", "score")
     if entry.scheme == "classify":
@@ -331,15 +333,15 @@ def abilities(entry: ModelEntry) -> tuple[Ability, ...]:
     return (*LOCAL_ABILITIES, "generate", "score") if entry.kind == "causal" else ()
 
 
-def demand_abilities(entry: ModelEntry, needed: Iterable[str]) -> None:
+def check_abilities(entry: ModelEntry, needed: Iterable[str]) -> None:
     """Raises ModelCannot for the first ability that the model has not."""
     missing = set(needed) - set(abilities(entry))
     for ability in WORDS_OF:
         if ability in missing:
-            raise cannot(entry, ability)
+            raise unsupported_error(entry, ability)
 
 
-def cannot(entry: ModelEntry, ability: Ability) -> ModelCannot:
+def unsupported_error(entry: ModelEntry, ability: Ability) -> ModelCannot:
     """The refusal, with what would help."""
     return ModelCannot(
         f"{entry.name!r} ({entry.scheme}:) cannot {WORDS_OF[ability]}{_advice(entry, ability)}",

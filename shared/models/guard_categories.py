@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from shared.models.judgement import Judgement
-from shared.models.labels import decided
+from shared.models.labels import predict_label
 from shared.models.prompt_table import PromptTable
 
 CATEGORY_TOKENS = 48  # of an answer: the label and a line of categories
@@ -41,6 +41,6 @@ def with_only_category(
     known = (table and table.categories) or {}
     if len(known) != 1 or judged.probabilities is None or HATEFUL not in judged.labels:
         return judged
-    if decided(judged.labels, judged.probabilities, least) != HATEFUL:
+    if predict_label(judged.labels, judged.probabilities, least) != HATEFUL:
         return judged
     return judged.model_copy(update={"categories": dict(known)})

@@ -100,11 +100,11 @@ class Judgement(Message):
     def among_labels(self) -> tuple[float, ...]:
         """(L,) probabilities of sum 1: without the share of outputs that stand for no label.
         Raises DegenerateInput as `demand`."""
-        row = self.demand()
+        row = self.unwrap()
         total = sum(row)
         return row if abs(total - 1) < ROUNDING else tuple(value / total for value in row)
 
-    def demand(self) -> tuple[float, ...]:
+    def unwrap(self) -> tuple[float, ...]:
         """(L,) probabilities. Raises DegenerateInput with the reason where there are none."""
         if self.probabilities is None:
             unread = self.unread
@@ -120,7 +120,6 @@ def unread(
     reading: Reading | None = None,
     mass: float | None = None,
 ) -> Judgement:
-    """A judgement without P."""
     return Judgement(
         labels=tuple(labels),
         probabilities=None,
@@ -130,7 +129,7 @@ def unread(
     )
 
 
-def normalised(
+def normalize(
     shares: Mapping[str, float], reading: Reading, *, uncertainty: float = 0.0
 ) -> Judgement:
     """P from each label's share of all that the model may say next.
@@ -157,13 +156,13 @@ def with_mass(
     return Judgement(labels=tuple(labels), probabilities=tuple(row), mass=mass, reading=reading)
 
 
-def averaged(each: Sequence[Judgement], reading: Reading) -> Judgement:
+def average(each: Sequence[Judgement], reading: Reading) -> Judgement:
     """The mean over drawn reasonings; uncertainty: half the mean's 95 % interval. The first one,
     unread, where none was read."""
     read = [one for one in each if one.probabilities is not None]
     if not read:
         return each[0]
-    rows = [one.demand() for one in read]
+    rows = [one.unwrap() for one in read]
     columns = list(zip(*rows, strict=True))
     spread = max(map(stdev, columns)) / math.sqrt(len(rows)) if len(rows) > 1 else 0.0
     return Judgement(
@@ -175,7 +174,7 @@ def averaged(each: Sequence[Judgement], reading: Reading) -> Judgement:
     )
 
 
-def voted(counts: Mapping[str, int], draws: int) -> Judgement:
+def from_counts(counts: Mapping[str, int], draws: int) -> Judgement:
     """P as the share of votes; draws: all of them, those that were no label included.
 
     Uncertainty is half the width of the widest label's 95 % interval (Wilson, JASA 1927).
@@ -202,7 +201,7 @@ def half_wilson(share: float, count: int, z: float = Z_95) -> float:
     return z * math.sqrt(spread) / (1 + z * z / count)
 
 
-def mass_doubts(model: str, judged: Judgement) -> tuple[str, ...]:
+def mass_warnings(model: str, judged: Judgement) -> tuple[str, ...]:
     """The warning `low-mass`, where it is due."""
     if judged.unread or judged.mass is None or not judged.low_mass:
         return ()

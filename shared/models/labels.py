@@ -152,7 +152,7 @@ class LabelMapping:
             f"wider-label: P({output}) stands for P({label})"
             for label, outputs in self.by_label.items()
             for output in outputs
-            if (WIDER | OF_A_POLICY).get(folded(output)) == label
+            if (WIDER | OF_A_POLICY).get(normalize_name(output)) == label
         )
 
     @property
@@ -168,7 +168,7 @@ def thresholds(stated: float | Mapping[str, float] | None, first: str) -> dict[s
     return dict(stated) if isinstance(stated, Mapping) else {first: stated}
 
 
-def decided(labels: Sequence[str], row: Sequence[float], least: Mapping[str, float]) -> str:
+def predict_label(labels: Sequence[str], row: Sequence[float], least: Mapping[str, float]) -> str:
     """The label that (L,) probabilities decide; without thresholds the first of the likeliest.
 
     Several over their thresholds: the likeliest of them. None: the likeliest of those that have no
@@ -180,7 +180,7 @@ def decided(labels: Sequence[str], row: Sequence[float], least: Mapping[str, flo
     return max(over or free or labels, key=by_label.__getitem__)
 
 
-def folded(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Without case, `_`, `-` and blanks."""
     return re.sub(r"[\s_-]+", "", name).casefold()
 
@@ -195,23 +195,24 @@ def label_mapping(stated: LabelKeys, head: Head) -> LabelMapping:
     outputs = stated.outputs or head.outputs
     if len(outputs) != len(head.outputs):
         raise ValueError(
-            f"it has {_counted(len(head.outputs))}, and {len(outputs)} are named under `outputs`"
+            f"it has {_format_count(len(head.outputs))}, "
+            f"and {len(outputs)} are named under `outputs`"
         )
     activation = _activation(stated.activation, outputs, head.problem_type)
     task = stated.task or _task(stated, outputs)
-    columns = _columns(stated, task, outputs) if stated.labels else _own(task, outputs)
+    columns = _columns(stated, task, outputs) if stated.labels else _match_labels(task, outputs)
     if activation == "one-output" and not stated.labels:
         columns = _of_one_output(task, columns)
-    _demand_no_rest(outputs, columns, stated.ignore)
+    _check_outputs(outputs, columns, stated.ignore)
     mapping = LabelMapping(
-        task, outputs, _completed(task, columns, activation), activation,
+        task, outputs, _add_complement(task, columns, activation), activation,
         _combine(stated.combine, activation), stated.threshold,
     )  # fmt: skip
-    _demand_thresholds(mapping)
+    _check_thresholds(mapping)
     return mapping
 
 
-def _counted(count: int) -> str:
+def _format_count(count: int) -> str:
     return "1 output" if count == 1 else f"{count} outputs"
 
 
@@ -223,7 +224,7 @@ def _activation(
         if (stated == "softmax" and len(outputs) == 1) or (
             stated == "one-output" and len(outputs) > 1
         ):
-            raise ValueError(f"activation {stated!r} does not fit {_counted(len(outputs))}")
+            raise ValueError(f"activation {stated!r} does not fit {_format_count(len(outputs))}")
         return stated
     if problem_type == "regression":
         raise ValueError("it is a regression: its outputs are no logits. Set `activation`")
@@ -231,7 +232,7 @@ def _activation(
         return "one-output"
     if problem_type == "multi_label_classification":
         return "sigmoid"
-    if problem_type is None and set(map(folded, outputs)) >= EXCLUSIVE_NOWHERE:
+    if problem_type is None and set(map(normalize_name, outputs)) >= EXCLUSIVE_NOWHERE:
         raise ValueError(
             "softmax would make its outputs exclude each other, and insult, obscene and threat do "
             'not: set `activation = "sigmoid"` (or "softmax", if it was trained so)'
@@ -245,24 +246,26 @@ def _task(stated: LabelKeys, outputs: Sequence[str]) -> Task:
         names = set(stated.labels)
         fitting: tuple[Task, ...] = ("hate", "nli", "sentiment")
         return next((task for task in fitting if names <= set(CANONICAL[task])), "free")
-    if "hateful" in _own("hate", outputs, policy=False):
+    if "hateful" in _match_labels("hate", outputs, policy=False):
         return "hate"
     for task in ("nli", "sentiment"):
-        found = _own(task, outputs)
+        found = _match_labels(task, outputs)
         if sum(map(len, found.values())) == len(outputs) and _missing(task, found) == []:
             return task
     return "free"
 
 
-def _own(task: Task, outputs: Sequence[str], *, policy: bool = True) -> dict[str, tuple[int, ...]]:
+def _match_labels(
+    task: Task, outputs: Sequence[str], *, policy: bool = True
+) -> dict[str, tuple[int, ...]]:
     """The mapping without a word of the user: the same name, the same meaning, a wider one."""
     if task == "free":
         return {output: (column,) for column, output in enumerate(outputs)}
-    same = {folded(label): label for label in CANONICAL[task]} | SAME_MEANING[task]
+    same = {normalize_name(label): label for label in CANONICAL[task]} | SAME_MEANING[task]
     wider = {} if task != "hate" else WIDER | (OF_A_POLICY if policy else {})
-    certain = {same[name] for name in map(folded, outputs) if name in same}
+    certain = {same[name] for name in map(normalize_name, outputs) if name in same}
     found: dict[str, tuple[int, ...]] = {}
-    for column, name in enumerate(map(folded, outputs)):
+    for column, name in enumerate(map(normalize_name, outputs)):
         label = same.get(name, wider.get(name))
         if label is not None and (name in same or label not in certain):
             found[label] = (*found.get(label, ()), column)
@@ -271,17 +274,17 @@ def _own(task: Task, outputs: Sequence[str], *, policy: bool = True) -> dict[str
 
 def _columns(stated: LabelKeys, task: Task, outputs: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """The mapping as `labels` states it."""
-    places = {folded(output): column for column, output in enumerate(outputs)}
+    places = {normalize_name(output): column for column, output in enumerate(outputs)}
     places |= {output: column for column, output in enumerate(outputs)}
     found: dict[str, tuple[int, ...]] = {}
     for label, names in (stated.labels or {}).items():
         for name in names:
-            if name not in places and folded(name) not in places:
+            if name not in places and normalize_name(name) not in places:
                 raise ValueError(
                     f"`labels` names the output {name!r}; the outputs are {', '.join(outputs)}"
                 )
         found[label] = tuple(
-            places[name] if name in places else places[folded(name)] for name in names
+            places[name] if name in places else places[normalize_name(name)] for name in names
         )
     used = [column for columns in found.values() for column in columns]
     if len(set(used)) < len(used):
@@ -303,14 +306,14 @@ def _of_one_output(
     return dict(columns) or {CANONICAL[task][0]: (0,)}
 
 
-def _demand_no_rest(
+def _check_outputs(
     outputs: Sequence[str], columns: Mapping[str, tuple[int, ...]], ignore: Sequence[str]
 ) -> None:
     """Every output belongs to a label or is ignored, and nothing else is named."""
-    ignored = set(map(folded, ignore))
+    ignored = set(map(normalize_name, ignore))
     if REST in ignored:
         return
-    if unknown := sorted(ignored - set(map(folded, outputs))):
+    if unknown := sorted(ignored - set(map(normalize_name, outputs))):
         raise ValueError(
             f"`ignore` names {', '.join(unknown)}; the outputs are {', '.join(outputs)}"
         )
@@ -318,14 +321,16 @@ def _demand_no_rest(
     rest = [
         output
         for column, output in enumerate(outputs)
-        if column not in used and folded(output) not in ignored
+        if column not in used and normalize_name(output) not in ignored
     ]
     if rest:
         raise ValueError(
             f"its outputs {', '.join(rest)} belong to no label: name them under `labels` or "
             '`ignore`, or set task = "free"'
         )
-    if shared := [outputs[column] for column in sorted(used) if folded(outputs[column]) in ignored]:
+    if shared := [
+        outputs[column] for column in sorted(used) if normalize_name(outputs[column]) in ignored
+    ]:
         raise ValueError(f"{', '.join(shared)} stands for a label and under `ignore`")
 
 
@@ -334,7 +339,7 @@ def _missing(task: Task, columns: Mapping[str, tuple[int, ...]]) -> list[str]:
     return [label for label in needed if not columns.get(label)]
 
 
-def _completed(
+def _add_complement(
     task: Task, columns: Mapping[str, tuple[int, ...]], activation: Activation
 ) -> dict[str, tuple[int, ...]]:
     """Every canonical label; the one without outputs is the complement, where there may be one."""
@@ -365,7 +370,7 @@ def _combine(stated: Combine | None, activation: Activation) -> Combine:
     return stated or "max"
 
 
-def _demand_thresholds(mapping: LabelMapping) -> None:
+def _check_thresholds(mapping: LabelMapping) -> None:
     stated = mapping.threshold
     if isinstance(stated, Mapping) and (strange := sorted(set(stated) - set(mapping.labels))):
         raise ValueError(

@@ -34,7 +34,7 @@ NO_FILE = (
 
 
 @dataclass(frozen=True)
-class FaultyEntry:
+class InvalidEntry:
     """An entry that was taken out: the model's name, and why."""
 
     name: str
@@ -42,28 +42,28 @@ class FaultyEntry:
 
 
 Entries = tuple[ModelEntry, ...]
-Faults = tuple[FaultyEntry, ...]
+Faults = tuple[InvalidEntry, ...]
 
 
 def read_entries(path: Path) -> tuple[Entries, Faults]:
     """In the order of the file. Raises ValueError where it cannot be understood as a whole."""
-    tables, schema = _tables(path)
+    tables, schema = _read_entries(path)
     root = path.parent.resolve()
     entries: list[ModelEntry] = []
-    faults: list[FaultyEntry] = []
+    faults: list[InvalidEntry] = []
     for place, table in enumerate(tables):
         named = table.get("name")
         name = named if isinstance(named, str) and named else f"models.{place}"
         try:
             entries.append(_entry(table, schema, root))
         except ValidationError as error:
-            faults.append(FaultyEntry(name, f"{path.name}: models.{place}.{_reasons(error)}"))
+            faults.append(InvalidEntry(name, f"{path.name}: models.{place}.{_reasons(error)}"))
         except (ValueError, TypeError, AttributeError) as error:  # of shapes that no key has
-            faults.append(FaultyEntry(name, f"{path.name}: models.{place}: {error}"))
+            faults.append(InvalidEntry(name, f"{path.name}: models.{place}: {error}"))
     return _with_readers(*_each_name_once(tuple(entries), tuple(faults), path), path)
 
 
-def _tables(path: Path) -> tuple[list[dict[str, Any]], int]:
+def _read_entries(path: Path) -> tuple[list[dict[str, Any]], int]:
     """The tables of the entries as they stand, and the file's version."""
     try:
         written = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -130,7 +130,7 @@ def _each_name_once(entries: Entries, faults: Faults, path: Path) -> tuple[Entri
     names.update(fault.name for fault in faults)
     twice = {name: count for name, count in names.items() if count > 1}
     again = tuple(
-        FaultyEntry(name, f"{path.name}: the model {name!r} is configured {count} times")
+        InvalidEntry(name, f"{path.name}: the model {name!r} is configured {count} times")
         for name, count in twice.items()
     )
     kept = tuple(entry for entry in entries if entry.name not in twice)
@@ -147,7 +147,7 @@ def _with_readers(entries: Entries, faults: Faults, path: Path) -> tuple[Entries
         if entry.reader_model is not None and kinds.get(entry.reader_model) != "causal"
     }
     found = tuple(
-        FaultyEntry(name, f"{path.name}: {name}.reader_model: {reader!r} is no causal model here")
+        InvalidEntry(name, f"{path.name}: {name}.reader_model: {reader!r} is no causal model here")
         for name, reader in strange.items()
     )
     return tuple(entry for entry in entries if entry.name not in strange), (*faults, *found)
@@ -184,7 +184,6 @@ class Preset(Message):
 
 
 def preset_names() -> list[str]:
-    """The presets that there are."""
     return sorted(file.stem for file in PRESETS.glob("*.toml"))
 
 
@@ -196,7 +195,7 @@ def preset(name: str) -> Preset:
     return Preset.model_validate(tomllib.loads((PRESETS / f"{name}.toml").read_text("utf-8")))
 
 
-def versioned(name: str | None) -> str | None:
+def with_version(name: str | None) -> str | None:
     """name@version."""
     return name and f"{name}@{preset(name).version}"
 
@@ -214,11 +213,11 @@ def with_preset(stated: dict[str, Any]) -> dict[str, Any]:
         if isinstance(base.get(table), dict) and isinstance(stated.get(table), dict):
             merged[table] = base[table] | stated[table]
     if "labels" in stated and "ignore" not in stated:
-        merged["ignore"] = _no_longer_asked(base, stated["labels"])
+        merged["ignore"] = _unused_outputs(base, stated["labels"])
     return merged
 
 
-def _no_longer_asked(base: dict[str, Any], labels: Any) -> list[str]:
+def _unused_outputs(base: dict[str, Any], labels: Any) -> list[str]:
     """The preset's outputs that the entry's own labels leave over."""
     before = [name for names in base.get("labels", {}).values() for name in names]
     named = labels.values() if isinstance(labels, dict) else []

@@ -65,7 +65,7 @@ class Judge(Protocol):
 
     @property
     def mask_text(self) -> str:
-        """What stands for a masked word in rows of words."""
+        """The string in place of a masked word in rows of words."""
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
         """The labels, in the order of the columns of every answer about this example."""
@@ -195,10 +195,10 @@ def perform(operation: Any, models: Models, name: str) -> Any:
 
     Raises BadInput where this kind of model cannot do what is asked.
     """
-    return operation.answer.as_json(_performed(operation, models, name))
+    return operation.answer.as_json(_perform(operation, models, name))
 
 
-def _performed(operation: Message, models: Models, name: str) -> Any:
+def _perform(operation: Message, models: Models, name: str) -> Any:
     match operation:
         case op.Describe():
             return describe(models, name)
@@ -212,10 +212,10 @@ def _performed(operation: Message, models: Models, name: str) -> Any:
             return models.classifier(name).probabilities(operation.texts).tolist()
         case op.Truncated():
             return tuple(models.classifier(name).truncated(operation.texts))
-    return _judged(operation, models.judge(name))
+    return _evaluate(operation, models.judge(name))
 
 
-def _judged(operation: Message, model: Judge) -> Any:
+def _evaluate(operation: Message, model: Judge) -> Any:
     match operation:
         case op.Tokenize():
             return tuple(model.tokens(operation.examples))
@@ -268,22 +268,22 @@ class PromptOfRequest:
     sampling: Sampling
 
 
-def written(prompts: Sequence[PromptOfRequest]) -> list[Completion]:
+def generate(prompts: Sequence[PromptOfRequest]) -> list[Completion]:
     """(N,) completions, in the order of the prompts. Raises Unavailable and BadInput."""
     groups: dict[tuple[str, Sampling], list[int]] = {}
-    drawn = _with_draws(prompts)
+    drawn = _number_samples(prompts)
     for place, one in enumerate(prompts):
         greedy = one.sampling.temperature == 0
         settled = one.sampling.model_copy(update={"seed": 0}) if greedy else one.sampling
         groups.setdefault((one.model, settled), []).append(place)
     found: dict[int, Completion] = {}
     for (model, sampling), places in groups.items():
-        answers = _completed(model, [drawn[place] for place in places], sampling)
+        answers = _complete(model, [drawn[place] for place in places], sampling)
         found.update(zip(places, answers, strict=True))
     return [found[place] for place in range(len(prompts))]
 
 
-def _with_draws(prompts: Sequence[PromptOfRequest]) -> list[Prompt]:
+def _number_samples(prompts: Sequence[PromptOfRequest]) -> list[Prompt]:
     """Sampled prompts numbered within their owner, model and sampling; greedy ones as they are."""
     before: Counter[tuple[int, str, Sampling]] = Counter()
     numbered = []
@@ -297,7 +297,7 @@ def _with_draws(prompts: Sequence[PromptOfRequest]) -> list[Prompt]:
     return numbered
 
 
-def _completed(model: str, prompts: Sequence[Prompt], sampling: Sampling) -> Iterable[Completion]:
+def _complete(model: str, prompts: Sequence[Prompt], sampling: Sampling) -> Iterable[Completion]:
     """Greedy answers to equal prompts are equal: each is asked once."""
     writer = models().writer(model)
     if sampling.temperature > 0:

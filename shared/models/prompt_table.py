@@ -64,7 +64,7 @@ QUESTIONS = {
 
 
 @dataclass(frozen=True)
-class Piece:
+class TemplatePart:
     """A stretch of a template: its own words, or (`inserted`) the value of this placeholder."""
 
     text: str
@@ -77,35 +77,35 @@ class Piece:
         return self.inserted in OF_EXAMPLES
 
 
-def pieces(template: str, known: Sequence[str] = PLACEHOLDERS) -> tuple[Piece, ...]:
+def parse_template(template: str, known: Sequence[str] = PLACEHOLDERS) -> tuple[TemplatePart, ...]:
     """The template's words and placeholders (`text` is then empty), in order.
 
     `{{` and `}}` are braces. Raises ValueError for a placeholder that there is not.
     """
-    found: list[Piece] = []
+    found: list[TemplatePart] = []
     place = 0
     for match in _FIELD.finditer(template):
-        found.append(Piece(template[place : match.start()]))
+        found.append(TemplatePart(template[place : match.start()]))
         place = match.end()
         written, name = match.group(0), match.group(1)
         if written in ("{{", "}}"):
-            found.append(Piece(written[0]))
+            found.append(TemplatePart(written[0]))
         elif name in known:
-            found.append(Piece("", name))
+            found.append(TemplatePart("", name))
         else:
             listed = ", ".join(f"{{{one}}}" for one in known)
             raise ValueError(f"{written} is no placeholder: {listed}; a brace is written {{{{")
-    found.append(Piece(template[place:]))
+    found.append(TemplatePart(template[place:]))
     return tuple(piece for piece in found if piece.text or piece.inserted)
 
 
-def filled(template: str, values: Mapping[str, str]) -> tuple[Piece, ...]:
+def fill_template(template: str, values: Mapping[str, str]) -> tuple[TemplatePart, ...]:
     """The template with its placeholders' values; places for what users send stay where there is no
     value yet. Raises ValueError where another one has none."""
     found = []
-    for piece in pieces(template):
+    for piece in parse_template(template):
         if piece.inserted is not None and piece.inserted in values:
-            found.append(Piece(values[piece.inserted], piece.inserted))
+            found.append(TemplatePart(values[piece.inserted], piece.inserted))
         elif piece.inserted is None or piece.is_of_example:
             found.append(piece)
         else:
@@ -114,8 +114,7 @@ def filled(template: str, values: Mapping[str, str]) -> tuple[Piece, ...]:
 
 
 def placeholders(template: str | None) -> frozenset[str]:
-    """The placeholders that a template has."""
-    return frozenset(piece.inserted for piece in pieces(template or "") if piece.inserted)
+    return frozenset(piece.inserted for piece in parse_template(template or "") if piece.inserted)
 
 
 class Shot(Message):
@@ -165,7 +164,7 @@ class PromptKeys(Message):
 
     @field_validator("template_kwargs")
     @classmethod
-    def _are_the_templates_own(cls, given: dict[str, Any]) -> dict[str, Any]:
+    def _check_values(cls, given: dict[str, Any]) -> dict[str, Any]:
         if strange := sorted(given.keys() & NO_VARIABLES):
             raise ValueError(f"{strange[0]} is no variable of a chat template")
         return given
@@ -174,7 +173,7 @@ class PromptKeys(Message):
     @classmethod
     def _placeholders_are_known(cls, template: str | None) -> str | None:
         if template is not None:
-            pieces(template)
+            parse_template(template)
         return template
 
     @model_validator(mode="after")
@@ -192,15 +191,15 @@ class PromptKeys(Message):
         return self
 
     @model_serializer(mode="wrap")
-    def _as_stated(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _drop_unset(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """The keys that were stated alone: a request is kept and sent as JSON, and a key that it
         left out must not come back as one that replaces the entry's."""
         found: dict[str, Any] = whole(self)
         return {name: value for name, value in found.items() if name in self.model_fields_set}
 
     @model_validator(mode="after")
-    def _verbalizers_differ(self) -> Self:
-        if clash := next(clashes(self.verbalizers or {}), None):
+    def _check_verbalizers(self) -> Self:
+        if clash := next(find_overlap(self.verbalizers or {}), None):
             raise ValueError(f"label-tokens-clash: {clash}")
         return self
 
@@ -224,7 +223,7 @@ class PromptTable(PromptKeys):
     )
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _check_table(self) -> Self:
         if self.policy is not None and self.policy_file is not None:
             raise ValueError("`policy` and `policy_file`: give one of the two")
         asked = placeholders(self.user) | placeholders(self.system) | placeholders(self.after)
@@ -264,7 +263,7 @@ def _shot(file: str, number: int, line: str) -> Shot:
         raise ValueError(f"prompt.shots: {file}, line {number}: {place} {plain(reason)}") from None
 
 
-def overridden(table: PromptTable | None, asked: PromptKeys | None) -> PromptTable | None:
+def override_table(table: PromptTable | None, asked: PromptKeys | None) -> PromptTable | None:
     """A model's own table with what a request says in its place. Raises ValueError."""
     if asked is None:
         return table
@@ -288,7 +287,7 @@ def first_reason(error: ValueError) -> str:
     return str(error)
 
 
-def clashes(verbalizers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+def find_overlap(verbalizers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     """Strings of one label that are, or begin, a string of another's; each as a sentence."""
     strings = [(label, string) for label, own in verbalizers.items() for string in own]
     for label, string in strings:
@@ -303,9 +302,9 @@ class PromptTurn:
     """One turn of a prompt: all of it but what users send."""
 
     role: Literal["system", "user", "assistant"]
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TemplatePart, ...]
 
-    def written(self, texts: Mapping[str, str]) -> str:
+    def render(self, texts: Mapping[str, str]) -> str:
         """texts: placeholder → what stands in its place."""
         return "".join(texts.get(piece.inserted or "", piece.text) for piece in self.pieces)
 
@@ -318,12 +317,12 @@ def prompt_turns(table: PromptTable, task: Task) -> tuple[PromptTurn, ...]:
         raise ValueError("prompt.policy_file: it was not read; write `policy`")
     values = {"labels": ", ".join(own[0].strip() for own in (table.verbalizers or {}).values())}
     if table.policy is not None:
-        values["policy"] = "".join(piece.text for piece in filled(table.policy, values))
+        values["policy"] = "".join(piece.text for piece in fill_template(table.policy, values))
     asked = table.user or QUESTIONS[task]
-    shown = [turn for shot in _shots(table) for turn in _shown(table, asked, values, shot)]
-    system = [PromptTurn("system", filled(table.system, values))] if table.system else []
-    after = [PromptTurn("user", filled(table.after, values))] if table.after else []
-    return (*system, *shown, PromptTurn("user", filled(asked, values)), *after)
+    shown = [turn for shot in _shots(table) for turn in _render_example(table, asked, values, shot)]
+    system = [PromptTurn("system", fill_template(table.system, values))] if table.system else []
+    after = [PromptTurn("user", fill_template(table.after, values))] if table.after else []
+    return (*system, *shown, PromptTurn("user", fill_template(asked, values)), *after)
 
 
 def _shots(table: PromptTable) -> tuple[Shot, ...]:
@@ -332,7 +331,7 @@ def _shots(table: PromptTable) -> tuple[Shot, ...]:
     return table.shots
 
 
-def _shown(
+def _render_example(
     table: PromptTable, asked: str, values: Mapping[str, str], shot: Shot
 ) -> Iterator[PromptTurn]:
     """A shot as turns. Raises ValueError where its label or its text does not fit."""
@@ -343,17 +342,17 @@ def _shown(
     if missing := sorted(placeholders(asked) & OF_EXAMPLES - shot.values.keys()):
         raise ValueError(f"prompt.shots: one has no {missing[0]!r}")
     # the operator's own words, each piece: no place for a user's text is left in it
-    told = "".join(piece.text for piece in filled(asked, {**values, **shot.values}))
-    yield PromptTurn("user", (Piece(told),))
+    told = "".join(piece.text for piece in fill_template(asked, {**values, **shot.values}))
+    yield PromptTurn("user", (TemplatePart(told),))
     if table.after:
-        yield PromptTurn("user", filled(table.after, values))
-    yield PromptTurn("assistant", (Piece(table.answer_prefix + words[0]),))
+        yield PromptTurn("user", fill_template(table.after, values))
+    yield PromptTurn("assistant", (TemplatePart(table.answer_prefix + words[0]),))
 
 
 def raw_text(turns: Sequence[PromptTurn], texts: Mapping[str, str]) -> str:
     """The turns as one string, for models without a chat: an empty line after each answer."""
     return "".join(
-        turn.written(texts) + ("\n\n" if turn.role == "assistant" else "") for turn in turns
+        turn.render(texts) + ("\n\n" if turn.role == "assistant" else "") for turn in turns
     )
 
 

@@ -31,7 +31,7 @@ def _redis() -> redis.Redis:
     return client(SOCKET_SECONDS, patient=False, decode_responses=True)
 
 
-def ask_everybody() -> None:
+def request_reload() -> None:
     """Every process reads its `models.toml` again within seconds. Raises RedisError."""
     _redis().incr(ASKED)
 
@@ -47,22 +47,22 @@ class CatalogueReload:
         self._asked = threading.Event()
         self._seen: object = None
         self._lock = threading.Lock()
-        self._written = _written(file)  # of the file as it was read last
+        self._written = _modified_time(file)  # of the file as it was read last
 
     def start(self) -> None:
         threading.Thread(target=self._run, name="models-reload", daemon=True).start()
 
-    def on_hangup(self) -> None:
+    def on_signal(self) -> None:
         """SIGHUP asks for it; to be called from the main thread."""
         signal.signal(signal.SIGHUP, lambda *_: self._asked.set())
 
-    def follow(self) -> None:
+    def update(self) -> None:
         """Read the file again, if it changed, before a name is said to be unknown: for processes
         whose names another one has accepted, which may have read it a moment earlier."""
-        self._catalogue.renew = self._read_if_written
+        self._catalogue.renew = self._read_if_changed
 
-    def _read_if_written(self) -> None:
-        if _written(self._file) != self._written:
+    def _read_if_changed(self) -> None:
+        if _modified_time(self._file) != self._written:
             self.read()
 
     def read(self) -> list[str]:
@@ -71,7 +71,7 @@ class CatalogueReload:
             return self._read()
 
     def _read(self) -> list[str]:
-        self._written = _written(self._file)
+        self._written = _modified_time(self._file)
         try:
             newer = load_catalogue(self._file)
         except ValueError as error:
@@ -99,7 +99,7 @@ class CatalogueReload:
                     logger.exception("models.reload_failed")
 
 
-def _written(file: Path) -> int | None:
+def _modified_time(file: Path) -> int | None:
     """Nanoseconds since 1970; None where there is no such file."""
     try:
         return file.stat().st_mtime_ns

@@ -3,7 +3,7 @@
 A call is a small message out and an answer on a reply list that expires; both hold callers' texts
 and are encrypted on their way. A repeated call changes nothing, so that one without an answer by
 its deadline is sent again, twice at most. The model worker performs it on the models of its process
-(`answer`). Servers are asked without a detour. Source: design.md §3.
+(`handle_call`). Servers are asked without a detour. Source: design.md §3.
 """
 
 from __future__ import annotations
@@ -36,14 +36,22 @@ from shared.errors import (
     ScoringError,
     Unavailable,
 )
-from shared.job_context import SLICE_SECONDS, JobContext, computing, current, pause, tries, waiting
+from shared.job_context import (
+    SLICE_SECONDS,
+    JobContext,
+    current,
+    iter_retries,
+    pause,
+    use_context,
+    waiting,
+)
 from shared.models import calls as op
 from shared.models.availability import ModelStates
 from shared.models.catalogue import Catalogue
-from shared.models.classification import served_classifier
+from shared.models.classification import get_classifier
 from shared.models.entry import Ability, ModelEntry, abilities
 from shared.models.judgement import Judgement
-from shared.models.openai.model import served
+from shared.models.openai.model import get_remote_model
 from shared.models.ports import (
     Classifier,
     Floats,
@@ -57,7 +65,7 @@ from shared.models.ports import (
 from shared.queue import SOCKET_SECONDS, app, batch_queue
 from shared.redis_client import LEAST_WAIT_SECONDS, client
 from shared.settings import settings
-from shared.telemetry import carried, continued
+from shared.telemetry import inject_trace, start_span
 from shared.worker.batch_queues import stopping
 from shared.worker.watchdog import watchdog
 
@@ -85,7 +93,7 @@ class RemoteCall(Message):
     batch: bool = False
 
 
-class RemoteRefusal(Message):
+class RemoteError(Message):
     """An error that crosses the wire."""
 
     error: Literal[
@@ -96,11 +104,11 @@ class RemoteRefusal(Message):
     state: ModelState = "loading"  # of the model, where it is not ready
 
 
-class Reply(Message):
+class CallResponse(Message):
     """An answer, as JSON of the operation's answer type, or a refusal."""
 
     answer: Any = None
-    refusal: RemoteRefusal | None = None
+    refusal: RemoteError | None = None
 
 
 ERRORS: dict[str, type[ScoringError]] = {
@@ -110,7 +118,7 @@ ERRORS: dict[str, type[ScoringError]] = {
 
 
 def service_of(kind: ModelKind) -> ModelService:
-    """Which workers hold models of this kind."""
+    """The service whose workers hold models of this kind."""
     return "similarity" if kind in ("similarity", "cross-encoder") else "inference"
 
 
@@ -119,18 +127,18 @@ def task_name(service: ModelService) -> str:
     return f"model.{service}"
 
 
-def withdrawn(call_id: str) -> str:
+def cancel_key(call_id: str) -> str:
     """The Redis key that is there once nobody waits for the answer."""
     return f"withdrawn:{call_id}"
 
 
-def reply_list(call_id: str) -> str:
+def response_list(call_id: str) -> str:
     """The Redis list on which the answer comes."""
     return f"reply:{call_id}"
 
 
 @lru_cache(maxsize=1)
-def replies() -> redis.Redis:
+def response_client() -> redis.Redis:
     """Connections for blocking reads: their socket waits longer than any read blocks."""
     return client(
         LONGEST_BLOCK_SECONDS,
@@ -140,14 +148,14 @@ def replies() -> redis.Redis:
     )
 
 
-def sealed(message: Message) -> str:
+def encode_message(message: Message) -> str:
     """A call or a reply as it travels; Redis may write it to a file, so keys encrypt it."""
     sealer = secret_sealer(settings())
     text = message.model_dump_json()
     return text if sealer is None else sealer.seal(text)
 
 
-def opened(message: str | bytes) -> str | bytes:
+def decode_message(message: str | bytes) -> str | bytes:
     """The JSON of a call or a reply. Raises Unreadable where no key of this process opens it."""
     if message[:1] in ("{", b"{"):
         return message
@@ -158,16 +166,16 @@ def opened(message: str | bytes) -> str | bytes:
 
 
 @lru_cache(maxsize=1)
-def notices() -> redis.Redis:
+def prompt_client() -> redis.Redis:
     """Connections for who would rather know nothing than wait."""
     return client(NOTICE_SECONDS, patient=True)
 
 
-def ask(service: ModelService, model: str, operation: Any) -> Any:
+def call_model(service: ModelService, model: str, operation: Any) -> Any:
     """The answer to one operation. Raises what the model raised, or Unavailable."""
-    raw = _answered(service, model, operation)
+    raw = _call(service, model, operation)
     try:
-        reply = Reply.model_validate_json(opened(raw))
+        reply = CallResponse.model_validate_json(decode_message(raw))
     except Unreadable as error:
         raise Unavailable(f"the reply of {model!r} cannot be read: {error}") from None
     if reply.refusal is not None:
@@ -175,17 +183,17 @@ def ask(service: ModelService, model: str, operation: Any) -> Any:
     return type(operation).answer.validated(reply.answer)
 
 
-def _error(refusal: RemoteRefusal, model: str) -> ScoringError:
+def _error(refusal: RemoteError, model: str) -> ScoringError:
     """What the model's worker raised."""
     if refusal.error == ModelNotReady.__name__:
         return ModelNotReady(refusal.detail, model=model, state=refusal.state)
     return ERRORS[refusal.error](refusal.detail, pointer=refusal.pointer)
 
 
-def _answered(service: ModelService, model: str, operation: Any) -> bytes:
+def _call(service: ModelService, model: str, operation: Any) -> bytes:
     began, longest, call_id = time.time(), settings().call_seconds, secrets.token_hex(16)
     job, given_up = current(), began + SENDINGS * longest
-    for sending, seconds in enumerate(tries(SENDINGS, longest)):
+    for sending, seconds in enumerate(iter_retries(SENDINGS, longest)):
         call = RemoteCall(
             id=call_id,
             model=model,
@@ -195,26 +203,26 @@ def _answered(service: ModelService, model: str, operation: Any) -> bytes:
             tenant=job.tenant if job else "",
             batch=job is not None and job.batch,
         )
-        raw = _sent_and_waited(service, call, seconds)
+        raw = _send_and_wait(service, call, seconds)
         if raw is not None:
             return raw
         logger.warning("call.unanswered", model=model, call=call_id, sending=sending + 1)
     raise Unavailable(f"the model {model!r} gave no answer in {time.time() - began:.0f} s")
 
 
-def _sent_and_waited(service: ModelService, call: RemoteCall, seconds: float) -> bytes | None:
+def _send_and_wait(service: ModelService, call: RemoteCall, seconds: float) -> bytes | None:
     queue = task_name(service)
     try:
         app.send_task(
             queue,
-            args=(sealed(call),),
+            args=(encode_message(call),),
             queue=batch_queue(queue) if call.batch else queue,
             retry=False,
-            headers=carried(),
+            headers=inject_trace(),
         )
-        return _waited(call, seconds)
+        return _wait(call, seconds)
     except JobStopped:
-        _withdraw(call)
+        _cancel_call(call)
         raise
     except (RedisError, OperationalError, OSError) as error:
         logger.warning("call.broken", call=call.id, error=type(error).__name__)
@@ -222,41 +230,41 @@ def _sent_and_waited(service: ModelService, call: RemoteCall, seconds: float) ->
         return None
 
 
-def _waited(call: RemoteCall, seconds: float) -> bytes | None:
+def _wait(call: RemoteCall, seconds: float) -> bytes | None:
     """The answer, or None after so many seconds; a job that is stopped meanwhile raises."""
     until = time.monotonic() + seconds
     with waiting() as still_wanted:
         while (left := until - time.monotonic()) > 0:
             still_wanted()
             wait = max(LEAST_WAIT_SECONDS, min(SLICE_SECONDS, left))
-            found = replies().blpop([reply_list(call.id)], timeout=wait)
+            found = response_client().blpop([response_list(call.id)], timeout=wait)
             if found is not None:
                 return found[1]  # type: ignore[return-value]  # not decoded
     return None
 
 
-def _withdraw(call: RemoteCall) -> None:
+def _cancel_call(call: RemoteCall) -> None:
     """Nobody waits: the worker looks for this. Where it is lost, it stops at `given_up`."""
     lasting = int(SENDINGS * settings().call_seconds) + 1
     with suppress(RedisError):
-        notices().set(withdrawn(call.id), 1, ex=lasting)
+        prompt_client().set(cancel_key(call.id), 1, ex=lasting)
 
 
-def answers_calls(service: ModelService) -> Any:
-    """Register `model.<service>`; the body is `answer`, which tests call directly."""
+def register_model_task(service: ModelService) -> Any:
+    """Register `model.<service>`; the body is `handle_call`, which tests call directly."""
 
     @app.task(name=task_name(service), ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
     def task(self: Any, message: str) -> None:
-        with continued(task_name(service), self.request.headers or {}):
-            answer(message)
+        with start_span(task_name(service), self.request.headers or {}):
+            handle_call(message)
 
     return task
 
 
-def answer(message: str) -> None:
+def handle_call(message: str) -> None:
     """Perform one call, unless nobody waits for it any more."""
     try:
-        call = RemoteCall.model_validate_json(opened(message))
+        call = RemoteCall.model_validate_json(decode_message(message))
     except (ValidationError, Unreadable):  # of another version or key; its sender asks again
         logger.exception("call.unreadable")
         return
@@ -265,28 +273,27 @@ def answer(message: str) -> None:
         return
     context = _context_of(call)
     try:
-        with watchdog.watching(context), computing(context):
-            reply = _reply(call)
+        with watchdog.watch(context), use_context(context):
+            reply = _run_call(call)
     except JobStopped as stopped:
         logger.info("call.stopped", call=call.id, detail=stopped.detail)
         return
     _send(call, reply)
 
 
-class _Withdrawal(threading.Event):
+class _CancelEvent(threading.Event):
     """Set once the caller has withdrawn its call; asks Redis, at most once a second."""
 
     def __init__(self, call: RemoteCall) -> None:
         super().__init__()
-        self._key = withdrawn(call.id)
+        self._key = cancel_key(call.id)
         self._ask_at = time.monotonic() + ASK_SECONDS
 
     def is_set(self) -> bool:
-        """Whether nobody waits any more."""
         if not super().is_set() and time.monotonic() >= self._ask_at:
             self._ask_at = time.monotonic() + ASK_SECONDS
             with suppress(RedisError):  # it answers in vain, if at all
-                if notices().exists(self._key):
+                if prompt_client().exists(self._key):
                     self.set()
         return super().is_set()
 
@@ -299,35 +306,35 @@ def _context_of(call: RemoteCall) -> JobContext:
         tenant=call.tenant,
         batch=call.batch,
         deadline=time.monotonic() + until - time.time(),
-        cancelled=_Withdrawal(call),
+        cancelled=_CancelEvent(call),
     )
 
 
-def _reply(call: RemoteCall) -> Reply:
+def _run_call(call: RemoteCall) -> CallResponse:
     try:
-        return Reply(answer=perform(call.operation, models(), call.model))
+        return CallResponse(answer=perform(call.operation, models(), call.model))
     except JobStopped:
         raise
     except ScoringError as error:
-        return _refused(error)
+        return _to_error(error)
     except Exception as error:
         logger.exception("call.crashed", call=call.id, model=call.model)
-        return _refused(ScoringError(f"the model worker failed: {type(error).__name__}"))
+        return _to_error(ScoringError(f"the model worker failed: {type(error).__name__}"))
 
 
-def _refused(error: ScoringError) -> Reply:
+def _to_error(error: ScoringError) -> CallResponse:
     """The error under the nearest name that the wire knows."""
     name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in ERRORS)
     refusal = {"error": name, "detail": error.detail, "pointer": error.pointer}
     if isinstance(error, ModelNotReady):
         refusal["state"] = error.state
-    return Reply(refusal=RemoteRefusal.model_validate(refusal))
+    return CallResponse(refusal=RemoteError.model_validate(refusal))
 
 
-def _send(call: RemoteCall, reply: Reply) -> None:
+def _send(call: RemoteCall, reply: CallResponse) -> None:
     """As often as it takes while this sending is waited for: the work is done, and a caller that
     hears nothing waits for all of its deadline before it asks again."""
-    message = sealed(reply)
+    message = encode_message(reply)
     while not _sent(call, message):
         if time.time() + SEND_PAUSE_SECONDS > call.deadline or stopping.wait(SEND_PAUSE_SECONDS):
             logger.error("call.reply_lost", call=call.id)
@@ -335,9 +342,9 @@ def _send(call: RemoteCall, reply: Reply) -> None:
 
 
 def _sent(call: RemoteCall, message: str) -> bool:
-    target = reply_list(call.id)
+    target = response_list(call.id)
     try:
-        with replies().pipeline(transaction=True) as pipe:
+        with response_client().pipeline(transaction=True) as pipe:
             pipe.rpush(target, message)
             pipe.expire(target, REPLY_SECONDS)
             pipe.execute()
@@ -353,12 +360,12 @@ class RemoteModel:
     def __init__(self, entry: ModelEntry) -> None:
         self._entry = entry
 
-    def _ask(self, operation: Any) -> Any:
-        return ask(service_of(self._entry.kind), self._entry.name, operation)
+    def _call(self, operation: Any) -> Any:
+        return call_model(service_of(self._entry.kind), self._entry.name, operation)
 
     @cached_property
     def _description(self) -> op.Description:
-        description: op.Description = self._ask(op.Describe())
+        description: op.Description = self._call(op.Describe())
         return description
 
     @property
@@ -392,20 +399,20 @@ class RemoteJudge(RemoteModel):
         return self._description.labels
 
     def tokens(self, examples: Sequence[op.Example]) -> list[op.Tokens]:
-        return list(self._ask(op.Tokenize(examples=tuple(examples)))) if examples else []
+        return list(self._call(op.Tokenize(examples=tuple(examples)))) if examples else []
 
     def judge(self, examples: Sequence[op.Example]) -> list[Floats]:
         if not examples:
             return []
-        return [np.array(row) for row in self._ask(op.JudgeExamples(examples=tuple(examples)))]
+        return [np.array(row) for row in self._call(op.JudgeExamples(examples=tuple(examples)))]
 
     def judgements(self, examples: Sequence[op.Example]) -> list[Judgement]:
-        return list(self._ask(op.ReadLabels(examples=tuple(examples)))) if examples else []
+        return list(self._call(op.ReadLabels(examples=tuple(examples)))) if examples else []
 
     def judge_rows(self, asked: Sequence[op.ExampleRows]) -> list[Floats]:
         if not asked:
             return []
-        answers = self._ask(op.JudgeRows(asked=tuple(asked)))
+        answers = self._call(op.JudgeRows(asked=tuple(asked)))
         widths = [len(self.labels_of(rows.example)) for rows in asked]
         return [
             np.array(rows, dtype=np.float64).reshape(len(rows), width)
@@ -413,7 +420,7 @@ class RemoteJudge(RemoteModel):
         ]
 
     def judge_words(self, asked: Sequence[op.WordRows]) -> list[op.WordJudgements]:
-        return list(self._ask(op.JudgeWords(asked=tuple(asked)))) if asked else []
+        return list(self._call(op.JudgeWords(asked=tuple(asked)))) if asked else []
 
     def attributions(
         self, examples: Sequence[op.Example], targets: Sequence[str], method: op.AttributionMethod
@@ -421,7 +428,7 @@ class RemoteJudge(RemoteModel):
         if not examples:
             return []
         asked = op.Attribute(examples=tuple(examples), targets=tuple(targets), method=method)
-        return list(self._ask(asked))
+        return list(self._call(asked))
 
 
 class RemoteClassifier(RemoteJudge):
@@ -432,11 +439,11 @@ class RemoteClassifier(RemoteJudge):
         return self._description.labels
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
-        rows = self._ask(op.Probabilities(texts=tuple(texts))) if texts else ()
+        rows = self._call(op.Probabilities(texts=tuple(texts))) if texts else ()
         return np.array(rows, dtype=np.float64).reshape(len(texts), len(self.labels))
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        return list(self._ask(op.Truncated(texts=tuple(texts)))) if texts else []
+        return list(self._call(op.Truncated(texts=tuple(texts)))) if texts else []
 
 
 class RemoteLanguageModel(RemoteJudge):
@@ -445,7 +452,7 @@ class RemoteLanguageModel(RemoteJudge):
     def generate(self, prompts: Sequence[op.Prompt], sampling: op.Sampling) -> list[op.Completion]:
         if not prompts:
             return []
-        return list(self._ask(op.Generate(prompts=tuple(prompts), sampling=sampling)))
+        return list(self._call(op.Generate(prompts=tuple(prompts), sampling=sampling)))
 
     def score(
         self, prompts: Sequence[op.Prompt], completions: Sequence[str]
@@ -453,7 +460,7 @@ class RemoteLanguageModel(RemoteJudge):
         if not prompts:
             return []
         return list(
-            self._ask(op.ScoreCompletions(prompts=tuple(prompts), completions=tuple(completions)))
+            self._call(op.ScoreCompletions(prompts=tuple(prompts), completions=tuple(completions)))
         )
 
 
@@ -461,7 +468,7 @@ class RemoteSimilarity(RemoteModel):
     """The port `Similarity`."""
 
     def similarities(self, pairs: Sequence[op.Pair]) -> Floats:
-        values = self._ask(op.Compare(pairs=tuple(pairs))) if pairs else ()
+        values = self._call(op.Compare(pairs=tuple(pairs))) if pairs else ()
         return np.array(values, dtype=np.float64)
 
 
@@ -476,7 +483,7 @@ class QueueModels:
     def _entry(self, name: str, *kinds: ModelKind) -> ModelEntry:
         entry = self._catalogue.of_kind(name, *kinds)
         if entry.is_served:
-            self._states.demand_reached(name)
+            self._states.check_server(name)
         return entry
 
     def kind(self, name: str) -> ModelKind:
@@ -490,11 +497,11 @@ class QueueModels:
 
     def classifier(self, name: str) -> Classifier:
         entry = self._entry(name, "classifier")
-        return served_classifier(entry) if entry.is_served else RemoteClassifier(entry)
+        return get_classifier(entry) if entry.is_served else RemoteClassifier(entry)
 
     def language_model(self, name: str) -> LanguageModel:
         entry = self._entry(name, "causal")
-        return served(entry) if entry.is_served else RemoteLanguageModel(entry)
+        return get_remote_model(entry) if entry.is_served else RemoteLanguageModel(entry)
 
     def writer(self, name: str) -> Writer:
         return self.language_model(name)

@@ -77,12 +77,12 @@ def _language_model(entry: ModelEntry) -> dict[str, Any]:
     server = LanguageServer(entry)
     owner, names = server.owner, server.listed()
     started = time.perf_counter()
-    chats, completes = _chat(server), server.completes
+    chats, completes = _chat(server), server.supports_completion
     if chats is None and not completes:
         raise BadInput("it neither chats nor completes text")
     milliseconds = 1000 * (time.perf_counter() - started) / (1 + completes)
     method, told = server.scoring_method, _judged(server)
-    listed = _listed(server, CHAT if chats is not None else PATH)
+    listed = _max_logprobs(server, CHAT if chats is not None else PATH)
     found: dict[str, Any] = {
         "owner": owner or None,
         "milliseconds": milliseconds,
@@ -90,7 +90,7 @@ def _language_model(entry: ModelEntry) -> dict[str, Any]:
         "completions": completes,
         "chat": chats is not None,
         "given_text": GIVEN_TEXT.get(type(method)) if method is not None else None,
-        "tells_tokens": server.tokenizer.offered,
+        "tells_tokens": server.tokenizer.is_available,
         "top_logprobs": listed,
         "asked_logprobs": TOPS[0],
         "label_endpoint": server.endpoint.path if server.endpoint else None,
@@ -127,7 +127,7 @@ def _chat(server: LanguageServer) -> ServerChoice | None:
     """One short conversation; None where the server has none."""
     body = {"messages": [{"role": "user", "content": "Say yes."}], "max_tokens": 64}
     try:
-        return server.dialect.chats([{**body, "temperature": 0}])[0]
+        return server.dialect.complete_chat([{**body, "temperature": 0}])[0]
     except Unavailable:
         raise
     except ScoringError:
@@ -139,10 +139,10 @@ def _asked(path: str, **more: Any) -> dict[str, Any]:
     return {**(asked if path == CHAT else {"prompt": "The weather is"}), **more}
 
 
-def _listed(server: LanguageServer, path: str) -> int:
+def _max_logprobs(server: LanguageServer, path: str) -> int:
     """Tokens that it truly lists at a position: servers ignore the field too."""
     body = _asked(path, max_tokens=4, temperature=0, logprobs=True, top_logprobs=True)
-    [found] = server.dialect.ask(path, [body])
+    [found] = server.dialect.complete(path, [body])
     positions = found.logprobs.positions if found.logprobs else []
     return max((len(one.top_logprobs) for one in positions), default=0)
 
@@ -152,7 +152,7 @@ def _repeats(server: LanguageServer, path: str) -> int:
     body = _asked(path, max_tokens=8, temperature=1, seed=7)
     if "seed" in server.dialect.left_out:
         return 0
-    texts = [found.written for found in server.dialect.ask(path, [body] * REPEATS)]
+    texts = [found.written for found in server.dialect.complete(path, [body] * REPEATS)]
     return texts.count(texts[0])
 
 

@@ -1,6 +1,6 @@
 """The wire to one model server: pooled connections, bounded requests, retries, its refusals.
 
-Paced (`ServerPace`): in any sixty seconds there are at most as many requests as the entry's
+Paced (`ServerRateLimiter`): in any sixty seconds there are at most as many requests as the entry's
 `requests_per_minute`, of all workers together, counted in Redis; a request that comes too early
 waits. Without Redis each process counts for itself.
 Sent again: a connection that fails, 429 and 5xx, after what `Retry-After` says or a growing pause.
@@ -40,7 +40,7 @@ from tenacity import (
 )
 
 from shared.errors import BadInput, ScoringError, TextTooLong, Unavailable
-from shared.job_context import awaited, check, pause
+from shared.job_context import check, pause, wait_all
 from shared.models.entry import ModelEntry
 from shared.redis_client import client
 from shared.settings import secret, settings
@@ -62,7 +62,7 @@ READ_FOR_REASON = 2_000  # characters of a server's message
 Json = dict[str, Any]
 
 
-class _Again(Exception):
+class _RetryError(Exception):
     """A failure that may heal. `after`: seconds that the server asks for."""
 
     def __init__(self, detail: str, after: float | None = None) -> None:
@@ -97,7 +97,7 @@ class Address:
 
     def sent_headers(self) -> dict[str, str]:
         """With the key. Raises Unavailable where a variable of the environment is not set."""
-        headers = self._expanded(self.headers)
+        headers = self._expand(self.headers)
         if self.key_name is None or self.auth == "none":
             return headers
         key = self._variable(self.key_name)
@@ -106,7 +106,7 @@ class Address:
 
     def sent_query(self) -> dict[str, str]:
         """Raises Unavailable where a variable of the environment is not set."""
-        return self._expanded(self.query)
+        return self._expand(self.query)
 
     def redacted(self, words: str) -> str:
         """A server's words without the secrets that we sent it."""
@@ -122,7 +122,7 @@ class Address:
         for value in (*self.headers.values(), *self.query.values()):
             yield from VARIABLE.findall(value)
 
-    def _expanded(self, values: Mapping[str, str]) -> dict[str, str]:
+    def _expand(self, values: Mapping[str, str]) -> dict[str, str]:
         return {
             name: VARIABLE.sub(lambda found: self._variable(found[1]), value)
             for name, value in values.items()
@@ -152,7 +152,7 @@ class Connection:
         self._address = Address.of(entry)
         self._root = self._address.base.removesuffix("/v1")
         self._attempts = chosen.openai_attempts
-        self._pace = ServerPace(entry)
+        self._pace = ServerRateLimiter(entry)
         stated = entry.model_fields_set
         seconds = entry.timeout_seconds if "timeout_seconds" in stated else chosen.openai_seconds
         at_once = (
@@ -167,7 +167,6 @@ class Connection:
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="server")
 
     def get(self, path: str) -> Any:
-        """The answer to a GET below `/v1`."""
         return self._one("GET", self._address.base + path)
 
     def get_at_root(self, path: str) -> Any:
@@ -183,27 +182,27 @@ class Connection:
         return self._side_by_side(self._root + path, bodies)
 
     def _one(self, method: str, url: str) -> Any:
-        [answer] = awaited([self._submit(method, url, None)])
+        [answer] = wait_all([self._submit(method, url, None)])
         return answer
 
     def _side_by_side(self, url: str, bodies: Sequence[Json]) -> list[Any]:
-        return awaited([self._submit("POST", url, body) for body in bodies])
+        return wait_all([self._submit("POST", url, body) for body in bodies])
 
     def _submit(self, method: str, url: str, body: Json | None) -> Future[Any]:
         """To be sent by a thread of the pool, for the job of this one."""
-        return self._pool.submit(copy_context().run, self._retried, method, url, body)
+        return self._pool.submit(copy_context().run, self._send_with_retry, method, url, body)
 
-    def _retried(self, method: str, url: str, body: Json | None) -> Any:
+    def _send_with_retry(self, method: str, url: str, body: Json | None) -> Any:
         retrying = Retrying(
             stop=stop_after_attempt(self._attempts),
             wait=_pause,
-            retry=retry_if_exception_type(_Again),
+            retry=retry_if_exception_type(_RetryError),
             sleep=pause,
             reraise=True,
         )
         try:
             return retrying(self._once, method, url, body)
-        except _Again as error:
+        except _RetryError as error:
             raise Unavailable(f"the server of {self._address.name!r}: {error}") from error
 
     def _once(self, method: str, url: str, body: Json | None) -> Any:
@@ -213,21 +212,21 @@ class Connection:
         try:
             response = self._client.request(method, url, json=body, headers=headers, params=query)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.NetworkError) as error:
-            raise _Again(f"no connection ({type(error).__name__})") from error
+            raise _RetryError(f"no connection ({type(error).__name__})") from error
         except httpx.RemoteProtocolError as error:
-            raise _Again("it broke the connection off") from error
+            raise _RetryError("it broke the connection off") from error
         except httpx.HTTPError as error:
             name, kind = self._address.name, type(error).__name__
             raise Unavailable(f"the server of {name!r} did not answer ({kind})") from error
         status = response.status_code
         heals = status >= 500 and status != NOT_IMPLEMENTED
-        if heals or (status == 429 and not _used_up(response)):
-            raise _Again(f"status {status}", _retry_after(response))
+        if heals or (status == 429 and not _is_limit_error(response)):
+            raise _RetryError(f"status {status}", _retry_after(response))
         if status >= 300:
-            raise self._refusal(response)
+            raise self._to_error(response)
         return self._read(response)
 
-    def _refusal(self, response: httpx.Response) -> ScoringError:
+    def _to_error(self, response: httpx.Response) -> ScoringError:
         status, server = response.status_code, f"the server of {self._address.name!r}"
         if status < 400:
             return BadInput(
@@ -270,7 +269,7 @@ def _error(response: httpx.Response) -> Json:
     return error if isinstance(error, dict) else {}
 
 
-def _used_up(response: httpx.Response) -> bool:
+def _is_limit_error(response: httpx.Response) -> bool:
     return USED_UP in _code(response)
 
 
@@ -314,9 +313,8 @@ _growing = wait_random_exponential(multiplier=0.5, max=8)
 
 
 def _pause(state: RetryCallState) -> float:
-    """Seconds until the next attempt."""
     error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, _Again) and error.after is not None:
+    if isinstance(error, _RetryError) and error.after is not None:
         return min(error.after, LONGEST_PAUSE)
     return _growing(state)
 
@@ -358,7 +356,7 @@ def _redis() -> tuple[redis.Redis, Any]:
     return made, made.register_script(TAKE_REQUEST)
 
 
-class ServerPace:
+class ServerRateLimiter:
     """Of one model, for any number of threads."""
 
     def __init__(self, entry: ModelEntry) -> None:
@@ -380,9 +378,9 @@ class ServerPace:
             _, take = _redis()
             return float(take(keys=[self._key], args=[most, secrets.token_hex(8)])) / 1e6
         except RedisError:
-            return self._too_early_here(most)
+            return self._local_delay(most)
 
-    def _too_early_here(self, most: int) -> float:
+    def _local_delay(self, most: int) -> float:
         with self._lock:
             now = time.monotonic()
             while self._own and self._own[0] <= now - PACE_SECONDS:

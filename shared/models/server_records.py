@@ -2,7 +2,7 @@
 
 A worker takes it when a server is first seen, after a change of its entry, daily, and after a
 refusal that contradicts it; one worker at a time, by a lock. What a process learned of a server
-holds as long: `Findings`. A Redis that is flushed loses records, which are then taken anew.
+holds as long: `ServerState`. A Redis that is flushed loses records, which are then taken anew.
 Deviates: the specs name a table of the database; like the states they rest on nothing, and no job
 needs them. Source: specs "models" §2.4, §5.2.
 """
@@ -130,13 +130,13 @@ def refresh(entry: ModelEntry, probe: Callable[[ModelEntry], ServerAbilities]) -
         abilities = probe(entry)
         if not abilities.is_away:
             made = ServerRecord(at=now, entry=fingerprint(entry), abilities=abilities)
-            _keep(entry.name, made)
+            _store(entry.name, made)
         return True
     finally:
         _redis().delete(PROBING + entry.name)
 
 
-def _keep(name: str, record: ServerRecord) -> None:
+def _store(name: str, record: ServerRecord) -> None:
     with _redis().pipeline(transaction=True) as trip:
         trip.hset(RECORDS, name, record.model_dump_json())
         trip.expire(RECORDS, FORGOTTEN_SECONDS)
@@ -146,8 +146,8 @@ def _keep(name: str, record: ServerRecord) -> None:
 contradicted: set[str] = set()  # models whose server refused, here, what it had taken before
 
 
-class Findings(Generic[Found]):
-    """What a process learned of one server: for a day, or until the server refuses what it took."""
+class ServerState(Generic[Found]):
+    """A server's known properties: for a day, or until the server refuses what it took."""
 
     def __init__(self, name: str, find: Callable[[], Found]) -> None:
         self._name, self._find = name, find
@@ -168,7 +168,7 @@ class Findings(Generic[Found]):
                 self._known, self._since = self._find(), monotonic()
             return self._known
 
-    def answer(self, ask: Callable[[], Answer]) -> Answer:
+    def run(self, ask: Callable[[], Answer]) -> Answer:
         """The answer; of a server that refuses what it took before, once more after a new look."""
         known, since = self._known, self._since
         try:

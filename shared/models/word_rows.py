@@ -1,6 +1,6 @@
 """Variations of a text in words: rendered as strings and judged like any text, by any judge.
 
-It is all that can be asked of a model behind a server, which shows no tokens (`BehindServer`).
+It is all that can be asked of a model behind a server, which shows no tokens (`ServerModel`).
 
 A deleted word takes one adjacent blank with it, the plainest there is, so that line breaks stay;
 two words that were apart are never joined by it. Rendering is linear in the text. Source: specs
@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NoReturn, Protocol
 
-from shared.job_context import checking
+from shared.job_context import check_each
 from shared.models.calls import (
     MASK_TEXT,
     AttributionMethod,
@@ -24,39 +24,39 @@ from shared.models.calls import (
     WordRows,
     WordSpan,
 )
-from shared.models.entry import Ability, ModelEntry, abilities, cannot
+from shared.models.entry import Ability, ModelEntry, abilities, unsupported_error
 from shared.models.judgement import Judgement
 
 Placed = tuple[int, WordSpan]  # a word and its number
 
 
-class Reads(Protocol):
-    """Who judges whole examples."""
-
+class ExampleReader(Protocol):
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """For each example P, or why there is none."""
 
 
-def judged_words(judge: Reads, asked: Sequence[WordRows], mask_text: str) -> list[WordJudgements]:
+def judged_words(
+    judge: ExampleReader, asked: Sequence[WordRows], mask_text: str
+) -> list[WordJudgements]:
     """For each example P of its variations; equal strings are judged once.
 
     Votes that are too few to tell small differences apart are no P (`Judgement.fine`).
     """
-    rendered = [rendered_rows(one, mask_text) for one in asked]
+    rendered = [render_rows(one, mask_text) for one in asked]
     distinct: dict[tuple[object, ...], Example] = {}
     for examples in rendered:
         distinct |= {_content(example): example for example in examples}
     answers = dict(zip(distinct, judge.judgements(list(distinct.values())), strict=True))
     found = {key: answer.fine() for key, answer in answers.items()}
-    return [_joined([found[_content(example)] for example in examples]) for examples in rendered]
+    return [_join([found[_content(example)] for example in examples]) for examples in rendered]
 
 
 def _content(example: Example) -> tuple[object, ...]:
-    """What tells examples apart; a template and a prompt are known by their identity."""
+    """A key of the example; a template and a prompt are known by their identity."""
     return example.text, example.text_pair, id(example.template), id(example.prompt)
 
 
-def _joined(judged: Sequence[Judgement]) -> WordJudgements:
+def _join(judged: Sequence[Judgement]) -> WordJudgements:
     unread = [one.unread for one in judged if one.unread is not None]
     return WordJudgements(
         probabilities=tuple(one.probabilities for one in judged),
@@ -66,19 +66,19 @@ def _joined(judged: Sequence[Judgement]) -> WordJudgements:
 
 
 def mask_text_of(entry: ModelEntry) -> str:
-    """What stands for a masked word where the model's tokenizer is not seen."""
+    """The string for a masked word where the model's tokenizer is not seen."""
     return entry.mask_text or MASK_TEXT
 
 
-def rendered_rows(asked: WordRows, mask_text: str) -> list[Example]:
+def render_rows(asked: WordRows, mask_text: str) -> list[Example]:
     """(R,) each variation as an example of its own."""
     words = list(enumerate(asked.words))
     own = [one for one in words if one[1].of == "text"]
     beside = words[len(own) :]
-    return [_rendered(asked.example, own, beside, row, mask_text) for row in checking(asked.rows)]
+    return [_render(asked.example, own, beside, row, mask_text) for row in check_each(asked.rows)]
 
 
-def _rendered(
+def _render(
     example: Example, own: Sequence[Placed], beside: Sequence[Placed], row: WordRow, mask_text: str
 ) -> Example:
     """own: the words of the text; beside: of its pair."""
@@ -95,10 +95,10 @@ def _rendered(
 def _text(
     text: str, words: Sequence[Placed], kept: Collection[int], written: Mapping[int, str]
 ) -> str:
-    return "".join(_pieces(text, words, kept, written))
+    return "".join(_parts(text, words, kept, written))
 
 
-def _pieces(
+def _parts(
     text: str, words: Sequence[Placed], kept: Collection[int], written: Mapping[int, str]
 ) -> Iterator[str]:
     """The words that stay, and what stands between them."""
@@ -117,19 +117,19 @@ def _pieces(
 
 
 def _between(before: str, gap: str, deleted: int, after: str) -> str:
-    """What is left of a gap in which so many words were deleted."""
+    """The rest of a gap in which so many words were deleted."""
     if not deleted:
         return gap
     blanks = [place for place, sign in enumerate(gap) if sign.isspace()]
     plain_first = sorted(blanks, key=lambda place: gap[place] != " ")
     gone = plain_first[:deleted]
-    if len(gone) == len(gap) and gone and _would_join(before, after):
+    if len(gone) == len(gap) and gone and _needs_space(before, after):
         gone.pop()  # the last is a line break, if there is one
     lost = set(gone)
     return "".join(sign for place, sign in enumerate(gap) if place not in lost)
 
 
-def _would_join(before: str, after: str) -> bool:
+def _needs_space(before: str, after: str) -> bool:
     return bool(before and after) and _in_a_word(before[-1]) and _in_a_word(after[0])
 
 
@@ -137,7 +137,7 @@ def _in_a_word(sign: str) -> bool:
     return sign.isalnum() or unicodedata.category(sign).startswith("M")
 
 
-class BehindServer:
+class ServerModel:
     """The parts of the port `shared.models.ports.Judge` that are alike behind every server: words
     are judged as strings, what no server shows is refused."""
 
@@ -159,7 +159,6 @@ class BehindServer:
         return mask_text_of(self._entry)
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """Each server in its way."""
         raise NotImplementedError
 
     def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
@@ -168,14 +167,14 @@ class BehindServer:
 
     def tokens(self, examples: Sequence[Example]) -> NoReturn:
         """Refused."""
-        raise cannot(self._entry, "token_rows")
+        raise unsupported_error(self._entry, "token_rows")
 
     def judge_rows(self, asked: Sequence[ExampleRows]) -> NoReturn:
         """Refused."""
-        raise cannot(self._entry, "token_rows")
+        raise unsupported_error(self._entry, "token_rows")
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> NoReturn:
         """Refused."""
-        raise cannot(self._entry, "attributions")
+        raise unsupported_error(self._entry, "attributions")

@@ -71,7 +71,7 @@ def kappa_of_pairs(
     return ratio(name, cells, kappa, keys, how)
 
 
-def area(rows: Floats) -> float:
+def roc_auc(rows: Floats) -> float:
     """How often a positive row has the higher score than a negative one, ties half; [0, 1], chance
     is 0.5. rows: (n, 2) of score and 0 or 1. NaN where one kind is missing."""
     positive = rows[:, 1] > 0

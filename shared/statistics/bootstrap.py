@@ -19,7 +19,7 @@ AT_ONCE = 4_000_000  # numbers in memory: 32 MB
 ROUNDING = 1e-12
 
 
-def _go_on() -> None:
+def _no_check() -> None:
     pass
 
 
@@ -30,11 +30,11 @@ class Resampling:
     seed: int = 0
     resamples: int = 2_000
     confidence: float = 0.95
-    check: Callable[[], None] = field(default=_go_on, compare=False)
+    check: Callable[[], None] = field(default=_no_check, compare=False)
 
     @property
     def tail(self) -> float:
-        """What lies beyond each end."""
+        """The share beyond each end."""
         return (1 - self.confidence) / 2
 
     def drawn(self, name: str, groups: int) -> Iterator[Integers]:

@@ -130,7 +130,7 @@ def excess_interval(
     if found is None:
         return None
     value = calibration(predicted, labels, how.seed).excess
-    low, high = np.quantile(_centred(found[:, 0], value), [how.tail, 1 - how.tail])
+    low, high = np.quantile(_center(found[:, 0], value), [how.tail, 1 - how.tail])
     return float(low), float(high)
 
 
@@ -153,7 +153,7 @@ def excess_change(
     value = values[0] - values[1]
     if found is None:
         return ExcessChange(value, None, None, None)
-    changes = _centred(found[:, 0] - found[:, 1], value)
+    changes = _center(found[:, 0] - found[:, 1], value)
     low, high = np.quantile(changes, [how.tail, 1 - how.tail])
     beyond = min(np.count_nonzero(changes <= 0), np.count_nonzero(changes >= 0))
     p = min(1.0, 2 * (1 + int(beyond)) / (1 + changes.size))
@@ -181,7 +181,7 @@ def _resampled_excess(
     return np.array(found, dtype=np.float64).reshape(-1, len(forecasts))
 
 
-def _centred(resampled: Floats, value: float) -> Floats:
+def _center(resampled: Floats, value: float) -> Floats:
     """Around the estimate instead of their own mean."""
     return resampled - (float(resampled.mean()) - value)
 

@@ -142,7 +142,7 @@ def intra_cluster_correlation(rows: Clustered) -> float | None:
 
 
 def warnings(rows: Clustered, effective: float) -> Iterator[str]:
-    """What a reader must know about so few or such alike rows. effective: see `MeanSpread`."""
+    """For reports over few or similar rows. effective: see `MeanSpread`."""
     groups = rows.count
     if groups == 1:
         yield "one cluster has no spread"

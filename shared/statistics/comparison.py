@@ -84,7 +84,7 @@ def sign_flip_p(sums: Floats, sizes: Floats, seed: int, name: str) -> float:
     return (1 + exceeding) / (1 + FLIPS)
 
 
-def least_flip_p(clusters: int) -> float:
+def min_flip_p(clusters: int) -> float:
     """The least two-sided p that sign flips of so many clusters can give, (0, 1]."""
     return max(2.0 ** (1 - clusters), 1 / (FLIPS + 1)) if clusters else 1.0
 

@@ -92,9 +92,7 @@ def _shuffled(space: Placements, random: np.random.Generator) -> Places:
         return space.at(next(distinct_below(space.count, random)))
     gaps = space.units - sum(space.lengths) + 1
     order = random.permutation(space.lengths).tolist()
-    return space.placed(
-        order, np.sort(random.choice(gaps, size=len(order), replace=False)).tolist()
-    )
+    return space.place(order, np.sort(random.choice(gaps, size=len(order), replace=False)).tolist())
 
 
 def ranks_of(count: int, random: np.random.Generator, first: int) -> Iterator[int]:

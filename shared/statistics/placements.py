@@ -71,7 +71,7 @@ class Words(Placements):
 
     @cached_property
     def count(self) -> int:
-        return self._ways(0, self.words, self.tokens)
+        return self._count_combinations(0, self.words, self.tokens)
 
     @cached_property
     def _groups(self) -> list[tuple[int, list[int]]]:
@@ -85,7 +85,7 @@ class Words(Placements):
     def _known(self) -> dict[tuple[int, int, int], int]:
         return {}
 
-    def _ways(self, group: int, words: int, tokens: int) -> int:
+    def _count_combinations(self, group: int, words: int, tokens: int) -> int:
         """Choices among the words of this and all later groups."""
         if group == len(self._groups):
             return int(words == 0 and tokens == 0)
@@ -93,12 +93,14 @@ class Words(Placements):
         if key not in self._known:
             self._known[key] = sum(
                 comb(len(self._groups[group][1]), taken)
-                * self._ways(group + 1, words - taken, tokens - taken * self._groups[group][0])
-                for taken in self._takeable(group, words, tokens)
+                * self._count_combinations(
+                    group + 1, words - taken, tokens - taken * self._groups[group][0]
+                )
+                for taken in self._valid_range(group, words, tokens)
             )
         return self._known[key]
 
-    def _takeable(self, group: int, words: int, tokens: int) -> range:
+    def _valid_range(self, group: int, words: int, tokens: int) -> range:
         size, members = self._groups[group]
         return range(min(len(members), words, tokens // size) + 1)
 
@@ -106,9 +108,9 @@ class Words(Placements):
         _check(rank, self.count)
         words, tokens, found = self.words, self.tokens, list[int]()
         for group, (size, members) in enumerate(self._groups):
-            for taken in self._takeable(group, words, tokens):
+            for taken in self._valid_range(group, words, tokens):
                 inside = comb(len(members), taken)
-                later = self._ways(group + 1, words - taken, tokens - taken * size)
+                later = self._count_combinations(group + 1, words - taken, tokens - taken * size)
                 if rank < inside * later:
                     break
                 rank -= inside * later
@@ -149,9 +151,9 @@ class Runs(Placements):
         _check(rank, self.count)
         order, gaps = divmod(rank, self._gaps)
         chosen = _combination(gaps, self._free + 1, len(self.lengths))
-        return self.placed(_ordering(order, Counter(self.lengths)), chosen)
+        return self.place(_ordering(order, Counter(self.lengths)), chosen)
 
-    def placed(self, lengths: Sequence[int], gaps: Sequence[int]) -> Places:
+    def place(self, lengths: Sequence[int], gaps: Sequence[int]) -> Places:
         """The i-th run in gap `gaps[i]`: that many free units stand before it. gaps: ascending."""
         before = [0, *accumulate(lengths)]
         starts = [gap + before[place] for place, gap in enumerate(gaps)]
@@ -171,20 +173,20 @@ class RunsWithGaps(Placements):
 
     def __post_init__(self) -> None:
         wrong = len(self.gaps) != max(0, len(self.lengths) - 1)
-        if wrong or min((*self.lengths, *self.gaps), default=1) < 1 or self._shifts < 1:
+        if wrong or min((*self.lengths, *self.gaps), default=1) < 1 or self._max_shift < 1:
             raise ValueError("such runs and gaps do not fit")
 
     @cached_property
-    def _shifts(self) -> int:
+    def _max_shift(self) -> int:
         return self.units - sum(self.lengths) - sum(self.gaps) + 1
 
     @cached_property
     def count(self) -> int:
-        return _orders(Counter(self.lengths)) * _orders(Counter(self.gaps)) * self._shifts
+        return _orders(Counter(self.lengths)) * _orders(Counter(self.gaps)) * self._max_shift
 
     def at(self, rank: int) -> Places:
         _check(rank, self.count)
-        rank, start = divmod(rank, self._shifts)
+        rank, start = divmod(rank, self._max_shift)
         order, between = divmod(rank, _orders(Counter(self.gaps)))
         lengths = _ordering(order, Counter(self.lengths))
         gaps = _ordering(between, Counter(self.gaps))

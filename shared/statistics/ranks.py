@@ -84,7 +84,7 @@ def chance_sd(draws: int) -> float:
     return math.sqrt((draws + 2) / (12 * draws))
 
 
-def spread_of(null: Floats, ddof: int = 1) -> dict[str, Any]:
+def null_summary(null: Floats, ddof: int = 1) -> dict[str, Any]:
     """mean, sd, deciles and histogram of (M,) scores, as a null is told; None and () without them.
 
     ddof: of the sd.

@@ -11,10 +11,11 @@ meanwhile somebody else's job may have come, and that one it takes. It can take 
 only, so that no more than half of the threads that are left to others wait so; the rest give their
 messages back, and look into other queues.
 
-`BatchPace`: how soon a worker starts the next job of a batch. On a machine that computes batches
-without a pause an interactive job waits for a processor at each step of its way (gateway, database,
-queue, worker, database, gateway). While somebody has asked interactively in the last seconds, jobs
-of batches start only so often that they take their share of one processor; else at once.
+`BatchRateLimiter`: how soon a worker starts the next job of a batch. On a machine that computes
+batches without a pause an interactive job waits for a processor at each step of its way (gateway,
+database, queue, worker, database, gateway). While somebody has asked interactively in the last
+seconds, jobs of batches start only so often that they take their share of one processor; else at
+once.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from shared import telemetry
 from shared.errors import Unavailable
 from shared.ledger.leases import Claim
 from shared.priority import RECENT_SECONDS, stand_back
-from shared.queue import app, calls_first, is_call, pop
+from shared.queue import app, is_call, pop, sort_queues
 from shared.redis_client import LEAST_WAIT_SECONDS
 
 BLOCK_SECONDS = 1.0
@@ -73,9 +74,11 @@ class TaskMessage:
 class BatchQueues:
     """The consumer of these queues, with so many threads, at this pace."""
 
-    def __init__(self, queues: Sequence[str], threads: int, pace: BatchPace | None = None) -> None:
+    def __init__(
+        self, queues: Sequence[str], threads: int, pace: BatchRateLimiter | None = None
+    ) -> None:
         self._queues = list(queues)
-        self._pace = pace or BatchPace(share=1.0)
+        self._pace = pace or BatchRateLimiter(share=1.0)
         self._free = threading.Semaphore(threads)
         self._pool = ThreadPoolExecutor(threads, "batch", stand_back)
         self._consumer = threading.Thread(target=self._consume, name="batch-queues", daemon=True)
@@ -93,7 +96,7 @@ class BatchQueues:
     def _consume(self) -> None:
         while not stopping.is_set():
             rest = self._pace.rest()
-            queues = calls_first(self._queues) if rest <= 0 else self._calls
+            queues = sort_queues(self._queues) if rest <= 0 else self._calls
             seconds = BLOCK_SECONDS if rest <= 0 else min(rest, BLOCK_SECONDS)
             seconds = max(LEAST_WAIT_SECONDS, seconds)
             if not queues:
@@ -106,7 +109,7 @@ class BatchQueues:
                 self._free.release()
             else:
                 if not is_call(task.queue):
-                    self._pace.started()
+                    self._pace.start()
                 self._pool.submit(self._run, task)
 
     @property
@@ -140,7 +143,7 @@ class BatchQueues:
             logger.exception("batch_queues.crashed", task=task.name)
         finally:
             if not is_call(task.queue):
-                self._pace.ended(time.thread_time() - begun)
+                self._pace.end(time.thread_time() - begun)
             self._free.release()
 
 
@@ -237,7 +240,7 @@ ELSEWHERE_SECONDS = (
 )
 
 
-class BatchPace:
+class BatchRateLimiter:
     """The pace of one worker. share: of one processor, (0, 1], with what a job costs elsewhere."""
 
     def __init__(self, share: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -248,8 +251,7 @@ class BatchPace:
         self._due = 0.0
         self._mean: float | None = None  # processor seconds of a job in this worker
 
-    def saw_interactive(self) -> None:
-        """An interactive job has come."""
+    def record_interactive(self) -> None:
         self._asked_at = self._clock()
 
     def rest(self) -> float:
@@ -259,13 +261,12 @@ class BatchPace:
             return 0.0
         return max(0.0, self._due - now)
 
-    def started(self) -> None:
-        """A job of a batch starts."""
+    def start(self) -> None:
         with self._lock:
             cost = (self._mean or 0.0) + ELSEWHERE_SECONDS
             self._due = max(self._due, self._clock()) + cost / self._share
 
-    def ended(self, seconds: float) -> None:
+    def end(self, seconds: float) -> None:
         """It took so many seconds of a processor in this worker."""
         with self._lock:
             before = seconds if self._mean is None else self._mean

@@ -38,16 +38,22 @@ from shared.errors import (
     Unavailable,
 )
 from shared.interpreter import interpreter
-from shared.job_context import JobContext, computing
+from shared.job_context import JobContext, use_context
 from shared.ledger import leases, turns
 from shared.ledger.engine import ledger, transaction
 from shared.ledger.leases import Claim
-from shared.ledger.private_requests import demand_readable
+from shared.ledger.private_requests import check_readable
 from shared.ledger.turns import ClaimOrder, MetricQueue
 from shared.priority import standing_back
-from shared.problems import attempts_exhausted, internal, problem, ran_too_long, validation_problem
+from shared.problems import (
+    attempts_exhausted,
+    internal,
+    problem,
+    timeout_problem,
+    validation_problem,
+)
 from shared.queue import JobMessage, send_all
-from shared.redaction import screened, without_text
+from shared.redaction import strip_request, without_text
 from shared.service_contract import MetricContract, ServiceContract
 from shared.settings import settings
 from shared.worker import score_series
@@ -80,29 +86,31 @@ class MessageDelivery:
 FIRST = MessageDelivery()
 
 
-def carry(
+def run_job(
     job_id: str, contract: ServiceContract, score: Score, delivery: MessageDelivery = FIRST
 ) -> None:
     """Carry the job whose turn it is in this message's queue to its end; where none waits, do
     nothing."""
-    with claimed(job_id, MetricQueue(contract.name, delivery.batch), again=delivery.again) as claim:
+    with acquire_job(
+        job_id, MetricQueue(contract.name, delivery.batch), again=delivery.again
+    ) as claim:
         if claim is not None:
             with telemetry.of_request(claim.request_id):
-                _carry(claim, contract, score)
+                _run(claim, contract, score)
 
 
-def _carry(claim: Claim, contract: ServiceContract, score: Score) -> None:
+def _run(claim: Claim, contract: ServiceContract, score: Score) -> None:
     telemetry.QUEUE_SECONDS.labels(contract.name).observe(claim.waited_seconds)
     started = time.perf_counter()
     context = context_of(claim)
-    with heartbeat.held(claim, context):
-        compute = partial(computed, claim, context, contract, score)
+    with heartbeat.watch(claim, context):
+        compute = partial(compute_end, claim, context, contract, score)
         is_large = context.batch and claim.batch_id is None
         end = standing_back(compute) if is_large else compute()
-        with quickly(context.batch):
+        with run_first(context.batch):
             kept = finish(claim, end)
     telemetry.SCORE_SECONDS.labels(contract.name).observe(time.perf_counter() - started)
-    account(claim, contract.name, end, kept=kept)
+    record_end(claim, contract.name, end, kept=kept)
     if kept and isinstance(end, Success) and isinstance(contract, MetricContract):
         score_series.observe(contract, end.result)
 
@@ -127,17 +135,17 @@ def characters(value: Any) -> int:
     return sum(map(characters, value)) if isinstance(value, Sequence) else 0
 
 
-def computed(claim: Claim, context: JobContext, contract: ServiceContract, score: Score) -> End:
+def compute_end(claim: Claim, context: JobContext, contract: ServiceContract, score: Score) -> End:
     """The end of this claim, also where the watchdog had to stop the computation."""
 
     def give_up() -> None:
         end = too_late(claim)
-        account(claim, contract.name, end, kept=write(claim, end))
+        record_end(claim, contract.name, end, kept=write(claim, end))
 
     try:
         with (
-            watchdog.watching(context, give_up),
-            computing(context),
+            watchdog.watch(context, give_up),
+            use_context(context),
             interpreter.computing(context.party, context.check, context.extend),
         ):
             return ending(contract, score, claim)
@@ -157,7 +165,7 @@ def shares(batch: bool) -> TenantShares:
 
 
 @contextmanager
-def claimed(job_id: str, queue: MetricQueue, *, again: bool) -> Iterator[Claim | None]:
+def acquire_job(job_id: str, queue: MetricQueue, *, again: bool) -> Iterator[Claim | None]:
     """A claim while the block lasts, or None where nothing waits in this queue, or where only jobs
     of tenants wait that hold their part of the threads: then the message is sent again."""
     of_tenants = shares(queue.batch)
@@ -176,22 +184,22 @@ def _claim(of_tenants: TenantShares, job_id: str, turn: ClaimOrder) -> Claim | N
     with of_tenants.standing_by() as stands_by:
         if not stands_by:
             if not stopping.wait(HAND_BACK_SECONDS):
-                _hand_back(job_id, turn)
+                _return_to_queue(job_id, turn)
             return None
         while claim is None and waits and of_tenants.wait():
             claim, waits = _next_claim(of_tenants, job_id, turn)
         return claim  # None too where this process stops: the scheduler sends the message again
 
 
-def quickly(batch: bool) -> AbstractContextManager[None]:
-    """What is short, and done for an interactive job, goes before what computes for long."""
+def run_first(batch: bool) -> AbstractContextManager[None]:
+    """A short step for an interactive job goes before long computations."""
     return nullcontext() if batch else interpreter.quick()
 
 
-def _hand_back(job_id: str, turn: ClaimOrder) -> None:
+def _return_to_queue(job_id: str, turn: ClaimOrder) -> None:
     """To the end of its queue: this thread is somebody else's, whose job waits in another queue."""
     metric, batch = turn.queue
-    message = JobMessage(metric, job_id, batch, telemetry.carried(), turn.again)
+    message = JobMessage(metric, job_id, batch, telemetry.inject_trace(), turn.again)
     with suppress(Unavailable):  # the scheduler sends it again
         send_all([message])
 
@@ -206,7 +214,7 @@ def _next_claim(
     def claim(tenants: Tenants) -> Claim | None:
         nonlocal waits
         chosen = settings()
-        with quickly(turn.queue.batch), transaction(ledger()) as connection:
+        with run_first(turn.queue.batch), transaction(ledger()) as connection:
             found = leases.claim(
                 connection,
                 job_id,
@@ -244,7 +252,7 @@ def write(claim: Claim, end: End) -> bool:
                 return leases.wait(connection, claim, model=waiting_for, resend_after=after)
 
 
-def account(claim: Claim, metric: str, end: End, *, kept: bool) -> None:
+def record_end(claim: Claim, metric: str, end: End, *, kept: bool) -> None:
     """Into the log and the counters."""
     if not kept:
         telemetry.JOBS_FENCED.labels(metric).inc()
@@ -257,8 +265,6 @@ def account(claim: Claim, metric: str, end: End, *, kept: bool) -> None:
 
 @dataclass(frozen=True)
 class Success:
-    """The job has a result."""
-
     result: dict[str, Any]
     status: Literal["succeeded"] = "succeeded"
 
@@ -303,7 +309,7 @@ End = Success | Failure | Retry | Wait | Abandoned
 def ending(contract: ServiceContract, score: Callable[[Any], Message], claim: Claim) -> End:
     """Score the claimed job and name its end. Raises nothing but what ends the process."""
     try:
-        demand_readable(claim.request)
+        check_readable(claim.request)
         request = contract.request.model_validate(claim.request)
     except (Unavailable, ValidationError) as error:
         return _unread(claim, error)
@@ -311,31 +317,31 @@ def ending(contract: ServiceContract, score: Callable[[Any], Message], claim: Cl
         settings().work_limit.check(
             contract.work(request)
         )  # of another version, or by another limit
-        return Success(_kept(with_text_key(score(request), contract, request), request))
+        return Success(_to_record(with_text_key(score(request), contract, request), request))
     except JobCancelled:
         return Abandoned()
     except DeadlineExceeded:
         return too_late(claim)
     except BadInput as error:
         found = problem(error)
-        return Failure(screened(found, request) if request.do_not_store_text else found)
+        return Failure(strip_request(found, request) if request.do_not_store_text else found)
     except Unavailable as error:
-        return _later(claim, error)
+        return _retry_or_wait(claim, error)
     except Exception as error:  # noqa: BLE001 - the boundary: every job must end
-        return _unexpected(claim, contract.name, error)
+        return _internal_error(claim, contract.name, error)
 
 
 def _unread(claim: Claim, error: Unavailable | ValidationError) -> Failure | Retry:
     """A request that this process has no key to, or that another version of us accepted."""
     if isinstance(error, Unavailable):
-        return _again(claim, error)
+        return _retry_or_fail(claim, error)
     return Failure(validation_problem(error, claim.request))
 
 
 def too_late(claim: Claim) -> Failure:
     """It ran past its deadline; another attempt would take as long."""
     logger.warning("job.too_late", job=claim.job_id, attempt=claim.attempt)
-    return Failure(ran_too_long(settings().max_run_seconds))
+    return Failure(timeout_problem(settings().max_run_seconds))
 
 
 def with_text_key(report: Message, contract: ServiceContract, request: JobRequest) -> Message:
@@ -348,18 +354,22 @@ def with_text_key(report: Message, contract: ServiceContract, request: JobReques
     return report.model_copy(update={"provenance": origin})
 
 
-def _kept(report: Message, request: JobRequest) -> dict[str, Any]:
+def _to_record(report: Message, request: JobRequest) -> dict[str, Any]:
     """The report as it goes into the ledger."""
     if request.do_not_store_text:
         return without_text(report, request)
     return report.model_dump(mode="json")
 
 
-def _later(claim: Claim, error: Unavailable) -> Failure | Retry | Wait:
-    return _waiting(claim, error) if isinstance(error, ModelNotReady) else _again(claim, error)
+def _retry_or_wait(claim: Claim, error: Unavailable) -> Failure | Retry | Wait:
+    return (
+        _wait_or_fail(claim, error)
+        if isinstance(error, ModelNotReady)
+        else _retry_or_fail(claim, error)
+    )
 
 
-def _waiting(claim: Claim, error: ModelNotReady) -> Failure | Wait:
+def _wait_or_fail(claim: Claim, error: ModelNotReady) -> Failure | Wait:
     """The job waits for its model, for so many hours after its acceptance."""
     chosen = settings()
     if claim.waited_seconds > chosen.model_wait_hours * 3_600:
@@ -368,7 +378,7 @@ def _waiting(claim: Claim, error: ModelNotReady) -> Failure | Wait:
     return Wait(error.model, error.detail, chosen.model_wait_seconds, error.state)
 
 
-def _again(claim: Claim, error: Unavailable) -> Failure | Retry:
+def _retry_or_fail(claim: Claim, error: Unavailable) -> Failure | Retry:
     logger.warning("job.unavailable", job=claim.job_id, attempt=claim.attempt, detail=error.detail)
     chosen = settings()
     if claim.tried >= chosen.max_attempts:
@@ -376,7 +386,7 @@ def _again(claim: Claim, error: Unavailable) -> Failure | Retry:
     return Retry(chosen.retry_seconds * 2 ** (claim.tried - 1))
 
 
-def _unexpected(claim: Claim, metric: str, error: Exception) -> Failure:
+def _internal_error(claim: Claim, metric: str, error: Exception) -> Failure:
     error_id = f"err_{secrets.token_hex(8)}"
     logger.error("job.crashed", job=claim.job_id, metric=metric, error_id=error_id, exc_info=error)
     return Failure(internal(error_id))
@@ -394,7 +404,7 @@ class Heartbeat:
         self._thread: threading.Thread | None = None
 
     @contextmanager
-    def held(self, claim: Claim, context: JobContext) -> Iterator[None]:
+    def watch(self, claim: Claim, context: JobContext) -> Iterator[None]:
         """Renew this claim's lease until the block is left; the context learns when it is lost."""
         with self._lock:
             self._held[claim] = context
@@ -414,15 +424,15 @@ class Heartbeat:
         lease = timedelta(seconds=settings().lease_seconds)
         mine = {claim: one for claim, one in self._copy().items() if one.deadline >= latest}
         try:
-            self._let_go(mine, lambda connection: leases.renew(connection, mine, lease=lease))
+            self._release(mine, lambda connection: leases.renew(connection, mine, lease=lease))
         except Unavailable:
             logger.warning("heartbeat.missed", claims=len(mine))
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Let go the claims that are lost."""
         mine = self._copy()
         try:
-            self._let_go(mine, lambda connection: leases.still_claimed(connection, mine))
+            self._release(mine, lambda connection: leases.still_claimed(connection, mine))
         except Unavailable:
             logger.debug("heartbeat.looked_in_vain", claims=len(mine))
 
@@ -430,7 +440,7 @@ class Heartbeat:
         with self._lock:
             return dict(self._held)
 
-    def _let_go(
+    def _release(
         self, mine: Mapping[Claim, JobContext], kept_of: Callable[[Connection], set[str]]
     ) -> None:
         """Ask which are kept; the computations of the others end."""
@@ -456,7 +466,7 @@ class Heartbeat:
             time.sleep(min(LOOK_SECONDS, every))
             try:
                 if time.monotonic() < beat_at:
-                    self.look()
+                    self.check()
                 else:
                     beat_at = time.monotonic() + settings().heartbeat_seconds
                     self.beat()

@@ -45,7 +45,6 @@ class Health:
         self._lock = threading.Lock()
 
     def obstruct(self, name: str, reason: str) -> None:
-        """Not ready, for this reason."""
         with self._lock:
             self._obstacles[name] = reason
 
@@ -61,12 +60,12 @@ class Health:
             return dict(self._obstacles)
 
 
-def serve(health: Health, host: str, port: int) -> ThreadingHTTPServer:
+def start_server(health: Health, host: str, port: int) -> ThreadingHTTPServer:
     """Answer probes from a thread of its own; returns the server, to be shut down."""
 
     class HealthHandler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            status, kind, body = _answer(self.path, health)
+            status, kind, body = _build_response(self.path, health)
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
@@ -87,7 +86,7 @@ def serve(health: Health, host: str, port: int) -> ThreadingHTTPServer:
     return server
 
 
-def _answer(path: str, health: Health) -> tuple[int, str, bytes]:
+def _build_response(path: str, health: Health) -> tuple[int, str, bytes]:
     if path == "/metrics":
         return 200, CONTENT_TYPE_LATEST, generate_latest()
     if path == "/healthz":
@@ -159,9 +158,7 @@ class _Loading:
         if not self._names:
             self._tried.set()
         threads = [
-            threading.Thread(
-                target=self._keep_trying, args=(name,), name=f"load-{name}", daemon=True
-            )
+            threading.Thread(target=self._retry, args=(name,), name=f"load-{name}", daemon=True)
             for name in self._names
         ]
         for thread in threads:
@@ -169,12 +166,12 @@ class _Loading:
         for thread in threads:
             thread.join()
 
-    def _keep_trying(self, name: str) -> None:
+    def _retry(self, name: str) -> None:
         before = ""  # a reason is logged once
         while True:
             with self._places:
-                reason = _tried(self._load, name)
-            self._note_try(name)
+                reason = _try_load(self._load, name)
+            self._record_error(name)
             if reason is None:
                 return
             if reason != before:
@@ -182,7 +179,7 @@ class _Loading:
             before = reason
             time.sleep(RELOAD_SECONDS)
 
-    def _note_try(self, name: str) -> None:
+    def _record_error(self, name: str) -> None:
         """The worker does not wait for it any longer."""
         self._health.clear(name)
         with self._lock:
@@ -191,7 +188,7 @@ class _Loading:
                 self._tried.set()
 
 
-def _tried(load: Load, name: str) -> str | None:
+def _try_load(load: Load, name: str) -> str | None:
     """Why the model is not loaded; None: it is, or nobody can ask for it any more."""
     try:
         load(name)

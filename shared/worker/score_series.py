@@ -44,7 +44,6 @@ _lock = Lock()
 
 
 def observe(contract: MetricContract, result: Mapping[str, Any]) -> None:
-    """Count a result."""
     provenance = result.get("provenance") or {}
     variant = str(provenance.get("variant") or "")
     model = _bounded(contract.name, _model(provenance), variant)

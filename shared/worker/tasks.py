@@ -1,6 +1,6 @@
 """A service's Celery tasks: `score.<name>`, and of a metric `score.<name>-report`.
 
-A task carries a job's id; its body is `job.carry`, which tests call directly. A report over many
+A task carries a job's id; its body is `job.run_job`, which tests call directly. A report over many
 results is a job too: they are read here, and the metric's pure `summarize` sums them up, in the
 order of the batch's file or of the listed ids.
 """
@@ -20,29 +20,27 @@ from shared.contracts import Scored
 from shared.errors import BadInput
 from shared.estimates import BatchStatistics, plan_of
 from shared.human_agreement import GivenJudgement, JudgedResults
-from shared.job_context import checking
+from shared.job_context import check_each
 from shared.ledger import batch_lines, judgements
 from shared.ledger.batch_lines import JobOutcome
 from shared.ledger.engine import ledger, transaction
 from shared.metric import Metric, Service
 from shared.page_text import counted
 from shared.queue import AGAIN, app, is_batch, task_name
-from shared.report_finding import ResultTally, sentences
-from shared.score_splits import splits_of
+from shared.report_summary import ResultTally, sentences
+from shared.score_splits import split_scores
 from shared.service_contract import BatchReportContract, MetricContract, ServiceContract
 from shared.settings import settings
 from shared.statistics.clusters import without_repeats
 from shared.system_comparison import SystemResults, over_systems
-from shared.telemetry import continued
-from shared.worker.job import MessageDelivery, Score, carry
+from shared.telemetry import start_span
+from shared.worker.job import MessageDelivery, Score, run_job
 
 logger = telemetry.logger(__name__)
 
 
 @dataclass(frozen=True)
 class RegisteredTask:
-    """What this process answers."""
-
     contract: ServiceContract
     score: Score
 
@@ -66,8 +64,11 @@ def _register(contract: ServiceContract, score: Score) -> None:
         headers = self.request.headers or {}
         name = (self.request.delivery_info or {}).get("routing_key") or ""
         delivery = MessageDelivery(batch=is_batch(name), again=AGAIN in headers)
-        with telemetry.about(job=job_id), continued(f"score {contract.name}", headers, job=job_id):
-            carry(job_id, contract, score, delivery)
+        with (
+            telemetry.log_context(job=job_id),
+            start_span(f"score {contract.name}", headers, job=job_id),
+        ):
+            run_job(job_id, contract, score, delivery)
 
 
 def _batch_reports_of(metric: Metric[Any, Any, Any, Any]) -> Score:
@@ -80,12 +81,12 @@ def _batch_reports_of(metric: Metric[Any, Any, Any, Any]) -> Score:
     contract, batch = metric.contract, metric.contract.batch
 
     def report(request: BatchReportRequest) -> BatchReport:
-        rows, left_out = gathered(batch, contract, request)
+        rows, left_out = collect_results(batch, contract, request)
         others, further = _others(batch, contract, request)
         judged = [] if request.judged is None else _given(rows, request.judged)
         results = len(rows) + sum(len(one.rows) for one in (others, *further))
         settings().work_limit.check(batch.work_over(request, results, len(judged)))
-        require_one_version(rows, request)
+        check_one_version(rows, request)
         found = _compared(contract, request, others, [OtherSystem(rows, {}), *further])
         if request.judged is not None:
             people = JudgedResults(BatchStatistics(contract, rows, request), judged)
@@ -102,21 +103,21 @@ def _summary(
     left_out: Counter[str],
     request: BatchReportRequest,
 ) -> BatchReport:
-    """What the metric says of its distinct results, and what every report says beside it."""
-    own, duplicates = distinct(rows)
+    """The metric's summary of its distinct results, with the fields of every report."""
+    own, duplicates = drop_duplicates(rows)
     over = BatchStatistics(metric.contract, own, request)
     made = metric.summarize(own, over)
     told = made.model_dump(mode="json", exclude={"plots"})
     tally = ResultTally.of(row.report for row in own)
     found: dict[str, Any] = {
-        "splits": splits_of(over),
+        "splits": split_scores(over),
         "left_out": dict(sorted(left_out.items())),
         "duplicates": duplicates,
         "corrected": metric.contract.batch.corrections,
         "finding": " ".join(sentences(metric.contract, tally, told)),
     }
     if duplicates:
-        found["warnings"] = (*made.warnings, repeated(duplicates))
+        found["warnings"] = (*made.warnings, repeat_warning(duplicates))
     return made.model_copy(update=found)
 
 
@@ -144,7 +145,7 @@ def _others(
     named += [(f"/further/{place}", one) for place, one in enumerate(request.further)]
     for pointer, one in named:
         try:
-            rows, left_out = gathered(batch, metric, one)
+            rows, left_out = collect_results(batch, metric, one)
         except BadInput as error:
             raise BadInput(error.detail, pointer=f"{pointer}{error.pointer or ''}") from error
         found.append(OtherSystem(rows, dict(sorted(left_out.items()))))
@@ -174,11 +175,11 @@ def _compared(
 
 def _given(rows: Sequence[Scored[Any, Any]], judged: Judged) -> list[GivenJudgement]:
     with transaction(ledger()) as connection:
-        found = judgements.given(connection, [row.job_id for row in rows], judged.queue)
+        found = judgements.list_current(connection, [row.job_id for row in rows], judged.queue)
     return [GivenJudgement(*one) for one in found]
 
 
-def require_one_version(rows: Sequence[Scored[Any, Any]], request: BatchReportRequest) -> None:
+def check_one_version(rows: Sequence[Scored[Any, Any]], request: BatchReportRequest) -> None:
     """Raises BadInput for results of several versions of the metric, unless `mixed` allows it."""
     versions = sorted({row.report.provenance.metric_version for row in rows})
     if len(versions) > 1 and not request.mixed:
@@ -189,24 +190,24 @@ def require_one_version(rows: Sequence[Scored[Any, Any]], request: BatchReportRe
         )
 
 
-def distinct(rows: Sequence[Scored[Any, Any]]) -> tuple[list[Scored[Any, Any]], int]:
+def drop_duplicates(rows: Sequence[Scored[Any, Any]]) -> tuple[list[Scored[Any, Any]], int]:
     """(the first of results that are equal in request and report, how many repeat another)."""
     places, repeats = without_repeats(
         [
             (row.request.model_dump_json(warnings=False), row.report.model_dump_json())
-            for row in checking(rows)
+            for row in check_each(rows)
         ]
     )
     return [rows[place] for place in places], repeats
 
 
-def repeated(count: int) -> str:
+def repeat_warning(count: int) -> str:
     """The warning of results that count once."""
     verbs = ("repeats", "counts") if count == 1 else ("repeat", "count")
     return f"{counted(count, 'result')} {verbs[0]} others and {verbs[1]} once"
 
 
-def gathered(
+def collect_results(
     batch: BatchReportContract, metric: MetricContract, request: BatchReportRequest | Against
 ) -> tuple[list[Scored[Any, Any]], Counter[str]]:
     """The succeeded results that are asked for, and how many others there are of each status."""
@@ -236,7 +237,7 @@ def sorted_out(
     scored: list[Scored[Any, Any]] = []
     left_out: Counter[str] = Counter()
     read: dict[str, tuple[Any, Any]] = {}
-    for row in checking(rows):
+    for row in check_each(rows):
         if row.status != "succeeded" or row.job_id is None or row.request is None:
             left_out[row.status] += 1
         elif batch.needs_text and row.request.get("do_not_store_text"):

@@ -47,7 +47,7 @@ class Interrupted(BaseException):
 
 @dataclass(eq=False)
 class Watched:
-    """What one thread computes. give_up: ends its job in the ledger when the thread is lost."""
+    """The job of one thread. give_up: ends its job in the ledger when the thread is lost."""
 
     context: JobContext
     give_up: Callable[[], None] | None
@@ -56,13 +56,13 @@ class Watched:
     lost: bool = False
 
     @property
-    def late_by(self) -> float:
+    def delay(self) -> float:
         """Seconds past the deadline; negative before it."""
         return time.monotonic() - self.context.deadline
 
 
 class Watchdog:
-    """What this process computes, looked at every second from a thread that does nothing else."""
+    """Checks the computations of this process every second, from a thread of its own."""
 
     def __init__(self) -> None:
         self._watched: set[Watched] = set()
@@ -72,7 +72,7 @@ class Watchdog:
         self._armed = False
 
     @contextmanager
-    def watching(
+    def watch(
         self, context: JobContext, give_up: Callable[[], None] | None = None
     ) -> Iterator[None]:
         """This thread computes for this context until the block is left, or Interrupted raised.
@@ -90,14 +90,14 @@ class Watchdog:
             with self._lock:  # from here on nobody interrupts it
                 self._watched.discard(one)
             if one.interrupted:
-                _withdraw()  # what has not arrived yet must not hit the next job
+                _cancel()  # what has not arrived yet must not hit the next job
 
     def start(self) -> None:
         """Look every second from now on; for processes that somebody starts again."""
         self._looked = time.monotonic()
         threading.Thread(target=self._run, name="watchdog", daemon=True).start()
 
-    def ailment(self) -> str | None:
+    def health_error(self) -> str | None:
         """Why this process should be ended from outside; None: it is well."""
         if self._looked is None:
             return None
@@ -108,24 +108,24 @@ class Watchdog:
             lost = [one.context.job_id for one in self._watched if one.lost]
         return f"the computation of {', '.join(lost)} cannot be ended" if lost else None
 
-    def look(self) -> None:
+    def check(self) -> None:
         """One look at everything that is computed."""
         self._looked = time.monotonic()
         grace = settings().grace_seconds
         with self._lock:
             self._arm()
             jobs = [one for one in self._watched if one.give_up is not None]
-            late = [one for one in jobs if one.late_by > grace and not one.interrupted]
+            late = [one for one in jobs if one.delay > grace and not one.interrupted]
             for one in late:
                 one.interrupted = True
                 _raise_in(one.thread, Interrupted)
         for one in late:
             logger.warning("job.interrupted", job=one.context.job_id, where=_where(one))
         for one in jobs:
-            if one.late_by > 2 * grace and not one.lost:
+            if one.delay > 2 * grace and not one.lost:
                 self._lose(one)
         if self._retires_at is not None:
-            self._retire()
+            self._exit_process()
 
     def _lose(self, one: Watched) -> None:
         one.lost = True
@@ -136,7 +136,7 @@ class Watchdog:
         if one.give_up is not None:
             one.give_up()
 
-    def _retire(self) -> None:
+    def _exit_process(self) -> None:
         """End the process where nobody but lost threads computes, or where it takes too long."""
         with self._lock:
             others = [one for one in self._watched if not one.lost]
@@ -158,7 +158,7 @@ class Watchdog:
         while True:
             time.sleep(min(LOOK_SECONDS, settings().heartbeat_seconds))
             try:
-                self.look()
+                self.check()
             except Exception:
                 logger.exception("watchdog.crashed")
 
@@ -167,7 +167,7 @@ class _Withdrawn(BaseException):
     """Takes the place of an interrupt that has not arrived."""
 
 
-def _withdraw() -> None:
+def _cancel() -> None:
     """Nothing is pending in this thread any more.
 
     CPython forgets that an exception is pending when one arrives, and not when it is replaced by
@@ -187,7 +187,7 @@ def _raise_in(thread: int, error: type[BaseException]) -> None:
 
 
 def _where(one: Watched) -> list[str]:
-    """Where the thread stands: files, lines and functions, no values."""
+    """The thread's stack: files, lines and functions, no values."""
     frame = sys._current_frames().get(one.thread)  # noqa: SLF001 - its documented name
     if frame is None:
         return []

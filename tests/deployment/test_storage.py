@@ -15,8 +15,8 @@ import yaml
 from sqlalchemy import create_engine, make_url, text
 
 from services.stack.backup import Backups, main
-from shared.setting_sources import unprotected_stores
 from shared.settings import Settings
+from shared.settings_sources import unprotected_stores
 from tests.deployment.manifests import KUBECTL, ROOT, Json, built
 from tests.deployment.test_supply import DIGEST
 
@@ -187,11 +187,11 @@ def test_old_dumps_go_but_never_the_newest_and_nothing_else(tmp_path: Path) -> N
     backups = Backups(str(bucket))
     file = tmp_path / "a.dump"
     file.write_bytes(b"PGDMP and the rest")
-    names = [backups.keep(file, NOW - timedelta(days=days)) for days in (40, 31, 3)]
+    names = [backups.store(file, NOW - timedelta(days=days)) for days in (40, 31, 3)]
     (bucket / "notes.txt").write_text("ours", "utf-8")
     assert backups.names() == names
-    assert backups.forget(NOW - timedelta(days=30)) == names[:2]
-    assert backups.forget(NOW + timedelta(days=1)) == []
+    assert backups.delete_old(NOW - timedelta(days=30)) == names[:2]
+    assert backups.delete_old(NOW + timedelta(days=1)) == []
     assert sorted(one.name for one in bucket.iterdir()) == ["notes.txt", names[2]]
 
 

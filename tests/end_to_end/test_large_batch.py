@@ -64,7 +64,9 @@ class Watch:
 
     def _look(self, stop: threading.Event) -> None:
         while not stop.wait(0.05):
-            self.longest_queue = max(self.longest_queue, queue.waiting("hatexscore", batch=True))
+            self.longest_queue = max(
+                self.longest_queue, queue.queue_length("hatexscore", batch=True)
+            )
             for name, process in self.processes.items():
                 self.highest[name] = max(self.highest.get(name, 0), process.memory_info().rss)
 

@@ -12,7 +12,7 @@ from services import worker
 from shared.ledger.tables import jobs
 from shared.settings import Settings
 from shared.worker import registered
-from shared.worker.job import MessageDelivery, carry
+from shared.worker.job import MessageDelivery, run_job
 from tests.batches import Json, Scene
 from tests.explanations.scripted import NAME, ScriptedModels, saying
 from tests.gateway.serving import serving
@@ -38,7 +38,7 @@ class Carried(Scene):
         for job_id, name, batch_id in queued:
             task = registered[name]
             with saying(HATEFUL):
-                carry(
+                run_job(
                     job_id, task.contract, task.score, MessageDelivery(batch=batch_id is not None)
                 )
         return len(queued)

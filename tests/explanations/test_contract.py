@@ -78,16 +78,16 @@ def test_a_metric_s_model_is_looked_up_before_the_job_is_taken() -> None:
         sent = body | {"score": {"hatexscore": {"model": model}}}
         asked = ExplanationsRequest.model_validate(sent)
         with pytest.raises(BadInput, match=why) as found:
-            catalogue.demand(CONTRACT, asked.model, asked)
+            catalogue.check_request(CONTRACT, asked.model, asked)
         assert found.value.pointer == "/score/hatexscore"
-    catalogue.demand(CONTRACT, None, ExplanationsRequest.model_validate(body))
+    catalogue.check_request(CONTRACT, None, ExplanationsRequest.model_validate(body))
 
 
 def test_a_model_that_writes_is_needed() -> None:
     catalogue = load_catalogue(ROOT / "models.toml")
     asked = ExplanationsRequest.model_validate(BASE | {"model": "embedded-hate"})
     with pytest.raises(BadInput, match="needs a causal"):
-        catalogue.demand(CONTRACT, asked.model, asked)
+        catalogue.check_request(CONTRACT, asked.model, asked)
 
 
 def test_work_grows_with_the_prompt_the_answer_and_the_metrics() -> None:

@@ -16,7 +16,7 @@ from shared.errors import BadInput, DegenerateInput
 from shared.models.calls import Example
 from shared.models.catalogue import Catalogue
 from shared.models.entry import ModelEntry
-from shared.models.judgement import Judgement, unread, voted, with_mass
+from shared.models.judgement import Judgement, from_counts, unread, with_mass
 from tests.ftc.fake import FakeJudge, bound
 from tests.judges import TinyJudges, tiny_judges
 
@@ -170,7 +170,7 @@ def test_little_mass_is_told() -> None:
 def test_few_votes_tell_the_label_and_no_score(draws: int, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = {"entailment": draws // 10, "neutral": draws // 10, "contradiction": draws * 8 // 10}
     with bound(FakeJudge()) as model:
-        said = voted({label: counts[label] for label in model.labels}, draws)
+        said = from_counts({label: counts[label] for label in model.labels}, draws)
         monkeypatch.setattr(FakeJudge, "judgements", lambda _, asked: [said] * len(asked))
         report = SERVICE.score(asking(label=None, counterfactuals=None))
     assert (report.label, report.label_source) == ("contradiction", "model")
@@ -182,4 +182,4 @@ def test_what_tells_other_labels_is_refused_when_it_is_posted() -> None:
     hate = ModelEntry(name="hate", kind="classifier", source="embedded:hate")
     found = Catalogue((hate,), Path())
     with pytest.raises(BadInput, match="ftc needs a judge of entailment"):
-        found.demand(CONTRACT, "hate", asking("hate"))
+        found.check_request(CONTRACT, "hate", asking("hate"))

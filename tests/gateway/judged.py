@@ -12,7 +12,7 @@ from sqlalchemy import Engine, func, insert, select
 from services.registry import metrics, service
 from shared.ledger.tables import DEFAULT_TENANT, batch_lines, batches, jobs
 from shared.worker import tasks
-from shared.worker.job import MessageDelivery, carry
+from shared.worker.job import MessageDelivery, run_job
 from tests.gateway.results import a_result
 
 METRIC = "hatexscore"
@@ -109,5 +109,5 @@ def run_reports(engine: Engine) -> list[str]:
         )
         ids = list(connection.execute(queued).scalars())
     for job_id in ids:
-        carry(job_id, own.contract, own.score, MessageDelivery(batch=False, again=False))
+        run_job(job_id, own.contract, own.score, MessageDelivery(batch=False, again=False))
     return ids

@@ -65,7 +65,7 @@ def test_the_first_ask_makes_the_job_and_the_end_is_the_report(scene: Scene, bat
     first, second = scene.client.get(url), scene.client.get(url)
     assert (first.status_code, second.status_code) == (202, 202)
     assert first.headers["Location"] == second.headers["Location"]
-    assert queue.waiting("hatexscore-report") == 1
+    assert queue.queue_length("hatexscore-report") == 1
     job_id = end_report(scene, result=REPORT)
     assert first.headers["Location"] == f"/v1/jobs/{job_id}"
     answer = scene.client.get(url)

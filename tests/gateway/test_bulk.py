@@ -133,7 +133,7 @@ def test_all_are_committed_in_their_order_and_a_message_goes_out_for_each(
     assert [one["metadata"]["n"] for one in got] == [str(number) for number in range(count)]
     assert {one["request_id"] for one in got} == {"the-call"}
     assert job_count(engine) == count
-    eventually(lambda: queue.waiting("hatexscore") == count, "not every message was sent")
+    eventually(lambda: queue.queue_length("hatexscore") == count, "not every message was sent")
 
 
 def test_a_job_of_a_call_is_the_job_of_a_post(client: httpx.Client, engine: Engine) -> None:

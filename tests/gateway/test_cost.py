@@ -18,7 +18,7 @@ from shared.ledger.tables import batches
 from shared.settings import Settings
 from shared.work import Size, Work
 from shared.worker import job
-from shared.worker.job import carry
+from shared.worker.job import run_job
 from tests.batches import Scene
 from tests.echo_metric import ECHO, EchoRequest, echo
 
@@ -163,7 +163,7 @@ def test_the_worker_refuses_what_the_gateway_let_pass(
             accepted = jobs.accept(
                 connection, "echo", request, key=None, resend_after=timedelta(minutes=1)
             )
-        carry(accepted.job.id, contract, score)
+        run_job(accepted.job.id, contract, score)
         with engine.begin() as connection:
             ends.append(jobs.find(connection, accepted.job.id))
     assert [end.status for end in ends] == ["succeeded", "failed"]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from services.stack.reference import errors
-from shared.problems import KINDS, TYPE_BASE, may_retry, problem, shown
+from shared.problems import KINDS, TYPE_BASE, can_retry, problem, to_public
 from tests.answers import problem_validator
 
 FIELDS = {"policy": "requests", "model": "m", "ability": "judge", "abilities": ()}
@@ -21,12 +21,12 @@ def test_it_is_described_and_says_whether_a_retry_helps(slug: str) -> None:
     error.detail, error.pointer, error.pointers = "what was wrong", "/a/b", ("/a/b",)
     for name, value in FIELDS.items():
         setattr(error, name, value)
-    found = shown(problem(error), "req_1")
+    found = to_public(problem(error), "req_1")
     problem_validator().validate(json.loads(json.dumps(found)))
     assert found["error"]["code"] == slug
     assert found["error"]["param"] == "a.b"
     assert found["type"].endswith(slug)
     assert found["type"].startswith(TYPE_BASE) or slug == "quota-exceeded"
     if 400 <= kind.status < 500:
-        assert may_retry(found) is (slug in RETRIED)
+        assert can_retry(found) is (slug in RETRIED)
     assert found["error"]["type"] in {*KINDS.values(), "invalid_request_error"}

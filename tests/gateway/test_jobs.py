@@ -20,7 +20,7 @@ from shared.errors import (
     TooManyRows,
 )
 from shared.ledger import leases
-from shared.problems import problem, slug_of
+from shared.problems import problem, type_name
 from tests.gateway.results import a_result
 from tests.gateway.test_scores import GOOD, URL
 from tests.servers import finish_next
@@ -88,7 +88,7 @@ def test_what_ended_a_job_is_served_as_a_problem(
         leases.fail(connection, claim, problem(error))
     found = client.get(f"/v1/jobs/{job_id}").json()
     assert (found["status"], found["result"]) == ("failed", None)
-    assert slug_of(found["error"]) == error.slug
+    assert type_name(found["error"]) == error.slug
     assert found["error"]["error"]["message"].startswith(found["error"]["title"])
 
 

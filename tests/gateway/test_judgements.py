@@ -16,7 +16,7 @@ from shared.ledger import judgements as ledger
 from shared.ledger import review_queues
 from shared.ledger.review_queues import review_items
 from shared.ledger.tables import deliveries, jobs
-from shared.problems import slug_of
+from shared.problems import type_name
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch, run_reports
 from tests.gateway.test_scores import GOOD, URL
@@ -82,7 +82,7 @@ def test_what_is_wrong_is_said(
 def test_what_has_no_result_yet_is_not_judged(client: httpx.Client) -> None:
     job_id = client.post(URL, json=GOOD).json()["id"]
     answer = client.post(f"/v1/jobs/{job_id}/judgements", json={"verdict": "agree", **ANN})
-    assert (answer.status_code, slug_of(answer.json())) == (422, "nothing-to-judge")
+    assert (answer.status_code, type_name(answer.json())) == (422, "nothing-to-judge")
 
 
 def test_a_job_that_keeps_no_text_takes_no_note(client: httpx.Client, engine: Engine) -> None:
@@ -353,7 +353,7 @@ def test_the_state_of_judgements_differs_whenever_one_is_added_changed_or_gone(
     client.post(f"/v1/judgements/{made['id']}/withdraw").raise_for_status()
     seen.append(state())
     with engine.begin() as connection:
-        assert ledger.counts_of_jobs(connection, "default", [first]) == {first: {"disagree": 1}}
+        assert ledger.count_by_job(connection, "default", [first]) == {first: {"disagree": 1}}
         connection.execute(delete(jobs).where(jobs.c.id == first))
     assert state() is None
     assert len(set(seen)) == len(seen)

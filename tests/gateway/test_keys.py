@@ -33,7 +33,7 @@ def test_a_key_is_made_listed_and_revoked(
     secret = made(capsys, "--tenant", "acme", "--name", "ci", "--scope", "score", "--days", "7")
     with engine.begin() as connection:
         (key,) = keys.all_of(connection)
-        assert keys.presented(connection, secret) == key
+        assert keys.authenticate(connection, secret) == key
     assert (key.tenant, key.name, key.scopes) == ("acme", "ci", ["score"])
     assert key.expires_at is not None
     assert main(["list"]) == 0
@@ -43,7 +43,7 @@ def test_a_key_is_made_listed_and_revoked(
     assert main(["revoke", key.id]) == 0
     assert main(["revoke", key.id]) == 0
     with engine.begin() as connection:
-        assert keys.presented(connection, secret) is None
+        assert keys.authenticate(connection, secret) is None
     assert main(["revoke", "key_0"]) == 1
 
 

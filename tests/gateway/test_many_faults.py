@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from services.registry import metrics
-from shared.problems import MOST_FAULTS, MOST_MEMBERS, read_strictly
+from shared.problems import MOST_FAULTS, MOST_MEMBERS, parse_strict
 
 TOKENS: list[Any] = [{}] * 5_000
 RESPONSE = {"text": "a", "tokens": TOKENS}
@@ -37,7 +37,7 @@ WRONG: dict[str, tuple[str, Any]] = {
 def test_faults_do_not_add_up(name: str) -> None:
     metric, body = WRONG[name]
     with pytest.raises(ValidationError) as caught:
-        read_strictly(metrics()[metric].request, json.dumps(body), body)
+        parse_strict(metrics()[metric].request, json.dumps(body), body)
     assert caught.value.error_count() <= MOST_FAULTS
 
 

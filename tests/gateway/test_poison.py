@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from services.registry import every_contract
+from services.registry import all_contracts
 from tests.batches import URL
 from tests.poison import TEXTS, places, planted, raw_values
 
@@ -38,7 +38,7 @@ def bodies() -> dict[str, dict[str, Any]]:
     shared = {"metadata": {"a": "b"}, "context": {"puid": "p"}, "webhook": f"we_{NO_ID}"}
     found = {
         contract.path: next(iter(contract.examples.values())) | shared
-        for contract in every_contract().values()
+        for contract in all_contracts().values()
         if contract.examples
     }
     return found | {

@@ -17,7 +17,7 @@ from services.gateway import http_requests as uploading
 from services.gateway.spool import FORM_BYTES, Spool, SpoolFull
 from shared.errors import QuotaExceeded
 from shared.ledger import files, keys
-from shared.ledger.files import NewFile, term
+from shared.ledger.files import NewFile, max_age
 from shared.ledger.keys import NewKey
 from shared.settings import Settings
 from tests.answers import CheckedClient
@@ -140,14 +140,14 @@ def test_a_crowd_of_uploads_overruns_nothing_and_leaves_nothing(
 
 def test_bytes_are_counted_with_those_that_batches_wrote(opens: Opens, engine: Engine) -> None:
     client = opens("a")
-    output = NewFile(files.new_id(), "batch_output", "o", 9_000, term(None, 1), "a")
+    output = NewFile(files.new_id(), "batch_output", "o", 9_000, max_age(None, 1), "a")
     with engine.begin() as connection:
-        files.note(connection, output)
+        files.insert_file(connection, output)
     assert send(client, b"x" * 1_000).status_code == 200
     refused(send(client, b"x"), "stored-bytes")
-    more = NewFile(files.new_id(), "batch_output", "o", 10**9, term(None, 1), "a")
+    more = NewFile(files.new_id(), "batch_output", "o", 10**9, max_age(None, 1), "a")
     with engine.begin() as connection:  # what a batch writes is never refused
-        assert files.note(connection, more).bytes == 10**9
+        assert files.insert_file(connection, more).bytes == 10**9
 
 
 def test_a_file_beyond_the_whole_quota_is_too_large(opens: Opens, chosen: Settings) -> None:

@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 from services.hatexscore.contract import CONTRACT
 from shared import telemetry
 from shared.settings import SERVICE_VERSION, Settings
-from shared.worker.job import carry
+from shared.worker.job import run_job
 from tests.batches import Scene, line
 from tests.gateway.conftest import Opens
 from tests.gateway.results import a_result
@@ -109,7 +109,7 @@ def test_the_job_says_which_request_made_it_and_so_does_the_workers_log(
     def crash(_request: object) -> Any:
         raise RuntimeError("a bug")
 
-    carry(job["id"], CONTRACT, crash)
+    run_job(job["id"], CONTRACT, crash)
     (crashed,) = log.lines("job.crashed")
     assert crashed["request_id"] == "mine"
     error = client.get(f"/v1/jobs/{job['id']}").json()["error"]

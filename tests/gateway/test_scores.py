@@ -31,12 +31,14 @@ URL = "/v1/scores/hatexscore"
 def nothing_happened(engine: Engine) -> bool:
     with engine.connect() as connection:
         rows = connection.execute(text("SELECT count(*) FROM jobs")).scalar()
-    return rows == 0 and queue.waiting("hatexscore") == 0
+    return rows == 0 and queue.queue_length("hatexscore") == 0
 
 
 def messages_of(service: str) -> int:
     """Messages in this service's queue, once the gateway's thread has sent what it had."""
-    return eventually(lambda: queue.waiting(service), f"nothing came into the queue of {service}")
+    return eventually(
+        lambda: queue.queue_length(service), f"nothing came into the queue of {service}"
+    )
 
 
 def test_a_job_is_committed_and_the_queue_gets_a_hint(client: httpx.Client) -> None:

@@ -57,7 +57,7 @@ def _bound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             (folder / "models.toml").write_text(entries, "utf-8")
             bind(local(load_catalogue(folder / "models.toml")))
             # its template puts one word in the place of a stage's prompt: fewer tokens than words
-            patch.setattr(protocol, "_fewest", lambda _: 0)
+            patch.setattr(protocol, "_min_tokens", lambda _: 0)
             yield
         finally:
             bind(None)

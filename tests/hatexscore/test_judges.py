@@ -21,7 +21,7 @@ from shared.errors import BadInput, ModelCannot
 from shared.models.calls import Example
 from shared.models.catalogue import Catalogue, load_catalogue
 from shared.models.entry import ModelEntry
-from shared.models.judgement import Judgement, Reading, unread, voted, with_mass
+from shared.models.judgement import Judgement, Reading, from_counts, unread, with_mass
 from shared.models.ports import bind
 from shared.models.server_check import probe
 from tests.hatexscore.fake import FakeClassifier, surely
@@ -116,7 +116,7 @@ def test_the_same_request_by_every_kind_of_judge(
 def test_a_server_that_lists_some_tokens_is_as_sure_as_its_list(judges: TinyJudges) -> None:
     judge = judges.models.judge("chat")
     [text], [masked] = (judge.judgements([Example(text=one)]) for one in (TEXT, MASKED))
-    read_p = None if text.unread else text.demand()[0]
+    read_p = None if text.unread else text.unwrap()[0]
     label = "hateful" if read_p is None else decided(read_p)
     report = SERVICE.score(asking("chat", predicted_label=label))
     told = report.probability_reading
@@ -127,7 +127,7 @@ def test_a_server_that_lists_some_tokens_is_as_sure_as_its_list(judges: TinyJudg
     assert told is not None
     assert told.reading == "top-logprobs"
     assert told.uncertainty == max(text.uncertainty, masked.uncertainty) <= 0.01
-    qf = faithful(text.demand()[0], masked.demand()[0])
+    qf = faithful(text.unwrap()[0], masked.unwrap()[0])
     assert report.components.qf == pytest.approx(qf, abs=1e-5)
 
 
@@ -289,13 +289,13 @@ def test_models_check_claims_what_holds(judges: TinyJudges, model: str, said: st
     ice = contracts()["ice"]
     asked = ice.request.model_validate({**next(iter(ice.examples.values())), "model": model})
     with pytest.raises(ModelCannot, match="it shows neither attention nor gradients"):
-        catalogue.demand(ice, model, asked)
-    catalogue.demand(ice, model, asked.model_copy(update={"attribution": "lime"}))
+        catalogue.check_request(ice, model, asked)
+    catalogue.check_request(ice, model, asked.model_copy(update={"attribution": "lime"}))
 
 
 @pytest.mark.parametrize(("draws", "code"), [(199, "votes-too-coarse"), (200, None)])
 def test_few_votes_are_too_coarse_for_a_difference(draws: int, code: str | None) -> None:
-    report = saying(lambda _: voted({"hateful": draws - 20, "non-hateful": 20}, draws))
+    report = saying(lambda _: from_counts({"hateful": draws - 20, "non-hateful": 20}, draws))
     assert codes(report).get("qf") == code
     assert (report.components.qf is None) == (code is not None)
 
@@ -310,13 +310,13 @@ def test_what_tells_no_hateful_is_refused_when_it_is_posted() -> None:
         }
     )  # fmt: skip
     found = Catalogue((bare, nli, judge), Path())
-    found.demand(CONTRACT, "judge", asking("judge"))
+    found.check_request(CONTRACT, "judge", asking("judge"))
     with pytest.raises(BadInput, match=r"causal model without a prompt.*\[models.prompt\]"):
-        found.demand(CONTRACT, "bare", asking("bare"))
+        found.check_request(CONTRACT, "bare", asking("bare"))
     with pytest.raises(BadInput, match="needs a judge of hateful; 'nli' tells "):
-        found.demand(CONTRACT, "nli", asking("nli"))
+        found.check_request(CONTRACT, "nli", asking("nli"))
     sent = asking("nli", probabilities={"original": 0.9, "masked": 0.1})
-    found.demand(CONTRACT, "nli", sent)
+    found.check_request(CONTRACT, "nli", sent)
 
 
 def test_a_masked_text_may_be_longer_than_a_text() -> None:

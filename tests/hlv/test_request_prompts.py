@@ -159,7 +159,7 @@ def test_a_model_that_takes_no_prompt_is_refused_when_posted(judges: TinyJudges)
     catalogue = judges.models._catalogue
     asked = request(model="encoder", prompt={"user": "{text}"})
     with pytest.raises(BadInput, match="takes no prompt") as caught:
-        catalogue.demand(contract, asked.model, asked)
+        catalogue.check_request(contract, asked.model, asked)
     assert caught.value.pointer == "/prompt"
     with pytest.raises(ValueError, match="`prompt` says how"):
         request(prompt={}, predictions={"baseline": {"rankings": [{"A": 1}]}})

@@ -194,9 +194,9 @@ def test_what_no_server_shows_is_refused_when_posted(
 ) -> None:
     catalogue = judges.models._catalogue
     ice = contracts()["ice"]
-    catalogue.demand(ice, "served-head", asked("served-head", attribution="lime"))
+    catalogue.check_request(ice, "served-head", asked("served-head", attribution="lime"))
     with pytest.raises(ModelCannot) as caught:
-        catalogue.demand(ice, "served-head", asked("served-head", **more))
+        catalogue.check_request(ice, "served-head", asked("served-head", **more))
     assert caught.value.ability == ability
 
 

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from services.ice.contract import IceRequest
-from shared.problems import read_strictly, validation_problem
+from shared.problems import parse_strict, validation_problem
 
 TEXT = "Our hours are “long”, our nights short. 我们喜欢这个城市 again, and OUR again"
 
@@ -17,7 +17,7 @@ TEXT = "Our hours are “long”, our nights short. 我们喜欢这个城市 aga
 def asked(**fields: Any) -> IceRequest:
     """As the gateway reads it."""
     body = {"text": TEXT, **fields}
-    return read_strictly(IceRequest, json.dumps(body), body)
+    return parse_strict(IceRequest, json.dumps(body), body)
 
 
 def quoted(rationale: Any, **fields: Any) -> list[str]:

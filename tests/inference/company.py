@@ -15,7 +15,7 @@ import numpy as np
 
 from services.inference.local_models import LocalModels
 from services.similarity.cache import Cache
-from services.similarity.encoders import LocalSimilarities
+from services.similarity.encoders import LocalSimilarityModels
 from shared.models.calls import Pair
 from shared.models.catalogue import Catalogue
 from shared.models.entry import ModelEntry
@@ -58,7 +58,7 @@ def classifier(dtype: str) -> dict[str, Any]:
 def similarity(dtype: str) -> dict[str, Any]:
     """Similarities of `embedded-similarity`; nothing is remembered."""
     base = catalogue("similarity", "embedded:base", dtype)
-    model = LocalSimilarities(base, Cache(entries=0)).similarity("m")
+    model = LocalSimilarityModels(base, Cache(entries=0)).similarity("m")
     pairs = [Pair(a=text, b=texts()[0]) for text in texts()]
     together = model.similarities(pairs)
     moved = apart(together, [model.similarities([pair]) for pair in pairs])

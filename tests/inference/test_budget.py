@@ -15,7 +15,13 @@ from services.inference import classifier
 from services.inference.causal_pass import Readout
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
-from services.weights.batcher import CPU_TOKENS, LEAST_TOKENS, MOST_TOKENS, fitting, padded_tokens
+from services.weights.batcher import (
+    CPU_TOKENS,
+    LEAST_TOKENS,
+    MOST_TOKENS,
+    padded_tokens,
+    tokens_for_memory,
+)
 from shared.errors import BadInput, Unavailable
 from shared.models.calls import AttributionMethod, Example
 from shared.models.catalogue import load_catalogue
@@ -29,10 +35,10 @@ def test_a_cpu_has_a_fixed_budget() -> None:
 
 
 def test_more_memory_fits_no_fewer_tokens() -> None:
-    sizes = [fitting(free, 50_000) for free in (0, 1e8, 1e9, 1e12)]
+    sizes = [tokens_for_memory(free, 50_000) for free in (0, 1e8, 1e9, 1e12)]
     assert sizes == sorted(sizes)
     assert (sizes[0], sizes[-1]) == (LEAST_TOKENS, MOST_TOKENS)
-    assert fitting(2e9, 50_000) == 20_000
+    assert tokens_for_memory(2e9, 50_000) == 20_000
 
 
 def test_each_kind_has_its_door(tmp_path: Path, configured: Callable[..., LocalModels]) -> None:
@@ -71,8 +77,8 @@ def test_a_head_that_caps_its_logits_answers_by_itself() -> None:
     with torch.no_grad():
         ids = torch.tensor([[4, 5, 6]])
         states, _ = readout.states(2, input_ids=ids, use_cache=False)
-        chosen = readout.chosen(states[:, -1], torch.tensor([7, 9]))[0]
-        followed = readout.log_probabilities(states, torch.tensor([[6, 3]]))[0]
+        chosen = readout.token_logits(states[:, -1], torch.tensor([7, 9]))[0]
+        followed = readout.token_logprobs(states, torch.tensor([[6, 3]]))[0]
     oracle = next_logits(model, [4, 5, 6])
     assert chosen.numpy() == pytest.approx(oracle[[7, 9]], abs=1e-5)
     logs = torch.tensor(oracle).log_softmax(dim=0)

@@ -12,13 +12,13 @@ from sklearn.metrics import (  # type: ignore[import-untyped]
 )
 
 from services.inference.embedded.calibration import (
-    Answers,
+    LabelPredictions,
     best_temperature,
     brier_scores,
-    log_losses,
     model_calibration,
+    row_log_loss,
 )
-from services.inference.embedded.training import auroc, hit_share, macro_f1, shares
+from services.inference.embedded.training import hit_rates, hit_share, macro_f1, roc_auc
 from shared.models.label_readout import softmax
 from shared.models.ports import Floats
 
@@ -27,12 +27,12 @@ LOGITS = DRAWS.normal(size=(20_000, 2)) * 2
 TRUTH = (DRAWS.random(20_000) < softmax(LOGITS)[:, 1]).astype(np.int64)  # calibrated by design
 
 
-def answered(logits: Floats, truth: object, keys: list[str] | None = None) -> Answers:
+def answered(logits: Floats, truth: object, keys: list[str] | None = None) -> LabelPredictions:
     labels = np.asarray(truth, dtype=np.int64)
-    return Answers(logits, labels, keys or [str(place) for place in range(len(labels))])
+    return LabelPredictions(logits, labels, keys or [str(place) for place in range(len(labels))])
 
 
-def some(count: int, labels: int = 2) -> Answers:
+def some(count: int, labels: int = 2) -> LabelPredictions:
     draws = np.random.default_rng(count)
     logits = draws.normal(size=(count, labels)) * 2
     chances = softmax(logits).cumsum(axis=1)
@@ -67,7 +67,7 @@ def test_calibrated_answers_have_no_excess_and_sharpened_ones_do() -> None:
 
 def test_a_temperature_that_is_right_gains_and_one_of_1_gains_nothing() -> None:
     found = some(400)
-    hot = Answers(found.logits * 3, found.labels, found.keys)
+    hot = LabelPredictions(found.logits * 3, found.labels, found.keys)
     gained = model_calibration(hot, 3.0)
     assert (gained.gain_excess.low or 0) > 0
     assert gained.gain_excess.p_value == pytest.approx(2 / 1_001)
@@ -79,10 +79,12 @@ def test_a_temperature_that_is_right_gains_and_one_of_1_gains_nothing() -> None:
 def test_rows_of_one_family_widen_every_interval() -> None:
     found = some(120)
     twelve = np.repeat(np.arange(12), 10)
-    copied = Answers(
+    copied = LabelPredictions(
         found.logits[twelve], found.labels[twelve], [f"family {place}" for place in twelve]
     )
-    once = Answers(found.logits[:12], found.labels[:12], [f"family {n}" for n in range(12)])
+    once = LabelPredictions(
+        found.logits[:12], found.labels[:12], [f"family {n}" for n in range(12)]
+    )
     for measure in (lambda a: model_calibration(a, 1.0).brier, macro_f1):
         many, few = measure(copied), measure(once)
         assert (many.n, many.clusters) == (120, 12)
@@ -94,14 +96,14 @@ def test_agrees_with_scikit_learn() -> None:
     assert float(np.mean(brier_scores(probabilities, TRUTH))) == pytest.approx(
         brier_score_loss(TRUTH, probabilities[:, 1])
     )
-    assert float(np.mean(log_losses(LOGITS, TRUTH))) == pytest.approx(
+    assert float(np.mean(row_log_loss(LOGITS, TRUTH))) == pytest.approx(
         log_loss(TRUTH, probabilities)
     )
     found = some(300)
     assert macro_f1(found).value == pytest.approx(
         f1_score(found.labels, found.logits.argmax(axis=1), average="macro")
     )
-    area = auroc(found, 1.0)
+    area = roc_auc(found, 1.0)
     assert area.value == pytest.approx(roc_auc_score(found.labels, found.probabilities(1.0)[:, 1]))
     assert area.low is not None
     assert area.high is not None
@@ -115,14 +117,14 @@ def test_agrees_with_scikit_learn_on_three_labels() -> None:
     brier = brier_score_loss(found.labels, probabilities, labels=[0, 1, 2], scale_by_half=True)
     assert macro_f1(found).value == pytest.approx(f1)
     assert float(np.mean(brier_scores(probabilities, found.labels))) == pytest.approx(brier)
-    assert auroc(found, 1.0).value == pytest.approx(
+    assert roc_auc(found, 1.0).value == pytest.approx(
         roc_auc_score(found.labels, probabilities, multi_class="ovr")
     )
 
 
 def test_undefined_is_never_a_number() -> None:
     one_class = answered(np.array([[2.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), [0, 0, 0])
-    assert auroc(one_class, 1.0).value is None
+    assert roc_auc(one_class, 1.0).value is None
     always_right = answered(np.array([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]]), [0, 1, 0])
     found = model_calibration(always_right, 1.0)
     assert (found.slope.value, found.intercept.value) == (None, None)
@@ -135,7 +137,7 @@ def test_undefined_is_never_a_number() -> None:
 
 
 def test_shares_by_name_have_their_own_clusters() -> None:
-    found = shares(["b", "a", "b", "b"], np.array([1.0, 0, 0, 1]), ["x", "x", "y", "y"])
+    found = hit_rates(["b", "a", "b", "b"], np.array([1.0, 0, 0, 1]), ["x", "x", "y", "y"])
     assert list(found) == ["a", "b"]
     assert (found["b"].count, found["b"].of, found["b"].clusters) == (2, 3, 2)
 

@@ -17,7 +17,7 @@ from transformers import AutoTokenizer
 
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
-from services.weights.loader import silent_loading
+from services.weights.loader import without_progress
 from shared.errors import BadInput, ModelNotReady, ScoringError
 from shared.models.checkpoint import base_folder, folder_sha256
 from shared.models.label_readout import softmax
@@ -162,7 +162,7 @@ def test_weights_that_cannot_be_used_are_refused(
 
 def test_a_headless_model_is_refused(configured: Callable[..., LocalModels]) -> None:
     with (
-        silent_loading(),
+        without_progress(),
         pytest.raises(ScoringError, match=r"lack the classifier's weights \(classifier"),
     ):
         configured(f"path:{base_folder()}").classifier("m")

@@ -17,13 +17,13 @@ from services.inference.embedded.adapter import (
     TrainingExample,
     load_adapter,
     token_range,
-    tokenized,
+    tokenize,
 )
 from services.inference.embedded.calibration import excesses
 from services.inference.embedded.hate import FILES, HATE, HateMetrics, evaluate, read, render, split
 from services.inference.embedded.train import METRICS
-from services.inference.embedded.training import Quality, answers, logits, quality
-from shared.models.checkpoint import EMBEDDED, NOTE, EmbeddedNote, base_folder, checked
+from services.inference.embedded.training import Quality, evaluate_part, logits, to_predictions
+from shared.models.checkpoint import EMBEDDED, NOTE, EmbeddedMetadata, base_folder, verify_weights
 
 SHIPPED = EMBEDDED / "hate"
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -31,8 +31,8 @@ needs_data = pytest.mark.skipif(not (DATA / FILES[0]).exists(), reason="../share
 
 
 @pytest.fixture(scope="module")
-def note() -> EmbeddedNote:
-    return EmbeddedNote.model_validate_json((SHIPPED / NOTE).read_bytes())
+def note() -> EmbeddedMetadata:
+    return EmbeddedMetadata.model_validate_json((SHIPPED / NOTE).read_bytes())
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_the_shipped_adapter_meets_its_targets(metrics: HateMetrics) -> None:
 
 
 def test_the_card_is_rendered_from_the_measured_numbers(
-    note: EmbeddedNote, metrics: HateMetrics
+    note: EmbeddedMetadata, metrics: HateMetrics
 ) -> None:
     assert (SHIPPED / "README.md").read_text(encoding="utf-8") == render(note, metrics)
 
@@ -66,36 +66,36 @@ def test_the_adapter_is_small() -> None:
 
 def test_the_base_is_the_known_one_and_a_tampered_copy_is_refused(tmp_path: Path) -> None:
     copy = Path(shutil.copy(base_folder() / "model.safetensors", tmp_path))
-    assert checked(tmp_path) == tmp_path
+    assert verify_weights(tmp_path) == tmp_path
     with copy.open("r+b") as file:
         file.seek(-1, 2)
         last = file.read(1)[0]
         file.seek(-1, 2)
         file.write(bytes([last ^ 1]))
     with pytest.raises(ValueError, match="other weights"):
-        checked(tmp_path)
+        verify_weights(tmp_path)
 
 
-def test_a_tampered_adapter_is_refused(tmp_path: Path, note: EmbeddedNote) -> None:
+def test_a_tampered_adapter_is_refused(tmp_path: Path, note: EmbeddedMetadata) -> None:
     shutil.copy(SHIPPED / CONFIG, tmp_path)
     (tmp_path / WEIGHTS).write_bytes((SHIPPED / WEIGHTS).read_bytes()[:-1] + b"\x00")
     with pytest.raises(ValueError, match="not the file that training wrote"):
         load_adapter(tmp_path, note)
 
 
-def test_an_adapter_of_another_base_is_refused(note: EmbeddedNote) -> None:
+def test_an_adapter_of_another_base_is_refused(note: EmbeddedMetadata) -> None:
     with pytest.raises(ValueError, match="another base"):
         load_adapter(SHIPPED, note.model_copy(update={"base_sha256": "0" * 64}))
 
 
-def test_the_provenance_names_the_adapter(hate: LocalClassifier, note: EmbeddedNote) -> None:
+def test_the_provenance_names_the_adapter(hate: LocalClassifier, note: EmbeddedMetadata) -> None:
     assert hate.use.name == "embedded-hate"
     assert (hate.use.revision, hate.use.sha256) == (note.revision, note.adapter_sha256)
     assert (hate.use.dtype, hate.languages) == ("float32", ("en",))
 
 
 def test_the_card_asks_the_weights_as_the_service_does(
-    hate: LocalClassifier, note: EmbeddedNote
+    hate: LocalClassifier, note: EmbeddedMetadata
 ) -> None:
     texts = ["rain", "the rain falls on the green garden", " ".join(["rain"] * 600), ""]
     examples = [TrainingExample(id=text, text=text, label=0, target=(1, 0)) for text in texts]
@@ -114,14 +114,16 @@ def same_quality(ours: Quality, theirs: Quality) -> None:
 
 @needs_data
 def test_the_metrics_are_those_of_the_shipped_weights(
-    note: EmbeddedNote, metrics: HateMetrics, parts: Split
+    note: EmbeddedMetadata, metrics: HateMetrics, parts: Split
 ) -> None:
     ask = partial(logits, load_adapter(SHIPPED, note).eval())
     for examples, theirs in (
         (parts.held_back, metrics.held_back),
         (parts.held_back_cases, metrics.hatecheck),
     ):
-        same_quality(quality(answers(ask(examples), examples), note.temperature), theirs)
+        same_quality(
+            evaluate_part(to_predictions(ask(examples), examples), note.temperature), theirs
+        )
         assert len(examples) == theirs.rows
     assert metrics.hatecheck.accuracy.clusters == 114
 
@@ -129,7 +131,7 @@ def test_the_metrics_are_those_of_the_shipped_weights(
 @needs_data
 @pytest.mark.nightly  # each held-back post is asked twelve times, with parts of it taken out
 def test_every_metric_is_that_of_the_shipped_weights(
-    note: EmbeddedNote, metrics: HateMetrics, parts: Split
+    note: EmbeddedMetadata, metrics: HateMetrics, parts: Split
 ) -> None:
     again = evaluate(partial(logits, load_adapter(SHIPPED, note).eval()), parts, note.temperature)
     same_quality(again.held_back, metrics.held_back)
@@ -140,7 +142,7 @@ def test_every_metric_is_that_of_the_shipped_weights(
 
 
 def test_the_note_says_how_the_probabilities_of_parts_are_off(
-    hate: LocalClassifier, note: EmbeddedNote, metrics: HateMetrics
+    hate: LocalClassifier, note: EmbeddedMetadata, metrics: HateMetrics
 ) -> None:
     assert note.on_parts == excesses(metrics.parts)
     assert hate.use.on_parts == note.on_parts
@@ -154,10 +156,10 @@ def test_the_note_says_how_the_probabilities_of_parts_are_off(
 
 @needs_data
 def test_the_note_says_how_long_its_training_texts_were(
-    hate: LocalClassifier, note: EmbeddedNote, parts: Split
+    hate: LocalClassifier, note: EmbeddedMetadata, parts: Split
 ) -> None:
     ends = token_range(parts.train, HATE.recipe.longest)
-    lengths = [len(row.ids) for row in tokenized(parts.train, HATE.recipe.longest)]
+    lengths = [len(row.ids) for row in tokenize(parts.train, HATE.recipe.longest)]
     assert note.training_tokens == hate.use.training_tokens == ends
     assert np.quantile(lengths, [0.01, 0.99], method="nearest").tolist() == [*ends]
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from services.inference.causal import LocalLanguageModel
-from services.inference.generation import GeneratedText, draw, seeded
+from services.inference.generation import GeneratedText, draw, prompt_generator
 from shared.errors import BadInput
 from shared.models.calls import Prompt, Sampling, Turn
 from tests.inference.loops import log_probabilities, next_logits
@@ -128,7 +128,7 @@ def test_turns_go_through_the_models_own_template(causal: LocalLanguageModel) ->
 
 def test_draws_follow_the_nucleus() -> None:
     logits = torch.tensor([[2.0, 1.0, 0.0, -1.0]]).repeat(4000, 1)
-    uniforms = torch.rand(4000, generator=seeded(0, 0), dtype=torch.float64)
+    uniforms = torch.rand(4000, generator=prompt_generator(0, 0), dtype=torch.float64)
     tokens = draw(logits, Sampling(temperature=0.5, top_p=0.9), uniforms)
     shares = torch.softmax(logits[0].double() / 0.5, dim=0)[:2]  # 0.865 and 0.117 reach 0.9
     assert set(tokens.tolist()) == {0, 1}
@@ -139,7 +139,7 @@ def test_draws_follow_the_nucleus() -> None:
 
 def test_a_character_of_several_tokens_is_one_span(causal: LocalLanguageModel) -> None:
     ids = ids_of(causal, "a🙂b", add_special_tokens=False)
-    draft = GeneratedText((1,), causal._encoder, seeded(0, 0))
+    draft = GeneratedText((1,), causal._encoder, prompt_generator(0, 0))
     for token in ids:
         draft.add(token, -1.0, ())
     draft.end("length")

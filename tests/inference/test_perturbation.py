@@ -14,7 +14,7 @@ from services.inference.embedded.calibration import (
     MASK,
     excesses,
     part_calibration,
-    perturbed,
+    perturb_example,
 )
 from shared.contracts import ModelUse, PartExcess
 from shared.models.judgement import ece_perturbed
@@ -30,20 +30,23 @@ def example(number: int, text: str, label: int, pair: str | None = None) -> Trai
 
 @pytest.mark.parametrize("kept", [0.2, 0.5, 0.8])
 def test_a_share_of_the_words_stays_in_order(kept: float) -> None:
-    made = [perturbed(example(1, TEXT, 0), "delete", kept, draw).text.split() for draw in range(20)]
+    made = [
+        perturb_example(example(1, TEXT, 0), "delete", kept, draw).text.split()
+        for draw in range(20)
+    ]
     assert {len(words) for words in made} == {round(10 * kept)}
     assert all(words == sorted(words) for words in made)
     assert len({tuple(words) for words in made}) > 5
-    masked = perturbed(example(1, TEXT, 0), "mask", kept, 0).text.split()
+    masked = perturb_example(example(1, TEXT, 0), "mask", kept, 0).text.split()
     assert len(masked) == 10
     assert masked.count(MASK) == 10 - round(10 * kept)
     assert all(word in (MASK, own) for word, own in zip(masked, TEXT.split(), strict=True))
 
 
 def test_pairs_are_perturbed_together_and_one_word_always_stays() -> None:
-    pair = perturbed(example(1, TEXT, 0, TEXT), "delete", 0.5, 0)
+    pair = perturb_example(example(1, TEXT, 0, TEXT), "delete", 0.5, 0)
     assert len(pair.text.split()) + len((pair.text_pair or "").split()) == 10
-    assert perturbed(example(1, "alone", 0), "delete", 0.2, 0).text == "alone"
+    assert perturb_example(example(1, "alone", 0), "delete", 0.2, 0).text == "alone"
 
 
 def planted(count: int) -> list[TrainingExample]:

@@ -174,7 +174,7 @@ def test_a_label_is_read_after_each_drawn_reasoning(llama: Path) -> None:
     [found] = model.judgements([Example(text=TEXT)])
     assert found.reading == "verbalizers"
     assert 0 < found.uncertainty <= 1
-    assert sum(found.demand()) == pytest.approx(1)
+    assert sum(found.unwrap()) == pytest.approx(1)
     [reading] = model._reader.read([Example(text=TEXT)])
     assert reading.prompt is not None
     each = model._reasoner.reasoned(reading, reading.prompt)
@@ -183,11 +183,11 @@ def test_a_label_is_read_after_each_drawn_reasoning(llama: Path) -> None:
     assert all(one.endswith("\nSo:") for one in written)
     for one in each:  # P after this reasoning, as P after this text
         assert len(one.ids) > len(reading.tokens.ids)
-    shares = [next_words(model, one.ids, one.reading.every) for one in each]
-    assert found.demand() == pytest.approx(np.mean(shares, axis=0), abs=1e-5)
+    shares = [next_words(model, one.ids, one.reading.label_tokens) for one in each]
+    assert found.unwrap() == pytest.approx(np.mean(shares, axis=0), abs=1e-5)
     [again] = model_of(llama, THINKING + VERBALIZERS).judgements([Example(text=TEXT)])
-    assert again.demand() == pytest.approx(found.demand(), abs=1e-5)  # its seeds are fixed
-    assert model.judge([Example(text=TEXT)])[0] == pytest.approx(found.demand())
+    assert again.unwrap() == pytest.approx(found.unwrap(), abs=1e-5)  # its seeds are fixed
+    assert model.judge([Example(text=TEXT)])[0] == pytest.approx(found.unwrap())
     with pytest.raises(BadInput, match="whole texts only"):
         model.judge_rows([ExampleRows(example=Example(text=TEXT), rows=(Row(),))])
 

@@ -21,24 +21,24 @@ from services.inference.embedded.adapter import (
     WEIGHTS,
     Split,
     TrainingExample,
+    collate,
     load_adapter,
-    padded,
+    normalize_text,
     split,
-    tokenized,
-    wording,
+    tokenize,
 )
 from services.inference.embedded.nli import NLI, NliMetrics
 from services.inference.embedded.sentiment import SENTIMENT, SentimentMetrics
 from services.inference.embedded.train import METRICS, main, make
 from services.inference.embedded.training import (
     LabelMetrics,
-    Recipe,
+    TrainingConfig,
     TrainingTask,
-    answers,
+    evaluate_part,
     logits,
-    quality,
+    to_predictions,
 )
-from shared.models.checkpoint import EMBEDDED, NOTE, EmbeddedNote, base_folder
+from shared.models.checkpoint import EMBEDDED, NOTE, EmbeddedMetadata, base_folder
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(
@@ -56,9 +56,9 @@ def _own_settings() -> Iterator[None]:
     torch.use_deterministic_algorithms(deterministic)
 
 
-def shipped(task: TrainingTask[Any]) -> tuple[EmbeddedNote, LabelMetrics]:
+def shipped(task: TrainingTask[Any]) -> tuple[EmbeddedMetadata, LabelMetrics]:
     folder = EMBEDDED / task.name
-    note = EmbeddedNote.model_validate_json((folder / NOTE).read_bytes())
+    note = EmbeddedMetadata.model_validate_json((folder / NOTE).read_bytes())
     return note, task.measured.model_validate_json((folder / METRICS).read_bytes())
 
 
@@ -87,7 +87,7 @@ def test_the_metrics_are_those_of_the_shipped_weights(task: TrainingTask[Any]) -
     note, metrics = shipped(task)
     held_back = parted(task).held_back
     raw = logits(load_adapter(EMBEDDED / task.name, note).eval(), held_back)
-    again = quality(answers(raw, held_back), note.temperature)
+    again = evaluate_part(to_predictions(raw, held_back), note.temperature)
     assert again.accuracy.of == metrics.held_back.accuracy.of
     assert again.accuracy.share == pytest.approx(metrics.held_back.accuracy.share, abs=1e-3)
     assert again.macro_f1.value == pytest.approx(metrics.held_back.macro_f1.value, abs=1e-3)
@@ -102,7 +102,7 @@ def test_nothing_held_back_was_trained_or_calibrated_on(task: TrainingTask[Any])
     parts = parted(task)
     groups = (parts.train, parts.calibration, parts.held_back)
     ids = [{example.id for example in group} for group in groups]
-    first_texts = [{wording(example.text) for example in group} for group in groups]
+    first_texts = [{normalize_text(example.text) for example in group} for group in groups]
     for sets in (ids, first_texts):
         assert sum(map(len, sets)) == len(set().union(*sets))
     total = sum(map(len, groups))
@@ -132,14 +132,14 @@ def test_no_family_is_in_two_parts_whatever_the_order(
 
 def test_a_pair_is_read_as_two_segments() -> None:
     pair = TrainingExample("1", "rain falls", 0, (1, 0, 0), text_pair="it is wet outside")
-    short, long = tokenized(
+    short, long = tokenize(
         [pair, TrainingExample("2", "rain", 0, (1, 0, 0), text_pair="r " * 99)], 32
     )
     oracle = AutoTokenizer.from_pretrained(base_folder())("rain falls", "it is wet outside")
     assert (short.ids, short.segments) == (oracle["input_ids"], oracle["token_type_ids"])
     assert set(short.segments) == {0, 1}
     assert len(long.ids) == 32
-    batch = padded([short, long], 32)
+    batch = collate([short, long], 32)
     assert all(tensor.shape == (2, 32) for tensor in batch.values())
     assert batch["attention_mask"].sum(dim=1).tolist() == [len(short.ids), 32]
 
@@ -147,7 +147,7 @@ def test_a_pair_is_read_as_two_segments() -> None:
 def test_pairs_and_single_texts_do_not_mix() -> None:
     single = TrainingExample("1", "rain", 0, (1, 0))
     with pytest.raises(ValueError, match="some examples are pairs"):
-        tokenized([single, TrainingExample("2", "rain", 0, (1, 0), text_pair="sun")], 32)
+        tokenize([single, TrainingExample("2", "rain", 0, (1, 0), text_pair="sun")], 32)
 
 
 def written(folder: Path, task: TrainingTask[Any], count: int) -> Path:
@@ -167,12 +167,12 @@ def written(folder: Path, task: TrainingTask[Any], count: int) -> Path:
 def test_two_trainings_write_the_same_bytes(task: TrainingTask[Any], tmp_path: Path) -> None:
     parts = task.split(task.read([written(tmp_path, task, 90)]))
     for name in ("a", "b"):
-        recipe = Recipe(epochs=1, rank=2)
+        recipe = TrainingConfig(epochs=1, rank=2)
         made = make(task, parts, tmp_path / name, recipe, Console(file=io.StringIO()))
         assert isinstance(made, (NliMetrics, SentimentMetrics))
     for file in (WEIGHTS, NOTE, METRICS, "README.md"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
-    note = EmbeddedNote.model_validate_json((tmp_path / "a" / NOTE).read_bytes())
+    note = EmbeddedMetadata.model_validate_json((tmp_path / "a" / NOTE).read_bytes())
     ask = partial(logits, load_adapter(tmp_path / "a", note).eval())
     assert ask(parts.held_back).shape == (len(parts.held_back), len(task.labels))
 

@@ -32,8 +32,8 @@ from transformers import (
 
 from services.inference import tokenization
 from services.inference.local_models import LocalModels
-from services.inference.tokenization import PORTION_CHARACTERS, EncoderReader, _portions
-from services.similarity.encoders import LocalSimilarities
+from services.inference.tokenization import PORTION_CHARACTERS, EncoderReader, _chunks
+from services.similarity.encoders import LocalSimilarityModels
 from shared.errors import ScoringError
 from shared.models.calls import Example, Pair
 from shared.models.catalogue import Catalogue
@@ -95,7 +95,7 @@ def test_a_classifier_reads_as_much_as_it_has_positions_for(shape: str, tmp_path
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_cross_encoder_reads_as_much_as_it_has_positions_for(shape: str, tmp_path: Path) -> None:
     folder = saved(tmp_path / "m", shape, outputs=1)
-    model = LocalSimilarities(catalogue(folder, "cross-encoder")).similarity("m")
+    model = LocalSimilarityModels(catalogue(folder, "cross-encoder")).similarity("m")
     found = model.similarities([Pair(a=WORDS, b=WORDS), Pair(a=WORDS, b="sun")])
     assert np.isfinite(found).all()
 
@@ -109,7 +109,7 @@ def test_a_bi_encoder_reads_as_much_as_it_has_positions_for(shape: str, tmp_path
     pooling.write_text(json.dumps(pooled), "utf-8")
     modules = json.loads((base_folder() / "modules.json").read_text("utf-8"))[:2]
     (folder / "modules.json").write_text(json.dumps(modules), "utf-8")
-    model = LocalSimilarities(catalogue(folder, "similarity")).similarity("m")
+    model = LocalSimilarityModels(catalogue(folder, "similarity")).similarity("m")
     whole, cut = Pair(a=WORDS, b="sun"), Pair(a=WORDS[:4_000], b="sun")
     found = model.similarities([whole, cut])
     assert np.isfinite(found).all()
@@ -121,14 +121,14 @@ def test_a_model_that_reads_less_than_it_states_is_refused(
 ) -> None:
     folder = saved(tmp_path / "m", "roberta", outputs=2)
     stated: Callable[[Any], int] = lambda _network: 514  # noqa: E731 - as its configuration says
-    monkeypatch.setattr("services.weights.limits.usable_positions", stated)
+    monkeypatch.setattr("services.weights.limits.max_positions", stated)
     with pytest.raises(ScoringError, match="a text of 514 tokens fails"):
         LocalModels(catalogue(folder, "classifier")).classifier("m")
 
 
 @given(sizes=st.lists(st.integers(0, 250_000), max_size=12))
 def test_texts_are_tokenized_in_portions_that_let_others_have_their_turn(sizes: list[int]) -> None:
-    portions = list(_portions(["x" * size for size in sizes]))
+    portions = list(_chunks(["x" * size for size in sizes]))
     assert [place for portion in portions for place in portion] == list(range(len(sizes)))
     for portion in portions:
         whole = sum(sizes[place] for place in portion)

@@ -16,8 +16,8 @@ from rich.console import Console
 from services.inference.embedded.adapter import CONFIG, WEIGHTS
 from services.inference.embedded.hate import FILES, HATE, HateMetrics, read, split
 from services.inference.embedded.train import METRICS, main, make
-from services.inference.embedded.training import Recipe
-from shared.models.checkpoint import EMBEDDED, NOTE, EmbeddedNote
+from services.inference.embedded.training import TrainingConfig
+from shared.models.checkpoint import EMBEDDED, NOTE, EmbeddedMetadata
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 VOTES = (["hatespeech"] * 3, ["normal"] * 3, ["offensive", "offensive", "hatespeech"])
@@ -68,11 +68,11 @@ def test_two_runs_write_the_same_bytes_and_a_third_seed_does_not(
     parts = split(read(mild))
     console = Console(file=io.StringIO())
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        make(HATE, parts, tmp_path / name, Recipe(epochs=1, rank=2, seed=seed), console)
+        make(HATE, parts, tmp_path / name, TrainingConfig(epochs=1, rank=2, seed=seed), console)
     for file in (WEIGHTS, CONFIG, NOTE, METRICS, "README.md"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
     assert (tmp_path / "a" / WEIGHTS).read_bytes() != (tmp_path / "c" / WEIGHTS).read_bytes()
-    note = EmbeddedNote.model_validate_json((tmp_path / "a" / NOTE).read_bytes())
+    note = EmbeddedMetadata.model_validate_json((tmp_path / "a" / NOTE).read_bytes())
     assert note.temperature > 0
 
 

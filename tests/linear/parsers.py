@@ -43,9 +43,9 @@ from services.sor.sentences import quotations as quoted_in_statement
 from shared.language import find_language
 from shared.models.calls import Example, WordRow, WordRows, WordSpan
 from shared.models.openai.text import spans
-from shared.models.word_rows import rendered_rows
+from shared.models.word_rows import render_rows
 from shared.page_text import changes
-from shared.problems import read_strictly
+from shared.problems import parse_strict
 from shared.questions import Option
 from shared.redaction import repeats
 from shared.segmentation import word_spans
@@ -128,7 +128,7 @@ def server_tokens(text: str) -> Any:
 def json_of_a_request(text: str) -> Any:
     """Refused or read, but never more than that."""
     try:
-        return read_strictly(HatexscoreRequest, text, decode(text.encode("utf-8", "replace")))
+        return parse_strict(HatexscoreRequest, text, decode(text.encode("utf-8", "replace")))
     except (InvalidBody, ValidationError) as error:
         return error
 
@@ -162,7 +162,7 @@ def rows_of_words(text: str) -> Any:
     every = tuple(range(len(spans)))
     rows = (WordRow(kept=every[::2]), WordRow(masked=every), WordRow(kept=()))
     example = Example(text=without_halves(text))
-    return rendered_rows(WordRows(example=example, words=spans, rows=rows), "[MASK]")
+    return render_rows(WordRows(example=example, words=spans, rows=rows), "[MASK]")
 
 
 def haf(stage: Any) -> Parser:

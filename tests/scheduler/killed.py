@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from services.scheduler.batch_feed import Feeder
-from services.scheduler.batch_files import Filing, Reader
+from services.scheduler.batch_files import BatchFileWorker, Reader
 from services.scheduler.steps import Boundary
 from shared.ledger import batches
 from shared.ledger.engine import ledger, transaction
@@ -33,7 +33,7 @@ def main(waited_for: list[str]) -> None:
     Reader.line = line  # type: ignore[method-assign, assignment]
     chosen, engine = settings(), ledger()
     catalogue, boundary = load_catalogue(chosen.models_file), Boundary(engine)
-    filing = Filing(engine, chosen, catalogue, boundary=boundary)
+    filing = BatchFileWorker(engine, chosen, catalogue, boundary=boundary)
     feeder = Feeder(engine, chosen, catalogue, boundary=boundary)
     while True:
         filing.round()

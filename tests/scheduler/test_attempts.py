@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from services.scheduler.attempts import MOST, TrialGate
-from services.scheduler.batch_files import Filing, Reader
+from services.scheduler.batch_files import BatchFileWorker, Reader
 from shared.errors import Unavailable
 from shared.ledger import batch_attempts
 from shared.ledger.engine import transaction
@@ -48,7 +48,7 @@ def deadly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def attempts(scene: Scene, batch: Json) -> int:
     with transaction(scene.engine) as connection:
-        return batch_attempts.begun(connection, batch["id"])
+        return batch_attempts.count_open(connection, batch["id"])
 
 
 def environment(scene: Scene) -> dict[str, str]:
@@ -100,7 +100,7 @@ def test_whoever_was_beside_is_tried_alone_and_cleared(
             assert batch_attempts.begin(connection, one["id"], 0, timedelta(0))
     deadly(monkeypatch)
 
-    def lifetime(filing: Filing) -> None:
+    def lifetime(filing: BatchFileWorker) -> None:
         for _ in range(3):
             filing.round()
 
@@ -132,7 +132,7 @@ def test_a_process_that_ends_as_it_should_counts_against_nobody(
     filing.round()
     assert reading.wait(60)
     assert attempts(scene, batch) == 1
-    filing._boundary.leave()
+    filing._boundary.close()
     assert attempts(scene, batch) == 0
     released.set()
     assert scene.finish(batch)["status"] == "completed"
@@ -174,16 +174,16 @@ def test_a_suspect_is_alone_and_holds_nobody_up_for_long() -> None:
     entered, leave = threading.Event(), threading.Event()
 
     def trial() -> None:
-        with gate.passing(suspect=True):
+        with gate.enter(suspect=True):
             order.append("suspect")
             entered.set()
             leave.wait(60)
 
     def innocent() -> None:
-        with gate.passing(suspect=False):
+        with gate.enter(suspect=False):
             order.append("innocent")
 
-    with gate.passing(suspect=False):
+    with gate.enter(suspect=False):
         suspect = threading.Thread(target=trial)
         suspect.start()
         assert not entered.wait(0.05)  # we are under way
@@ -195,7 +195,7 @@ def test_a_suspect_is_alone_and_holds_nobody_up_for_long() -> None:
     other.join()
     assert order == ["suspect", "innocent"]
     impatient = TrialGate(patience=0.01)
-    with impatient.passing(suspect=True), impatient.passing(suspect=False):
+    with impatient.enter(suspect=True), impatient.enter(suspect=False):
         pass  # a store that hangs under a suspect
 
 

@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import text, update
 
-from services.scheduler.steps import shares
+from services.scheduler.steps import allocate
 from shared import queue
 from shared.errors import Unavailable
 from shared.ledger.tables import batches
@@ -79,8 +79,8 @@ def test_jobs_of_a_batch_are_listed_by_it_and_travel_in_its_lane(scene: Scene) -
     scene.feeder().round()
     found = scene.client.get("/v1/jobs", params={"batch": batch["id"]}).json()["data"]
     assert [job["batch_id"] for job in found] == [batch["id"]] * 2
-    assert queue.waiting("hatexscore", batch=True) == 2
-    assert queue.waiting("hatexscore") == 0
+    assert queue.queue_length("hatexscore", batch=True) == 2
+    assert queue.queue_length("hatexscore") == 0
 
 
 def test_lines_that_share_a_job_keep_their_own_metadata(scene: Scene) -> None:
@@ -189,7 +189,7 @@ def test_no_more_jobs_are_open_than_the_window_holds(scene: Scene) -> None:
     window=st.integers(0, 60),
 )
 def test_shares_are_fair(hungry: dict[str, int], held: dict[str, int], window: int) -> None:
-    given_out = shares(hungry, held, window)
+    given_out = allocate(hungry, held, window)
     free = max(0, window - sum(held.values()))
     assert sum(given_out.values()) == min(free, sum(hungry.values()))
     assert all(given_out[batch] <= most for batch, most in hungry.items())

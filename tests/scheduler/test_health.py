@@ -8,22 +8,22 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from services.scheduler.__main__ import Duty
-from services.scheduler.health import Rounds, serve
+from services.scheduler.__main__ import PeriodicTask
+from services.scheduler.health import TaskMonitor, start_server
 from services.stack.servers import HOST, free_port
 from tests.patience import SECONDS, eventually
 
 
 @pytest.fixture
-def rounds() -> Rounds:
+def rounds() -> TaskMonitor:
     """Late after a tenth of a second."""
-    return Rounds(0.1)
+    return TaskMonitor(0.1)
 
 
 @pytest.fixture
-def probes(rounds: Rounds) -> Iterator[httpx.Client]:
+def probes(rounds: TaskMonitor) -> Iterator[httpx.Client]:
     port = free_port()
-    server = serve(rounds, HOST, port)
+    server = start_server(rounds, HOST, port)
     with httpx.Client(base_url=f"http://{HOST}:{port}", timeout=SECONDS) as client:
         yield client
     server.shutdown()
@@ -31,7 +31,7 @@ def probes(rounds: Rounds) -> Iterator[httpx.Client]:
 
 
 def test_a_duty_that_hangs_is_named_and_one_that_goes_on_is_well_again(
-    rounds: Rounds, probes: httpx.Client
+    rounds: TaskMonitor, probes: httpx.Client
 ) -> None:
     stop, hung, free = threading.Event(), threading.Event(), threading.Event()
 
@@ -40,7 +40,9 @@ def test_a_duty_that_hangs_is_named_and_one_that_goes_on_is_well_again(
             hung.set()
             free.wait()
 
-    thread = threading.Thread(target=Duty("filing", work, 0.01).run_until, args=(stop, rounds))
+    thread = threading.Thread(
+        target=PeriodicTask("filing", work, 0.01).run_until, args=(stop, rounds)
+    )
     thread.start()
     try:
         eventually(lambda: probes.get("/healthz").status_code == 503)
@@ -53,7 +55,7 @@ def test_a_duty_that_hangs_is_named_and_one_that_goes_on_is_well_again(
         thread.join()
 
 
-def test_a_thread_that_ended_is_late(rounds: Rounds, probes: httpx.Client) -> None:
+def test_a_thread_that_ended_is_late(rounds: TaskMonitor, probes: httpx.Client) -> None:
     rounds.begin("promises")
     eventually(lambda: probes.get("/healthz").status_code == 503)
 

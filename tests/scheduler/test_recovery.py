@@ -35,15 +35,15 @@ def claim(engine: Engine, job_id: str, lease: timedelta) -> None:
 def test_a_lost_message_is_sent_again_once(engine: Engine, chosen: Settings) -> None:
     accept(engine)
     recovery.recover(engine, chosen)
-    assert queue.waiting("echo") == 1
+    assert queue.queue_length("echo") == 1
     recovery.recover(engine, chosen)  # its time has not come again
-    assert queue.waiting("echo") == 1
+    assert queue.queue_length("echo") == 1
 
 
 def test_a_young_job_is_left_alone(engine: Engine, chosen: Settings) -> None:
     accept(engine, resend_after=timedelta(minutes=1))
     recovery.recover(engine, chosen)
-    assert queue.waiting("echo") == 0
+    assert queue.queue_length("echo") == 0
 
 
 def test_a_long_queue_does_not_breed_duplicates(engine: Engine, chosen: Settings) -> None:
@@ -52,7 +52,7 @@ def test_a_long_queue_does_not_breed_duplicates(engine: Engine, chosen: Settings
         queue.send("echo", accept(engine))
     for _ in range(5):
         recovery.recover(engine, impatient)
-    assert queue.waiting("echo") == 10
+    assert queue.queue_length("echo") == 10
 
 
 def test_only_as_many_are_sent_as_the_lane_is_short_of(engine: Engine, chosen: Settings) -> None:
@@ -60,7 +60,7 @@ def test_only_as_many_are_sent_as_the_lane_is_short_of(engine: Engine, chosen: S
     for job_id in made[:7]:
         queue.send("echo", job_id)
     recovery.recover(engine, chosen)
-    assert queue.waiting("echo") == 10
+    assert queue.queue_length("echo") == 10
 
 
 def test_a_job_that_waits_for_a_model_is_sent_when_its_time_has_come(
@@ -74,14 +74,14 @@ def test_a_job_that_waits_for_a_model_is_sent_when_its_time_has_come(
             leases.wait(connection, claimed, model=model, resend_after=resend_after)
         recovery.recover(engine, chosen)
         recovery.recover(engine, chosen)  # its time has not come again
-        assert queue.waiting("echo") == sent
+        assert queue.queue_length("echo") == sent
 
 
 def test_an_orphan_is_sent_again_and_a_working_job_is_not(engine: Engine, chosen: Settings) -> None:
     claim(engine, accept(engine), lease=timedelta(seconds=-1))
     claim(engine, accept(engine), lease=timedelta(minutes=1))
     recovery.recover(engine, chosen)
-    assert queue.waiting("echo") == 1
+    assert queue.queue_length("echo") == 1
 
 
 def test_an_orphan_without_attempts_left_fails(engine: Engine, chosen: Settings) -> None:
@@ -94,7 +94,7 @@ def test_an_orphan_without_attempts_left_fails(engine: Engine, chosen: Settings)
     assert job.status == "failed"
     assert job.error is not None
     assert job.error["type"].endswith("attempts-exhausted")
-    assert queue.waiting("echo") == 0
+    assert queue.queue_length("echo") == 0
 
 
 def test_without_a_broker_the_promise_stands(
@@ -110,7 +110,7 @@ def test_without_a_broker_the_promise_stands(
         with pytest.raises(Unavailable):
             recovery.recover(engine, again)
     recovery.recover(engine, again)
-    assert queue.waiting("echo") == 1
+    assert queue.queue_length("echo") == 1
 
 
 def claimed(engine: Engine, job_id: str) -> bool:

@@ -12,7 +12,7 @@ from sqlalchemy.exc import ProgrammingError
 
 from services.scheduler import batch_feed, batch_files
 from services.scheduler.batch_feed import Feeder
-from services.scheduler.batch_files import Filing
+from services.scheduler.batch_files import BatchFileWorker
 from services.scheduler.retention import Retention
 from services.scheduler.steps import Boundary
 from shared.errors import FileStoreAway, Unavailable
@@ -159,12 +159,12 @@ def test_a_statement_over_all_batches_fails_for_one_alone(
 def test_an_answer_that_cannot_be_shown_is_that_lines_trouble(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = batch_files.written
+    real = batch_files.output_line
 
     def crash_or_do(batch: Any, answer: Any) -> Any:
         return trouble() if answer.number == 2 else real(batch, answer)
 
-    monkeypatch.setattr(batch_files, "written", crash_or_do)
+    monkeypatch.setattr(batch_files, "output_line", crash_or_do)
     (batch,) = rounds(scene, scene.make([line(str(number), "a") for number in range(3)]))
     assert batch["status"] == "completed"
     assert [one["custom_id"] for one in scene.file(batch["output_file_id"])] == ["0", "2"]
@@ -177,14 +177,14 @@ def test_a_file_that_cannot_be_reached_fails_nothing_and_holds_up_nobody(
 ) -> None:
     bad, good = two(scene)
     away = True
-    real = FileStore.reading
+    real = FileStore.open_read
 
     def read(store: FileStore, file_id: str, start: int = 0) -> Any:
         if away and file_id == bad["input_file_id"]:
             raise FileStoreAway("the file store cannot be reached")
         return real(store, file_id, start)
 
-    monkeypatch.setattr(FileStore, "reading", read)
+    monkeypatch.setattr(FileStore, "open_read", read)
     (good,) = rounds(scene, good)
     assert good["status"] == "completed"
     assert scene.batch(bad)["status"] == "validating"
@@ -201,7 +201,7 @@ def test_a_ledger_that_is_away_fails_no_batch(
     batch = scene.make([line("a", "a")])
     files = scene.filing()
     with monkeypatch.context() as patch:
-        patch.setattr(batch_validation, "advance", away)
+        patch.setattr(batch_validation, "save_step", away)
         for _ in range(5):
             with pytest.raises(Unavailable):
                 files.round()
@@ -218,7 +218,7 @@ def test_a_table_of_another_version_fails_no_batch(
         connection.execute(text("SELECT nothing FROM batches"))
 
     with monkeypatch.context() as patch:
-        patch.setattr(batch_validation, "advance", older)
+        patch.setattr(batch_validation, "save_step", older)
         for _ in range(5):
             with pytest.raises(ProgrammingError):
                 files.round()
@@ -236,10 +236,10 @@ def test_a_batch_in_trouble_rests_before_it_is_tried_again(
         raise RuntimeError(CRASH)
 
     batch = scene.make([line("a", "a")])
-    monkeypatch.setattr(batch_validation, "advance", crash)
+    monkeypatch.setattr(batch_validation, "save_step", crash)
     boundary = Boundary(scene.engine, rest_seconds=3_600)
     settings, catalogue = scene.chosen, scene.filing()._catalogue
-    files = Filing(scene.engine, settings, catalogue, boundary=boundary, patience=60)
+    files = BatchFileWorker(scene.engine, settings, catalogue, boundary=boundary, patience=60)
     feeder = Feeder(scene.engine, settings, catalogue, boundary=boundary, patience=60)
     for _ in range(5):
         files.round()

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from services.scheduler import batch_files
-from services.scheduler.batch_feed import LEAST_WAITING, SECONDS_AHEAD, MetricPace
-from services.scheduler.steps import Appetite, Rotation, shares, shares_by_tenant
+from services.scheduler.batch_feed import LEAST_WAITING, SECONDS_AHEAD, MetricRate
+from services.scheduler.steps import BatchUsage, Rotation, allocate, allocate_by_tenant
 from shared.file_store import FileStore
 from shared.ledger import batches, files
 from shared.ledger.batches import DueBatch, NewBatch
@@ -46,12 +46,12 @@ def made(scene: Scene, tenant: str, content: list[Json], *, of: bytes | None = N
     """A batch of this tenant's; its id. of: its lines, where they are packed already."""
     file_id = files.new_id()
     raw = packed(content) if of is None else of
-    with FileStore(scene.chosen.files_url).writing(file_id) as stream:
+    with FileStore(scene.chosen.files_url).open_write(file_id) as stream:
         stream.write(raw)
     new = NewFile(file_id, "batch", "in.jsonl", len(raw), HOUR, tenant)
     asked = NewBatch("hatexscore", URL, file_id, {}, None, HOUR, tenant)
     with transaction(scene.engine) as connection:
-        files.note(connection, new)
+        files.insert_file(connection, new)
         return batches.make(connection, asked, key=None)[0].id
 
 
@@ -108,7 +108,7 @@ def test_a_round_validates_one_step_of_each_tenant(alone: Scene) -> None:
 def test_a_file_that_hangs_holds_up_nobody(alone: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     hanging = made(alone, "one", [line("a", "a")])
     released = threading.Event()
-    real = FileStore.reading
+    real = FileStore.open_read
     with transaction(alone.engine) as connection:
         file_id = batches.find(connection, hanging).input_file_id
 
@@ -117,7 +117,7 @@ def test_a_file_that_hangs_holds_up_nobody(alone: Scene, monkeypatch: pytest.Mon
             released.wait(60)
         return real(store, wanted, start)
 
-    monkeypatch.setattr(FileStore, "reading", read)
+    monkeypatch.setattr(FileStore, "open_read", read)
     filing, feeder = alone.filing(), alone.feeder()
     filing._patience = 0.1
     filing.round()
@@ -148,7 +148,7 @@ def test_a_tenant_alone_has_the_whole_window(alone: Scene) -> None:
 names = st.sampled_from("abcdefgh")
 appetites = st.lists(
     st.builds(
-        Appetite,
+        BatchUsage,
         batch_id=st.uuids().map(str),
         tenant=names,
         most=st.integers(0, 20),
@@ -160,9 +160,9 @@ appetites = st.lists(
 
 @given(appetites, st.integers(0, 80))
 def test_the_window_is_shared_by_tenants_and_then_by_their_batches(
-    batches_now: list[Appetite], window: int
+    batches_now: list[BatchUsage], window: int
 ) -> None:
-    given_out = shares_by_tenant(batches_now, window)
+    given_out = allocate_by_tenant(batches_now, window)
     free = max(0, window - sum(one.held for one in batches_now))
     assert sum(given_out.values()) == min(free, sum(one.most for one in batches_now))
     has: Counter[str] = Counter()
@@ -176,10 +176,10 @@ def test_the_window_is_shared_by_tenants_and_then_by_their_batches(
 
 
 def test_more_batches_are_no_larger_share() -> None:
-    crowd = [Appetite(f"a{number}", "a", 100) for number in range(60)]
-    given_out = shares_by_tenant([*crowd, Appetite("b", "b", 100)], 100)
+    crowd = [BatchUsage(f"a{number}", "a", 100) for number in range(60)]
+    given_out = allocate_by_tenant([*crowd, BatchUsage("b", "b", 100)], 100)
     assert given_out["b"] == 50
-    assert sum(shares({"x": 5}, {}, 3).values()) == 3
+    assert sum(allocate({"x": 5}, {}, 3).values()) == 3
 
 
 @given(st.lists(st.tuples(names, st.integers(0, 5)), min_size=1, unique=True))
@@ -188,25 +188,25 @@ def test_everybody_has_a_turn_before_anybody_has_a_second(pairs: list[tuple[str,
     rotation, seen = Rotation(), Counter[str]()
     for _ in waiting:
         for turn in rotation.order(waiting)[:1]:
-            rotation.serve(turn)
+            rotation.take_turn(turn)
             seen[turn.tenant] += 1
     tenants = {turn.tenant for turn in waiting}
     assert max(seen.values()) - min(seen[tenant] for tenant in tenants) <= 1
 
 
 def test_the_pace_follows_what_ends() -> None:
-    pace = MetricPace(16, 500)
+    pace = MetricRate(16, 500)
     assert pace.bound("m", 0, 0, at=0.0) == 16
-    pace.fed("m", 16)
+    pace.add("m", 16)
     assert pace.bound("m", 0, 0, at=1.0) == round(16 * SECONDS_AHEAD)  # all ended within a second
-    pace.fed("m", 48)
+    pace.add("m", 48)
     assert pace.bound("m", 40, 40, at=2.0) == round(12 * SECONDS_AHEAD)  # slower than thought
     for second in range(3, 20):
         slow = pace.bound("m", 40, 40, at=float(second))
     assert slow == 16  # nothing ends
     bounds = []
     for second in range(20, 27):  # many workers that take long: the queue is empty, nothing ends
-        pace.fed("m", 16)
+        pace.add("m", 16)
         bounds.append(pace.bound("m", 40 + 16 * (second - 19), 0, at=float(second)))
     assert bounds == [32, 64, 128, 256, 500, 500, 500]
 

@@ -21,16 +21,16 @@ def test_what_is_short_all_the_time_is_sent_once(engine: Engine, chosen: Setting
     ids = made(engine, "aabbb")
     queue.send("echo", ids[0])
     rounds(engine, ROUNDS - 1)
-    assert queue.waiting("echo") == 1
+    assert queue.queue_length("echo") == 1
     rounds(engine, 3 * ROUNDS)
-    assert queue.waiting("echo") == 5
+    assert queue.queue_length("echo") == 5
 
 
 def test_a_message_for_each_job_is_enough(engine: Engine, chosen: Settings) -> None:
     for job_id in made(engine, "aab"):
         queue.send("echo", job_id)
     rounds(engine)
-    assert queue.waiting("echo") == 3
+    assert queue.queue_length("echo") == 3
 
 
 def test_jobs_that_run_or_wait_for_another_try_want_no_message(
@@ -39,10 +39,10 @@ def test_jobs_that_run_or_wait_for_another_try_want_no_message(
     (running,) = made(engine, "a")
     assert taken(engine, running, ClaimOrder(ECHO))
     rounds(engine)
-    assert queue.waiting("echo") == 0
+    assert queue.queue_length("echo") == 0
 
 
 def test_jobs_of_batches_wait_in_their_own_queue(engine: Engine, chosen: Settings) -> None:
     made(engine, "ab", batch_id="batch_1")
     rounds(engine)
-    assert (queue.waiting("echo"), queue.waiting("echo", batch=True)) == (0, 2)
+    assert (queue.queue_length("echo"), queue.queue_length("echo", batch=True)) == (0, 2)

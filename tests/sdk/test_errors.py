@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shared.errors import QuotaExceeded
-from shared.problems import problem, shown
+from shared.problems import problem, to_public
 from touchstone_client import errors
 
 PROBLEM = {
@@ -49,7 +49,7 @@ def test_each_status_has_its_kind(status: int, kind: type[errors.ApiError]) -> N
 
 
 def test_the_sentence_is_the_service_s_own() -> None:
-    said = str(refusal(422, shown(PROBLEM, None)))
+    said = str(refusal(422, to_public(PROBLEM, None)))
     assert said == "The request is not valid: Field required (at explanation) [req_1]"
     assert str(refusal(422, PROBLEM)) == "The request is not valid: Field required [req_1]"
 

@@ -16,7 +16,7 @@ import pytest
 
 import services
 import shared
-from shared.cached import ENTRY_BYTES, RememberedFunction, remembered
+from shared.cached import ENTRY_BYTES, CachedFunction, cache_results
 
 SKIPPED = ("services.stack.", "shared.ledger.migrations.", ".embedded.train", "__main__")
 MOST_ENTRIES = 256  # of a cache that is not weighed: of a name, a path, a short text
@@ -37,7 +37,7 @@ def caches() -> dict[str, Any]:
         classes = [one for one in vars(module).values() if inspect.isclass(one)]
         for place in (module, *classes):
             for value in vars(place).values():
-                kept = isinstance(value, functools._lru_cache_wrapper | RememberedFunction)
+                kept = isinstance(value, functools._lru_cache_wrapper | CachedFunction)
                 if kept and value.__module__ == module.__name__:
                     found[f"{value.__module__}.{value.__qualname__}"] = value
     return found
@@ -69,7 +69,7 @@ def holds_many(kind: Any) -> bool:
 
 def test_every_cache_of_callers_texts_is_bounded() -> None:
     found = caches()
-    weighed = {name for name, one in found.items() if isinstance(one, RememberedFunction)}
+    weighed = {name for name, one in found.items() if isinstance(one, CachedFunction)}
     assert {"services.ftc.phrases.parse", "services.hatexscore.group_terms._word_tree"} <= weighed
     assert len(found) > 40
     assert [name for name in weighed if found[name].most_bytes > MOST_BYTES] == []
@@ -88,7 +88,7 @@ def test_every_cache_of_callers_texts_is_bounded() -> None:
 def test_memory_is_bounded_for_a_caller_who_never_repeats_himself(length: int) -> None:
     most = 2_000_000
 
-    @remembered(most, lambda words, _text: sum(map(getsizeof, words)))
+    @cache_results(most, lambda words, _text: sum(map(getsizeof, words)))
     def words(text: str) -> list[str]:
         return [text[start : start + 5] for start in range(0, len(text), 5)]
 
@@ -100,13 +100,13 @@ def test_memory_is_bounded_for_a_caller_who_never_repeats_himself(length: int) -
     finally:
         tracemalloc.stop()
     assert most / 4 < kept < 1.5 * most
-    assert words.kept_bytes <= most
+    assert words.cache_size <= most
 
 
 def test_what_is_kept_is_not_computed_again() -> None:
     computed: list[tuple[str, int]] = []
 
-    @remembered(10_000, lambda *_, **__: 0)
+    @cache_results(10_000, lambda *_, **__: 0)
     def one(text: str, times: int = 1) -> str:
         computed.append((text, times))
         return text * times
@@ -119,9 +119,9 @@ def test_what_is_kept_is_not_computed_again() -> None:
 
 
 def test_what_is_larger_than_all_that_may_be_kept_is_computed_each_time() -> None:
-    @remembered(100, lambda *_: 1_000)
+    @cache_results(100, lambda *_: 1_000)
     def large(text: str) -> str:
         return text
 
     assert [large("a"), large("a")] == ["a", "a"]
-    assert large.kept_bytes == 0
+    assert large.cache_size == 0

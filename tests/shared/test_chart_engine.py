@@ -14,7 +14,7 @@ import pytest
 
 from services.gateway.pages.templates import environment
 from shared.charts import engine
-from shared.charts.engine import NotDrawn, Painter, drawn
+from shared.charts.engine import DrawError, Painter, render
 from shared.charts.intervals import IntervalRow, interval_plot
 from shared.report_contracts import Interval
 from tests.end_to_end.service import ROOT
@@ -95,7 +95,7 @@ def test_a_process_that_was_killed_is_replaced(one: Painter) -> None:
 def test_a_refusal_costs_no_process(one: Painter) -> None:
     one.draw(spec(5))
     before = one.number
-    with pytest.raises(NotDrawn, match="refuses"):
+    with pytest.raises(DrawError, match="refuses"):
         one.draw('{"mark": ')
     assert (one.number, one.draw(spec(6))[:4]) == (before, "<svg")
 
@@ -108,7 +108,7 @@ def test_who_dies_or_hangs_draws_nothing(
 ) -> None:
     (tmp_path / "program.py").write_text(program)
     poor = Painter(tmp_path / "program.py", seconds=seconds)
-    with pytest.raises(NotDrawn, match=why):
+    with pytest.raises(DrawError, match=why):
         poor.draw(spec(1))
     assert poor.number is None
 
@@ -119,7 +119,7 @@ def test_without_a_picture_the_words_are_shown(
     (tmp_path / "program.py").write_text(DIES)
     poor = Painter(tmp_path / "program.py")
     monkeypatch.setattr(engine, "painter", lambda: poor)
-    chart = drawn({"mark": "point"}, title="The title", summary="All in words.")
+    chart = render({"mark": "point"}, title="The title", summary="All in words.")
     macros = environment().get_template("macros.html").module
     html = macros.figure(chart)  # type: ignore[attr-defined]
     assert "<p>All in words.</p>" in html

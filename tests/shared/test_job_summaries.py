@@ -42,7 +42,7 @@ def test_a_line_says_the_score_where_the_metric_has_one(
 ) -> None:
     put(engine, "a", result)
     with engine.begin() as connection:
-        (found,), more = jobs.summaries(connection, JobPage(limit=5))
+        (found,), more = jobs.summary_page(connection, JobPage(limit=5))
         (whole,), _ = jobs.page_of(connection, JobPage(limit=5))
     assert (found.is_scored, found.score, more) == (is_scored, score, False)
     assert (found.id, found.metric, found.status, found.created_at) == (
@@ -65,7 +65,7 @@ def test_a_page_is_the_same_page(engine: Engine) -> None:
             JobPage(limit=2, after=every[2].id, metric="echo"),
             JobPage(limit=2, metric="none"),
         ):
-            lines, more = jobs.summaries(connection, page)
+            lines, more = jobs.summary_page(connection, page)
             jobs_found, more_jobs = jobs.page_of(connection, page)
             assert [line.id for line in lines] == [job.id for job in jobs_found]
             assert more == more_jobs
@@ -76,7 +76,7 @@ def test_what_is_large_stays_in_the_ledger(engine: Engine) -> None:
     asked: list[str] = []
     event.listen(engine, "before_cursor_execute", lambda *heard: asked.append(heard[2]))
     with engine.begin() as connection:
-        found, _ = jobs.summaries(connection, JobPage(limit=5))
+        found, _ = jobs.summary_page(connection, JobPage(limit=5))
     columns = asked[-1].partition("FROM")[0]
     assert "jobs.request" not in columns
     assert "jobs.result," not in columns

@@ -20,7 +20,7 @@ from shared.language import (
     ModelLanguages,
     canonical,
     find_language,
-    is_covered,
+    is_supported,
     model_coverage,
     rules_obstacle,
 )
@@ -156,7 +156,7 @@ def test_no_macrolanguage_is_folded_again() -> None:
      ("de", (), False)],
 )  # fmt: skip
 def test_what_a_model_states_covers(code: str, languages: tuple[str, ...], covered: bool) -> None:
-    assert is_covered(LanguageFound(code=code, confidence=1, by="model"), languages) is covered
+    assert is_supported(LanguageFound(code=code, confidence=1, by="model"), languages) is covered
 
 
 def test_threads_agree() -> None:

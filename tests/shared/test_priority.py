@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.interpreter import COURTESY_SECONDS, Interpreter
-from shared.job_context import JobContext, computing, party
-from shared.priority import BATCH_EVERY, NICENESS, DevicePace, FairQueue, Party, standing_back
+from shared.job_context import JobContext, party, use_context
+from shared.priority import BATCH_EVERY, NICENESS, DeviceRate, FairQueue, Party, standing_back
 from shared.priority_lock import PriorityLock
 
 parties = st.builds(Party, st.booleans(), st.sampled_from("abc"))
@@ -80,7 +80,7 @@ def test_what_is_shared_is_shared_by_what_turns_cost(there: set[Party], seed: in
         whom = queue.pop()
         cost = COSTS[whom.tenant] * chance.uniform(0.5, 1.5)
         used[whom] += cost
-        queue.turns.charge(whom, cost)
+        queue.turns.add_cost(whom, cost)
         queue.add(whom, whom)
     lanes = {lane: [used[one] for one in there if one.batch == lane] for lane in (False, True)}
     few = 2 * BATCH_EVERY * max(COSTS.values())  # turns that are under way, expected or real
@@ -103,7 +103,7 @@ def test_short_turns_of_a_batch_do_not_wait_behind_long_ones_of_others() -> None
     while own < 15:
         whom = queue.pop()
         cost = 1.0 if whom == crowd else 0.1
-        queue.turns.charge(whom, cost)
+        queue.turns.add_cost(whom, cost)
         spent += cost
         if whom == line:
             own += 1
@@ -116,26 +116,26 @@ def test_nobody_saves_up_turns_and_nobody_pays_for_an_idle_time() -> None:
     alone, new = Party(batch=False, tenant="alone"), Party(batch=False, tenant="new")
     for _ in range(1_000):  # for long, and nobody waited
         queue.turns.begin(alone)
-        queue.turns.charge(alone, 1.0)
+        queue.turns.add_cost(alone, 1.0)
     served = []
     for _ in range(10):
         queue.add(alone, "alone")
         queue.add(new, "new")
     for _ in range(10):
         served.append(queue.pop())
-        queue.turns.charge(Party(batch=False, tenant=served[-1]), 1.0)
+        queue.turns.add_cost(Party(batch=False, tenant=served[-1]), 1.0)
     assert 4 <= served.count("alone") <= 6
 
 
 def test_a_go_is_short_only_while_somebody_else_may_come() -> None:
     now = 0.0
-    pace = DevicePace(clock=lambda: now)
+    pace = DeviceRate(clock=lambda: now)
     user, other = Party(batch=False, tenant="u"), Party(batch=True, tenant="b")
     assert pace.most(1_000, [other]) == 1_000  # nobody asked yet
-    pace.saw(user)
+    pace.record_request(user)
     assert pace.most(1_000, [user]) == 1_000  # alone
     assert pace.most(1_000, [other]) == 250  # nothing was measured yet
-    pace.measured(cost=1_000, seconds=1.0)
+    pace.record(cost=1_000, seconds=1.0)
     assert pace.most(1_000, [other]) == 50
     now += 60
     assert pace.most(1_000, [other]) == 1_000
@@ -145,7 +145,7 @@ def test_a_lock_goes_to_the_interactive_job_first() -> None:
     lock, order, began = PriorityLock(), [], threading.Semaphore(0)
 
     def use(context: JobContext) -> None:
-        with computing(context):
+        with use_context(context):
             began.release()
             with lock:
                 order.append(party())
@@ -285,7 +285,7 @@ def test_who_stands_back_does_so_alone_and_keeps_its_job() -> None:
         return os.getpriority(os.PRIO_PROCESS, 0), party()
 
     before = os.getpriority(os.PRIO_PROCESS, 0)
-    with computing(job("a", batch=True)):
+    with use_context(job("a", batch=True)):
         niceness, whom = standing_back(seen)
         assert niceness == max(before, NICENESS)
         assert whom == Party(batch=True, tenant="a")

@@ -17,14 +17,14 @@ from pydantic import ValidationError
 from shared.contracts import Message
 from shared.errors import BadInput, ScoringError
 from shared.problems import (
+    can_retry,
     kind_of,
     make,
-    may_retry,
     parameter,
+    parse_strict,
     pointer,
     problem,
-    read_strictly,
-    shown,
+    to_public,
     validation_problem,
 )
 
@@ -82,7 +82,7 @@ class Numbers(Message):
 
 
 def read(body: dict[str, Any]) -> Numbers:
-    return read_strictly(Numbers, json.dumps(body), body)
+    return parse_strict(Numbers, json.dumps(body), body)
 
 
 @given(st.integers(-(2**53), 2**53))
@@ -116,7 +116,7 @@ def every_error() -> list[type[ScoringError]]:
 
 def test_every_error_of_the_tree_has_an_address_and_a_kind() -> None:
     for error in every_error():
-        found = shown(make(error.slug, error.title, error.status, "a detail"), "req_1")
+        found = to_public(make(error.slug, error.title, error.status, "a detail"), "req_1")
         assert SLUG.fullmatch(found["error"]["code"]), error
         assert found["type"].endswith("/" + error.slug)
         assert found["instance"] == "urn:touchstone:req_1"
@@ -157,13 +157,13 @@ def test_kinds_and_retries_follow_from_the_status(
     found = make(slug, "X", status, "x")
     if policies:
         found["violated-policies"] = policies
-    assert (kind_of(found), may_retry(found)) == (kind, retry)
+    assert (kind_of(found), can_retry(found)) == (kind, retry)
 
 
 def test_a_sentence_says_the_first_of_many_faults() -> None:
     faults = [{"detail": "too short", "pointer": "#/a"}, {"detail": "too long", "pointer": "#/b"}]
     found = make("x", "Not valid", 422, "2 fields are not valid") | {"errors": faults}
-    assert shown(found, None)["error"]["message"] == (
+    assert to_public(found, None)["error"]["message"] == (
         "Not valid: 2 fields are not valid; the first: too short (at a)"
     )
 
@@ -181,7 +181,7 @@ def test_a_sentence_says_the_first_of_many_faults() -> None:
     )
 )
 def test_what_is_there_of_a_problem_is_shown(found: dict[str, Any]) -> None:
-    error = shown(found, "req_1")["error"]
+    error = to_public(found, "req_1")["error"]
     assert set(error) == {"message", "type", "code", "param"}
     assert found.get("detail", "") in error["message"]
-    assert found.items() <= shown(found, None).items()
+    assert found.items() <= to_public(found, None).items()

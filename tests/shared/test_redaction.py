@@ -18,7 +18,7 @@ from shared.ledger import jobs, recovery
 from shared.ledger.jobs import Job
 from shared.ledger.tables import metadata
 from shared.redaction import RUN, repeats, without_text
-from shared.worker.job import carry
+from shared.worker.job import run_job
 from tests.echo_metric import ECHO, EchoRequest, echo
 
 score = SERVICE.score
@@ -58,7 +58,7 @@ def everything(engine: Engine) -> str:
 def test_after_the_score_no_text_is_left(engine: Engine) -> None:
     job_id = accept(engine, SECRET)
     assert SECRET in everything(engine)
-    carry(job_id, ECHO, echo)
+    run_job(job_id, ECHO, echo)
     job = find(engine, job_id)
     assert SECRET not in everything(engine)
     assert job.request["trace"]["span_id"] == SPAN
@@ -70,7 +70,7 @@ def test_after_the_score_no_text_is_left(engine: Engine) -> None:
 @pytest.mark.parametrize("content", ["bad", "crash"])
 def test_after_a_failure_no_text_is_left_either(engine: Engine, content: str) -> None:
     job_id = accept(engine, content)
-    carry(job_id, ECHO, echo)
+    run_job(job_id, ECHO, echo)
     job = find(engine, job_id)
     assert (job.status, set(job.request)) == ("failed", KEPT)
 
@@ -98,7 +98,7 @@ def test_who_does_not_ask_keeps_the_request(engine: Engine) -> None:
     request = EchoRequest(text=SECRET).model_dump(mode="json")
     with engine.begin() as connection:
         job_id = jobs.accept(connection, "echo", request, key=None, resend_after=MINUTE).job.id
-    carry(job_id, ECHO, echo)
+    run_job(job_id, ECHO, echo)
     assert find(engine, job_id).request == request
 
 

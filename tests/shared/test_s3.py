@@ -60,16 +60,16 @@ def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_files_of_batches_lie_in_a_bucket(bucket: str) -> None:
     store, file_id = FileStore(f"{bucket}/touchstone"), new_id()
     content = b"0123456789" * (PIECE_BYTES // 4)  # several pieces
-    with store.writing(file_id) as stream:
+    with store.open_write(file_id) as stream:
         stream.write(content)
-    assert b"".join(store.pieces(file_id)) == content
-    with store.reading(file_id, len(content) - 3) as stream:
+    assert b"".join(store.iter_chunks(file_id)) == content
+    with store.open_read(file_id, len(content) - 3) as stream:
         assert stream.read() == b"789"
-    assert list(store.untouched_for(timedelta(seconds=-60))) == [file_id]
-    assert list(store.untouched_for(timedelta(hours=1))) == []
+    assert list(store.list_by_age(timedelta(seconds=-60))) == [file_id]
+    assert list(store.list_by_age(timedelta(hours=1))) == []
     store.remove(file_id)
     store.remove(file_id)
-    with pytest.raises(UnknownFile), store.reading(file_id):
+    with pytest.raises(UnknownFile), store.open_read(file_id):
         pass
 
 
@@ -77,13 +77,13 @@ def test_what_could_not_be_written_whole_is_not_there(bucket: str) -> None:
     store, file_id = FileStore(f"{bucket}/touchstone"), new_id()
 
     def breaks() -> None:
-        with store.writing(file_id) as stream:
+        with store.open_write(file_id) as stream:
             stream.write(b"half")
             raise KeyError("the caller hung up")
 
     with pytest.raises(KeyError):
         breaks()
-    assert list(store.untouched_for(timedelta(seconds=-60))) == []
+    assert list(store.list_by_age(timedelta(seconds=-60))) == []
 
 
 def test_the_client_reads_and_writes_addresses(bucket: str) -> None:

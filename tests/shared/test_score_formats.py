@@ -136,7 +136,7 @@ def test_lines_that_share_a_job_have_scores_of_their_own() -> None:
     ],
 )
 def test_who_can_tell_what_was_evaluated(trace: Trace, takers: list[str]) -> None:
-    assert [name for name in PUSH_FORMATS if FORMATS[name].takes(trace)] == takers
+    assert [name for name in PUSH_FORMATS if FORMATS[name].supports(trace)] == takers
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from services.ftc.contract import CONTRACT
 from services.ftc.report import FtcBatchReportRequest
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
-from shared.score_splits import split_test, splits_of
+from shared.score_splits import split_scores, split_test
 from shared.statistics.bootstrap import Resampling
 from tests.ftc.test_batch_report import GAMES, contradiction, neutral, scored
 
@@ -93,7 +93,7 @@ def over(by: tuple[str, ...], **fields: Any) -> BatchStatistics[Any]:
 
 def test_a_split_has_every_value_and_counts_what_has_none() -> None:
     found = over(("metadata.kind", "metadata.half", "model", "metadata.none"), pairwise=True)
-    kind, half, model, none = splits_of(found)
+    kind, half, model, none = split_scores(found)
     assert {value.value for value in kind.values} == {"a", "b"}
     for value in kind.values:
         rows = [row for row in found.rows if row.request.metadata["kind"] == value.value]
@@ -120,7 +120,7 @@ def test_a_shift_is_found() -> None:
         for place, row in enumerate(found.rows)
         for score in [0.2 + 0.6 * (row.request.metadata["kind"] == "a")]
     ]
-    (split,) = splits_of(BatchStatistics(CONTRACT, rows, found.request))
+    (split,) = split_scores(BatchStatistics(CONTRACT, rows, found.request))
     assert split.p_value is not None
     assert split.p_value <= 2 / 201
     assert [value.value for value in split.values] == ["b", "a"]

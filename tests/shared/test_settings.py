@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from shared.setting_sources import entries, fields_of, is_secret, variable_of, wrong_settings
 from shared.settings import CommandSettings, Settings, secret, unknown_settings
+from shared.settings_sources import entries, fields_of, format_errors, is_secret, variable_of
 from tests.deployment.manifests import ROOT
 
 REDIS_SCHEMES = "must begin with redis://, rediss:// or unix://"
@@ -32,7 +32,7 @@ def faults(monkeypatch: pytest.MonkeyPatch, **variables: str) -> list[str]:
         monkeypatch.setenv(name, value)
     with pytest.raises(ValidationError) as caught:
         Settings()
-    return list(wrong_settings(caught.value))
+    return list(format_errors(caught.value))
 
 
 @pytest.mark.parametrize(

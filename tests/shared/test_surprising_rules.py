@@ -128,8 +128,8 @@ def test_new_rules_are_applied_to_what_was_decoded(engine: Engine) -> None:
     )
     looked(engine, ['{"score": 1}'], old)
     with engine.begin() as connection:
-        assert result_facts.renew(connection, "m", FactPlan(new), 10) == 1
-        assert result_facts.renew(connection, "m", FactPlan(new), 10) == 0
+        assert result_facts.update_rows(connection, "m", FactPlan(new), 10) == 1
+        assert result_facts.update_rows(connection, "m", FactPlan(new), 10) == 0
         (row,), _ = result_pages.rows_of(connection, WANTED, ResultOrder(), 1)
         assert row.reasons == ["new"]
         assert result_pages.counts_of(connection, WANTED, [0.0, 1.0]).reasons == {"new": 1}

@@ -17,7 +17,7 @@ from shared.estimates import BatchStatistics
 from shared.null_report import Null
 from shared.report_contracts import SystemComparison
 from shared.statistics.seeds import generator
-from shared.system_comparison import SystemResults, parts_of, require_comparable
+from shared.system_comparison import SystemResults, check_compatible, parts_of
 from tests.echo_metric import ECHO, EchoRequest, echo
 
 ASKED = BatchReportRequest(jobs=("job_1",), resamples=200)
@@ -161,8 +161,8 @@ def test_other_nulls_are_refused() -> None:
         for kind in ("spans", "tokens")
     ]
     with pytest.raises(BadInput, match="null kinds: spans and tokens"):
-        require_comparable(rows[:1], rows[1:])
-    require_comparable(rows, rows[::-1])
+        check_compatible(rows[:1], rows[1:])
+    check_compatible(rows, rows[::-1])
 
 
 def test_every_metric_s_numbers_are_compared_within_their_range() -> None:

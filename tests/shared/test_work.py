@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from services.registry import every_contract
+from services.registry import all_contracts
 from shared.errors import TooCostly
 from shared.problems import problem
 from shared.work import FEWEST_READ, Size, Work, WorkLimit, words_of
@@ -81,7 +81,7 @@ def accepted_if_lowered(values: list[int], seconds: float) -> None:
 def test_more_is_never_less(values: list[int], which: int, more: int) -> None:
     assume(which < len(values))
     larger = [value + more * (place == which) for place, value in enumerate(values)]
-    assert LIMIT.likely_seconds([work(*values)]) <= LIMIT.likely_seconds([work(*larger)])
+    assert LIMIT.expected_time([work(*values)]) <= LIMIT.expected_time([work(*larger)])
     if refused(LIMIT, work(*values)):
         assert refused(LIMIT, work(*larger))
 
@@ -89,7 +89,7 @@ def test_more_is_never_less(values: list[int], which: int, more: int) -> None:
 def test_what_is_only_likely_refuses_nothing() -> None:
     likely = work(10**9, certain=False)
     assert refused(LIMIT, likely) is None
-    assert LIMIT.likely_seconds([likely]) > LIMIT.seconds
+    assert LIMIT.expected_time([likely]) > LIMIT.seconds
 
 
 def test_a_limit_of_its_own_holds_whatever_the_settings_say() -> None:
@@ -116,16 +116,16 @@ def test_words_are_counted_as_no_tokenizer_joins_them(first: str, second: str) -
     assert words_of(first) <= len(first)
 
 
-@pytest.mark.parametrize("name", sorted(every_contract()))
+@pytest.mark.parametrize("name", sorted(all_contracts()))
 def test_every_example_is_far_from_the_limit(name: str) -> None:
-    contract = every_contract()[name]
+    contract = all_contracts()[name]
     for example in contract.examples.values():
         works = contract.work(contract.request.model_validate(example), FEWEST_READ)
         LIMIT.check(works)
-        assert LIMIT.likely_seconds(works) < 5
+        assert LIMIT.expected_time(works) < 5
 
 
 def test_every_service_says_what_it_costs() -> None:
     assert all(
-        contract.cost is not None or "report" in name for name, contract in every_contract().items()
+        contract.cost is not None or "report" in name for name, contract in all_contracts().items()
     )

@@ -13,7 +13,7 @@ import torch
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification, BertModel
 
 from services.similarity.cache import Cache
-from services.similarity.encoders import LocalSimilarities
+from services.similarity.encoders import LocalSimilarityModels
 from shared.contracts import ModelKind
 from shared.models.catalogue import Catalogue
 from shared.models.checkpoint import BASE, base_folder
@@ -83,7 +83,7 @@ def made() -> Make:
         source: str | Path, kind: ModelKind, cache: Cache | None = None, **more: Any
     ) -> Similarity:
         where = f"path:{source}" if isinstance(source, Path) else source
-        return LocalSimilarities(catalogue(where, kind, **more), cache).similarity("m")
+        return LocalSimilarityModels(catalogue(where, kind, **more), cache).similarity("m")
 
     return make
 
@@ -91,4 +91,4 @@ def made() -> Make:
 @pytest.fixture(scope="session")
 def embedded() -> Similarity:
     """The base itself as a bi-encoder."""
-    return LocalSimilarities(catalogue(BASE, "similarity")).similarity("m")
+    return LocalSimilarityModels(catalogue(BASE, "similarity")).similarity("m")

@@ -30,7 +30,7 @@ def test_no_bound_is_ever_passed(kept: list[tuple[int, int]]) -> None:
     cache = Cache(entries=8, size=8 * (ENTRY_BYTES + 40))
     sizes: dict[bytes, int] = {}
     for key, width in kept:
-        cache.keep({bytes([key]): np.zeros(width, np.float32)})
+        cache.put({bytes([key]): np.zeros(width, np.float32)})
         sizes[bytes([key])] = ENTRY_BYTES + 4 * width
         assert len(cache) <= 8
         assert cache.size <= 8 * (ENTRY_BYTES + 40)
@@ -40,9 +40,9 @@ def test_no_bound_is_ever_passed(kept: list[tuple[int, int]]) -> None:
 def test_the_least_recently_used_goes_first() -> None:
     cache = Cache(entries=2)
     one = np.zeros(1, np.float32)
-    cache.keep({b"a": one, b"b": one})
+    cache.put({b"a": one, b"b": one})
     cache.known([b"a"])
-    cache.keep({b"c": one})
+    cache.put({b"c": one})
     assert cache.known([b"a", b"b", b"c"]).keys() == {b"a", b"c"}
 
 

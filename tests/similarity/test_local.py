@@ -12,7 +12,7 @@ import pytest
 import torch
 from transformers import BertForSequenceClassification, BertModel
 
-from services.similarity.encoders import LocalSimilarities
+from services.similarity.encoders import LocalSimilarityModels
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models.calls import Pair
 from shared.models.checkpoint import BASE_REVISION, BASE_SHA256, file_sha256
@@ -36,7 +36,7 @@ def test_a_folder_is_in_the_provenance(cross_folder: Path, made: Make) -> None:
 
 
 def test_a_model_is_loaded_once(cross_folder: Path) -> None:
-    local = LocalSimilarities(catalogue(f"path:{cross_folder}", "cross-encoder"))
+    local = LocalSimilarityModels(catalogue(f"path:{cross_folder}", "cross-encoder"))
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(local.similarity, ["m"] * 4))
     assert all(each is found[0] for each in found)
@@ -44,7 +44,7 @@ def test_a_model_is_loaded_once(cross_folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["m", "unknown"])
 def test_an_unknown_name_or_kind_is_the_callers_fault(name: str) -> None:
-    local = LocalSimilarities(catalogue("path:/nowhere", "classifier"))
+    local = LocalSimilarityModels(catalogue("path:/nowhere", "classifier"))
     with pytest.raises(BadInput) as caught:
         local.similarity(name)
     assert caught.value.pointer == "/model"

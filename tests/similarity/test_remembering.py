@@ -14,7 +14,7 @@ import pytest
 
 from services.similarity.cache import Cache, CachedVectors, Input, Vector
 from shared.errors import JobCancelled, JobStopped, ScoringError
-from shared.job_context import JobContext, computing
+from shared.job_context import JobContext, use_context
 from tests.fakes import USE
 from tests.patience import SECONDS
 
@@ -30,7 +30,7 @@ class Device:
         self.batches: list[list[Input]] = []
         self.busy, self.free = threading.Event(), threading.Event()
 
-    def tokenized(self, inputs: Sequence[Input]) -> list[Input]:
+    def tokenize(self, inputs: Sequence[Input]) -> list[Input]:
         return list(inputs)
 
     def width(self, row: Input) -> int:
@@ -106,7 +106,7 @@ def test_who_stops_while_it_is_served_leaves_the_others_their_answers() -> None:
     context = JobContext("job", "tenant", False, inf, cancelled)
 
     def stopped() -> type[BaseException] | None:
-        with computing(context):
+        with use_context(context):
             try:
                 remembering.vectors(["mine"])
             except JobStopped as error:

@@ -8,7 +8,7 @@ import pytest
 
 from services.inference.local_models import LocalModels
 from services.similarity.contract import CONTRACT, SimilarityRequest
-from services.similarity.encoders import LocalSimilarities
+from services.similarity.encoders import LocalSimilarityModels
 from services.similarity.service import SERVICE
 from shared.errors import BadInput
 from shared.models import ports
@@ -23,7 +23,7 @@ score = SERVICE.score
 @pytest.fixture(autouse=True)
 def _bound() -> Iterator[None]:
     catalogue = load_catalogue(settings().models_file)
-    ports.bind(LocalModels(catalogue, LocalSimilarities(catalogue).similarity))
+    ports.bind(LocalModels(catalogue, LocalSimilarityModels(catalogue).similarity))
     yield
     ports.bind(None)
 

@@ -73,7 +73,7 @@ def test_what_is_waited_for_is_repeated_while_nobody_looks(
     monkeypatch.setattr(startup, "SAID_EVERY_SECONDS", 0.05)
     pipe = io.StringIO()
     before = set(threading.enumerate())
-    with startup.reporting(Console(file=pipe, width=80)) as say:
+    with startup.progress_reporter(Console(file=pipe, width=80)) as say:
         say("PostgreSQL")
         eventually(lambda: pipe.getvalue().count("waiting for PostgreSQL, ") > 2)
     assert set(threading.enumerate()) <= before  # others of the suite may end meanwhile
@@ -82,7 +82,7 @@ def test_what_is_waited_for_is_repeated_while_nobody_looks(
 def test_nothing_is_said_to_be_waited_for_once_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(startup, "SAID_EVERY_SECONDS", 0.01)
     pipe, over = io.StringIO(), threading.Event()
-    with startup.reporting(Console(file=pipe, width=80), over.is_set) as say:
+    with startup.progress_reporter(Console(file=pipe, width=80), over.is_set) as say:
         say("PostgreSQL")
         eventually(lambda: pipe.getvalue().count("waiting for PostgreSQL, ") > 2)
         over.set()
@@ -97,7 +97,7 @@ def test_the_folder_is_closed_while_postgresql_starts(
     monkeypatch.setattr(postgres_server, "ensure_prefix_permissions", opened.append)
     folder = tmp_path / "var"
     folder.mkdir(mode=0o755)
-    with servers._kept_closed(folder / "postgres"):
+    with servers._restrict_access(folder / "postgres"):
         assert folder.stat().st_mode & 0o777 == 0o700
         for path in (folder / "postgres", tmp_path / "binaries"):
             postgres_server.ensure_prefix_permissions(path)

@@ -61,16 +61,16 @@ def test_a_worker_that_does_not_answer_makes_no_model_ready(
     watch: ModelWatch, said: io.StringIO
 ) -> None:
     Worker.states = {"mine": "loading", "broken": "failed"}
-    watch.look()
+    watch.update()
     Worker.states = None
-    watch.look()
+    watch.update()
     assert "ready" not in said.getvalue()
     Worker.states = {"mine": "ready", "broken": "failed"}
-    watch.look()
+    watch.update()
     assert "ready mine" in said.getvalue()
     assert "ready broken" not in said.getvalue()
     Worker.states = {"mine": "ready"}
-    watch.look()
+    watch.update()
     assert "broken is not configured any more" in said.getvalue()
     assert "ready broken" not in said.getvalue()
 
@@ -81,7 +81,7 @@ def test_a_reason_is_said_once(
     monkeypatch.setattr(model_watch, "SAID_EVERY_SECONDS", 0.0)
     Worker.states = {"mine": "waiting"}
     for _ in range(3):
-        watch.look()
+        watch.update()
     lines = said.getvalue().splitlines()
     assert len(lines) == 3
     assert [REASON in line for line in lines] == [True, False, False]

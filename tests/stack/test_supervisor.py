@@ -153,10 +153,10 @@ def test_time_that_passed_unwatched_is_not_silence(tmp_path: Path) -> None:
     watched = Liveness(child, child.probe, tmp_path, chosen)
     child.start(tmp_path)
     with httpx.Client(trust_env=False) as client:
-        eventually(lambda: not watched.look(client) and watched.ready)
+        eventually(lambda: not watched.check(client) and watched.ready)
         child.stop()
         watched.good -= 2 * NEVER
-        assert [watched.look(client) for _ in range(3)] == [False, False, True]
+        assert [watched.check(client) for _ in range(3)] == [False, False, True]
 
 
 SLOW_TO_END = (

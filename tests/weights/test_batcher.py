@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from services.weights.batcher import Device, MicroBatcher
 from shared.errors import Unavailable
-from shared.job_context import JobContext, computing
+from shared.job_context import JobContext, use_context
 from shared.priority import BATCH_EVERY
 from tests.patience import SECONDS, eventually
 
@@ -158,7 +158,7 @@ def test_a_device_that_miscounts_fails_its_callers_and_goes_on() -> None:
 
 
 def job(tenant: str, *, batch: bool = False) -> AbstractContextManager[JobContext]:
-    return computing(JobContext("job_x", tenant, batch, time.monotonic() + 60))
+    return use_context(JobContext("job_x", tenant, batch, time.monotonic() + 60))
 
 
 class Ordered:

@@ -152,7 +152,7 @@ def test_a_causal_model_with_fewer_positions_than_it_states_is_refused(
     GPT2LMHeadModel(config).save_pretrained(tmp_path / "m")
     words.save_pretrained(tmp_path / "m")
     stated: Callable[[Any], int] = lambda _network: 64  # noqa: E731 - as its configuration says
-    monkeypatch.setattr("services.weights.limits.usable_positions", stated)
+    monkeypatch.setattr("services.weights.limits.max_positions", stated)
     with pytest.raises(ScoringError, match="reads fewer tokens than it states"):
         models().language_model("m")
 

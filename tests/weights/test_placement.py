@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from services.weights import placement
-from services.weights.placement import demand_room, free_bytes, loaded
+from services.weights.placement import check_memory, free_bytes, loaded
 from shared.models.availability import LoadingError
 
 
@@ -18,23 +18,23 @@ def ten_gb(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("ten_gb")
 def test_over_nine_tenths_of_what_is_free_waits_with_both_numbers() -> None:
-    demand_room("fits", 9_000_000_000, "cpu")
+    check_memory("fits", 9_000_000_000, "cpu")
     loaded("fits")
     with pytest.raises(
         LoadingError, match=r"needs 9\.1 GB, and this machine has 10\.0 GB"
     ) as error:
-        demand_room("large", 9_100_000_000, "cpu")
+        check_memory("large", 9_100_000_000, "cpu")
     assert error.value.state == "waiting"
 
 
 @pytest.mark.usefixtures("ten_gb")
 def test_what_another_model_is_being_given_is_not_free() -> None:
-    demand_room("first", 5_000_000_000, "cpu")
+    check_memory("first", 5_000_000_000, "cpu")
     with pytest.raises(LoadingError, match=r"has 5\.0 GB free"):
-        demand_room("second", 5_000_000_000, "cpu")
-    demand_room("elsewhere", 5_000_000_000, "cuda:0")
+        check_memory("second", 5_000_000_000, "cpu")
+    check_memory("elsewhere", 5_000_000_000, "cuda:0")
     loaded("first")
-    demand_room("second", 5_000_000_000, "cpu")
+    check_memory("second", 5_000_000_000, "cpu")
     loaded("second")
     loaded("elsewhere")
 

@@ -15,7 +15,7 @@ from services.gateway.pages.terms import Term, terms
 from shared.ledger.result_pages import ResultCounts
 from shared.ledger.score_hours import edges_of
 from shared.page_text import significant
-from shared.report_finding import ResultTally, interval_in, sentences
+from shared.report_summary import ResultTally, interval_in, sentences
 from shared.service_contract import MetricContract
 
 

@@ -24,7 +24,7 @@ from shared.ledger.batches import Batch
 from shared.ledger.result_pages import ResultRow
 from shared.page_text import significant
 from shared.report_contracts import Interval
-from shared.report_finding import is_interval
+from shared.report_summary import is_interval
 
 ELSEWHERE = {  # what the summary says
     "metric", "score", "scored", "undefined", "warnings", "plots",

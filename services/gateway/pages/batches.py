@@ -226,7 +226,7 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
             rows=rows,
             count=result_pages.count_of(connection, view.filter),
             whole=whole,
-            judged=judgements.counts_of_jobs(connection, batch.tenant, _job_ids(rows)),
+            judged=judgements.count_by_job(connection, batch.tenant, _job_ids(rows)),
             next=None if key is None else view.next(key),
             complete=complete,
         )

@@ -204,7 +204,7 @@ async def _outdated_sides(
         return [
             one
             for one in sides
-            if result_pairs.unlike(connection, caller.tenant, one.batch.id)["metric_version"]
+            if result_pairs.find_mixed(connection, caller.tenant, one.batch.id)["metric_version"]
             not in ([], [current])
         ]
 

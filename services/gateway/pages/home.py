@@ -22,13 +22,13 @@ from services.gateway.pages.score_trend import trend_of
 from services.gateway.pages.templates import page
 from services.gateway.state import Gateway, State
 from services.gateway.views import batch_json
-from services.registry import contracts, every_contract
+from services.registry import all_contracts, contracts
 from shared import queue, worker_board
 from shared.errors import Unavailable
 from shared.ledger import batches, jobs, overview
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import JobPage, JobSummary
-from shared.ledger.overview import Signs
+from shared.ledger.overview import ModelHistory
 from shared.models.availability import Status, read_statuses
 
 RECENT_JOBS, RECENT_BATCHES = 10, 5
@@ -60,7 +60,7 @@ class Overview:
     """All that the start page says."""
 
     counts: dict[tuple[str, str], int]
-    signs: Signs
+    signs: ModelHistory
     queues: list[QueueDepth]
     jobs: list[JobSummary]
     batches: list[dict[str, Any]]
@@ -82,7 +82,7 @@ class Overview:
         default where a request named none."""
         found: Counter[str] = Counter()
         for (metric, named), count in self.signs.away.items():
-            contract = every_contract().get(metric)
+            contract = all_contracts().get(metric)
             model = named or (contract.default_model if contract else None)
             if model is not None:
                 found[model] += count
@@ -155,11 +155,11 @@ async def load_overview(gateway: State, caller: Caller) -> Overview:
     workers = await run_in_threadpool(worker_board.read, contracts())
 
     def read(connection: Connection) -> Overview:
-        recent, _ = jobs.summaries(connection, JobPage(limit=RECENT_JOBS, tenant=caller.tenant))
+        recent, _ = jobs.summary_page(connection, JobPage(limit=RECENT_JOBS, tenant=caller.tenant))
         newest, _ = batches.page_of(connection, Slice(RECENT_BATCHES, tenant=caller.tenant))
         return Overview(
             overview.counts(connection, caller.tenant),
-            known or overview.signs(connection, caller.tenant),
+            known or overview.model_history(connection, caller.tenant),
             queues,
             recent,
             [batch_json(batch) for batch in newest],
@@ -175,9 +175,9 @@ async def load_overview(gateway: State, caller: Caller) -> Overview:
 
 
 def _queue_depths() -> list[QueueDepth]:
-    names = sorted(every_contract())
+    names = sorted(all_contracts())
     try:
-        depths = queue.depths(names)
+        depths = queue.queue_lengths(names)
     except Unavailable:
         depths = {}
     return [QueueDepth(name, depths.get((name, False)), depths.get((name, True))) for name in names]

@@ -32,12 +32,12 @@ from services.gateway.routes.events import stream
 from services.gateway.routes.jobs import BATCH_ID, JOB_ID, validate_id
 from services.gateway.state import Gateway, State
 from services.gateway.views import job_json
-from services.registry import every_contract, metrics
+from services.registry import all_contracts, metrics
 from shared.contracts import JobRequest
 from shared.ledger import jobs
-from shared.ledger.batch_lines import AskingLine, lines_of_job
+from shared.ledger.batch_lines import JobLine, lines_of_job
 from shared.ledger.jobs import Job, JobPage, JobStatus
-from shared.redaction import are_ours, repeats, sent
+from shared.redaction import all_internal, repeats, sent
 from shared.service_contract import ServiceContract
 
 ON_A_PAGE = 50
@@ -58,7 +58,7 @@ async def job_list(
 ) -> Response:
     """A page of them; what is no state and no metric filters nothing."""
     state = next((known for known in STATES if known == status), None)
-    known_metric = metric if metric in every_contract() else None
+    known_metric = metric if metric in all_contracts() else None
     wanted = JobPage(
         limit=ON_A_PAGE,
         tenant=caller.tenant,
@@ -67,7 +67,7 @@ async def job_list(
         metric=known_metric,
         batch=batch or None,
     )
-    found, more = await gateway.in_ledger(lambda connection: jobs.summaries(connection, wanted))
+    found, more = await gateway.in_ledger(lambda connection: jobs.summary_page(connection, wanted))
     filters = {"status": state or "", "metric": known_metric or "", "batch": batch}
     kept = {name: value for name, value in filters.items() if value}
     older = f"/jobs?{urlencode(kept | {'after': found[-1].id})}" if more else None
@@ -77,7 +77,7 @@ async def job_list(
         jobs=found,
         filters=filters,
         states=STATES,
-        metrics=sorted(every_contract()),
+        metrics=sorted(all_contracts()),
         older=older,
         newest=None if after is None else f"/jobs?{urlencode(kept)}",
     )
@@ -133,13 +133,13 @@ async def job_cancel(request: Request, job_id: str, gateway: Gateway, caller: Vi
     return RedirectResponse(f"/jobs/{job_id}", 303)
 
 
-async def _lines(job: Job, gateway: State) -> list[AskingLine]:
+async def _lines(job: Job, gateway: State) -> list[JobLine]:
     if job.batch_id is None:
         return []
     return await gateway.in_ledger(lambda connection: lines_of_job(connection, job, MOST_LINES))
 
 
-def _metadata(job: Job, lines: list[AskingLine]) -> dict[str, str]:
+def _metadata(job: Job, lines: list[JobLine]) -> dict[str, str]:
     """The job's own; of a batch's line, the line's, as long as no other line shares the job."""
     if len(lines) > 1:
         return {}
@@ -158,7 +158,7 @@ def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
     """What the template shows. Waits for pictures: not for the event loop."""
     return {
         "job": job_json(job),
-        "contract": every_contract().get(job.metric),
+        "contract": all_contracts().get(job.metric),
         "steps": views.of_job(job),
         "seconds": _run_time(job),
         "warnings": warnings(job),
@@ -180,7 +180,7 @@ def _run_time(job: Job) -> float | None:
 
 def _code_samples(job: Job, request: Request, *, with_key: bool) -> CodeSamples | None:
     """None where the text was not kept."""
-    request_sent, contract = request_of(job), every_contract().get(job.metric)
+    request_sent, contract = request_of(job), all_contracts().get(job.metric)
     if request_sent is None or contract is None:
         return None
     body = request_sent.model_dump(mode="json", exclude_defaults=True)
@@ -236,9 +236,9 @@ def _error(detail: str, where: str, texts: Sequence[str] | None) -> Reason:
 
 def _is_text_free(job: Job) -> bool:
     """Does the report's type say that its warnings never hold text?"""
-    contract = every_contract().get(job.metric)
+    contract = all_contracts().get(job.metric)
     own = None if contract is None else contract.report.model_fields.get("warnings")
-    return own is not None and are_ours(own.annotation)
+    return own is not None and all_internal(own.annotation)
 
 
 def _texts(job: Job) -> Sequence[str] | None:
@@ -300,7 +300,7 @@ def result_html(job: Job) -> str | None:
 
     Waits for pictures: not for the event loop.
     """
-    contract = every_contract().get(job.metric)
+    contract = all_contracts().get(job.metric)
     if contract is None or job.result is None:
         return None
     try:
@@ -315,7 +315,7 @@ def result_html(job: Job) -> str | None:
 
 def request_of(job: Job) -> JobRequest | None:
     """The request; None where its text was not kept."""
-    contract = every_contract().get(job.metric)
+    contract = all_contracts().get(job.metric)
     if contract is None:
         return None
     try:

@@ -49,7 +49,7 @@ from shared.ledger import files, result_pages, saved_views
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
 from shared.ledger.files import File, NewFile
-from shared.ledger.jobs import admit_file
+from shared.ledger.jobs import check_file_limit
 from shared.problems import validation_problem
 from shared.service_contract import MetricContract
 
@@ -98,7 +98,7 @@ async def upload(request: Request, gateway: Gateway, caller: Viewer) -> Response
     check_scope(caller, "batch")
     limit, owner = file_routes.most_bytes(gateway, caller), caller.owner(gateway.settings)
     declared = http_requests.declared_bytes(request, limit=limit)
-    await gateway.in_ledger(lambda connection: admit_file(connection, owner, declared))
+    await gateway.in_ledger(lambda connection: check_file_limit(connection, owner, declared))
     with gateway.spool.upload(caller, declared) as place:
         form = await http_requests.form_of(
             request, gateway.spool.folder, place, limit=limit, part_bytes=PASTED_BYTES
@@ -148,17 +148,17 @@ def _store_file(form: FormData, gateway: State, caller: Caller, limit: int) -> s
         size = http_requests.store_file(sent, gateway.files, file_id, limit=limit)
     elif pasted.strip():
         name, raw = "pasted.csv", pasted.replace("\r\n", "\n").encode("utf-8", "replace")
-        with gateway.files.writing(file_id) as stream:
+        with gateway.files.open_write(file_id) as stream:
             size = stream.write(raw)
     else:
         raise InvalidBody.at_root("choose a file, or paste rows")
-    kept_for = files.term(None, gateway.settings.file_retention_hours)
+    kept_for = files.max_age(None, gateway.settings.file_retention_hours)
     cut = name.replace("\0", "")[: file_routes.LONGEST_NAME]
     new = NewFile(file_id, "batch", cut, size, kept_for, caller.tenant)
     try:
         with transaction(gateway.engine) as connection:
-            admit_file(connection, caller.owner(gateway.settings), size)
-            files.note(connection, new)
+            check_file_limit(connection, caller.owner(gateway.settings), size)
+            files.insert_file(connection, new)
     except BaseException:
         gateway.files.remove(file_id)
         raise
@@ -187,7 +187,7 @@ async def _table_page(
     chosen = dict(sent)
     contract = _metric(chosen.get("metric", ""))
     kind = f"columns {contract.name}"
-    kept = await gateway.in_ledger(lambda one: saved_views.kept(one, caller.tenant, kind))
+    kept = await gateway.in_ledger(lambda one: saved_views.list_views(one, caller.tenant, kind))
     if chosen.get("saved") in kept:
         sent = [("metric", contract.name), *map(tuple, kept[chosen["saved"]])]
     with gateway.previews.acquire(caller):
@@ -240,7 +240,7 @@ def _read_preview(
     """Blocks, for two seconds at most; the rest of a large file is checked when it is sent."""
     until = time.monotonic() + CHECK_SECONDS
     seen = TableReader(contract, sent, gateway.settings.max_batch_lines)
-    with gateway.files.reading(file.id) as stream:
+    with gateway.files.open_read(file.id) as stream:
         try:
             for number, row in pause_between(rows_of(stream)):
                 seen.add_row(number, row)
@@ -356,7 +356,7 @@ async def _save_mapping(
     """The mapping. Raises QuotaExceeded."""
     kept = [list(pair) for pair in sent if pair[0][:2] in ("c.", "v.") or pair[0] == "m"]
     kind = f"columns {contract.name}"
-    await gateway.in_ledger(lambda one: saved_views.keep(one, tenant, kind, name, kept))
+    await gateway.in_ledger(lambda one: saved_views.save_view(one, tenant, kind, name, kept))
 
 
 @dataclass
@@ -374,7 +374,7 @@ class PrivateLines:
 
 async def _delete_file(gateway: State, file: File) -> None:
     """The table itself: the batch's own file goes when its texts must."""
-    await gateway.in_ledger(lambda connection: files.forget_unused(connection, [file.id]))
+    await gateway.in_ledger(lambda connection: files.delete_unused(connection, [file.id]))
     await run_in_threadpool(gateway.files.remove, file.id)
 
 
@@ -383,7 +383,7 @@ def _lines(
 ) -> Iterator[Line]:
     """Raises TableError at the first line that is no request."""
     mapping: TableMapping | None = None
-    with gateway.files.reading(file.id) as stream:
+    with gateway.files.open_read(file.id) as stream:
         for count, (number, row) in enumerate(pause_between(rows_of(stream)), 1):
             mapping = mapping or _mapping_of(contract, list(row), sent)
             if count > gateway.settings.max_batch_lines:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shared.report_finding import is_interval
+from shared.report_summary import is_interval
 
 MOST_BARS = 15
 Bounds = tuple[float, float]

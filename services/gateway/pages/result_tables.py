@@ -14,8 +14,8 @@ from typing import Any, Generic, Literal, TypeVar
 from services import registry
 from shared.batch_contracts import BatchReport, BatchReportRequest
 from shared.contracts import JobRequest, Message, Report
-from shared.page_text import AnswerTable, counted, significant
-from shared.report_finding import is_interval
+from shared.page_text import ResponseTable, counted, significant
+from shared.report_summary import is_interval
 
 TEMPLATE = "result_tables.html"
 ON_THE_PAGE = {  # shown around every view
@@ -30,7 +30,7 @@ MOST_ROWS, MOST_COLUMNS, MOST_DEPTH = 200, 30, 5
 FEW = 12  # values that a list may have to be written in one line
 MOST_CARDS, WIDE = 60, 16  # so many items with more columns than that are sections, not rows
 MOST_CHARACTERS = 300  # of a text in a cell
-NO_ANSWER = AnswerTable("")
+NO_ANSWER = ResponseTable("")
 
 Json = Any
 Kind = Literal["number", "interval", "ours", "text"]
@@ -99,20 +99,20 @@ def view(request: JobRequest | None, report: Message) -> ResultContext:
     )
 
 
-def _answer(request: JobRequest | None, report: Message) -> AnswerTable:
+def _answer(request: JobRequest | None, report: Message) -> ResponseTable:
     """As the service's own `page.py` describes it, where it has one."""
     name = next(
         (name for name, one in registry.contracts().items() if one.report is type(report)), ""
     )
     page = registry.page(name)
     if page is not None and hasattr(page, "answer"):
-        found: AnswerTable = page.answer(request, report)
+        found: ResponseTable = page.answer(request, report)
         return found
     if isinstance(report, BatchReport):
-        return AnswerTable(_mean(report))
+        return ResponseTable(_mean(report))
     if isinstance(report, Report) and report.score is None:
-        return AnswerTable("The score is undefined: the warnings say why.")
-    return AnswerTable("What the service answered.")
+        return ResponseTable("The score is undefined: the warnings say why.")
+    return ResponseTable("What the service answered.")
 
 
 def _mean(report: BatchReport) -> str:
@@ -147,7 +147,7 @@ class TableFormatter:
     """
 
     ours: bool = False
-    answer: AnswerTable = NO_ANSWER
+    answer: ResponseTable = NO_ANSWER
 
     def section(self, name: str, value: Json, path: str = "part", *, ours: bool = False) -> Section:
         """A part of a result by its name, with all that is in it."""

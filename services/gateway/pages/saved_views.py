@@ -61,7 +61,7 @@ def is_name(name: str) -> bool:
 async def saved_views(gateway: State, tenant: str, metric: str) -> list[SavedView]:
     """The tenant's first views of a metric's results."""
     kind = f"results {metric}"
-    found = await gateway.in_ledger(lambda connection: ledger.kept(connection, tenant, kind))
+    found = await gateway.in_ledger(lambda connection: ledger.list_views(connection, tenant, kind))
     return [SavedView(metric, name, str(value)) for name, value in found.items()][:MOST_TABS]
 
 
@@ -75,7 +75,9 @@ async def view_list(request: Request, gateway: Gateway, caller: Viewer) -> Respo
             SavedEntry(kind, metric, name, _summary(value))
             for metric in metrics()
             for kind in KINDS
-            for name, value in ledger.kept(connection, caller.tenant, f"{kind} {metric}").items()
+            for name, value in ledger.list_views(
+                connection, caller.tenant, f"{kind} {metric}"
+            ).items()
         ]
 
     saved = await gateway.in_ledger(read)
@@ -103,7 +105,7 @@ async def save_view(request: Request, gateway: Gateway, caller: Viewer) -> Respo
         raise InvalidBody.at_root("there is no such table of results, or its address is too long")
 
     def write(connection: Connection) -> None:
-        ledger.keep(connection, caller.tenant, f"results {metric}", name, query)
+        ledger.save_view(connection, caller.tenant, f"results {metric}", name, query)
 
     await gateway.in_ledger(write)
     return RedirectResponse(local(form.get("next", "/views")), 303)
@@ -119,5 +121,7 @@ async def delete_view(request: Request, gateway: Gateway, caller: Viewer) -> Res
     if kind not in KINDS:
         raise InvalidBody.at_root("nothing of this kind is kept")
     kind, name = f"{kind} {form.get('metric', '')}", form.get("name", "")
-    await gateway.in_ledger(lambda connection: ledger.forget(connection, caller.tenant, kind, name))
+    await gateway.in_ledger(
+        lambda connection: ledger.delete_view(connection, caller.tenant, kind, name)
+    )
     return RedirectResponse("/views", 303)

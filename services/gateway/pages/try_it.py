@@ -38,7 +38,7 @@ from services.registry import metrics
 from shared.contracts import JobRequest
 from shared.errors import BadInput, ScoringError, UnknownJob
 from shared.ledger import jobs
-from shared.problems import problem, read_strictly, validation_problem
+from shared.problems import parse_strict, problem, validation_problem
 from shared.service_contract import MetricContract
 
 REST = "rest"  # the form's field with all other options
@@ -188,7 +188,7 @@ def _request_of(metric: MetricContract, form: Form, *, limit: int) -> JobRequest
     if len(json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")) > limit:
         raise BodyTooLarge(f"the request may have {limit} bytes")
     try:
-        return read_strictly(metric.request, json.dumps(body), body)
+        return parse_strict(metric.request, json.dumps(body), body)
     except ValidationError as error:
         raise InvalidBody(validation_problem(error, body)) from None
 

@@ -217,7 +217,7 @@ async def write_facts(gateway: State, batch: Batch, seconds: float = math.inf) -
         if time.monotonic() > until:
             return False
     return not await gateway.in_ledger(
-        lambda connection: result_pages.unwritten(connection, batch.id)
+        lambda connection: result_pages.has_missing_rows(connection, batch.id)
     )
 
 

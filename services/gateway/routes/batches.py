@@ -133,7 +133,7 @@ def _new(
 def check_input(connection: Connection, file_id: str, tenant: str) -> None:
     """Raises BadInput unless this is the input of a batch. It stays until the batch has ended."""
     try:
-        file = files.hold(connection, file_id, tenant=tenant)
+        file = files.acquire_file(connection, file_id, tenant=tenant)
     except UnknownFile as error:
         raise BadInput(error.detail, pointer="/input_file_id") from None
     if file.purpose != "batch":

@@ -262,7 +262,7 @@ async def get(request: Request, gateway: State, tenant: str) -> Response:
     """These jobs, their ends waited for if the caller prefers to."""
     limit = gateway.settings.max_body_bytes
     ids = (await http_requests.parse(request, JobIds, limit=limit)).ids
-    bulk_jobs.require_all(ids, [job_id for job_id in ids if JOB_ID.fullmatch(job_id)])
+    bulk_jobs.check_known(ids, [job_id for job_id in ids if JOB_ID.fullmatch(job_id)])
     most = gateway.settings.max_wait_seconds
     seconds = parse_wait(request.headers.get("prefer"), most=most)
     headers = {"Preference-Applied": f"wait={seconds}"} if seconds else {}

@@ -36,7 +36,7 @@ from services.gateway.views import DeletedFile, FileList, StoredFileSchema, file
 from shared.errors import QuotaExceeded, UnknownFile
 from shared.ledger import files
 from shared.ledger.files import File, NewFile, Purpose
-from shared.ledger.jobs import Owner, admit_file
+from shared.ledger.jobs import Owner, check_file_limit
 
 FILE_ID = re.compile(r"file_[0-9a-f]{32}")
 LONGEST_NAME = 255
@@ -79,7 +79,7 @@ async def create_file(request: Request, gateway: Gateway, caller: Batcher) -> JS
     """The bytes go into the file store first; then the file is known."""
     limit, owner = most_bytes(gateway, caller), caller.owner(gateway.settings)
     declared = declared_bytes(request, limit=limit)
-    await gateway.in_ledger(lambda connection: admit_file(connection, owner, declared))
+    await gateway.in_ledger(lambda connection: check_file_limit(connection, owner, declared))
     with gateway.spool.upload(caller, declared) as upload:
         form = await form_of(request, gateway.spool.folder, upload, limit=limit)
         try:
@@ -107,13 +107,13 @@ async def _store_file(form: FormData, gateway: State, owner: Owner, limit: int) 
         purpose="batch",
         filename=(upload.filename or "input.jsonl").replace("\x00", "")[:LONGEST_NAME],
         bytes=size,
-        kept_for=files.term(seconds, gateway.settings.file_retention_hours),
+        kept_for=files.max_age(seconds, gateway.settings.file_retention_hours),
         tenant=owner.tenant,
     )
 
     def write(connection: Connection) -> File:
-        admit_file(connection, owner, size)
-        return files.note(connection, new)
+        check_file_limit(connection, owner, size)
+        return files.insert_file(connection, new)
 
     try:
         return await gateway.in_ledger(write)
@@ -184,7 +184,7 @@ async def get_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONRespo
 async def get_file_content(file_id: str, gateway: Gateway, caller: Batcher) -> StreamingResponse:
     """The bytes, a piece at a time."""
     file = await _found(file_id, gateway, caller.tenant)
-    pieces = gateway.files.pieces(file.id)
+    pieces = gateway.files.iter_chunks(file.id)
     first = await run_in_threadpool(next, pieces, b"")  # what is gone is a 404, not a broken 200
     return StreamingResponse(
         chain([first], pieces),
@@ -206,7 +206,7 @@ async def get_file_content(file_id: str, gateway: Gateway, caller: Batcher) -> S
 async def delete_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """First the row goes, then the bytes."""
     file = await _found(file_id, gateway, caller.tenant)
-    if not await gateway.in_ledger(lambda connection: files.forget_unused(connection, [file.id])):
+    if not await gateway.in_ledger(lambda connection: files.delete_unused(connection, [file.id])):
         raise FileInUse("an open batch reads it; cancel the batch, or wait for its end")
     await run_in_threadpool(gateway.files.remove, file.id)
     return JSONResponse({"id": file.id, "object": "file", "deleted": True})

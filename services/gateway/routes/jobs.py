@@ -13,7 +13,7 @@ from services.gateway.auth import Canceller, Reader
 from services.gateway.http_requests import check_filters, page_after
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.state import Gateway
-from services.registry import every_contract
+from services.registry import all_contracts
 from shared.errors import BadInput, UnknownJob
 from shared.ledger import jobs
 from shared.ledger.jobs import JobPage, JobStatus
@@ -66,7 +66,7 @@ async def list_jobs(
     caller: Reader,
     status: JobStatus | None = None,
     metric: Annotated[
-        str | None, Query(json_schema_extra={"enum": sorted(every_contract())})
+        str | None, Query(json_schema_extra={"enum": sorted(all_contracts())})
     ] = None,
     batch: Annotated[str | None, Query(pattern=f"^{BATCH_ID.pattern}$")] = None,
     limit: Annotated[int, Query(ge=1, description="coerced to 100 at most")] = 20,
@@ -74,7 +74,7 @@ async def list_jobs(
 ) -> JSONResponse:
     """A page of jobs."""
     check_filters(request, {"status", "metric", "batch", "limit", "after"})
-    if metric is not None and metric not in every_contract():
+    if metric is not None and metric not in all_contracts():
         raise BadInput(f"there is no metric {metric!r}", pointer="/metric")
     page = JobPage(
         limit=min(limit, MOST_ON_A_PAGE),

@@ -91,7 +91,7 @@ async def judge(
             queue = review_queues.find(connection, asked.queue, origin.tenant)
             review_queues.finish(connection, queue, job_id, origin.reviewer)
         made = judgements.write(connection, job_id, values, origin)
-        judgements.announce(connection, made, job.metric, origin.tenant)
+        judgements.emit_event(connection, made, job.metric, origin.tenant)
         return made
 
     return await gateway.in_ledger(write)
@@ -196,7 +196,7 @@ async def as_file(gateway: State, wanted: JudgementFilter, form: FileFormat) -> 
 
     def ids(connection: Connection) -> list[str]:
         if wanted.queue_id is None:
-            return judgements.judged_jobs(connection, wanted)
+            return judgements.find_job_ids(connection, wanted)
         queue = review_queues.find(connection, wanted.queue_id, wanted.tenant)
         return list(review_queues.jobs_of(connection, queue))
 

@@ -18,12 +18,12 @@ from services.gateway.http_requests import key_header, key_of, parse_wait
 from services.gateway.job_views import job_type
 from services.gateway.refusals import UnknownMetric
 from services.gateway.state import Gateway, State
-from services.registry import every_contract, metrics
+from services.registry import all_contracts, metrics
 from shared.batch_contracts import BatchReportRequest
 from shared.contracts import JobRequest
 from shared.ledger import batch_lines, jobs
 from shared.ledger.jobs import Accepted, Owner
-from shared.ledger.private_requests import require_encryption_key
+from shared.ledger.private_requests import check_encryption_key
 from shared.service_contract import BatchReportContract, MetricContract, ServiceContract
 from shared.telemetry import JOBS_ACCEPTED
 
@@ -76,9 +76,9 @@ def most_bytes(contract: ServiceContract, gateway: State) -> int:
 
 def check_request(contract: ServiceContract, asked: JobRequest, gateway: State) -> None:
     """Raises BadInput for what can be told without the ledger: its model, its work, its privacy."""
-    gateway.catalogue.demand(contract, asked.model, asked)
+    gateway.catalogue.check_request(contract, asked.model, asked)
     gateway.models.check_model(contract, asked.model)
-    require_encryption_key(asked)
+    check_encryption_key(asked)
     gateway.settings.work_limit.check(gateway.catalogue.work(contract, asked))
 
 
@@ -112,7 +112,7 @@ def _results(connection: Connection, asked: BatchReportRequest) -> int:
     """How many results a report reads, as far as they are there by now."""
     sources = (asked, *((asked.against,) if asked.against else ()), *asked.further)
     return sum(
-        batch_lines.answered(connection, one.batch) if one.batch else len(one.jobs or ())
+        batch_lines.count_results(connection, one.batch) if one.batch else len(one.jobs or ())
         for one in sources
     )
 
@@ -217,7 +217,7 @@ async def unknown_metric(metric: str, _caller: Scorer) -> Response:
 def make_router() -> APIRouter:
     """A route for every service found."""
     router = APIRouter()
-    for contract in every_contract().values():
+    for contract in all_contracts().values():
         add_service(router, contract)
     for kind in ("scores", "reports"):
         router.add_api_route(

@@ -316,7 +316,7 @@ async def change(
 async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> Response:
     """Its deliveries go with it."""
     await gateway.in_ledger(
-        lambda connection: webhooks.forget_endpoint(
+        lambda connection: webhooks.delete_endpoint(
             connection, validate_id(endpoint_id), caller.tenant
         )
     )
@@ -363,7 +363,7 @@ async def test(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSO
     test_id = webhook_tests.new_id()
     async with gateway.job_watcher.watch(test_id) as event:
         await gateway.in_ledger(
-            lambda connection: webhook_tests.ask(
+            lambda connection: webhook_tests.request_test(
                 connection, validate_id(endpoint_id), caller.tenant, test_id
             )
         )
@@ -388,7 +388,7 @@ async def _wait_for_test(test_id: str, event: asyncio.Event, gateway: State) -> 
         )
         if found is not None:
             return found
-    await gateway.in_ledger(lambda connection: webhook_tests.withdraw(connection, test_id))
+    await gateway.in_ledger(lambda connection: webhook_tests.cancel(connection, test_id))
     raise Unavailable("no scheduler has sent it in time; is one running?")
 
 

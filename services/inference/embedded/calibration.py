@@ -51,7 +51,7 @@ class CardEstimate(Message):
 
 
 class TemperatureGain(CardEstimate):
-    """What the temperature brings: without it less with it, so that > 0 is better with it."""
+    """Without the temperature less with it, so that > 0 is better with it."""
 
     p_value: float | None = Field(
         description="that it brings nothing, two-sided, over clusters; null for a single cluster"
@@ -79,8 +79,8 @@ class ModelCalibration(Message):
 
 
 @dataclass(frozen=True)
-class Answers:
-    """What a model says of labelled rows.
+class LabelPredictions:
+    """Outputs for labelled rows.
 
     logits: (N, L) outputs of the head. labels: (N,) columns of the true labels. keys: the cluster
     of each row.
@@ -110,12 +110,12 @@ def best_temperature(logits: Floats, labels: Columns) -> float:
     bounds = (np.log(TEMPERATURES[0]), np.log(TEMPERATURES[1]))
 
     def loss(log_temperature: float) -> float:
-        return float(np.mean(log_losses(logits / np.exp(log_temperature), labels)))
+        return float(np.mean(row_log_loss(logits / np.exp(log_temperature), labels)))
 
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
 
 
-def log_losses(logits: Floats, labels: Columns) -> Floats:
+def row_log_loss(logits: Floats, labels: Columns) -> Floats:
     """(N,) negative log-likelihood of each true label, nats."""
     chosen = logits[np.arange(len(labels)), labels]
     return np.asarray(logsumexp(logits, axis=1) - chosen, dtype=np.float64)
@@ -133,7 +133,7 @@ def brier_scores(probabilities: Floats, labels: Columns) -> Floats:
     return np.asarray(((probabilities - truth) ** 2).sum(axis=1) / 2)
 
 
-def model_calibration(answers: Answers, temperature: float) -> ModelCalibration:
+def model_calibration(answers: LabelPredictions, temperature: float) -> ModelCalibration:
     """Raises ValueError without rows."""
     probabilities, right = answers.probabilities(temperature), answers.right
     sure = probabilities.max(axis=1)
@@ -144,7 +144,7 @@ def model_calibration(answers: Answers, temperature: float) -> ModelCalibration:
         return CardEstimate(value=value, n=right.size, clusters=clusters)
 
     slope, intercept = _recalibrated(sure, right, answers.keys)
-    losses = log_losses(answers.logits / temperature, answers.labels)
+    losses = row_log_loss(answers.logits / temperature, answers.labels)
     brier = brier_scores(probabilities, answers.labels)
     return ModelCalibration(
         ece=plain(found.ece),
@@ -166,7 +166,6 @@ def model_calibration(answers: Answers, temperature: float) -> ModelCalibration:
 
 
 def estimate(found: IntervalEstimate) -> CardEstimate:
-    """As the card has it."""
     return CardEstimate(
         value=found.value, low=found.low, high=found.high, n=found.rows, clusters=found.clusters
     )
@@ -205,14 +204,14 @@ def _recalibrated(
     return around(found.slope, found.slope_se), around(found.intercept, found.intercept_se)
 
 
-def _gain_of_log_loss(answers: Answers, losses: Floats) -> TemperatureGain:
-    before = log_losses(answers.logits, answers.labels)
+def _gain_of_log_loss(answers: LabelPredictions, losses: Floats) -> TemperatureGain:
+    before = row_log_loss(answers.logits, answers.labels)
     found = paired("gain_log_loss", before - losses, answers.keys, how=HOW)
     p_value = found.test.p_value if found.difference.se is not None else None
     return TemperatureGain(**dict(estimate(found.difference)), p_value=p_value)
 
 
-def _gain_of_excess(answers: Answers, sure: Floats) -> TemperatureGain:
+def _gain_of_excess(answers: LabelPredictions, sure: Floats) -> TemperatureGain:
     before = answers.probabilities(1.0).max(axis=1)
     found = measures.excess_change(before, sure, answers.right, answers.keys, HOW)
     return TemperatureGain(
@@ -259,11 +258,11 @@ def part_calibration(
     return tuple(
         row
         for operator, kept in CELLS
-        for row in _cell(ask, examples, labels, (operator, kept, temperature))
+        for row in _measure_part(ask, examples, labels, (operator, kept, temperature))
     )
 
 
-def _cell(
+def _measure_part(
     ask: Ask,
     examples: Sequence[TrainingExample],
     labels: tuple[str, ...],
@@ -271,7 +270,9 @@ def _cell(
 ) -> Iterator[PartCalibration]:
     operator, kept, temperature = how
     parts = [
-        perturbed(example, operator, kept, draw) for example in examples for draw in range(DRAWS)
+        perturb_example(example, operator, kept, draw)
+        for example in examples
+        for draw in range(DRAWS)
     ]
     probabilities = softmax(ask(parts) / temperature)
     truth, keys = np.array([part.label for part in parts]), [part.cluster for part in parts]
@@ -290,7 +291,7 @@ def _cell(
         )
 
 
-def perturbed(
+def perturb_example(
     example: TrainingExample, operator: Operator, kept: float, draw: int
 ) -> TrainingExample:
     """With this share of its words left, at least one, of text and pair together."""

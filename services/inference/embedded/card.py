@@ -11,8 +11,8 @@ from services.inference.embedded.calibration import (
     TemperatureGain,
     excesses,
 )
-from services.inference.embedded.training import HitShare, LabelMetrics, Quality, Recipe
-from shared.models.checkpoint import EmbeddedNote
+from services.inference.embedded.training import HitShare, LabelMetrics, Quality, TrainingConfig
+from shared.models.checkpoint import EmbeddedMetadata
 from shared.models.judgement import MOST_EXCESS
 
 FRAME = """\
@@ -117,8 +117,7 @@ QUALITY_ROWS: tuple[Row, ...] = (
 )
 
 
-def framed(name: str, question: str, note: EmbeddedNote, body: str) -> str:
-    """The card as Markdown."""
+def framed(name: str, question: str, note: EmbeddedMetadata, body: str) -> str:
     labels = ", ".join(f"`{label}`" for label in note.labels)
     ends = note.training_tokens
     tokens = "not known" if ends is None else f"{ends[0]} to {ends[1]} (1st to 99th percentile)"
@@ -127,7 +126,7 @@ def framed(name: str, question: str, note: EmbeddedNote, body: str) -> str:
     )
 
 
-def labelled(body: str, metrics: LabelMetrics, recipe: Recipe, **more: str) -> str:
+def format_body(body: str, metrics: LabelMetrics, recipe: TrainingConfig, **more: str) -> str:
     """The body of a card, with the numbers that every task by label has."""
     return body.format(
         all_rows=sum(metrics.rows.values()),
@@ -179,7 +178,6 @@ def parts_table(parts: Sequence[PartCalibration]) -> str:
 
 
 def with_interval(share: HitShare) -> str:
-    """A share in bold with its interval."""
     return f"**{share.share:.3f}** ({_ends(share)})"
 
 

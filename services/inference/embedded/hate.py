@@ -27,22 +27,22 @@ from services.inference.embedded.adapter import (
     Ask,
     Split,
     TrainingExample,
-    by_family,
-    certain,
+    one_hot,
+    split_by_group,
 )
-from services.inference.embedded.calibration import Answers, part_calibration
+from services.inference.embedded.calibration import LabelPredictions, part_calibration
 from services.inference.embedded.card import framed, parts_table, quality_table, share_table
 from services.inference.embedded.training import (
     HitShare,
     Metrics,
     Quality,
     TrainingTask,
-    answers,
-    quality,
-    shares,
+    evaluate_part,
+    hit_rates,
+    to_predictions,
 )
 from shared.contracts import Message
-from shared.models.checkpoint import EmbeddedNote
+from shared.models.checkpoint import EmbeddedMetadata
 
 BODY = """\
 ## Intended use
@@ -145,8 +145,7 @@ class HateMetrics(Metrics):
     rows: dict[str, int] = Field(description="examples in each part")
 
 
-def render(note: EmbeddedNote, metrics: HateMetrics) -> str:
-    """The card as Markdown."""
+def render(note: EmbeddedMetadata, metrics: HateMetrics) -> str:
     hate = metrics.called_hateful["hatespeech"]
     body = BODY.format(
         rows=metrics.rows,
@@ -211,7 +210,7 @@ def _cases(rows: list[dict[str, Any]]) -> list[TrainingExample]:
             text=row["text"],
             source="hatecheck",
             label=LABELS.index(row["label"]),
-            target=certain(LABELS.index(row["label"]), len(LABELS)),
+            target=one_hot(LABELS.index(row["label"]), len(LABELS)),
             original_label=row["label"],
             family=family(row),
             group=row["target_group"],
@@ -224,7 +223,7 @@ def _cases(rows: list[dict[str, Any]]) -> list[TrainingExample]:
 def split(examples: Sequence[TrainingExample]) -> Split:
     """Part the posts in three, and hold back a share of HateCheck's families."""
     posts = adapter.split([example for example in examples if example.source == "hatexplain"])
-    held_back, trained = by_family(
+    held_back, trained = split_by_group(
         (example for example in examples if example.source == "hatecheck"),
         HELD_BACK_SHARE,
     )
@@ -234,33 +233,35 @@ def split(examples: Sequence[TrainingExample]) -> Split:
 def evaluate(ask: Ask, parts: Split, temperature: float) -> HateMetrics:
     """Measure the held-back posts and the held-back HateCheck families."""
     posts, cases = parts.held_back, parts.held_back_cases
-    of_posts, of_cases = answers(ask(posts), posts), answers(ask(cases), cases)
+    of_posts, of_cases = to_predictions(ask(posts), posts), to_predictions(ask(cases), cases)
     called = of_cases.logits.argmax(axis=1).astype(np.float64)
     harmless = np.flatnonzero(of_cases.labels == 0).tolist()
     return HateMetrics(
         held_back=_quality(of_posts, temperature),
         parts=part_calibration(ask, posts, LABELS, temperature),
-        called_hateful=shares(
+        called_hateful=hit_rates(
             [post.original_label for post in posts],
             of_posts.logits.argmax(axis=1).astype(np.float64),
             of_posts.keys,
         ),
         hatecheck=_quality(of_cases, temperature),
-        false_positives=shares(
+        false_positives=hit_rates(
             [cases[number].group or NO_GROUP for number in harmless],
             called[harmless],
             [of_cases.keys[number] for number in harmless],
         ),
-        functionalities=shares(
+        functionalities=hit_rates(
             [str(case.functionality) for case in cases], of_cases.right, of_cases.keys
         ),
         rows=_sizes(parts),
     )
 
 
-def _quality(found: Answers, temperature: float) -> HateQuality:
+def _quality(found: LabelPredictions, temperature: float) -> HateQuality:
     hateful = int(found.labels.sum())
-    return HateQuality(rows=len(found.labels), hateful=hateful, **dict(quality(found, temperature)))
+    return HateQuality(
+        rows=len(found.labels), hateful=hateful, **dict(evaluate_part(found, temperature))
+    )
 
 
 def _sizes(parts: Split) -> dict[str, int]:

@@ -16,26 +16,26 @@ from services.inference.embedded.adapter import (
     Ask,
     Split,
     TrainingExample,
-    certain,
     json_lines,
-    wording,
+    normalize_text,
+    one_hot,
 )
 from services.inference.embedded.calibration import part_calibration
-from services.inference.embedded.card import framed, labelled, with_interval
+from services.inference.embedded.card import format_body, framed, with_interval
 from services.inference.embedded.training import (
     HitShare,
     LabelMetrics,
-    Recipe,
+    TrainingConfig,
     TrainingTask,
-    answers,
     by_label,
     hit_share,
+    to_predictions,
 )
-from shared.models.checkpoint import EmbeddedNote
+from shared.models.checkpoint import EmbeddedMetadata
 
 LABELS = ("entailment", "neutral", "contradiction")
 FILES = ("esnli_train.jsonl", "esnli.jsonl")
-RECIPE = Recipe(epochs=5, learning_rate=6e-4)
+RECIPE = TrainingConfig(epochs=5, learning_rate=6e-4)
 
 BODY = """\
 ## Intended use
@@ -83,22 +83,19 @@ comes from reading the premise.
 
 
 class NliMetrics(LabelMetrics):
-    """What was measured on the held-back premises."""
-
     premise_blank: HitShare = Field(description="answered rightly from the hypothesis alone")
 
 
 def read(paths: Iterable[Path]) -> list[TrainingExample]:
-    """The pairs of these JSONL files."""
     return [
         TrainingExample(
             id=f"{path.stem}/{row['id']}",  # some ids stand in both files, for other pairs
             text=row["premise"],
             text_pair=row["hypothesis"],
             label=LABELS.index(row["label"]),
-            target=certain(LABELS.index(row["label"]), len(LABELS)),
+            target=one_hot(LABELS.index(row["label"]), len(LABELS)),
             source="esnli",
-            family=wording(row["premise"]),
+            family=normalize_text(row["premise"]),
         )
         for path in paths
         for row in json_lines(path, {"id", "premise", "hypothesis", "label"}, "e-SNLI")
@@ -106,18 +103,16 @@ def read(paths: Iterable[Path]) -> list[TrainingExample]:
 
 
 def evaluate(ask: Ask, parts: Split, temperature: float) -> NliMetrics:
-    """Measure the held-back premises."""
     pairs = parts.held_back
     partial = part_calibration(ask, pairs, LABELS, temperature)
     common = by_label(ask(pairs), parts, LABELS, temperature, partial)
-    blank = answers(ask([replace(pair, text="") for pair in pairs]), pairs)
+    blank = to_predictions(ask([replace(pair, text="") for pair in pairs]), pairs)
     return NliMetrics(**dict(common), premise_blank=hit_share(blank.right, blank.keys))
 
 
-def render(note: EmbeddedNote, metrics: NliMetrics) -> str:
-    """The card as Markdown."""
+def render(note: EmbeddedMetadata, metrics: NliMetrics) -> str:
     blank = with_interval(metrics.premise_blank)
-    body = labelled(BODY, metrics, RECIPE, premise_blank=blank)
+    body = format_body(BODY, metrics, RECIPE, premise_blank=blank)
     question = "Does an English premise entail a hypothesis, contradict it, or neither?"
     return framed("nli", question, note, body)
 

@@ -15,26 +15,26 @@ from services.inference.embedded.adapter import (
     Ask,
     Split,
     TrainingExample,
-    certain,
     json_lines,
-    wording,
+    normalize_text,
+    one_hot,
 )
 from services.inference.embedded.calibration import part_calibration
-from services.inference.embedded.card import framed, labelled, share_table
+from services.inference.embedded.card import format_body, framed, share_table
 from services.inference.embedded.training import (
     HitShare,
     LabelMetrics,
-    Recipe,
+    TrainingConfig,
     TrainingTask,
-    answers,
     by_label,
-    shares,
+    hit_rates,
+    to_predictions,
 )
-from shared.models.checkpoint import EmbeddedNote
+from shared.models.checkpoint import EmbeddedMetadata
 
 LABELS = ("negative", "positive")
 FILES = ("uci_sentiment_amazon.jsonl",)
-RECIPE = Recipe(epochs=6)
+RECIPE = TrainingConfig(epochs=6)
 NEGATION = re.compile(r"\b(not?|never|nothing|none|without|cannot|\w+n't)\b", re.IGNORECASE)
 
 BODY = """\
@@ -82,24 +82,21 @@ Answered rightly, by whether the sentence holds a word of negation (not, never, 
 
 
 class SentimentMetrics(LabelMetrics):
-    """What was measured on the held-back sentences."""
-
     negation: dict[str, HitShare] = Field(
         description="answered rightly, by negation in the sentence"
     )
 
 
 def read(paths: Iterable[Path]) -> list[TrainingExample]:
-    """The sentences of these JSONL files."""
     return [
         TrainingExample(
             id=row["id"],
             text=row["text"],
             label=LABELS.index(row["label"]),
-            target=certain(LABELS.index(row["label"]), len(LABELS)),
+            target=one_hot(LABELS.index(row["label"]), len(LABELS)),
             source="uci",
             original_label=row["label"],
-            family=wording(row["text"]),
+            family=normalize_text(row["text"]),
         )
         for path in paths
         for row in json_lines(path, {"id", "text", "label"}, "labelled sentences")
@@ -107,13 +104,12 @@ def read(paths: Iterable[Path]) -> list[TrainingExample]:
 
 
 def evaluate(ask: Ask, parts: Split, temperature: float) -> SentimentMetrics:
-    """Measure the held-back sentences."""
     sentences = parts.held_back
     logits = ask(sentences)
     partial = part_calibration(ask, sentences, LABELS, temperature)
     common = by_label(logits, parts, LABELS, temperature, partial)
-    found = answers(logits, sentences)
-    negation = shares(
+    found = to_predictions(logits, sentences)
+    negation = hit_rates(
         ["with" if NEGATION.search(one.text) else "without" for one in sentences],
         found.right,
         found.keys,
@@ -121,9 +117,8 @@ def evaluate(ask: Ask, parts: Split, temperature: float) -> SentimentMetrics:
     return SentimentMetrics(**dict(common), negation=negation)
 
 
-def render(note: EmbeddedNote, metrics: SentimentMetrics) -> str:
-    """The card as Markdown."""
-    body = labelled(BODY, metrics, RECIPE, negation=share_table(metrics.negation))
+def render(note: EmbeddedMetadata, metrics: SentimentMetrics) -> str:
+    body = format_body(BODY, metrics, RECIPE, negation=share_table(metrics.negation))
     question = "Is a sentence of an English product review positive or negative?"
     return framed("sentiment", question, note, body)
 

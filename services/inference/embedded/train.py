@@ -26,13 +26,13 @@ from services.inference.embedded.nli import NLI
 from services.inference.embedded.sentiment import SENTIMENT
 from services.inference.embedded.training import (
     Measured,
-    Recipe,
+    TrainingConfig,
     TrainingTask,
     columns,
     logits,
     train,
 )
-from shared.models.checkpoint import BASE_SHA256, EMBEDDED, NOTE, EmbeddedNote
+from shared.models.checkpoint import BASE_SHA256, EMBEDDED, NOTE, EmbeddedMetadata
 
 THREADS = 2  # sums are taken in another order with another number of threads
 METRICS = "metrics.json"
@@ -40,7 +40,6 @@ TASKS: dict[str, TrainingTask[Any]] = {task.name: task for task in (HATE, NLI, S
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command."""
     chosen = _parser().parse_args(arguments)
     task = TASKS[chosen.task]
     paths = chosen.data or [chosen.data_folder / name for name in task.files]
@@ -48,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     console = Console(stderr=True)
     parts, folder = task.split(task.read(paths)), chosen.out / task.name
     if chosen.measure:
-        note = EmbeddedNote.model_validate_json((folder / NOTE).read_bytes())
+        note = EmbeddedMetadata.model_validate_json((folder / NOTE).read_bytes())
         metrics = measure(task, parts, folder, note)
     else:
         metrics = make(task, parts, folder, task.recipe, console)
@@ -61,7 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def make(
-    task: TrainingTask[Measured], parts: Split, folder: Path, recipe: Recipe, console: Console
+    task: TrainingTask[Measured],
+    parts: Split,
+    folder: Path,
+    recipe: TrainingConfig,
+    console: Console,
 ) -> Measured:
     """Train, write the adapter, calibrate and measure it as written, write its card."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -73,7 +76,7 @@ def make(
             progress.update(bar, completed=done, total=steps, loss=f"loss {loss:.3f}")
 
         model = train(parts.train, task.labels, recipe, step)
-    note = EmbeddedNote(
+    note = EmbeddedMetadata(
         revision=task.revision,
         labels=task.labels,
         languages=("en",),
@@ -87,7 +90,7 @@ def make(
 
 
 def measure(
-    task: TrainingTask[Measured], parts: Split, folder: Path, note: EmbeddedNote
+    task: TrainingTask[Measured], parts: Split, folder: Path, note: EmbeddedMetadata
 ) -> Measured:
     """Evaluate the weights of this folder, and write note, metrics and card."""
     ask = partial(logits, load_adapter(folder, note).eval())

@@ -30,16 +30,16 @@ from services.inference.embedded.adapter import (
     Split,
     TokenRow,
     TrainingExample,
-    fresh_adapter,
-    padded,
+    collate,
+    new_adapter,
     split,
-    tokenized,
+    tokenize,
 )
 from services.inference.embedded.calibration import (
     HOW,
-    Answers,
     CardEstimate,
     Columns,
+    LabelPredictions,
     ModelCalibration,
     PartCalibration,
     estimate,
@@ -47,7 +47,7 @@ from services.inference.embedded.calibration import (
 )
 from services.weights.batcher import classifier_row_kind
 from shared.contracts import Message
-from shared.models.checkpoint import EmbeddedNote
+from shared.models.checkpoint import EmbeddedMetadata
 from shared.models.ports import Floats
 from shared.statistics import intervals
 
@@ -96,18 +96,18 @@ def columns(examples: Sequence[TrainingExample]) -> Columns:
     return np.array([example.label for example in examples], dtype=np.int64)
 
 
-def answers(logits: Floats, examples: Sequence[TrainingExample]) -> Answers:
+def to_predictions(logits: Floats, examples: Sequence[TrainingExample]) -> LabelPredictions:
     """(N, L) outputs of the head, beside what is true of these examples."""
-    return Answers(logits, columns(examples), [example.cluster for example in examples])
+    return LabelPredictions(logits, columns(examples), [example.cluster for example in examples])
 
 
-def quality(found: Answers, temperature: float) -> Quality:
+def evaluate_part(found: LabelPredictions, temperature: float) -> Quality:
     """Accuracy, macro-F1, area under the ROC curve and calibration."""
     return Quality(
         accuracy=hit_share(found.right, found.keys),
         majority_accuracy=int(np.bincount(found.labels).max()) / len(found.labels),
         macro_f1=macro_f1(found),
-        auroc=auroc(found, temperature),
+        auroc=roc_auc(found, temperature),
         calibration=model_calibration(found, temperature),
     )
 
@@ -123,7 +123,7 @@ def by_label(
 
     logits: (N, L) raw outputs of the head on the held-back part.
     """
-    found = answers(logits, parts.held_back)
+    found = to_predictions(logits, parts.held_back)
     predicted = logits.argmax(axis=1)
     pairs = Counter(zip(found.labels.tolist(), predicted.tolist(), strict=True))
     answered = {
@@ -132,15 +132,15 @@ def by_label(
     }
     truth = [labels[column] for column in found.labels.tolist()]
     return LabelMetrics(
-        held_back=quality(found, temperature),
+        held_back=evaluate_part(found, temperature),
         parts=partial,
-        recall=in_order_of(labels, shares(truth, found.right, found.keys)),
+        recall=in_order_of(labels, hit_rates(truth, found.right, found.keys)),
         answered=answered,
         rows=parts.sizes,
     )
 
 
-def macro_f1(found: Answers) -> CardEstimate:
+def macro_f1(found: LabelPredictions) -> CardEstimate:
     """Mean F1 of the labels; ValueError where one is neither there nor predicted."""
     labels = np.arange(found.logits.shape[1])
     predicted = found.logits.argmax(axis=1)[:, None] == labels
@@ -158,19 +158,19 @@ def macro_f1(found: Answers) -> CardEstimate:
     return estimate(intervals.ratio("macro_f1", rows, mean_f1, found.keys, HOW))
 
 
-def auroc(found: Answers, temperature: float) -> CardEstimate:
+def roc_auc(found: LabelPredictions, temperature: float) -> CardEstimate:
     """P(a row with the label gets more of it than one without), ties half; the mean over labels."""
     probabilities = found.probabilities(temperature)
     chosen = range(probabilities.shape[1]) if probabilities.shape[1] > 2 else (1,)
     rows = np.column_stack([probabilities, found.labels])
 
     def mean_area(drawn: Floats) -> float:
-        return float(np.mean([_area(drawn[:, one], drawn[:, -1] == one) for one in chosen]))
+        return float(np.mean([_auc(drawn[:, one], drawn[:, -1] == one) for one in chosen]))
 
     return estimate(intervals.statistic("auroc", rows, mean_area, found.keys, HOW))
 
 
-def _area(values: Floats, positive: NDArray[np.bool_]) -> float:
+def _auc(values: Floats, positive: NDArray[np.bool_]) -> float:
     """Mann-Whitney over pairs; NaN for one class only."""
     ones, others = int(positive.sum()), int((~positive).sum())
     if ones == 0 or others == 0:
@@ -194,7 +194,7 @@ def hit_share(hits: Floats, keys: Sequence[str]) -> HitShare:
     )
 
 
-def shares(names: Sequence[str], hits: Floats, keys: Sequence[str]) -> dict[str, HitShare]:
+def hit_rates(names: Sequence[str], hits: Floats, keys: Sequence[str]) -> dict[str, HitShare]:
     """Of the rows of each name, the share that are hits; names in alphabetical order."""
     places: dict[str, list[int]] = defaultdict(list)
     for place, name in enumerate(names):
@@ -220,7 +220,7 @@ def logits(model: Any, examples: Sequence[TrainingExample]) -> Floats:
 
     model: an adapter merged into its base, in evaluation mode.
     """
-    rows = tokenized(examples, LONGEST)
+    rows = tokenize(examples, LONGEST)
     places: dict[tuple[int, bool], list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
         places[classifier_row_kind(len(row.ids), LONGEST)].append(place)
@@ -229,7 +229,7 @@ def logits(model: Any, examples: Sequence[TrainingExample]) -> Floats:
         for start in range(0, len(alike), BATCH):
             batch = alike[start : start + BATCH]
             with RowByRow(len(batch)):
-                raw = model(**padded([rows[place] for place in batch], width)).logits
+                raw = model(**collate([rows[place] for place in batch], width)).logits
             found[batch] = raw.double().numpy()
     return found
 
@@ -239,7 +239,7 @@ POOL = 16  # batches whose rows are sorted by length together
 
 
 @dataclass(frozen=True)
-class Recipe:
+class TrainingConfig:
     """How to train. Chosen on the calibration part, never on the held-back one."""
 
     epochs: int = 4
@@ -258,7 +258,7 @@ class Recipe:
 def train(
     examples: Sequence[TrainingExample],
     labels: tuple[str, ...],
-    recipe: Recipe,
+    recipe: TrainingConfig,
     progress: Callable[[int, int, float], None],
 ) -> Any:
     """A trained adapter on the base, in evaluation mode.
@@ -267,8 +267,8 @@ def train(
     """
     torch.manual_seed(recipe.seed)
     torch.use_deterministic_algorithms(True)
-    model = fresh_adapter(labels, _lora(recipe)).train()
-    rows = tokenized(examples, recipe.longest)
+    model = new_adapter(labels, _lora(recipe)).train()
+    rows = tokenize(examples, recipe.longest)
     targets = _targets(examples)
     order = torch.Generator().manual_seed(recipe.seed)
     steps = recipe.epochs * -(-len(rows) // recipe.batch)
@@ -287,7 +287,7 @@ def train(
     return model.eval()
 
 
-def _lora(recipe: Recipe) -> LoraConfig:
+def _lora(recipe: TrainingConfig) -> LoraConfig:
     return LoraConfig(
         task_type="SEQ_CLS",  # so the head, `classifier`, is trained and saved too
         r=recipe.rank,
@@ -305,7 +305,7 @@ def _targets(examples: Sequence[TrainingExample]) -> torch.Tensor:
 
 
 def _optimizer(
-    model: Any, recipe: Recipe, steps: int
+    model: Any, recipe: TrainingConfig, steps: int
 ) -> tuple[torch.optim.AdamW, torch.optim.lr_scheduler.LambdaLR]:
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(
@@ -331,25 +331,23 @@ def _batches(lengths: Sequence[int], size: int, order: torch.Generator) -> Itera
 
 def _loss(model: Any, rows: list[TokenRow], targets: torch.Tensor) -> torch.Tensor:
     """Mean cross-entropy of (N, L) logits against the probabilities of the labels."""
-    logits = model(**padded(rows, max(len(row.ids) for row in rows))).logits
+    logits = model(**collate(rows, max(len(row.ids) for row in rows))).logits
     return torch.nn.functional.cross_entropy(logits, targets)
 
 
-DEFAULT = Recipe()
+DEFAULT = TrainingConfig()
 Measured = TypeVar("Measured", bound=Metrics)
 
 
 @dataclass(frozen=True)
 class TrainingTask(Generic[Measured]):
-    """One adapter to train."""
-
     name: str
     labels: tuple[str, ...]
     files: tuple[str, ...]  # in the data folder
     read: Callable[[Iterable[Path]], list[TrainingExample]]
     evaluate: Callable[[Ask, Split, float], Measured]  # the float is the temperature
-    card: Callable[[EmbeddedNote, Measured], str]
+    card: Callable[[EmbeddedMetadata, Measured], str]
     measured: type[Measured]
     split: Callable[[Sequence[TrainingExample]], Split] = split
-    recipe: Recipe = DEFAULT
+    recipe: TrainingConfig = DEFAULT
     revision: str = "1.0.0"  # raise it when the recipe or the data changes

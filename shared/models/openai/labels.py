@@ -23,7 +23,7 @@ from shared.errors import BadInput, ScoringError
 from shared.language import language_code
 from shared.models.calls import Example, Prompt, Turn
 from shared.models.entry import ModelEntry
-from shared.models.judgement import NO_MASS, Judgement, Reading, normalised, unread
+from shared.models.judgement import NO_MASS, Judgement, Reading, normalize, unread
 from shared.models.labels import Task
 from shared.models.openai.protocol import LogprobEntry, ServerChoice, ServerToken
 from shared.models.openai.text import spans
@@ -32,7 +32,7 @@ from shared.models.prompt_table import (
     PromptKeys,
     PromptTable,
     first_reason,
-    overridden,
+    override_table,
     prompt_turns,
     raw_text,
     sent_placeholders,
@@ -91,7 +91,7 @@ def _table(example: Example, entry: ModelEntry | None) -> PromptTable | None:
             f"{stated[0]!r} of a model behind a server stands in its entry", pointer="/prompt"
         )
     try:
-        return overridden(entry.prompt, example.prompt)
+        return override_table(entry.prompt, example.prompt)
     except ValueError as error:
         raise BadInput(f"prompt: {first_reason(error)}", pointer="/prompt") from error
 
@@ -105,7 +105,7 @@ def _of_table(example: Example, table: PromptTable, task: Task) -> Question:
     words = table.verbalizers or {}
     if table.style == "raw":
         return Question(_raw(raw_text(turns, texts) + table.answer_prefix), words, "", table)
-    said = [Turn.model_construct(role=one.role, content=one.written(texts)) for one in turns]
+    said = [Turn.model_construct(role=one.role, content=one.render(texts)) for one in turns]
     prompt = Prompt.model_construct(text=None, turns=tuple(said), draw=None)
     return Question(prompt, words, table.answer_prefix, table)
 
@@ -121,7 +121,7 @@ def prompt_sha256(entry: ModelEntry, own: PromptKeys | None = None) -> str | Non
     except ValueError:  # whoever asks is told
         return None
     empty = dict.fromkeys(sent_placeholders(turns), "")
-    said = [[turn.role, turn.written(empty)] for turn in turns]
+    said = [[turn.role, turn.render(empty)] for turn in turns]
     told = [said, table.answer_prefix, table.template_kwargs]
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
@@ -137,7 +137,7 @@ Verbalizers = Mapping[str, Sequence[str]]  # label → what would be written for
 
 
 @dataclass(frozen=True)
-class Listed:
+class LabelPosition:
     """The position that is read. shares: label → probability of its listed tokens, unlisted: 0."""
 
     place: int
@@ -154,13 +154,13 @@ class Listed:
         return unseen / (found + unseen) if unseen else 0.0
 
 
-def read_listed(found: ServerChoice, verbalizers: Verbalizers, prefix: str = "") -> Judgement:
+def read_position(found: ServerChoice, verbalizers: Verbalizers, prefix: str = "") -> Judgement:
     """P of the labels from one answer of a chat; prefix: what it writes before its label."""
-    listed = find_listed(found, verbalizers, prefix)
-    return listed if isinstance(listed, Judgement) else from_listed(listed)
+    listed = find_position(found, verbalizers, prefix)
+    return listed if isinstance(listed, Judgement) else from_position(listed)
 
 
-def from_listed(listed: Listed) -> Judgement:
+def from_position(listed: LabelPosition) -> Judgement:
     """P, with its uncertainty; null `label-not-listed` where that is more than 0.01."""
     if listed.uncertainty > TOLERATED:
         names = ", ".join(map(repr, listed.missing))
@@ -172,12 +172,12 @@ def from_listed(listed: Listed) -> Judgement:
             reading=READING,
             mass=min(1.0, sum(listed.shares.values())),
         )
-    return normalised(listed.shares, READING, uncertainty=listed.uncertainty)
+    return normalize(listed.shares, READING, uncertainty=listed.uncertainty)
 
 
-def find_listed(
+def find_position(
     found: ServerChoice, verbalizers: Verbalizers, prefix: str = ""
-) -> Listed | Judgement:
+) -> LabelPosition | Judgement:
     """The position that tells the labels, or a judgement without P that says why there is none."""
     labels = tuple(verbalizers)
     if found.cut_by_reasoning:
@@ -190,7 +190,7 @@ def find_listed(
     border = _prefix_end("".join(position.token for position in positions), prefix)
     for place, position in enumerate(positions):
         shares = dict.fromkeys(labels, 0.0)
-        tops = _tops(position)
+        tops = _top_logprobs(position)
         if len(before) >= border:
             shares = label_shares(tops, verbalizers)
         before += position.token
@@ -198,7 +198,7 @@ def find_listed(
         if sum(shares.values()) >= NO_MASS or (not blank and any(shares.values())):
             missing = tuple(label for label, share in shares.items() if not share)
             tokens = {token: exp(logprob) for token, logprob in tops.items()}
-            return Listed(place, shares, missing, min(tokens.values()), tokens)
+            return LabelPosition(place, shares, missing, min(tokens.values()), tokens)
         if not blank:
             break
     detail = "no label's token is listed where the answer begins"  # not its words: they may echo
@@ -212,13 +212,13 @@ def label_shares(tops: Mapping[str, float], verbalizers: Verbalizers) -> dict[st
     """
     shares = dict.fromkeys(verbalizers, 0.0)
     for token, logprob in tops.items():
-        own = labels_begun(token, verbalizers)
+        own = match_labels(token, verbalizers)
         if len(own) == 1:
             shares[own[0]] += exp(logprob)
     return shares
 
 
-def labels_begun(token: str, verbalizers: Verbalizers) -> list[str]:
+def match_labels(token: str, verbalizers: Verbalizers) -> list[str]:
     """The labels of which a verbalizer begins with this token."""
     begun = token.strip().casefold()
     if not begun:
@@ -230,7 +230,7 @@ def labels_begun(token: str, verbalizers: Verbalizers) -> list[str]:
     ]
 
 
-def label_of_answer(answer: str, verbalizers: Verbalizers, prefix: str = "") -> str | None:
+def parse_label(answer: str, verbalizers: Verbalizers, prefix: str = "") -> str | None:
     """The label that an answer begins with, as a whole word; None: none, or more than one."""
     said = answer.strip().casefold()
     said = said.removeprefix(prefix.strip().casefold()).strip(" \t\n\r*\"'`.:")
@@ -238,12 +238,12 @@ def label_of_answer(answer: str, verbalizers: Verbalizers, prefix: str = "") -> 
         label
         for label, words in verbalizers.items()
         for word in words
-        if _begins_with_word(said, word.strip().casefold())
+        if _match_prefix(said, word.strip().casefold())
     }
     return found.pop() if len(found) == 1 else None
 
 
-def _begins_with_word(said: str, word: str) -> bool:
+def _match_prefix(said: str, word: str) -> bool:
     rest = said[len(word) :]
     return (
         bool(word) and said.startswith(word) and not (rest[:1].isalnum() or rest[:1] in ("-", "_"))
@@ -258,7 +258,7 @@ def _prefix_end(written: str, prefix: str) -> int:
     return begins + len(wanted) if wanted and said.casefold() == wanted.casefold() else 0
 
 
-def _tops(position: LogprobEntry) -> dict[str, float]:
+def _top_logprobs(position: LogprobEntry) -> dict[str, float]:
     """Listed tokens, the one that was written among them."""
     tops = {entry.token: entry.logprob for entry in position.top_logprobs}
     return {position.token: position.logprob, **tops}
@@ -267,7 +267,7 @@ def _tops(position: LogprobEntry) -> dict[str, float]:
 def _positions(found: ServerChoice) -> list[LogprobEntry]:
     """Those of the answer: servers list those of the reasoning and of its marks too."""
     content = found.logprobs.positions if found.logprobs else []
-    pieces: list[ServerToken] = [entry.piece for entry in content]
+    pieces: list[ServerToken] = [entry.to_token for entry in content]
     if not found.reasoning or not pieces:
         return content
     try:

@@ -23,7 +23,7 @@ import numpy as np
 from shared.contracts import ModelUse
 from shared.errors import BadInput, TextTooLong
 from shared.models.calls import Completion, Example, Prompt, Sampling, Turn
-from shared.models.catalogue import SERVER, of_prompted_labels
+from shared.models.catalogue import SERVER, prompt_label_fields
 from shared.models.entry import ModelEntry
 from shared.models.guard_categories import (
     CATEGORY_TOKENS,
@@ -34,45 +34,51 @@ from shared.models.guard_categories import (
 from shared.models.judgement import (
     TOO_LONG,
     Judgement,
-    averaged,
-    normalised,
+    average,
+    from_counts,
+    normalize,
     unread,
-    voted,
 )
-from shared.models.models_file import versioned
+from shared.models.models_file import with_version
 from shared.models.openai.labels import (
     READING,
     TOLERATED,
-    Listed,
+    LabelPosition,
     Question,
-    find_listed,
-    from_listed,
-    label_of_answer,
-    labels_begun,
+    find_position,
+    from_position,
     make_question,
+    match_labels,
+    parse_label,
     prompt_sha256,
 )
 from shared.models.openai.protocol import CHAT, ServerChoice
-from shared.models.openai.scoring import FORCE, PATH, SAME, check_distinct, first_tokens, softmax
-from shared.models.openai.server import Ids, LanguageServer, ask_label_endpoint
-from shared.models.openai.text import TokenizedPrompt, completion, generate, neutral, seed_of
+from shared.models.openai.scoring import FORCE, PATH, SAME, check_unique, first_tokens, softmax
+from shared.models.openai.server import Ids, LanguageServer, call_label_endpoint
+from shared.models.openai.text import (
+    TokenizedPrompt,
+    completion,
+    default_sampling,
+    generate,
+    seed_of,
+)
 from shared.models.ports import Floats
 from shared.models.server_connection import Json
-from shared.models.server_records import Findings
-from shared.models.word_rows import BehindServer
+from shared.models.server_records import ServerState
+from shared.models.word_rows import ServerModel
 
 
-def served(entry: ModelEntry) -> ServedLanguageModel:
+def get_remote_model(entry: ModelEntry) -> ServedLanguageModel:
     """The model of an `openai:` entry; one for all that ask, so that they share its connections."""
-    return _served(entry.model_dump_json(exclude_unset=True))
+    return _cached_model(entry.model_dump_json(exclude_unset=True))
 
 
 @lru_cache(maxsize=64)
-def _served(entry: str) -> ServedLanguageModel:
+def _cached_model(entry: str) -> ServedLanguageModel:
     return ServedLanguageModel(ModelEntry.model_validate_json(entry))
 
 
-class ServedLanguageModel(BehindServer):
+class ServedLanguageModel(ServerModel):
     """The port `shared.models.ports.LanguageModel`, as far as a server goes.
 
     Raises Unavailable where the server is away, ModelCannot for what no server shows, BadInput
@@ -81,7 +87,7 @@ class ServedLanguageModel(BehindServer):
 
     def __init__(self, entry: ModelEntry) -> None:
         super().__init__(entry)
-        self._findings = Findings(entry.name, lambda: LanguageServer(entry))
+        self._findings = ServerState(entry.name, lambda: LanguageServer(entry))
 
     @property
     def server(self) -> LanguageServer:
@@ -103,9 +109,9 @@ class ServedLanguageModel(BehindServer):
             device=SERVER,
             dtype=SERVER,
             prompt_sha256=prompt_sha256(self._entry),
-            preset=versioned(self._entry.preset),
+            preset=with_version(self._entry.preset),
             system_fingerprint=self.server.dialect.fingerprint,
-            **of_prompted_labels(self._entry),
+            **prompt_label_fields(self._entry),
         )
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
@@ -115,10 +121,10 @@ class ServedLanguageModel(BehindServer):
         whose tokens the server did not tell all is scored afterwards, as its tokenizer reads it;
         it has no tokens where the server scores no text either.
         """
-        return self._findings.answer(lambda: self._generated(prompts, sampling))
+        return self._findings.run(lambda: self._generated(prompts, sampling))
 
     def _generated(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        extra = neutral(self.server.owner)
+        extra = default_sampling(self.server.owner)
         done = generate(self.server.dialect, prompts, sampling, extra)
         if not self._entry.keep_reasoning:
             done = [one.model_copy(update={"reasoning": None}) for one in done]
@@ -133,8 +139,8 @@ class ServedLanguageModel(BehindServer):
 
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
         """Token log-probabilities of each given completion after its prompt."""
-        return self._findings.answer(
-            lambda: self._scored(self.server.tokenizer.read(prompts, completions))
+        return self._findings.run(
+            lambda: self._score(self.server.tokenizer.read(prompts, completions))
         )
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
@@ -148,8 +154,8 @@ class ServedLanguageModel(BehindServer):
         verbalizer's tokens after `prefix + text + suffix`. With the entry's prompt: `judgements`.
         """
         if any(example.template is None for example in examples):
-            return [np.array(one.demand()) for one in self.judgements(examples)]
-        return self._findings.answer(lambda: self._by_template(examples))
+            return [np.array(one.unwrap()) for one in self.judgements(examples)]
+        return self._findings.run(lambda: self._by_template(examples))
 
     def _by_template(self, examples: Sequence[Example]) -> list[Floats]:
         questions = [make_question(example) for example in examples]
@@ -158,13 +164,13 @@ class ServedLanguageModel(BehindServer):
             words = [[string for _, string in one.strings] for one in questions]
             scores = first_tokens(self.server.connection, self.server.served, texts, words)
         else:
-            scores = self._verbalized(questions)
+            scores = self._label_logprobs(questions)
         return [softmax(np.array(row)) for row in scores]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """For each example P with its mass and uncertainty, and how it was read."""
         questions = [make_question(one, self._entry) for one in examples]
-        found = self._findings.answer(lambda: self._judged(examples, questions))
+        found = self._findings.run(lambda: self._judged(examples, questions))
         return [
             judged
             if one.prompt is None
@@ -182,21 +188,21 @@ class ServedLanguageModel(BehindServer):
             found[place] = one
         return found
 
-    def _verbalized(self, questions: Sequence[Question]) -> list[list[float]]:
+    def _label_logprobs(self, questions: Sequence[Question]) -> list[list[float]]:
         """For each question (L,) log-probabilities of its verbalizers."""
         prompts = [one.prompt for one in questions for _ in one.strings]
         written = [string for one in questions for _, string in one.strings]
         asked = self.server.tokenizer.read(prompts, written)
-        columns = iter(zip(asked, self._scored(asked), strict=True))
+        columns = iter(zip(asked, self._score(asked), strict=True))
         scores = []
         for one in questions:
             own = [next(columns) for _ in one.strings]
-            check_distinct([text.ids[1] for text, _ in own if text.ids])
+            check_unique([text.ids[1] for text, _ in own if text.ids])
             scores.append([sum(token.logprob for token in done.tokens) for _, done in own])
         return scores
 
-    def _scored(self, asked: Sequence[TokenizedPrompt]) -> list[Completion]:
-        found = zip(asked, self.server.scored(asked), strict=True)
+    def _score(self, asked: Sequence[TokenizedPrompt]) -> list[Completion]:
+        found = zip(asked, self.server.score(asked), strict=True)
         return [completion(one.written, tokens, "given") for one, tokens in found]
 
 
@@ -223,7 +229,7 @@ def _judged(server: LanguageServer, questions: Sequence[Question]) -> list[Judge
         ]
     if server.scoring_method is None and server.endpoint is None:
         return _first_tokens(server, questions)
-    asked = [_tokenized(server, one) for one in questions]
+    asked = [_tokenize(server, one) for one in questions]
     by_endpoint = {
         place: ids
         for place, texts in enumerate(asked)
@@ -235,7 +241,7 @@ def _judged(server: LanguageServer, questions: Sequence[Question]) -> list[Judge
         found = _first_tokens(server, [questions[place] for place in rest])
     else:
         some = [questions[place] for place in rest]
-        found = _scored(server, some, [asked[place] for place in rest])
+        found = _score(server, some, [asked[place] for place in rest])
     done.update(zip(rest, found, strict=True))
     return [done[place] for place in range(len(questions))]
 
@@ -244,7 +250,7 @@ def _reasons(question: Question) -> bool:
     return question.table is not None and question.table.thinking == "before"
 
 
-def _tokenized(server: LanguageServer, asked: Question) -> list[TokenizedPrompt]:
+def _tokenize(server: LanguageServer, asked: Question) -> list[TokenizedPrompt]:
     """One for each string, after the answer's prefix."""
     written = [asked.prefix + string for _, string in asked.strings]
     return server.tokenizer.read([asked.prompt] * len(written), written)
@@ -265,19 +271,19 @@ def _at_endpoint(
 ) -> dict[int, Judgement]:
     if server.endpoint is None or not asked:
         return {}
-    shares = ask_label_endpoint(
+    shares = call_label_endpoint(
         server.connection, server.served, server.endpoint, list(asked.values())
     )
     return {
-        place: normalised(_by_label(questions[place], own), "label-endpoint")
+        place: normalize(_by_label(questions[place], own), "label-endpoint")
         for place, own in zip(asked, shares, strict=True)
     }
 
 
-def _scored(
+def _score(
     server: LanguageServer, questions: Sequence[Question], asked: list[list[TokenizedPrompt]]
 ) -> list[Judgement]:
-    tokens = iter(server.scored([one for some in asked for one in some]))
+    tokens = iter(server.score([one for some in asked for one in some]))
     done = []
     for question in questions:
         border = len(question.prefix)
@@ -285,7 +291,7 @@ def _scored(
             sum(token.logprob for token in next(tokens) if token.end > border)
             for _ in question.strings
         ]
-        done.append(normalised(_by_label(question, [exp(one) for one in sums]), "scored"))
+        done.append(normalize(_by_label(question, [exp(one) for one in sums]), "scored"))
     return done
 
 
@@ -298,15 +304,15 @@ def _by_label(question: Question, shares: Sequence[float]) -> dict[str, float]:
 
 
 def _first_tokens(server: LanguageServer, questions: Sequence[Question]) -> list[Judgement]:
-    """What the server lists of an answer's first tokens, else votes."""
+    """From the listed first tokens of an answer, else votes."""
     if not questions or server.is_silent:
         return [_by_votes(server, one) for one in questions]
     done = []
-    for question, found in zip(questions, _answers(server, questions), strict=True):
-        listed = find_listed(found, question.verbalizers, question.prefix)
-        if isinstance(listed, Listed) and listed.uncertainty > TOLERATED:
+    for question, found in zip(questions, _get_responses(server, questions), strict=True):
+        listed = find_position(found, question.verbalizers, question.prefix)
+        if isinstance(listed, LabelPosition) and listed.uncertainty > TOLERATED:
             listed = _with_missing(server, question, listed)
-        one = from_listed(listed) if isinstance(listed, Listed) else listed
+        one = from_position(listed) if isinstance(listed, LabelPosition) else listed
         if one.unread is not None and one.unread.code == "no-logprobs":
             server.is_silent = True
             one = _by_votes(server, question)
@@ -314,7 +320,7 @@ def _first_tokens(server: LanguageServer, questions: Sequence[Question]) -> list
     return done
 
 
-def _answers(server: LanguageServer, questions: Sequence[Question]) -> list[ServerChoice]:
+def _get_responses(server: LanguageServer, questions: Sequence[Question]) -> list[ServerChoice]:
     return _sent(server, [_body(server, one) for one in questions])
 
 
@@ -325,7 +331,7 @@ def _sent(server: LanguageServer, bodies: Sequence[Json]) -> list[ServerChoice]:
         paths[CHAT if "messages" in body else PATH].append(place)
     done: dict[int, ServerChoice] = {}
     for path, places in paths.items():
-        answers = server.dialect.ask(path, [bodies[place] for place in places])
+        answers = server.dialect.complete(path, [bodies[place] for place in places])
         done.update(zip(places, answers, strict=True))
     return [done[place] for place in range(len(bodies))]
 
@@ -335,7 +341,7 @@ def _body(server: LanguageServer, question: Question) -> Json:
     completions."""
     asked: Json = {"max_tokens": 1 + WINDOW, "temperature": 0, "logprobs": True}
     prompt = question.prompt
-    if prompt.turns is None and server.completes:
+    if prompt.turns is None and server.supports_completion:
         return {**asked, "top_logprobs": True, "prompt": prompt.text}
     turns = list(prompt.turns or (Turn.model_construct(role="user", content=prompt.text or ""),))
     messages = [{"role": turn.role, "content": turn.content} for turn in turns]
@@ -343,11 +349,11 @@ def _body(server: LanguageServer, question: Question) -> Json:
         messages.append({"role": "assistant", "content": question.prefix})
         asked |= server.continuing
     elif prompt.turns is not None:
-        messages = _with_one_word_asked(messages, question)
+        messages = _request_one_word(messages, question)
     return {**asked, **server.chat_keys, "top_logprobs": True, "messages": messages}
 
 
-def _with_one_word_asked(messages: list[Json], question: Question) -> list[Json]:
+def _request_one_word(messages: list[Json], question: Question) -> list[Json]:
     words = " or ".join(own[0].strip() for own in question.verbalizers.values())
     said = f"Answer with one word: {words}."
     if messages[0]["role"] == "system":
@@ -355,28 +361,30 @@ def _with_one_word_asked(messages: list[Json], question: Question) -> list[Json]
     return [{"role": "system", "content": said}, *messages]
 
 
-def _with_missing(server: LanguageServer, question: Question, listed: Listed) -> Listed:
+def _with_missing(
+    server: LanguageServer, question: Question, listed: LabelPosition
+) -> LabelPosition:
     """The labels that were not listed, each allowed alone: only where the label is read at once and
     a listed one proves that log-probabilities are from before the constraint."""
-    if listed.place or not server.tokenizer.offered:
+    if listed.place or not server.tokenizer.is_available:
         return listed
     words = {label: own[0] for label, own in question.verbalizers.items()}
     known = max(listed.shares, key=listed.shares.__getitem__)
-    token, share = _forced(server, question, words[known])
+    token, share = _constrained_token(server, question, words[known])
     before = listed.tokens.get(token, 1.0)
     if before > 1 - SAME or abs(share - before) > SAME * before:
         return listed
-    found = {label: _forced(server, question, words[label]) for label in listed.missing}
+    found = {label: _constrained_token(server, question, words[label]) for label in listed.missing}
     told = {
         label: share
         for label, (token, share) in found.items()
-        if labels_begun(token, question.verbalizers) == [label]
+        if match_labels(token, question.verbalizers) == [label]
     }
     missing = tuple(label for label in listed.missing if label not in told)
     return replace(listed, shares={**listed.shares, **told}, missing=missing)
 
 
-def _forced(server: LanguageServer, question: Question, word: str) -> tuple[str, float]:
+def _constrained_token(server: LanguageServer, question: Question, word: str) -> tuple[str, float]:
     """The token that comes where the word's first one alone is allowed, and its probability."""
     read = server.tokenizer.read([question.prompt], [word])[0].ids
     if read is None or not read[1]:
@@ -384,7 +392,7 @@ def _forced(server: LanguageServer, question: Question, word: str) -> tuple[str,
     body = {**_body(server, question), "max_tokens": 1, "logit_bias": {str(read[1][0]): FORCE}}
     path = CHAT if "messages" in body else PATH
     try:
-        [found] = server.dialect.ask(path, [body])
+        [found] = server.dialect.complete(path, [body])
     except BadInput:
         return "", 0.0
     positions = found.logprobs.positions if found.logprobs else []
@@ -400,8 +408,8 @@ def with_categories(
         for place, (question, judged) in enumerate(asked)
         if is_written(question.table) and judged.unread is None and not _reasons(question)
     ]
-    bodies = [_whole_answer(server, asked[place][0]) for place in places]
-    least = of_prompted_labels(server.entry)["thresholds"]
+    bodies = [_body_without_limit(server, asked[place][0]) for place in places]
+    least = prompt_label_fields(server.entry)["thresholds"]
     found = [with_only_category(judged, question.table, least) for question, judged in asked]
     for place, written in zip(places, _sent(server, bodies), strict=True):
         question, judged = asked[place]
@@ -410,7 +418,7 @@ def with_categories(
     return found
 
 
-def _whole_answer(server: LanguageServer, question: Question) -> Json:
+def _body_without_limit(server: LanguageServer, question: Question) -> Json:
     """As `_body`, without asking for one word."""
     asked: Json = {"max_tokens": CATEGORY_TOKENS, "temperature": 0}
     prompt = question.prompt
@@ -428,16 +436,16 @@ def _by_votes(server: LanguageServer, question: Question) -> Judgement:
     count = server.entry.votes
     if not count:
         return unread(question.labels, "no-logprobs", SILENT)
-    found = _drawn(server, question, count)
+    found = _sample_responses(server, question, count)
     if all(one.cut_by_reasoning for one in found):
         detail = "the model was still reasoning when its tokens were used up"
         return unread(question.labels, "answer-cut-by-reasoning", detail, reading="votes")
-    said = [label_of_answer(one.written, question.verbalizers, question.prefix) for one in found]
+    said = [parse_label(one.written, question.verbalizers, question.prefix) for one in found]
     counts = Counter(label for label in said if label is not None)
-    return voted({label: counts[label] for label in question.labels}, count)
+    return from_counts({label: counts[label] for label in question.labels}, count)
 
 
-def _drawn(server: LanguageServer, question: Question, count: int) -> list[ServerChoice]:
+def _sample_responses(server: LanguageServer, question: Question, count: int) -> list[ServerChoice]:
     body = _body(server, question)
     body["temperature"] = 1
     if _reasons(question) and question.table is not None:
@@ -445,17 +453,19 @@ def _drawn(server: LanguageServer, question: Question, count: int) -> list[Serve
     if server.is_silent:
         body.pop("logprobs"), body.pop("top_logprobs")
     path = CHAT if "messages" in body else PATH
-    return server.dialect.ask(path, [{**body, "seed": seed_of(0, draw)} for draw in range(count)])
+    return server.dialect.complete(
+        path, [{**body, "seed": seed_of(0, draw)} for draw in range(count)]
+    )
 
 
 def _after_reasoning(server: LanguageServer, question: Question) -> Judgement:
     """P after each drawn reasoning, averaged; uncertainty: half the mean's 95 % interval."""
     draws = question.table.draws if question.table else 1
     each = [
-        from_listed(listed) if isinstance(listed, Listed) else listed
-        for found in _drawn(server, question, draws)
-        for listed in [find_listed(found, question.verbalizers, question.prefix)]
+        from_position(listed) if isinstance(listed, LabelPosition) else listed
+        for found in _sample_responses(server, question, draws)
+        for listed in [find_position(found, question.verbalizers, question.prefix)]
     ]
     if all(one.unread is not None and one.unread.code == "no-logprobs" for one in each):
         return _by_votes(server, question)
-    return averaged(each, READING)
+    return average(each, READING)

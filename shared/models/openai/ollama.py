@@ -50,7 +50,7 @@ def native_body(body: Json) -> Json:
     return {**made, "stream": False, **({} if thinks is None else {"think": thinks})}
 
 
-def translated(answer: Any) -> Any:
+def to_openai(answer: Any) -> Any:
     """Ollama's answer as OpenAI's; one of another shape as it is."""
     with suppress(AttributeError, KeyError, TypeError):
         message = answer.get("message") or {"content": answer["response"]}

@@ -77,11 +77,11 @@ class Dialect:
         """The fields that it refused."""
         return frozenset(self._left_out)
 
-    def chats(self, bodies: Sequence[Json]) -> list[ServerChoice]:
+    def complete_chat(self, bodies: Sequence[Json]) -> list[ServerChoice]:
         """The answers to conversations; bodies give `max_tokens` whatever the server calls it."""
-        return self.ask(CHAT, bodies)
+        return self.complete(CHAT, bodies)
 
-    def ask(self, path: str, bodies: Sequence[Json]) -> list[ServerChoice]:
+    def complete(self, path: str, bodies: Sequence[Json]) -> list[ServerChoice]:
         """The answers, in order. The first request of a path goes alone, so that what the server
         refuses is learned once. Raises BadInput where it refuses what no answer can do without."""
         if not bodies:
@@ -106,14 +106,14 @@ class Dialect:
                     return self._natively(path, spoken)
                 answers = self._connection.post(path, spoken)
                 found = [self._read(*pair) for pair in zip(spoken, answers, strict=True)]
-                return self._completed(path, spoken, found)
+                return self._add_logprobs(path, spoken, found)
             except FieldRefused as error:
-                if self._adapted(error, {name for body in spoken for name in body}):
+                if self._adapt_to_error(error, {name for body in spoken for name in body}):
                     continue
                 self._limit, self._tops, self._left_out = known
                 raise
 
-    def _completed(
+    def _add_logprobs(
         self, path: str, spoken: Sequence[Json], found: list[ServerChoice]
     ) -> list[ServerChoice]:
         """With the log-probabilities that were asked for, where Ollama alone has them."""
@@ -134,18 +134,19 @@ class Dialect:
         bodies = list(map(ollama.native_body, spoken))
         answers = self._connection.post_at_root(ollama.NATIVE[path], bodies)
         return [
-            self._read(body, ollama.translated(answer))
+            self._read(body, ollama.to_openai(answer))
             for body, answer in zip(spoken, answers, strict=True)
         ]
 
     def _read(self, body: Json, answer: Any) -> ServerChoice:
         """Raises TextTooLong where the server read less than it was sent, and said nothing."""
-        found = server_answer(answer)
+        found = parse_response(answer)
         self.fingerprint = found.system_fingerprint or self.fingerprint
-        if found.read is not None and found.read < _fewest(body):
+        if found.read is not None and found.read < _min_tokens(body):
             raise TextTooLong(
                 f"the server of {self._served!r} read {found.read} tokens of at least "
-                f"{_fewest(body)}: it cuts prompts silently (a short context, as Ollama's num_ctx)",
+                f"{_min_tokens(body)}: "
+                "it cuts prompts silently (a short context, as Ollama's num_ctx)",
                 pointer="/text",
             )
         return found.choices[0]
@@ -166,7 +167,7 @@ class Dialect:
             left_out |= {"logprobs", "top_logprobs"}
         return {name: value for name, value in made.items() if name not in left_out}
 
-    def _adapted(self, error: FieldRefused, asked: set[str]) -> bool:
+    def _adapt_to_error(self, error: FieldRefused, asked: set[str]) -> bool:
         """Whether the refusal names a field that can be put otherwise or left out."""
         if error.pointer is not None:
             return False
@@ -184,7 +185,7 @@ class Dialect:
         return True
 
 
-def _fewest(body: Json) -> int:
+def _min_tokens(body: Json) -> int:
     """Tokens that the prompt surely has."""
     said = [turn["content"] for turn in body.get("messages", ())] or [body.get("prompt")]
     return sum(words_of(one) for one in said if isinstance(one, str))
@@ -217,7 +218,7 @@ class LogprobEntry(BaseModel):
     top_logprobs: list[LogprobEntry] = []
 
     @property
-    def piece(self) -> ServerToken:
+    def to_token(self) -> ServerToken:
         """The same in the one shape of ours."""
         spelled = encoded(self.token) if self.bytes is None else bytes(self.bytes)
         return ServerToken(spelled, self.logprob, self.id)
@@ -292,12 +293,12 @@ class ServerChoice(BaseModel):
 
     @property
     def reasoning(self) -> str:
-        """What a chat reasoned before its answer; never a part of an explanation."""
+        """The reasoning before a chat's answer; never a part of an explanation."""
         return self.message.parts[0] if self.message else ""
 
     @property
     def reasoning_field(self) -> str | None:
-        """Where the server puts reasoning; None: there was none."""
+        """The field of the reasoning; None: there was none."""
         if self.message is None or not self.reasoning:
             return None
         if self.message.reasoning:
@@ -317,7 +318,7 @@ class ServerChoice(BaseModel):
         if found is None:
             return None
         if found.content is not None:
-            return [entry.piece for entry in found.content]
+            return [entry.to_token for entry in found.content]
         if found.tokens is None or found.token_logprobs is None:
             return None
         values = zip(found.tokens, found.token_logprobs, strict=True)
@@ -337,7 +338,7 @@ class _Usage(BaseModel):
     prompt_tokens: int | None = None
 
 
-class ServerAnswer(BaseModel):
+class ServerResponse(BaseModel):
     """What was written, how much was read for it, and by which build of the server."""
 
     choices: list[ServerChoice] = Field(min_length=1)
@@ -350,10 +351,10 @@ class ServerAnswer(BaseModel):
         return (self.usage.prompt_tokens or None) if self.usage else None
 
 
-def server_answer(answer: Any) -> ServerAnswer:
+def parse_response(answer: Any) -> ServerResponse:
     """Raises ScoringError for an answer of another shape."""
     try:
-        return ServerAnswer.model_validate(answer)
+        return ServerResponse.model_validate(answer)
     except ValidationError as error:
         place = ".".join(str(step) for step in error.errors()[0]["loc"])
         raise ScoringError(f"the server's answer is not OpenAI's: {place}") from error

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from shared.errors import BadInput, ScoringError, Unavailable
-from shared.models.openai.protocol import ServerChoice, ServerToken, encoded, server_answer
+from shared.models.openai.protocol import ServerChoice, ServerToken, encoded, parse_response
 from shared.models.openai.text import TokenizedPrompt, spans
 from shared.models.ports import Floats
 from shared.models.server_connection import Connection, Json
@@ -35,36 +35,39 @@ PROBE = TokenizedPrompt("The weather is", " good", None)
 class ScoringMethod(Protocol):
     """How a server is asked for the log-probabilities of a given text."""
 
-    def bodies(self, asked: TokenizedPrompt) -> list[Json]:
+    def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
         """The requests for one text."""
 
-    def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
+    def read_tokens(
+        self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
+    ) -> list[ServerToken]:
         """(T,) the completion's tokens. Raises ScoringError where the server did not answer it."""
 
-    def ask(
+    def complete(
         self, connection: Connection, served: str, bodies: Sequence[Json]
     ) -> list[ServerChoice]:
         """The answers to these requests, in order."""
 
 
 class Completions:
-    """What is asked at `/v1/completions`."""
+    """Requests to `/v1/completions`."""
 
-    def ask(
+    def complete(
         self, connection: Connection, served: str, bodies: Sequence[Json]
     ) -> list[ServerChoice]:
-        """At temperature 0."""
-        return ask(connection, served, bodies)
+        return complete(connection, served, bodies)
 
 
 class PromptLogprobs(Completions):
     """vLLM's own field."""
 
-    def bodies(self, asked: TokenizedPrompt) -> list[Json]:
+    def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
         """One request. 0: of the chosen tokens alone, so that the answer stays small."""
-        return [{"prompt": _whole(asked), "max_tokens": 1, "prompt_logprobs": 0}]
+        return [{"prompt": _token_ids(asked), "max_tokens": 1, "prompt_logprobs": 0}]
 
-    def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
+    def read_tokens(
+        self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
+    ) -> list[ServerToken]:
         """Read from the prompt's end on."""
         found = choices[0].prompt_logprobs
         before, after = asked.ids or ((), ())
@@ -82,12 +85,14 @@ class PromptLogprobs(Completions):
 class Echo(Completions):
     """The prompt is repeated in the answer, with its log-probabilities."""
 
-    def bodies(self, asked: TokenizedPrompt) -> list[Json]:
+    def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
         """One request, of token ids where they are known."""
-        prompt = _whole(asked) if asked.ids else (asked.before or "") + asked.written
+        prompt = _token_ids(asked) if asked.ids else (asked.before or "") + asked.written
         return [{"prompt": prompt, "max_tokens": 1, "echo": True, "logprobs": 1}]
 
-    def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
+    def read_tokens(
+        self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
+    ) -> list[ServerToken]:
         """By count where ids are known, else by the offsets of what is repeated."""
         found = choices[0].pieces or []
         if asked.ids is not None:
@@ -97,7 +102,7 @@ class Echo(Completions):
                 raise ScoringError("the server does not repeat the prompt")
             ids = zip(chosen, after, strict=True)
             return [ServerToken(piece.spelled, piece.logprob, token) for piece, token in ids]
-        return _after_the_prompt(asked, found)
+        return _completion_tokens(asked, found)
 
 
 class Prefill:
@@ -106,24 +111,26 @@ class Prefill:
     Source: its `docs/openapi.json` (3.3), PrefillToken; the first token has none.
     """
 
-    def bodies(self, asked: TokenizedPrompt) -> list[Json]:
+    def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
         """One request, of the text: it takes no tokens."""
         wanted = {"max_new_tokens": 1, "decoder_input_details": True, "details": True}
         return [{"inputs": (asked.before or "") + asked.written, "parameters": wanted}]
 
-    def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
+    def read_tokens(
+        self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
+    ) -> list[ServerToken]:
         """By the offsets of what was read."""
-        return _after_the_prompt(asked, choices[0].pieces or [])
+        return _completion_tokens(asked, choices[0].pieces or [])
 
-    def ask(
+    def complete(
         self, connection: Connection, served: str, bodies: Sequence[Json]
     ) -> list[ServerChoice]:
         """Without `served`: such a server has one model. Read as an echo."""
         answers = connection.post_at_root("/generate", bodies)
-        return [server_answer(_as_echo(answer)).choices[0] for answer in answers]
+        return [parse_response(_to_openai(answer)).choices[0] for answer in answers]
 
 
-def _as_echo(answer: Any) -> Any:
+def _to_openai(answer: Any) -> Any:
     """In OpenAI's shape; an answer of another shape as it is."""
     with suppress(AttributeError, KeyError, TypeError):
         read = answer["details"]["prefill"]
@@ -135,7 +142,7 @@ def _as_echo(answer: Any) -> Any:
     return answer
 
 
-def _after_the_prompt(asked: TokenizedPrompt, found: Sequence[ServerToken]) -> list[ServerToken]:
+def _completion_tokens(asked: TokenizedPrompt, found: Sequence[ServerToken]) -> list[ServerToken]:
     """The tokens of the completion. Raises BadInput where one is of the prompt, too."""
     border = len(asked.before or "")
     places = spans([piece.spelled for piece in found], (asked.before or "") + asked.written)
@@ -158,7 +165,7 @@ class Forced(Completions):
     def __init__(self, whole: int) -> None:
         self._whole = whole
 
-    def bodies(self, asked: TokenizedPrompt) -> list[Json]:
+    def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
         """One request a token."""
         before, after = asked.ids or ((), ())
         return [
@@ -171,8 +178,10 @@ class Forced(Completions):
             for place, token in enumerate(after)
         ]
 
-    def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
-        """What was forced must have come."""
+    def read_tokens(
+        self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
+    ) -> list[ServerToken]:
+        """Raises where another token came than the forced one."""
         _, after = asked.ids or ((), ())
         made = []
         for place, (token, found) in enumerate(zip(after, choices, strict=True)):
@@ -182,7 +191,7 @@ class Forced(Completions):
                 entries = [entry for entry in content[0].top_logprobs if entry.id == token]
             if not entries or entries[0].id != token:
                 raise ScoringError("the server does not write the tokens that are forced")
-            made.append(entries[0].piece)
+            made.append(entries[0].to_token)
         return made
 
 
@@ -196,27 +205,29 @@ def find_scoring_method(
     ways: list[ScoringMethod] = [PromptLogprobs()] if probe.ids else []
     ways.append(Echo())
     for method in ways:
-        if _works(connection, served, method, probe):
+        if _is_supported(connection, served, method, probe):
             return method
     with suppress(Unavailable):  # a gateway's 5xx for a path that it does not know
-        if _works(connection, served, prefill := Prefill(), probe):
+        if _is_supported(connection, served, prefill := Prefill(), probe):
             return prefill
-    if probe.ids and _before_the_bias(connection, served, probe):
+    if probe.ids and _has_raw_logprobs(connection, served, probe):
         return Forced(probe.ids[1][0])
     return None
 
 
-def ask(connection: Connection, served: str, bodies: Sequence[Json]) -> list[ServerChoice]:
+def complete(connection: Connection, served: str, bodies: Sequence[Json]) -> list[ServerChoice]:
     """The choices for requests to `/v1/completions`, at temperature 0."""
     whole = [{"model": served, "temperature": 0, **body} for body in bodies]
-    return [server_answer(answer).choices[0] for answer in connection.post(PATH, whole)]
+    return [parse_response(answer).choices[0] for answer in connection.post(PATH, whole)]
 
 
-def _works(
+def _is_supported(
     connection: Connection, served: str, method: ScoringMethod, probe: TokenizedPrompt
 ) -> bool:
     try:
-        pieces = method.pieces(probe, method.ask(connection, served, method.bodies(probe)))
+        pieces = method.read_tokens(
+            probe, method.complete(connection, served, method.build_requests(probe))
+        )
     except Unavailable:  # to be away is another matter than not to be able
         raise
     except ScoringError:
@@ -224,19 +235,21 @@ def _works(
     return bool(pieces) and all(piece.logprob is not None for piece in pieces)
 
 
-def _before_the_bias(connection: Connection, served: str, probe: TokenizedPrompt) -> bool:
+def _has_raw_logprobs(connection: Connection, served: str, probe: TokenizedPrompt) -> bool:
     """Whether a forced token's log-probability is the one that it had unforced."""
     before = list((probe.ids or ((), ()))[0])
     free = {"prompt": before, "max_tokens": 1, "logprobs": 2}
     try:
-        [found] = ask(connection, served, [free])
+        [found] = complete(connection, served, [free])
         content = (found.logprobs and found.logprobs.content) or []
         second = content[0].top_logprobs[1] if content and content[0].top_logprobs[1:] else None
         if second is None or second.id is None:
             return False
         target = TokenizedPrompt(probe.before, "", (tuple(before), (second.id,)))
         forced = Forced(second.id)
-        [piece] = forced.pieces(target, ask(connection, served, forced.bodies(target)))
+        [piece] = forced.read_tokens(
+            target, complete(connection, served, forced.build_requests(target))
+        )
     except Unavailable:
         raise
     except ScoringError:
@@ -244,7 +257,7 @@ def _before_the_bias(connection: Connection, served: str, probe: TokenizedPrompt
     return piece.logprob is not None and abs(piece.logprob - second.logprob) < SAME
 
 
-def _whole(asked: TokenizedPrompt) -> list[int]:
+def _token_ids(asked: TokenizedPrompt) -> list[int]:
     before, after = asked.ids or ((), ())
     return [*before, *after]
 
@@ -266,13 +279,13 @@ def first_tokens(
 def _choices_of(connection: Connection, served: str, texts: Sequence[str]) -> list[ServerChoice]:
     few = [{"prompt": text, "max_tokens": 1, "logprobs": MOST[1]} for text in texts]
     try:
-        return ask(connection, served, [{**body, "logprobs": MOST[0]} for body in few])
+        return complete(connection, served, [{**body, "logprobs": MOST[0]} for body in few])
     except BadInput:  # more than it gives, or a fault that the second request has too
-        return ask(connection, served, few)
+        return complete(connection, served, few)
 
 
 def _of(found: ServerChoice, words: Sequence[str]) -> list[float]:
-    likely = {piece.spelled: piece.logprob for piece in _likely(found)}
+    likely = {piece.spelled: piece.logprob for piece in _top_tokens(found)}
     values = [likely.get(word.encode()) for word in words]
     missing = [word for word, value in zip(words, values, strict=True) if value is None]
     if missing:
@@ -284,16 +297,16 @@ def _of(found: ServerChoice, words: Sequence[str]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _likely(found: ServerChoice) -> list[ServerToken]:
+def _top_tokens(found: ServerChoice) -> list[ServerToken]:
     logprobs = found.logprobs
     if logprobs is None:
         return []
     if logprobs.content:
-        return [entry.piece for entry in logprobs.content[0].top_logprobs]
-    return [piece for tops in (logprobs.top_logprobs or [])[:1] for piece in _pieces(tops or {})]
+        return [entry.to_token for entry in logprobs.content[0].top_logprobs]
+    return [piece for tops in (logprobs.top_logprobs or [])[:1] for piece in _to_tokens(tops or {})]
 
 
-def _pieces(tops: dict[str, float]) -> list[ServerToken]:
+def _to_tokens(tops: dict[str, float]) -> list[ServerToken]:
     return [ServerToken(token.encode(), logprob) for token, logprob in tops.items()]
 
 
@@ -303,7 +316,7 @@ def softmax(scores: Floats) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def check_distinct(verbalizers: Sequence[tuple[int, ...]]) -> None:
+def check_unique(verbalizers: Sequence[tuple[int, ...]]) -> None:
     """Raises BadInput where the model cannot tell two labels apart."""
     if len(set(verbalizers)) < len(verbalizers) or not all(verbalizers):
         raise BadInput(

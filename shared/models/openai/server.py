@@ -22,7 +22,7 @@ from shared.models.calls import Prompt, WrittenToken
 from shared.models.entry import ModelEntry
 from shared.models.openai.protocol import CHAT, Dialect
 from shared.models.openai.scoring import PROBE, ScoringMethod, find_scoring_method
-from shared.models.openai.text import ServerTokenizer, TokenizedPrompt, written_tokens
+from shared.models.openai.text import ServerTokenizer, TokenizedPrompt, align_tokens
 from shared.models.server_connection import Connection, Json
 
 CONTINUING: Json = {"continue_final_message": True, "add_generation_prompt": False}
@@ -108,11 +108,12 @@ class LanguageServer:
             return self._endpoint
 
     @property
-    def completes(self) -> bool:
-        """Whether it continues raw text."""
+    def supports_completion(self) -> bool:
         if self._completes is None:
             try:
-                self.dialect.ask("/completions", [{"prompt": "The weather is", "max_tokens": 1}])
+                self.dialect.complete(
+                    "/completions", [{"prompt": "The weather is", "max_tokens": 1}]
+                )
                 self._completes = True
             except BadInput:
                 self._completes = False
@@ -136,12 +137,12 @@ class LanguageServer:
 
     def _counts_on(self, body: Json) -> bool:
         try:
-            [found] = self.dialect.ask(CHAT, [body])
+            [found] = self.dialect.complete(CHAT, [body])
         except BadInput:
             return False
         return found.written.lstrip().startswith("7")
 
-    def scored(self, asked: Sequence[TokenizedPrompt]) -> list[list[WrittenToken]]:
+    def score(self, asked: Sequence[TokenizedPrompt]) -> list[list[WrittenToken]]:
         """For each given text its tokens, whose offsets are into it. Raises BadInput where the
         server tells none."""
         scoring = self.scoring_method
@@ -153,20 +154,22 @@ class LanguageServer:
                 "worker can",
                 pointer="/model",
             )
-        bodies = [scoring.bodies(one) if one.written else [] for one in asked]
+        bodies = [scoring.build_requests(one) if one.written else [] for one in asked]
         answers = iter(
-            scoring.ask(self.connection, self.served, [body for some in bodies for body in some])
+            scoring.complete(
+                self.connection, self.served, [body for some in bodies for body in some]
+            )
         )
         done = []
         for one, some in zip(asked, bodies, strict=True):
             choices = [next(answers) for _ in some]
-            pieces = scoring.pieces(one, choices) if choices else []
-            done.append(written_tokens(pieces, one.written))
+            pieces = scoring.read_tokens(one, choices) if choices else []
+            done.append(align_tokens(pieces, one.written))
         return done
 
     def _probe(self, probe: TokenizedPrompt) -> TokenizedPrompt:
         _ = self.owner
-        if not self.tokenizer.offered:
+        if not self.tokenizer.is_available:
             return probe
         [found] = self.tokenizer.read([Prompt(text=probe.before)], [probe.written])
         return found
@@ -181,10 +184,10 @@ class LabelEndpoint(Protocol):
 
     path: str
 
-    def bodies(self, prompt: Ids, labels: Ids, *, softmax: bool = False) -> list[Json]:
+    def build_requests(self, prompt: Ids, labels: Ids, *, softmax: bool = False) -> list[Json]:
         """The requests for one prompt, of two tokens at least."""
 
-    def shares(self, answers: Sequence[Any]) -> list[float]:
+    def parse_scores(self, answers: Sequence[Any]) -> list[float]:
         """(L,) probabilities of each label's token. Raises ScoringError for another shape."""
 
 
@@ -205,13 +208,13 @@ class GenerativeScoring:
 
     path = "/generative_scoring"
 
-    def bodies(self, prompt: Ids, labels: Ids, *, softmax: bool = False) -> list[Json]:
+    def build_requests(self, prompt: Ids, labels: Ids, *, softmax: bool = False) -> list[Json]:
         """One request a label; with the softmax one that tells the first among all."""
         asked = [labels] if softmax else [(label,) for label in labels]
         return [{**_split(prompt), "label_token_ids": [*some], "apply_softmax": softmax}
                 for some in asked]  # fmt: skip
 
-    def shares(self, answers: Sequence[Any]) -> list[float]:
+    def parse_scores(self, answers: Sequence[Any]) -> list[float]:
         return [_read(_Items, answer).data[0].score for answer in answers]
 
 
@@ -220,12 +223,11 @@ class ScoreEndpoint:
 
     path = "/v1/score"
 
-    def bodies(self, prompt: Ids, labels: Ids, *, softmax: bool = False) -> list[Json]:
-        """One request."""
+    def build_requests(self, prompt: Ids, labels: Ids, *, softmax: bool = False) -> list[Json]:
         asked = {"label_token_ids": [*labels], "apply_softmax": softmax, "item_first": False}
         return [{**_split(prompt), **asked}]
 
-    def shares(self, answers: Sequence[Any]) -> list[float]:
+    def parse_scores(self, answers: Sequence[Any]) -> list[float]:
         return [share for answer in answers for share in _read(_Scores, answer).scores[0]]
 
 
@@ -238,29 +240,31 @@ def find_label_endpoint(
         (
             endpoint
             for endpoint in endpoints
-            if _works(connection, served, endpoint, (prompt, labels))
+            if _is_supported(connection, served, endpoint, (prompt, labels))
         ),
         None,
     )
 
 
-def ask_label_endpoint(
+def call_label_endpoint(
     connection: Connection, served: str, endpoint: LabelEndpoint, asked: Sequence[tuple[Ids, Ids]]
 ) -> list[list[float]]:
     """For each (prompt, labels) (L,) probabilities."""
-    bodies = [endpoint.bodies(prompt, labels) for prompt, labels in asked]
+    bodies = [endpoint.build_requests(prompt, labels) for prompt, labels in asked]
     flat = [{"model": served, **body} for some in bodies for body in some]
     answers = iter(connection.post_at_root(endpoint.path, flat))
-    return [endpoint.shares([next(answers) for _ in some]) for some in bodies]
+    return [endpoint.parse_scores([next(answers) for _ in some]) for some in bodies]
 
 
-def _works(
+def _is_supported(
     connection: Connection, served: str, endpoint: LabelEndpoint, probe: tuple[Ids, Ids]
 ) -> bool:
     try:
-        [raw] = ask_label_endpoint(connection, served, endpoint, [probe])
-        bodies = [{"model": served, **body} for body in endpoint.bodies(*probe, softmax=True)]
-        among = endpoint.shares(connection.post_at_root(endpoint.path, bodies))[0]
+        [raw] = call_label_endpoint(connection, served, endpoint, [probe])
+        bodies = [
+            {"model": served, **body} for body in endpoint.build_requests(*probe, softmax=True)
+        ]
+        among = endpoint.parse_scores(connection.post_at_root(endpoint.path, bodies))[0]
     except Unavailable:
         raise
     except ScoringError:

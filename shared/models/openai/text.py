@@ -36,7 +36,7 @@ class TokenizedPrompt:
     parts: frozenset[int] = frozenset()  # places of the completion's tokens that cut a character
 
 
-class _Piece(BaseModel):
+class _TokenEntry(BaseModel):
     id: int
     piece: str | list[int] = ""  # bytes where they make no text by themselves
 
@@ -50,7 +50,7 @@ _Read = tuple[_Token, ...]
 
 
 class _Tokens(BaseModel):
-    tokens: list[int | _Piece]
+    tokens: list[int | _TokenEntry]
 
 
 class ServerTokenizer:
@@ -64,7 +64,7 @@ class ServerTokenizer:
         self._offered: bool | None = None
 
     @property
-    def offered(self) -> bool:
+    def is_available(self) -> bool:
         """Whether the server tells tokens; asked once."""
         if self._offered is None:
             try:
@@ -82,15 +82,15 @@ class ServerTokenizer:
         the model was asked with the prompt's own tokens. Raises BadInput for a conversation where
         the server has no way to write it out.
         """
-        if not self.offered:
+        if not self.is_available:
             return [
                 TokenizedPrompt(_plain(prompt), written, None)
                 for prompt, written in zip(prompts, completions, strict=True)
             ]
-        texts = [self._written_out(prompt) for prompt in prompts]
+        texts = [self._to_string(prompt) for prompt in prompts]
         before = self._tokens(
             [
-                self._turns(prompt) if text is None else self._text(text, special=True)
+                self._to_messages(prompt) if text is None else self._text(text, special=True)
                 for prompt, text in zip(prompts, texts, strict=True)
             ]
         )
@@ -107,7 +107,7 @@ class ServerTokenizer:
         ]
         return [_prompt_of(*four) for four in zip(texts, completions, before, afters, strict=True)]
 
-    def _written_out(self, prompt: Prompt) -> str | None:
+    def _to_string(self, prompt: Prompt) -> str | None:
         """The prompt as a string; None where it goes to the tokenizer as a conversation."""
         if prompt.turns is None:
             return prompt.text or ""
@@ -119,7 +119,7 @@ class ServerTokenizer:
             return None
         return str(answer.get("prompt", ""))
 
-    def _turns(self, prompt: Prompt) -> Json:
+    def _to_messages(self, prompt: Prompt) -> Json:
         turns = [turn.model_dump() for turn in prompt.turns or ()]
         asked = {"model": self._served, "messages": turns, "add_generation_prompt": True}
         return {**asked, **self._chat_keys}
@@ -170,7 +170,7 @@ NEUTRAL: dict[str, Json] = {
 }
 
 
-def neutral(owner: str) -> Json:
+def default_sampling(owner: str) -> Json:
     """Fields with which this kind of server samples by temperature and top-p alone."""
     return NEUTRAL.get(owner, {})
 
@@ -192,7 +192,7 @@ def generate(
     texts = [place for place, prompt in enumerate(prompts) if prompt.turns is None]
     done: dict[int, Completion] = {}
     for path, places in ((CHAT, chats), ("/completions", texts)):
-        answers = dialect.ask(path, [bodies[place] for place in places])
+        answers = dialect.complete(path, [bodies[place] for place in places])
         for place, answer in zip(places, answers, strict=True):
             done[place] = _read_completion(answer)
     return [done[place] for place in range(len(prompts))]
@@ -207,7 +207,7 @@ def seed_of(seed: int, place: int) -> int:
     return int(np.random.SeedSequence([seed, place]).generate_state(1)[0] >> np.uint32(1))
 
 
-def written_tokens(pieces: Sequence[ServerToken], text: str) -> list[WrittenToken]:
+def align_tokens(pieces: Sequence[ServerToken], text: str) -> list[WrittenToken]:
     """The tokens that lie in the text, with their offsets."""
     tokens = []
     places = spans([piece.spelled for piece in pieces], text)
@@ -265,7 +265,7 @@ def _read_completion(found: ServerChoice) -> Completion:
     if found.cut_by_reasoning:
         raise AnswerCut("the model was still reasoning when its tokens were used up: allow more")
     try:
-        done = completion(text, written_tokens(found.pieces or [], text), finish)
+        done = completion(text, align_tokens(found.pieces or [], text), finish)
     except Unavailable:
         raise
     except ScoringError:
@@ -284,7 +284,7 @@ def spans(pieces: Sequence[bytes], text: str) -> list[Span | None]:
     Ascending. A piece that holds a part of a character only is empty, its last one covers it.
     Raises ScoringError where the pieces do not spell the text.
     """
-    decoded = _decoded(pieces)
+    decoded = _decode_bytes(pieces)
     spelled = "".join(decoded)
     starts = [0, *accumulate(map(len, decoded))][: len(decoded)]
     for wanted in dict.fromkeys((text, text.rstrip(CUT))):
@@ -298,7 +298,7 @@ def spans(pieces: Sequence[bytes], text: str) -> list[Span | None]:
     return _in_order(pieces, text)
 
 
-def _decoded(pieces: Sequence[bytes]) -> list[str]:
+def _decode_bytes(pieces: Sequence[bytes]) -> list[str]:
     """What each piece adds to the text; incomplete bytes are written at the very end only."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     last = len(pieces) - 1

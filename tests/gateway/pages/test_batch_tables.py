@@ -16,8 +16,8 @@ from services.haf.report import HafBatchReport
 from services.hatexscore.report import HatexscoreConclusion
 from services.hlv.report import HlvBatchReport
 from services.registry import metrics
-from shared.contracts import hint_of
-from shared.redaction import is_ours
+from shared.contracts import field_type
+from shared.redaction import is_internal
 from shared.report_contracts import Interval
 
 Json = dict[str, Any]
@@ -152,5 +152,5 @@ def test_what_a_report_says_in_words_of_its_own_has_columns_and_what_it_quotes_h
 
 
 def test_a_word_of_the_caller_s_in_a_column_goes_with_the_other_texts() -> None:
-    hint = hint_of(HatexscoreConclusion.model_fields["word"])
-    assert not is_ours("violates our rules", hint)
+    hint = field_type(HatexscoreConclusion.model_fields["word"])
+    assert not is_internal("violates our rules", hint)

@@ -104,8 +104,8 @@ def test_a_page_stays_light_under_as_many_views_as_can_be_kept(client: httpx.Cli
 def test_a_mapping_is_listed_and_deleted(client: httpx.Client, engine: Engine) -> None:
     with engine.begin() as connection:
         kept = [["c.text", "<b>"], ["m", "market"]]
-        saved_views.keep(connection, "default", "columns ice", "posts", kept)
-        saved_views.keep(connection, "other", "columns ice", "theirs", kept)
+        saved_views.save_view(connection, "default", "columns ice", "posts", kept)
+        saved_views.save_view(connection, "other", "columns ice", "theirs", kept)
     listed = client.get("/views")
     assert "text=&lt;b&gt;, metadata=market" in listed.text
     assert "theirs" not in listed.text
@@ -114,8 +114,8 @@ def test_a_mapping_is_listed_and_deleted(client: httpx.Client, engine: Engine) -
     client.post("/views/delete", data=form | {"name": "posts"})
     assert client.post("/views/delete", data=form | {"kind": "x"}).status_code == 422
     with engine.connect() as connection:
-        assert saved_views.kept(connection, "default", "columns ice") == {}
-        assert saved_views.kept(connection, "other", "columns ice") == {"theirs": kept}
+        assert saved_views.list_views(connection, "default", "columns ice") == {}
+        assert saved_views.list_views(connection, "other", "columns ice") == {"theirs": kept}
 
 
 def test_views_are_their_tenants_own(opens: Opens) -> None:

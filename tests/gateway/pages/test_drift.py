@@ -97,7 +97,7 @@ def test_hours_add_up_and_are_forgotten_after_their_term(engine: Engine) -> None
         assert found.bins == np.histogram(scores[~np.isnan(scores)], EDGES)[0].tolist()
         assert sum(found.verdicts) == 54
         assert not score_hours.sums_of(connection, "other", now - timedelta(days=4), now)
-        assert score_hours.forget_before(connection, days=2) == 1
+        assert score_hours.delete_before(connection, days=2) == 1
 
 
 def test_the_page_says_whether_it_moved_to_its_tenant_alone(opens: Opens, engine: Engine) -> None:

@@ -13,7 +13,7 @@ from services.gateway.pages.home import Overview, QueueDepth
 from shared import worker_board
 from shared.ledger import leases, overview
 from shared.ledger.jobs import JobSummary
-from shared.ledger.overview import Answered, Signs
+from shared.ledger.overview import LastResponse, ModelHistory
 from shared.ledger.tables import jobs
 from shared.models.availability import Status
 from shared.worker_board import WorkerSender
@@ -22,11 +22,13 @@ from tests.patience import eventually
 
 NOW = datetime.now(UTC)
 JOB = JobSummary("job_1", "ice", "queued", NOW, False, None)
-FOUND = Overview({("ice", "queued"): 1}, Signs({}, {}), [QueueDepth("ice", 1, 0)], [JOB], [], {})
+FOUND = Overview(
+    {("ice", "queued"): 1}, ModelHistory({}, {}), [QueueDepth("ice", 1, 0)], [JOB], [], {}
+)
 
 
 def test_the_page_changes_when_a_job_or_a_queue_does() -> None:
-    answered = Signs({"embedded-hate": Answered("job_0", NOW)}, {})
+    answered = ModelHistory({"embedded-hate": LastResponse("job_0", NOW)}, {})
     assert replace(FOUND, signs=answered).digest == FOUND.digest
     older, newer = (
         replace(FOUND, models={"m": Status(state="ready", reason="", since=at)}) for at in (0, 9)
@@ -38,7 +40,7 @@ def test_the_page_changes_when_a_job_or_a_queue_does() -> None:
         replace(FOUND, queues=[QueueDepth("ice", 0, 0)]),
         replace(FOUND, workers={"ice": "no worker"}),
         replace(FOUND, lost=1),
-        replace(FOUND, signs=Signs({}, {("ice", "m"): 1})),
+        replace(FOUND, signs=ModelHistory({}, {("ice", "m"): 1})),
         replace(FOUND, models={"m": Status(state="failed", reason="no weights", since=0)}),
     ):
         assert changed.digest != FOUND.digest
@@ -49,11 +51,11 @@ def test_results_are_not_opened_at_every_look(
 ) -> None:
     asked: list[str] = []
 
-    def signs(_connection: Connection, tenant: str) -> Signs:
+    def signs(_connection: Connection, tenant: str) -> ModelHistory:
         asked.append(tenant)
-        return Signs({}, {})
+        return ModelHistory({}, {})
 
-    monkeypatch.setattr(overview, "signs", signs)
+    monkeypatch.setattr(overview, "model_history", signs)
     for _ in range(3):
         assert client.get("/").status_code == 200
     assert len(asked) <= 1

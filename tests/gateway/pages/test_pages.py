@@ -122,13 +122,13 @@ def test_a_silent_broker_does_not_hold_the_overview_up(
     def away(_metrics: object) -> None:
         raise Unavailable("away")
 
-    monkeypatch.setattr(queue, "depths", away)
+    monkeypatch.setattr(queue, "queue_lengths", away)
     assert client.get("/").status_code == 200
 
 
 def test_all_lanes_are_measured_in_one_trip(client: httpx.Client) -> None:
     queue.send("hatexscore", "job_x", batch=True)
-    depths = queue.depths(["hatexscore", "ice"])
+    depths = queue.queue_lengths(["hatexscore", "ice"])
     assert depths[("hatexscore", True)] == 1
     assert sum(depths.values()) == 1
 

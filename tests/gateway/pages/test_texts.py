@@ -32,7 +32,7 @@ def scored(client: httpx.Client, engine: Engine, metric: str, body: Mapping[str,
         assert claim is not None
         assert leases.succeed(connection, claim, found)
     with engine.begin() as connection:
-        while result_facts.write_of_jobs(connection, fact_plan, 100):
+        while result_facts.write_job_rows(connection, fact_plan, 100):
             pass
     return job
 

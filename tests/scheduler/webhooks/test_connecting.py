@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from services.scheduler.webhooks import Arrival, Sender
+from services.scheduler.webhooks import Sender, SendSuccess
 from shared.ledger.webhook_deliveries import DeliveryRefusal
 from shared.webhooks import DestinationPolicy
 from tests.receivers import Receiver, receiving
@@ -56,8 +56,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return addresses
 
 
-def attempt(sender: Sender, url: str) -> Arrival | DeliveryRefusal:
-    return asyncio.run(sender.attempt(delivery_to(url, sender)))
+def attempt(sender: Sender, url: str) -> SendSuccess | DeliveryRefusal:
+    return asyncio.run(sender.send(delivery_to(url, sender)))
 
 
 @pytest.mark.parametrize(
@@ -210,6 +210,6 @@ def test_host_sni_and_certificate_are_those_of_the_name(
     with receiving(Receiver(), server) as receiver:
         found = attempt(trusting, f"https://{NAME}:{receiver.port}/hooks")
     assert receiver.names == [NAME]
-    assert isinstance(found, Arrival) is arrives
+    assert isinstance(found, SendSuccess) is arrives
     hosts = [got.headers["host"] for got in receiver.received]
     assert hosts == ([f"{NAME}:{receiver.port}"] if arrives else [])

@@ -17,7 +17,7 @@ from services.scheduler.webhooks import delivering
 from shared.encryption import new_secret, sealer_of
 from shared.ledger import webhook_deliveries, webhooks
 from shared.ledger.webhook_deliveries import DeliveryRecord
-from shared.ledger.webhooks import owe
+from shared.ledger.webhooks import enqueue_event
 from shared.settings import Settings
 from tests.patience import SECONDS, eventually
 from tests.receivers import Receiver, receiving, until
@@ -49,7 +49,7 @@ def endpoint(engine: Engine, chosen: Settings, url: str, tenant: str = TENANT) -
 def owe_one(engine: Engine, number: int = 1, tenant: str = TENANT) -> None:
     with engine.begin() as connection:
         for count in range(number):
-            owe(connection, "job.succeeded", tenant, {"id": f"job_{count}"})
+            enqueue_event(connection, "job.succeeded", tenant, {"id": f"job_{count}"})
 
 
 def records(engine: Engine, endpoint_id: str, tenant: str = TENANT) -> list[DeliveryRecord]:

@@ -16,7 +16,7 @@ from services.scheduler.facts import Facts
 from services.scheduler.webhooks import delivering
 from shared.encryption import new_secret, sealer_of
 from shared.ledger import jobs, leases, webhook_deliveries, webhooks
-from shared.ledger.score_pushes import is_sampled
+from shared.ledger.score_pushes import in_sample
 from shared.ledger.tables import deliveries, endpoints
 from shared.ledger.webhook_deliveries import TenantShare
 from shared.score_formats import JOINED, MOST_TOGETHER, PUSH_FORMATS
@@ -229,13 +229,13 @@ def test_an_endpoint_chooses_what_it_is_pushed(engine: Engine, chosen: Settings)
 
 def test_a_sample_is_its_share_and_grows_with_it() -> None:
     keys = [f"job_{number} 0" for number in range(4_000)]
-    few = {key for key in keys if is_sampled("we_1", key, 0.1)}
-    more = {key for key in keys if is_sampled("we_1", key, 0.4)}
+    few = {key for key in keys if in_sample("we_1", key, 0.1)}
+    more = {key for key in keys if in_sample("we_1", key, 0.4)}
     assert few < more
     assert len(few) / len(keys) == pytest.approx(0.1, abs=0.02)
     assert len(more) / len(keys) == pytest.approx(0.4, abs=0.03)
-    assert all(is_sampled("we_1", key, 1.0) for key in keys)
-    assert few != {key for key in keys if is_sampled("we_2", key, 0.1)}
+    assert all(in_sample("we_1", key, 1.0) for key in keys)
+    assert few != {key for key in keys if in_sample("we_2", key, 0.1)}
 
 
 def test_rows_that_are_written_anew_are_not_pushed_again(engine: Engine, chosen: Settings) -> None:

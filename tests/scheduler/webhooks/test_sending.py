@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from services.scheduler.webhooks import Arrival, Sender, retry_after
+from services.scheduler.webhooks import Sender, SendSuccess, retry_after
 from shared.encryption import Sealer, new_key, new_secret
 from shared.ledger.webhook_deliveries import DeliveryRefusal
 from tests.patience import SECONDS
@@ -25,14 +25,14 @@ from tests.scheduler.webhooks.conftest import BODY, SECRET, delivery_to
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def attempt(sender: Sender, url: str, earlier: str | None = None) -> Arrival | DeliveryRefusal:
-    return asyncio.run(sender.attempt(delivery_to(url, sender, earlier)))
+def attempt(sender: Sender, url: str, earlier: str | None = None) -> SendSuccess | DeliveryRefusal:
+    return asyncio.run(sender.send(delivery_to(url, sender, earlier)))
 
 
 def test_the_receiver_verifies_it_with_the_standard_library_of_webhooks(sender: Sender) -> None:
     began = int(time.time())
     with receiving(Receiver()) as receiver:
-        assert attempt(sender, receiver.url) == Arrival(204)
+        assert attempt(sender, receiver.url) == SendSuccess(204)
     (got,) = receiver.received
     assert Webhook(SECRET).verify(got.body, got.headers) == json.loads(BODY)
     assert got.body == BODY.encode()
@@ -59,7 +59,7 @@ def test_while_secrets_rotate_either_of_them_verifies(sender: Sender) -> None:
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 def test_2xx_is_success(sender: Sender, status: int) -> None:
     with receiving(Receiver(status=status)) as receiver:
-        assert attempt(sender, receiver.url) == Arrival(status)
+        assert attempt(sender, receiver.url) == SendSuccess(status)
 
 
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 307, 308, 400, 404, 410, 429, 500])
@@ -126,7 +126,7 @@ def test_a_receiver_that_drips_costs_the_limit_and_no_more(hasty_sender: Sender)
 def test_a_success_that_never_ends_is_a_success(sender: Sender) -> None:
     endless = Receiver(status=200, headers={"Content-Length": "99"}, body=b"")
     with receiving(endless) as receiver:
-        assert attempt(sender, receiver.url) == Arrival(200)
+        assert attempt(sender, receiver.url) == SendSuccess(200)
 
 
 def test_of_ten_megabytes_little_is_read_and_nothing_is_shown(sender: Sender) -> None:
@@ -167,7 +167,7 @@ def test_a_secret_that_no_key_opens_is_a_failure_and_sends_nothing(sender: Sende
     with receiving(Receiver()) as receiver:
         delivery = delivery_to(receiver.url, sender)
         other = replace(sender, sealer=Sealer(new_key()))
-        found = asyncio.run(other.attempt(delivery))
+        found = asyncio.run(other.send(delivery))
     assert isinstance(found, DeliveryRefusal)
     assert "cannot be read" in found.reason
     assert receiver.received == []
@@ -179,7 +179,7 @@ def test_proxies_of_the_environment_are_not_used(
     with receiving(Receiver()) as proxy, receiving(Receiver()) as receiver:
         for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
-        assert attempt(sender, receiver.url) == Arrival(204)
+        assert attempt(sender, receiver.url) == SendSuccess(204)
     assert proxy.received == []
 
 

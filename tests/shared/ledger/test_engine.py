@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from shared.ledger import jobs, leases, overview
-from shared.ledger.engine import written
+from shared.ledger.engine import encode_json
 
 MINUTE = timedelta(minutes=1)
 PIECES = st.sampled_from(("\x00", "\\", "u0000", '"', "a", "é", "\U0001f600"))
@@ -38,7 +38,7 @@ def without_nul(value: Any) -> Any:
 
 @given(VALUES)
 def test_nothing_but_nul_changes(value: Any) -> None:
-    assert json.loads(written(value)) == without_nul(value)
+    assert json.loads(encode_json(value)) == without_nul(value)
 
 
 @pytest.mark.parametrize("ending", ["succeeded", "failed", "cancelled"])
@@ -57,6 +57,6 @@ def test_a_job_whose_texts_hold_nul_ends_and_is_shown(engine: Engine, ending: st
         found = jobs.find(connection, job.id)
         assert found.status == ending
         counts = overview.counts(connection, "default")
-        signs = overview.signs(connection, "default")
+        signs = overview.model_history(connection, "default")
     assert counts == {("echo", ending): 1}
     assert signs.away == ({("echo", "m\ufffd"): 1} if ending == "failed" else {})

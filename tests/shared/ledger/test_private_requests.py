@@ -15,10 +15,10 @@ from shared.errors import BadInput, Unavailable
 from shared.ledger import jobs, leases
 from shared.ledger.private_requests import (
     KEPT,
+    check_encryption_key,
+    check_readable,
     decrypted,
-    demand_readable,
     encrypted,
-    require_encryption_key,
 )
 from shared.settings import settings
 from tests.echo_metric import EchoRequest
@@ -57,13 +57,13 @@ def test_without_a_key_it_is_refused_where_the_flag_stands(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked = EchoRequest(text="a", do_not_store_text=True)
-    require_encryption_key(asked)
+    check_encryption_key(asked)
     monkeypatch.delenv("TOUCHSTONE_SECRET_KEYS")
     settings.cache_clear()
     with pytest.raises(BadInput) as refused:
-        require_encryption_key(asked)
+        check_encryption_key(asked)
     assert refused.value.pointer == "/do_not_store_text"
-    require_encryption_key(EchoRequest(text="a"))
+    check_encryption_key(EchoRequest(text="a"))
     with pytest.raises(Unavailable):
         encrypted(asked.model_dump(mode="json"))
 
@@ -73,7 +73,7 @@ def test_a_worker_without_the_key_gives_the_job_back(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("TOUCHSTONE_SECRET_KEYS", new_key())
     settings.cache_clear()
     with pytest.raises(Unavailable):
-        demand_readable(decrypted(stored))
+        check_readable(decrypted(stored))
 
 
 def test_the_key_may_change_while_jobs_are_open(monkeypatch: pytest.MonkeyPatch) -> None:

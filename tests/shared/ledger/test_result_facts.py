@@ -82,8 +82,8 @@ def put(engine: Engine, metric: str, result: dict[str, Any], **more: Any) -> str
 
 def the_row(engine: Engine) -> Any:
     with engine.begin() as connection:
-        assert result_facts.write_of_jobs(connection, fact_plan, 10) == 1
-        assert result_facts.write_of_jobs(connection, fact_plan, 10) == 0
+        assert result_facts.write_job_rows(connection, fact_plan, 10) == 1
+        assert result_facts.write_job_rows(connection, fact_plan, 10) == 0
         return connection.execute(select(table)).one()
 
 
@@ -143,8 +143,8 @@ class TestSingleJobs:
             named = {"job": "job_a", "metric": "similarity", "status": "succeeded", "batch": None}
             named |= {"request": "{}", "result": "{}", "error": None}
             connection.execute(text(JOB), named)
-            assert result_facts.write_of_jobs(connection, fact_plan, 10) == 1
-            assert result_facts.write_of_jobs(connection, fact_plan, 10) == 0
+            assert result_facts.write_job_rows(connection, fact_plan, 10) == 1
+            assert result_facts.write_job_rows(connection, fact_plan, 10) == 0
             assert connection.execute(select(table)).all() == []
 
 
@@ -154,9 +154,9 @@ class TestLines:
     def test_each_is_written_once_in_portions(self, engine: Engine) -> None:
         with engine.begin() as connection:
             fill(connection, [{"score": 0.5}, None, {"score": None}, {"score": 1}, {"x": "\x00"}])
-            assert result_pages.unwritten(connection, BATCH)
+            assert result_pages.has_missing_rows(connection, BATCH)
             assert written(connection, 2) == 5
-            assert not result_pages.unwritten(connection, BATCH)
+            assert not result_pages.has_missing_rows(connection, BATCH)
             assert written(connection) == 0
             rows, _ = result_pages.rows_of(connection, WANTED, ResultOrder("line"), 10)
         assert [row.score for row in rows] == [0.5, None, None, 1, None]
@@ -183,8 +183,8 @@ class TestLines:
         with engine.begin() as connection:
             fill(connection, [{"score": 0.5}, {"score": 0.7}])
             written(connection)
-            assert result_facts.renew(connection, "hatexscore", other, 10) == 2
-            assert result_facts.renew(connection, "hatexscore", other, 10) == 0
+            assert result_facts.update_rows(connection, "hatexscore", other, 10) == 2
+            assert result_facts.update_rows(connection, "hatexscore", other, 10) == 0
             found = connection.execute(
                 select(table.c.reasons, table.c.metadata).order_by(table.c.line)
             )
@@ -315,7 +315,7 @@ def test_a_page_of_many_batches_is_read_by_an_index(engine: Engine) -> None:
             columns = result_pages.sort_columns(WANTED, order)
             query = (
                 select(table.c.line)
-                .where(*result_pages.conditions(WANTED))
+                .where(*result_pages.filters(WANTED))
                 .order_by(*(one.value for one in columns))
                 .limit(51)
             )

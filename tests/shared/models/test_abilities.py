@@ -26,7 +26,7 @@ ROWS = [{"example": {"text": "A text"}, "rows": []}]
 def post(contract: ServiceContract, **body: Any) -> None:
     """As the gateway does before it commits a job."""
     asked = contract.request.model_validate(body)
-    CATALOGUE.demand(contract, asked.model, asked)
+    CATALOGUE.check_request(contract, asked.model, asked)
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ def test_a_model_that_is_forgotten_is_loaded_anew_and_counted_no_more() -> None:
 
     assert models.get("forgotten", load) == 1
     assert MODEL_READY.labels("forgotten")._value.get() == 1
-    states.forget("forgotten")
+    states.remove("forgotten")
     assert states.get("forgotten") is None
     assert ("forgotten",) not in MODEL_READY._metrics
     assert models.get("forgotten", load) == 2

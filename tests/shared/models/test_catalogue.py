@@ -16,7 +16,7 @@ import pytest
 from services.registry import contracts
 from shared.contracts import JobRequest
 from shared.errors import BadInput
-from shared.models.catalogue import Catalogue, load_catalogue, of_prompted_labels
+from shared.models.catalogue import Catalogue, load_catalogue, prompt_label_fields
 from shared.models.checkpoint import BASE_REVISION, BASE_SHA256, file_sha256, folder_sha256
 from shared.models.entry import ModelEntry
 from shared.models.models_file import preset_names, with_preset
@@ -316,11 +316,11 @@ def test_the_catalogue_loads_no_model_code() -> None:
 
 def test_a_room_may_need_no_model_but_never_another_kind(tmp_path: Path) -> None:
     catalogue = loaded(tmp_path, model("embedded:base", "similarity"))
-    catalogue.demand(replace(ECHO, default_model=None, model_optional=True), None)
+    catalogue.check_request(replace(ECHO, default_model=None, model_optional=True), None)
     with pytest.raises(BadInput, match="name a model"):
-        catalogue.demand(replace(ECHO, default_model=None), None)
+        catalogue.check_request(replace(ECHO, default_model=None), None)
     with pytest.raises(BadInput, match="is a similarity"):
-        catalogue.demand(replace(ECHO, model_optional=True), "m")
+        catalogue.check_request(replace(ECHO, model_optional=True), "m")
 
 
 def test_the_shipped_file_holds_a_block_of_every_preset(tmp_path: Path) -> None:
@@ -378,14 +378,14 @@ def test_what_a_request_says_of_models_is_refused_where_it_does_not_fit(
 ) -> None:
     request = asking(**fields)
     with pytest.raises(BadInput, match=reason) as caught:
-        several.demand(contracts()["hatexscore"], request.model, request)
+        several.check_request(contracts()["hatexscore"], request.model, request)
     assert caught.value.pointer == pointer
 
 
 def test_a_requests_own_prompt_makes_a_causal_model_a_judge(several: Catalogue) -> None:
     keys = {"user": "Hm: {text}", "verbalizers": {"hateful": ["a"], "non-hateful": ["b"]}}
     request = asking(model="writer", prompt=keys, reader_model="writer", reader="llm")
-    several.demand(contracts()["hatexscore"], request.model, request)
+    several.check_request(contracts()["hatexscore"], request.model, request)
 
 
 def test_a_reader_that_writes_no_text_takes_its_entry_out(several: Catalogue) -> None:
@@ -399,7 +399,7 @@ def test_labels_of_a_prompt_mean_what_its_preset_says_wherever_the_model_is() ->
     stated = {"name": "m", "preset": "qwen3guard", "threshold": 0.4}
     for source in ("path:m", "openai:http://127.0.0.1:1/v1"):
         entry = ModelEntry.model_validate(with_preset(stated | {"source": source}))
-        assert of_prompted_labels(entry) == {
+        assert prompt_label_fields(entry) == {
             "warnings": ("wider-label: P(Unsafe) stands for P(hateful)",),
             "thresholds": {"hateful": 0.4},
         }

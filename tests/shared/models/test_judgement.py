@@ -8,21 +8,21 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from shared.errors import DegenerateInput
-from shared.models.judgement import Judgement, half_wilson, normalised, voted
+from shared.models.judgement import Judgement, from_counts, half_wilson, normalize
 
 shares = st.floats(0, 0.5)
 
 
 @given(shares, shares)
 def test_p_sums_to_one_or_is_null_for_want_of_mass(yes: float, no: float) -> None:
-    found = normalised({"yes": yes, "no": no}, "scored")
+    found = normalize({"yes": yes, "no": no}, "scored")
     assert found.mass == pytest.approx(yes + no)
     if yes + no < 0.01:
         assert found.probabilities is None
         assert found.unread is not None
         assert found.unread.code == "answer-unread"
         with pytest.raises(DegenerateInput, match="answer-unread"):
-            found.demand()
+            found.unwrap()
     else:
         assert sum(found.probabilities or ()) == pytest.approx(1)
         assert found.low_mass == (yes + no < 0.5)
@@ -30,7 +30,7 @@ def test_p_sums_to_one_or_is_null_for_want_of_mass(yes: float, no: float) -> Non
 
 @given(st.integers(0, 300), st.integers(0, 300))
 def test_votes_have_half_of_wilsons_interval(yes: int, no: int) -> None:
-    found = voted({"yes": yes, "no": no}, 1 + yes + no)
+    found = from_counts({"yes": yes, "no": no}, 1 + yes + no)
     if yes + no < max(1, 0.01 * (1 + yes + no)):
         assert found.probabilities is None
         return

@@ -14,8 +14,8 @@ from shared.models.labels import (
     Head,
     LabelKeys,
     LabelMapping,
-    decided,
     label_mapping,
+    predict_label,
 )
 
 MULTI = "multi_label_classification"
@@ -192,16 +192,19 @@ def test_keys_that_contradict_each_other_are_refused(keys: dict[str, Any], reaso
 def test_a_threshold_decides_and_none_is_the_likeliest(p: float) -> None:
     row = [1 - p, p]
     labels = ("non-hateful", "hateful")
-    assert decided(labels, row, {}) == labels[p > 0.5]
+    assert predict_label(labels, row, {}) == labels[p > 0.5]
     least = mapped(("nothate", "hate"), threshold=0.2).thresholds
-    assert decided(labels, row, least) == labels[p >= 0.2]
+    assert predict_label(labels, row, least) == labels[p >= 0.2]
 
 
 def test_thresholds_of_several_labels() -> None:
     labels = CANONICAL["nli"]
     least = mapped(labels, threshold={"contradiction": 0.2, "entailment": 0.5}).thresholds
-    assert decided(labels, [0.4, 0.35, 0.25], least) == "contradiction"
-    assert decided(labels, [0.6, 0.1, 0.3], least) == "entailment"
-    assert decided(labels, [0.45, 0.4, 0.15], least) == "neutral"
-    assert decided(labels, [0.5, 0.4, 0.1], {"neutral": 0.6, "entailment": 0.6}) == "contradiction"
-    assert decided(labels, [0.5, 0.4, 0.1], dict.fromkeys(labels, 0.9)) == "entailment"
+    assert predict_label(labels, [0.4, 0.35, 0.25], least) == "contradiction"
+    assert predict_label(labels, [0.6, 0.1, 0.3], least) == "entailment"
+    assert predict_label(labels, [0.45, 0.4, 0.15], least) == "neutral"
+    assert (
+        predict_label(labels, [0.5, 0.4, 0.1], {"neutral": 0.6, "entailment": 0.6})
+        == "contradiction"
+    )
+    assert predict_label(labels, [0.5, 0.4, 0.1], dict.fromkeys(labels, 0.9)) == "entailment"

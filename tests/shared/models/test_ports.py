@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from shared.models import calls as op
 from shared.models.calls import AttributionMethod, Example, ExampleRows, Pair, Prompt, Row, Sampling
-from shared.models.ports import PromptOfRequest, perform, written
+from shared.models.ports import PromptOfRequest, generate, perform
 from tests.fakes import FakeModels
 from tests.hlv.judges import StubJudge, bound
 
@@ -71,7 +71,7 @@ def test_greedy_prompts_share_a_call_and_equal_ones_an_answer() -> None:
     seeded = GREEDY.model_copy(update={"seed": 9})
     prompts = [asked(0, "a", GREEDY), asked(1, "b", seeded), asked(2, "a", GREEDY)]
     with bound() as judge:
-        answers = written(prompts)
+        answers = generate(prompts)
     assert judge.generated == [["a", "b"]]
     assert answers[0] == answers[2]
 
@@ -87,18 +87,18 @@ def test_sampled_prompts_draw_by_their_place_in_their_own_request() -> None:
         asked(1, "d", GREEDY),
     ]
     with bound(StubJudge(answer=tells)) as judge:
-        assert [one.text for one in written(mixed)] == ["a 3 0", "b 3 0", "c 3 1", "d 0 0"]
+        assert [one.text for one in generate(mixed)] == ["a 3 0", "b 3 0", "c 3 1", "d 0 0"]
     assert judge.generated == [["a", "b", "c"], ["d"]]
 
 
 def test_other_seeds_and_temperatures_are_other_calls() -> None:
     others = [DRAWN, DRAWN.model_copy(update={"seed": 4}), Sampling(temperature=0.5, seed=3)]
     with bound() as judge:
-        written([asked(owner, "a", sampling) for owner, sampling in enumerate(others)])
+        generate([asked(owner, "a", sampling) for owner, sampling in enumerate(others)])
     assert judge.generated == [["a"]] * 3
 
 
 def test_nothing_asked_is_no_call() -> None:
     with bound() as judge:
-        assert written([]) == []
+        assert generate([]) == []
     assert judge.generated == []

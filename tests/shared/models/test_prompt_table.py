@@ -16,14 +16,20 @@ from shared.models.calls import Example
 from shared.models.entry import ModelEntry
 from shared.models.labels import Task
 from shared.models.openai.labels import make_question
-from shared.models.prompt_table import PLACEHOLDERS, PromptTable, clashes, filled, pieces
+from shared.models.prompt_table import (
+    PLACEHOLDERS,
+    PromptTable,
+    fill_template,
+    find_overlap,
+    parse_template,
+)
 
 TWO = {"hateful": ("yes",), "non-hateful": ("no",)}
 
 
 @given(text=st.text())
 def test_a_users_text_is_never_expanded(text: str) -> None:
-    made = filled("Post: {text} {{text}}", {"text": text})
+    made = fill_template("Post: {text} {{text}}", {"text": text})
     assert "".join(piece.text for piece in made) == f"Post: {text} {{text}}"
     assert [piece.text for piece in made if piece.is_of_example] == [text]
 
@@ -32,7 +38,7 @@ def test_a_users_text_is_never_expanded(text: str) -> None:
 def test_pieces_are_the_template_again(parts: list[str]) -> None:
     again = "".join(
         f"{{{piece.inserted}}}" if piece.inserted else piece.text
-        for piece in pieces("".join(parts))
+        for piece in parse_template("".join(parts))
     )
     assert again == "".join(parts).replace("{{", "{").replace("}}", "}")
 
@@ -69,7 +75,7 @@ def test_what_does_not_fit_is_refused_by_name(keys: dict[str, Any], reason: str)
 
 
 def test_strings_of_one_label_may_begin_alike() -> None:
-    assert list(clashes({"a": ("yes", "yes sir"), "b": ("no",)})) == []
+    assert list(find_overlap({"a": ("yes", "yes sir"), "b": ("no",)})) == []
 
 
 RAW = SimpleNamespace(chat_template=None, bos_token=None)  # of a tokenizer, what a prompt reads
@@ -94,7 +100,7 @@ def test_a_model_is_asked_the_same_here_and_behind_a_server(
     assert entry.prompt is not None
     pair = "Another {text}" if task == "nli" and not keys.get("user") else None
     example = Example(text=TEXT, text_pair=pair)
-    here = LabelPrompt(entry.prompt, RAW, task).around(example).text
+    here = LabelPrompt(entry.prompt, RAW, task).render(example).text
     assert here == make_question(example, entry).prompt.text
     assert TEXT in here
     assert "yes, no" in here

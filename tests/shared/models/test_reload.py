@@ -29,7 +29,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_a_name_that_another_process_accepted_is_looked_for_in_the_file(file: Path) -> None:
     catalogue, told = load_catalogue(file), list[list[str]]()
-    CatalogueReload(catalogue, file, told.append).follow()
+    CatalogueReload(catalogue, file, told.append).update()
     write(file, "old", "new", second=2)
     assert catalogue.entry("old").name == "old"
     assert not told  # nothing unknown was asked for
@@ -40,7 +40,7 @@ def test_a_name_that_another_process_accepted_is_looked_for_in_the_file(file: Pa
 def test_a_file_that_did_not_change_is_not_read_for_every_unknown_name(file: Path) -> None:
     catalogue = load_catalogue(file)
     reread = CatalogueReload(catalogue, file)
-    reread.follow()
+    reread.update()
     read = list[int]()
     reread._read = lambda: read.append(1) or []  # type: ignore[method-assign,func-returns-value]
     for _ in range(3):
@@ -61,7 +61,7 @@ def test_who_does_not_follow_waits_for_the_reload(file: Path) -> None:
 
 def test_a_file_that_is_broken_or_gone_changes_nothing(file: Path) -> None:
     catalogue = load_catalogue(file)
-    CatalogueReload(catalogue, file).follow()
+    CatalogueReload(catalogue, file).update()
     for spoil in (lambda: file.write_text("[[", "utf-8"), file.unlink):
         spoil()
         with pytest.raises(BadInput, match="configured: old"):
@@ -76,11 +76,11 @@ def test_the_labels_that_a_metric_needs_are_looked_up_again(file: Path) -> None:
     catalogue = load_catalogue(file)
     reread = CatalogueReload(catalogue, file)
     with pytest.raises(BadInput, match="a causal model without a prompt"):
-        catalogue.demand(contract, "old", asked)
+        catalogue.check_request(contract, "old", asked)
     own = '[models.prompt]\nverbalizers = { hateful = ["yes"], "non-hateful" = ["no"] }\n'
     file.write_text(file.read_text("utf-8") + own, "utf-8")
     assert reread.read() == ["old"]
-    catalogue.demand(contract, "old", asked)
+    catalogue.check_request(contract, "old", asked)
 
 
 def test_weights_that_were_replaced_in_place_are_another_model(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from shared.errors import (
     ScoringError,
     Unavailable,
 )
-from shared.job_context import JobContext, awaited, computing
+from shared.job_context import JobContext, use_context, wait_all
 from shared.models import calls, ports
 from shared.models import remote as call_module
 from shared.models.calls import (
@@ -38,14 +38,14 @@ from shared.models.catalogue import Catalogue
 from shared.models.entry import ModelEntry
 from shared.models.ports import Floats
 from shared.models.remote import (
+    CallResponse,
     QueueModels,
     RemoteCall,
-    Reply,
-    answer,
-    ask,
-    opened,
-    reply_list,
-    sealed,
+    call_model,
+    decode_message,
+    encode_message,
+    handle_call,
+    response_list,
 )
 from shared.settings import Settings
 from tests.fakes import KINDS, FakeModel, FakeModels
@@ -66,7 +66,7 @@ def worker(chosen: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[s
     def send_task(name: str, args: tuple[str], **_: object) -> None:
         assert name == args_queue(name)
         seen.append(args[0])
-        threading.Thread(target=answer, args=args).start()
+        threading.Thread(target=handle_call, args=args).start()
 
     def args_queue(name: str) -> str:
         return name if name in ("model.inference", "model.similarity") else ""
@@ -74,7 +74,7 @@ def worker(chosen: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[s
     monkeypatch.setattr(queue.app, "send_task", send_task)
     monkeypatch.setattr(call_module, "settings", lambda: hasty(chosen))
     ports.bind(FakeModels())
-    call_module.replies.cache_clear()
+    call_module.response_client.cache_clear()
     yield seen
     ports.bind(None)
 
@@ -136,7 +136,7 @@ def test_nothing_asked_sends_nothing(worker: list[str]) -> None:
 )
 def test_errors_cross_the_wire(text: str, error: type[ScoringError]) -> None:
     with pytest.raises(ScoringError) as caught:
-        ask("inference", "fake", calls.Probabilities(texts=(text,)))
+        call_model("inference", "fake", calls.Probabilities(texts=(text,)))
     assert type(caught.value) is error
     if error is BadInput:
         assert caught.value.pointer == "/texts"
@@ -168,7 +168,7 @@ def test_a_lost_call_is_sent_again(worker: list[str], monkeypatch: pytest.Monkey
         deliver(name, args=args, **options)
 
     monkeypatch.setattr(queue.app, "send_task", lossy)
-    found = ask("inference", "fake", calls.Truncated(texts=("a",)))
+    found = call_model("inference", "fake", calls.Truncated(texts=("a",)))
     assert (found, len(lost), len(worker)) == ((False,), 1, 1)
 
 
@@ -177,16 +177,16 @@ def test_without_any_answer_the_model_counts_as_away(
 ) -> None:
     monkeypatch.setattr(queue.app, "send_task", lambda *_, **__: None)
     with pytest.raises(Unavailable, match="no answer"):
-        ask("inference", "fake", calls.Describe())
+        call_model("inference", "fake", calls.Describe())
 
 
 @pytest.mark.usefixtures("worker")
 def test_nobody_works_on_a_call_that_nobody_waits_for(chosen: Settings) -> None:
     late = RemoteCall(id="late", model="fake", operation=calls.Describe(), deadline=time.time() - 1)
-    answer(late.model_dump_json())
-    answer("not a call")
+    handle_call(late.model_dump_json())
+    handle_call("not a call")
     with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
-        assert client.exists(reply_list("late")) == 0
+        assert client.exists(response_list("late")) == 0
 
 
 @pytest.mark.usefixtures("worker")
@@ -197,13 +197,13 @@ def test_calls_and_replies_travel_encrypted(chosen: Settings) -> None:
         operation=calls.JudgeExamples(examples=(Example(text="mark of a text"),)),
         deadline=time.time() + 9,
     )
-    message = sealed(call)
+    message = encode_message(call)
     assert "mark of a text" not in message
-    answer(message)
+    handle_call(message)
     with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
-        (raw,) = client.lrange(reply_list("marked"), 0, -1)
+        (raw,) = client.lrange(response_list("marked"), 0, -1)
     assert not raw.startswith(b"{")
-    assert Reply.model_validate_json(opened(raw))
+    assert CallResponse.model_validate_json(decode_message(raw))
 
 
 @pytest.mark.timeout(60)
@@ -213,16 +213,16 @@ def test_a_wait_ends_however_short_its_rest_is(seconds: float) -> None:
     """Redis waits for ever where it is asked to for less than a millisecond."""
     until = time.time() + seconds
     call = RemoteCall(id="unanswered", model="fake", operation=calls.Describe(), deadline=until)
-    assert call_module._waited(call, seconds) is None
+    assert call_module._wait(call, seconds) is None
 
 
 @pytest.mark.usefixtures("worker")
 def test_an_answer_that_nobody_takes_is_forgotten(chosen: Settings) -> None:
     later = time.time() + 900
     call = RemoteCall(id="left", model="fake", operation=calls.Describe(), deadline=later)
-    answer(call.model_dump_json())
+    handle_call(call.model_dump_json())
     with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
-        assert 0 < client.ttl(reply_list("left")) <= 300
+        assert 0 < client.ttl(response_list("left")) <= 300
 
 
 class Slow(FakeModel):
@@ -234,7 +234,7 @@ class Slow(FakeModel):
     def similarities(self, pairs: Sequence[Pair]) -> Floats:
         self.began.set()
         try:
-            awaited([Future[Floats]()])
+            wait_all([Future[Floats]()])
         except JobStopped:
             self.stopped.set()
             raise
@@ -246,7 +246,7 @@ def test_a_stopped_job_ends_its_call_on_both_sides(
     worker: list[str], monkeypatch: pytest.MonkeyPatch, chosen: Settings, cancelled: bool
 ) -> None:
     monkeypatch.setattr(call_module, "settings", lambda: chosen)  # nobody gives up before
-    call_module.notices.cache_clear()
+    call_module.prompt_client.cache_clear()
     model = Slow()
     monkeypatch.setattr(FakeModels, "similarity", lambda *_: model)
     context = JobContext("job", "a tenant", True, time.monotonic() + (1e6 if cancelled else 1))
@@ -257,9 +257,9 @@ def test_a_stopped_job_ends_its_call_on_both_sides(
 
     if cancelled:
         threading.Thread(target=cancel).start()
-    with computing(context), pytest.raises(JobCancelled if cancelled else DeadlineExceeded):
+    with use_context(context), pytest.raises(JobCancelled if cancelled else DeadlineExceeded):
         QueueModels(CATALOGUE).similarity("alike").similarities([Pair(a="a", b="b")])
     assert model.stopped.wait(60)
     [message] = worker
-    call = RemoteCall.model_validate_json(opened(message))
+    call = RemoteCall.model_validate_json(decode_message(message))
     assert (call.tenant, call.batch) == ("a tenant", True)

@@ -46,7 +46,7 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> Iterator[Making]:
 
 def asked_once(connected: Making, *names: str, **body: Any) -> tuple[Recorded, Any]:
     double, connection = connected(*names)
-    [found] = Dialect(connection, "m").chats([{**ASKED, **body}])
+    [found] = Dialect(connection, "m").complete_chat([{**ASKED, **body}])
     return double, found
 
 
@@ -61,8 +61,8 @@ def test_every_recording_says_where_and_when(path: Any) -> None:
 def test_the_newer_limit_is_asked_first_and_the_older_one_remembered(connected: Making) -> None:
     double, connection = connected("openai/2026-11/older_limit", "openai/2026-11/chat")
     dialect = Dialect(connection, "m")
-    dialect.chats([ASKED, ASKED])
-    dialect.chats([ASKED])
+    dialect.complete_chat([ASKED, ASKED])
+    dialect.complete_chat([ASKED])
     bodies = double.bodies("/v1/chat/completions")
     assert [("max_completion_tokens" in body, "max_tokens" in body) for body in bodies] == [
         (True, False), (False, True), (False, True), (False, True),
@@ -74,7 +74,7 @@ def test_the_build_of_a_server_is_known_once_it_said_so(connected: Making) -> No
     _, connection = connected("openai/2026-11/chat")
     dialect = Dialect(connection, "m")
     assert dialect.fingerprint is None
-    dialect.chats([ASKED])
+    dialect.complete_chat([ASKED])
     assert dialect.fingerprint == "fp_1"
 
 
@@ -85,10 +85,10 @@ def test_a_prompt_that_was_cut_without_a_word_is_too_long(connected: Making) -> 
     for count, fits in ((21, True), (30, False)):
         turns = [{"role": "user", "content": "word " * count}]
         if fits:
-            assert dialect.chats([{**ASKED, "messages": turns}])[0].written
+            assert dialect.complete_chat([{**ASKED, "messages": turns}])[0].written
             continue
         with pytest.raises(TextTooLong, match="read 21 tokens of at least 30") as caught:
-            dialect.chats([{**ASKED, "messages": turns}])
+            dialect.complete_chat([{**ASKED, "messages": turns}])
         assert caught.value.pointer == "/text"
 
 
@@ -106,7 +106,7 @@ def test_a_refusal_that_quotes_a_text_teaches_nothing(connected: Making) -> None
     double, connection = connected("azure/2024-10-21/content_filter")
     dialect = Dialect(connection, "m")
     with pytest.raises(BadInput, match="content management policy"):
-        dialect.chats([{**ASKED, "seed": 1}])
+        dialect.complete_chat([{**ASKED, "seed": 1}])
     assert dialect.left_out == frozenset()
     assert len(double.asked) == 1
 
@@ -186,7 +186,7 @@ def test_what_is_not_asked_again(
 ) -> None:
     double, connection = connected(name)
     with pytest.raises(kind, match=words) as caught:
-        Dialect(connection, "m").chats([ASKED])
+        Dialect(connection, "m").complete_chat([ASKED])
     assert type(caught.value) is kind
     assert len(double.asked) == 1
 
@@ -204,7 +204,7 @@ def test_a_slow_answer_is_not_asked_for_again(
     double, connection = connected("openai/2026-11/slow")
     connection._client.timeout = 0.2
     with pytest.raises(Unavailable, match="did not answer"):
-        Dialect(connection, "m").chats([ASKED])
+        Dialect(connection, "m").complete_chat([ASKED])
     assert len(double.bodies("/v1" + CHAT)) == 1
 
 
@@ -232,7 +232,7 @@ def test_secrets_are_in_no_message_and_no_log(
     caplog.set_level(logging.DEBUG)
     double, connection = connected("openai/2026-11/chat")
     connection._address = replace(connection._address, query={"key": "$QUERY_KEY"})
-    Dialect(connection, "m").chats([ASKED])
+    Dialect(connection, "m").complete_chat([ASKED])
     path, _, headers = double.asked[-1]
     assert path.endswith("?key=query-secret")
     assert headers["Authorization"] == f"Bearer {KEY}"

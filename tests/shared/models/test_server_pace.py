@@ -12,7 +12,7 @@ import redis
 
 from shared.models import server_connection
 from shared.models.entry import ModelEntry
-from shared.models.server_connection import PACE_KEY, Connection, ServerPace
+from shared.models.server_connection import PACE_KEY, Connection, ServerRateLimiter
 from shared.settings import Settings
 from tests.shared.openai.stub import Stub, listening
 
@@ -38,7 +38,7 @@ def move(broker: redis.Redis, microseconds: int) -> None:
 
 
 def test_two_workers_share_what_a_minute_allows(broker: redis.Redis) -> None:
-    first, second = ServerPace(entry(4)), ServerPace(entry(4))
+    first, second = ServerRateLimiter(entry(4)), ServerRateLimiter(entry(4))
     assert [pace._too_early(4) for pace in (first, second, first, second)] == [0.0] * 4
     assert 50 < first._too_early(4) <= 60
     assert broker.zcard(PACE_KEY + "m") == 4  # who waits is not counted
@@ -62,7 +62,7 @@ def test_without_redis_a_process_counts_for_itself(monkeypatch: pytest.MonkeyPat
         raise redis.ConnectionError("no Redis")
 
     monkeypatch.setattr(server_connection, "_redis", lambda: (None, away))
-    pace, done = ServerPace(entry(3)), list[float]()
+    pace, done = ServerRateLimiter(entry(3)), list[float]()
     threads = [threading.Thread(target=lambda: done.append(pace._too_early(3))) for _ in range(5)]
     for thread in threads:
         thread.start()
@@ -74,4 +74,4 @@ def test_without_redis_a_process_counts_for_itself(monkeypatch: pytest.MonkeyPat
 
 def test_without_a_limit_nobody_waits_and_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_connection, "_redis", lambda: pytest.fail("Redis was asked"))
-    ServerPace(entry(None)).wait()
+    ServerRateLimiter(entry(None)).wait()

@@ -15,9 +15,9 @@ from shared.models.server_records import (
     DAY,
     PROBING,
     RECORDS,
-    Findings,
     ServerAbilities,
     ServerRecord,
+    ServerState,
     contradicted,
     fingerprint,
     read,
@@ -126,7 +126,7 @@ def test_a_record_survives_the_wire() -> None:
 
 
 class Server:
-    """Refuses a field from some version on. Each `Findings` learns its version."""
+    """Refuses a field from some version on. Each `ServerState` learns its version."""
 
     def __init__(self) -> None:
         self.version, self.looked = 1, 0
@@ -135,7 +135,7 @@ class Server:
         self.looked += 1
         return self.version
 
-    def ask(self, findings: Findings[int]) -> str:
+    def ask(self, findings: ServerState[int]) -> str:
         if findings.value != self.version:
             raise FieldRefused("it takes no prompt_logprobs", pointer=None, words="prompt_logprobs")
         return f"by {findings.value}"
@@ -146,20 +146,20 @@ def test_a_refusal_of_what_was_taken_before_is_looked_into_once(
 ) -> None:
     contradicted.clear()
     server = Server()
-    findings = Findings("m", server.look)
-    assert findings.answer(lambda: server.ask(findings)) == "by 1"
+    findings = ServerState("m", server.look)
+    assert findings.run(lambda: server.ask(findings)) == "by 1"
     server.version = 2
     with pytest.raises(FieldRefused):  # it was looked at just now
-        findings.answer(lambda: server.ask(findings))
+        findings.run(lambda: server.ask(findings))
     monkeypatch.setattr(server_records, "SETTLED_SECONDS", 0.0)
-    assert findings.answer(lambda: server.ask(findings)) == "by 2"
+    assert findings.run(lambda: server.ask(findings)) == "by 2"
     assert (server.looked, contradicted) == (2, {"m"})
     contradicted.clear()
 
 
 def test_a_refusal_that_stays_is_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_records, "SETTLED_SECONDS", 0.0)
-    findings = Findings("m", lambda: 1)
+    findings = ServerState("m", lambda: 1)
     _ = findings.value
     tries = 0
 
@@ -169,20 +169,20 @@ def test_a_refusal_that_stays_is_the_callers(monkeypatch: pytest.MonkeyPatch) ->
         raise FieldRefused("no", pointer="/text", words="no")
 
     with pytest.raises(FieldRefused):
-        findings.answer(refused)
+        findings.run(refused)
     assert tries == 2
 
     def other() -> None:
         raise BadInput("no")
 
     with pytest.raises(BadInput):
-        findings.answer(other)
+        findings.run(other)
     contradicted.clear()
 
 
 def test_what_was_learned_holds_for_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server()
-    findings = Findings("m", server.look)
+    findings = ServerState("m", server.look)
     assert (findings.known, findings.value, findings.value, server.looked) == (None, 1, 1, 1)
     monkeypatch.setattr(server_records, "DAY", 0.0)
     assert (findings.value, server.looked) == (1, 2)

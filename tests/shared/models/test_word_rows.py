@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from shared.models.calls import Example, WordRow, WordRows, WordSpan
-from shared.models.judgement import Judgement, unread, voted
-from shared.models.word_rows import judged_words, rendered_rows
+from shared.models.judgement import Judgement, from_counts, unread
+from shared.models.word_rows import judged_words, render_rows
 from shared.segmentation import word_spans
 from tests.fakes import share
 
@@ -24,7 +24,7 @@ def asked(text: str, *rows: WordRow, pair: str | None = None) -> WordRows:
 
 
 def kept(text: str, *words: int) -> str:
-    return rendered_rows(asked(text, WordRow(kept=words)), "[MASK]")[0].text
+    return render_rows(asked(text, WordRow(kept=words)), "[MASK]")[0].text
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_words_are_masked_and_replaced_in_place() -> None:
         WordRow(kept=(0, 1, 3), masked=(1, 2)),
         WordRow(),
     )
-    found = rendered_rows(asked("We lost the match.", *rows), "<m>")
+    found = render_rows(asked("We lost the match.", *rows), "<m>")
     assert [one.text for one in found] == [
         "We <m> the garden.",
         "We <m> match",
@@ -62,7 +62,7 @@ def test_words_are_masked_and_replaced_in_place() -> None:
 
 
 def test_a_pair_is_varied_beside_its_text() -> None:
-    [found] = rendered_rows(asked("a b", WordRow(kept=(1, 2)), pair="c d"), "m")
+    [found] = render_rows(asked("a b", WordRow(kept=(1, 2)), pair="c d"), "m")
     assert found == Example(text="b", text_pair="c")
 
 
@@ -77,7 +77,7 @@ def test_laws_of_rendering(text: str) -> None:
     numbers = range(len(words))
     every = [c for size in range(len(words) + 1) for c in combinations(numbers, size)][:64]
     rows = [WordRow(kept=one) for one in every] + [WordRow()]
-    *found, whole = [one.text for one in rendered_rows(asked(text, *rows), "[MASK]")]
+    *found, whole = [one.text for one in render_rows(asked(text, *rows), "[MASK]")]
     assert whole == text
     for chosen, one in zip(every, found, strict=True):
         assert "".join(one.split()) == "".join(words[n] for n in chosen)  # nothing else is lost
@@ -111,7 +111,7 @@ class Reads:
 
     def judgement(self, text: str) -> Judgement:
         if text == "few":
-            return voted({"no": 1, "yes": 2}, 3)
+            return from_counts({"no": 1, "yes": 2}, 3)
         if text == "bad":
             return unread(("no", "yes"), "label-not-listed", "no label", reading="top-logprobs")
         p = share(text)

@@ -12,7 +12,7 @@ import pytest
 
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE as HATEXSCORE
-from services.inference.check import rendered, report
+from services.inference.check import format_report, report
 from services.inference.local_models import LocalModels
 from services.worker import needed, register_all
 from shared.errors import BadInput, Unavailable
@@ -26,7 +26,7 @@ from shared.models.calls import (
     Template,
     Turn,
 )
-from shared.models.openai.model import ServedLanguageModel, served
+from shared.models.openai.model import ServedLanguageModel, get_remote_model
 from shared.models.openai.scoring import Forced
 from shared.models.ports import LanguageModel, bind, describe
 from shared.models.remote import QueueModels
@@ -188,12 +188,12 @@ def test_check_prints_what_it_can_do(tiny_server: LocalModels) -> None:
     found = report(tiny_server._catalogue, "served")
     assert found["state"] == "ready"
     assert found["server"]["given_text"] == "forced, a request a token"
-    assert "judge reads by" in rendered(found)
+    assert "judge reads by" in format_report(found)
 
 
 def entry_like(tiny_server: LocalModels, **change: str) -> ServedLanguageModel:
     entry = tiny_server._catalogue.entry("served").model_copy(update=change)
-    return served(entry)
+    return get_remote_model(entry)
 
 
 def test_a_model_that_it_does_not_serve(tiny_server: LocalModels) -> None:

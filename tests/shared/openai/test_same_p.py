@@ -14,7 +14,7 @@ from shared.errors import BadInput
 from shared.models.calls import Example, Template
 from shared.models.catalogue import load_catalogue
 from shared.models.entry import ModelEntry
-from shared.models.openai.labels import labels_begun
+from shared.models.openai.labels import match_labels
 from shared.models.openai.model import ServedLanguageModel
 from shared.models.prompt_table import PromptKeys, PromptTable, Shot
 from tests.inference.shapes import save_llama
@@ -49,7 +49,7 @@ def _are_alone(
     double: LanguageModelDouble, text: str, listed: dict[str, int], pair: tuple[str, str]
 ) -> bool:
     words = {token: (token,) for token in pair}
-    begun = {token for token in listed if labels_begun(token, words)}
+    begun = {token for token in listed if match_labels(token, words)}
     ids = double.ids(text)
     return begun == set(pair) and all(
         token.strip() and double.ids(text + token) == [*ids, listed[token]] for token in pair

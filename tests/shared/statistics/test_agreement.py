@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score, roc_auc_score  # type: ignore[import-untyped]
 
-from shared.statistics.agreement import area, coincidences, kappa, nominal_alpha
+from shared.statistics.agreement import coincidences, kappa, nominal_alpha, roc_auc
 
 # Krippendorff (2011), Computing Krippendorff's alpha-reliability, sections A, B and C; . is a gap
 BINARY = ("0100000010", "1110010000")
@@ -55,7 +55,7 @@ def test_kappa_and_area_agree_with_scikit_learn(seed: int) -> None:
     assert kappa(table_of(first, second))[0] == pytest.approx(cohen_kappa_score(first, second))
     scores = random.integers(8, size=60) / 8  # with ties
     rows = np.stack([scores, (first > 0).astype(float)], axis=1)
-    assert area(rows) == pytest.approx(roc_auc_score(first > 0, scores))
+    assert roc_auc(rows) == pytest.approx(roc_auc_score(first > 0, scores))
 
 
 def test_what_nothing_tells_is_undefined() -> None:
@@ -63,6 +63,6 @@ def test_what_nothing_tells_is_undefined() -> None:
     assert coincidences(np.array([[1.0, 0.0]])).sum() == 0
     same = np.zeros(5, dtype=int)
     assert math.isnan(kappa(table_of(same, same))[0])
-    assert math.isnan(area(np.array([[0.1, 1.0], [0.9, 1.0]])))
-    assert area(np.array([[0.5, 1.0], [0.5, 0.0]])) == 0.5
+    assert math.isnan(roc_auc(np.array([[0.1, 1.0], [0.9, 1.0]])))
+    assert roc_auc(np.array([[0.5, 1.0], [0.5, 0.0]])) == 0.5
     assert kappa(table_of(np.array([0, 1]), np.array([1, 0])))[0] == -1.0

@@ -13,8 +13,8 @@ from shared.statistics.bootstrap import Resampling
 from shared.statistics.clusters import clustered
 from shared.statistics.comparison import (
     FLIPS,
-    least_flip_p,
     mean_test,
+    min_flip_p,
     normal_p,
     omnibus_z,
     paired,
@@ -78,9 +78,9 @@ def test_edge_cases_of_a_mean() -> None:
     assert sure.p_value == pytest.approx(2 ** (1 - 8))
     assert sure.t is None
     for count in (2, 5, 6, 13):
-        assert mean_test(clustered([0.9] * count), 0.5).p_value == least_flip_p(count)
-    assert least_flip_p(5) > 0.05 > least_flip_p(6)
-    assert least_flip_p(100) == 1 / (FLIPS + 1)
+        assert mean_test(clustered([0.9] * count), 0.5).p_value == min_flip_p(count)
+    assert min_flip_p(5) > 0.05 > min_flip_p(6)
+    assert min_flip_p(100) == 1 / (FLIPS + 1)
 
 
 def test_order_and_seed_of_flips() -> None:

@@ -220,7 +220,7 @@ def test_a_longer_draw_of_runs_begins_with_the_shorter() -> None:
 def test_more_runs_than_are_ranked_are_shuffled() -> None:
     lengths = (1,) * 50 + (2,) * 30
     space = Runs(300, lengths)
-    observed = space.placed(lengths, range(80))
+    observed = space.place(lengths, range(80))
     found = list(islice(others(space, observed, generator(3, "many"), 19), 200))
     assert len({*found, observed}) == 201
     assert all(lengths_of(places) == sorted(lengths) for places in found)

@@ -24,7 +24,7 @@ from shared.ledger import (
 )
 from shared.ledger.batch_validation import ValidationStep
 from shared.ledger.batches import Batch, Fault, NewBatch
-from shared.ledger.jobs import Owner, admit
+from shared.ledger.jobs import Owner, check_limit
 from shared.ledger.webhook_deliveries import (
     Delivery,
     DeliveryRefusal,
@@ -32,7 +32,7 @@ from shared.ledger.webhook_deliveries import (
     TenantShare,
     UnknownDelivery,
 )
-from shared.ledger.webhooks import MOST_ENDPOINTS, TooManyEndpoints, UnknownEndpoint, owe
+from shared.ledger.webhooks import MOST_ENDPOINTS, TooManyEndpoints, UnknownEndpoint, enqueue_event
 from shared.settings import Settings
 
 MINUTE = timedelta(minutes=1)
@@ -144,7 +144,7 @@ def test_events_go_to_those_who_listen(engine: Engine) -> None:
         webhooks.disable_endpoint(connection, off, "by request")
         succeed(connection, accept(connection))
         fail(connection, accept(connection))
-        owe(connection, "batch.completed", "a", {"id": "batch_1"})
+        enqueue_event(connection, "batch.completed", "a", {"id": "batch_1"})
         told = Counter(endpoint_id for endpoint_id, _, _ in owed(connection))
     assert told == {everything: 3, failed: 1, batches: 1}
 
@@ -161,7 +161,7 @@ def test_a_named_endpoint_is_told_and_no_other(engine: Engine) -> None:
 
 def test_a_body_of_20_kb_is_refused(engine: Engine) -> None:
     with engine.begin() as connection, pytest.raises(ValueError, match="20000"):
-        owe(connection, "batch.failed", "a", {"id": "x" * 20_000})
+        enqueue_event(connection, "batch.failed", "a", {"id": "x" * 20_000})
 
 
 def test_the_schedule_is_that_of_standard_webhooks() -> None:
@@ -177,14 +177,14 @@ def waits(engine: Engine, attempt: int, refusal: DeliveryRefusal, number: int = 
     with engine.begin() as connection:
         endpoint(connection)
         for _ in range(number):
-            owe(connection, "job.failed", "a", {"id": "x"})
+            enqueue_event(connection, "job.failed", "a", {"id": "x"})
         for delivery in take(connection):
             connection.execute(
                 text("UPDATE webhook_deliveries SET attempts = :n WHERE id = :id"),
                 {"n": attempt, "id": delivery.id},
             )
             tried = Delivery(**vars(delivery) | {"attempt": attempt})
-            assert webhook_deliveries.refused(connection, tried, refusal, SCHEDULE) == "again"
+            assert webhook_deliveries.record_error(connection, tried, refusal, SCHEDULE) == "again"
         rows = connection.execute(
             text("SELECT extract(epoch FROM due_at - now()) FROM webhook_deliveries")
         )
@@ -219,12 +219,12 @@ def test_after_the_last_attempt_it_has_failed_and_a_dead_endpoint_is_disabled(
 ) -> None:
     with engine.begin() as connection:
         endpoint_id = endpoint(connection)
-        owe(connection, "job.failed", "a", {"id": "x"})
+        enqueue_event(connection, "job.failed", "a", {"id": "x"})
         (first,) = take(connection)
         last = Delivery(**vars(first) | {"attempt": 10})
         connection.execute(text("UPDATE webhook_deliveries SET attempts = 10"))
         assert (
-            webhook_deliveries.refused(connection, last, DeliveryRefusal("no"), SCHEDULE)
+            webhook_deliveries.record_error(connection, last, DeliveryRefusal("no"), SCHEDULE)
             == "disabled"
         )
         assert webhooks.find_endpoint(connection, endpoint_id, "a").disabled_at is not None
@@ -233,14 +233,14 @@ def test_after_the_last_attempt_it_has_failed_and_a_dead_endpoint_is_disabled(
 def test_an_endpoint_that_others_reached_meanwhile_stays(engine: Engine) -> None:
     with engine.begin() as connection:
         endpoint_id = endpoint(connection)
-        owe(connection, "job.failed", "a", {"id": "x"})
+        enqueue_event(connection, "job.failed", "a", {"id": "x"})
         (first,) = take(connection)
         last = Delivery(**vars(first) | {"attempt": 10})
         connection.execute(text("UPDATE webhook_deliveries SET attempts = 10"))
     with engine.begin() as connection:
         connection.execute(text("UPDATE webhook_endpoints SET succeeded_at = now()"))
         assert (
-            webhook_deliveries.refused(connection, last, DeliveryRefusal("no"), SCHEDULE)
+            webhook_deliveries.record_error(connection, last, DeliveryRefusal("no"), SCHEDULE)
             == "failed"
         )
         assert webhooks.find_endpoint(connection, endpoint_id, "a").disabled_at is None
@@ -249,7 +249,7 @@ def test_an_endpoint_that_others_reached_meanwhile_stays(engine: Engine) -> None
 def test_what_is_taken_is_not_taken_twice_and_a_late_word_changes_nothing(engine: Engine) -> None:
     with engine.begin() as connection:
         endpoint(connection)
-        owe(connection, "job.failed", "a", {"id": "x"})
+        enqueue_event(connection, "job.failed", "a", {"id": "x"})
         (first,) = take(connection)
     with engine.begin() as connection:
         assert take(connection) == []
@@ -258,17 +258,18 @@ def test_what_is_taken_is_not_taken_twice_and_a_late_word_changes_nothing(engine
         (second,) = take(connection)
         assert (second.id, second.attempt, second.body) == (first.id, 2, first.body)
         assert (
-            webhook_deliveries.refused(connection, first, DeliveryRefusal("late"), SCHEDULE) is None
+            webhook_deliveries.record_error(connection, first, DeliveryRefusal("late"), SCHEDULE)
+            is None
         )
-        assert not webhook_deliveries.arrived(connection, [first], 200)
-        assert webhook_deliveries.arrived(connection, [second], 200)
+        assert not webhook_deliveries.record_success(connection, [first], 200)
+        assert webhook_deliveries.record_success(connection, [second], 200)
 
 
 def test_two_schedulers_share_what_is_due(engine: Engine) -> None:
     with engine.begin() as connection:
         endpoint(connection)
         for _ in range(20):
-            owe(connection, "job.failed", "a", {"id": "x"})
+            enqueue_event(connection, "job.failed", "a", {"id": "x"})
     with engine.begin() as one, engine.begin() as other:
         first = {delivery.id for delivery in take(one, TenantShare(10, 10, 10))}
         second = {delivery.id for delivery in take(other, TenantShare(20, 20, 20))}
@@ -284,8 +285,8 @@ def test_an_endpoint_gets_its_few_a_tenant_its_share_and_the_rest_is_others(
         loud = [endpoint(connection, "loud") for _ in range(10)]
         quiet = endpoint(connection, "quiet")
         for _ in range(50):
-            owe(connection, "job.failed", "loud", {"id": "x"})
-        owe(connection, "job.failed", "quiet", {"id": "x"})
+            enqueue_event(connection, "job.failed", "loud", {"id": "x"})
+        enqueue_event(connection, "job.failed", "quiet", {"id": "x"})
     share = TenantShare(each=2, tenant=8, most=64)
     with engine.begin() as connection:
         taken = Counter(delivery.endpoint_id for delivery in take(connection, share))
@@ -302,9 +303,9 @@ def test_an_old_backlog_does_not_come_before_a_fresh_event_elsewhere(engine: Eng
         endpoint(connection, "old")
         fresh = endpoint(connection, "new")
         for _ in range(100):
-            owe(connection, "job.failed", "old", {"id": "x"})
+            enqueue_event(connection, "job.failed", "old", {"id": "x"})
         connection.execute(text("UPDATE webhook_deliveries SET due_at = now() - interval '1 h'"))
-        owe(connection, "job.failed", "new", {"id": "x"})
+        enqueue_event(connection, "job.failed", "new", {"id": "x"})
     with engine.begin() as connection:
         taken = take(connection, TenantShare(each=4, tenant=16, most=2))
     assert fresh in {delivery.endpoint_id for delivery in taken}
@@ -314,7 +315,7 @@ def test_rotation_keeps_two_secrets_and_never_three(engine: Engine) -> None:
     with engine.begin() as connection:
         endpoint_id = endpoint(connection, secret="one")
         webhooks.rotate_secret(connection, endpoint_id, "a", "two", MINUTE)
-        owe(connection, "job.failed", "a", {"id": "x"})
+        enqueue_event(connection, "job.failed", "a", {"id": "x"})
         (delivery,) = take(connection)
         assert (delivery.secret, delivery.earlier_secret) == ("two", "one")
         webhooks.rotate_secret(connection, endpoint_id, "a", "three", MINUTE)
@@ -335,7 +336,7 @@ def test_after_the_overlap_the_earlier_secret_signs_no_more(engine: Engine) -> N
         webhooks.rotate_secret(connection, endpoint_id, "a", "two", MINUTE)
         connection.execute(text("UPDATE webhook_endpoints SET earlier_until = now()"))
     with engine.begin() as connection:
-        owe(connection, "job.failed", "a", {"id": "x"})
+        enqueue_event(connection, "job.failed", "a", {"id": "x"})
         (delivery,) = take(connection)
     assert (delivery.secret, delivery.earlier_secret) == ("two", None)
     assert "two" not in repr(delivery)
@@ -345,9 +346,9 @@ def test_what_failed_is_listed_and_replayed(engine: Engine) -> None:
     with engine.begin() as connection:
         endpoint_id = endpoint(connection)
         for _ in range(5):
-            owe(connection, "job.failed", "a", {"id": "x"})
+            enqueue_event(connection, "job.failed", "a", {"id": "x"})
         for delivery in take(connection, TenantShare(3, 3, 3)):
-            webhook_deliveries.refused(
+            webhook_deliveries.record_error(
                 connection, delivery, DeliveryRefusal("no", 500), SCHEDULE[:1]
             )
     with engine.begin() as connection:
@@ -376,7 +377,7 @@ def test_a_tenant_has_so_many_endpoints_and_sees_its_own(engine: Engine) -> None
             endpoint(connection)
         endpoint(connection, "b")
         assert [found.id for found in webhooks.endpoints_of(connection, "a")] == sorted(mine)
-        for act in (webhooks.find_endpoint, webhooks.forget_endpoint, webhooks.enable_endpoint):
+        for act in (webhooks.find_endpoint, webhooks.delete_endpoint, webhooks.enable_endpoint):
             with pytest.raises(UnknownEndpoint):
                 act(connection, mine[0], "b")
 
@@ -385,9 +386,9 @@ def test_old_deliveries_are_forgotten_open_ones_never(engine: Engine) -> None:
     with engine.begin() as connection:
         endpoint(connection)
         for _ in range(2):
-            owe(connection, "job.failed", "a", {"id": "x"})
+            enqueue_event(connection, "job.failed", "a", {"id": "x"})
         (first,) = take(connection, TenantShare(1, 1, 1))
-        webhook_deliveries.arrived(connection, [first], 200)
+        webhook_deliveries.record_success(connection, [first], 200)
         connection.execute(
             text("UPDATE webhook_deliveries SET created_at = now() - interval '99 d'")
         )
@@ -417,7 +418,7 @@ def test_a_batchs_end_is_told_once_with_its_counts(engine: Engine) -> None:
         connection.execute(
             text("UPDATE batches SET status = 'finalizing', ending = 'completed', total = 2")
         )
-        taken = batches.take_unwritten(connection, made.id)
+        taken = batches.take_to_write(connection, made.id)
         assert taken is not None
         assert batches.close(connection, taken, None, None)
         assert not batches.close(connection, taken, None, None)
@@ -430,7 +431,7 @@ def test_a_batch_whose_file_is_not_valid_is_told_as_failed(engine: Engine) -> No
     with engine.begin() as connection:
         mine, made = endpoint(connection), batch(connection)
         step = ValidationStep([], [Fault("invalid_json", "no", 1)], 1, 1, at_end=True)
-        batch_validation.advance(connection, made, step)
+        batch_validation.save_step(connection, made, step)
         assert owed(connection) == [(mine, "batch.failed", made.id)]
 
 
@@ -449,7 +450,7 @@ def test_jobs_of_batches_do_not_fill_the_quota(engine: Engine) -> None:
         for _ in range(3):
             accept(connection)
         connection.execute(text("UPDATE jobs SET batch_id = 'batch_0'"))
-        admit(connection, Owner("a", most_open=1))
+        check_limit(connection, Owner("a", most_open=1))
         accept(connection)
         with pytest.raises(QuotaExceeded):
-            admit(connection, Owner("a", most_open=1))
+            check_limit(connection, Owner("a", most_open=1))

@@ -13,7 +13,7 @@ from shared import queue
 from shared.priority import RECENT_SECONDS
 from shared.queue import app
 from shared.settings import Settings
-from shared.worker.batch_queues import ELSEWHERE_SECONDS, BatchPace, BatchQueues, stopping
+from shared.worker.batch_queues import ELSEWHERE_SECONDS, BatchQueues, BatchRateLimiter, stopping
 
 
 @dataclass
@@ -24,21 +24,21 @@ class Clock:
         return self.now
 
 
-def ends(pace: BatchPace, clock: Clock, jobs: list[float]) -> float:
+def ends(pace: BatchRateLimiter, clock: Clock, jobs: list[float]) -> float:
     """Seconds in which so many jobs of these costs are started, each as soon as it may."""
     begun = clock.now
     for cost in jobs:
-        pace.saw_interactive()
+        pace.record_interactive()
         clock.now += pace.rest()
-        pace.started()
-        pace.ended(cost)
+        pace.start()
+        pace.end(cost)
     return clock.now - begun
 
 
 @given(share=st.floats(0.05, 1), cost=st.floats(0.001, 2), number=st.integers(20, 200))
 def test_batches_take_their_share_of_a_processor(share: float, cost: float, number: int) -> None:
     clock = Clock()
-    pace = BatchPace(share, clock)
+    pace = BatchRateLimiter(share, clock)
     used = number * (cost + ELSEWHERE_SECONDS) / ends(pace, clock, [cost] * number)
     assert used == pytest.approx(share, rel=3 / number)  # the first two are not known yet
 
@@ -46,20 +46,20 @@ def test_batches_take_their_share_of_a_processor(share: float, cost: float, numb
 @given(st.lists(st.floats(0, 2), min_size=1, max_size=50))
 def test_nobody_asks_nobody_waits(costs: list[float]) -> None:
     clock = Clock()
-    pace = BatchPace(0.1, clock)
+    pace = BatchRateLimiter(0.1, clock)
     for cost in costs:
         assert pace.rest() == 0
-        pace.started()
-        pace.ended(cost)
+        pace.start()
+        pace.end(cost)
 
 
 def test_who_asked_long_ago_is_not_waited_for() -> None:
     clock = Clock()
-    pace = BatchPace(0.1, clock)
-    pace.saw_interactive()
+    pace = BatchRateLimiter(0.1, clock)
+    pace.record_interactive()
     for _ in range(100):
-        pace.started()
-        pace.ended(1.0)
+        pace.start()
+        pace.end(1.0)
     assert pace.rest() > RECENT_SECONDS
     clock.now += RECENT_SECONDS + 0.1
     assert pace.rest() == 0
@@ -73,7 +73,7 @@ def test_the_consumer_rests_as_long_as_its_pace_says(chosen: Settings) -> None:
     def task(_: str) -> None:
         started.release()
 
-    class Pace(BatchPace):
+    class Pace(BatchRateLimiter):
         seconds = 3_600.0
 
         def rest(self) -> float:
@@ -85,7 +85,7 @@ def test_the_consumer_rests_as_long_as_its_pace_says(chosen: Settings) -> None:
     consumer.start()
     try:
         assert not started.acquire(timeout=0.5)
-        assert queue.waiting("paced", batch=True) == 1  # another worker may have it
+        assert queue.queue_length("paced", batch=True) == 1  # another worker may have it
         pace.seconds = 0.0
         assert started.acquire(timeout=60)
     finally:
@@ -101,7 +101,7 @@ def test_a_call_of_a_job_that_was_let_start_rests_for_nobody(chosen: Settings) -
     def task(_: str) -> None:
         done.release()
 
-    class Pace(BatchPace):
+    class Pace(BatchRateLimiter):
         def rest(self) -> float:
             return 3_600.0
 
@@ -112,7 +112,7 @@ def test_a_call_of_a_job_that_was_let_start_rests_for_nobody(chosen: Settings) -
     consumer.start()
     try:
         assert done.acquire(timeout=60)
-        assert queue.waiting("paced", batch=True) == 1
+        assert queue.queue_length("paced", batch=True) == 1
     finally:
         consumer.stop()
         stopping.clear()

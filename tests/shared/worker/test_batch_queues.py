@@ -45,7 +45,7 @@ def test_no_more_is_taken_than_threads_are_free(chosen: Settings) -> None:
     assert entered.acquire(timeout=10)
     assert entered.acquire(timeout=10)
     assert not entered.acquire(timeout=0.2)
-    assert queue.waiting("slow", batch=True) == 3  # for other workers
+    assert queue.queue_length("slow", batch=True) == 3  # for other workers
     free.set()
     for _ in range(3):
         assert entered.acquire(timeout=10)

@@ -32,7 +32,7 @@ from shared.worker import job
 from shared.worker import job as heartbeat_module
 from shared.worker import watchdog as watchdog_module
 from shared.worker.batch_queues import TenantShares
-from shared.worker.job import Heartbeat, Score, carry, context_of
+from shared.worker.job import Heartbeat, Score, context_of, run_job
 from shared.worker.watchdog import Watchdog
 from tests.echo_metric import ECHO, EchoRequest, echo
 from tests.patience import SECONDS, eventually
@@ -53,8 +53,8 @@ def find(engine: Engine, job_id: str) -> Job:
 
 def test_a_job_is_scored_once(engine: Engine) -> None:
     job_id = accept(engine, "hello")
-    carry(job_id, ECHO, echo)
-    carry(job_id, ECHO, echo)  # the message came twice
+    run_job(job_id, ECHO, echo)
+    run_job(job_id, ECHO, echo)  # the message came twice
     job = find(engine, job_id)
     assert (job.status, job.attempts) == ("succeeded", 1)
     assert job.result is not None
@@ -69,7 +69,7 @@ def test_the_computation_knows_whose_job_it_computes(engine: Engine, chosen: Set
         seen.append(job_context.current())
         return echo(request)
 
-    carry(job_id, ECHO, score)
+    run_job(job_id, ECHO, score)
     [context] = seen
     assert context is not None
     assert (context.job_id, context.tenant, context.batch) == (job_id, "default", False)
@@ -79,7 +79,7 @@ def test_the_computation_knows_whose_job_it_computes(engine: Engine, chosen: Set
 
 def test_bad_input_fails_at_once_with_a_pointer(engine: Engine) -> None:
     job_id = accept(engine, "bad")
-    carry(job_id, ECHO, echo)
+    run_job(job_id, ECHO, echo)
     job = find(engine, job_id)
     assert (job.status, job.attempts) == ("failed", 1)
     assert job.error is not None
@@ -89,7 +89,7 @@ def test_bad_input_fails_at_once_with_a_pointer(engine: Engine) -> None:
 
 def test_a_request_that_the_contract_refuses_fails_with_a_pointer(engine: Engine) -> None:
     job_id = accept(engine, "hello", nonsense=1)
-    carry(job_id, ECHO, echo)
+    run_job(job_id, ECHO, echo)
     error = find(engine, job_id).error
     assert error is not None
     assert error["errors"][0]["pointer"] == "#/nonsense"
@@ -100,10 +100,10 @@ def test_a_model_that_is_away_is_asked_again_until_the_attempts_are_used_up(
 ) -> None:
     job_id = accept(engine, "away")
     for attempt in range(1, chosen.max_attempts):
-        carry(job_id, ECHO, echo)
+        run_job(job_id, ECHO, echo)
         job = find(engine, job_id)
         assert (job.status, job.attempts) == ("queued", attempt)
-    carry(job_id, ECHO, echo)
+    run_job(job_id, ECHO, echo)
     job = find(engine, job_id)
     assert job.status == "failed"
     assert job.error is not None
@@ -114,12 +114,12 @@ def test_a_model_that_is_away_is_asked_again_until_the_attempts_are_used_up(
 def test_a_job_waits_for_its_model_as_often_as_it_takes(engine: Engine, chosen: Settings) -> None:
     job_id = accept(engine, "loading")
     for _ in range(chosen.max_attempts + 2):
-        carry(job_id, ECHO, echo)
+        run_job(job_id, ECHO, echo)
         job = find(engine, job_id)
         assert (job.status, job.attempts) == ("queued", 0)
         told = {"model": "m", "state": "loading", "detail": "the model 'm' is being loaded"}
         assert job.waiting_for == told
-    carry(job_id, ECHO, lambda request: echo(request.model_copy(update={"text": "hello"})))
+    run_job(job_id, ECHO, lambda request: echo(request.model_copy(update={"text": "hello"})))
     job = find(engine, job_id)
     assert (job.status, job.attempts, job.waiting_for) == ("succeeded", 1, None)
 
@@ -127,12 +127,12 @@ def test_a_job_waits_for_its_model_as_often_as_it_takes(engine: Engine, chosen: 
 def test_what_waited_keeps_all_its_attempts(engine: Engine, chosen: Settings) -> None:
     job_id = accept(engine, "loading")
     for _ in range(chosen.max_attempts):
-        carry(job_id, ECHO, echo)
+        run_job(job_id, ECHO, echo)
     away = EchoRequest(text="away")
     for attempt in range(1, chosen.max_attempts):
-        carry(job_id, ECHO, lambda _request: echo(away))
+        run_job(job_id, ECHO, lambda _request: echo(away))
         assert find(engine, job_id).attempts == attempt
-    carry(job_id, ECHO, lambda _request: echo(away))
+    run_job(job_id, ECHO, lambda _request: echo(away))
     assert find(engine, job_id).status == "failed"
 
 
@@ -142,7 +142,7 @@ def test_who_was_thought_dead_cannot_end_a_job_that_waits(engine: Engine) -> Non
         stale = leases.claim(connection, job_id, lease=timedelta(0), max_attempts=3)
     assert stale is not None
     expire(engine, job_id)
-    carry(job_id, ECHO, echo)
+    run_job(job_id, ECHO, echo)
     with engine.begin() as connection:
         assert not leases.succeed(connection, stale, {"score": 1})
         again = leases.claim(connection, job_id, lease=MINUTE, max_attempts=3)
@@ -159,7 +159,7 @@ def test_a_job_whose_model_does_not_come_fails_with_the_models_reason(
     with engine.begin() as connection:
         late = text("UPDATE jobs SET created_at = now() - make_interval(secs => :age)")
         connection.execute(late, {"age": chosen.model_wait_hours * 3_600 + 60})
-    carry(job_id, ECHO, echo)
+    run_job(job_id, ECHO, echo)
     job = find(engine, job_id)
     assert job.status == "failed"
     assert job.error is not None
@@ -171,7 +171,7 @@ def test_a_job_whose_model_does_not_come_fails_with_the_models_reason(
 def test_a_crash_is_told_in_the_log_and_only_there(engine: Engine, content: str) -> None:
     job_id = accept(engine, content)
     with capture_logs() as events:
-        carry(job_id, ECHO, echo)
+        run_job(job_id, ECHO, echo)
     job = find(engine, job_id)
     assert job.status == "failed"
     assert job.error is not None
@@ -189,7 +189,7 @@ def test_a_cancelled_job_drops_its_late_result(engine: Engine) -> None:
             jobs.cancel(connection, job_id)
         return echo(request)
 
-    carry(job_id, ECHO, score)
+    run_job(job_id, ECHO, score)
     job = find(engine, job_id)
     assert (job.status, job.result) == ("cancelled", None)
 
@@ -229,18 +229,18 @@ def test_a_tenant_that_holds_its_part_leaves_threads_to_other_queues(
     this_queue, taken = MetricQueue("echo", batch=False), []
 
     def claims(job_id: str) -> None:
-        with job.claimed(job_id, this_queue, again=False) as claim:
+        with job.acquire_job(job_id, this_queue, again=False) as claim:
             taken.append(claim and claim.job_id)
 
     with ExitStack() as held:
         for one in mine[:2]:
-            held.enter_context(job.claimed(one, this_queue, again=False))
+            held.enter_context(job.acquire_job(one, this_queue, again=False))
         stands_by = threading.Thread(target=claims, args=(mine[2],))
         stands_by.start()
         eventually(lambda: of_tenants._stand_by._value == 0)
         claims(mine[3])
         assert taken == [None]
-        assert queue.waiting("echo") == 1  # its message is there again
+        assert queue.queue_length("echo") == 1  # its message is there again
         assert stands_by.is_alive()
     stands_by.join(SECONDS)
     assert taken == [None, mine[2]]
@@ -272,7 +272,7 @@ def test_a_large_request_is_served_like_a_line_of_a_batch(size: int, waits: bool
 def test_a_held_lease_is_renewed_and_a_released_one_is_not(engine: Engine) -> None:
     claim = claimed(engine)
     heart = Heartbeat()
-    with heart.held(claim, context_of(claim)):
+    with heart.watch(claim, context_of(claim)):
         expire(engine, claim.job_id)
         heart.beat()
         assert is_leased(engine, claim.job_id)
@@ -286,20 +286,20 @@ def test_an_attempt_that_never_ends_loses_its_lease(engine: Engine, chosen: Sett
     heart = Heartbeat()
     for late, kept in ((0.0, True), (2 * chosen.grace_seconds, False)):
         context = replace(context_of(claim), deadline=time.monotonic() - late)
-        with heart.held(claim, context):
+        with heart.watch(claim, context):
             expire(engine, claim.job_id)
             heart.beat()
             assert is_leased(engine, claim.job_id) is kept
         assert not context.cancelled.is_set()
 
 
-@pytest.mark.parametrize("notice", [Heartbeat.beat, Heartbeat.look])
+@pytest.mark.parametrize("notice", [Heartbeat.beat, Heartbeat.check])
 def test_a_claim_that_was_lost_is_let_go_and_its_computation_told(
     engine: Engine, notice: Callable[[Heartbeat], None]
 ) -> None:
     claim = claimed(engine)
     heart, context = Heartbeat(), context_of(claim)
-    with heart.held(claim, context):
+    with heart.watch(claim, context):
         notice(heart)
         assert not context.cancelled.is_set()
         with engine.begin() as connection:
@@ -322,7 +322,7 @@ def test_a_cancelled_computation_ends_at_its_next_step(engine: Engine) -> None:
             job_context.check()
 
     with capture_logs() as events:
-        carry(job_id, ECHO, score)
+        run_job(job_id, ECHO, score)
     assert steps
     assert find(engine, job_id).status == "cancelled"
     assert {event["event"] for event in events} == {"job.ended"}
@@ -351,7 +351,7 @@ def test_a_job_that_has_ended_holds_nothing(engine: Engine, how: str) -> None:
             time.sleep(0.01)
             job_context.check()
 
-    carry(job_id, ECHO, score)
+    run_job(job_id, ECHO, score)
     gc.collect()
     assert find(engine, job_id).status == how
     assert [reference() for reference in held] == [None]
@@ -375,7 +375,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watchdog]:
 
     def look() -> None:
         while not over.wait(0.05):
-            dog.look()
+            dog.check()
 
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(look)
@@ -404,9 +404,9 @@ def test_a_computation_that_runs_past_its_deadline_fails_as_too_costly(
     hasty(chosen, monkeypatch)
     job_id = accept(engine, "hello")
     with watched(monkeypatch) as dog:
-        carry(job_id, ECHO, score)
-        assert dog.ailment() is None
-        carry(again := accept(engine, "hello"), ECHO, echo)  # the thread is free and unharmed
+        run_job(job_id, ECHO, score)
+        assert dog.health_error() is None
+        run_job(again := accept(engine, "hello"), ECHO, echo)  # the thread is free and unharmed
     job = find(engine, job_id)
     assert (job.status, job.attempts) == ("failed", 1)
     assert job.error is not None
@@ -431,14 +431,14 @@ def test_a_thread_that_is_lost_ends_its_job_and_then_the_process(
         raise ZeroDivisionError
 
     with watched(monkeypatch) as dog, ThreadPoolExecutor(1) as pool:
-        carried = pool.submit(carry, job_id, ECHO, stuck)
+        carried = pool.submit(run_job, job_id, ECHO, stuck)
         while not exits:
             time.sleep(0.01)
         error = find(engine, job_id).error
         assert error is not None
         assert error["type"].endswith("too-costly")
         assert signals == [signal.SIGTERM]
-        assert job_id in str(dog.ailment())
+        assert job_id in str(dog.health_error())
         ends.set()
         carried.result()
     assert find(engine, job_id).error == error

@@ -12,7 +12,7 @@ import pytest
 from services.stack.servers import HOST, free_port
 from shared.errors import ScoringError
 from shared.worker import process
-from shared.worker.process import Health, preload, serve
+from shared.worker.process import Health, preload, start_server
 from tests.patience import SECONDS
 
 
@@ -20,7 +20,7 @@ from tests.patience import SECONDS
 def probes(health: Health) -> Iterator[str]:
     """The address of the probes."""
     port = free_port()
-    server = serve(health, HOST, port)
+    server = start_server(health, HOST, port)
     try:
         yield f"http://{HOST}:{port}"
     finally:

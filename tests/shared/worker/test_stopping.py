@@ -25,7 +25,7 @@ from shared import job_context
 from shared.batch_contracts import BatchReportRequest
 from shared.errors import DeadlineExceeded, JobCancelled, JobStopped
 from shared.estimates import BatchStatistics
-from shared.job_context import JobContext, awaited, checking, computing, holding, pause
+from shared.job_context import JobContext, acquire, check_each, pause, use_context, wait_all
 from tests.hatexscore import fake as hatexscore_models
 from tests.ice.planted import planted, word
 
@@ -107,13 +107,13 @@ def test_a_large_job_asks_often_and_stops_where_it_is_told(large: Large) -> None
     with large() as (compute, calls):
         compute()  # what loads lazily is there afterwards, as in a worker that was warmed up
         whole, once = Counted(), calls()
-        with computing(context(whole)):
+        with use_context(context(whole)):
             compute()
         moments = [*whole.asked, time.thread_time()]
         assert max(after - before for before, after in pairwise(moments)) < MOST_CPU_SECONDS
         twice = calls()
         stopped = Counted(stop_at=len(whole.asked) // 2)
-        with computing(context(stopped)), pytest.raises(JobCancelled):
+        with use_context(context(stopped)), pytest.raises(JobCancelled):
             compute()
         assert len(stopped.asked) == len(whole.asked) // 2 + 1  # nothing went on after it
         assert calls() - twice <= once
@@ -122,7 +122,7 @@ def test_a_large_job_asks_often_and_stops_where_it_is_told(large: Large) -> None
 @pytest.mark.parametrize("large", [large_hatexscore, large_ice])
 def test_large_jobs_that_are_cancelled_leave_no_memory_behind(large: Large) -> None:
     def cancelled(compute: Callable[[], object], at: int) -> None:
-        with computing(context(Counted(stop_at=at))), suppress(JobCancelled):
+        with use_context(context(Counted(stop_at=at))), suppress(JobCancelled):
             compute()
 
     with large() as (compute, _):
@@ -149,13 +149,13 @@ def test_every_wait_ends_when_the_job_is_stopped() -> None:
     never: Future[int] = Future()
 
     def hold() -> None:
-        with holding(busy):
+        with acquire(busy):
             pass
 
-    waits: list[Callable[[], object]] = [hold, lambda: awaited([never]), lambda: pause(1e6)]
+    waits: list[Callable[[], object]] = [hold, lambda: wait_all([never]), lambda: pause(1e6)]
 
     def waited(wait: Callable[[], object]) -> type[BaseException] | None:
-        with computing(context(cancelled)):
+        with use_context(context(cancelled)):
             try:
                 wait()
             except JobStopped as stopped:
@@ -172,7 +172,7 @@ def test_every_wait_ends_when_the_job_is_stopped() -> None:
     busy.release()
     hold()  # outside a job there is nothing to stop
     pause(0.01)
-    assert awaited([answered(7), answered(8)]) == [7, 8]
+    assert wait_all([answered(7), answered(8)]) == [7, 8]
 
 
 def answered(value: int) -> Future[int]:
@@ -186,14 +186,14 @@ def test_a_failure_leaves_nobody_waiting() -> None:
     failed.set_exception(ZeroDivisionError())
     never: Future[int] = Future()
     with pytest.raises(ZeroDivisionError):
-        awaited([failed, never])
+        wait_all([failed, never])
     assert never.cancelled()
 
 
 def test_a_deadline_ends_what_asks() -> None:
-    with computing(context(threading.Event(), seconds=-1)):
+    with use_context(context(threading.Event(), seconds=-1)):
         with pytest.raises(DeadlineExceeded):
             job_context.check()
         with pytest.raises(DeadlineExceeded):
-            list(checking([1, 2]))
-    assert list(checking([1, 2])) == [1, 2]
+            list(check_each([1, 2]))
+    assert list(check_each([1, 2])) == [1, 2]

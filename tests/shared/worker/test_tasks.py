@@ -21,8 +21,8 @@ from shared.ledger.jobs import Job
 from shared.ledger.tables import batch_lines, batches
 from shared.report_contracts import Interval
 from shared.worker import register, registered
-from shared.worker.job import carry
-from shared.worker.tasks import gathered
+from shared.worker.job import run_job
+from shared.worker.tasks import collect_results
 from tests.echo_metric import ECHO, Echo, EchoReport, EchoRequest, echo
 
 MINUTE = timedelta(minutes=1)
@@ -57,14 +57,14 @@ def accept(engine: Engine, metric: str, request: dict[str, Any]) -> str:
 def echoed(engine: Engine, content: str) -> str:
     """A job of the echo metric that has ended."""
     job_id = accept(engine, "echo", EchoRequest(text=content).model_dump(mode="json"))
-    carry(job_id, ECHO, echo)
+    run_job(job_id, ECHO, echo)
     return job_id
 
 
 def reported(engine: Engine, **asked: Any) -> Job:
     """The report's job, ended."""
     job_id = accept(engine, CONTRACT.name, BatchReportRequest(**asked).model_dump(mode="json"))
-    carry(job_id, CONTRACT, registered[CONTRACT.name].score)
+    run_job(job_id, CONTRACT, registered[CONTRACT.name].score)
     with engine.begin() as connection:
         return jobs.find(connection, job_id)
 
@@ -154,9 +154,9 @@ def test_results_without_text_count_where_no_text_is_needed(
     job_id = accept(
         engine, "echo", EchoRequest(text="a", do_not_store_text=True).model_dump(mode="json")
     )
-    carry(job_id, ECHO, echo)
+    run_job(job_id, ECHO, echo)
     contract = replace(CONTRACT, needs_text=needs_text)
-    rows, left_out = gathered(contract, ECHO, request(jobs=(job_id,)))
+    rows, left_out = collect_results(contract, ECHO, request(jobs=(job_id,)))
     assert [row.report.score for row in rows] == ([] if needs_text else [1.0])
     assert left_out == ({"text_not_kept": 1} if needs_text else {})
 
@@ -228,7 +228,7 @@ def of_version(version: str, text: str = "old") -> EchoReport:
 
 def carried(engine: Engine, text: str, version: str) -> str:
     job_id = accept(engine, "echo", EchoRequest(text=text).model_dump(mode="json"))
-    carry(job_id, ECHO, lambda asked: of_version(version, asked.text))
+    run_job(job_id, ECHO, lambda asked: of_version(version, asked.text))
     return job_id
 
 
@@ -281,8 +281,8 @@ def test_a_text_is_known_by_its_hash_once_it_is_gone(engine: Engine) -> None:
     ids.append(accept(engine, "echo", EchoRequest(text="one text", seed=3).model_dump(mode="json")))
     ids.append(accept(engine, "echo", EchoRequest(text="two").model_dump(mode="json")))
     for job_id in ids:
-        carry(job_id, ECHO, echo)
-    rows, _ = gathered(CONTRACT, ECHO, request(jobs=tuple(ids)))
+        run_job(job_id, ECHO, echo)
+    rows, _ = collect_results(CONTRACT, ECHO, request(jobs=tuple(ids)))
     found = {row.report.provenance.text_key for row in rows}
     assert (len(found), None in found) == (2, False)
     assert "one" not in " ".join(str(key) for key in found)

@@ -46,7 +46,7 @@ class ResultTally:
         return cls(len(listed), len(listed) - why.total(), undecided, dict(why.most_common()))
 
     @classmethod
-    def told_by(cls, report: Mapping[str, Any]) -> ResultTally:
+    def from_report(cls, report: Mapping[str, Any]) -> ResultTally:
         """Of a report from before reports had a finding: it says neither verdicts nor reasons."""
         results = int(report.get("scored", 0))
         return cls(results, results - int(report.get("undefined", 0)))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from services.registry import metrics
-from shared.report_finding import ResultTally, sentences
+from shared.report_summary import ResultTally, sentences
 
 BEATEN = {"value": 0.62, "low": 0.55, "high": 0.69, "of": 40}
 
@@ -102,7 +102,7 @@ def test_every_figure_against_chance_says_what_its_rivals_are() -> None:
 def test_a_report_from_before_tells_what_it_has() -> None:
     told = sentences(
         metrics()["hatexscore"],
-        ResultTally.told_by({"scored": 110, "undefined": 73}),
+        ResultTally.from_report({"scored": 110, "undefined": 73}),
         {"share_beaten": BEATEN},
     )
     assert told[:2] == ["Of 110 explanations 37 could be scored.", "73 have no score."]

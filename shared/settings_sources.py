@@ -31,7 +31,7 @@ PREFIX = "TOUCHSTONE_"
 
 
 @dataclass(frozen=True)
-class WrongFile:
+class InvalidFile:
     """Stands for a secret that its file does not give."""
 
     fault: str
@@ -60,14 +60,14 @@ def nearest(name: str, known: Collection[str]) -> str | None:
     return bare if bare in known else next(iter(get_close_matches(name, known, 1)), None)
 
 
-def require_address(url: SecretStr, info: ValidationInfo) -> SecretStr:
+def validate_url(url: SecretStr, info: ValidationInfo) -> SecretStr:
     """The address of a store. Raises ValueError, which repeats nothing of it."""
-    if (fault := _wrong_address(str(info.field_name).upper(), url.get_secret_value())) is not None:
+    if (fault := _find_url_error(str(info.field_name).upper(), url.get_secret_value())) is not None:
         raise ValueError(fault)
     return url
 
 
-def _wrong_address(variable: str, url: str) -> str | None:
+def _find_url_error(variable: str, url: str) -> str | None:
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018 (raises ValueError)
@@ -86,7 +86,7 @@ NO_ENTRY = {  # what an entry of a list is not
 }
 
 
-def wrong_settings(error: ValidationError) -> Iterator[str]:
+def format_errors(error: ValidationError) -> Iterator[str]:
     """A line for each wrong variable: its name and what is allowed; of its value no more than an
     entry of a list, which is no secret."""
     for one in error.errors(include_url=False):
@@ -95,7 +95,7 @@ def wrong_settings(error: ValidationError) -> Iterator[str]:
             continue
         name, *inside = map(str, one["loc"])
         variable = name if name.isupper() else f"{PREFIX}{name.upper()}"
-        if isinstance(one["input"], WrongFile):
+        if isinstance(one["input"], InvalidFile):
             yield f"{variable}_FILE: {one['input'].fault}"
         elif inside and one["type"] in NO_ENTRY:
             yield f"{variable}: {json.dumps(one['input'])} {NO_ENTRY[one['type']]}"
@@ -129,27 +129,25 @@ class SecretFiles(PydanticBaseSettingsSource):
     """`<NAME>_FILE` of every secret."""
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """What its file holds, without white space at its ends; None where none is named."""
+        """The file's text, without white space at its ends; None where no file is named."""
         variable = variable_of(field_name, field)
         key = str(field.validation_alias or field_name)
         path = os.environ.get(f"{variable}_FILE")
         if not path or not is_secret(field):
             return None, key, False
         if os.environ.get(variable):
-            return WrongFile(f"{variable} is set as well; keep one of them"), key, False
+            return InvalidFile(f"{variable} is set as well; keep one of them"), key, False
         try:
             return Path(path).read_text().strip(), key, False
         except (OSError, UnicodeDecodeError) as error:
-            return WrongFile(f"{path} cannot be read: {reason_of(error)}"), key, False
+            return InvalidFile(f"{path} cannot be read: {reason_of(error)}"), key, False
 
     def __call__(self) -> dict[str, Any]:
-        """The secrets whose files are named."""
         found = (self.get_field_value(field, name) for name, field in fields_of(self.settings_cls))
         return {key: value for value, key, _ in found if value is not None}
 
 
 def reason_of(error: OSError | UnicodeDecodeError) -> str:
-    """Why a file cannot be read."""
     return (error.strerror or "it fails") if isinstance(error, OSError) else "it is not UTF-8"
 
 
@@ -190,7 +188,7 @@ class FromEnvironment(BaseSettings):
 KEY_BYTES = 32  # of a Fernet key
 
 
-def require_keys(keys: SecretStr | None) -> SecretStr | None:
+def validate_keys(keys: SecretStr | None) -> SecretStr | None:
     """The same Fernet keys, separated by commas; None for an empty variable, as compose files leave
     it. Raises ValueError where one is no key."""
     if keys is None or not keys.get_secret_value().strip():
