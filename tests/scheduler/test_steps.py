@@ -76,11 +76,11 @@ def poisoned(scene: Scene, batch: Json, statement: str) -> Iterator[None]:
 
 
 STEPS: list[tuple[str, Any, str, int]] = [
-    ("validating", batch_validation, "advance", 1),
+    ("validating", batch_validation, "save_step", 1),
     ("feeding", feed, "take", 1),
     ("feeding", feed, "feed", 1),
-    ("writing", batches, "take_unwritten", 1),
-    ("writing", batches, "answers", 1),
+    ("writing", batches, "take_to_write", 1),
+    ("writing", batches, "iter_lines", 1),
     ("writing", batches, "close", 1),
 ]
 

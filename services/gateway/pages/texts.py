@@ -135,13 +135,13 @@ def _mark_results(found: Sequence[Job]) -> list[MarkedResult]:
 
 def _token_weights(job: Job) -> tuple[TokenRun, ...]:
     """Empty where the metric's page colours no tokens, or the job did not ask for values."""
-    heat_of = getattr(registry.page(job.metric), "heat_of", None)
-    if heat_of is None or not job.request.get("token_values"):
+    heatmap_of = getattr(registry.page(job.metric), "heatmap_of", None)
+    if heatmap_of is None or not job.request.get("token_values"):
         return ()
     contract = metrics()[job.metric]
     try:
         request = contract.request.model_validate(job.request)
-        found: tuple[TokenRun, ...] = heat_of(request, contract.report.model_validate(job.result))
+        found: tuple[TokenRun, ...] = heatmap_of(request, contract.report.model_validate(job.result))
     except ValidationError:  # of an older version
         return ()
     return found
