@@ -19,7 +19,7 @@ from bench import golden_model
 from bench.golden import canonical, exact, mapped, read, written
 from bench.golden_bodies import BODIES
 from bench.golden_text import settled
-from services.local import EMBEDDED, SCORES, LocalService
+from services.local import EMBEDDED, LocalService
 from services.registry import contracts, metrics, service
 from shared.contracts import ModelUse, Report, Scored
 from shared.estimates import BatchStatistics

@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 import yaml
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 
 import services
 from bench.capacity import _cost, size, table
@@ -25,14 +25,12 @@ from services import registry, worker
 from services.gateway.app import create_app
 from services.registry import contracts, every_contract, metrics, service
 from services.stack import manifests
-from shared.ledger.tables import jobs
 from shared.metric import Metric
 from shared.service_contract import MetricContract
 from shared.settings import Settings
 from shared.worker import registered
-from shared.worker.job import MessageDelivery, carry
 from tests import metric_laws
-from tests.batches import Json, Scene
+from tests.batches import Json, WorkedScene
 from tests.deployment.manifests import KUBECTL, OVERLAYS, ROOT, built
 from tests.gateway.serving import serving
 from tests.metric_laws import AnyMetric
@@ -240,26 +238,12 @@ def toy(folder: Path) -> AnyMetric:
     return found
 
 
-class Counted(Scene):
-    """Jobs are ended by the worker's own code."""
-
-    def work(self, most: int = 1_000_000) -> int:
-        """Carry the queued jobs of the toy."""
-        with self.engine.connect() as connection:
-            query = select(jobs.c.id, jobs.c.metric, jobs.c.batch_id)
-            queued = connection.execute(query.where(jobs.c.status == "queued").limit(most)).all()
-        for job_id, name, batch_id in queued:
-            task = registered[name]
-            carry(job_id, task.contract, task.score, MessageDelivery(batch=batch_id is not None))
-        return len(queued)
-
-
 @pytest.fixture
-def scene(toy: AnyMetric, chosen: Settings, engine: Engine) -> Iterator[Counted]:
+def scene(toy: AnyMetric, chosen: Settings, engine: Engine) -> Iterator[WorkedScene]:
     """A gateway that was started with the toy."""
     placed = chosen.model_copy(update={"authentication": "none"})
     with serving(placed) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
-        yield Counted(client, engine, placed)
+        yield WorkedScene(client, engine, placed)
 
 
 def line(number: int, text: str) -> Json:
@@ -272,7 +256,7 @@ def test_it_is_found_and_served(toy: AnyMetric) -> None:
     assert worker.parse(["toy"]) == ["toy"]
 
 
-def test_a_job_is_waited_for(scene: Counted) -> None:
+def test_a_job_is_waited_for(scene: WorkedScene) -> None:
     answers: list[httpx.Response] = []
     waiting = threading.Thread(
         target=lambda: answers.append(
@@ -291,7 +275,7 @@ def test_a_job_is_waited_for(scene: Counted) -> None:
     assert "immutable" in sheet.headers["cache-control"]
 
 
-def test_without_a_page_its_fields_are_shown(folder: Path, scene: Counted) -> None:
+def test_without_a_page_its_fields_are_shown(folder: Path, scene: WorkedScene) -> None:
     for file in folder.glob("page.*"):
         file.unlink()
     forget()
@@ -302,7 +286,7 @@ def test_without_a_page_its_fields_are_shown(folder: Path, scene: Counted) -> No
     assert "toy.css" not in page.text
 
 
-def test_a_batch_has_report_table_and_surprises(scene: Counted) -> None:
+def test_a_batch_has_report_table_and_surprises(scene: WorkedScene) -> None:
     made = scene.make([line(n, text) for n, text in enumerate(("banana", "pear", "plum"))],
                       endpoint=URL)  # fmt: skip
     batch = scene.finish(made)
@@ -320,7 +304,7 @@ def test_a_batch_has_report_table_and_surprises(scene: Counted) -> None:
 
 
 def test_the_command_submits_it(
-    scene: Counted,
+    scene: WorkedScene,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -333,7 +317,7 @@ def test_the_command_submits_it(
     assert (batch["status"], batch["endpoint"]) == ("completed", URL)
 
 
-def test_it_can_be_tried(scene: Counted) -> None:
+def test_it_can_be_tried(scene: WorkedScene) -> None:
     page = scene.client.get("/try", params={"metric": "toy"}).text
     assert "Text to count in" in page
     assert "banana" in page

@@ -10,7 +10,7 @@ from fastapi import Request
 from pydantic import BaseModel, Field, StringConstraints
 
 from services.gateway.caller import Caller
-from services.gateway.views import ALWAYS_SENT, seconds
+from services.gateway.views import ALWAYS_SENT, ListPage, seconds
 from services.registry import metrics
 from shared.contracts import Message
 from shared.errors import BadInput
@@ -116,16 +116,8 @@ class ReviewerJudgementView(BaseModel):
     created_at: int = Field(description="unix seconds")
 
 
-class JudgementList(BaseModel):
+class JudgementList(ListPage[ReviewerJudgementView]):
     """A page of judgements, newest first."""
-
-    model_config = ALWAYS_SENT
-
-    object: Literal["list"] = "list"
-    data: list[ReviewerJudgementView]
-    first_id: str | None
-    last_id: str | None = Field(description="pass it as `after` to get the next page")
-    has_more: bool
 
 
 class AuditView(BaseModel):
@@ -145,16 +137,8 @@ class AuditView(BaseModel):
     created_at: int = Field(description="unix seconds")
 
 
-class AuditList(BaseModel):
+class AuditList(ListPage[AuditView]):
     """A page of the audit, newest first."""
-
-    model_config = ALWAYS_SENT
-
-    object: Literal["list"] = "list"
-    data: list[AuditView]
-    first_id: str | None
-    last_id: str | None = Field(description="pass it as `after` to get the next page")
-    has_more: bool
 
 
 class ImportView(BaseModel):
@@ -200,16 +184,8 @@ class ReviewQueueView(BaseModel):
     progress: QueueProgressView
 
 
-class ReviewQueueList(BaseModel):
+class ReviewQueueList(ListPage[ReviewQueueView]):
     """A page of review queues, newest first."""
-
-    model_config = ALWAYS_SENT
-
-    object: Literal["list"] = "list"
-    data: list[ReviewQueueView]
-    first_id: str | None
-    last_id: str | None = Field(description="pass it as `after` to get the next page")
-    has_more: bool
 
 
 class ReviewItemView(BaseModel):

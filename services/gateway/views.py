@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -38,6 +38,20 @@ MOMENTS = (
 
 
 ALWAYS_SENT = ConfigDict(json_schema_serialization_defaults_required=True)
+
+Listed = TypeVar("Listed")
+
+
+class ListPage(BaseModel, Generic[Listed]):
+    """A page of a list."""
+
+    model_config = ALWAYS_SENT
+
+    object: Literal["list"] = "list"
+    data: list[Listed]
+    first_id: str | None
+    last_id: str | None = Field(description="pass it as `after` to get the next page")
+    has_more: bool
 
 
 class FieldError(BaseModel):
@@ -136,17 +150,6 @@ class JobBrief(BaseModel):
     object: Literal["job"] = "job"
     metric: str
     status: JobStatus
-
-
-class JobPageView(BaseModel):
-    """A page of jobs, newest first; `job_views` adds the jobs."""
-
-    model_config = ALWAYS_SENT
-
-    object: Literal["list"] = "list"
-    first_id: str | None
-    last_id: str | None = Field(description="pass it as `after` to get the next page")
-    has_more: bool
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -273,16 +276,8 @@ class StoredFileView(BaseModel):
     status: Literal["processed"] = "processed"
 
 
-class FileList(BaseModel):
+class FileList(ListPage[StoredFileView]):
     """A page of files."""
-
-    model_config = ALWAYS_SENT
-
-    object: Literal["list"] = "list"
-    data: list[StoredFileView]
-    first_id: str | None
-    last_id: str | None = Field(description="pass it as `after` to get the next page")
-    has_more: bool
 
 
 class DeletedFile(BaseModel):
@@ -349,16 +344,8 @@ class BatchView(BaseModel):
     metadata: dict[str, str]
 
 
-class BatchList(BaseModel):
+class BatchList(ListPage[BatchView]):
     """A page of batches."""
-
-    model_config = ALWAYS_SENT
-
-    object: Literal["list"] = "list"
-    data: list[BatchView]
-    first_id: str | None
-    last_id: str | None = Field(description="pass it as `after` to get the next page")
-    has_more: bool
 
 
 def file_view(file: File) -> dict[str, Any]:

@@ -48,16 +48,8 @@ class DeliveryView(BaseModel):
     ended_at: int | None = Field(description="unix seconds")
 
 
-class DeliveryList(BaseModel):
+class DeliveryList(views.ListPage[DeliveryView]):
     """A page of deliveries, newest first."""
-
-    model_config = views.ALWAYS_SENT
-
-    object: Literal["list"] = "list"
-    data: list[DeliveryView]
-    first_id: str | None
-    last_id: str | None = Field(description="pass it as `after` to get the next page")
-    has_more: bool
 
 
 class Replayed(BaseModel):
