@@ -69,7 +69,7 @@ def duties(chosen: Settings, boundary: Boundary) -> list[Duty]:
     filing = Filing(engine, chosen, catalogue, boundary=boundary)
     tick = chosen.tick_seconds
     return [
-        Duty("promises", lambda: recovery.recover(engine, chosen), tick),
+        Duty("recovery", lambda: recovery.recover(engine, chosen), tick),
         Duty("wakeups", Wakeups(engine).round, tick),
         Duty("feeding", lambda: feeder.round() and None, tick),
         Duty("filing", filing.round, tick),

@@ -75,7 +75,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         file = folder / "models.toml"
         file.write_text(ENTRY.format(url=url.removesuffix("/v1")), "utf-8")
         told = {"TOUCHSTONE_SERVER_ROWS": "300"}
-        options = ("--models", str(file), "--rooms", "ice", "inference")
+        options = ("--models", str(file), "--services", "ice", "inference")
         with (
             serving(folder / "var", *options, **told) as service,
             httpx.Client(base_url=service.url, timeout=SECONDS) as client,

@@ -63,7 +63,7 @@ def client(tmp_path: Path) -> Iterator[httpx.Client]:
     hate = entry("embedded-hate", "classifier", "path:hate")
     file.write_text(hate + entry("embedded-nli", "classifier", "embedded:nli"), "utf-8")
     told = {"TOUCHSTONE_MODELS_FILE": str(file), "TOUCHSTONE_MODEL_WAIT_SECONDS": "1"}
-    options = ("--rooms", "hatexscore", "inference")
+    options = ("--services", "hatexscore", "inference")
     with (
         serving(tmp_path / "var", *options, **told) as service,
         CheckedClient(base_url=service.url, timeout=60) as made,

@@ -27,8 +27,8 @@ pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(600)]
 
 PATIENCE_SECONDS = 180
 OPEN_SECONDS = 8  # of the batch that expires
-SERVED = ("--rooms", "hatexscore", "inference", "similarity")
-APART, TOGETHER = ("--apart", *SERVED), SERVED
+SERVED = ("--services", "hatexscore", "inference", "similarity")
+APART, TOGETHER = ("--separate", *SERVED), SERVED
 
 
 @pytest.fixture(scope="module", params=[TOGETHER, APART], ids=["together", "apart"])
