@@ -22,7 +22,6 @@ ROOT = Path(__file__).parents[1]
 METRIC_FILES = (
     "README.md", "contract.py", "report.py", "variants.py", "kernel.py", "metric.py",
 )  # fmt: skip
-LONG_FUNCTIONS = {"shared/ledger/leases.py:_claimed"}  # one statement of SQL
 MOST_HOPS = 60  # files that one HateXScore job runs through, beside those that protect the service
 PROTECTION = {  # against costly and hostile requests, models that are away, and threads that hang
     "services/gateway/answer_headers.py",
@@ -98,6 +97,12 @@ def test_no_two_classes_bear_one_name() -> None:
 
 def test_files_are_named_by_nouns() -> None:
     assert figures()["share_of_names_in_ing"] <= 0.05
+
+
+def test_choices_by_variant_are_rows_of_a_table() -> None:
+    """But for words about a result, which a verdict chooses by its provenance."""
+    found = {place.partition(":")[0] for place in figures()["comparisons_with_a_variant"]}
+    assert {Path(file).name for file in found} <= {"verdict.py"}
 
 
 def test_no_imports_run_in_a_circle() -> None:

@@ -3377,7 +3377,7 @@ class ExplanationsAnswer(Message):
         ),
     ] = []
     reasoning: Annotated[
-        str | None, Field(description='where the server told it apart')
+        str | None, Field(description='where the server sends it as a field of its own')
     ] = None
     finish: Literal['stop', 'length', 'given'] = 'given'
 
