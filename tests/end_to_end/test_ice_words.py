@@ -12,8 +12,8 @@ import pytest
 
 from tests.end_to_end.service import serving
 from tests.patience import SECONDS
-from tests.shared.openai.computing import ClassifierDouble, Floats
-from tests.shared.openai.stub import listening
+from tests.shared.models.openai.computing import ClassifierDouble, Floats
+from tests.shared.models.openai.stub import listening
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(600)]
 
