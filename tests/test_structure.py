@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from functools import lru_cache
@@ -25,7 +26,6 @@ METRIC_FILES = (
 MOST_HOPS = 60  # files that one HateXScore job runs through, beside those that protect the service
 PROTECTION = {  # against costly and hostile requests, models that are away, and threads that hang
     "services/gateway/answer_headers.py",
-    "services/gateway/model_board.py",
     "services/gateway/request_limits.py",
     "services/gateway/site_security.py",
     "shared/cached.py",
@@ -41,6 +41,29 @@ PROTECTION = {  # against costly and hostile requests, models that are away, and
     "shared/worker/batch_queues.py",
     "shared/worker/watchdog.py",
     "shared/worker_board.py",  # as the states of models
+}
+ONE_OF_EACH = {  # what -> (how it is made, where)
+    "a client of Redis": (r"\bRedis\.from_url\(", {"shared/redis_client.py"}),
+    "a result's provenance": (r"(?<!class )\bProvenance\(", {"shared/metric.py"}),
+    "a bootstrap's draws": (r"generator\([^)]*\"bootstrap\"", {"shared/statistics/bootstrap.py"}),
+    "a picture engine": (r"\bimport (vl_convert|matplotlib|altair)", {"shared/charts/process.py"}),
+    "a micro-batcher": (r"^class \w*Batcher\b", {"services/weights/batcher.py"}),
+    "a loader of weights": (
+        r"\.from_pretrained\(",
+        {"services/weights/loader.py", "services/inference/embedded/adapter.py"},  # handed to it
+    ),
+    "a keyed generator": (
+        r"\b(Philox|SeedSequence|default_rng|RandomState)\(",
+        {
+            "shared/statistics/seeds.py",
+            "shared/statistics/lime.py",  # the seed of a call, as is that of what is written
+            "shared/models/openai/text.py",
+            "services/inference/generation.py",
+            "services/ice/variants.py",  # as released
+            "services/cot2el/refinement.py",  # of the published variants
+            "services/sor/likeness.py",  # hash functions, always the same
+        },
+    ),
 }
 NO_NOUNS = {"utils", "helpers", "common", "core", "manager", "misc"}
 
@@ -89,6 +112,19 @@ def test_files_are_neither_tiny_nor_huge() -> None:
 
 def test_functions_are_short() -> None:
     assert figures()["functions_over_30_lines"] == []
+
+
+@pytest.mark.parametrize("what", ONE_OF_EACH)
+def test_there_is_one_of_each(what: str) -> None:
+    made, where = ONE_OF_EACH[what]
+    pattern = re.compile(made, re.MULTILINE)
+    assert {str(one.path) for one in sources(ROOT) if pattern.search(one.text)} == where
+
+
+def test_variants_are_one_mechanism() -> None:
+    tables = re.compile(r"^VARIANTS\b", re.MULTILINE)
+    found = {str(one.path) for one in sources(ROOT) if tables.search(one.text)}
+    assert found == {f"services/{name}/variants.py" for name in metrics()}
 
 
 def test_no_two_classes_bear_one_name() -> None:
