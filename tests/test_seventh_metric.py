@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 import pytest
@@ -25,6 +25,7 @@ from services import registry, worker
 from services.gateway.app import create_app
 from services.registry import contracts, every_contract, metrics, service
 from services.stack import manifests
+from shared.contracts import Variant
 from shared.metric import Metric
 from shared.service_contract import MetricContract
 from shared.settings import Settings
@@ -35,6 +36,7 @@ from tests.deployment.manifests import KUBECTL, OVERLAYS, ROOT, built
 from tests.gateway.serving import serving
 from tests.metric_laws import AnyMetric
 from tests.patience import SECONDS, eventually
+from tests.test_structure import METRIC_FILES
 from touchstone_client.cli.main import main
 
 URL = "/v1/scores/toy"
@@ -373,6 +375,14 @@ def test_it_keeps_every_law(toy: AnyMetric) -> None:
     metric_laws.added_fields_are_in_the_provenance(toy)
     metric_laws.strings_are_marked(toy.contract)
     metric_laws.no_text_stays(toy)
+    metric_laws.nulls_are_one_message(toy.contract)
+    metric_laws.reasons_quote_nobody(toy)
+    assert set(toy.variants) == set(get_args(Variant))
+
+
+def test_its_files_are_all_that_a_metric_needs(folder: Path) -> None:
+    of_page = {"page.py", "page.html", "page.css", "__init__.py"}
+    assert {file.name for file in folder.iterdir() if file.is_file()} - of_page == set(METRIC_FILES)
 
 
 def described(chosen: Settings) -> dict[str, Any]:
