@@ -110,10 +110,12 @@ CONTRACT = MetricContract(
     "page.py": '''
 """The page of a Toy job."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from services.toy.contract import ToyRequest
 from services.toy.report import ToyReport
+from shared.report_design import Block, Record, forest, record
 
 TEMPLATE = "toy/page.html"
 DETAILS = {"letter": "e"}
@@ -129,6 +131,11 @@ class ToyView:
 def view(request: ToyRequest | None, report: ToyReport) -> ToyView:
     """What was counted, where it was kept."""
     return ToyView("" if request is None else request.letter)
+
+
+def design(report: Record) -> Iterator[Block]:
+    """The charts of a batch report."""
+    yield forest("How often the letter occurs", {"all texts": record(report, "score")})
 ''',
     "page.html": """
 {% import "macros.html" as ui %}
@@ -303,6 +310,7 @@ def test_a_batch_has_report_table_and_surprises(scene: WorkedScene) -> None:
     assert [float(row["score"]) for row in rows] == [0.5, 0.25, 0]
     page = scene.client.get(f"/batches/{batch['id']}").text
     assert "the letter never occurs" in page
+    assert "How often the letter occurs" in page
 
 
 def test_the_command_submits_it(

@@ -65,6 +65,14 @@ ONE_OF_EACH = {  # what -> (how it is made, where)
         },
     ),
 }
+NAMING_A_METRIC = {  # beside its own folder
+    "services/explanations/contract.py",  # examples
+    "services/explanations/prompts.py",  # whose prompts they are
+    "services/gateway/event_views.py",  # an example
+    "services/gateway/pages/new_batches.py",  # what a form begins with
+    "services/gateway/pages/try_it.py",
+    "services/stack/demo.py",
+}
 NO_NOUNS = {"utils", "helpers", "common", "core", "manager", "misc"}
 
 
@@ -89,6 +97,18 @@ def test_a_metric_is_complete(name: str) -> None:
     assert missing == []
     assert list((ROOT / "tests" / name).glob("test_*.py")), f"tests/{name} has no tests"
     assert f"services/{name}/README.md" in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_nothing_but_its_folder_names_a_metric() -> None:
+    """Defaults and examples apart."""
+    found = {
+        str(one.path)
+        for one in sources(ROOT)
+        for node in ast.walk(one.tree)
+        if isinstance(node, ast.Constant) and node.value in metrics()
+        if f"{one.path}".split("/")[1] not in metrics()
+    }
+    assert found <= NAMING_A_METRIC
 
 
 def test_files_are_named_by_what_they_are_about() -> None:
