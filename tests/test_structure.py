@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,18 @@ def test_files_are_named_by_what_they_are_about() -> None:
 def figures() -> dict[str, Any]:
     """What `python -m bench.shape` prints."""
     return shape(sources(ROOT))
+
+
+def test_what_lies_beside_the_code_is_installed_with_it() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]["*"]
+    beside = (
+        path
+        for folder in ("services", "shared")
+        for path in ROOT.glob(f"{folder}/**/*.*")
+        if path.is_file() and path.suffix not in (".py", ".pyc")
+    )
+    assert [path for path in beside if not any(map(path.match, patterns))] == []
 
 
 def test_files_are_neither_tiny_nor_huge() -> None:
