@@ -19,8 +19,8 @@ from services.inference.local_models import LocalModels
 from shared.models.catalogue import load_catalogue
 from shared.models.ports import bind
 from tests.inference.shapes import byte_tokenizer, save_bert, save_llama
-from tests.shared.openai.computing import ClassifierDouble, LanguageModelDouble, Style
-from tests.shared.openai.stub import listening
+from tests.shared.models.openai.computing import ClassifierDouble, LanguageModelDouble, Style
+from tests.shared.models.openai.stub import listening
 
 STYLES: dict[str, Style] = {"scored": "vllm-prompt", "chat": "chat", "silent": "silent"}
 STRINGS = 5  # for a label: so many that they have some mass together

@@ -12,12 +12,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 import pytest
 import yaml
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 
 import services
 from bench.capacity import _cost, size, table
@@ -25,18 +25,18 @@ from services import registry, worker
 from services.gateway.app import create_app
 from services.registry import all_contracts, contracts, metrics, service
 from services.stack import manifests
-from shared.ledger.tables import jobs
+from shared.contracts import Variant
 from shared.metric import Metric
 from shared.service_contract import MetricContract
 from shared.settings import Settings
 from shared.worker import registered
-from shared.worker.job import MessageDelivery, run_job
 from tests import metric_laws
-from tests.batches import Json, Scene
+from tests.batches import Json, WorkedScene
 from tests.deployment.manifests import KUBECTL, OVERLAYS, ROOT, built
 from tests.gateway.serving import serving
 from tests.metric_laws import AnyMetric
 from tests.patience import SECONDS, eventually
+from tests.test_structure import METRIC_FILES
 from touchstone_client.cli.main import main
 
 URL = "/v1/scores/toy"
@@ -110,10 +110,12 @@ CONTRACT = MetricContract(
     "page.py": '''
 """The page of a Toy job."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from services.toy.contract import ToyRequest
 from services.toy.report import ToyReport
+from shared.report_design import Block, Record, forest, record
 
 TEMPLATE = "toy/page.html"
 DETAILS = {"letter": "e"}
@@ -129,6 +131,11 @@ class ToyView:
 def view(request: ToyRequest | None, report: ToyReport) -> ToyView:
     """What was counted, where it was kept."""
     return ToyView("" if request is None else request.letter)
+
+
+def design(report: Record) -> Iterator[Block]:
+    """The charts of a batch report."""
+    yield forest("How often the letter occurs", {"all texts": record(report, "score")})
 ''',
     "page.html": """
 {% import "macros.html" as ui %}
@@ -240,26 +247,12 @@ def toy(folder: Path) -> AnyMetric:
     return found
 
 
-class Counted(Scene):
-    """Jobs are ended by the worker's own code."""
-
-    def work(self, most: int = 1_000_000) -> int:
-        """Carry the queued jobs of the toy."""
-        with self.engine.connect() as connection:
-            query = select(jobs.c.id, jobs.c.metric, jobs.c.batch_id)
-            queued = connection.execute(query.where(jobs.c.status == "queued").limit(most)).all()
-        for job_id, name, batch_id in queued:
-            task = registered[name]
-            run_job(job_id, task.contract, task.score, MessageDelivery(batch=batch_id is not None))
-        return len(queued)
-
-
 @pytest.fixture
-def scene(toy: AnyMetric, chosen: Settings, engine: Engine) -> Iterator[Counted]:
+def scene(toy: AnyMetric, chosen: Settings, engine: Engine) -> Iterator[WorkedScene]:
     """A gateway that was started with the toy."""
     placed = chosen.model_copy(update={"authentication": "none"})
     with serving(placed) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
-        yield Counted(client, engine, placed)
+        yield WorkedScene(client, engine, placed)
 
 
 def line(number: int, text: str) -> Json:
@@ -272,7 +265,7 @@ def test_it_is_found_and_served(toy: AnyMetric) -> None:
     assert worker.parse(["toy"]) == ["toy"]
 
 
-def test_a_job_is_waited_for(scene: Counted) -> None:
+def test_a_job_is_waited_for(scene: WorkedScene) -> None:
     answers: list[httpx.Response] = []
     waiting = threading.Thread(
         target=lambda: answers.append(
@@ -291,7 +284,7 @@ def test_a_job_is_waited_for(scene: Counted) -> None:
     assert "immutable" in sheet.headers["cache-control"]
 
 
-def test_without_a_page_its_fields_are_shown(folder: Path, scene: Counted) -> None:
+def test_without_a_page_its_fields_are_shown(folder: Path, scene: WorkedScene) -> None:
     for file in folder.glob("page.*"):
         file.unlink()
     forget()
@@ -302,7 +295,7 @@ def test_without_a_page_its_fields_are_shown(folder: Path, scene: Counted) -> No
     assert "toy.css" not in page.text
 
 
-def test_a_batch_has_report_table_and_surprises(scene: Counted) -> None:
+def test_a_batch_has_report_table_and_surprises(scene: WorkedScene) -> None:
     made = scene.make([line(n, text) for n, text in enumerate(("banana", "pear", "plum"))],
                       endpoint=URL)  # fmt: skip
     batch = scene.finish(made)
@@ -317,10 +310,11 @@ def test_a_batch_has_report_table_and_surprises(scene: Counted) -> None:
     assert [float(row["score"]) for row in rows] == [0.5, 0.25, 0]
     page = scene.client.get(f"/batches/{batch['id']}").text
     assert "the letter never occurs" in page
+    assert "How often the letter occurs" in page
 
 
 def test_the_command_submits_it(
-    scene: Counted,
+    scene: WorkedScene,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -333,7 +327,7 @@ def test_the_command_submits_it(
     assert (batch["status"], batch["endpoint"]) == ("completed", URL)
 
 
-def test_it_can_be_tried(scene: Counted) -> None:
+def test_it_can_be_tried(scene: WorkedScene) -> None:
     page = scene.client.get("/try", params={"metric": "toy"}).text
     assert "Text to count in" in page
     assert "banana" in page
@@ -389,6 +383,14 @@ def test_it_keeps_every_law(toy: AnyMetric) -> None:
     metric_laws.added_fields_are_in_the_provenance(toy)
     metric_laws.strings_are_marked(toy.contract)
     metric_laws.no_text_stays(toy)
+    metric_laws.nulls_are_one_message(toy.contract)
+    metric_laws.reasons_quote_nobody(toy)
+    assert set(toy.variants) == set(get_args(Variant))
+
+
+def test_its_files_are_all_that_a_metric_needs(folder: Path) -> None:
+    of_page = {"page.py", "page.html", "page.css", "__init__.py"}
+    assert {file.name for file in folder.iterdir() if file.is_file()} - of_page == set(METRIC_FILES)
 
 
 def described(chosen: Settings) -> dict[str, Any]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,11 +25,9 @@ ROOT = Path(__file__).parents[1]
 METRIC_FILES = (
     "README.md", "contract.py", "report.py", "variants.py", "kernel.py", "metric.py",
 )  # fmt: skip
-LONG_FUNCTIONS = {"shared/ledger/leases.py:_claimed"}  # one statement of SQL
 MOST_HOPS = 60  # files that one HateXScore job runs through, beside those that protect the service
 PROTECTION = {  # against costly and hostile requests, models that are away, and threads that hang
     "services/gateway/answer_headers.py",
-    "services/gateway/model_board.py",
     "services/gateway/request_limits.py",
     "services/gateway/site_security.py",
     "shared/cached.py",
@@ -43,6 +43,37 @@ PROTECTION = {  # against costly and hostile requests, models that are away, and
     "shared/worker/batch_queues.py",
     "shared/worker/watchdog.py",
     "shared/worker_board.py",  # as the states of models
+}
+ONE_OF_EACH = {  # what -> (how it is made, where)
+    "a client of Redis": (r"\bRedis\.from_url\(", {"shared/redis_client.py"}),
+    "a result's provenance": (r"(?<!class )\bProvenance\(", {"shared/metric.py"}),
+    "a bootstrap's draws": (r"generator\([^)]*\"bootstrap\"", {"shared/statistics/bootstrap.py"}),
+    "a picture engine": (r"\bimport (vl_convert|matplotlib|altair)", {"shared/charts/process.py"}),
+    "a micro-batcher": (r"^class \w*Batcher\b", {"services/weights/batcher.py"}),
+    "a loader of weights": (
+        r"\.from_pretrained\(",
+        {"services/weights/loader.py", "services/inference/embedded/adapter.py"},  # handed to it
+    ),
+    "a keyed generator": (
+        r"\b(Philox|SeedSequence|default_rng|RandomState)\(",
+        {
+            "shared/statistics/seeds.py",
+            "shared/statistics/lime.py",  # the seed of a call, as is that of what is written
+            "shared/models/openai/text.py",
+            "services/inference/generation.py",
+            "services/ice/variants.py",  # as released
+            "services/cot2el/refinement.py",  # of the published variants
+            "services/sor/likeness.py",  # hash functions, always the same
+        },
+    ),
+}
+NAMING_A_METRIC = {  # beside its own folder
+    "services/explanations/contract.py",  # examples
+    "services/explanations/prompts.py",  # whose prompts they are
+    "services/gateway/event_views.py",  # an example
+    "services/gateway/pages/new_batches.py",  # what a form begins with
+    "services/gateway/pages/try_it.py",
+    "services/stack/demo.py",
 }
 NO_NOUNS = {"utils", "helpers", "common", "core", "manager", "misc"}
 
@@ -70,6 +101,18 @@ def test_a_metric_is_complete(name: str) -> None:
     assert f"services/{name}/README.md" in (ROOT / "README.md").read_text("utf-8")
 
 
+def test_nothing_but_its_folder_names_a_metric() -> None:
+    """Defaults and examples apart."""
+    found = {
+        str(one.path)
+        for one in sources(ROOT)
+        for node in ast.walk(one.tree)
+        if isinstance(node, ast.Constant) and node.value in metrics()
+        if f"{one.path}".split("/")[1] not in metrics()
+    }
+    assert found <= NAMING_A_METRIC
+
+
 def test_files_are_named_by_what_they_are_about() -> None:
     names = {
         path.stem for folder in ("services", "shared") for path in ROOT.glob(f"{folder}/**/*.py")
@@ -83,6 +126,18 @@ def figures() -> dict[str, Any]:
     return shape(sources(ROOT))
 
 
+def test_what_lies_beside_the_code_is_installed_with_it() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]["*"]
+    beside = (
+        path
+        for folder in ("services", "shared")
+        for path in ROOT.glob(f"{folder}/**/*.*")
+        if path.is_file() and path.suffix not in (".py", ".pyc")
+    )
+    assert [path for path in beside if not any(map(path.match, patterns))] == []
+
+
 def test_files_are_neither_tiny_nor_huge() -> None:
     lines = figures()["lines_a_file"]
     assert lines["largest"] <= 510
@@ -91,6 +146,19 @@ def test_files_are_neither_tiny_nor_huge() -> None:
 
 def test_functions_are_short() -> None:
     assert figures()["functions_over_30_lines"] == []
+
+
+@pytest.mark.parametrize("what", ONE_OF_EACH)
+def test_there_is_one_of_each(what: str) -> None:
+    made, where = ONE_OF_EACH[what]
+    pattern = re.compile(made, re.MULTILINE)
+    assert {str(one.path) for one in sources(ROOT) if pattern.search(one.text)} == where
+
+
+def test_variants_are_one_mechanism() -> None:
+    tables = re.compile(r"^VARIANTS\b", re.MULTILINE)
+    found = {str(one.path) for one in sources(ROOT) if tables.search(one.text)}
+    assert found == {f"services/{name}/variants.py" for name in metrics()}
 
 
 def test_no_two_classes_bear_one_name() -> None:
@@ -103,6 +171,12 @@ def test_files_are_named_by_nouns() -> None:
 
 def test_names_are_words_of_the_field() -> None:
     assert vocabulary(sources(ROOT))["rare"] <= 0.28  # thirteen others have 0.16 to 0.47
+
+
+def test_choices_by_variant_are_rows_of_a_table() -> None:
+    """But for words about a result, which a verdict chooses by its provenance."""
+    found = {place.partition(":")[0] for place in figures()["comparisons_with_a_variant"]}
+    assert {Path(file).name for file in found} <= {"verdict.py"}
 
 
 def test_no_imports_run_in_a_circle() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from services.cot2el.contract import Cot2elRequest
@@ -15,6 +16,16 @@ from services.cot2el.report import (
 from services.cot2el.verdict import verdict
 from shared.page_text import Mark, MarkedText, OptionRow, Verdict, choices, pieces
 from shared.questions import Stance, to_prompt
+from shared.report_design import (
+    Block,
+    Forest,
+    ForestRow,
+    Record,
+    count_bars,
+    forest,
+    is_shown,
+    record,
+)
 
 TEMPLATE = "cot2el/page.html"
 
@@ -161,3 +172,17 @@ def _match_rows(report: Cot2elResult) -> tuple[AnnotatorComparison, ...]:
         ),
         AnnotatorComparison("as parsed", "before the alignment, by groups", found.parsed),
     )
+
+
+def design(report: Record) -> Iterator[Block]:
+    """The charts of a batch report."""
+    rows = [
+        ForestRow("the reasoning", record(report, "faithfulness")),
+        ForestRow("shuffled words", record(report, "faithfulness_by_chance")),
+        ForestRow("the reasoning of others", record(report, "faithfulness_of_others")),
+    ]
+    kept = [row for row in rows if is_shown(row.interval)]
+    yield Forest("Really said in the reasoning", kept)
+    shares = {"contradicted": record(report, "contradicted")}
+    yield forest("Explanations that the reasoning contradicts", shares, note="Lower is better.")
+    yield count_bars("What became of the results", record(report, "statuses"))

@@ -89,7 +89,9 @@ class ExplanationsAnswer(Message):
         description="offsets into `text`, as `POST /v1/inference` returns them",
     )
     reasoning: str | None = Field(
-        default=None, max_length=MAX_TEXT, description="where the server told it apart"
+        default=None,
+        max_length=MAX_TEXT,
+        description="where the server sends it as a field of its own",
     )
     finish: Literal["stop", "length", "given"] = "given"
 

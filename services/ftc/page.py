@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,6 +22,18 @@ from services.ftc.verdict import score_in_words, verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import bars, histogram
 from shared.page_text import Mark, MarkedText, Verdict, WordChange, changes, pieces
+from shared.report_design import (
+    Block,
+    Forest,
+    ForestRow,
+    Record,
+    count_bars,
+    forest,
+    is_shown,
+    point,
+    record,
+    records,
+)
 
 TEMPLATE = "ftc/page.html"
 
@@ -197,3 +209,29 @@ def _marked_spans(text: str, evidence: Sequence[FtcSpanEvidence]) -> list[Mark]:
         if one.kind != "replaced" and one.text
         for found in re.finditer(rf"(?<!\w){re.escape(one.text)}(?!\w)", text, re.IGNORECASE)
     ]
+
+
+def design(report: Record) -> Iterator[Block]:
+    """The charts of a batch report."""
+    macro = record(report, "macro")
+    baselines = {one.get("name"): one for one in records(report, "baselines")}
+    for symbol, title in (
+        ("delta", "Logic carried over"),
+        ("k", "How nearly"),
+        ("w", "How surely"),
+    ):
+        rows = [ForestRow("explanations", record(macro, symbol))]
+        rows += [
+            ForestRow(f"without them: {str(name).replace('_', ' ')}", point(one.get(symbol)))
+            for name, one in baselines.items()
+        ]
+        kept = [row for row in rows if is_shown(row.interval)]
+        note = "Below the first line: what answers earn that have not seen the explanation."
+        yield Forest(f"{title} ({symbol})", kept, note=note)
+    null = {"random substitutions beaten": record(report, "null_win_rate")}
+    yield forest("Against random substitutions", null, level=0.5)
+    cases = {
+        str(one.get("case")): record(record(one, "scores"), "w") for one in records(report, "cases")
+    }
+    yield forest("By original label (w)", cases)
+    yield count_bars("Abstentions, by reason", record(report, "abstentions"))

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
 
-from services.gateway.views import ALWAYS_SENT, JobBrief, JobPageSchema, JobSchema
+from services.gateway.views import ALWAYS_SENT, JobBrief, JobSchema, ListPage
 from services.registry import all_contracts, metrics
 from shared.service_contract import (
     BatchReportContract,
@@ -44,7 +44,7 @@ def job_types() -> Iterator[type[BaseModel]]:
     jobs = {name: _job_of(contract) for name, contract in all_contracts().items()}
     union = _union("Job", "A job of any kind.", jobs.values())
     yield union
-    yield create_model("JobList", __base__=JobPageSchema, __doc__="Jobs.", data=(list[union], ...))  # type: ignore[valid-type]
+    yield create_model("JobList", __base__=ListPage[union], __doc__="Jobs.")  # type: ignore[valid-type]
     yield _list_of("Jobs", union)
     for name in metrics():
         yield _list_of(f"{jobs[name].__name__}s", jobs[name])

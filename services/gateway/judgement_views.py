@@ -10,7 +10,7 @@ from fastapi import Request
 from pydantic import BaseModel, Field, StringConstraints
 
 from services.gateway.caller import Caller
-from services.gateway.views import ALWAYS_SENT, to_timestamp
+from services.gateway.views import ALWAYS_SENT, ListPage, to_timestamp
 from services.registry import metrics
 from shared.contracts import Message
 from shared.errors import BadInput
@@ -116,16 +116,8 @@ class ReviewerJudgementSchema(BaseModel):
     created_at: int = Field(description="unix seconds")
 
 
-class JudgementList(BaseModel):
+class JudgementList(ListPage[ReviewerJudgementSchema]):
     """A page of judgements, newest first."""
-
-    model_config = ALWAYS_SENT
-
-    object: Literal["list"] = "list"
-    data: list[ReviewerJudgementSchema]
-    first_id: str | None
-    last_id: str | None = Field(description="pass it as `after` to get the next page")
-    has_more: bool
 
 
 class AuditSchema(BaseModel):
@@ -145,16 +137,8 @@ class AuditSchema(BaseModel):
     created_at: int = Field(description="unix seconds")
 
 
-class AuditList(BaseModel):
+class AuditList(ListPage[AuditSchema]):
     """A page of the audit, newest first."""
-
-    model_config = ALWAYS_SENT
-
-    object: Literal["list"] = "list"
-    data: list[AuditSchema]
-    first_id: str | None
-    last_id: str | None = Field(description="pass it as `after` to get the next page")
-    has_more: bool
 
 
 class ImportSchema(BaseModel):
@@ -200,16 +184,8 @@ class ReviewQueueSchema(BaseModel):
     progress: QueueProgressSchema
 
 
-class ReviewQueueList(BaseModel):
+class ReviewQueueList(ListPage[ReviewQueueSchema]):
     """A page of review queues, newest first."""
-
-    model_config = ALWAYS_SENT
-
-    object: Literal["list"] = "list"
-    data: list[ReviewQueueSchema]
-    first_id: str | None
-    last_id: str | None = Field(description="pass it as `after` to get the next page")
-    has_more: bool
 
 
 class ReviewItemSchema(BaseModel):

@@ -1,4 +1,5 @@
-"""What the routes share: the stores, the queue's messages on their way, and notices of ended jobs.
+"""What the routes share: the stores, the queue's messages on their way, notices of ended jobs, and
+how models are.
 
 A message to the queue is sent by a thread of its own, so that nobody waits for it. It may be lost:
 the ledger has the job, and the scheduler sends what nobody claims. So a broker that is stuck or
@@ -14,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     asynccontextmanager,
@@ -40,19 +41,21 @@ from services.gateway.caller import (
     SessionStore,
     StreamLimiter,
 )
-from services.gateway.model_board import ModelBoard
 from services.gateway.spool import Spool
-from shared import queue, telemetry
+from services.registry import contracts
+from shared import queue, telemetry, worker_board
 from shared.encryption import Sealer
-from shared.errors import Unavailable
+from shared.errors import ModelUnusable, Unavailable
 from shared.file_store import FileStore
 from shared.ledger import keys
 from shared.ledger.engine import transaction
 from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.overview import ModelHistory
 from shared.ledger.result_pages import ResultSummary
+from shared.models.availability import UNUSABLE, Status, read_statuses
 from shared.models.catalogue import Catalogue
 from shared.queue import JobMessage
+from shared.service_contract import ServiceContract
 from shared.settings import Settings
 from shared.telemetry import inject_trace
 
@@ -60,11 +63,54 @@ MOST_MESSAGES = 10_000  # messages that wait for a stuck broker; more are left t
 ONE_TRIP = 100  # of them in one trip to the broker: those that came while the last one travelled
 PATIENCE_SECONDS = 5.0  # at the end, for what still waits
 RECONNECT_SECONDS = 1.0
+LOOK_SECONDS = 2.0  # at how models and workers are
 SIGNS_SECONDS, MOST_TENANTS = 10.0, 1_000  # what results say of the models, remembered
 SUMMARY_SECONDS, MOST_SUMMARIES = 60.0, 200  # what a table's page says of all its rows
 T = TypeVar("T")
 
 logger = telemetry.logger(__name__)
+
+
+class ModelBoard:
+    """How models and workers are, kept at hand: no request waits to learn it.
+
+    A model that its workers call `failed` or `absent` is refused at posting: nobody queues for what
+    somebody has to mend first. A board that cannot be read refuses nothing.
+    """
+
+    def __init__(self) -> None:
+        self._statuses: Mapping[str, Status] = {}
+        self._workers: Mapping[str, str] = {}
+
+    @property
+    def statuses(self) -> Mapping[str, Status]:
+        """model → status, of those that a worker reports."""
+        return self._statuses
+
+    @property
+    def workers(self) -> Mapping[str, str]:
+        """service → `ready`, or why its jobs wait."""
+        return self._workers
+
+    def check_model(self, contract: ServiceContract, named: str | None) -> None:
+        """Raises ModelUnusable where the model that a request names, or the service's own, is not
+        to be had before somebody mends it."""
+        if not contract.model_kinds or (name := named or contract.default_model) is None:
+            return
+        status = self._statuses.get(name)
+        if status is not None and status.state in UNUSABLE:
+            detail = f"{status.reason}. `touchstone models check {name}` says more"
+            raise ModelUnusable(detail, pointer="/model")
+
+    def watch(self) -> AbstractAsyncContextManager[None]:
+        """Look now and then until the block is left."""
+        return running(self._watch_forever(), "model-board")
+
+    async def _watch_forever(self) -> None:
+        while True:
+            self._statuses = await run_in_threadpool(read_statuses)
+            self._workers = await run_in_threadpool(worker_board.read, contracts())
+            await asyncio.sleep(LOOK_SECONDS)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -38,6 +38,20 @@ MOMENTS = (
 
 
 ALWAYS_SENT = ConfigDict(json_schema_serialization_defaults_required=True)
+
+Listed = TypeVar("Listed")
+
+
+class ListPage(BaseModel, Generic[Listed]):
+    """A page of a list."""
+
+    model_config = ALWAYS_SENT
+
+    object: Literal["list"] = "list"
+    data: list[Listed]
+    first_id: str | None
+    last_id: str | None = Field(description="pass it as `after` to get the next page")
+    has_more: bool
 
 
 class FieldError(BaseModel):
@@ -136,17 +150,6 @@ class JobBrief(BaseModel):
     object: Literal["job"] = "job"
     metric: str
     status: JobStatus
-
-
-class JobPageSchema(BaseModel):
-    """A page of jobs, newest first; `job_views` adds the jobs."""
-
-    model_config = ALWAYS_SENT
-
-    object: Literal["list"] = "list"
-    first_id: str | None
-    last_id: str | None = Field(description="pass it as `after` to get the next page")
-    has_more: bool
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -277,16 +280,8 @@ class StoredFileSchema(BaseModel):
     status: Literal["processed"] = "processed"
 
 
-class FileList(BaseModel):
+class FileList(ListPage[StoredFileSchema]):
     """A page of files."""
-
-    model_config = ALWAYS_SENT
-
-    object: Literal["list"] = "list"
-    data: list[StoredFileSchema]
-    first_id: str | None
-    last_id: str | None = Field(description="pass it as `after` to get the next page")
-    has_more: bool
 
 
 class DeletedFile(BaseModel):
@@ -353,16 +348,8 @@ class BatchSchema(BaseModel):
     metadata: dict[str, str]
 
 
-class BatchList(BaseModel):
+class BatchList(ListPage[BatchSchema]):
     """A page of batches."""
-
-    model_config = ALWAYS_SENT
-
-    object: Literal["list"] = "list"
-    data: list[BatchSchema]
-    first_id: str | None
-    last_id: str | None = Field(description="pass it as `after` to get the next page")
-    has_more: bool
 
 
 def file_json(file: File) -> dict[str, Any]:

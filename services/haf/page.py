@@ -23,6 +23,7 @@ from services.haf.report import (
 from shared.charts.engine import Chart
 from shared.charts.shapes import MOST, matrix
 from shared.page_text import Mark, MarkedText, Warm, counted, pieces, runs
+from shared.report_design import Block, Record, count_bars, forest, integer, record, records
 
 STEPS = 5  # of relevance, against the statement's most relevant token
 UNSURE = (0.9, 0.5, 0.1)  # below each of these probabilities the underline grows
@@ -366,3 +367,19 @@ def _matrix_description(values: Matrix) -> str:
         f"Most alike are reasons {most[0]} and {most[1]} ({high:.2f}), least {least[0]} and "
         f"{least[1]} ({low:.2f}); the mean of all pairs is {mean:.2f}."
     )
+
+
+def design(report: Record) -> Iterator[Block]:
+    """The charts of a batch report."""
+    for group in records(report, "groups"):
+        name = " · ".join(str(group[key]) for key in ("model", "dataset") if group.get(key))
+        stances = {
+            str(one["stance"]): integer(one, "results") for one in records(group, "by_stance")
+        }
+        yield count_bars(f"Stances: {name}", stances)
+        refused = {"refuse to justify": record(group, "refused")}
+        yield forest(f"Refusals: {name}", refused)
+        sufficient = record(group, "sufficient")
+        yield forest(f"Decisions that say “sufficient”, by stage: {name}", sufficient)
+        off = record(group, "irrelevant")
+        yield forest(f"Answers beside the question, by stage: {name}", off, note="Lower is better.")

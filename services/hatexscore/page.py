@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from services.hatexscore import verdict as sentences
@@ -22,6 +22,7 @@ from services.hatexscore.verdict import TIE, verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import strip
 from shared.page_text import Mark, MarkedText, Verdict, pieces, significant
+from shared.report_design import Block, Record, count_bars, forest, integer, record
 
 TEMPLATE = "hatexscore/page.html"
 DETAILS = {"other_variants": True}  # fields of a request that only the page needs
@@ -223,3 +224,27 @@ def _difference(own: float | None, other: float | None) -> str:
     if abs(other - own) <= TIE:
         return "the same"
     return f"{significant(abs(other - own))} {'higher' if other > own else 'lower'}"
+
+
+def design(report: Record) -> Iterator[Block]:
+    """The charts of a batch report."""
+    labels = record(report, "labels")
+    compared, conflicting = integer(labels, "compared"), integer(labels, "conflicting")
+    stated = {
+        "state the decision that was sent": compared - conflicting,
+        "state another one": conflicting,
+        "state no decision": integer(labels, "no_conclusion"),
+    }
+    yield count_bars("What the explanations conclude", stated)
+    decisions = record(report, "by_decision")
+    means = {name: record(one, "score") for name, one in decisions.items()}
+    yield forest("Mean score by decision", means, note="What is high for one is low for another.")
+    beaten = {name: record(one, "share_beaten") for name, one in decisions.items()}
+    yield forest("Random spans beaten, by decision", beaten, level=0.5)
+    agreement = record(report, "model_agreement")
+    agreed = {"all results": record(agreement, "agreement")}
+    agreed |= {name: one for name, one in record(agreement, "by_decision").items()}
+    note = "QF asks this model: it says little where the model decides otherwise."
+    yield forest("Does the model make the decisions that are explained?", agreed, note=note)
+    yield count_bars("Groups that are named as the target", record(report, "groups"))
+    yield count_bars("Languages", record(report, "languages"))

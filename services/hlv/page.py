@@ -20,6 +20,7 @@ from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import bars, slope
 from shared.page_text import MarkedText, OptionRow, Verdict, choices, pieces
 from shared.questions import Explanation, to_prompt
+from shared.report_design import Block, Record, forest, record, records
 
 TEMPLATE = "hlv/page.html"
 
@@ -243,3 +244,23 @@ def _word(gain: float | None) -> str:
     if gain is None:
         return "not defined"
     return "closer to humans" if gain > 0 else "farther from humans" if gain < 0 else "no change"
+
+
+def design(report: Record) -> Iterator[Block]:
+    """The charts of a batch report."""
+    for table in records(report, "tables"):
+        gain = table.get("judged") == "gain"
+        method = f" ({table['method']})" if table.get("method") else ""
+        found = {
+            name: record(one, "mean")
+            for name, one in record(table, "metrics").items()
+            if name in CORRELATIONS
+        }
+        level = 0.0 if gain else None
+        note = "Right of the dashed line: closer to people with explanations." if gain else ""
+        bounds = (-2.0, 2.0) if gain else (-1.0, 1.0)
+        title = f"{str(table.get('judged')).replace('_', ' ').capitalize()}{method}"
+        yield forest(title, found, bounds=bounds, level=level, note=note)
+
+
+CORRELATIONS = ("kendall", "spearman")

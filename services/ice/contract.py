@@ -233,7 +233,7 @@ class IceRequest(LanguageRequest):
     @model_validator(mode="after")
     def _set_defaults(self) -> Self:
         """After the fields: what stands before them makes Python of JSON, and its lists no tuples.
-        The message is frozen, so past its own door."""
+        The message is frozen, so its fields are set directly."""
         usual = ROBUST if self.variant == "robust" else PUBLISHED
         for name in usual.keys() - self.model_fields_set:
             self.__dict__[name] = usual[name]
@@ -340,6 +340,11 @@ class IceRequest(LanguageRequest):
         if self.draws is not None:
             return self.draws
         return DRAWS if self.variant == "robust" else PUBLISHED_DRAWS
+
+    @property
+    def draws_tokens(self) -> bool:
+        """Whether random rationales are any tokens: as sent, and in both published variants."""
+        return self.null == "tokens" or self.variant != "robust"
 
     def at_server(self) -> Self:
         """The same, asked of a model behind a server."""

@@ -85,8 +85,7 @@ def _draws_by_size(request: IceRequest, whole: int, read: int) -> list[DrawCount
     """Of each size of rationale that certainly differs from the others."""
     found = [_at_budget(k, whole) for k in _unique_budgets(request, whole)]
     marked = next(_fixed_rationales(request), None)
-    tokens = request.variant != "robust" or request.null == "tokens"
-    if marked is not None and tokens and not found:  # else its size may be one of the others
+    if marked is not None and request.draws_tokens and not found:  # else its size may be known
         inside, outside = _words_inside(request, marked, read)
         found.append((inside, outside, comb(inside + outside, inside) - 1))
     return [

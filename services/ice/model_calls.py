@@ -173,7 +173,7 @@ def _predict_full(
     requests: Sequence[IceRequest], examples: Sequence[Example], model: Judge
 ) -> list[Judgement]:
     """P of each whole text; the published variants take it however little the labels have."""
-    doubted = [one.variant == "robust" for one in requests]
+    doubted = [VARIANTS[one.variant].doubts for one in requests]
     pairs = list(zip(requests, examples, doubted, strict=True))
     judged = iter(model.judgements([example for _, example, is_doubted in pairs if is_doubted]))
     asked = [

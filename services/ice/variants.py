@@ -50,6 +50,7 @@ class IceVariant:
     last_attention: bool = False  # an encoder's attention is that of its last layer
     released_operators: bool = False  # baselines and fills as released
     calibrated: bool = True  # a classifier answers at its own temperature; else at 1
+    doubts: bool = False  # labels that have little of a language model's probability answer nothing
     least_confidence: float | None = None  # less confident examples have no score
     dead_zone: float | None = None  # |s(x) - s(empty)| below which every NSR is 0
     rounding: float = 1e-9  # added before the floor of kE: 0.29 of 100 tokens is 29
@@ -81,6 +82,7 @@ VARIANTS: dict[Variant, IceVariant] = {
         statistic=raw,
         stream=None,
         matched_null=True,
+        doubts=True,
         corrected=True,
         nsr_beside=True,
         ddof=1,

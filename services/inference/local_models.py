@@ -8,22 +8,16 @@ from services.inference.causal import LocalLanguageModel
 from services.inference.classifier import LocalClassifier
 from services.inference.embedded.adapter import load_adapter
 from services.weights.loader import load_causal, load_classifier
-from shared.contracts import ModelKind
 from shared.errors import BadInput
 from shared.models.availability import LoadedModels, ModelStates
 from shared.models.catalogue import Catalogue
 from shared.models.classification import get_classifier
-from shared.models.entry import ModelEntry
 from shared.models.openai.model import get_remote_model
-from shared.models.ports import Classifier, Judge, LanguageModel, Similarity, Writer
+from shared.models.ports import CatalogueModels, Classifier, LanguageModel, Similarity
 
 
-class LocalModels:
-    """The port `shared.models.ports.Models` over the catalogue, for any number of threads.
-
-    Its methods raise BadInput for an unknown name or a model of another kind, ModelNotReady where
-    it is being loaded or cannot be.
-    """
+class LocalModels(CatalogueModels):
+    """The port `shared.models.ports.Models` over the catalogue, for any number of threads."""
 
     def __init__(
         self,
@@ -39,23 +33,11 @@ class LocalModels:
         `states`: where it is told how the models are. `patience`: seconds to wait for another
         thread that loads a model; as long as it takes if absent.
         """
-        self._catalogue = catalogue
+        super().__init__(catalogue, states)
         self._budget = budget
         self._similarity = similarity
-        self._states = states or ModelStates()
         self._classifiers: LoadedModels[LocalClassifier] = LoadedModels(states, patience)
         self._language_models: LoadedModels[LocalLanguageModel] = LoadedModels(states, patience)
-
-    def kind(self, name: str) -> ModelKind:
-        return self._catalogue.entry(name).kind
-
-    def reader_of(self, name: str) -> str | None:
-        """The language model that reads explanations beside this one, as its entry says."""
-        return self._catalogue.entry(name).reader_model
-
-    def judge(self, name: str) -> Judge:
-        """The classifier or causal model of this name."""
-        return self.language_model(name) if self.kind(name) == "causal" else self.classifier(name)
 
     def classifier(self, name: str) -> Classifier:
         """The classifier of this name; one behind a server refuses what servers do not show."""
@@ -84,18 +66,8 @@ class LocalModels:
             entry.idle_seconds,
         )
 
-    def writer(self, name: str) -> Writer:
-        """The causal model of this name, as a writer."""
-        return self.language_model(name)
-
     def similarity(self, name: str) -> Similarity:
         """The similarity model of this name, from where the constructor was told."""
         if self._similarity is None:
             raise BadInput(f"{name!r}: this process has no similarity models", pointer="/model")
         return self._similarity(name)
-
-    def _entry(self, name: str, kind: ModelKind) -> ModelEntry:
-        entry = self._catalogue.of_kind(name, kind)
-        if entry.is_served:
-            self._states.check_server(name)
-        return entry

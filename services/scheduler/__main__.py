@@ -69,7 +69,7 @@ def periodic_tasks(chosen: Settings, boundary: Boundary) -> list[PeriodicTask]:
     filing = BatchFileWorker(engine, chosen, catalogue, boundary=boundary)
     tick = chosen.tick_seconds
     return [
-        PeriodicTask("promises", lambda: recovery.recover(engine, chosen), tick),
+        PeriodicTask("recovery", lambda: recovery.recover(engine, chosen), tick),
         PeriodicTask("wakeups", Wakeups(engine).round, tick),
         PeriodicTask("feeding", lambda: feeder.round() and None, tick),
         PeriodicTask("filing", filing.round, tick),

@@ -48,7 +48,7 @@ def log_errors(duty: str) -> Iterator[None]:
     except Unavailable:
         raise
     except Exception:
-        logger.exception("promises.crashed", duty=duty)
+        logger.exception("recovery.crashed", duty=duty)
 
 
 def end_exhausted(engine: Engine, chosen: Settings) -> None:

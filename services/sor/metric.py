@@ -5,6 +5,7 @@ Source: Regulation (EU) 2022/2065, Article 17.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -151,8 +152,8 @@ def _select_pool(request: SorRequest, post: PostWords) -> Iterator[PostWords]:
 @lru_cache(maxsize=1)
 def load_posts() -> tuple[PostWords, ...]:
     """Fifty mild posts of our own writing, of many kinds."""
-    file = Path(__file__).with_name("other_posts.txt")
-    return tuple(map(PostWords.of, file.read_text("utf-8").splitlines()))
+    file = Path(__file__).parent / "data" / "other_posts.en.json"
+    return tuple(map(PostWords.of, json.loads(file.read_text("utf-8"))))
 
 
 def _components(row: SorVariant, collected: SorCollected) -> SorComponents:

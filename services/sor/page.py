@@ -11,6 +11,7 @@ from services.sor.verdict import NAMES, verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import histogram
 from shared.page_text import Mark, MarkedText, Verdict, pieces
+from shared.report_design import Block, Record, forest, record
 
 TEMPLATE = "sor/page.html"
 OF_THE_POST = ("quote", "word")
@@ -132,3 +133,23 @@ def _null(report: SorResult) -> Chart | None:
         unit="words",
     )
     return histogram(control.histogram, observed, caption)
+
+
+def design(report: Record) -> Iterator[Block]:
+    """The charts of a batch report."""
+    parts = {
+        "says what is asked for": record(report, "completeness"),
+        "is about its post": record(report, "specificity"),
+    }
+    yield forest("What the statements say", parts)
+    missing = record(report, "missing")
+    lacking = {str(item).replace("_", " "): record(missing, item) for item in missing}
+    yield forest("Statements that lack", lacking, note="Lower is better.")
+    fits = {"other posts whose facts are named less": record(report, "beats_other_posts")}
+    yield forest("Against other posts", fits, level=0.5)
+    copies = {
+        "runs of words that others have": record(report, "boilerplate"),
+        "likeness to the nearest other": record(report, "nearest_similarity"),
+        "copies (0.8 alike)": record(report, "copies"),
+    }
+    yield forest("Copies of each other", copies, note="Lower is better.")

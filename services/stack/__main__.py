@@ -12,6 +12,7 @@ import os
 import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -58,21 +59,27 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--var", type=Path, default=Path("var"), help="data and logs (default var)")
     parser.add_argument("--port", type=int, help="of the gateway; 0: any free one")
     parser.add_argument(
-        "--apart", action="store_true", help="a worker for each service, as in a cluster"
+        "--separate", action="store_true", help="a worker for each service, as in a cluster"
     )
     known = list(contracts())
-    parser.add_argument(
-        "--rooms", nargs="+", default=[], choices=known, metavar="SERVICE", help="serve only these"
-    )
+    only: dict[str, Any] = {"nargs": "+", "choices": known, "metavar": "SERVICE"}
+    parser.add_argument("--services", default=[], help="serve only these", **only)
+    _add_earlier_names(parser, only)
     parser.add_argument("--models", type=Path, help="the models.toml (default: the checkout's)")
     parser.add_argument(
         "--wait-models", action="store_true", help="say that it listens when all models are loaded"
     )
     parser.add_argument("--examples", type=Path, default=EXAMPLES, help="JSONL for the demo")
     asked = parser.parse_args(arguments)
-    if asked.command == "demo" and asked.rooms and demo.METRIC not in asked.rooms:
-        parser.error(f"the demo's examples are scored by {demo.METRIC}: name it in --rooms too")
+    if asked.command == "demo" and asked.services and demo.METRIC not in asked.services:
+        parser.error(f"the demo's examples are scored by {demo.METRIC}: name it in --services too")
     return asked
+
+
+def _add_earlier_names(parser: argparse.ArgumentParser, only: dict[str, Any]) -> None:
+    """Of the same options, for whoever still calls them so."""
+    parser.add_argument("--apart", dest="separate", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--rooms", dest="services", help=argparse.SUPPRESS, **only)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -112,7 +119,7 @@ def _override_settings(asked: argparse.Namespace, chosen: Settings) -> Settings:
 def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
     folder = asked.var / "demo" if asked.command == "demo" else asked.var
     with ExitStack() as stack:
-        served = ServiceNames(tuple(asked.rooms), asked.apart)
+        served = ServiceNames(tuple(asked.services), asked.separate)
         with progress_reporter(console, over=lambda: bool(_came)) as say:
             begun = running(folder, chosen, served, _check_signal(say), Reporter(console))
             started = stack.enter_context(begun)

@@ -36,11 +36,11 @@ def without_progress(*_waited_for: str) -> None:
 class ServiceNames:
     """The services to run, no names: all; and whether each has a worker of its own.
 
-    Workers apart ask for models by queue, as in a cluster.
+    Separate workers ask for models by queue, as in a cluster.
     """
 
     names: tuple[str, ...] = ()
-    apart: bool = False
+    separate: bool = False
 
 
 def service_processes(
@@ -53,7 +53,7 @@ def service_processes(
     probe = Probe(f"http://{chosen.host}:{port}", obeyed=False)
     gateway = _module("gateway", servers | {"TOUCHSTONE_PORT": str(port)}, probe=probe)
     base = [gateway, _process_with_health("scheduler", servers, chosen)]
-    if not served.apart:
+    if not served.separate:
         return [*base, _process_with_health("worker", servers, chosen, *served.names)]
     asking = servers | {"TOUCHSTONE_BINDING": "queue"}
     names = served.names or list(contracts())

@@ -9,6 +9,7 @@ drawn as if its request were alone. Loaded by workers only. Source: design.md §
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -22,6 +23,7 @@ from shared.contracts import Message, ModelKind, ModelUse
 from shared.errors import BadInput, Unavailable
 from shared.job_context import check
 from shared.models import calls as op
+from shared.models.availability import ModelStates
 from shared.models.calls import (
     AttributionMethod,
     Attributions,
@@ -35,7 +37,8 @@ from shared.models.calls import (
     WordJudgements,
     WordRows,
 )
-from shared.models.entry import Ability
+from shared.models.catalogue import Catalogue
+from shared.models.entry import Ability, ModelEntry
 from shared.models.judgement import Judgement
 
 Floats = NDArray[np.float64]
@@ -171,6 +174,43 @@ class Models(Protocol):
 
     def similarity(self, name: str) -> Similarity:
         """The bi-encoder or cross-encoder configured under this name."""
+
+
+class CatalogueModels(ABC):
+    """What every binding of `Models` takes from the catalogue.
+
+    Its methods raise BadInput for an unknown name or a model of another kind, ModelNotReady where
+    it is being loaded or cannot be, or its server is away.
+    """
+
+    def __init__(self, catalogue: Catalogue, states: ModelStates | None = None) -> None:
+        """states: where it is told how the models are."""
+        self._catalogue = catalogue
+        self._states = states or ModelStates()
+
+    @abstractmethod
+    def classifier(self, name: str) -> Classifier: ...
+
+    @abstractmethod
+    def language_model(self, name: str) -> LanguageModel: ...
+
+    def kind(self, name: str) -> ModelKind:
+        return self._catalogue.entry(name).kind
+
+    def reader_of(self, name: str) -> str | None:
+        return self._catalogue.entry(name).reader_model
+
+    def judge(self, name: str) -> Judge:
+        return self.language_model(name) if self.kind(name) == "causal" else self.classifier(name)
+
+    def writer(self, name: str) -> Writer:
+        return self.language_model(name)
+
+    def _entry(self, name: str, *kinds: ModelKind) -> ModelEntry:
+        entry = self._catalogue.of_kind(name, *kinds)
+        if entry.is_served:
+            self._states.check_server(name)
+        return entry
 
 
 class _Binding:

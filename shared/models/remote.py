@@ -46,19 +46,16 @@ from shared.job_context import (
     waiting,
 )
 from shared.models import calls as op
-from shared.models.availability import ModelStates
-from shared.models.catalogue import Catalogue
 from shared.models.classification import get_classifier
 from shared.models.entry import Ability, ModelEntry, abilities
 from shared.models.judgement import Judgement
 from shared.models.openai.model import get_remote_model
 from shared.models.ports import (
+    CatalogueModels,
     Classifier,
     Floats,
-    Judge,
     LanguageModel,
     Similarity,
-    Writer,
     models,
     perform,
 )
@@ -472,28 +469,8 @@ class RemoteSimilarity(RemoteModel):
         return np.array(values, dtype=np.float64)
 
 
-class QueueModels:
+class QueueModels(CatalogueModels):
     """The port `shared.models.ports.Models` over Redis."""
-
-    def __init__(self, catalogue: Catalogue, states: ModelStates | None = None) -> None:
-        """states: where it is said which servers are away."""
-        self._catalogue = catalogue
-        self._states = states or ModelStates()
-
-    def _entry(self, name: str, *kinds: ModelKind) -> ModelEntry:
-        entry = self._catalogue.of_kind(name, *kinds)
-        if entry.is_served:
-            self._states.check_server(name)
-        return entry
-
-    def kind(self, name: str) -> ModelKind:
-        return self._catalogue.entry(name).kind
-
-    def reader_of(self, name: str) -> str | None:
-        return self._catalogue.entry(name).reader_model
-
-    def judge(self, name: str) -> Judge:
-        return self.language_model(name) if self.kind(name) == "causal" else self.classifier(name)
 
     def classifier(self, name: str) -> Classifier:
         entry = self._entry(name, "classifier")
@@ -502,9 +479,6 @@ class QueueModels:
     def language_model(self, name: str) -> LanguageModel:
         entry = self._entry(name, "causal")
         return get_remote_model(entry) if entry.is_served else RemoteLanguageModel(entry)
-
-    def writer(self, name: str) -> Writer:
-        return self.language_model(name)
 
     def similarity(self, name: str) -> Similarity:
         return RemoteSimilarity(self._entry(name, "similarity", "cross-encoder"))

@@ -28,7 +28,7 @@ from tests.end_to_end.service import ROOT
 
 PAGE = ROOT / "docs" / "guide" / "operations.md"
 BEGIN, END = "<!-- chaos: rewritten by `make chaos` -->", "<!-- end of chaos -->"
-OPTIONS = ("--apart", "--rooms", "hatexscore", "inference")
+OPTIONS = ("--separate", "--services", "hatexscore", "inference")
 
 
 def main() -> int:

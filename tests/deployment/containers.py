@@ -20,8 +20,8 @@ from tests.deployment.manifests import ROOT, compose
 from tests.end_to_end.load import examples, finished
 from tests.end_to_end.service import environment
 from tests.patience import SECONDS, eventually
-from tests.shared.openai.computing import ClassifierDouble, Floats
-from tests.shared.openai.stub import listening
+from tests.shared.models.openai.computing import ClassifierDouble, Floats
+from tests.shared.models.openai.stub import listening
 from tests.tiny_models.encoders import ENCODERS, save_encoder
 
 READY_SECONDS = 300  # of an idle machine, all workers at once

@@ -22,9 +22,9 @@ pytestmark = pytest.mark.end_to_end
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Workers apart; a lost call is asked again after five seconds of an idle machine."""
     folder: Path = tmp_path_factory.mktemp("apart")
-    options = ("--rooms", "hatexscore", "inference", "similarity")
+    options = ("--services", "hatexscore", "inference", "similarity")
     seconds = str(round(5 * busy()))
-    with serving(folder, "--apart", *options, TOUCHSTONE_CALL_SECONDS=seconds) as running:
+    with serving(folder, "--separate", *options, TOUCHSTONE_CALL_SECONDS=seconds) as running:
         yield running
 
 

@@ -45,7 +45,7 @@ FAULTS: tuple[tuple[str, Callable[[Service], None]], ...] = (
 def test_every_line_is_answered_once_whoever_dies(tmp_path: Path) -> None:
     lines = [line(str(n), f"Muslims are kind, number {n % DISTINCT}") for n in range(LINES)]
     with (
-        serving(tmp_path, "--rooms", "hatexscore", **HASTE) as service,
+        serving(tmp_path, "--services", "hatexscore", **HASTE) as service,
         CheckedClient(base_url=service.url, timeout=SECONDS) as client,
     ):
         batch = started(client, lines, URL)

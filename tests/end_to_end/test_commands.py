@@ -21,7 +21,7 @@ from tests.patience import SECONDS, busy, eventually, looks
 
 pytestmark = pytest.mark.end_to_end
 
-FEW = ("--rooms", "hlv")  # starts without a model: enough where only the processes matter
+FEW = ("--services", "hlv")  # starts without a model: enough where only the processes matter
 
 
 def start(*arguments: str, **more: str) -> subprocess.Popen[str]:
@@ -184,7 +184,7 @@ def test_a_key_that_is_none_is_said_at_once(tmp_path: Path) -> None:
 def test_a_demo_without_who_scores_its_examples_is_refused(tmp_path: Path) -> None:
     code, said = ended("demo", "--var", str(tmp_path), *FEW)
     assert code == 2
-    assert "the demo's examples are scored by hatexscore: name it in --rooms too" in said
+    assert "the demo's examples are scored by hatexscore: name it in --services too" in said
 
 
 def test_half_of_the_servers_named_is_refused(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_the_processes_end_with_a_stack_that_is_killed(tmp_path: Path) -> None:
         if not ours:
             break
     assert ours == []
-    demo = ("demo", "--var", str(tmp_path / "other"), "--rooms", "hatexscore")
+    demo = ("demo", "--var", str(tmp_path / "other"), "--services", "hatexscore")
     code, _ = ended(*demo, **COLD)  # and nothing is in the way
     assert code == 0
     for line in psutil.process_iter(["pid", "cmdline"]):  # PostgreSQL waits for its next stack

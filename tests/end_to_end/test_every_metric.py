@@ -38,7 +38,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     folder: Path = tmp_path_factory.mktemp("every")
     served = (*SCORED_BY_EMBEDDED, "inference", "similarity")
     with (
-        serving(folder, "--apart", "--rooms", *served) as service,
+        serving(folder, "--separate", "--services", *served) as service,
         CheckedClient(base_url=service.url, timeout=120) as made,
     ):
         yield made

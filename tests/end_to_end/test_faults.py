@@ -26,7 +26,7 @@ pytestmark = pytest.mark.end_to_end
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """One service for all faults: it must survive them one after the other."""
     folder: Path = tmp_path_factory.mktemp("service")
-    with serving(folder, "--rooms", "hatexscore", "inference", **SHORT) as running:
+    with serving(folder, "--services", "hatexscore", "inference", **SHORT) as running:
         yield running
 
 

@@ -19,7 +19,7 @@ from tests.inference.shapes import save_llama
 pytestmark = pytest.mark.end_to_end
 
 CAUSAL = '\n[[models]]\nname = "tiny"\nkind = "causal"\nsource = "path:weights"\ndevice = "cpu"\n'
-OPTIONS = ("--rooms", "hlv", "cot2el", "inference", "similarity")
+OPTIONS = ("--services", "hlv", "cot2el", "inference", "similarity")
 VOTES = HLV.examples["your own distributions"]
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from tests.end_to_end.service import serving
 from tests.patience import SECONDS
-from tests.shared.openai.computing import ClassifierDouble, Floats
-from tests.shared.openai.stub import listening
+from tests.shared.models.openai.computing import ClassifierDouble, Floats
+from tests.shared.models.openai.stub import listening
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(600)]
 
@@ -75,7 +75,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         file = folder / "models.toml"
         file.write_text(ENTRY.format(url=url.removesuffix("/v1")), "utf-8")
         told = {"TOUCHSTONE_SERVER_ROWS": "300"}
-        options = ("--models", str(file), "--rooms", "ice", "inference")
+        options = ("--models", str(file), "--services", "ice", "inference")
         with (
             serving(folder / "var", *options, **told) as service,
             httpx.Client(base_url=service.url, timeout=SECONDS) as client,

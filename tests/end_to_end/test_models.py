@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from services.hatexscore.contract import CONTRACT
 from shared.models.checkpoint import base_folder
 from tests.answers import CheckedClient
 from tests.end_to_end.service import serving
+from tests.patience import eventually
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]
 
@@ -63,7 +63,7 @@ def client(tmp_path: Path) -> Iterator[httpx.Client]:
     hate = entry("embedded-hate", "classifier", "path:hate")
     file.write_text(hate + entry("embedded-nli", "classifier", "embedded:nli"), "utf-8")
     told = {"TOUCHSTONE_MODELS_FILE": str(file), "TOUCHSTONE_MODEL_WAIT_SECONDS": "1"}
-    options = ("--rooms", "hatexscore", "inference")
+    options = ("--services", "hatexscore", "inference")
     with (
         serving(tmp_path / "var", *options, **told) as service,
         CheckedClient(base_url=service.url, timeout=60) as made,
@@ -71,13 +71,9 @@ def client(tmp_path: Path) -> Iterator[httpx.Client]:
         yield made
 
 
-def until(look: Callable[[], Any]) -> Any:
+def seen(look: Callable[[], Any]) -> Any:
     """What is seen, once there is something."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not (found := look()):
-        assert time.monotonic() < deadline
-        time.sleep(0.3)
-    return found
+    return eventually(look, "nothing is seen", seconds=PATIENCE_SECONDS, every=0.3)
 
 
 def accepted_line(client: httpx.Client, body: dict[str, Any]) -> str:
@@ -87,7 +83,7 @@ def accepted_line(client: httpx.Client, body: dict[str, Any]) -> str:
     file = client.post("/v1/files", data={"purpose": "batch"}, files=sent).json()["id"]
     asked = {"input_file_id": file, "endpoint": "/v1/scores/hatexscore"}
     batch = client.post("/v1/batches", json=asked).json()["id"]
-    found = until(lambda: client.get("/v1/jobs", params={"batch": batch}).json()["data"])
+    found = seen(lambda: client.get("/v1/jobs", params={"batch": batch}).json()["data"])
     job_id: str = found[0]["id"]
     return job_id
 
@@ -103,7 +99,7 @@ def test_a_model_that_cannot_be_loaded_stops_nobody_else(
 ) -> None:
     body = next(iter(CONTRACT.examples.values()))
     stuck = accepted_line(client, body)
-    refused = until(lambda: posted(client, body))
+    refused = seen(lambda: posted(client, body))
     assert refused["type"].endswith("/model-unusable")
 
     def job() -> Any:
@@ -114,23 +110,23 @@ def test_a_model_that_cannot_be_loaded_stops_nobody_else(
         wait = {"Prefer": "wait=30"}
         return client.post("/v1/inference", json=asked, headers=wait).json()
 
-    waiting = until(lambda: (found := job())["waiting_for"] and found)
+    waiting = seen(lambda: (found := job())["waiting_for"] and found)
     assert (waiting["status"], waiting["attempts"]) == ("queued", 0)
     assert waiting["waiting_for"]["model"] == "embedded-hate"
-    assert until(lambda: (found := other())["status"] == "succeeded" and found)["result"]
+    assert seen(lambda: (found := other())["status"] == "succeeded" and found)["result"]
 
     def cards_once_known() -> Any:
         cards = {card["name"]: card for card in client.get("/v1/models").json()["data"]}
         states = cards["embedded-hate"]["state"], cards["embedded-nli"]["state"]
         return cards if states == ("failed", "ready") else None
 
-    cards = until(cards_once_known)
+    cards = seen(cards_once_known)
     assert cards["embedded-hate"]["error"] == waiting["waiting_for"]["detail"]
     assert "the model 'embedded-hate' cannot be loaded" in cards["embedded-hate"]["error"]
     assert "cannot be loaded" in client.get("/").text
     page = f"/jobs/{stuck}"  # now and then the job runs, and looks whether the model can be loaded
-    until(lambda: "waiting for the model embedded-hate" in client.get(page).text)
+    seen(lambda: "waiting for the model embedded-hate" in client.get(page).text)
 
     shutil.copy(tmp_path / "good" / "config.json", tmp_path / "models" / "hate" / "config.json")
-    ended = until(lambda: (found := job())["status"] != "queued" and found["result"] and found)
+    ended = seen(lambda: (found := job())["status"] != "queued" and found["result"] and found)
     assert (ended["status"], ended["attempts"], ended["waiting_for"]) == ("succeeded", 1, None)

@@ -26,7 +26,7 @@ from tests.tiny_models.encoders import ENCODERS, save_encoder
 pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(600)]
 
 SLOW = Path(__file__).parent / "slow_loader"
-ROOMS = ("--rooms", "hatexscore", "inference")
+ROOMS = ("--services", "hatexscore", "inference")
 OTHERS = """
 [[models]]
 name = "slow"
@@ -226,7 +226,7 @@ def test_workers_apart_give_the_same_bytes(
 ) -> None:
     folder = tmp_path_factory.mktemp("apart")
     with (
-        serving(folder, "--apart", "--wait-models", "--models", str(file), *ROOMS) as service,
+        serving(folder, "--separate", "--wait-models", "--models", str(file), *ROOMS) as service,
         CheckedClient(base_url=service.url, timeout=SECONDS) as client,
     ):
         apart = Place(service, client, file, folder)

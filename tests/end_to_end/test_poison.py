@@ -56,7 +56,7 @@ def test_poison_of_every_kind_ends_its_own_batch_alone(tmp_path: Path) -> None:
     many = [line(str(number), f"People are kind, number {number}") for number in range(400)]
     few = [line(str(number), f"Neighbours are kind, number {number}") for number in range(3)]
     with (
-        serving(tmp_path, "--rooms", "hatexscore", **HASTE) as service,
+        serving(tmp_path, "--services", "hatexscore", **HASTE) as service,
         opened(service, "crowd", "batch") as crowd,
         opened(service, "other", "batch") as other,
     ):

@@ -21,13 +21,14 @@ from shared.ledger.engine import connect
 from tests.answers import CheckedClient
 from tests.end_to_end.batch import ended, patiently, started
 from tests.end_to_end.service import Service, serving
+from tests.patience import eventually
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(600)]
 
 PATIENCE_SECONDS = 180
 OPEN_SECONDS = 8  # of the batch that expires
-SERVED = ("--rooms", "hatexscore", "inference", "similarity")
-APART, TOGETHER = ("--apart", *SERVED), SERVED
+SERVED = ("--services", "hatexscore", "inference", "similarity")
+APART, TOGETHER = ("--separate", *SERVED), SERVED
 
 
 @pytest.fixture(scope="module", params=[TOGETHER, APART], ids=["together", "apart"])
@@ -94,12 +95,12 @@ def until(
     client: httpx.Client, path: str, done: Callable[[dict[str, Any]], bool]
 ) -> dict[str, Any]:
     """What this path answers once it is as it should be."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not done(found := patiently(client, "GET", path).json()):
-        assert time.monotonic() < deadline, found
-        time.sleep(0.1)
-    answer: dict[str, Any] = found
-    return answer
+
+    def answered() -> dict[str, Any] | None:
+        found: dict[str, Any] = patiently(client, "GET", path).json()
+        return found if done(found) else None
+
+    return eventually(answered, f"{path} is not so", seconds=PATIENCE_SECONDS, every=0.1)
 
 
 def suspended(service: Service) -> list[psutil.Process]:

@@ -24,7 +24,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder: Path = tmp_path_factory.mktemp("silence")
     # warm: an analyser that loads under the interpreter's lock is silent for seconds, too
     patience = WARM | {"TOUCHSTONE_SILENT_SECONDS": str(4 * min(busy(), 4))}
-    options = ("--rooms", "hatexscore", "inference")
+    options = ("--services", "hatexscore", "inference")
     with serving(folder, *options, **patience, TOUCHSTONE_LEASE_SECONDS="20") as running:
         yield running
 

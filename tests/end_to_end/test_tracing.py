@@ -57,7 +57,7 @@ def test_a_job_is_one_trace_and_holds_no_text(tmp_path: Path, collector: tuple[s
     url, spans = collector
     settings = {"TOUCHSTONE_OTLP_ENDPOINT": url, "OTEL_BSP_SCHEDULE_DELAY": "200"}
     body = {"text": "We lost the match", "explanation": '"lost the match" is no hate speech.'}
-    options = ("--apart", "--rooms", "hatexscore", "inference")
+    options = ("--separate", "--services", "hatexscore", "inference")
     with (
         serving(tmp_path, *options, **settings) as service,
         CheckedClient(base_url=service.url, timeout=SECONDS) as client,

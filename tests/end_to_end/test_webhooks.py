@@ -27,7 +27,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder: Path = tmp_path_factory.mktemp("webhooks")
     settings = {"ALLOW": '["127.0.0.1/32"]', "SECONDS": "20"}
     chosen = {f"TOUCHSTONE_WEBHOOK_{name}": value for name, value in settings.items()}
-    with serving(folder, "--rooms", "hatexscore", "inference", **chosen) as running:
+    with serving(folder, "--services", "hatexscore", "inference", **chosen) as running:
         yield running
 
 

@@ -6,14 +6,11 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 
 from services import worker
-from shared.ledger.tables import jobs
 from shared.settings import Settings
-from shared.worker import registered
-from shared.worker.job import MessageDelivery, run_job
-from tests.batches import Json, Scene
+from tests.batches import Json, WorkedScene
 from tests.explanations.scripted import NAME, ScriptedModels, saying
 from tests.gateway.serving import serving
 from tests.patience import SECONDS
@@ -27,29 +24,20 @@ HATEFUL = (
 ANSWERS = [HATEFUL, "I'm sorry, but I can't help with that.", "The weather is fine.", HATEFUL]
 
 
-class Carried(Scene):
-    """Jobs are ended by the worker's own code."""
+class Answered(WorkedScene):
+    """The model says one thing."""
 
     def work(self, most: int = 1_000_000) -> int:
-        """Carry the queued jobs."""
-        with self.engine.connect() as connection:
-            query = select(jobs.c.id, jobs.c.metric, jobs.c.batch_id)
-            queued = connection.execute(query.where(jobs.c.status == "queued").limit(most)).all()
-        for job_id, name, batch_id in queued:
-            task = registered[name]
-            with saying(HATEFUL):
-                run_job(
-                    job_id, task.contract, task.score, MessageDelivery(batch=batch_id is not None)
-                )
-        return len(queued)
+        with saying(HATEFUL):
+            return super().work(most)
 
 
 @pytest.fixture
-def scene(chosen: Settings, engine: Engine) -> Iterator[Carried]:
+def scene(chosen: Settings, engine: Engine) -> Iterator[Answered]:
     worker.register_all(["explanations"])
     placed = chosen.model_copy(update={"authentication": "none"})
     with serving(placed) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
-        yield Carried(client, engine, placed)
+        yield Answered(client, engine, placed)
 
 
 def line(number: int, answer: str) -> Json:
@@ -57,7 +45,7 @@ def line(number: int, answer: str) -> Json:
     return {"custom_id": str(number), "method": "POST", "url": URL, "body": body}
 
 
-def test_every_line_ends_as_what_it_is(scene: Carried) -> None:
+def test_every_line_ends_as_what_it_is(scene: Answered) -> None:
     lines = [line(number, answer) for number, answer in enumerate(ANSWERS)]
     batch = scene.finish(scene.make(lines, endpoint=URL))
     assert (batch["status"], batch["request_counts"]["completed"]) == ("completed", 4)
@@ -75,7 +63,7 @@ def test_every_line_ends_as_what_it_is(scene: Carried) -> None:
     assert job["result"] == ended[0]
 
 
-def test_a_line_that_no_metric_can_score_is_named_before_any_is_asked(scene: Carried) -> None:
+def test_a_line_that_no_metric_can_score_is_named_before_any_is_asked(scene: Answered) -> None:
     wrong = line(1, HATEFUL)
     wrong["body"]["score"] = {"hatexscore": {"tau": 3}}
     batch = scene.read(scene.make([line(0, HATEFUL), wrong], endpoint=URL))
@@ -85,7 +73,7 @@ def test_a_line_that_no_metric_can_score_is_named_before_any_is_asked(scene: Car
     assert "tau" in fault["param"]
 
 
-def test_a_job_s_page_shows_how_it_ended(scene: Carried) -> None:
+def test_a_job_s_page_shows_how_it_ended(scene: Answered) -> None:
     for answer, says in [
         (HATEFUL, "The decision is hateful; 1 metric scored the explanation."),
         (ANSWERS[1], "The model refused; nothing is scored."),

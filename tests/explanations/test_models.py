@@ -19,8 +19,8 @@ from shared.models.ports import bind
 from tests.explanations.scripted import of_own_job
 from tests.haf.test_conversation import ENTRIES, TEXT
 from tests.haf.tiny_llama import STAGES, save
-from tests.shared.openai.recorded import Recorded
-from tests.shared.openai.stub import listening
+from tests.shared.models.openai.recorded import Recorded
+from tests.shared.models.openai.stub import listening
 
 HATE = '\n[[models]]\nname = "embedded-hate"\nsource = "embedded:hate"\ndevice = "cpu"\n'
 Elicits = Callable[..., ExplanationsResult]

@@ -43,7 +43,7 @@ class Fuzzed:
 def prepared(folder: Path) -> Iterator[httpx.Client]:
     """A client of a running service, with a key that may do everything."""
     with (
-        serving(folder, "--rooms", SERVED, **SETTINGS) as service,
+        serving(folder, "--services", SERVED, **SETTINGS) as service,
         opened(service, "fuzz", "admin") as client,
         _cancelling(client),
     ):

@@ -56,7 +56,7 @@ def test_a_duty_that_hangs_is_named_and_one_that_goes_on_is_well_again(
 
 
 def test_a_thread_that_ended_is_late(rounds: TaskMonitor, probes: httpx.Client) -> None:
-    rounds.begin("promises")
+    rounds.begin("recovery")
     eventually(lambda: probes.get("/healthz").status_code == 503)
 
 

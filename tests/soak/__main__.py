@@ -51,7 +51,7 @@ def main() -> int:
     )
     with (
         tempfile.TemporaryDirectory() as folder,
-        serving(Path(folder), "--apart", "--rooms", *SERVED, **THREADS, **WARM) as service,
+        serving(Path(folder), "--separate", "--services", *SERVED, **THREADS, **WARM) as service,
     ):
         audit.install(service)
         with Memory.of(service).watching() as memory:

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from rich.console import Console
 
+from services.stack.__main__ import parse
 from services.stack.folder import NotReady
 from services.stack.liveness import reasons
 from services.stack.processes import Supervisor, without_progress
@@ -148,3 +149,11 @@ def test_whom_a_process_waits_for_is_read_from_its_answer(
         httpx.Response(503, content=b"<html>") if body is None else httpx.Response(503, json=body)
     )
     assert reasons(answer) == said
+
+
+def test_the_earlier_names_of_options_still_work() -> None:
+    now = parse(["serve", "--services", "hlv", "inference", "--separate"])
+    assert parse(["serve", "--rooms", "hlv", "inference", "--apart"]) == now
+    assert (now.services, now.separate) == (["hlv", "inference"], True)
+    alone = parse(["serve"])
+    assert (alone.services, alone.separate) == ([], False)

@@ -3377,7 +3377,7 @@ class ExplanationsAnswer(Message):
         ),
     ] = []
     reasoning: Annotated[
-        str | None, Field(description='where the server told it apart')
+        str | None, Field(description='where the server sends it as a field of its own')
     ] = None
     finish: Literal['stop', 'length', 'given'] = 'given'
 
@@ -8599,12 +8599,12 @@ Job = TypeAliasType(
 
 class JobList(Message):
     object: Literal['list'] = 'list'
+    data: list[Job]
     first_id: str | None
     last_id: Annotated[
         str | None, Field(description='pass it as `after` to get the next page')
     ]
     has_more: bool
-    data: list[Job]
 
 
 class Jobs(Message):

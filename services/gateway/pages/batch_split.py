@@ -14,7 +14,6 @@ from pydantic import ValidationError
 from sqlalchemy import Connection
 
 from services.gateway.caller import Caller
-from services.gateway.pages.report_design import Forest, ForestRow
 from services.gateway.pages.result_query import ResultQuery
 from services.gateway.routes.scores import commit, wait_for_job
 from services.gateway.state import State
@@ -26,6 +25,7 @@ from shared.ledger.jobs import Job
 from shared.ledger.score_hours import edges_of
 from shared.page_text import significant
 from shared.report_contracts import ScoreSplit
+from shared.report_design import Forest, ForestRow
 
 FEWEST = 2
 FEW = 10  # results of a value: fewer are grey

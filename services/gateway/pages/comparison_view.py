@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from services.gateway.pages.report_design import Forest, ForestRow
 from services.gateway.pages.terms import Term, terms
 from shared.ledger.result_pairs import ComparedJob
 from shared.page_text import WordChange, changes, counted, significant
+from shared.report_design import Forest, ForestRow
 from shared.service_contract import MetricContract
 
 Json = Mapping[str, Any]

@@ -141,7 +141,9 @@ def _token_weights(job: Job) -> tuple[TokenRun, ...]:
     contract = metrics()[job.metric]
     try:
         request = contract.request.model_validate(job.request)
-        found: tuple[TokenRun, ...] = heatmap_of(request, contract.report.model_validate(job.result))
+        found: tuple[TokenRun, ...] = heatmap_of(
+            request, contract.report.model_validate(job.result)
+        )
     except ValidationError:  # of an older version
         return ()
     return found

@@ -48,16 +48,8 @@ class DeliverySchema(BaseModel):
     ended_at: int | None = Field(description="unix seconds")
 
 
-class DeliveryList(BaseModel):
+class DeliveryList(views.ListPage[DeliverySchema]):
     """A page of deliveries, newest first."""
-
-    model_config = views.ALWAYS_SENT
-
-    object: Literal["list"] = "list"
-    data: list[DeliverySchema]
-    first_id: str | None
-    last_id: str | None = Field(description="pass it as `after` to get the next page")
-    has_more: bool
 
 
 class Replayed(BaseModel):

@@ -9,11 +9,12 @@ import pytest
 from sqlalchemy import Engine, delete, event
 
 from bench.pages import BATCH, PATH, fill
-from services.gateway.pages.report_design import CountBars, Forest, design_of
+from services.gateway.pages.report_design import design_of
 from services.registry import metrics
 from shared.ledger import leases, saved_views
 from shared.ledger.saved_views import MOST
 from shared.ledger.tables import jobs, result_facts
+from shared.report_design import CountBars, Forest
 from tests.batches import MINUTE
 from tests.gateway.conftest import Opens
 from tests.gateway.pages.test_pages import entered, token

@@ -18,9 +18,9 @@ from shared.models.classification import ServedClassifier
 from shared.models.entry import ModelEntry
 from shared.problems import problem
 from tests.inference.shapes import byte_tokenizer, save_bert
-from tests.shared.openai.computing import ClassifierDouble, Kind
-from tests.shared.openai.recorded import Recorded
-from tests.shared.openai.stub import listening
+from tests.shared.models.openai.computing import ClassifierDouble, Kind
+from tests.shared.models.openai.recorded import Recorded
+from tests.shared.models.openai.stub import listening
 
 TEXTS = ["The garden was green.", "We lost the match again", "no", "Is the weather good?"] * 10
 NAMES = ("no", "perhaps", "yes")

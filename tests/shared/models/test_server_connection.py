@@ -19,8 +19,8 @@ from shared.models.entry import ModelEntry
 from shared.models.openai.protocol import CHAT, Dialect
 from shared.models.server_connection import Address, Connection
 from shared.problems import problem
-from tests.shared.openai.recorded import Recorded, recordings
-from tests.shared.openai.stub import listening
+from tests.shared.models.openai.recorded import Recorded, recordings
+from tests.shared.models.openai.stub import listening
 
 KEY = "sk-a-secret-of-the-tests"
 ASKED = {"messages": [{"role": "user", "content": "What a lovely town"}], "max_tokens": 9}

@@ -14,7 +14,7 @@ from shared.models import server_connection
 from shared.models.entry import ModelEntry
 from shared.models.server_connection import PACE_KEY, Connection, ServerRateLimiter
 from shared.settings import Settings
-from tests.shared.openai.stub import Stub, listening
+from tests.shared.models.openai.stub import Stub, listening
 
 
 def entry(most: int | None, url: str = "http://127.0.0.1:1/v1") -> ModelEntry:

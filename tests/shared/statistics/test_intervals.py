@@ -1,4 +1,4 @@
-"""Intervals: SciPy and statsmodels as oracles, edge cases; coverage: tests/statistics."""
+"""Intervals: SciPy and statsmodels as oracles, edge cases; coverage: test_coverage.py."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from shared.models.entry import ModelEntry
 from shared.models.openai.model import ServedLanguageModel
 from shared.models.server_check import probe, render
 from tests.inference.shapes import save_llama
-from tests.shared.openai.conftest import await_health
+from tests.shared.models.openai.conftest import await_health
 
 EXAMPLE = Example(
     text="The garden was",

@@ -15,9 +15,9 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
-from tests.shared.openai.stub import Reply
+from tests.shared.models.openai.stub import Reply
 
-DATA = Path(__file__).parents[2] / "data" / "servers"
+DATA = Path(__file__).parents[3] / "data" / "servers"
 IN_SECONDS = re.compile(r"\{in (\d+) s\}")
 
 

@@ -18,8 +18,8 @@ from shared.models.openai.labels import match_labels
 from shared.models.openai.model import ServedLanguageModel
 from shared.models.prompt_table import PromptKeys, PromptTable, Shot
 from tests.inference.shapes import save_llama
-from tests.shared.openai.computing import LanguageModelDouble, Style
-from tests.shared.openai.stub import listening
+from tests.shared.models.openai.computing import LanguageModelDouble, Style
+from tests.shared.models.openai.stub import listening
 
 TEXTS = ("The garden was", "Is the weather good", "Yes, the answer", "We lost", "A small café by")
 

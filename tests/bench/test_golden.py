@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from bench.golden import ALLOWED, differences
+from bench import golden_results
+from bench.golden import ALLOWED, differences, read
 from bench.golden_text import page_lines, resolved, settled, table_rows
 
 Json = dict[str, Any]
@@ -79,6 +80,13 @@ def test_all_else_is_found(change: Callable[[Json], Any], told: str) -> None:
     for apart in changed(change):
         [place] = apart.values()
         assert told in place
+
+
+def test_recorded_results_are_made_again() -> None:
+    """Of every metric, variant and batch report: `python -m bench.golden_results` records them."""
+    recorded = read(golden_results.FILE, "")
+    assert len(recorded) >= 60
+    assert differences(recorded, dict(golden_results.entries()), None) == {}
 
 
 def test_only_a_model_without_promise_has_a_tolerance() -> None:

@@ -18,7 +18,7 @@ from shared.models.entry import ModelEntry
 from shared.models.openai.model import ServedLanguageModel
 from shared.models.openai.scoring import PROBE, Echo, PromptLogprobs, find_scoring_method
 from shared.models.openai.text import seed_of
-from tests.shared.openai.stub import Stub, Style, listening
+from tests.shared.models.openai.stub import Stub, Style, listening
 
 KEY = "sk-very-secret"
 PROMPTS = [Prompt(text="The old garden"), Prompt(text="Rain")]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shared.models.judgement import Judgement
 from shared.models.openai.labels import match_labels, parse_label, read_position
 from shared.models.openai.protocol import ServerChoice
-from tests.shared.openai.recorded import Recorded
+from tests.shared.models.openai.recorded import Recorded
 
 WORDS = {"hateful": ("unsafe",), "non-hateful": ("safe",)}
 Tops = dict[str, float]

@@ -16,8 +16,8 @@ from shared.models.guard_categories import with_only_category
 from shared.models.judgement import Judgement
 from shared.models.openai.model import ServedLanguageModel
 from shared.models.prompt_table import PromptTable
-from tests.shared.openai.recorded import Recorded
-from tests.shared.openai.stub import listening
+from tests.shared.models.openai.recorded import Recorded
+from tests.shared.models.openai.stub import listening
 
 GUARD = """
 [models.prompt]

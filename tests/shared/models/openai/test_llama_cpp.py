@@ -33,9 +33,9 @@ from shared.models.remote import QueueModels
 from shared.models.server_check import probe, render
 from shared.models.server_records import ServerAbilities
 from tests.judges import likely_words
-from tests.shared.openai.computing import LanguageModelDouble
+from tests.shared.models.openai.computing import LanguageModelDouble
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 TEXTS = ["The garden was", "Is the weather good or bad today? It", "café", "Yes, the answer is"]
 PROMPTS = [Prompt(text=text) for text in TEXTS]
 CHAT = Prompt(turns=(Turn(role="user", content="Is it good?"),))

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from tests.shared.openai.stub import Reply
+from tests.shared.models.openai.stub import Reply
 
 Style = Literal["vllm", "vllm-prompt", "sglang", "tgi", "chat", "silent"]
 Kind = Literal["vllm", "vllm-old", "sglang", "tei", "infinity", "infinity-old", "kserve"]

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -17,18 +18,19 @@ from shared.models.catalogue import load_catalogue
 from shared.models.openai.model import ServedLanguageModel
 from tests.inference.shapes import save_llama
 from tests.patience import looks
-from tests.shared.openai.gguf_model import write_gguf
+from tests.shared.models.openai.gguf_model import write_gguf
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 KEY = "sk-a-key-of-the-tests"
-ENTRIES = """
+SERVED = """
 [[models]]
 name = "served"
 kind = "causal"
 source = "openai:http://{address}/v1"
 served_name = "tiny-served"
 api_key_env = "TINY_SERVER_KEY"
-
+"""
+OWN = """
 [[models]]
 name = "own"
 kind = "causal"
@@ -37,24 +39,32 @@ device = "cpu"
 """
 
 
+@contextmanager
+def llama_serving(file: Path) -> Iterator[str]:
+    """llama.cpp's server over the GGUF of this file: the entry of its model in a `models.toml`."""
+    port = free_port()
+    module = "tests.shared.models.openai.llama_server"
+    command = [sys.executable, "-m", module, str(file), str(port), KEY]
+    with file.with_name("server.log").open("w") as log:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=dict(os.environ))
+    try:
+        await_health(process, f"http://{HOST}:{port}/health")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("TINY_SERVER_KEY", KEY)
+            yield SERVED.format(address=f"{HOST}:{port}")
+    finally:
+        process.kill()
+        process.wait()
+
+
 @pytest.fixture(scope="session")
 def tiny_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalModels]:
     """The models `served` and `own`: one and the same, behind HTTP and in here."""
     folder = tmp_path_factory.mktemp("served")
     file = write_gguf(save_llama(folder / "weights"), folder / "tiny.gguf")
-    port = free_port()
-    command = [sys.executable, "-m", "tests.shared.openai.llama_server", str(file), str(port), KEY]
-    with (folder / "server.log").open("w") as log:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=dict(os.environ))
-    try:
-        await_health(process, f"http://{HOST}:{port}/health")
-        (folder / "models.toml").write_text(ENTRIES.format(address=f"{HOST}:{port}"), "utf-8")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("TINY_SERVER_KEY", KEY)
-            yield LocalModels(load_catalogue(folder / "models.toml"))
-    finally:
-        process.kill()
-        process.wait()
+    with llama_serving(file) as entry:
+        (folder / "models.toml").write_text(entry + OWN, "utf-8")
+        yield LocalModels(load_catalogue(folder / "models.toml"))
 
 
 @pytest.fixture(scope="session")
