@@ -29,6 +29,7 @@ PROCESSORS: dict[str, dict[str, str]] = {
         "ATEN_CPU_CAPABILITY": "avx2",
     },
 }
+AT_NIGHT = ("mkl-avx2", "aten-default")  # each alone; by day all of them at once
 on_intel = pytest.mark.skipif(
     not CPUINFO.exists() or vendor_of(CPUINFO.read_text()) != "intel",
     reason="MKL obeys its modes on Intel's processors only",
@@ -46,7 +47,13 @@ def company(environment: dict[str, str], dtype: str = "float32") -> dict[str, An
     return found
 
 
-@pytest.mark.parametrize("processor", PROCESSORS)
+@pytest.mark.parametrize(
+    "processor",
+    [
+        pytest.param(name, marks=[pytest.mark.nightly] if name in AT_NIGHT else [])
+        for name in PROCESSORS
+    ],
+)
 def test_a_row_keeps_what_is_promised_of_it(processor: str) -> None:
     if MODE in PROCESSORS[processor] and vendor_of(CPUINFO.read_text()) != "intel":
         pytest.skip("MKL obeys its modes on Intel's processors only")
@@ -56,6 +63,7 @@ def test_a_row_keeps_what_is_promised_of_it(processor: str) -> None:
         assert found[service]["apart"] <= most, (service, found)
 
 
+@pytest.mark.nightly  # by day `test_half_precision.py` asks a classifier in bfloat16
 def test_in_bfloat16_a_row_keeps_its_tolerance() -> None:
     found = company({}, "bfloat16")
     for service in ("classifier", "similarity"):
