@@ -22,14 +22,14 @@ score = SERVICE.score
 
 pytestmark = pytest.mark.end_to_end
 
-LINES = 240  # a window for each fault
-DISTINCT = 180
+LINES = 120  # a window for each fault
+DISTINCT = 90
 HASTE = {
     "TOUCHSTONE_TICK_SECONDS": "0.2",
-    "TOUCHSTONE_LEASE_SECONDS": "20",
+    "TOUCHSTONE_LEASE_SECONDS": "16",
     "TOUCHSTONE_HEARTBEAT_SECONDS": "4",
     "TOUCHSTONE_RESEND_SECONDS": "3",
-    "TOUCHSTONE_BATCH_WINDOW": "40",
+    "TOUCHSTONE_BATCH_WINDOW": "20",
 }
 FAULTS: tuple[tuple[str, Callable[[Service], None]], ...] = (
     ("scheduler-killed", lambda service: service.kill("services.scheduler")),

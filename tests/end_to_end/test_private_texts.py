@@ -30,7 +30,14 @@ SERVED = ("--rooms", "hatexscore", "inference", "similarity")
 APART, TOGETHER = ("--apart", *SERVED), SERVED
 
 
-@pytest.fixture(scope="module", params=[TOGETHER, APART], ids=["together", "apart"])
+@pytest.fixture(
+    scope="module",
+    # apart, what a model is asked goes through Redis, too
+    params=[
+        pytest.param(APART, id="apart"),
+        pytest.param(TOGETHER, id="together", marks=pytest.mark.nightly),
+    ],
+)
 def service(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Service]:
