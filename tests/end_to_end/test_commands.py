@@ -15,7 +15,7 @@ import httpx
 import psutil
 import pytest
 
-from tests.end_to_end.service import ROOT, environment
+from tests.end_to_end.service import COLD, ROOT, environment
 from tests.patience import SECONDS, busy, eventually, looks
 
 pytestmark = pytest.mark.end_to_end
@@ -109,7 +109,7 @@ def test_a_folder_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None
 def test_it_goes_on_when_nobody_reads_its_output_any_more_and_refuses_a_second_stack(
     tmp_path: Path,
 ) -> None:
-    process = start("serve", "--var", str(tmp_path), "--port", "0", *FEW)
+    process = start("serve", "--var", str(tmp_path), "--port", "0", *FEW, **COLD)
     assert process.stdout is not None
     process.stdout.readline()
     process.stdout.close()
@@ -170,7 +170,7 @@ def test_half_of_the_servers_named_is_refused(tmp_path: Path) -> None:
 def test_the_processes_end_with_a_stack_that_is_killed_and_the_demo_scores_every_example(
     tmp_path: Path,
 ) -> None:
-    process = start("serve", "--var", str(tmp_path), "--port", "0", *FEW)
+    process = start("serve", "--var", str(tmp_path), "--port", "0", *FEW, **COLD)
     while not (tmp_path / "stack.json").exists():
         assert process.poll() is None
         time.sleep(0.1)
