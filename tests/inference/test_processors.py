@@ -29,6 +29,7 @@ PROCESSORS: dict[str, dict[str, str]] = {
         "ATEN_CPU_CAPABILITY": "avx2",
     },
 }
+THREADS = "OMP_NUM_THREADS"  # one in a run of all tests
 AT_NIGHT = ("mkl-avx2", "aten-default")  # each alone; by day all of them at once
 on_intel = pytest.mark.skipif(
     not CPUINFO.exists() or vendor_of(CPUINFO.read_text()) != "intel",
@@ -37,8 +38,9 @@ on_intel = pytest.mark.skipif(
 
 
 def company(environment: dict[str, str], dtype: str = "float32") -> dict[str, Any]:
-    """Of the classifier and the similarity: what is promised, and how far a row moves."""
-    usual = {name: value for name, value in os.environ.items() if name != MODE}
+    """Of the classifier and the similarity: what is promised, and how far a row moves, with as
+    many threads as there are cores."""
+    usual = {name: one for name, one in os.environ.items() if name not in (MODE, THREADS)}
     command = [sys.executable, "-m", "tests.inference.company", dtype]
     ran = subprocess.run(
         command, cwd=ROOT, env=usual | environment, stdout=subprocess.PIPE, check=True
