@@ -39,6 +39,9 @@ serve: $(VENV)/runtime  ## the same service, until Ctrl-C
 	$(RUN) -m services.stack serve
 
 MET := .pytest_cache/answers
+# One thread a process: there are more processes than cores, and threads that wait for each other
+# spin meanwhile. Embedded models then take a third of the processor time.
+test nightly: export OMP_NUM_THREADS := 1
 
 test: $(VENV)/dev  ## the whole suite: real Redis, real PostgreSQL, no network, no GPU
 	rm -rf $(MET)

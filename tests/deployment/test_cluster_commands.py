@@ -22,6 +22,7 @@ from tests.patience import SECONDS, busy, eventually
 pytestmark = [
     pytest.mark.skipif(KUBECTL is None, reason="kubectl builds the overlays"),
     pytest.mark.end_to_end,
+    pytest.mark.nightly,  # by day the same commands of compose score, in `test_compose.py`
     pytest.mark.timeout(1_200),
 ]
 LOCAL = "TOUCHSTONE_HOST", "TOUCHSTONE_METRICS_HOST"  # all addresses in a pod, one here

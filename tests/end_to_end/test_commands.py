@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -51,31 +50,6 @@ def left_behind(folder: Path) -> list[str]:
     ]
 
 
-@pytest.fixture
-def running(tmp_path: Path) -> Iterator[Path]:
-    """A folder in which a stack runs."""
-    process = start("serve", "--var", str(tmp_path), "--port", "0", *FEW)
-    while not (note := tmp_path / "stack.json").exists() or not note.stat().st_size:
-        assert process.poll() is None, process.communicate()[0]
-        time.sleep(0.1)
-    yield tmp_path
-    process.terminate()
-    process.communicate(timeout=SECONDS * busy())
-    assert process.returncode == 0
-    assert left_behind(tmp_path) == []
-
-
-def test_the_demo_scores_every_example_and_leaves_nothing(tmp_path: Path) -> None:
-    code, said = ended("demo", "--var", str(tmp_path))
-    assert code == 0, said
-    lines = (ROOT / "examples" / "posts.jsonl").read_text("utf-8").splitlines()
-    assert len(lines) == 12
-    assert all(json.loads(line)["id"] in said for line in lines)
-    for whom in ("gateway: no answer yet", "worker: ", "example 1 of 12"):
-        assert f"waiting for {whom}" in said or f"; {whom}" in said, said
-    assert left_behind(tmp_path) == []
-
-
 @pytest.mark.parametrize("seconds", [0.7, 2.5, 4.0])
 def test_who_is_stopped_while_starting_leaves_nothing(tmp_path: Path, seconds: float) -> None:
     process = start("serve", "--var", str(tmp_path), "--port", "0")
@@ -113,13 +87,6 @@ def test_a_signal_whose_exception_is_lost_ends_the_service_too(tmp_path: Path) -
     assert left_behind(tmp_path) == []
 
 
-def test_a_second_stack_in_the_same_folder_is_refused(running: Path) -> None:
-    code, said = ended("serve", "--var", str(running), "--port", "0")
-    assert code == 1
-    assert "another stack uses" in said
-    assert (running / "stack.json").exists()
-
-
 def test_a_taken_port_is_said_at_once(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -139,8 +106,10 @@ def test_a_folder_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None
     assert "Traceback" not in said
 
 
-def test_it_goes_on_when_nobody_reads_its_output_any_more(tmp_path: Path) -> None:
-    process = start("serve", "--var", str(tmp_path), "--port", "0", *FEW)
+def test_it_goes_on_when_nobody_reads_its_output_any_more_and_refuses_a_second_stack(
+    tmp_path: Path,
+) -> None:
+    process = start("serve", "--var", str(tmp_path), "--port", "0", *FEW, **COLD)
     assert process.stdout is not None
     process.stdout.readline()
     process.stdout.close()
@@ -149,6 +118,10 @@ def test_it_goes_on_when_nobody_reads_its_output_any_more(tmp_path: Path) -> Non
     assert process.poll() is None
     url = json.loads(note.read_text())["url"]
     assert httpx.get(f"{url}/readyz", timeout=SECONDS, trust_env=False).is_success
+    code, said = ended("serve", "--var", str(tmp_path), "--port", "0")
+    assert code == 1
+    assert "another stack uses" in said
+    assert note.exists()
     process.terminate()
     assert process.wait(SECONDS * busy()) == 0
     assert left_behind(tmp_path) == []
@@ -194,8 +167,10 @@ def test_half_of_the_servers_named_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG is Linux's")
-def test_the_processes_end_with_a_stack_that_is_killed(tmp_path: Path) -> None:
-    process = start("serve", "--var", str(tmp_path), "--port", "0", *FEW)
+def test_the_processes_end_with_a_stack_that_is_killed_and_the_demo_scores_every_example(
+    tmp_path: Path,
+) -> None:
+    process = start("serve", "--var", str(tmp_path), "--port", "0", *FEW, **COLD)
     while not (tmp_path / "stack.json").exists():
         assert process.poll() is None
         time.sleep(0.1)
@@ -206,9 +181,18 @@ def test_the_processes_end_with_a_stack_that_is_killed(tmp_path: Path) -> None:
         if not ours:
             break
     assert ours == []
-    demo = ("demo", "--var", str(tmp_path / "other"), "--services", "hatexscore")
-    code, _ = ended(*demo, **COLD)  # and nothing is in the way
-    assert code == 0
+    _the_demo_scores_every_example_and_leaves_nothing(tmp_path / "other")  # nothing is in its way
     for line in psutil.process_iter(["pid", "cmdline"]):  # PostgreSQL waits for its next stack
         if str(tmp_path) in " ".join(line.info["cmdline"] or []):
             line.terminate()
+
+
+def _the_demo_scores_every_example_and_leaves_nothing(folder: Path) -> None:
+    code, said = ended("demo", "--var", str(folder))
+    assert code == 0, said
+    lines = (ROOT / "examples" / "posts.jsonl").read_text("utf-8").splitlines()
+    assert len(lines) == 12
+    assert all(json.loads(line)["id"] in said for line in lines)
+    for whom in ("gateway: no answer yet", "worker: ", "example 1 of 12"):
+        assert f"waiting for {whom}" in said or f"; {whom}" in said, said
+    assert left_behind(folder) == []

@@ -31,7 +31,14 @@ SERVED = ("--services", "hatexscore", "inference", "similarity")
 APART, TOGETHER = ("--separate", *SERVED), SERVED
 
 
-@pytest.fixture(scope="module", params=[TOGETHER, APART], ids=["together", "apart"])
+@pytest.fixture(
+    scope="module",
+    # apart, what a model is asked goes through Redis, too
+    params=[
+        pytest.param(APART, id="apart"),
+        pytest.param(TOGETHER, id="together", marks=pytest.mark.nightly),
+    ],
+)
 def service(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Service]:

@@ -33,8 +33,8 @@ def held(texts: int, slack: float) -> None:
 
 
 @pytest.mark.usefixtures("_hate")
-def test_random_explanations_are_seldom_faithful_on_a_few_texts() -> None:
-    held(3, 0.3)
+def test_random_explanations_are_seldom_faithful_on_a_text() -> None:
+    held(1, 0.3)
 
 
 @pytest.mark.nightly

@@ -29,6 +29,8 @@ PROCESSORS: dict[str, dict[str, str]] = {
         "ATEN_CPU_CAPABILITY": "avx2",
     },
 }
+THREADS = "OMP_NUM_THREADS"  # one in a run of all tests
+AT_NIGHT = ("mkl-avx2", "aten-default")  # each alone; by day all of them at once
 on_intel = pytest.mark.skipif(
     not CPUINFO.exists() or vendor_of(CPUINFO.read_text()) != "intel",
     reason="MKL obeys its modes on Intel's processors only",
@@ -36,8 +38,9 @@ on_intel = pytest.mark.skipif(
 
 
 def company(environment: dict[str, str], dtype: str = "float32") -> dict[str, Any]:
-    """Of the classifier and the similarity: what is promised, and how far a row moves."""
-    usual = {name: value for name, value in os.environ.items() if name != MODE}
+    """Of the classifier and the similarity: what is promised, and how far a row moves, with as
+    many threads as there are cores."""
+    usual = {name: one for name, one in os.environ.items() if name not in (MODE, THREADS)}
     command = [sys.executable, "-m", "tests.inference.company", dtype]
     ran = subprocess.run(
         command, cwd=ROOT, env=usual | environment, stdout=subprocess.PIPE, check=True
@@ -46,7 +49,13 @@ def company(environment: dict[str, str], dtype: str = "float32") -> dict[str, An
     return found
 
 
-@pytest.mark.parametrize("processor", PROCESSORS)
+@pytest.mark.parametrize(
+    "processor",
+    [
+        pytest.param(name, marks=[pytest.mark.nightly] if name in AT_NIGHT else [])
+        for name in PROCESSORS
+    ],
+)
 def test_a_row_keeps_what_is_promised_of_it(processor: str) -> None:
     if MODE in PROCESSORS[processor] and vendor_of(CPUINFO.read_text()) != "intel":
         pytest.skip("MKL obeys its modes on Intel's processors only")
@@ -56,6 +65,7 @@ def test_a_row_keeps_what_is_promised_of_it(processor: str) -> None:
         assert found[service]["apart"] <= most, (service, found)
 
 
+@pytest.mark.nightly  # by day `test_half_precision.py` asks a classifier in bfloat16
 def test_in_bfloat16_a_row_keeps_its_tolerance() -> None:
     found = company({}, "bfloat16")
     for service in ("classifier", "similarity"):

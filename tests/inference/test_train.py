@@ -32,9 +32,10 @@ def _own_settings() -> Iterator[None]:
     torch.use_deterministic_algorithms(deterministic)
 
 
-@pytest.fixture
-def mild(tmp_path: Path) -> list[Path]:
-    """Made-up data of both shapes, without a rude word."""
+@pytest.fixture(params=[2, pytest.param(5, marks=pytest.mark.nightly)])
+def mild(tmp_path: Path, request: pytest.FixtureRequest) -> list[Path]:
+    """Made-up data of both shapes, without a rude word: so many dozens of posts."""
+    dozens = request.param
     posts: list[dict[str, Any]] = [
         {
             "id": f"post-{n}",
@@ -42,7 +43,7 @@ def mild(tmp_path: Path) -> list[Path]:
             "label": VOTES[n % 3][0],
             "annotator_labels": VOTES[n % 3],
         }
-        for n in range(60)
+        for n in range(12 * dozens)
     ]
     cases: list[dict[str, Any]] = [
         {
@@ -54,7 +55,7 @@ def mild(tmp_path: Path) -> list[Path]:
             "templ_id": str(n // 2),
             "ref_case_id": str(n - 2) if n % 4 > 1 else None,
         }
-        for n in range(80)
+        for n in range(16 * dozens)
     ]
     paths = [tmp_path / name for name in FILES]
     for path, rows in zip(paths, (posts, cases), strict=True):
