@@ -13,7 +13,7 @@ from services.hatexscore import cues_en as cues
 from services.hatexscore import label_cues_en as labels
 from services.hatexscore import moods_en as moods
 from services.hatexscore.report import Form
-from services.hatexscore.vocabulary import Clause, Mood, WordInText
+from services.hatexscore.vocabulary import GAP, Clause, Mood, WordInText
 from services.hatexscore.words import one_line
 
 REACH = 600  # characters before a label word that may belong to its clause
@@ -73,18 +73,28 @@ def read_clause(sentence: str, word: WordInText) -> Clause | None:
     if rejects is None and labels.PREDICTED.match(own):
         return Clause("classification", "reported")
     if form is None:
-        return None
+        defined = cues.BARE.fullmatch(own) and labels.DEFINES.match(after)
+        return Clause("predication", "general") if defined else None
     mood = _mood(sentence, own, prior, after)
     if mood == "asserted":
-        present = cues.BARE.fullmatch(own) and cues.PRESENT.match(after)
-        alone = present or cues.FOUND.match(after) or labels.PREFERRED.match(after)
+        alone = _has_no_subject(own, after, word)
         mood = _subject_mood(own, prior, "bare" if alone else form)
+        earlier = mood == "asserted" and rejects is None and moods.EARLIER_JUDGE.search(own)
+        mood = "earlier" if earlier else mood
     if mood == "asserted" and _final(own, before):
         form = "final"
     conceded = cues.CONCESSION.search(prior) is not None
     denials = _denials(own, asked=mood == "asked") + bool(rejects) + bool(denies)
     denials += rejects is None and _negated_after(own, after)
     return Clause(form, mood, denials, bool(rejects), conceded)
+
+
+def _has_no_subject(own: str, after: str, word: WordInText) -> bool:
+    """Is it said of this text whatever stands before the word: "no hate was found"?"""
+    if word.word.kind == "verbs" and GAP in word.word.text:  # "we have taken it down"
+        return bool(cues.ACTOR.fullmatch(own) or cues.ACTED.fullmatch(own))
+    present = cues.BARE.fullmatch(own) and cues.PRESENT.match(after)
+    return bool(present or cues.FOUND.match(after) or labels.PREFERRED.match(after))
 
 
 def _surroundings(sentence: str, word: WordInText) -> tuple[str, str]:
@@ -204,7 +214,12 @@ def _bare(own: str, prior: str, after: str, word: WordInText) -> Form | None:
         return "predication"
     if word.word.kind == "actions" and cues.OBJECT.match(after) and cues.ACTOR.fullmatch(own):
         return "bare"
-    if not (cues.BARE.fullmatch(own) and cues.AFTER_BARE.match(after)):
+    if not cues.AFTER_BARE.match(after):
+        return None
+    listed = cues.ADJECTIVES.fullmatch(own) and word.word.text.endswith(cues.ADJECTIVAL)
+    if listed and (not prior.strip() or moods.FINAL.match(prior)):
+        return "bare"
+    if not cues.BARE.fullmatch(own):
         return None
     if cues.PREDICATE.search(prior) and not cues.DROPPED_SUBJECT.search(prior):
         return "predication"

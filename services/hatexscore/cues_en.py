@@ -177,8 +177,8 @@ BORDER = re.compile(
 )
 # A restrictive relative clause with a verb of its own before the main predicate.
 RELATIVE = re.compile(
-    rf"\b(?:that|which|who)\s+(?:\w+\s+)?(?:{AUXILIARY}|never|(?!(?:his|its|this|was|is|has|hers|us"
-    rf"|as)\b)\w+s)\b[^,;:]{{0,160}}?(?=\s(?:{BE_FINITE}|constitutes"
+    rf"\b(?:(?<!\bon )that|which|who)\s+(?:\w+\s+)?(?:{AUXILIARY}|never"
+    rf"|(?!(?:his|its|this|was|is|has|hers|us|as)\b)\w+s)\b[^,;:]{{0,160}}?(?=\s(?:{BE_FINITE}|constitutes"
     r"|qualifies)\s)"
 )
 
@@ -202,7 +202,9 @@ JUDGE = (
     r"|scor(?:e|es|ed|ing)|read(?:s|ing)?|think(?:s|ing)?|thought|perceiv(?:e|es|ed|ing)|understood"
     r"|rank(?:s|ed)?"
     r"|file[sd]?|filing|sort(?:s|ed|ing)?|report(?:s|ed)?|vot(?:e|es|ed|ing)|declar(?:e|es|ed|ing)"
-    r"|pronounc(?:e|es|ed|ing)"
+    r"|pronounc(?:e|es|ed|ing)|return(?:s|ed)|outputs?|outputted"
+    r"|(?:remov|approv|reject|delet|hid|block|pass|clear|kept|keep|allow)(?:e|es|ed|den|s)?(?=(?:\s+(?:it"
+    r"|this|the\s+\w+))?\s+as\b)"
 )
 SAY = (
     r"say(?:s|ing)?|said|claim(?:s|ed|ing)?|argu(?:e|es|ed|ing)|insist(?:s|ed|ing)?|stat(?:e|es|ed"
@@ -242,8 +244,8 @@ PREDICATE = re.compile(
     r"|out\s+)?as|render(?:s|ed|ing)?|clears|exceeds?|satisf(?:y|ies)|surpass(?:es)?|pass(?:es|ed)"
     r"|conveys?|holds?|offers?|perpetuat(?:e|es|ing)|encourag(?:e|es|ing)|embod(?:y|ies)|reads?"
     r"|looks?"
-    rf"|refrains?|crossed|denotes?|says?|said|full|ticks?|ticked|match(?:es|ed)?|fulfil\w*"
-    rf"|settle[ds]?\s+on|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went|forms?"
+    rf"|refrains?|crossed|denotes?|says?|said|full|borders?|ticks?|ticked|match(?:es|ed)?|fulfil\w*"
+    rf"|settle[ds]?\s+(?:on|for)|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went|forms?"
     rf"|formed|produc(?:e|es|ed|ing)"
     r"|commit(?:s|ted|ting)?|deliver(?:s|ed)?|utters?|uttered|ends?(?:\s+up)?|ended(?:\s+up)?"
     r"|equals?|distinguish(?:es|ed|ing)?|separates?|differentiates?|mounts?\s+to"
@@ -340,6 +342,11 @@ SKIPPED = (
     r"|famil)\w+ly|even|close|remotely|namely|meaning"
 )
 BARE = re.compile(rf"(?:[^\w]|\b(?:{SKIPPED}|\d+)\b)*")
+# A list of adjectives of which the label is the last, as in "short, crude, and hateful".
+ADJECTIVES = re.compile(
+    r"[\s\"]*(?:[a-z-]{3,20}\s*,\s*){1,4}(?:and|but|yet|or)?\s*(?:not\s+)?(?:\w+ly\s+)?"
+)
+ADJECTIVAL = ("ful", "ic", "ive", "ing", "less", "al", "able", "ign", "fe", "ory")
 AFTER_BARE = re.compile(
     r"\s*+(?:generali[sz]ation|stereotype|slur|attack|joke|claim|rant|insult|comparison|trope"
     r"|slogan|call|threat"
@@ -379,7 +386,7 @@ EXPLETIVE = re.compile(
 EXPLETIVE_AFTER = re.compile(r"^\s*(?:to|that|for|when|if)\b")
 
 DEFINITE = re.compile(
-    r"(?:it|this|that|these|those|they|there|here|such|what|whatever|nothing|none|neither|nobody|no"
+    r"(?:it|this|that|these|those|they|there|here|such|what|whatever|nothing|none|neither(?:\s+\w+)?|nobody|no"
     r"|never|both|each\s+of|all\s+of|everything|any\s+of|the|her|his|their|its|my|our|your"
     r"|given|said|not"
     r"|does|do|is|isn|can|cannot|should|must|contains?|includes|constitutes|qualifies|meets"
@@ -412,13 +419,16 @@ LEADING = re.compile(
     r"|reading|eyes|book|judge?ment|assessment)|as\s+(?:i|we)\s+see\s+it"
     r"|(?:which|that|this)\s+is\s+(?:why|the\s+reason)"
     r"|ultimately|nonetheless|nevertheless|although|though|while|\w+ly|step|\d+|again|yet|just|here"
-    r"|in\s+(?:conclusion|summary|short|sum|fact|the\s+end)|even|neither|of\s+course|all\s+in\s+all"
+    r"|in\s+(?:conclusion|summary|short|sum|fact|the\s+end)|even|neither(?!\s+\w+\s+(?:is|was|contains|does))|of\s+course|all\s+in\s+all"
     r"|to\s+(?:conclude|sum\s+up))\b(?!['\u2019-]))*"
+    # "On balance I lean towards …"
+    r"(?:(?:on|in|with|given|after|for|at|by|from|under|despite)\b(?:\s+[\w'\u2019-]+){1,6}?\s+(?=(?:i"
+    r"|we)(?:\s|['\u2019])))?"
 )
 
 
 SPECIFIC = re.compile(
-    rf"\b(?:(?:it|this"
+    rf"\b(?:(?<!like )(?<!such as )(?:it|this"
     rf"|the\s+(?:[\w'\u2019-]+\s+){{0,2}}(?:{TEXT_NOUN}))\s+(?:\w+\s+){{0,2}}?(?:{BE}"
     rf"|constitutes?|qualif(?:y|ies)|contains?|meets?|falls?)|(?:it|this|that)['\u2019]s)\b"
 )
@@ -432,7 +442,7 @@ OWN_VIEW = re.compile(
     r"|decide[ds]?|end(?:s|ed)?\s+(?:up\s+)?(?:with|at|on)|arriv(?:e|ed|ing)\s+at|com(?:e"
     r"|ing)\s+down\s+on|came\s+down\s+on|side\s+with|siding\s+with"
     r"|(?:go(?:es|ing)?|went|lean(?:s|ed|ing)?)\s+(?:with|for|towards?)|choose|chose|pick(?:ed)?"
-    r"|select(?:ed)?|settled?\s+on|opt(?:ed|ing)?\s+for|agree|concur"
+    r"|select(?:ed)?|settled?\s+(?:on|for)|opt(?:ed|ing)?\s+for|agree|concur"
     r"|disagree|decision|conclu\w+|judge?ment|say|vote|answer|label|classification|category"
     r"|rating)\b"
 )

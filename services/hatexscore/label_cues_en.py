@@ -20,8 +20,11 @@ _DECISION = (
 # "Toxic is the right label", "I am left with toxic as the label".
 PREFERRED = re.compile(
     rf"^[\"\s]*(?:(?:is|was|seems|remains|would\s+be|does|do|did)(?P<no>\s+not|n['\u2019]t)?\s+)?"
-    rf"(?:(?<=\s)(?:the|my|our)\s+(?:\w+\s+){{0,2}}{_DECISION}\b|(?:fits?|appl(?:y"
-    rf"|ies))\b(?!\s+to\b))"
+    rf"(?:(?<=\s)(?:the|my|our)\s+(?:\w+\s+){{0,2}}{_DECISION}\b|(?:best\s+)?(?:fits?|appl(?:y"
+    rf"|ies))\b(?!\s+to\b)"
+    # "… is the one that fits"
+    rf"|(?<=\s)the\s+(?:\w+\s+)?(?:one|option|word|term)\s+(?:(?:that|which)\s+)?(?:best\s+)?"
+    rf"(?:fits?|applies|i)\b)"
     rf"|^[\"\s]*(?:as|for)\s+(?:the|my|our|its)\s+(?:\w+\s+){{0,2}}{_DECISION}\b"
 )
 # "The right label would be hateful."
@@ -132,6 +135,11 @@ LABEL_NOUN_AFTER = re.compile(
     r"|readings?)\b"
 )
 
+# "Hate speech requires …", "to be hateful, a text must …": its conditions are told.
+DEFINES = re.compile(
+    r"^[\s\"]*(?:speech|content)?\s*(?:requires?|needs|presupposes|demands|involves|consists|has\s+to|must"
+    r"|means|has\s+(?:two|three|four|several))\b"
+)
 # "The threshold for hate speech is not met": what is met or crossed, and whether it is.
 THRESHOLD = (
     r"(?:threshold|bar|line|level|standard|definition|criteri(?:a|on)|requirements?"

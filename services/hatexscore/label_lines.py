@@ -71,6 +71,12 @@ ANSWER = re.compile(
     r"|不是|否|无|没有|低|아니요|아니오|아님|없음|아니다|낮음|해당\s*없음))"
     r"(?![\w])"
 )
+# "Toxicity score: 0.91", "Hatefulness: 4 out of 5", "Rating: 1/5 (not hateful)".
+SCORE = re.compile(
+    rf"\s*+(?:speech|content|text)?\s*+(?:{_LEVEL}|probability|likelihood|scale|index)?[\s\"']*+"
+    r"(?:\([^()\n]{0,30}\))?\s*+(?:[:：=|\u2192]|is|of|at)\s*+[\s\"'(]*+(?P<points>\d{1,3}(?:\.\d{1,4})?)"
+    r"\s*+(?:(?P<percent>%)|(?:/|out\s+of|of)\s*+(?P<most>\d{1,3}))?(?![\w/]|\.\d)"
+)
 ANSWERED = re.compile(
     r"(?:^|[\n\r,;.。；，{(-]|\d[.)])[\s\"']*(?:(?:is|contains|the|text|this|post|it|a|an"
     r"|explicitly|是否|属于|为|含|构成)[\s_]*){0,5}$"
@@ -79,6 +85,18 @@ ALONE = re.compile(r"[\s\"'\[\]().!。“”‘’:：=]*")
 _COLUMN = re.compile(rf"[\s\"']*(?:(?:{WHOSE})[\s_]*){{0,3}}(?:{KEY})[\s\"']*")
 _CELL = re.compile(r"\s*\|")
 _RULE = re.compile(r"[\s|:-]*")
+
+
+def score_denies(after: str) -> bool | None:
+    """Is a label's score in its line, as "0.1" or "2/10", on the lower side? None without one."""
+    score = SCORE.match(after)
+    if score is None:
+        return None
+    points, most = float(score["points"]), float(score["most"] or 1)
+    most = 100.0 if score["percent"] else most
+    known = score["percent"] or score["most"] or "." in score["points"]
+    share = points / most if known and most else 0.5
+    return None if share == 0.5 or share > 1 else share < 0.5
 
 
 def in_column(plain: str, start: int, end: int) -> bool:

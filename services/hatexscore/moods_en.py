@@ -37,6 +37,12 @@ FIRST_SIGHT = re.compile(
     r"|\boriginally\b|\b(?:my|i)\s+(?:first|initial)(?:ly)?\b|\bat\s+the\s+beginning\b"
     r"|\bprima\s+facie\b|\bused\s+to\b|\bearlier,?\s+(?:i|we)\b|\bpreviously\b"
 )
+# "A previous moderator removed it as hateful": not yet the explanation's own verdict.
+EARLIER_JUDGE = re.compile(
+    r"\b(?:previous|earlier|original|initial|first|another|other|automatic|automated)\s+(?:\w+\s+)?"
+    r"(?:moderator|annotator|reviewer|rater|decision|label|verdict|classification|assessment|rating"
+    r"|annotation|review|judge?ment|filter|tool|flag)s?\b"
+)
 DEPENDS = re.compile(r"\bdepend(?:s|ing|ent)\b|\bif\s+(?:and\s+)?only\s+if\b")
 IF = re.compile(
     r"(?<!even )(?<!as )\bif\b(?!\s+(?:anything|any|at\s+all|not|you\s+(?:ask|will)|one\s+reads"
@@ -56,7 +62,7 @@ WOULD_JUDGE = re.compile(
     rf"\b(?:(?:i|we|one|moderators?|annotators?|reviewers?)(?:\s+would(?:n['\u2019]t)?"
     rf"|['\u2019]d)|would\s+(?:i|we"
     rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|go\s+(?:with"
-    rf"|for)|choose|pick|select|settle\s+on|opt\s+for|lean|tend|incline|side)\b"
+    rf"|for)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|lean|tend|incline|side)\b"
     rf"|\b(?:readers?|persons?|observers?|members?|audience)\b[^,;:]{{0,60}}?\bwould\s+"
     rf"(?:\w+ly\s+)?(?:{JUDGE})\b"
 )
@@ -155,7 +161,7 @@ REPORTS = re.compile(
     r"\b(?:say|claim|argu|suggest|impl|demand|insist|stat|call|tell|think|believ|wish|want)\w*\b"
 )
 AGENT = re.compile(
-    r"(?:\b(?:i|we|me|us|nobody|nothing|could|may|might|neither|model|system|classifier|detector"
+    r"(?:\b(?:comfortable|confident|happy|inclined|justified|safe|satisfied|ready|prepared)\s*$|\b(?:i|we|me|us|nobody|nothing|could|may|might|neither|model|system|classifier|detector"
     r"|filter|moderators?|annotators?|reviewers?|raters?|judges"
     r"|observations?|findings?|points?|facts?|features?|considerations?|arguments?|signs?"
     r"|wording|tone|all"

@@ -88,7 +88,8 @@ def test_what_ought_to_be_changes_nothing(verdict: tuple[str, bool], appeals: li
 @pytest.mark.parametrize("snippet", own(), ids=lambda snippet: snippet.name)
 def test_our_own_sentences(snippet: Snippet) -> None:
     [found] = outcomes([snippet])
-    assert found.right, (snippet.explanation, found.read)
+    right = found.read is None if snippet.unread else found.right
+    assert right, (snippet.explanation, found.read)
 
 
 @pytest.mark.skipif(not GOLDEN.exists(), reason="the golden files are on development machines")
