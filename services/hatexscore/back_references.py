@@ -21,7 +21,7 @@ MOST = 60  # characters at either end of a sentence that may point back
 
 _YES_NO = re.compile(
     r"[\s\"]*(?:(?:a|answer)\s*[:.]\s*)?(?:(?:unfortunately|sadly|clearly|simply|obviously|plainly"
-    r"|in (?:short|my (?:view|opinion|reading))|to my mind|(?:my|the) answer(?: is)?|also|again"
+    r"|in (?:short|my (?:view|opinion|reading))|to my mind|(?:my|the) (?:\w+ )?answer(?: is)?:?|also|again"
     r"|likewise|similarly|once\s+more|here\s+too|then|well|and|still)[\s,]+)*"
     r"(?:(?P<yes>yes|yeah|certainly|definitely|absolutely|indeed|of course"
     r"|without (?:a|any) doubt|no doubt|undoubtedly|unquestionably"
@@ -77,6 +77,26 @@ _POINTS_BACK = re.compile(
     rf"|(?P<short>(?:falls?|stops?|remains?|stays?)\s+(?:well\s+|far\s+|just\s+)?(?:short|below|under"
     rf"|outside)(?:\s+(?:of\s+)?(?:{_BACK}))?))\s*[.!]?\s*$"
 )
+# "At first it seemed hateful, but then I changed my mind."
+_CHANGED = re.compile(
+    r"\b(?:chang\w+\s+my\s+mind|(?:revers|revis|chang|withdr[ae]w|dropp)\w*\s+(?:that|this|my)\s+(?:\w+\s+)?"
+    r"(?:view|judge?ment|opinion|impression|reading|verdict|assessment|label)|i\s+(?:was|had\s+been)\s+"
+    r"(?:wrong|mistaken|too\s+(?:quick|hasty))|(?:that|this|the)\s+(?:\w+\s+)?(?:impression|reading|view)\s+"
+    r"(?:is|was|proved|turned\s+out(?:\s+to\s+be)?|proves|turns\s+out(?:\s+to\s+be)?)\s+(?:wrong|false|mistaken"
+    r"|misleading|incorrect)|(?:that|this|the)\s+(?:\w+\s+)?(?:impression|reading|view)\s+(?:does\s+not"
+    r"|doesn['\u2019]t|did\s+not|didn['\u2019]t)\s+(?:hold|last|survive))\b"
+)
+# "It would take a target, and there is none"; "…, which is missing here".
+_MISSING = re.compile(
+    r"\b(?:and|but|yet|which)\s+(?:(?:there\s+(?:is|are)(?:n['\u2019]t|\s+not)\s+(?:one|any)"
+    r"|there\s+(?:is|are)\s+(?:none|no\s+such\b)|none\s+(?:is|are|of\s+(?:them|these)\s+(?:is|are))\s+\w+"
+    r"|(?:that|this|it)?\s*(?:is|are)\s+(?:missing|absent|lacking))\b)"
+)
+# "Not everything rude is hateful, and this is a case in point": as the general statement has it.
+_EXAMPLE = re.compile(
+    r"(?:\band|[,;.]|^)\s*(?:this|that|it|(?:this|the)\s+\w+)\s+(?:\w+\s+)?is\s+(?:a\s+(?:good\s+|clear\s+"
+    r"|perfect\s+)?case\s+in\s+point|no\s+exception|a\s+(?:good|clear|perfect|textbook)\s+example)\b"
+)
 # Of a doubt or an objection that stands before: "I disagree: …".
 _DISPUTED = re.compile(
     r"\W*(?:(?:but|yet|however|still|well|here)\W+)?(?:(?:i|we)\s+(?:\w+ly\s+)?(?:(?P<no>disagree|do"
@@ -93,6 +113,9 @@ _ELLIPSIS_CJK = re.compile(
     r"(?:(?P<no>并不是|不是|并不|并非(?:如此)?|不算|不构成|不属于|并不如此)|(?:确实|的确)是)[。.！!]?$"
     r"|(?:하지만|그러나|다시|실제로는?|읽어\s?보니|보니까?)[^,.]{0,16}?"
     r"(?:(?P<no_ko>아니다|아닙니다|아니었다|그렇지\s?않다|그렇지\s?않습니다)|그렇다|맞다)[.!]?$"
+    # "…，所以不是", "…(에) 해당하지 않는다"
+    r"|[，,][^，。]{0,6}(?:所以|因此|因而|故而?)(?:它|这|其)?(?P<no_so>并?不是|并非|并?不算|并?不构成|并?不属于)[。.！!]?$"
+    r"|(?P<no_case>(?:여기에\s?)?해당(?:하지|되지)\s?(?:는\s?)?않(?:는다|습니다|음))[.!]?$"
 )
 # "It was reported as hateful, but it is not."
 TAKEN_BACK = re.compile(
@@ -189,6 +212,7 @@ _IN_FACT = re.compile(
     r"|here|this\s+one|and\s+(?:it|this|that|s?he|they|the\s+\w+)\s+(?:does|is|has|do|are|have|did|was)(?:\s+not"
     r"|n['\u2019]t)?|which\s+(?:it|this|the\s+\w+)|in\s+its\s+(?:present|current)"
     r"|in\s+this\s+case|since\s+it\s+(?:does|is)(?:\s+not|n['\u2019]t))\b"
+    r"|(?<![不非])但|然而|不过|实际|(?:지만|그러나|는데)[\s,]"
 )
 
 
@@ -261,11 +285,28 @@ def _of_another(plain: str, named: Reading) -> bool:
     return bool(_OTHER_JUDGE.search(before)) and _OWN_JUDGE.search(before) is None
 
 
+def _turned(plain: str, part: Span, named: Reading) -> int | None:
+    """Denials of a label whose statement is withdrawn, exemplified or said to lack its condition."""
+    mood, denials = named.clause.mood, named.clause.denials
+    if mood == "earlier" and _CHANGED.search(plain, *part):
+        return denials + 1
+    if mood == "hypothetical" and _MISSING.search(plain, *part):
+        return denials + 1
+    if mood == "general" and _EXAMPLE.search(plain, *part):
+        return denials
+    return None
+
+
 def elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[Reading]:
     """ "Some would call it hateful, but it is not": the label is the one named before."""
     first, last = part
     tail = plain[max(first, last - MOST) : last].rstrip()
     opening = plain[first : min(last, first + MOST)]
+    turned = _turned(plain, part, named)
+    if turned is not None:
+        clause = Clause("bare", denials=turned, rejected=True)
+        yield Reading(*span, named.word, clause, named.word.label(turned), turns=True)
+        return
     if named.clause.mood == "hypothetical" and not _IN_FACT.search(plain, first, last):
         return
     settled = named.clause.mood in ("hedged", "reported", "earlier")

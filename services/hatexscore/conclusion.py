@@ -155,6 +155,7 @@ def _chosen(live: Sequence[Reading]) -> Reading | None:
         reading
         for reading in live
         if reading.label is not None
+        and (reading.word.word.is_decisive or not reading.clause.conceded)
         and not (
             reading.clause.rejected
             and any(one.start > reading.start and not one.clause.rejected for one in live)

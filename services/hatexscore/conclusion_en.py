@@ -139,12 +139,18 @@ def _own_clause(before: str) -> tuple[str, str]:
         cut = border.end()
     if earns := labels.WHICH_EARNS.search(text, cut):
         cut = earns.end()
-    own = cues.IDIOM.sub(" ", cues.NO_LESS.sub(r" makes \1 ", text[cut:]))
+    own = cues.IDIOM.sub(_idiom_left, cues.NO_LESS.sub(r" makes \1 ", text[cut:]))
     own = cues.NO_LIST.sub(" ", cues.SET_APART.sub(r"marks \1 as ", own))
     own = labels.BETTER_LABEL.sub("the right label is ", moods.ANY_READER.sub("it is ", own))
     own = cues.SUBJECT_LACKS.sub(" ", own)
     of_a_person = moods.OF_A_PERSON.match(own.lstrip()) is not None
     return own if of_a_person else cues.RELATIVE.sub(" ", own), text[:cut]
+
+
+def _idiom_left(idiom: re.Match[str]) -> str:
+    """ "We should not pretend this is anything other than" leaves "this is"."""
+    said = cues.THIS_IS.search(idiom.group())
+    return f" {said.group()} " if said else " "
 
 
 def _denials(own: str, *, asked: bool = False) -> int:
@@ -171,6 +177,8 @@ def _negated_after(own: str, after: str) -> bool:
 def _rejects(own: str, after: str) -> bool | None:
     """Whether a label is rejected ("the classification as normal is not accurate") or confirmed;
     None where no label is spoken of."""
+    if too_strong := labels.TOO_STRONG.match(after):
+        return too_strong["no"] is None
     after = labels.BEHIND_THE_LABEL.split(after, maxsplit=1)[0]
     label = labels.LABEL_SUBJECT.search(own) or labels.LABEL_NOUN_AFTER.match(after)
     if labels.LABEL_NOUN_AFTER.match(after) and labels.ENDORSES.search(own):
@@ -183,7 +191,8 @@ def _rejects(own: str, after: str) -> bool | None:
     judged, verb = said["judged"], said["verb"]
     if judged is None and verb not in labels.SUFFICES:
         return None
-    negative = bool(said["no"]) or verb.endswith(("n't", "n\u2019t"))
+    negative = bool(said["no"]) or CONTRACTED.sub(" not", verb).split()[-2:-1] == ["not"]
+    negative = negative or verb.endswith(("n't", "n\u2019t"))
     rejecting: bool = judged in labels.REJECTING or verb in ("fails", "misses", *labels.CHEAPENS)
     return rejecting != negative
 
@@ -232,7 +241,8 @@ def _bare(own: str, prior: str, after: str, word: WordInText) -> Form | None:
 
 def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
     """Why the clause asserts nothing; `asserted` where its verbs do, whatever the subject is."""
-    if _asks(sentence) or moods.ASKED.search(own) or moods.OR_NOT.match(after):
+    asked = moods.ASKED.search(own) and not moods.ASKING.match(own)
+    if _asks(sentence) or asked or moods.OR_NOT.match(after):
         return "asked"
     segment = f"{own} \x00 {cues.REASON.split(cues.CONTRAST.split(after)[0])[0]}"
     follows = moods.CONSEQUENCE.search(prior) or moods.FOLLOWS.match(own)

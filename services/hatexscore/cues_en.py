@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-BE = r"is|are|was|were|be|been|being|am|isn|aren|wasn|remains?|seems?|appears?|sounds?|becomes?"
-BE_FINITE = r"is|are|was|were|isn|aren|wasn|remains|seems|appears|sounds|becomes"
+BE = r"is|are|was|were|be|been|being|am|isn|aren|wasn|remain(?:s|ed)?|seem(?:s|ed)?|appear(?:s|ed)?|sound(?:s|ed)?|becomes?|became"
+BE_FINITE = r"is|are|was|were|isn|aren|wasn|remains|seem(?:s|ed)|appear(?:s|ed)|sounds|becomes"
 AUXILIARY = (
     r"is|are|was|were|am|isn't|aren't|wasn't|does|do|did|doesn't|don't|didn't|has|have|had|should"
     r"|shouldn't|must|can|can't|cannot|could|couldn't|would|wouldn't|will|won't|may|might"
@@ -77,6 +77,7 @@ IDIOM = re.compile(
     r"\b(?:than|besides|but|except(?:\s+for)?|apart\s+from|beyond)\b"
 )
 # "Does not make it any less hateful", "nothing about the tone makes this less toxic".
+THIS_IS = re.compile(r"\b(?:this|it|the\s+\w+)\s+(?:is|was)\b")
 NO_LESS = re.compile(
     r"(?:\b(?:not|cannot|nothing|never|hardly|neither)|n['\u2019]t)\s+"
     r"(?:(?:about|in)\s+(?:[\w'\u2019-]+\s+){1,5}?|\w+ly\s+|in\s+any\s+way\s+)?"
@@ -99,15 +100,20 @@ NEGATION = re.compile(
     r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|scarcely|barely"
     r"|lack(?:s|ed|ing)?|absen(?:ce|t)|devoid|(?:free|clear|short|shy)\s+(?:of|from)|fail(?:s|ed"
     r"|ing)?\s+to"
-    r"|rather\s+than|instead\s+of|as\s+opposed\s+to|anything\s+(?:but|other\s+than)|(?:far"
+    r"|(?:rather\s+than|instead\s+of|as\s+opposed\s+to)(?!\s*\")(?![^,]*(?:,|\b(?:is|are|was|were|leads?"
+    r"|makes?|constitutes)\b))|anything\s+(?:but|other\s+than)|(?:far"
     r"|miles)\s+from"
     r"|(?:false|untrue|wrong|incorrect|inaccurate|mistaken|unfair|unjustified|misleading|mistake"
     r"|error"
-    r"|exaggeration|overstatement|stretch|misreading|inappropriate)\s+(?:to|that)"
+    r"|exaggeration|overstatement|stretch|misreading|inappropriate"
+    r"|misconception|myth|fallacy|misunderstanding|illusion)(?=\s+(?:not\s+)?(?:to|that)\b)"
     r"|den(?:y|ies|ied|ying)|doubts?|doubted|disagrees?|rejects?|rejected|rul(?:e|es|ed|ing)\s+out"
     r"|(?:wrong|mistaken|incorrect|false|erroneous|unfair)ly|in\s+error|by\s+mistake|in\s+vain"
     r"|vainly"
-    r"|(?:argu|speak|spoke|count|weigh|point|tell|plead)\w*\s+(?:\w+ly\s+)?(?:against|away\s+from)"
+    r"|(?:argu|speak|spoke|count|weigh|point|tell|plead|recommend|advis|advice|decid|rul|vot|caution|warn"
+    r"|lean|come\s+down|came\s+down)\w*\s+(?:\w+ly\s+)?(?:against|away\s+from)"
+    r"|(?:(?:no\s+one|nobody|not|hard\s+to|impossible\s+to)\b[^,;:]{0,40}?\b)?(?:mistak|confus)\w+\s+(?:it|this"
+    r"|(?:this|the)\s+\w+)\s+(?:for|with)"
     r"|(?:hesitat\w+|reluctant|loath|unwilling|disinclined|unlikely)\s+to|(?:falls?|fell|lies?"
     r"|remains?"
     r"|is|stays?)\s+outside"
@@ -339,12 +345,13 @@ SKIPPED = (
     r"|form|example|kind|evidence|sign|signs|any|step|point|of|with|without|doubt|question|conclude"
     r"|neutral|normal|safe|benign|harmless|acceptable|appropriate|clean|civil|ordinary|hateful"
     r"|i|we|non|nowhere|near|(?!alleged|supposed|reported|seeming|possib|potential|probab"
-    r"|famil)\w+ly|even|close|remotely|namely|meaning"
+    r"|famil)\w+ly|even|close|remotely|namely|meaning|than"
 )
 BARE = re.compile(rf"(?:[^\w]|\b(?:{SKIPPED}|\d+)\b)*")
 # A list of adjectives of which the label is the last, as in "short, crude, and hateful".
 ADJECTIVES = re.compile(
-    r"[\s\"]*(?:[a-z-]{3,20}\s*,\s*){1,4}(?:and|but|yet|or)?\s*(?:not\s+)?(?:\w+ly\s+)?"
+    r"[\s\"]*(?:(?:[a-z-]{3,20}\s*,\s*){1,4}(?:and|but|yet|or)?|[a-z-]{3,20}\s+and)\s*(?:not\s+)?"
+    r"(?:\w+ly\s+)?"
 )
 ADJECTIVAL = ("ful", "ic", "ive", "ing", "less", "al", "able", "ign", "fe", "ory")
 AFTER_BARE = re.compile(
@@ -437,7 +444,8 @@ SPECIFIC = re.compile(
 JUDGED_AS = re.compile(rf"\b(?:{JUDGE})\b[^,;:]*\bas\s+(?:(?:an?|being|\w+ly)\s+){{0,2}}$")
 JUDGED_OBJECT = re.compile(rf"\b(?:{JUDGE})\s+(?:the|its|his|her|their|your)\s+\w+")
 OWN_VIEW = re.compile(
-    r"\b(?:point|locate|notice|spot|persuaded|convinced|sure|opinion|view|evidence|verdict|reason"
+    r"\b(?:(?:see|find|detect|found)(?=\s+(?:(?:\w+\s+)?\w+\s+(?:and|but|or)\s+)?(?:(?:clear|plain|outright|open"
+    r"|only|pure)\s+)?$)|point|locate|notice|spot|persuaded|convinced|sure|opinion|view|evidence|verdict|reason"
     r"|doubt"
     r"|decide[ds]?|end(?:s|ed)?\s+(?:up\s+)?(?:with|at|on)|arriv(?:e|ed|ing)\s+at|com(?:e"
     r"|ing)\s+down\s+on|came\s+down\s+on|side\s+with|siding\s+with"

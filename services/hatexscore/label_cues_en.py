@@ -18,13 +18,18 @@ _DECISION = (
     r"|judge?ment|assessment|tag|fit|description)"
 )
 # "Toxic is the right label", "I am left with toxic as the label".
+TOO_STRONG = re.compile(
+    r"^[\s\"]*(?:is|was|would\s+be|seems|may\s+be)(?P<no>\s+not|n['\u2019]t)?\s+(?:\w+\s+)?too\s+(?:strong"
+    r"|harsh|big|heavy|loaded|severe)\b"
+)
 PREFERRED = re.compile(
     rf"^[\"\s]*(?:(?:is|was|seems|remains|would\s+be|does|do|did)(?P<no>\s+not|n['\u2019]t)?\s+)?"
     rf"(?:(?<=\s)(?:the|my|our)\s+(?:\w+\s+){{0,2}}{_DECISION}\b|(?:best\s+)?(?:fits?|appl(?:y"
     rf"|ies))\b(?!\s+to\b)"
     # "… is the one that fits"
     rf"|(?<=\s)the\s+(?:\w+\s+)?(?:one|option|word|term)\s+(?:(?:that|which)\s+)?(?:best\s+)?"
-    rf"(?:fits?|applies|i)\b)"
+    rf"(?:fits?|applies|i)\b|(?:is\s+)?(?:clos(?:e|er)|near(?:er)?)\s+to\s+the\s+(?:mark|truth)\b"
+    r"|(?:comes|came)\s+closer\b|hits?\s+the\s+mark\b)"
     rf"|^[\"\s]*(?:as|for)\s+(?:the|my|our|its)\s+(?:\w+\s+){{0,2}}{_DECISION}\b"
 )
 # "The right label would be hateful."
@@ -105,7 +110,8 @@ _REJECTING = (
 )
 REJECTING = frozenset(_REJECTING.split("|"))
 VERDICT_AFTER = re.compile(
-    r"^[^.;!?]{0,80}?\b(?P<verb>is|are|was|were|seems|appears|looks|sounds|would\s+be|should\s+be"
+    r"^[^.;!?]{0,80}?\b(?P<verb>is|are|was|were|seems|appears|looks|sounds|(?:would|should)(?:\s+not"
+    r"|n['\u2019]t)?\s+be"
     r"|does|do|did"
     r"|isn['\u2019]t"
     r"|doesn['\u2019]t|goes|fits|applies|holds|fails|misses|cheapens|trivialises|trivializes"

@@ -15,6 +15,11 @@ ASKED = re.compile(
     r"|sure)\s+if\b"
     r"|\b(?:hateful|safe|toxic|offensive|normal)?\s*or\s+not\s*$"
 )
+# "Asking whether a people deserves to exist is hateful": what is judged is the question.
+ASKING = re.compile(
+    r"\W*(?:merely\s+|just\s+)?(?:asking|wondering|questioning|debating)\s+(?:whether|if)\b.{1,200}"
+    r"\b(?:is|isn['\u2019]t|constitutes|qualifies)\s"
+)
 HEDGE = re.compile(
     r"\b(?:may|might|could(?!\s*n['\u2019]t|\s+not)|possibly|perhaps|potentially|maybe|unclear"
     r"|unsure|uncertain|ambiguous"
@@ -56,7 +61,8 @@ WOULD = re.compile(
     r"\bwould\b(?!\s*$|\s*(?:not\s+)?be\s+(?:wrong|incorrect|a\s+mistake|an\s+error|fair"
     r"|unfair|right"
     r"|inaccurate|accurate|mistaken|misleading|a\s+stretch|an\s+exaggeration"
-    r"|(?:\w+ly\s+|an?\s+)?\w+\s+to\b))|['\u2019]d\b"
+    r"|(?:\w+ly\s+|an?\s+)?\w+\s+(?:not\s+)?to\b))"
+    r"|['\u2019]d\b(?!\s+be\s+(?:(?:\w+ly\s+|an?\s+)?\w+\s+(?:not\s+)?to\b|wrong\b|fair\b|right\b))"
 )
 WOULD_JUDGE = re.compile(
     rf"\b(?:(?:i|we|one|moderators?|annotators?|reviewers?)(?:\s+would(?:n['\u2019]t)?"
@@ -139,7 +145,7 @@ PARTIAL = re.compile(
     r"|\b(?:repl(?:y|ies)|comments?|posts?|thread|message|responses?)\s+(?:below|underneath|beneath"
     r"|it\s+answers|above\s+it)\b"
     r"|\b(?:another|other|the\s+original|the\s+previous|the\s+earlier|a\s+different"
-    r"|a\s+second)\s+(?:post|comment|tweet|text|message|reply|article|user|caption|version)\b"
+    r"|a\s+second|(?:previous|earlier|older|former|past)(?=\s+\w+s\b))\s+(?:post|comment|tweet|text|message|reply|article|user|caption|version)s?\b"
 )
 FINAL = re.compile(
     r"^\W*(?:(?:step\s+|point\s+)?\d{1,3}\W+)?(?:(?:so|and|but|well)\b\W*)?(?:in\s+(?:conclusion"
@@ -181,7 +187,7 @@ AGENT = re.compile(
 OTHERS = re.compile(
     r"\b(?:author|writer|user|speaker|poster|he|she|they|people|some|many|critics|others|somebody"
     r"|someone|reader"
-    r"|readers|neighbou?rs?|court|judge|lawyers?|friends?|reply|sign|article|users|commenters?"
+    r"|readers|colleagues?|peers?|flaggers?|complainants?|neighbou?rs?|court|judge|lawyers?|friends?|reply|sign|article|users|commenters?"
     r"|opponents|everyone|everybody|else|post|text|comment|news|report|story|paper|government"
     r"|police|minister|teacher|law)"
     r"\s+(?:\w+\s+){0,3}$"
