@@ -17,11 +17,12 @@ from services.hatexscore.words import Span
 
 REACH = 100  # characters before a word that may tell whose verdict it is
 AHEAD = 200  # characters of the next sentence that may reject a label
-MOST = 60  # characters at either end of a sentence that may point back
+MOST = 90  # characters at either end of a sentence that may point back
 
 _YES_NO = re.compile(
     r"[\s\"]*(?:(?:a|answer)\s*[:.]\s*)?(?:(?:unfortunately|sadly|clearly|simply|obviously|plainly"
-    r"|in (?:short|my (?:view|opinion|reading))|to my mind|(?:my|the) (?:\w+ )?answer(?: is)?:?|also|again"
+    r"|in (?:short|my (?:view|opinion|reading))|to my mind|(?:my|the) (?:\w+ )?answer(?: is)?:?"
+    r"|(?:i|we) (?:find|found|conclude|hold|decided?|say)(?: that)?|also|again"
     r"|likewise|similarly|once\s+more|here\s+too|then|well|and|still)[\s,]+)*"
     r"(?:(?P<yes>yes|yeah|certainly|definitely|absolutely|indeed|of course"
     r"|without (?:a|any) doubt|no doubt|undoubtedly|unquestionably"
@@ -36,6 +37,7 @@ _YES_NO = re.compile(
     r"|(?P<no>[\u274c\u2717\u2718\u2716]|no|none|not (?:at all|in the (?:slightest|least)"
     r"|even close|remotely|in any way)"
     r"|i(?: (?:think|believe|would say)|['\u2019]d say) (?:no|it (?:is|does))"
+    r"|i(?:['\u2019]d| would) (?:stop (?:well )?short|not go (?:so|that) far)"
     r"|i(?:['\u2019]m| am) (?:afraid|sure) not|i (?:suppose|think|believe|would say) not"
     r"|there (?:is|are) (?:none|no\b)|there is(?: not|n['\u2019]t)|i (?:do not|don['\u2019]t"
     r"|would not|wouldn['\u2019]t)"
@@ -70,10 +72,11 @@ _BACK = (
 )
 _POINTS_BACK = re.compile(
     r"(?:^|[,;:.]\s*|\b(?:but|yet|and|so|hence|thus|therefore)\s+)(?:(?:as\s+it\s+stands|here"
-    r"|\w+ly)[\s,]+)?(?:which|it|that|they|(?:this|the)(?:\s+[\w'\u2019-]+){0,3}?)\s+(?:\w+ly\s+)?"
+    r"|\w+ly)[\s,]+)?(?:which|it|that|they|(?:this|the)(?:\s+[\w'\u2019-]+){0,6}?)\s+(?:\w+ly\s+)?"
     r"(?:(?P<no>(?:does|do|did)(?:\s+not|n['\u2019]t)|never|fails\s+to|cannot)\s+(?:\w+ly\s+|quite\s+)?)?"
     rf"(?:(?:meets?|reach(?:es)?|clears?|cross(?:es)?|pass(?:es)?|fits?|satisf(?:y|ies)|goes|go"
-    rf"|fulfil\w*)\s+(?:{_BACK})|qualif(?:y|ies)|counts?(?:\s+as\s+(?:such|one))?"
+    rf"|fulfil\w*)\s+(?:{_BACK})|(?:(?:is|lies|falls|stays|remains|lands)\s+)?(?:firmly\s+|just\s+|well\s+)?on\s+the\s+"
+    rf"(?:wrong|(?P<right>right|safe|acceptable|permissible))\s+side(?:\s+of\s+(?:{_BACK}))?|qualif(?:y|ies)|counts?(?:\s+as\s+(?:such|one))?"
     rf"|(?P<short>(?:falls?|stops?|remains?|stays?)\s+(?:well\s+|far\s+|just\s+)?(?:short|below|under"
     rf"|outside)(?:\s+(?:of\s+)?(?:{_BACK}))?))\s*[.!]?\s*$"
 )
@@ -113,7 +116,7 @@ _ELLIPSIS_CJK = re.compile(
     r"(?:(?P<no>并不是|不是|并不|并非(?:如此)?|不算|不构成|不属于|并不如此)|(?:确实|的确)是)[。.！!]?$"
     r"|(?:하지만|그러나|다시|실제로는?|읽어\s?보니|보니까?)[^,.]{0,16}?"
     r"(?:(?P<no_ko>아니다|아닙니다|아니었다|그렇지\s?않다|그렇지\s?않습니다)|그렇다|맞다)[.!]?$"
-    # "…，所以不是", "…(에) 해당하지 않는다"
+    # a consequence: "and so it is not", "it does not apply"
     r"|[，,][^，。]{0,6}(?:所以|因此|因而|故而?)(?:它|这|其)?(?P<no_so>并?不是|并非|并?不算|并?不构成|并?不属于)[。.！!]?$"
     r"|(?P<no_case>(?:여기에\s?)?해당(?:하지|되지)\s?(?:는\s?)?않(?:는다|습니다|음))[.!]?$"
 )
@@ -169,6 +172,8 @@ _MISTAKEN = re.compile(
     rf"|{_LABEL_IT_GAVE}{_SEEMS}(?:{_ERROR}|{_WRONG})\b)"
     rf"|\b(?:but|yet|though|however)\W+(?:this|that|it){_SEEMS}{_WRONG}(?=\s*(?:$|[.;,:!?]))"
     r"|(?<!no )(?<!not a )\bfalse\s+(?:positive|alarm)"
+    r"|\b(?:must|may|seems?\s+to|appears?\s+to)\s+have\s+(?:overlooked|missed|misread|misunderstood|ignored"
+    r"|misjudged)\b"
     r"|(?:这|此|该)(?:个|一|种)?(?:判断|分类|标签|结论|判定)?(?:显然|其实|明显)?(?:是|属于)?"
     r"(?:一个|一次|一种)?(?:误判|误会|误报)"
     r"|(?:这|此|该)(?:个|一|种)?(?:判断|分类|标签|结论|判定)(?:显然|其实|明显)?(?:是|属于)?"
@@ -286,7 +291,7 @@ def _of_another(plain: str, named: Reading) -> bool:
 
 
 def _turned(plain: str, part: Span, named: Reading) -> int | None:
-    """Denials of a label whose statement is withdrawn, exemplified or said to lack its condition."""
+    """Denials of a label whose statement is withdrawn, exemplified, or lacks its condition."""
     mood, denials = named.clause.mood, named.clause.denials
     if mood == "earlier" and _CHANGED.search(plain, *part):
         return denials + 1

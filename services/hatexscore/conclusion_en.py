@@ -107,7 +107,12 @@ def _surroundings(sentence: str, word: WordInText) -> tuple[str, str]:
 
 
 def _inverted(sentence: str, own: str, after: str) -> Clause | None:
-    """A verdict whose subject or answer stands behind the word; None where none does."""
+    """A verdict whose subject or answer stands behind the word; None where none does.
+
+    Of "a thin line between mockery and hate" a general statement.
+    """
+    if labels.BETWEEN.search(own):
+        return Clause("predication", "general")
     if _asks(sentence):
         return None
     if moods.IF_NOT_THIS.fullmatch(own) and moods.NOTHING_IS.match(after):
@@ -330,8 +335,7 @@ def _about_text(own: str, prior: str) -> bool:
     leading = cues.LEADING.match(own)
     head = own[leading.end() :] if leading else own
     if head.startswith("which"):
-        refers_to = moods.REPORTS.split(cues.CONTRAST.split(prior)[-1])[0]
-        return cues.PLAIN_NEGATION.search(refers_to) is None and cues.SIGN_OF.search(head) is None
+        return _resumes_text(head, prior)
     if moods.OF_A_PERSON.match(head) or moods.ONE_IN_GENERAL.match(head):
         return False
     if moods.INDEFINITE.match(head) or moods.GERUND.match(head):
@@ -347,6 +351,14 @@ def _about_text(own: str, prior: str) -> bool:
         return _about_text(prior[-LONG:], "") if any(map(str.isalnum, prior)) else True
     until = len(head) if cues.CLASSIFICATION.search(head) else predicate.end()
     return cues.THIS_TEXT.search(head, 0, until) is not None
+
+
+def _resumes_text(head: str, prior: str) -> bool:
+    """ "…, which is hateful": of this text, not of a standard or of what is denied before it."""
+    if moods.NO_TEXT_BEFORE.search(prior) or cues.SIGN_OF.search(head):
+        return False
+    refers_to = moods.REPORTS.split(cues.CONTRAST.split(prior)[-1])[0]
+    return cues.PLAIN_NEGATION.search(refers_to) is None
 
 
 def _definite(head: str) -> bool:

@@ -77,6 +77,7 @@ _HEDGE = re.compile(
     r"|(?<!로 )판단하기\s*(?:어렵|힘들)|판단할\s*수\s*없|단정(?:할|하기|짓기)|애매|모호"
     r"|의심(?:된|됩|스)|우려|논란|여지가\s*있|일\s*수\s*있|될\s*수\s*있"
 )
+_NEARER = re.compile("가[까깝]")
 _RATHER = re.compile("보다(?:는|도)?\\s")  # "혐오라기보다 비판에 가깝다"
 _HEDGE_BEFORE = re.compile(
     r"아마|어쩌면|혹시|자칫|누군가는|일부는|어떤 (?:사람|이)|보기에 따라|경우에 따라"
@@ -197,7 +198,10 @@ def _mood(sentence: str, before: str, own: str, rest: str, form: Form) -> Mood:
         return "asked"
     if _IF.search(own) or _IF.search(leading):
         return "hypothetical"
-    if _HEDGE.search(_RATHER.split(own)[0]) or _HEDGE_BEFORE.search(leading):
+    hedged = _HEDGE.search(_RATHER.split(own)[0])
+    if (
+        hedged and not (_NEARER.match(hedged.group()) and _RATHER.search(leading))
+    ) or _HEDGE_BEFORE.search(leading):
         return "hedged"
     if _FIRST_SIGHT.search(leading):
         return "earlier"

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 
-BE = r"is|are|was|were|be|been|being|am|isn|aren|wasn|remain(?:s|ed)?|seem(?:s|ed)?|appear(?:s|ed)?|sound(?:s|ed)?|becomes?|became"
+BE = (
+    r"is|are|was|were|be|been|being|am|isn|aren|wasn|remain(?:s|ed)?|seem(?:s|ed)?|appear(?:s|ed)?"
+    r"|sound(?:s|ed)?|becomes?|became"
+)
 BE_FINITE = r"is|are|was|were|isn|aren|wasn|remains|seem(?:s|ed)|appear(?:s|ed)|sounds|becomes"
 AUXILIARY = (
     r"is|are|was|were|am|isn't|aren't|wasn't|does|do|did|doesn't|don't|didn't|has|have|had|should"
@@ -45,6 +48,7 @@ IDIOM = re.compile(
     r"|\b(?:no|without|little|beyond|any)\s+(?:(?:a|any"
     r"|the)\s+)?(?:reasonable\s+)?(?:shadow\s+of\s+a\s+)?"
     r"(?:doubt|question|ambiguity|denying|mistaking|hesitation|arguing|reservations?|exception)\b"
+    r"|(?:\bnot|n['\u2019]t)\s+so\s+much\s+[^,.;]{1,60}?\s+as\s+(?:it\s+is\s+)?(?=(?:\w+ly\s+|an?\s+)?[\s\"]*$)"
     r"|\bno\s+\w+\s+other\s+than\b|\bno\s+less\b|\bno\s+matter\b|\bno\s+way\s+around\b"
     r"|\bno\s+choice\s+but\b"
     r"|\bnothing\s+(?:but|other\s+than|less\s+than|short\s+of)\b|\bnothing\s+if\s+not\b"
@@ -107,7 +111,10 @@ NEGATION = re.compile(
     r"|error"
     r"|exaggeration|overstatement|stretch|misreading|inappropriate"
     r"|misconception|myth|fallacy|misunderstanding|illusion)(?=\s+(?:not\s+)?(?:to|that)\b)"
-    r"|den(?:y|ies|ied|ying)|doubts?|doubted|disagrees?|rejects?|rejected|rul(?:e|es|ed|ing)\s+out"
+    r"|den(?:y|ies|ied|ying)|doubts?|doubted|disagrees?|reject(?:s|ed|ing)?|rul(?:e|es|ed|ing)\s+out"
+    r"|(?:disput|contest|dismiss|refut|rebut|challeng)\w*\s+(?:the|any|this|that)\s+(?:\w+\s+)?(?:claim|idea"
+    r"|notion|suggestion|argument|charge|accusation|allegation|view|classification|label)|few(?=\s+(?:would"
+    r"|will|could|can|people|readers)\b)"
     r"|(?:wrong|mistaken|incorrect|false|erroneous|unfair)ly|in\s+error|by\s+mistake|in\s+vain"
     r"|vainly"
     r"|(?:argu|speak|spoke|count|weigh|point|tell|plead|recommend|advis|advice|decid|rul|vot|caution|warn"
@@ -210,7 +217,7 @@ JUDGE = (
     r"|file[sd]?|filing|sort(?:s|ed|ing)?|report(?:s|ed)?|vot(?:e|es|ed|ing)|declar(?:e|es|ed|ing)"
     r"|pronounc(?:e|es|ed|ing)|return(?:s|ed)|outputs?|outputted"
     r"|(?:remov|approv|reject|delet|hid|block|pass|clear|kept|keep|allow)(?:e|es|ed|den|s)?(?=(?:\s+(?:it"
-    r"|this|the\s+\w+))?\s+as\b)"
+    r"|this|the\s+\w+))?\s+as\b)|let(?:s|ting)?\s+(?:it|this|the\s+\w+)\s+(?:through|pass|stand)(?=\s+as\b)"
 )
 SAY = (
     r"say(?:s|ing)?|said|claim(?:s|ed|ing)?|argu(?:e|es|ed|ing)|insist(?:s|ed|ing)?|stat(?:e|es|ed"
@@ -250,7 +257,7 @@ PREDICATE = re.compile(
     r"|out\s+)?as|render(?:s|ed|ing)?|clears|exceeds?|satisf(?:y|ies)|surpass(?:es)?|pass(?:es|ed)"
     r"|conveys?|holds?|offers?|perpetuat(?:e|es|ing)|encourag(?:e|es|ing)|embod(?:y|ies)|reads?"
     r"|looks?"
-    rf"|refrains?|crossed|denotes?|says?|said|full|borders?|ticks?|ticked|match(?:es|ed)?|fulfil\w*"
+    rf"|refrains?|crossed|denotes?|says?|said|full|borders?|search(?:es|ed|ing)?|ticks?|ticked|match(?:es|ed)?|fulfil\w*"
     rf"|settle[ds]?\s+(?:on|for)|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went|forms?"
     rf"|formed|produc(?:e|es|ed|ing)"
     r"|commit(?:s|ted|ting)?|deliver(?:s|ed)?|utters?|uttered|ends?(?:\s+up)?|ended(?:\s+up)?"

@@ -27,7 +27,7 @@ PREFERRED = re.compile(
     rf"(?:(?<=\s)(?:the|my|our)\s+(?:\w+\s+){{0,2}}{_DECISION}\b|(?:best\s+)?(?:fits?|appl(?:y"
     rf"|ies))\b(?!\s+to\b)"
     # "… is the one that fits"
-    rf"|(?<=\s)the\s+(?:\w+\s+)?(?:one|option|word|term)\s+(?:(?:that|which)\s+)?(?:best\s+)?"
+    rf"|(?:(?<=\s)(?:exactly|just|precisely)\s+)?(?<=\s)the\s+(?:\w+\s+)?(?:one|option|word|term)\s+(?:(?:that|which)\s+)?(?:best\s+)?"
     rf"(?:fits?|applies|i)\b|(?:is\s+)?(?:clos(?:e|er)|near(?:er)?)\s+to\s+the\s+(?:mark|truth)\b"
     r"|(?:comes|came)\s+closer\b|hits?\s+the\s+mark\b)"
     rf"|^[\"\s]*(?:as|for)\s+(?:the|my|our|its)\s+(?:\w+\s+){{0,2}}{_DECISION}\b"
@@ -141,6 +141,11 @@ LABEL_NOUN_AFTER = re.compile(
     r"|readings?)\b"
 )
 
+# "A thin line between mockery and hate": named, and not yet said on which side this text is.
+BETWEEN = re.compile(
+    r"\b(?:line|difference|distinction|boundary|border|divide)\s+between\s+(?:[\w'\u2019-]+\s+){1,5}?and"
+    r"(?:\s+\w+)?\s*$"
+)
 # "Hate speech requires …", "to be hateful, a text must …": its conditions are told.
 DEFINES = re.compile(
     r"^[\s\"]*(?:speech|content)?\s*(?:requires?|needs|presupposes|demands|involves|consists|has\s+to|must"

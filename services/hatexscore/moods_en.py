@@ -42,6 +42,11 @@ FIRST_SIGHT = re.compile(
     r"|\boriginally\b|\b(?:my|i)\s+(?:first|initial)(?:ly)?\b|\bat\s+the\s+beginning\b"
     r"|\bprima\s+facie\b|\bused\s+to\b|\bearlier,?\s+(?:i|we)\b|\bpreviously\b"
 )
+# ", which is hate": of a standard that is named before it.
+NO_TEXT_BEFORE = re.compile(
+    r"\b(?:standards?|criteri(?:a|on)|questions?|rules?|definitions?|categor(?:y|ies)|words?|terms?|polic(?:y"
+    r"|ies)|tests?|thresholds?|class|group)\s*,?\s*$"
+)
 # "A previous moderator removed it as hateful": not yet the explanation's own verdict.
 EARLIER_JUDGE = re.compile(
     r"\b(?:previous|earlier|original|initial|first|another|other|automatic|automated)\s+(?:\w+\s+)?"
@@ -51,7 +56,7 @@ EARLIER_JUDGE = re.compile(
 DEPENDS = re.compile(r"\bdepend(?:s|ing|ent)\b|\bif\s+(?:and\s+)?only\s+if\b")
 IF = re.compile(
     r"(?<!even )(?<!as )\bif\b(?!\s+(?:anything|any|at\s+all|not|you\s+(?:ask|will)|one\s+reads"
-    r"|(?:i|we)\s+(?:had|have)\s+to|we\s+(?:look|read|take)))|\bunless\b"
+    r"|(?:i|we)\s+(?:had|have)\s+to|we\s+(?:look|read|take)|\w+\s*(?:$|[.;!])))|\bunless\b"
     r"|\b(?:provided\s+that|assuming|supposing|suppose|imagine)\b|^\W*(?:had|were|should"
     r"|replace|swap|insert)\s+\S"
     r"|\b(?:only|had)\s+(?:it|the\s+\w+|this|they|he|she)\s+been\b|\bin\s+place\s+of\b"
@@ -65,9 +70,9 @@ WOULD = re.compile(
     r"|['\u2019]d\b(?!\s+be\s+(?:(?:\w+ly\s+|an?\s+)?\w+\s+(?:not\s+)?to\b|wrong\b|fair\b|right\b))"
 )
 WOULD_JUDGE = re.compile(
-    rf"\b(?:(?:i|we|one|moderators?|annotators?|reviewers?)(?:\s+would(?:n['\u2019]t)?"
+    rf"\b(?:(?:i|we|one|few|nobody|no\s+one|everyone|most(?:\s+\w+)?|moderators?|annotators?|reviewers?)(?:\s+would(?:n['\u2019]t)?"
     rf"|['\u2019]d)|would\s+(?:i|we"
-    rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|go\s+(?:with"
+    rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|agree|disagree|deny|dispute|go\s+(?:with"
     rf"|for)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|lean|tend|incline|side)\b"
     rf"|\b(?:readers?|persons?|observers?|members?|audience)\b[^,;:]{{0,60}}?\bwould\s+"
     rf"(?:\w+ly\s+)?(?:{JUDGE})\b"
@@ -88,6 +93,8 @@ BECAUSE = re.compile(
     r"|that|these))\b"
 )
 GENERAL = re.compile(
+    rf"\b(?:make|makes|render|renders)\s+(?:an?|any|every|some)\s+(?:{TEXT_NOUN}|thing|remark)\s+"
+    r"(?:\w+ly\s+)?$|"
     r"\b(?:is|are|was|be)\s+defined\s+as\b|\b(?:(?<!no\s)means|refers\s+to|denotes"
     r"|is\s+speech\s+that"
     r"|by\s+definition)\b"
@@ -144,7 +151,7 @@ PARTIAL = re.compile(
     r"|\bin\s+places\b|\bpartly\b|\bin\s+part\b"
     r"|\b(?:repl(?:y|ies)|comments?|posts?|thread|message|responses?)\s+(?:below|underneath|beneath"
     r"|it\s+answers|above\s+it)\b"
-    r"|\b(?:another|other|the\s+original|the\s+previous|the\s+earlier|a\s+different"
+    r"|\b(?:another|other|(?<!about )the\s+original|the\s+previous|the\s+earlier|a\s+different"
     r"|a\s+second|(?:previous|earlier|older|former|past)(?=\s+\w+s\b))\s+(?:post|comment|tweet|text|message|reply|article|user|caption|version)s?\b"
 )
 FINAL = re.compile(
@@ -187,7 +194,7 @@ AGENT = re.compile(
 OTHERS = re.compile(
     r"\b(?:author|writer|user|speaker|poster|he|she|they|people|some|many|critics|others|somebody"
     r"|someone|reader"
-    r"|readers|colleagues?|peers?|flaggers?|complainants?|neighbou?rs?|court|judge|lawyers?|friends?|reply|sign|article|users|commenters?"
+    r"|readers|whoever|colleagues?|peers?|flaggers?|complainants?|neighbou?rs?|court|judge|lawyers?|friends?|reply|sign|article|users|commenters?"
     r"|opponents|everyone|everybody|else|post|text|comment|news|report|story|paper|government"
     r"|police|minister|teacher|law)"
     r"\s+(?:\w+\s+){0,3}$"

@@ -34,6 +34,7 @@ _HYPHENS = re.compile(r"[\s\-\u2010-\u2015_]+")
 _GAP = r"[\s\-\u2010-\u2015_]{0,3}"
 _BLANKS = re.compile(_GAP)
 _NEGATED = re.compile(r"(?:(?:does|do|is)\s+)?(?:not|no|non|非|不是|비)[\s]*")
+_DENIES = re.compile(r"\b(?:none|no|neither)\b")  # in a gap: "breaks none of the rules"
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7a3]")
 
 Kind = Literal["first", "second", "one_way", "verbs", "actions"]
@@ -100,6 +101,8 @@ class Vocabulary:
             if word.capitals and not original[match.start() : match.end()].isupper():
                 continue
             denied = bool(match["non"] or match["cjk_non"])
+            if GAP in word.text and _DENIES.search(match.group()):
+                denied = not denied
             yield WordInText(match.start(), match.end(), word, denied)
 
     def _known(self, matched: str) -> LabelWord | None:
