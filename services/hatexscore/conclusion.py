@@ -18,7 +18,7 @@ from services.hatexscore import (
     conclusion_en,
     conclusion_ko,
     conclusion_zh,
-    label_lines,
+    label_patterns,
 )
 from services.hatexscore.quotes import quoted_spans
 from services.hatexscore.report import Confidence, Form, HatexscoreOtherVerdict, Label, SetAside
@@ -262,7 +262,7 @@ def _read(
 ) -> Reading | None:
     """language: of the explanation; None: only label lines are read."""
     clause = _label_line(plain, span, word)
-    if clause is None and label_lines.in_column(plain, word.start, word.end):
+    if clause is None and label_patterns.in_column(plain, word.start, word.end):
         clause = Clause("final")
     if clause is None:
         if word.word.line_only or language is None:
@@ -284,25 +284,25 @@ def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause |
 
     plain: the explanation in lower case without mark-up. line: the span of the line.
     """
-    before = plain[max(line[0], word.start - label_lines.REACH) : word.start]
-    after = plain[word.end : min(line[1], word.end + label_lines.BEYOND)]
-    answer = label_lines.ANSWER.match(after)
-    if answer is not None and label_lines.ANSWERED.search(before):
+    before = plain[max(line[0], word.start - label_patterns.REACH) : word.start]
+    after = plain[word.end : min(line[1], word.end + label_patterns.BEYOND)]
+    answer = label_patterns.ANSWER.match(after)
+    if answer is not None and label_patterns.ANSWERED.search(before):
         return Clause("final", denials=int(answer["no"] is not None))
-    score = label_lines.score_denies(after) if label_lines.ANSWERED.search(before) else None
+    score = label_patterns.score_denies(after) if label_patterns.ANSWERED.search(before) else None
     if score is not None:
         return Clause("bare", denials=int(score), rejected=True)
-    key = label_lines.LINE.search(before)
-    ends = label_lines.ENDS.match(after)
+    key = label_patterns.LINE.search(before)
+    ends = label_patterns.ENDS.match(after)
     if key is not None and ends is not None:
-        denials = len(label_lines.DENIAL.findall(key["value"])) + (ends["ko"] is not None)
+        denials = len(label_patterns.DENIAL.findall(key["value"])) + (ends["ko"] is not None)
         return Clause("final", "earlier" if key["earlier"] else "asserted", denials)
-    if word.word.line_only and label_lines.KEYED.search(before) and ends is not None:
+    if word.word.line_only and label_patterns.KEYED.search(before) and ends is not None:
         return Clause("final")
     if (
         word.word.line_only
-        and label_lines.ALONE.fullmatch(before)
-        and label_lines.ALONE.fullmatch(after)
+        and label_patterns.ALONE.fullmatch(before)
+        and label_patterns.ALONE.fullmatch(after)
     ):
         return Clause("bare")
     return None
@@ -365,5 +365,5 @@ def _plain(explanation: str, vocabulary: Vocabulary) -> str:
 
 def _is_label(quoted: str, vocabulary: Vocabulary) -> bool:
     """A label, or the key of one, as JSON has it."""
-    is_key = label_lines.KEY_ALONE.fullmatch(quoted) is not None
-    return is_key or vocabulary.label_of(label_lines.ASKING.sub("", quoted)) is not None
+    is_key = label_patterns.KEY_ALONE.fullmatch(quoted) is not None
+    return is_key or vocabulary.label_of(label_patterns.ASKING.sub("", quoted)) is not None

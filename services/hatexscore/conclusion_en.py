@@ -8,9 +8,10 @@ Everything is looked for in at most `REACH` characters before a word and `BEYOND
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from services.hatexscore import cues_en as cues
-from services.hatexscore import label_cues_en as labels
+from services.hatexscore import label_patterns as labels
 from services.hatexscore import moods_en as moods
 from services.hatexscore.report import Form
 from services.hatexscore.vocabulary import GAP, Clause, Mood, WordInText
@@ -65,26 +66,46 @@ def read_clause(sentence: str, word: WordInText) -> Clause | None:
     if inverted is not None:
         return inverted
     denies = labels.unmet(own, after) if word.word.side == "hateful" else None
-    if denies is None and word.word.kind != "verbs" and _is_name(before, after):
+    if denies is None and word.word.kind != "verbs" and _is_name(word, own, before, after):
         return None
     rejects = _rejects(own, after) if denies is None else None
-    form = _form(own, prior, after, word) if rejects is None else "classification"
-    form = "predication" if denies is not None else form
     if rejects is None and labels.PREDICTED.match(own):
         return Clause("classification", "reported")
+    form = _form(own, prior, after, word) if rejects is None else "classification"
+    form = "predication" if denies is not None else form
     if form is None:
         defined = cues.BARE.fullmatch(own) and labels.DEFINES.match(after)
         return Clause("predication", "general") if defined else None
-    mood = _mood(sentence, own, prior, after)
+    return _judged(Surroundings(sentence, own, prior, after), word, form, rejects, bool(denies))
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """A label word's sentence: its clause before the word, what precedes that, what follows."""
+
+    sentence: str
+    own: str
+    prior: str
+    after: str
+
+
+def _judged(
+    around: Surroundings, word: WordInText, form: Form, rejects: bool | None, denies: bool
+) -> Clause:
+    """What is asserted of the word, once it is clear that something is predicated."""
+    own, prior, after = around.own, around.prior, around.after
+    mood = _mood(around.sentence, own, prior, after)
     if mood == "asserted":
         alone = _has_no_subject(own, after, word)
         mood = _subject_mood(own, prior, "bare" if alone else form)
-        earlier = mood == "asserted" and rejects is None and moods.EARLIER_JUDGE.search(own)
-        mood = "earlier" if earlier else mood
-    if mood == "asserted" and _final(own, before):
-        form = "final"
     conceded = cues.CONCESSION.search(prior) is not None
-    denials = _denials(own, asked=mood == "asked") + bool(rejects) + bool(denies)
+    if mood == "asserted" and rejects is None and moods.EARLIER_JUDGE.search(own):
+        mood = "earlier"
+    elif mood == "asserted" and conceded and moods.BY_A_MODEL.search(own):
+        mood = "reported"  # the explanation's own verdict stands in the main clause
+    elif mood == "asserted" and _final(own, prior + own):
+        form = "final"
+    denials = _denials(own, asked=mood == "asked") + bool(rejects) + denies
     denials += rejects is None and _negated_after(own, after)
     return Clause(form, mood, denials, bool(rejects), conceded)
 
@@ -94,6 +115,8 @@ def _has_no_subject(own: str, after: str, word: WordInText) -> bool:
     if word.word.kind == "verbs" and GAP in word.word.text:  # "we have taken it down"
         return bool(cues.ACTOR.fullmatch(own) or cues.ACTED.fullmatch(own))
     present = cues.BARE.fullmatch(own) and cues.PRESENT.match(after)
+    if labels.JUDGED_LABEL.match(after) or labels.LEVEL_AFTER.match(after):
+        return True
     return bool(present or cues.FOUND.match(after) or labels.PREFERRED.match(after))
 
 
@@ -129,8 +152,13 @@ def _asks(sentence: str) -> bool:
     return sentence.rstrip(" \"'*_)").endswith(("?", "\uff1f"))
 
 
-def _is_name(before: str, after: str) -> bool:
-    """Is the word part of a name or itself the subject: "hate speech laws", "the term hateful"?"""
+def _is_name(word: WordInText, own: str, before: str, after: str) -> bool:
+    """Is the word part of a name or itself the subject: "hate speech laws", "the term hateful"?
+
+    Or said of a label: "the hateful label is appropriate".
+    """
+    if word.word.text in labels.FITTING and labels.OF_A_LABEL.search(own):
+        return True
     named = cues.NO_VERDICT_BEFORE.search(before[-NEAR:]) or cues.NO_VERDICT_AFTER.match(after)
     return named is not None
 
@@ -144,17 +172,18 @@ def _own_clause(before: str) -> tuple[str, str]:
         cut = border.end()
     if earns := labels.WHICH_EARNS.search(text, cut):
         cut = earns.end()
-    own = cues.IDIOM.sub(_idiom_left, cues.NO_LESS.sub(r" makes \1 ", text[cut:]))
-    own = cues.NO_LIST.sub(" ", cues.SET_APART.sub(r"marks \1 as ", own))
+    own = moods.IDIOM.sub(_idiom_left, moods.NO_LESS.sub(r" makes \1 ", text[cut:]))
+    own = moods.NO_LIST.sub(" ", cues.SET_APART.sub(r"marks \1 as ", own))
+    own = moods.SHARED_VIEW.sub(r"\g<dis> find ", own)
     own = labels.BETTER_LABEL.sub("the right label is ", moods.ANY_READER.sub("it is ", own))
-    own = cues.SUBJECT_LACKS.sub(" ", own)
+    own = moods.SUBJECT_LACKS.sub(" ", own)
     of_a_person = moods.OF_A_PERSON.match(own.lstrip()) is not None
     return own if of_a_person else cues.RELATIVE.sub(" ", own), text[:cut]
 
 
 def _idiom_left(idiom: re.Match[str]) -> str:
     """ "We should not pretend this is anything other than" leaves "this is"."""
-    said = cues.THIS_IS.search(idiom.group())
+    said = moods.THIS_IS.search(idiom.group())
     return f" {said.group()} " if said else " "
 
 
@@ -162,7 +191,7 @@ def _denials(own: str, *, asked: bool = False) -> int:
     """asked: "isn't it hateful?" asks the same as "is it hateful?"."""
     if (last := cues.CONTRASTED.search(own)) and last.start() > 0:
         return 1
-    found = [match.group() for match in cues.NEGATION.finditer(own)]
+    found = [match.group() for match in moods.NEGATION.finditer(own)]
     doubled = sum(one == "nor" for one in found[1:])  # neither ... nor, not ... nor: one denial
     turned = asked and moods.NEGATIVE_QUESTION.match(own) is not None
     return len(found) - doubled - turned
@@ -182,6 +211,11 @@ def _negated_after(own: str, after: str) -> bool:
 def _rejects(own: str, after: str) -> bool | None:
     """Whether a label is rejected ("the classification as normal is not accurate") or confirmed;
     None where no label is spoken of."""
+    if level := labels.LEVEL_AFTER.match(after):
+        return level["low"] is not None
+    judged_label = labels.JUDGED_LABEL.match(after) if labels.JUDGING.search(own) else None
+    if judged_label is not None:
+        return (judged_label["right"] is None) != bool(judged_label["no"])
     if too_strong := labels.TOO_STRONG.match(after):
         return too_strong["no"] is None
     after = labels.BEHIND_THE_LABEL.split(after, maxsplit=1)[0]
@@ -261,7 +295,7 @@ def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
     would = moods.WOULD.search(own) and not (judging or _would_be(own, prior))
     if conditional or (would and not cues.NONE_OF_IT.search(own)):
         return "hypothetical"
-    opening = prior[-NEAR:] if prior.rstrip().endswith(",") else ""
+    opening = cues.CONTRAST.split(prior)[-1][-NEAR:] if prior.rstrip().endswith(",") else ""
     # What stands before a colon hedges a bare label behind it, as in "either way: hateful".
     ahead = prior[-NEAR:] if prior.rstrip().endswith(":") and not own.strip() else ""
     if moods.DEPENDS.search(segment + opening) or _hedged(own) or moods.HEDGE.search(ahead):
@@ -295,6 +329,8 @@ def _reported(own: str) -> bool:
     """Does somebody else say it? The model and its moderators speak for the explanation."""
     for verb in moods.VERBS.finditer(own):
         ahead = CONTRACTED.sub(" not", own[: verb.start()][-OPENING:])
+        if verb.group().startswith("reported") and moods.WAS.search(ahead):
+            return True
         if moods.AGENT.search(ahead) or moods.WHAT.search(ahead):
             continue
         if verb["say"] or moods.OTHERS.search(ahead):
@@ -358,7 +394,7 @@ def _resumes_text(head: str, prior: str) -> bool:
     if moods.NO_TEXT_BEFORE.search(prior) or cues.SIGN_OF.search(head):
         return False
     refers_to = moods.REPORTS.split(cues.CONTRAST.split(prior)[-1])[0]
-    return cues.PLAIN_NEGATION.search(refers_to) is None
+    return moods.PLAIN_NEGATION.search(refers_to) is None
 
 
 def _definite(head: str) -> bool:

@@ -27,7 +27,8 @@ _BORDER_BEFORE = re.compile(
     r"|아서\s|해서\s"
 )
 _PREDICATE = re.compile(
-    r"충족|부합|겠|인가|일까|까요|인지|입니다|이다|임(?=\W|$)|이에요|예요|인 것|다[.!\s\"'”)]*$"
+    r"충족|부합|겠|있나"
+    r"|인가|일까|까요|인지|입니다|이다|임(?=\W|$)|이에요|예요|인 것|다[.!\s\"'”)]*$"
     r"|다(?=[\s,])|분류"
     r"|판단|간주|판정|평가|해당|속하|속한|속합|포함|담고|담긴|담겨|담았|조장|사용|아니|아닙|아닌"
     r"|아님|않|없|볼\s|본다|봅니다|보아야|봐야|보인|보입|할\s*수|됩니다|된다|됨|한다|합니다|함(?=\W"
@@ -77,6 +78,7 @@ _HEDGE = re.compile(
     r"|(?<!로 )판단하기\s*(?:어렵|힘들)|판단할\s*수\s*없|단정(?:할|하기|짓기)|애매|모호"
     r"|의심(?:된|됩|스)|우려|논란|여지가\s*있|일\s*수\s*있|될\s*수\s*있"
 )
+_LOOKS = re.compile("(?:적)?(?:처럼|으로|같아)\\s*보이(?:지만|나|는데|겠지만)")
 _NEARER = re.compile("가[까깝]")
 _RATHER = re.compile("보다(?:는|도)?\\s")  # "혐오라기보다 비판에 가깝다"
 _HEDGE_BEFORE = re.compile(
@@ -138,7 +140,7 @@ _THIS = re.compile(
     r"|그녀의|단락|구절"
 )
 _TOPIC = re.compile(
-    r"(?<!\S)(?!\S*(?:하|되|히|있|없|시키|받|끼치|뜨리|부르|주|담|쓰|만드|추기|내리|추|여기|몰아가|로|에|에서|만|사실|다|라|자|냐)(?:은|는)\s)"
+    r"(?<!\S)(?!\S*(?:하|되|히|있|없|시키|받|끼치|뜨리|부르|주|담|쓰|만드|추기|내리|추|여기|몰아가|로|에|에서|만|사실|실|다|라|자|냐)(?:은|는)\s)"
     r"\S*[가-힣\"](?:은|는|이|가)\s"
 )
 _BARE_BEFORE = re.compile(
@@ -203,7 +205,7 @@ def _mood(sentence: str, before: str, own: str, rest: str, form: Form) -> Mood:
         hedged and not (_NEARER.match(hedged.group()) and _RATHER.search(leading))
     ) or _HEDGE_BEFORE.search(leading):
         return "hedged"
-    if _FIRST_SIGHT.search(leading):
+    if _FIRST_SIGHT.search(leading) or _LOOKS.match(own):
         return "earlier"
     if _REPORTED.search(own) or (_OTHERS.search(leading) and _JUDGE.search(own)):
         return "reported"

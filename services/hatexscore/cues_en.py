@@ -42,111 +42,6 @@ TEXT_NOUN = (
     r"|snippets?|bios?|ads?|advert\w*|petitions?|pieces?|videos?|images?|requests?|material"
 )
 
-# Words that look like a denial and are none, and what a reader may skip.
-IDIOM = re.compile(
-    r"\bnot\s+(?:only|just|merely|simply|solely)\b"
-    r"|\b(?:no|without|little|beyond|any)\s+(?:(?:a|any"
-    r"|the)\s+)?(?:reasonable\s+)?(?:shadow\s+of\s+a\s+)?"
-    r"(?:doubt|question|ambiguity|denying|mistaking|hesitation|arguing|reservations?|exception)\b"
-    r"|(?:\bnot|n['\u2019]t)\s+so\s+much\s+[^,.;]{1,60}?\s+as\s+(?:it\s+is\s+)?(?=(?:\w+ly\s+|an?\s+)?[\s\"]*$)"
-    r"|\bno\s+\w+\s+other\s+than\b|\bno\s+less\b|\bno\s+matter\b|\bno\s+way\s+around\b"
-    r"|\bno\s+choice\s+but\b"
-    r"|\bnothing\s+(?:but|other\s+than|less\s+than|short\s+of)\b|\bnothing\s+if\s+not\b"
-    r"|\b(?:cannot|can\s*not|can['\u2019]t)\s+(?:help\s+but|be\s+(?:denied|disputed|ignored"
-    r"|overlooked))\b"
-    r"|(?:\bnot|n['\u2019]t)\s+(?:be\s+)?(?:hesitate|hesitant|hesitating|hard|difficult)\s+to\b"
-    r"|\b(?:hard|difficult|impossible)\s+not\s+to\b"
-    r"|\b(?:nothing|no\s+\w+|hardly\s+\w+)\s+(?:could|can|would|is)\s+(?:be\s+)?(?:more"
-    r"|clearer|plainer)\b"
-    r"|\bundeniabl[ey]\b"
-    r"|\bmore\s+often\s+than\s+not\b|\bif\s+not\b|\bwhether\s+or\s+not\s+(?:it\s+was\s+)?intended\b"
-    r"|\b(?:un)?intentionally\s+or\s+not\b|\bjoke\s+or\s+not\b|\bnot\s+to\s+mention\b"
-    r"|\b(?:nobody|no\s+one|no\s+\w+|(?:can|could)(?:not|n['\u2019]t|\s+not)|hard\s+to"
-    r"|impossible\s+to)\b[^,;:]{0,80}?\bmistak\w+\s+(?:it|this|(?:this|the)\s+\w+)\s+for"
-    r"\s+anything\s+(?:but|other\s+than)\b"
-    r"|\b(?:no|nobody|no\s+one|cannot|can['\u2019]t)\s+(?:\w+\s+)?(?:den(?:y|ies|ied)|disput(?:e|es"
-    r"|ed))\b"
-    # what is denied is a weakening: "does not change the fact that", "does nothing to soften"
-    r"|(?:\b(?:not|cannot|nothing|never|hardly|neither|no\s+\w+|fails?)|n['\u2019]t)\s+(?:to\s+|can\s+"
-    r"|could\s+"
-    r"|will\s+|does\s+|\w+ly\s+|in\s+any\s+way\s+)*(?:chang|alter|negat|diminish|mitigat|excus|hid"
-    r"|mask"
-    r"|conceal|disguis|lessen|undo|eras|reduc|soften|obscur|outweigh|offset|detract|distract|dilut)(?:e|es|s|ed"
-    r"|ing)?\b"
-    r"|\bnothing\s+(?:about|in)\s+(?:[\w'\u2019-]+\s+){1,5}?(?:chang|alter|excus|hid|mask|soften"
-    r"|lessen)(?:e|es|s)?\b"
-    # "no other category than", "nothing else but": all but this is denied
-    r"|(?:\b(?:no|not|nothing|never)|n['\u2019]t)\b(?:(?!\s(?:or|and)\s)[^.;:,]){0,80}?"
-    r"\b(?:other|else|otherwise)\b(?:(?!\s(?:or|and)\s)[^.;:,]){0,30}?"
-    r"\b(?:than|besides|but|except(?:\s+for)?|apart\s+from|beyond)\b"
-)
-# "Does not make it any less hateful", "nothing about the tone makes this less toxic".
-THIS_IS = re.compile(r"\b(?:this|it|the\s+\w+)\s+(?:is|was)\b")
-NO_LESS = re.compile(
-    r"(?:\b(?:not|cannot|nothing|never|hardly|neither)|n['\u2019]t)\s+"
-    r"(?:(?:about|in)\s+(?:[\w'\u2019-]+\s+){1,5}?|\w+ly\s+|in\s+any\s+way\s+)?"
-    r"makes?\s+(it|this|that|(?:this|the)\s+\w+)\s+(?:any\s+|the\s+)?less\b"
-)
-# "Lack of slurs" as what makes a verdict: a negation of the subject alone, not of its verb.
-SUBJECT_LACKS = re.compile(
-    rf"\b(?:lack|absence|dearth)\s+of\b(?:(?!\b(?:that|which|who"
-    rf"|to\s+(?:be|say|support|suggest|justify|warrant|indicate|show|prove|believe|think))\b)"
-    rf"[^,;:]){{1,120}}?(?=(?<!\bto)\s(?:{JUDGES}|{AUXILIARY}|indicate|suggest|speak|tip"
-    rf"|distinguish(?:es)?|separates?"
-    r"|differentiates?|prevents?|stops?|saves?|sets?|also|further"
-    r"|\w+\s+(?:(?:to|in|for|towards)\s+)?(?:its|this|the)\s+(?:\w+\s+)?(?:classif|categori|label"
-    r"|designat)\w*)\b)"
-)
-NO_LIST = re.compile(
-    r"\bno\s+[\w'-]+(?:\s+[\w'-]+){0,3}\s*(?:,|\band\b|\bor\b|,\s*(?:and|or)\b)\s*(?=no\b)"
-)
-NEGATION = re.compile(
-    r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|scarcely|barely"
-    r"|lack(?:s|ed|ing)?|absen(?:ce|t)|devoid|(?:free|clear|short|shy)\s+(?:of|from)|fail(?:s|ed"
-    r"|ing)?\s+to"
-    r"|(?:rather\s+than|instead\s+of|as\s+opposed\s+to)(?!\s*\")(?![^,]*(?:,|\b(?:is|are|was|were|leads?"
-    r"|makes?|constitutes)\b))|anything\s+(?:but|other\s+than)|(?:far"
-    r"|miles)\s+from"
-    r"|(?:false|untrue|wrong|incorrect|inaccurate|mistaken|unfair|unjustified|misleading|mistake"
-    r"|error"
-    r"|exaggeration|overstatement|stretch|misreading|inappropriate"
-    r"|misconception|myth|fallacy|misunderstanding|illusion)(?=\s+(?:not\s+)?(?:to|that)\b)"
-    r"|den(?:y|ies|ied|ying)|doubts?|doubted|disagrees?|reject(?:s|ed|ing)?|rul(?:e|es|ed|ing)\s+out"
-    r"|(?:disput|contest|dismiss|refut|rebut|challeng)\w*\s+(?:the|any|this|that)\s+(?:\w+\s+)?(?:claim|idea"
-    r"|notion|suggestion|argument|charge|accusation|allegation|view|classification|label)|few(?=\s+(?:would"
-    r"|will|could|can|people|readers)\b)"
-    r"|(?:wrong|mistaken|incorrect|false|erroneous|unfair)ly|in\s+error|by\s+mistake|in\s+vain"
-    r"|vainly"
-    r"|(?:argu|speak|spoke|count|weigh|point|tell|plead|recommend|advis|advice|decid|rul|vot|caution|warn"
-    r"|lean|come\s+down|came\s+down)\w*\s+(?:\w+ly\s+)?(?:against|away\s+from)"
-    r"|(?:(?:no\s+one|nobody|not|hard\s+to|impossible\s+to)\b[^,;:]{0,40}?\b)?(?:mistak|confus)\w+\s+(?:it|this"
-    r"|(?:this|the)\s+\w+)\s+(?:for|with)"
-    r"|(?:hesitat\w+|reluctant|loath|unwilling|disinclined|unlikely)\s+to|(?:falls?|fell|lies?"
-    r"|remains?"
-    r"|is|stays?)\s+outside"
-    r"|(?:insufficient|inadequate|scant|little)\s+(?:\w+\s+)?(?:evidence|grounds?|reasons?|basis"
-    r"|cause"
-    r"|justification|support|indication|proof)"
-    r"|(?:prevent|keep|stop|sav|preclud|distinguish|separat|differentiat|disqualif|exempt)(?:e|es|s"
-    r"|ed|ing|y|ies)?\s+(?:[\w'\u2019-]+\s+){0,4}?from"
-    r"|nowhere|a\s+far\s+cry|light\s+years|worlds?\s+away"
-    r"|(?:naive|dishonest|absurd|ridiculous|odd|strange|generous|disingenuous|silly|foolish"
-    r"|premature|reckless"
-    r"|irresponsible|(?:hard|difficult|impossible)(?=\s+to\s+(?:see|call|read|regard|consider"
-    r"|view|label|classify|find|justify))"
-    r"|unreasonable|excessive|nonsense|hasty|unwise|careless|cynical|perverse|harsh)\s+to"
-    r"|exclud(?:e|es|ed|ing)|refus(?:e|es|ed|ing)|avoid(?:s|ed|ing)?|steers?\s+clear|refrain(?:s|ed"
-    r"|ing)?"
-    r"|too\s+\w+\s+(?:\w+\s+){0,2}to\s+(?:be|count|qualify|amount|constitute|deserve)|below|isnt"
-    r"|doesnt|(?:do|does|is|did)not)\b"
-    r"|n['\u2019]t\b"
-)
-# Of a text, and no verb of what it does to people ("denies them a right").
-PLAIN_NEGATION = re.compile(
-    r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|lack(?:s|ed"
-    r"|ing)?|absence"
-    r"|devoid|free\s+(?:of|from))\b|n['\u2019]t\b"
-)
 PARENTHESIS = re.compile(
     r",\s*(?:which|who|whose|where|combined|coupled|together|along|paired|with|though|although"
     r"|while|albeit|if|despite|without|in|as|to|on|at"
@@ -288,7 +183,8 @@ ABOUT_IT = re.compile(  # between predicate and word: the text speaks of it, and
     r"|ing)?\s+on"
     r"|response\s+to|reaction\s+to|how|why|when|who|whom|people|users|those|everyone|reporting"
     r"|example\s+of\s+how"
-    r"|(?<!the )(?<!this )(?<!that )conversations?|internet|world|communit(?:y|ies)|society"
+    r"|(?<!the )(?<!this )(?<!that )(?<!given )(?<!'s )(?<!\u2019s )conversations?|internet"
+    r"|world|communit(?:y|ies)|society"
     r"|label\s+of\s+the|committed|dedicated"
     r"|opposed)\b"
 )
@@ -494,7 +390,7 @@ ACTED = re.compile(
 FIELD = re.compile(r"(?:^|[.;,\n])\s*(?:[\w-]+\s){0,2}[\w-]+\s*:\s*$")
 FIELD_OF_VERDICT = re.compile(
     rf"\b(?:this|it|{TEXT_NOUN}|my|in|short|overall|summary|assessment|evaluation|determination"
-    r"|recommendation|action|safety|toxicity|outcome|therefore|thus|so|hence|verdict"
+    r"|recommendation|action|enforcement|measure|sanction|resolution|safety|toxicity|outcome|therefore|thus|so|hence|verdict"
     r"|conclusion|final(?:ly)?"
     r"|q|question|nothing|decide|conclude|tl;?dr|dr|line|upshot|gist|ruling|view|opinion|step"
     r"|label|decision|classification|class|category|prediction|rating|result"

@@ -28,7 +28,8 @@ SIDES: tuple[Label, ...] = get_args(Label)
 TASKS: tuple[VocabularyName, ...] = ("toxicity", "safety", "policy", "three-way")
 MOST_WRITTEN_OUT = 20  # words of a side that a refusal lists
 
-GAP = "*"  # in a built-in word: up to three words more, as in "against * policy"
+# In a built-in word: up to three words more, or eight Chinese characters, as in "against * policy".
+GAP = "*"
 
 _HYPHENS = re.compile(r"[\s\-\u2010-\u2015_]+")
 _GAP = r"[\s\-\u2010-\u2015_]{0,3}"
@@ -274,7 +275,8 @@ def _alternatives(texts: Sequence[str]) -> str:
 
 def _spaced(text: str) -> str:
     escaped = _GAP.join(map(re.escape, text.split(" ")))
-    return escaped.replace(_GAP + re.escape(GAP), r"(?:\s[\w'\u2019-]{1,20}){0,3}")
+    within = r"[^\s，。；：、,;:]{0,14}?" if _CJK.search(text) else r"(?:\s[\w'\u2019-]{1,20}){0,3}"
+    return escaped.replace(_GAP + re.escape(GAP), within)
 
 
 Mood = Literal[
