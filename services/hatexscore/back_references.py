@@ -9,12 +9,13 @@ Source: our own. Every pattern meets at most the few hundred characters of one s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from services.hatexscore.vocabulary import Clause, Reading
-from services.hatexscore.words import Span
 
+Span = tuple[int, int]  # half-open character offsets
+DEFINING = ("general", "hypothetical", "asked")  # moods in which conditions are told
 REACH = 100  # characters before a word that may tell whose verdict it is
 AHEAD = 200  # characters of the next sentence that may reject a label
 MOST = 90  # characters at either end of a sentence that may point back
@@ -219,6 +220,42 @@ _IN_FACT = re.compile(
     r"|in\s+this\s+case|since\s+it\s+(?:does|is)(?:\s+not|n['\u2019]t))\b"
     r"|(?<![不非])但|然而|不过|实际|(?:지만|그러나|는데)[\s,]"
 )
+
+
+class NamedLabels:
+    """The labels that later sentences may point back to, sentence by sentence.
+
+    unsettled: of the sentence before, where its mood leaves it open. last: of the sentence before.
+    defined:   the last word of which conditions were told.
+    """
+
+    def __init__(self, plain: str) -> None:
+        self.plain = plain
+        self.unsettled: Reading | None = None
+        self.last: Reading | None = None
+        self.defined: Reading | None = None
+
+    def before(self, span: Span, found: Sequence[Reading]) -> Iterator[Reading]:
+        """Verdicts of this sentence on labels of those before it. found: its own readings."""
+        if not any(one.clause.mood == "asserted" for one in found):
+            if self.unsettled is not None:
+                yield from answered(self.plain, span, self.unsettled)
+            ahead = (span[0], min(span[1], span[0] + AHEAD))
+            yield from mistaken(self.plain, ahead, span, self.last)
+        if self.defined is not None and not found:
+            yield from fulfilled(self.plain, span, self.defined)
+
+    def after(self, span: Span, found: Sequence[Reading]) -> Iterator[Reading]:
+        """Verdicts that this sentence's end passes on its own labels."""
+        self.defined = next((one for one in found if one.clause.mood in DEFINING), self.defined)
+        self.last = last = found[-1] if found else None
+        self.unsettled = last if last is not None and last.clause.mood in OPEN else None
+        if last is None:
+            return
+        rest = (last.word.end, span[1])
+        yield from mistaken(self.plain, rest, span, last)
+        if self.unsettled is not None or TAKEN_BACK.search(self.plain, *rest):
+            yield from elliptical(self.plain, rest, span, last)
 
 
 def answered(plain: str, span: Span, asked: Reading) -> Iterator[Reading]:

@@ -29,7 +29,6 @@ MOST_SENTENCES = 400  # that are looked at, from the end
 MOST_WORDS = 20  # label words of a sentence, from its end
 MOST_OTHERS = 10  # verdicts that do not hold, reported
 LONGEST_LABEL = 60  # characters in quotation marks
-DEFINING = ("general", "hypothetical", "asked")  # moods in which conditions are told
 REACH = 100  # characters before a word that may be an instruction
 
 NEAR = 8  # characters before a quoted answer that hold its colon
@@ -194,37 +193,14 @@ def _readings(explanation: str, vocabulary: Vocabulary, language: Language) -> I
     plain = _plain(explanation, vocabulary)
     spans = sentences(explanation, language)
     looked_at = max(0, len(spans) - MOST_SENTENCES)
-    open_reading: Reading | None = None
-    last: Reading | None = None  # of the sentence before
-    defined: Reading | None = None  # the last word of which conditions were told
+    named = back_references.NamedLabels(plain)
     for place, span in enumerate(spans):
         words = list(_words(explanation, plain, span, vocabulary))
         known = language if place >= looked_at else None
         found = list(_of_sentence(plain, span, words, known))
-        if not any(one.clause.mood == "asserted" for one in found):
-            if open_reading is not None:
-                yield from back_references.answered(plain, span, open_reading)
-            yield from back_references.mistaken(
-                plain, (span[0], min(span[1], span[0] + back_references.AHEAD)), span, last
-            )
-        if defined is not None and not found:
-            yield from back_references.fulfilled(plain, span, defined)
+        yield from named.before(span, found)
         yield from found
-        defined = next((one for one in found if one.clause.mood in DEFINING), defined)
-        last = found[-1] if found else None
-        if last is not None:
-            yield from back_references.mistaken(plain, (last.word.end, span[1]), span, last)
-        open_reading = (
-            found[-1] if found and found[-1].clause.mood in back_references.OPEN else None
-        )
-        if open_reading is not None:
-            yield from back_references.elliptical(
-                plain, (open_reading.word.end, span[1]), span, open_reading
-            )
-        elif found and back_references.TAKEN_BACK.search(plain, found[-1].word.end, span[1]):
-            yield from back_references.elliptical(
-                plain, (found[-1].word.end, span[1]), span, found[-1]
-            )
+        yield from named.after(span, found)
 
 
 def _of_sentence(

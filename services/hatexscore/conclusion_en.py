@@ -15,7 +15,6 @@ from services.hatexscore import label_patterns as labels
 from services.hatexscore import moods_en as moods
 from services.hatexscore.report import Form
 from services.hatexscore.vocabulary import GAP, Clause, Mood, WordInText
-from services.hatexscore.words import one_line
 
 REACH = 600  # characters before a label word that may belong to its clause
 BEYOND = 200  # after it
@@ -122,8 +121,7 @@ def _has_no_subject(own: str, after: str, word: WordInText) -> bool:
 
 def _surroundings(sentence: str, word: WordInText) -> tuple[str, str]:
     """What stands before and behind the word, each on one line and without brackets around it."""
-    before = one_line(sentence[max(0, word.start - REACH) : word.start])
-    after = one_line(sentence[word.end : word.end + BEYOND])
+    before, after = word.surroundings(sentence, REACH, BEYOND)
     if labels.BRACKETED.search(before) and labels.CLOSED.match(after):
         return before.rstrip('( "'), labels.CLOSED.sub(r"\1 ", after)
     return before, after

@@ -9,7 +9,6 @@ import re
 
 from services.hatexscore.report import Form
 from services.hatexscore.vocabulary import Clause, Mood, WordInText
-from services.hatexscore.words import one_line
 
 REACH = 200  # characters around a label word
 
@@ -155,8 +154,7 @@ _BARE_AFTER = re.compile(
 
 def read_clause(sentence: str, word: WordInText) -> Clause | None:
     """As `conclusion_en.read_clause`."""
-    before = one_line(sentence[max(0, word.start - REACH) : word.start])
-    after = one_line(sentence[word.end : word.end + REACH])
+    before, after = word.surroundings(sentence, REACH, REACH)
     if (_ABOUT_IT.match(after) and word.word.kind != "verbs") or _BEFORE_NO.search(before[-12:]):
         return None
     own, rest = _own_clause(after)

@@ -10,7 +10,6 @@ import re
 
 from services.hatexscore.report import Form
 from services.hatexscore.vocabulary import Clause, Mood, WordInText
-from services.hatexscore.words import one_line
 
 REACH = 200  # characters around a label word
 
@@ -192,8 +191,7 @@ _EXPLETIVE_AFTER = re.compile(r"^(?:地|人|生活|情况|距离|起见|起来)"
 
 def read_clause(sentence: str, word: WordInText) -> Clause | None:
     """As `conclusion_en.read_clause`."""
-    before = one_line(sentence[max(0, word.start - REACH) : word.start])
-    after = one_line(sentence[word.end : word.end + REACH])
+    before, after = word.surroundings(sentence, REACH, REACH)
     if word.word.kind != "verbs" and _mentions(before, after):
         return None
     own, prior = _own_clause(before)

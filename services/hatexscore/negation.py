@@ -37,6 +37,7 @@ _INVERTING = frozenset({"nowhere", "never", "neither", "nor", "hardly", "rarely"
 _DENY = frozenset({"deny", "dispute"})
 _MILDER = frozenset({"less", "milder", "softer", "better", "acceptable", "harmless", "funny"})
 DENIED_NEAR = 2  # words behind "cannot" or "no one"
+_RELATIVE = ("who", "whom", "that", "which")
 _SPARING = frozenset({"spare"})
 
 
@@ -231,6 +232,7 @@ class EnglishClauses:
             return first, False  # "cannot be denied", "not only"
         opening = self._phrase(place, self.classes.phrases) > 0
         nominal = self._text(place) in ("lack", "absence") and self._text(place + 1) == "of"
+        cleft = self._text(place) == "not" and self._text(place - 1) in ("and", "but")
         presence = self._phrase(place, self.classes.presence_phrases) > 0
         attack, much = False, False
         for here in range(first, min(len(self.words), first + MOST_WORDS)):
@@ -240,8 +242,8 @@ class EnglishClauses:
                 opening and self._starts_clause(here, first)
             ):
                 return here, attack
-            if nominal and text in self.classes.auxiliaries:
-                return here, attack  # "the lack of slurs does …"
+            if (nominal and text in self.classes.auxiliaries) or (cleft and text in _RELATIVE):
+                return here, attack  # "the lack of slurs does …", "women and not men who …"
             if not attack and not presence and self._is_opaque(here):
                 return (first if self._is_decent(here) else here), False
             if self.attacking.get(here, -1) >= first:  # not "says nobody should"

@@ -34,6 +34,7 @@ GAP = "*"
 _HYPHENS = re.compile(r"[\s\-\u2010-\u2015_]+")
 _GAP = r"[\s\-\u2010-\u2015_]{0,3}"
 _BLANKS = re.compile(_GAP)
+_WHITE_SPACE = re.compile(r"\s+")
 _NEGATED = re.compile(r"(?:(?:does|do|is)\s+)?(?:not|no|non|非|不是|비)[\s]*")
 _DENIES = re.compile(r"\b(?:none|no|neither)\b")  # in a gap: "breaks none of the rules"
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7a3]")
@@ -82,6 +83,13 @@ class WordInText:
         if (denials + self.denied) % 2 == 0:
             return self.word.side
         return None if self.word.kind == "one_way" else other_side(self.word.side)
+
+    def surroundings(self, sentence: str, reach: int, beyond: int) -> tuple[str, str]:
+        """So many characters before and after it, a blank for each run of white space: patterns
+        then have no long runs to try."""
+        before = sentence[max(0, self.start - reach) : self.start]
+        after = sentence[self.end : self.end + beyond]
+        return _WHITE_SPACE.sub(" ", before), _WHITE_SPACE.sub(" ", after)
 
 
 @dataclass(frozen=True)

@@ -66,14 +66,6 @@ def _analyse(text: str, language: Language) -> list[TextWord]:
     return [word.cut_from(text) for word in found if text[word.start : word.end].strip()]
 
 
-_BLANKS = re.compile(r"\s+")
-
-
-def one_line(text: str) -> str:
-    """A blank for each run of white space, so that patterns have no long runs to try."""
-    return _BLANKS.sub(" ", text)
-
-
 def is_word(text: str) -> bool:
     """Does it hold a letter or a digit of any script?"""
     return any(character.isalnum() for character in text)
