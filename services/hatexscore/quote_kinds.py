@@ -310,7 +310,7 @@ def _elsewhere_en(clause: QuotedClause) -> bool:
     """Words of somebody else, or words that the text might have had, or has not."""
     before = clause.before
     if (
-        _KIND_EN.match(before)
+        (_KIND_EN.match(before) and _JUDGED_KIND_EN.match(clause.after))
         or _SUPPOSED_EN.search(before)
         or _SUPPOSED_AFTER_EN.match(clause.after)
     ):
