@@ -101,6 +101,17 @@ _EXAMPLE = re.compile(
     r"(?:\band|[,;.]|^)\s*(?:this|that|it|(?:this|the)\s+\w+)\s+(?:\w+\s+)?is\s+(?:a\s+(?:good\s+|clear\s+"
     r"|perfect\s+)?case\s+in\s+point|no\s+exception|a\s+(?:good|clear|perfect|textbook)\s+example)\b"
 )
+# "If a post says so it is hateful. This one says precisely that", "… says no such thing".
+_AS_SUPPOSED = re.compile(
+    r"\b(?:does|says?|is|has|did|claims?|do)\s+(?:precisely|exactly|just)\s+(?:that|this|so)\b"
+    r"|(?P<no>\bno\s+such\s+thing\b|\bnothing\s+of\s+the\s+(?:kind|sort)\b)"
+)
+# "One could call it hateful, but that would be a misreading."
+_REBUTTED = re.compile(
+    r"\b(?:but|yet|though|however)\b[^.;!?]{0,40}?\b(?:that|this|it)(?:['\u2019]d|\s+would)\s+be\s+(?:\w+ly\s+)?"
+    r"(?:an?\s+(?:\w+\s+)?)?(?:misreading|mistake|error|stretch|exaggeration|overreaction|overstatement|wrong"
+    r"|mistaken|unfair|incorrect|inaccurate|far-fetched|too\s+\w+|going\s+too\s+far)\b"
+)
 # Of a doubt or an objection that stands before: "I disagree: …".
 _DISPUTED = re.compile(
     r"\W*(?:(?:but|yet|however|still|well|here)\W+)?(?:(?:i|we)\s+(?:\w+ly\s+)?(?:(?P<no>disagree|do"
@@ -117,6 +128,7 @@ _ELLIPSIS_CJK = re.compile(
     r"(?:(?P<no>并不是|不是|并不|并非(?:如此)?|不算|不构成|不属于|并不如此)|(?:确实|的确)是)[。.！!]?$"
     r"|(?:하지만|그러나|다시|실제로는?|읽어\s?보니|보니까?)[^,.]{0,16}?"
     r"(?:(?P<no_ko>아니다|아닙니다|아니었다|그렇지\s?않다|그렇지\s?않습니다)|그렇다|맞다)[.!]?$"
+    r"|[，,](?:而|但)?(?:这|该|此|它)[^，。]{0,6}?(?:(?:就|也|却|则)(?P<no_this>不是|不算|不属于|不构成)|(?:正|就)是)[。.！!]?$"
     # a consequence: "and so it is not", "it does not apply"
     r"|[，,][^，。]{0,6}(?:所以|因此|因而|故而?)(?:它|这|其)?(?P<no_so>并?不是|并非|并?不算|并?不构成|并?不属于)[。.！!]?$"
     r"|(?P<no_case>(?:여기에\s?)?해당(?:하지|되지)\s?(?:는\s?)?않(?:는다|습니다|음))[.!]?$"
@@ -333,6 +345,11 @@ def _turned(plain: str, part: Span, named: Reading) -> int | None:
     if mood == "earlier" and _CHANGED.search(plain, *part):
         return denials + 1
     if mood == "hypothetical" and _MISSING.search(plain, *part):
+        return denials + 1
+    supposed = _AS_SUPPOSED.search(plain, *part) if mood == "hypothetical" else None
+    if supposed is not None:
+        return denials + (supposed["no"] is not None)
+    if mood in ("hedged", "reported", "hypothetical") and _REBUTTED.search(plain, *part):
         return denials + 1
     if mood == "general" and _EXAMPLE.search(plain, *part):
         return denials

@@ -53,8 +53,8 @@ _READERS = {
     "ko": conclusion_ko.read_clause,
 }
 _BETWEEN_SIDES = re.compile(
-    r"[\s\"',]*(?:or|/|\||vs\.?|versus|and|或者?|还是|또는|혹은|이나|、|,)[\s\"']*(?:(?:a|not"
-    r"|is)\s+)*"
+    r"[\s\"',]*(?:(?:or|/|\||vs\.?|versus|and|或者?|还是|또는|혹은|이나|、)[\s\"']*(?:(?:a|not"
+    r"|is)\s+)*|,[\s\"']*(?:a\s+)?)"
 )
 _EITHER_OR = frozenset(
     {"or", "/", "|", "vs", "vs.", "versus", "或", "或者", "还是", "또는", "혹은"}
@@ -272,6 +272,7 @@ def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause |
     ends = label_patterns.ENDS.match(after)
     if key is not None and ends is not None:
         denials = len(label_patterns.DENIAL.findall(key["value"])) + (ends["ko"] is not None)
+        denials += label_patterns.CROSSED.match(after) is not None
         return Clause("final", "earlier" if key["earlier"] else "asserted", denials)
     if word.word.line_only and label_patterns.KEYED.search(before) and ends is not None:
         return Clause("final")

@@ -200,6 +200,8 @@ def _negated_after(own: str, after: str) -> bool:
     present = None if cues.PREDICATE.search(own) else cues.PRESENT.match(after)
     if moods.IN_ERROR.match(after):
         return True
+    if moods.THAN.match(after) and own.rstrip().endswith(" less"):
+        return moods.NEGATION.search(own) is None  # "less hateful than frustrated"
     if present is not None:
         return (present["no"] is not None) != (present["absent"] is not None)
     preferred = labels.PREFERRED.match(after)
@@ -220,7 +222,7 @@ def _rejects(own: str, after: str) -> bool | None:
     label = labels.LABEL_SUBJECT.search(own) or labels.LABEL_NOUN_AFTER.match(after)
     if labels.LABEL_NOUN_AFTER.match(after) and labels.ENDORSES.search(own):
         return False  # a disagreement is a negation like others
-    if label and labels.FAILS_AFTER.match(after):
+    if label and (labels.FAILS_AFTER.match(after) or labels.TRIVIALISES.match(after)):
         return True
     said = labels.VERDICT_AFTER.match(after) if label else None
     if said is None:

@@ -49,6 +49,7 @@ LINE = re.compile(
     rf"|[-\u2013\u2014](?=\s)|(?:is|was)\b\s*[:：]?)"
     rf"(?P<value>(?:[\s\"'\[(“‘【「=]|\d{{1,2}}(?=\s*[(\[=])|(?:{VALUE})(?![a-z]))*)$"
 )
+CROSSED = re.compile(r"[\s\"']*[\u274c\u2717\u2718\u2716]")
 KEYED = re.compile(  # "Label 1", "I assign a 0"
     rf"\b(?:{KEY}|assign(?:ed|ing)?(?:\s+(?:it|this))?|(?:label|mark|rat|scor"
     rf"|tagg)\w*(?:\s+(?:it|this))?(?:\s+as)?"
@@ -279,6 +280,11 @@ FITTING = ("appropriate", "acceptable", "inappropriate")
 LEVEL_AFTER = re.compile(
     r"^\s*(?:level|score|rating)?\s*(?:as|is|at|to\s+be)\s+(?:very\s+|rather\s+|fairly\s+|extremely\s+)?"
     r"(?:(?:high|severe|extreme|considerable|substantial)|(?P<low>low|minimal|negligible|none|zero|nil))\b"
+)
+# "Calling the text hateful would trivialise real hate."
+TRIVIALISES = re.compile(
+    r"^[\s\"']*would\s+(?:\w+ly\s+)?(?:cheapen|trivialise|trivialize|dilute|devalue|distort|stretch|miss|misread"
+    r"|overstate|exaggerate|misrepresent)\b"
 )
 # "Hate speech requires …", "to be hateful, a text must …": its conditions are told.
 DEFINES = re.compile(

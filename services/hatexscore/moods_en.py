@@ -115,7 +115,8 @@ PLAIN_NEGATION = re.compile(
     r"|devoid|free\s+(?:of|from))\b|n['\u2019]t\b"
 )
 ASKED = re.compile(
-    r"\bwhether\b|\b(?:know|see|say|tell|determine|decide|ask|judge|asked|unclear|check|wonder"
+    r"\b(?:asked|told|instructed|requested|tasked|prompts?|task|question)\b[^,;]{0,40}\bwhy\b"
+    r"|\bwhether\b|\b(?:know|see|say|tell|determine|decide|ask|judge|asked|unclear|check|wonder"
     r"|sure)\s+if\b"
     r"|\b(?:hateful|safe|toxic|offensive|normal)?\s*or\s+not\s*$"
 )
@@ -354,6 +355,7 @@ NEGATIVE_QUESTION = re.compile(
     r"|can)n['\u2019]t\b"
 )
 OR_NOT = re.compile(r"\s*or\s+not\b")
+THAN = re.compile(r"\s+than\b")
 WAS = re.compile(r"\b(?:is|was|were|been|being)(?:\s+\w+ly)?\s*$")
 WHAT = re.compile(r"\bwhat\b")
 IN_ERROR = re.compile(
