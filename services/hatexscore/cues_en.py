@@ -346,7 +346,9 @@ SPECIFIC = re.compile(
 
 
 JUDGED_AS = re.compile(rf"\b(?:{JUDGE})\b[^,;:]*\bas\s+(?:(?:an?|being|\w+ly)\s+){{0,2}}$")
-JUDGED_OBJECT = re.compile(rf"\b(?:{JUDGE})\s+(?:the|its|his|her|their|your)\s+\w+")
+JUDGED_OBJECT = re.compile(
+    rf"\b(?:{JUDGE})\s+(?:(?:the|its|his|her|their|your)\s+\w+|that\s*(?:(?:as|to\s+be|an?|\w+ly)\s+)*$)"
+)
 OWN_VIEW = re.compile(
     r"\b(?:(?:see|find|detect|found)(?=\s+(?:(?:\w+\s+)?\w+\s+(?:and|but|or)\s+)?(?:(?:clear|plain|outright|open"
     r"|only|pure)\s+)?$)|point|locate|notice|spot|persuaded|convinced|sure|opinion|view|evidence|verdict|reason"

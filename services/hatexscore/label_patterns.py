@@ -141,7 +141,8 @@ TOO_STRONG = re.compile(
 )
 PREFERRED = re.compile(
     rf"^[\"\s]*(?:(?:is|was|seems|remains|would\s+be|does|do|did)(?P<no>\s+not|n['\u2019]t)?\s+)?"
-    rf"(?:(?<=\s)(?:the|my|our)\s+(?:\w+\s+){{0,2}}{_DECISION}\b|(?:best\s+)?(?:fits?|appl(?:y"
+    rf"(?:(?<=\s)(?:the|my|our)\s+(?:\w+\s+){{0,2}}{_DECISION}\b|(?<=\s)an?\s+(?:fitting|apt|accurate|fair"
+    rf"|suitable|appropriate|correct|good)\s+(?:{_DECISION}|term|word)\b|(?:best\s+)?(?:fits?|appl(?:y"
     rf"|ies))\b(?!\s+to\b)"
     # "… is the one that fits"
     rf"|(?:(?<=\s)(?:exactly|just|precisely)\s+)?(?<=\s)the\s+(?:\w+\s+)?(?:one|option|word|term)\s+(?:(?:that|which)\s+)?(?:best\s+)?"
@@ -213,6 +214,7 @@ FAILS_AFTER = re.compile(
     r"|express"
     r"|acknowledge|match|suit|recogni[sz]e|address|align|fit|take|hold|apply|stand|seem|appear"
     r"|make)"
+    r"|(?:rests?|relies|rely|is\s+based|was\s+based)\s+on\s+(?:an?\s+)?(?:mis\w+|error|confusion|false|wrong)"
     r"|(?:ignores|overlooks|misses|disregards|contradicts|downplays|understates|overstates))\b"
 )
 SUFFICES = ("fits", "applies", "holds", "fails", "misses", *CHEAPENS)  # that need no adjective

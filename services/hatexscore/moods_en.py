@@ -17,7 +17,7 @@ IDIOM = re.compile(
     r"|the)\s+)?(?:reasonable\s+)?(?:shadow\s+of\s+a\s+)?"
     r"(?:doubt|question|ambiguity|denying|mistaking|hesitation|arguing|reservations?|exception)\b"
     r"|(?:\bnot|n['\u2019]t)\s+so\s+much\s+[^,.;]{1,60}?\s+as\s+(?:it\s+is\s+)?(?=(?:\w+ly\s+|an?\s+)?[\s\"]*$)"
-    r"|\bno\s+\w+\s+other\s+than\b|\bno\s+less\b|\bno\s+matter\b|\bno\s+way\s+around\b"
+    r"|\bno\s+\w+\s+other\s+than\b|\btakes?\s+(?:no|little)\s+\w+\s+to\b|\bno\s+less\b|\bno\s+matter\b|\bno\s+way\s+around\b"
     r"|\bno\s+choice\s+but\b"
     r"|\bnothing\s+(?:but|other\s+than|less\s+than|short\s+of)\b|\bnothing\s+if\s+not\b"
     r"|\b(?:cannot|can\s*not|can['\u2019]t)\s+(?:help\s+but|be\s+(?:denied|disputed|ignored"
@@ -259,7 +259,7 @@ PARTIAL = re.compile(
     r"(?<!no )(?<!any )\bparts?\s+of\b|\b(?:first|second|last|latter|former|other|opening|closing"
     r"|final|third)\s+(?:half|part|word|line|sentence|clause|paragraph|section|phrase)\b"
     r"|\b(?:by|in)\s+(?:itself|themselves|isolation)\b|\bon\s+its\s+own\b|\btaken\s+alone\b"
-    r"|\b(?:word|title|phrase|hashtag|emoji|ending|opening)\s+alone\b"
+    r"|\b(?:word|title|phrase|hashtag|emoji|ending|opening)s?\s+alone\b"
     r"|\bin\s+(?:other|another|different|some|certain)\s+(?:\w+\s+)?(?:settings?|contexts?|cases?"
     r"|places|circumstances)\b|\belsewhere\b"
     r"|\b(?:beginning|opening|ending|end|start)\s+of\s+(?:the|this)\b|\bat\s+times\b"
@@ -359,6 +359,7 @@ THAN = re.compile(r"\s+than\b")
 WAS = re.compile(r"\b(?:is|was|were|been|being)(?:\s+\w+ly)?\s*$")
 WHAT = re.compile(r"\bwhat\b")
 IN_ERROR = re.compile(
+    r"^\s*(?:by\s+(?:mistake|accident)|in\s+error)\b|"
     r"^[^.;!?]{0,40}?(?:\b(?:but|yet|though|albeit)|,)\s+(?:(?:quite|clearly"
     r"|i\s+think)\s+)?(?:(?:wrong|mistaken|incorrect"
     r"|false|erroneous|unfair|unjust)ly|in\s+error|by\s+mistake|without\s+(?:cause|reason"
