@@ -113,6 +113,7 @@ _REBUTTED = re.compile(
     r"(?:an?\s+(?:\w+\s+)?)?(?:misreading|mistake|error|stretch|exaggeration|overreaction|overstatement|wrong"
     r"|mistaken|unfair|incorrect|inaccurate|far-fetched|too\s+\w+|going\s+too\s+far)\b"
 )
+_SOME = re.compile(r"\b(?:some|many|others|one|people|critics|readers|somebody|someone)\b")
 # Of a doubt or an objection that stands before: "I disagree: …".
 _DISPUTED = re.compile(
     r"\W*(?:(?:but|yet|however|still|well|here)\W+)?(?:(?:i|we)\s+(?:\w+ly\s+)?(?:(?P<no>disagree|do"
@@ -357,6 +358,13 @@ def _turned(plain: str, part: Span, named: Reading) -> int | None:
     return None
 
 
+def _is_disputable(plain: str, named: Reading) -> bool:
+    """A doubt or an objection, or what some would say."""
+    if named.clause.mood == "hypothetical":
+        return _SOME.search(plain, named.start, named.word.start) is not None
+    return named.clause.mood in ("hedged", "reported", "earlier")
+
+
 def elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[Reading]:
     """ "Some would call it hateful, but it is not": the label is the one named before."""
     first, last = part
@@ -367,10 +375,10 @@ def elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[R
         clause = Clause("bare", denials=turned, rejected=True)
         yield Reading(*span, named.word, clause, named.word.label(turned), turns=True)
         return
-    if named.clause.mood == "hypothetical" and not _IN_FACT.search(plain, first, last):
+    disputed = _DISPUTED.match(opening) if _is_disputable(plain, named) else None
+    fact = named.clause.mood != "hypothetical" or _IN_FACT.search(plain, first, last)
+    if not (fact or disputed):
         return
-    settled = named.clause.mood in ("hedged", "reported", "earlier")
-    disputed = _DISPUTED.match(opening) if settled else None
     said = (
         disputed
         or _ELLIPSIS_FIRST.match(opening)

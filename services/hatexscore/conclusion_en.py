@@ -331,6 +331,8 @@ def _reported(own: str) -> bool:
         ahead = CONTRACTED.sub(" not", own[: verb.start()][-OPENING:])
         if verb.group().startswith("reported") and moods.WAS.search(ahead):
             return True
+        if moods.SOME_PEOPLE.fullmatch(ahead):
+            return True
         if moods.AGENT.search(ahead) or moods.WHAT.search(ahead):
             continue
         if verb["say"] or moods.OTHERS.search(ahead):

@@ -356,6 +356,10 @@ NEGATIVE_QUESTION = re.compile(
 )
 OR_NOT = re.compile(r"\s*or\s+not\b")
 THAN = re.compile(r"\s+than\b")
+SOME_PEOPLE = re.compile(
+    r"\W*(?:(?:although|though|while|but|yet|and)\s+)?(?:some|many|others|several|most|people)(?:\s+people"
+    r"|\s+readers|\s+users)?\s*"
+)
 WAS = re.compile(r"\b(?:is|was|were|been|being)(?:\s+\w+ly)?\s*$")
 WHAT = re.compile(r"\bwhat\b")
 IN_ERROR = re.compile(
