@@ -341,7 +341,7 @@ def _of_another(plain: str, named: Reading) -> bool:
     return bool(_OTHER_JUDGE.search(before)) and _OWN_JUDGE.search(before) is None
 
 
-def _turned(plain: str, part: Span, named: Reading) -> int | None:
+def _flip_count(plain: str, part: Span, named: Reading) -> int | None:
     """Denials of a label whose statement is withdrawn, exemplified, or lacks its condition."""
     mood, denials = named.clause.mood, named.clause.denials
     if mood == "earlier" and _CHANGED.search(plain, *part):
@@ -370,7 +370,7 @@ def elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[R
     first, last = part
     tail = plain[max(first, last - MOST) : last].rstrip()
     opening = plain[first : min(last, first + MOST)]
-    turned = _turned(plain, part, named)
+    turned = _flip_count(plain, part, named)
     if turned is not None:
         clause = Clause("bare", denials=turned, rejected=True)
         yield Reading(*span, named.word, clause, named.word.label(turned), turns=True)

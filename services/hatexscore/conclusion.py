@@ -48,9 +48,9 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _READERS = {
-    "en": conclusion_en.read_clause,
-    "zh": conclusion_zh.read_clause,
-    "ko": conclusion_ko.read_clause,
+    "en": conclusion_en.read_word,
+    "zh": conclusion_zh.read_word,
+    "ko": conclusion_ko.read_word,
 }
 _BETWEEN_SIDES = re.compile(
     r"[\s\"',]*(?:(?:or|/|\||vs\.?|versus|and|或者?|还是|또는|혹은|이나|、)[\s\"']*(?:(?:a|not"
@@ -106,7 +106,7 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
     others = [
         HatexscoreOtherVerdict(start=reading.start, end=reading.end, label=reading.label, why=why)
         for reading in reversed(readings)
-        if reading.label is not None and (why := _set_aside_reason(reading, chosen)) is not None
+        if reading.label is not None and (why := _other_reason(reading, chosen)) is not None
     ]
     statement = None if chosen is None else _statement(explanation, chosen, live)
     return VerdictsRead(statement, tuple(dict.fromkeys(others))[:MOST_OTHERS])
@@ -176,7 +176,7 @@ def _strength(reading: Reading) -> tuple[bool, bool, int]:
     return reading.word.word.is_decisive, not clause.conceded, form
 
 
-def _set_aside_reason(reading: Reading, chosen: Reading | None) -> SetAside | None:
+def _other_reason(reading: Reading, chosen: Reading | None) -> SetAside | None:
     """Why a reading is not the conclusion; None for the conclusion and what agrees with it."""
     mood = reading.clause.mood
     if mood == "asked" or mood == "instruction":
@@ -207,12 +207,12 @@ def _of_sentence(
     plain: str, span: Span, words: Sequence[WordInText], language: Language | None
 ) -> Iterator[Reading]:
     for number, word in enumerate(words):
-        reading = _read(plain, span, word, _neighbours(words, number), language)
+        reading = _read(plain, span, word, _neighbors(words, number), language)
         if reading is not None:
             yield reading
 
 
-def _neighbours(
+def _neighbors(
     words: Sequence[WordInText], number: int
 ) -> tuple[WordInText | None, WordInText | None]:
     """The label words before and after this one in its sentence."""
@@ -265,7 +265,7 @@ def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause |
     answer = label_patterns.ANSWER.match(after)
     if answer is not None and label_patterns.ANSWERED.search(before):
         return Clause("final", denials=int(answer["no"] is not None))
-    score = label_patterns.score_denies(after) if label_patterns.ANSWERED.search(before) else None
+    score = label_patterns.is_low_score(after) if label_patterns.ANSWERED.search(before) else None
     if score is not None:
         return Clause("bare", denials=int(score), rejected=True)
     key = label_patterns.LINE.search(before)

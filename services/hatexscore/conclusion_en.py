@@ -52,16 +52,16 @@ SUBJECT_NEXT = re.compile(
 )
 
 
-def read_clause(sentence: str, word: WordInText) -> Clause | None:
+def read_word(sentence: str, word: WordInText) -> Clause | None:
     """How the lower-case sentence uses its label word; None where it is no predicate of anything.
 
     sentence: quotations blanked to quotation marks, offsets as those of `word`.
     """
-    before, after = _surroundings(sentence, word)
+    before, after = _word_context(sentence, word)
     if word.word.capitals and not cues.AFTER_BARE.match(after):
         return None
-    own, prior = _own_clause(before)
-    inverted = _inverted(sentence, own, after)
+    own, prior = _scope(before)
+    inverted = _inverse_order(sentence, own, after)
     if inverted is not None:
         return inverted
     denies = labels.unmet(own, after) if word.word.side == "hateful" else None
@@ -75,11 +75,11 @@ def read_clause(sentence: str, word: WordInText) -> Clause | None:
     if form is None:
         defined = cues.BARE.fullmatch(own) and labels.DEFINES.match(after)
         return Clause("predication", "general") if defined else None
-    return _judged(Surroundings(sentence, own, prior, after), word, form, rejects, bool(denies))
+    return _judged(WordContext(sentence, own, prior, after), word, form, rejects, bool(denies))
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class WordContext:
     """A label word's sentence: its clause before the word, what precedes that, what follows."""
 
     sentence: str
@@ -89,7 +89,7 @@ class Surroundings:
 
 
 def _judged(
-    around: Surroundings, word: WordInText, form: Form, rejects: bool | None, denies: bool
+    around: WordContext, word: WordInText, form: Form, rejects: bool | None, denies: bool
 ) -> Clause:
     """What is asserted of the word, once it is clear that something is predicated."""
     own, prior, after = around.own, around.prior, around.after
@@ -119,7 +119,7 @@ def _has_no_subject(own: str, after: str, word: WordInText) -> bool:
     return bool(present or cues.FOUND.match(after) or labels.PREFERRED.match(after))
 
 
-def _surroundings(sentence: str, word: WordInText) -> tuple[str, str]:
+def _word_context(sentence: str, word: WordInText) -> tuple[str, str]:
     """What stands before and behind the word, each on one line and without brackets around it."""
     before, after = word.surroundings(sentence, REACH, BEYOND)
     if labels.BRACKETED.search(before) and labels.CLOSED.match(after):
@@ -127,7 +127,7 @@ def _surroundings(sentence: str, word: WordInText) -> tuple[str, str]:
     return before, after
 
 
-def _inverted(sentence: str, own: str, after: str) -> Clause | None:
+def _inverse_order(sentence: str, own: str, after: str) -> Clause | None:
     """A verdict whose subject or answer stands behind the word; None where none does.
 
     Of "a thin line between mockery and hate" a general statement.
@@ -161,7 +161,7 @@ def _is_name(word: WordInText, own: str, before: str, after: str) -> bool:
     return named is not None
 
 
-def _own_clause(before: str) -> tuple[str, str]:
+def _scope(before: str) -> tuple[str, str]:
     """The words that a negation of the label word may stand in, and those before them."""
     text = cues.WHOSE_TEXT.sub(r"\1", cues.PARENTHESIS.sub(" ", before))
     adjunct = cues.ADJUNCT.match(text)
@@ -292,7 +292,7 @@ def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
         or cues.ACTOR.fullmatch(own)
         or labels.LABEL_WOULD_BE.search(own)
     )
-    would = moods.WOULD.search(own) and not (judging or _would_be(own, prior))
+    would = moods.WOULD.search(own) and not (judging or _is_conditional(own, prior))
     if conditional or (would and not cues.NONE_OF_IT.search(own)):
         return "hypothetical"
     opening = cues.CONTRAST.split(prior)[-1][-NEAR:] if prior.rstrip().endswith(",") else ""
@@ -310,7 +310,7 @@ def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
     return "partial" if partial and not cues.MAKES_IT.search(own) else "asserted"
 
 
-def _would_be(own: str, prior: str) -> bool:
+def _is_conditional(own: str, prior: str) -> bool:
     """ "This would be considered hateful" asserts; after "without it, …" or "elsewhere, …" not."""
     opening = cues.CONTRAST.split(prior)[-1].strip()
     free = not opening.endswith(",") or moods.BECAUSE.match(opening) is not None

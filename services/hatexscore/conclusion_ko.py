@@ -152,12 +152,12 @@ _BARE_AFTER = re.compile(
 )
 
 
-def read_clause(sentence: str, word: WordInText) -> Clause | None:
-    """As `conclusion_en.read_clause`."""
+def read_word(sentence: str, word: WordInText) -> Clause | None:
+    """As `conclusion_en.read_word`."""
     before, after = word.surroundings(sentence, REACH, REACH)
     if (_ABOUT_IT.match(after) and word.word.kind != "verbs") or _BEFORE_NO.search(before[-12:]):
         return None
-    own, rest = _own_clause(after)
+    own, rest = _scope(after)
     form = _form(before, own)
     if form is None or (_TOPIC_ITSELF.match(own) and not _SAID_OF_TEXT.search(own)):
         return None
@@ -169,7 +169,7 @@ def read_clause(sentence: str, word: WordInText) -> Clause | None:
     )
 
 
-def _own_clause(after: str) -> tuple[str, str]:
+def _scope(after: str) -> tuple[str, str]:
     idioms_out = _IDIOM.sub(lambda match: "\x00" * len(match.group()), after)
     border = _BORDER_AFTER.search(idioms_out)
     end = border.end() if border else len(after)

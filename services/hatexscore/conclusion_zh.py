@@ -192,12 +192,12 @@ _REJECTING = {
 _EXPLETIVE_AFTER = re.compile(r"^(?:地|人|生活|情况|距离|起见|起来)")
 
 
-def read_clause(sentence: str, word: WordInText) -> Clause | None:
-    """As `conclusion_en.read_clause`."""
+def read_word(sentence: str, word: WordInText) -> Clause | None:
+    """As `conclusion_en.read_word`."""
     before, after = word.surroundings(sentence, REACH, REACH)
     if word.word.kind != "verbs" and _mentions(before, after):
         return None
-    own, prior = _own_clause(before)
+    own, prior = _scope(before)
     rejected = _rejection(own, after)
     form = "classification" if rejected is not None else _form(own, prior, after, word)
     if form is None:
@@ -216,7 +216,7 @@ def _mentions(before: str, after: str) -> bool:
     return bool(spoken_of or _BEFORE_NO.search(before[-12:]))
 
 
-def _own_clause(before: str) -> tuple[str, str]:
+def _scope(before: str) -> tuple[str, str]:
     """The piece that holds the word; a list ("不含威胁、侮辱或") stays whole."""
     cut = 0
     for border in _BORDER.finditer(before):

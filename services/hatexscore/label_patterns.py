@@ -95,7 +95,7 @@ _CELL = re.compile(r"\s*\|")
 _RULE = re.compile(r"[\s|:-]*")
 
 
-def score_denies(after: str) -> bool | None:
+def is_low_score(after: str) -> bool | None:
     """Is a label's score in its line, as "0.1" or "2/10", on the lower side? None without one."""
     score = SCORE.match(after)
     if score is None:

@@ -29,7 +29,7 @@ from services.hatexscore.contract import (
 )
 from services.hatexscore.explanation import ParsedExplanation
 from services.hatexscore.kernel import DECIDING, Floats
-from services.hatexscore.quotes import count_units, mask_spans, touched_words
+from services.hatexscore.quotes import count_units, mask_spans, overlap_words
 from services.hatexscore.report import (
     HatexscoreCategoryEvidence,
     HatexscoreProbabilityReading,
@@ -402,7 +402,7 @@ class RandomPlacements:
     @classmethod
     def of(cls, text: str, quoted: Sequence[Span]) -> RandomPlacements:
         units = count_units(text)
-        touched = touched_words(units, quoted)
+        touched = overlap_words(units, quoted)
         places = (place for first, last in touched for place in range(first, last))
         return cls(text, tuple(units), tuple(places))
 

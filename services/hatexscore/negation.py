@@ -42,7 +42,7 @@ _SPARING = frozenset({"spare"})
 
 
 @dataclass(frozen=True, slots=True)
-class ClauseWord:
+class SentenceWord:
     """A word of a sentence in lower case; forms: what it may be an inflection of."""
 
     text: str
@@ -67,7 +67,7 @@ class SentenceReading:
     every_attack: the denied ones too.
     """
 
-    words: tuple[ClauseWord, ...]
+    words: tuple[SentenceWord, ...]
     denials: tuple[Denial, ...]
     attacks: tuple[Span, ...]
     every_attack: tuple[Span, ...]
@@ -85,7 +85,7 @@ class SentenceReading:
 
 
 def sentence_reading(
-    words: tuple[ClauseWord, ...],
+    words: tuple[SentenceWord, ...],
     denials: Iterable[Denial],
     attacked: Sequence[Span],
     rejections: Sequence[Span],
@@ -99,7 +99,7 @@ def sentence_reading(
 
 
 @dataclass(frozen=True)
-class ClauseClasses:
+class WordClasses:
     """Classes of words in `clauses.en.json`."""
 
     negators: frozenset[str]
@@ -127,7 +127,7 @@ class ClauseClasses:
 
 
 @lru_cache(maxsize=1)
-def clause_classes() -> ClauseClasses:
+def word_classes() -> WordClasses:
     content = json.loads((FOLDER / "clauses.en.json").read_text(encoding="utf-8"))
     del content["note"]
     several = ("phrases", "presence_phrases", "exceptive_pairs", "opaque_pairs")
@@ -135,10 +135,10 @@ def clause_classes() -> ClauseClasses:
         name: frozenset(tuple(one.split()) if name in several else one for one in listed)
         for name, listed in content.items()
     }
-    return ClauseClasses(**classes)
+    return WordClasses(**classes)
 
 
-def read_english(text: str, offset: int, attacked: Sequence[Span]) -> SentenceReading:
+def read_en(text: str, offset: int, attacked: Sequence[Span]) -> SentenceReading:
     """Denials and attacks of one sentence.
 
     text:     the sentence, with blanks for what it quotes.
@@ -146,22 +146,22 @@ def read_english(text: str, offset: int, attacked: Sequence[Span]) -> SentenceRe
     attacked: attack predicates, spans of the explanation, ascending.
     """
     words = tuple(
-        _clause_word(found.group().lower().replace("\u2019", "'"), found.start() + offset)
+        _sentence_word(found.group().lower().replace("\u2019", "'"), found.start() + offset)
         for found in _TOKEN.finditer(text)
     )
-    return EnglishClauses(words, attacked).reading()
+    return SentenceScopes(words, attacked).reading()
 
 
-def _clause_word(text: str, start: int) -> ClauseWord:
-    return ClauseWord(text, start, start + len(text), base_forms(text))
+def _sentence_word(text: str, start: int) -> SentenceWord:
+    return SentenceWord(text, start, start + len(text), base_forms(text))
 
 
-class EnglishClauses:
+class SentenceScopes:
     """The words of a sentence, and which of them attack."""
 
-    def __init__(self, words: tuple[ClauseWord, ...], attacked: Sequence[Span]) -> None:
+    def __init__(self, words: tuple[SentenceWord, ...], attacked: Sequence[Span]) -> None:
         self.words = words
-        self.classes = clause_classes()
+        self.classes = word_classes()
         self.attacked = tuple(attacked)
         starts = [word.start for word in words]
         self.attacking = {
@@ -382,7 +382,7 @@ def denied_later(
 
     others: further mentions; a list of them is one subject.
     """
-    classes = clause_classes()
+    classes = word_classes()
     first = bisect_left(reading.words, end, key=lambda word: word.start)
     following = reading.words[first : first + BETWEEN + NEAR]
     for place, word in enumerate(following[:BETWEEN]):
@@ -396,10 +396,10 @@ def denied_later(
 
 
 def _denies(
-    reading: SentenceReading, scope: Sequence[ClauseWord]
+    reading: SentenceReading, scope: Sequence[SentenceWord]
 ) -> Literal["attack", "presence"] | None:
     """ "attacked", "its target", "attacks them"; "mentioned", "come up"; not "only attacked"."""
-    classes = clause_classes()
+    classes = word_classes()
     for place, word in enumerate(scope):
         attack = _is_denied_attack(reading, word)
         passive = attack and word.text.endswith(("ed", "en"))
@@ -422,7 +422,7 @@ def _said_of_them(near: Sequence[str]) -> bool:
     )
 
 
-def _is_denied_attack(reading: SentenceReading, word: ClauseWord) -> bool:
+def _is_denied_attack(reading: SentenceReading, word: SentenceWord) -> bool:
     near = reading.attacks_from(word.start - LONGEST_ATTACK, word.end)
     return any(
         start <= word.start < end and len(reading.denials_over(start)) % 2 == 1

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from services.hatexscore.inflections import base_forms
-from services.hatexscore.negation import clause_classes
+from services.hatexscore.negation import word_classes
 from services.hatexscore.quotes import Quotation, Span, merge_spans, quoted_spans
 from services.hatexscore.report import QuotationReason
 from services.hatexscore.words import Language, sentences
@@ -324,7 +324,7 @@ def _is_contrast(before: str) -> bool:
     if found is None:
         return False
     said = found.group()
-    opaque = any(not clause_classes().opaque.isdisjoint(base_forms(w)) for w in said.split())
+    opaque = any(not word_classes().opaque.isdisjoint(base_forms(w)) for w in said.split())
     return not (opaque or _OWN_EN.search(said))
 
 

@@ -163,10 +163,10 @@ def built_in(name: VocabularyName) -> Vocabulary:
     return _compiled(name, words)
 
 
-def own_vocabulary(labels: Mapping[Label, Sequence[str]]) -> Vocabulary:
+def custom_vocabulary(labels: Mapping[Label, Sequence[str]]) -> Vocabulary:
     """A caller's own words, already checked by `invalid_label`."""
-    return _compile_own(
-        tuple(_own_word(text.strip(), side) for side in SIDES for text in labels[side])
+    return _compile_custom(
+        tuple(_custom_word(text.strip(), side) for side in SIDES for text in labels[side])
     )
 
 
@@ -175,7 +175,7 @@ def _word_bytes(_found: Vocabulary, words: tuple[LabelWord, ...]) -> int:
 
 
 @remembered(KEPT_BYTES, _word_bytes)
-def _compile_own(words: tuple[LabelWord, ...]) -> Vocabulary:
+def _compile_custom(words: tuple[LabelWord, ...]) -> Vocabulary:
     return _compiled(None, words, _participles(words))
 
 
@@ -189,7 +189,7 @@ def _participles(words: tuple[LabelWord, ...]) -> list[LabelWord]:
     ]
 
 
-def _own_word(text: str, side: Label) -> LabelWord:
+def _custom_word(text: str, side: Label) -> LabelWord:
     short = len(text) == 1 or text.isdigit()
     capitals = text.isupper() and len(text) > 1
     return LabelWord(text, side, "actions", capitals=capitals, line_only=short)
@@ -278,10 +278,10 @@ def _is_negation(text: str, word: LabelWord, every: Mapping[str, LabelWord]) -> 
 
 def _alternatives(texts: Sequence[str]) -> str:
     """Blanks of the folded words match any few hyphens or blanks; an empty list matches nothing."""
-    return "|".join(map(_spaced, texts)) or r"(?!)"
+    return "|".join(map(_word_pattern, texts)) or r"(?!)"
 
 
-def _spaced(text: str) -> str:
+def _word_pattern(text: str) -> str:
     escaped = _GAP.join(map(re.escape, text.split(" ")))
     within = r"[^\s，。；：、,;:]{0,14}?" if _CJK.search(text) else r"(?:\s[\w'\u2019-]{1,20}){0,3}"
     return escaped.replace(_GAP + re.escape(GAP), within)

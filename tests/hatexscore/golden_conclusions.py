@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from services.hatexscore.conclusion import ConclusionStatement, read_conclusion
-from services.hatexscore.quotes import plain_notation
-from services.hatexscore.vocabulary import Vocabulary, built_in, own_vocabulary
+from services.hatexscore.quotes import plain_format
+from services.hatexscore.vocabulary import Vocabulary, built_in, custom_vocabulary
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "conclusions.jsonl"
 
@@ -65,7 +65,7 @@ class Outcome:
 
 
 def vocabulary_of(sent: Any) -> Vocabulary:
-    return own_vocabulary(sent) if isinstance(sent, Mapping) else built_in(sent)
+    return custom_vocabulary(sent) if isinstance(sent, Mapping) else built_in(sent)
 
 
 def golden() -> list[Snippet]:
@@ -129,7 +129,7 @@ def outcomes(snippets: Sequence[Snippet]) -> list[Outcome]:
         Outcome(
             one,
             read_conclusion(
-                plain_notation(one.explanation), vocabulary_of(one.vocabulary), one.language
+                plain_format(one.explanation), vocabulary_of(one.vocabulary), one.language
             ).conclusion,
         )
         for one in snippets

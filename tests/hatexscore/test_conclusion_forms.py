@@ -11,7 +11,7 @@ from itertools import product
 import pytest
 
 from services.hatexscore.conclusion import read_conclusion
-from services.hatexscore.quotes import plain_notation
+from services.hatexscore.quotes import plain_format
 from services.hatexscore.report import VocabularyName
 from services.hatexscore.vocabulary import built_in
 from services.hatexscore.words import detect_language
@@ -125,7 +125,7 @@ VOCABULARIES: dict[VocabularyName, tuple[str, str]] = {
 
 
 def label(text: str, vocabulary: VocabularyName = "hate") -> str | None:
-    read = read_conclusion(plain_notation(text), built_in(vocabulary), detect_language(text))
+    read = read_conclusion(plain_format(text), built_in(vocabulary), detect_language(text))
     return read.conclusion and read.conclusion.label
 
 

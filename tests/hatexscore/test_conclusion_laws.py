@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from services.hatexscore.conclusion import MOST_OTHERS, read_conclusion
 from services.hatexscore.report import Label
-from services.hatexscore.vocabulary import LabelWord, WordInText, built_in, own_vocabulary
+from services.hatexscore.vocabulary import LabelWord, WordInText, built_in, custom_vocabulary
 from tests.hatexscore.golden_conclusions import (
     GOLDEN,
     Snippet,
@@ -172,7 +172,7 @@ def test_denials_turn_a_word_and_silence_a_one_way_word(denials: int) -> None:
 
 
 def test_own_capitals_and_digits() -> None:
-    capitals = own_vocabulary({"hateful": ["HOF", "1"], "non-hateful": ["NOT", "0"]})
+    capitals = custom_vocabulary({"hateful": ["HOF", "1"], "non-hateful": ["NOT", "0"]})
 
     def read(explanation: str) -> Label | None:
         found = read_conclusion(explanation, capitals, "en").conclusion
