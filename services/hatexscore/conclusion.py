@@ -100,9 +100,9 @@ class VerdictsRead:
 
 def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language) -> VerdictsRead:
     """What an explanation concludes in the words of a vocabulary. Linear in its length."""
-    readings = list(_readings(explanation, vocabulary, language))
+    readings = list(_read_all(explanation, vocabulary, language))
     live = [reading for reading in readings if reading.clause.mood == "asserted"]
-    chosen = _chosen(live) or _resumed(explanation, vocabulary, readings)
+    chosen = _select(live) or _resumed(explanation, vocabulary, readings)
     others = [
         HatexscoreOtherVerdict(start=reading.start, end=reading.end, label=reading.label, why=why)
         for reading in reversed(readings)
@@ -135,9 +135,9 @@ def _statement(
 ) -> ConclusionStatement | None:
     if chosen.label is None:
         return None
-    strength = _strength(chosen)[:2]
+    strength = _rank(chosen)[:2]
     contested = any(
-        one.label is not None and one.label != chosen.label and _strength(one)[:2] >= strength
+        one.label is not None and one.label != chosen.label and _rank(one)[:2] >= strength
         for one in live
     )
     inferred = chosen.clause.rejected or not chosen.word.word.is_decisive
@@ -148,7 +148,7 @@ def _statement(
     )
 
 
-def _chosen(live: Sequence[Reading]) -> Reading | None:
+def _select(live: Sequence[Reading]) -> Reading | None:
     """The strongest, of equals the last. A rejected label gives way to any verdict after it."""
     stating = [
         reading
@@ -160,7 +160,7 @@ def _chosen(live: Sequence[Reading]) -> Reading | None:
             and any(one.start > reading.start and not one.clause.rejected for one in live)
         )
     ]
-    ranked = [(_strength(reading), place, reading) for place, reading in enumerate(stating)]
+    ranked = [(_rank(reading), place, reading) for place, reading in enumerate(stating)]
     return max(ranked, key=lambda each: each[:2])[2] if ranked else None
 
 
@@ -168,7 +168,7 @@ def _chosen(live: Sequence[Reading]) -> Reading | None:
 FORMS: dict[Form, int] = {"bare": 0, "predication": 0, "classification": 1, "final": 2}
 
 
-def _strength(reading: Reading) -> tuple[bool, bool, int]:
+def _rank(reading: Reading) -> tuple[bool, bool, int]:
     """Word rank, no concession, form. What turns against what was said before is no mere reason."""
     clause = reading.clause
     form = FORMS[clause.form]
@@ -185,10 +185,10 @@ def _other_reason(reading: Reading, chosen: Reading | None) -> SetAside | None:
         return mood
     if chosen is None or reading.label == chosen.label:
         return None
-    return "outranked" if _strength(reading) < _strength(chosen) else "earlier"
+    return "outranked" if _rank(reading) < _rank(chosen) else "earlier"
 
 
-def _readings(explanation: str, vocabulary: Vocabulary, language: Language) -> Iterator[Reading]:
+def _read_all(explanation: str, vocabulary: Vocabulary, language: Language) -> Iterator[Reading]:
     """Every use of a label word as a predicate, in order."""
     plain = _plain(explanation, vocabulary)
     spans = sentences(explanation, language)

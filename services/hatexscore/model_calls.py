@@ -144,7 +144,7 @@ def ask_classifiers(
         asked: _Judgements([each for each in texts if each and each.asked == asked])
         for asked in dict.fromkeys(each.asked for each in texts if each)
     }
-    texts = [each and answers[each.asked].with_all_draws(each) for each in texts]
+    texts = [each and answers[each.asked].with_all_samples(each) for each in texts]
     for asked, judged in answers.items():
         judged.ask([each for each in texts if each and each.asked == asked])
     return [
@@ -271,7 +271,7 @@ class _Judgements:
     def _of(self, texts: ClassifierTexts, text: str) -> Judgement:
         return self._found[text, texts.language]
 
-    def with_all_draws(self, texts: ClassifierTexts) -> ClassifierTexts:
+    def with_all_samples(self, texts: ClassifierTexts) -> ClassifierTexts:
         """With all its draws, where the first ones do not settle p."""
         null = texts.null
         if null is None or null.stages.first == null.stages.most:

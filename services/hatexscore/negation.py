@@ -180,7 +180,7 @@ class SentenceScopes:
             last, attack = self._scope(place, length)
             if place < reached and self._is(place, _SPARING):
                 self.rejections.append((self.words[place].start, self.words[place].end))
-            if self._text(place) in self.classes.negators or self._is_nt(place):
+            if self._text(place) in self.classes.negators or self._is_contracted(place):
                 reached = max(reached, last)
             first = place + length
             if last > first:
@@ -191,7 +191,7 @@ class SentenceScopes:
     def _text(self, place: int) -> str:
         return self.words[place].text if 0 <= place < len(self.words) else ""
 
-    def _is_nt(self, place: int) -> bool:
+    def _is_contracted(self, place: int) -> bool:
         return self._text(place).endswith("n't")
 
     def _is(self, place: int, listed: frozenset[str]) -> bool:
@@ -218,7 +218,7 @@ class SentenceScopes:
 
     def _negates(self, place: int) -> bool:
         text = self._text(place)
-        if text in self.classes.negators or self._is_nt(place):
+        if text in self.classes.negators or self._is_contracted(place):
             if text == "nothing" and self._text(place - 1) in ("at", "for"):
                 return False  # "stops at nothing", "good for nothing"
             return not (text == "no" and self._text(place + 1) in (",", "longer", "less"))

@@ -52,15 +52,15 @@ def words(text: str, language: Language) -> list[TextWord]:
     """The words and punctuation marks of `text`, in order; white space alone is no word."""
     if len(text) <= CACHED_LENGTH:
         return list(_cached(text, language))
-    return _analyse(text, language)
+    return _tokenize(text, language)
 
 
 @lru_cache(maxsize=64)
 def _cached(text: str, language: Language) -> tuple[TextWord, ...]:
-    return tuple(_analyse(text, language))  # several parts of one score need the same words
+    return tuple(_tokenize(text, language))  # several parts of one score need the same words
 
 
-def _analyse(text: str, language: Language) -> list[TextWord]:
+def _tokenize(text: str, language: Language) -> list[TextWord]:
     """Run the language's analyser; a lone surrogate reaches none of them."""
     found = _ANALYSERS[language](without_surrogates(text))
     return [word.cut_from(text) for word in found if text[word.start : word.end].strip()]

@@ -126,7 +126,7 @@ VOCABULARIES: dict[VocabularyName, tuple[str, str]] = {
 
 def label(text: str, vocabulary: VocabularyName = "hate") -> str | None:
     read = read_conclusion(plain_format(text), built_in(vocabulary), detect_language(text))
-    return read.conclusion and read.conclusion.label
+    return read.conclusion.label if read.conclusion else None
 
 
 @pytest.mark.parametrize(("key", "line"), [*product(KEYS, LINES)])
