@@ -170,6 +170,7 @@ def _scope(before: str) -> tuple[str, str]:
         cut = border.end()
     if earns := labels.WHICH_EARNS.search(text, cut):
         cut = earns.end()
+    text = text[:cut] + cues.BEFORE_SELF.sub(" ", text[cut:])
     own = moods.IDIOM.sub(_idiom_left, moods.NO_LESS.sub(r" makes \1 ", text[cut:]))
     own = moods.NO_LIST.sub(" ", cues.SET_APART.sub(r"marks \1 as ", own))
     own = moods.SHARED_VIEW.sub(r"\g<dis> find ", own)

@@ -64,6 +64,11 @@ ADJUNCT = re.compile(
     rf"|verdict|classification|answer)"
     rf"\s+(?:{AUXILIARY}|remains)\b|it\s+(?:{AUXILIARY}|remains)\b)"
 )
+# "In the absence of a target I lean towards …": what it lacks is no denial of the verdict.
+BEFORE_SELF = re.compile(
+    r"^\W*(?:in\s+the\s+absence\s+of|absent|without|lacking|for\s+(?:lack|want)\s+of|because\s+of|due\s+to"
+    r"|given|despite|in\s+spite\s+of|with\s+no)\s+(?:[\w'\u2019-]+\s+){1,6}?(?=(?:i|we)(?:\s|['\u2019]))"
+)
 BORDER = re.compile(
     r"[;:()\u2014]|\s[-\u2013]\s"
     r"|,?\s*(?<!anything )(?<!nothing )\bbut\b(?!\s+also\b)|(?<!not\s)\byet\b"
