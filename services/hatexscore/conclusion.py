@@ -13,7 +13,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from services.hatexscore import conclusion_en, conclusion_ko, conclusion_zh, label_lines
+from services.hatexscore import (
+    back_references,
+    conclusion_en,
+    conclusion_ko,
+    conclusion_zh,
+    label_patterns,
+)
 from services.hatexscore.quotes import quoted_spans
 from services.hatexscore.report import Confidence, Form, HatexscoreOtherVerdict, Label, SetAside
 from services.hatexscore.vocabulary import Clause, Reading, Vocabulary, WordInText
@@ -42,35 +48,13 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _READERS = {
-    "en": conclusion_en.read_clause,
-    "zh": conclusion_zh.read_clause,
-    "ko": conclusion_ko.read_clause,
+    "en": conclusion_en.read_word,
+    "zh": conclusion_zh.read_word,
+    "ko": conclusion_ko.read_word,
 }
-_YES_NO = re.compile(
-    r"[\s\"]*(?:(?:a|answer)\s*[:.]\s*)?(?:(?:unfortunately|sadly|clearly|simply|obviously|plainly"
-    r"|in (?:short|my (?:view|opinion|reading))|to my mind|(?:my|the) answer(?: is)?|also|again"
-    r"|likewise|similarly|once\s+more|here\s+too|then|well|and|still)[\s,]+)*"
-    r"(?:(?P<yes>yes|yeah|certainly|definitely|absolutely|indeed|of course"
-    r"|without (?:a|any) doubt|no doubt|undoubtedly|unquestionably"
-    r"|(?:i|we) (?:would|do|should)(?=\s*(?:[.,;!]|$))|i(?: (?:think|believe|would say)"
-    r"|['\u2019]d say)"
-    r" (?:so|it (?:is|does)(?!\s*n['\u2019]t|\s+not)|yes)"
-    r"|it (?:certainly |clearly |definitely |indeed |sure )?(?:is|does|was)"
-    r"(?!\s*n['\u2019]t|\s+not)|(?:我(?:认为|觉得)|答案是|显然)(?:是|算|构成|属于)"
-    r"|是的|是。|有[，。,]|对|当然|네|예|그렇(?!지\s?않)|[\u2705\u2713\u2714\u2611])"
-    r"|(?P<no>[\u274c\u2717\u2718\u2716]|no|none|not (?:at all|in the (?:slightest|least)"
-    r"|even close|remotely|in any way)"
-    r"|i(?: (?:think|believe|would say)|['\u2019]d say) (?:no|it (?:is|does))"
-    r"|there (?:is|are) (?:none|no\b)|there is(?: not|n['\u2019]t)|i (?:do not|don['\u2019]t"
-    r"|would not|wouldn['\u2019]t)"
-    r" (?:think|believe|say|find)|i doubt|not really|hardly|it is not|it isn['\u2019]t"
-    r"|it does not|it doesn['\u2019]t|by no means|never"
-    r"|(?:我(?:认为|觉得|看)|在我看来[，,]?|答案是|显然)?(?:并?不是|并?不算|并?不构成|并?不属于|并非)"
-    r"|不[，。,.!！]|否|没有|아니|아닙|없|그렇지\s?않))(?![a-z])"
-)
 _BETWEEN_SIDES = re.compile(
-    r"[\s\"',]*(?:or|/|\||vs\.?|versus|and|或者?|还是|또는|혹은|이나|、|,)[\s\"']*(?:(?:a|not"
-    r"|is)\s+)*"
+    r"[\s\"',]*(?:(?:or|/|\||vs\.?|versus|and|或者?|还是|또는|혹은|이나|、)[\s\"']*(?:(?:a|not"
+    r"|is)\s+)*|,[\s\"']*(?:a\s+)?)"
 )
 _EITHER_OR = frozenset(
     {"or", "/", "|", "vs", "vs.", "versus", "或", "或者", "还是", "또는", "혹은"}
@@ -78,7 +62,7 @@ _EITHER_OR = frozenset(
 _INSTRUCTION = re.compile(
     r"^\W*(?:please\s+)?(?:answer|reply|respond|choose|options?|labels|possible|select"
     r"|output|pick|classify|decide)\b(?!\s*[:=\u2192\u21d2\u27a1-])[^.;!?\n]{0,60}$"
-    r"|\b(?:options?|label\s+definitions?|definitions?\s*:|answer\s+with|possible\s+(?:labels"
+    r"|\b(?:options?\s*(?:are|were|include|[:=(])|label\s+definitions?|definitions?\s*:|answer\s+with|possible\s+(?:labels"
     r"|answers))\b[^.;!?\n]{0,80}$"
     r"|(?:标签|分类|类别|라벨|분류)\s*(?:说明|定义|설명|정의|기준|选项)|(?:请|请选择"
     r"|选择)[^，。；]{0,30}$"
@@ -88,90 +72,6 @@ _TURN = re.compile(
     r"\b(?:but|however|yet|nevertheless|nonetheless|in\s+(?:fact|reality|truth)|actually|really"
     r"|instead|rather|on\s+(?:closer|second)|after\s+all)\b|(?<![不非])但|然而|不过|其实|实际上|事实上|却"
     r"|그러나|하지만|실제로|사실|오히려"
-)
-_OPEN = (
-    "asked",
-    "earlier",
-    "hypothetical",
-    "hedged",
-    "reported",
-    "general",
-    "partial",
-)  # moods that a few words may settle
-_ELLIPSIS = re.compile(
-    r"(?:^|[,;.]\s*|\b(?:but|yet|and|so|hence|thus|therefore)\s+)(?:which\s+)?(?:it|that|they|(?:this"
-    r"|the)(?:\s+\w+)?)\s+(?:(?:really|clearly"
-    r"|certainly|simply)\s+)?"
-    r"(?:is|was|does|are|do|did)(?P<no>n['\u2019]t|\s+not)?\s*"
-    r"(?:indeed\s*|(?:exactly|just|precisely)?\s*(?:that|this|so)\s*"
-    r"|(?:such\s+)?(?:a|an|one)\s+(?:\w+\s+)?(?:case|example|instance)(?:\s+of\s+(?:it|that"
-    r"|this))?\s*"
-    r"|one\s+of\s+(?:them|these|those)\s*)?[,.!]?\s*$"
-)
-_ELLIPSIS_CJK = re.compile(
-    r"(?:(?<![不非])但|不过|其实|实际上?|然而|后来|再[读看]|重[读看]|细[读看]|发现|却)[^，。]{0,14}?(?:，(?:它|这|其|该\w{2}|这句话)?)?"
-    r"(?:(?P<no>并不是|不是|并不|并非(?:如此)?|不算|不构成|不属于|并不如此)|(?:确实|的确)是)[。.！!]?$"
-    r"|(?:하지만|그러나|다시|실제로는?|읽어\s?보니|보니까?)[^,.]{0,16}?"
-    r"(?:(?P<no_ko>아니다|아닙니다|아니었다|그렇지\s?않다|그렇지\s?않습니다)|그렇다|맞다)[.!]?$"
-)
-# "It was reported as hateful, but it is not."
-_TAKEN_BACK = re.compile(
-    r"\b(?:but|yet|however)\s+(?:it|this|that)\s+(?:is|does|was)(?:n['\u2019]t|\s+not)"
-)
-# "The filter calls it hateful, but that is a mistake": the label named before is rejected. An
-# adjective may be said of what is done ("…, which is wrong"), unless it is said of the label or
-# ends a contrast.
-_ERROR = r"(?:error|mistake|misreading|misclassification|misjudge?ment|false\s+positive)"
-_WRONG = (
-    r"(?:mistaken|wrong|incorrect|inaccurate|unfair|unjustified|not\s+(?:justified|warranted"
-    r"|correct)|too\s+harsh)"
-)
-_SEEMS = (
-    r"(?:['\u2019]s|\s+(?:is|was|seems|looks))\s+(?:\w+ly\s+|(?:just|therefore|thus|hence|an?)\s+)*"
-)
-_LABEL_IT_GAVE = (
-    r"(?:this|that|the)\s+(?:label|classification|prediction|verdict|call|reading|assessment"
-    r"|decision)"
-)
-_MISTAKEN = re.compile(
-    rf"(?:^|[,;.\u2014-]|\b(?:but|yet|and|though))\s*(?:however\W+)?"
-    rf"(?:(?:this|that|it|which){_SEEMS}{_ERROR}\b(?!\s+(?:to|that)\b)"
-    rf"|{_LABEL_IT_GAVE}{_SEEMS}(?:{_ERROR}|{_WRONG})\b)"
-    rf"|\b(?:but|yet|though|however)\W+(?:this|that|it){_SEEMS}{_WRONG}(?=\s*(?:$|[.;,:!?]))"
-    r"|(?:这|此|该)(?:个|一|种)?(?:判断|分类|标签|结论|判定)?(?:显然|其实|明显)?(?:是|属于)?"
-    r"(?:一个|一次|一种)?(?:误判|误会|误报)"
-    r"|(?:这|此|该)(?:个|一|种)?(?:判断|分类|标签|结论|判定)(?:显然|其实|明显)?(?:是|属于)?"
-    r"(?:错误|有误|不对|不准确|不正确|错的|不妥)"
-    r"|(?:(?<![不非])但是?|然而|不过|可是)[，,]?(?:这|此)(?:个|种)?(?:显然|其实|明显)?(?:是|属于)?"
-    r"(?:错误|有误|不对|不准确|不正确|错|不妥)的?(?=\s*(?:$|[。.，,；;！!]))"
-    r"|(?:이는|그것은|이것은|이건|(?:이|그|해당)\s*(?:판단|분류|라벨|판정)(?:은|는))\s*"
-    r"(?:명백한\s*|분명한\s*)?(?:오류|오판|오분류)"
-    r"|(?:이|그|해당)\s*(?:판단|분류|라벨|판정)(?:은|는)\s*(?:명백히\s*|분명히\s*)?"
-    r"(?:잘못|실수|틀[렸린]|옳지\s*않|부정확|정확하지\s*않)"
-    r"|(?:지만|그러나)[\s,]*(?:이는|그것은|이것은|이건)\s*(?:명백한\s*|분명한\s*)?"
-    r"(?:잘못(?:이|입|되었|됐|된\s*(?:판단|분류))|실수|틀[렸린]|옳지\s*않|부정확|정확하지\s*않)"
-)
-# "A colleague marked it as hateful. That is wrong: …": of the explanation's own verdict a moral.
-_WRONG_ALONE = re.compile(rf"\W*(?:this|that){_SEEMS}{_WRONG}\s*[.:]")
-_OTHER_JUDGE = re.compile(
-    r"\b(?:colleagues?|filters?|models?|systems?|classifiers?|detectors?|algorithms?|tools?|bots?"
-    r"|moderators?|annotators?|reviewers?|raters?|teams?|users?|readers?|someone|somebody"
-    r"|people|others)\b"
-)
-_OWN_JUDGE = re.compile(r"\b(?:i|we)\b")
-# "This one is, because …": the same before its reason.
-_ELLIPSIS_FIRST = re.compile(
-    r"\s*(?:(?:but|yet|however)\W+)?(?:it|that|they|this(?:\s+one)?|(?:this"
-    r"|the)\s+\w+)\s+(?:is|does|are|do)"
-    r"(?P<no>n['\u2019]t|\s+not)?\s*,?\s+(?:because|since|as\s+(?:it|the)|for\s+it|given)\b"
-)
-# After "if it named a people, it would be hateful" only what is said of the facts counts.
-_IN_FACT = re.compile(
-    r"\b(?:as\s+it\s+(?:stands|is|reads)|as\s+(?:written|posted)|but|however|yet|in\s+fact"
-    r"|actually|in\s+reality"
-    r"|here|this\s+one|and\s+(?:it|this|that|the\s+\w+)\s+(?:does|is|has)(?:\s+not"
-    r"|n['\u2019]t)|which\s+(?:it|this|the\s+\w+)|in\s+its\s+(?:present|current)"
-    r"|in\s+this\s+case|since\s+it\s+(?:does|is)(?:\s+not|n['\u2019]t))\b"
 )
 
 
@@ -200,16 +100,29 @@ class VerdictsRead:
 
 def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language) -> VerdictsRead:
     """What an explanation concludes in the words of a vocabulary. Linear in its length."""
-    readings = list(_readings(explanation, vocabulary, language))
+    readings = list(_read_all(explanation, vocabulary, language))
     live = [reading for reading in readings if reading.clause.mood == "asserted"]
-    chosen = _chosen(live)
+    chosen = _select(live) or _resumed(explanation, vocabulary, readings)
     others = [
         HatexscoreOtherVerdict(start=reading.start, end=reading.end, label=reading.label, why=why)
         for reading in reversed(readings)
-        if reading.label is not None and (why := _set_aside_reason(reading, chosen)) is not None
+        if reading.label is not None and (why := _other_reason(reading, chosen)) is not None
     ]
     statement = None if chosen is None else _statement(explanation, chosen, live)
     return VerdictsRead(statement, tuple(dict.fromkeys(others))[:MOST_OTHERS])
+
+
+def _resumed(
+    explanation: str, vocabulary: Vocabulary, readings: Sequence[Reading]
+) -> Reading | None:
+    """The last general statement that resumes what was said of this text."""
+    moods = ("general", "partial")  # "reporting a number is not hateful in itself"
+    general = [one for one in readings if one.clause.mood in moods and one.label is not None]
+    if not general:
+        return None
+    plain = _plain(explanation, vocabulary)
+    found = (back_references.resumed(plain, one) for one in reversed(general))
+    return next((one for one in found if one is not None), None)
 
 
 def names_label(quoted: str) -> bool:
@@ -222,9 +135,9 @@ def _statement(
 ) -> ConclusionStatement | None:
     if chosen.label is None:
         return None
-    strength = _strength(chosen)[:2]
+    strength = _rank(chosen)[:2]
     contested = any(
-        one.label is not None and one.label != chosen.label and _strength(one)[:2] >= strength
+        one.label is not None and one.label != chosen.label and _rank(one)[:2] >= strength
         for one in live
     )
     inferred = chosen.clause.rejected or not chosen.word.word.is_decisive
@@ -235,18 +148,19 @@ def _statement(
     )
 
 
-def _chosen(live: Sequence[Reading]) -> Reading | None:
+def _select(live: Sequence[Reading]) -> Reading | None:
     """The strongest, of equals the last. A rejected label gives way to any verdict after it."""
     stating = [
         reading
         for reading in live
         if reading.label is not None
+        and (reading.word.word.is_decisive or not reading.clause.conceded)
         and not (
             reading.clause.rejected
             and any(one.start > reading.start and not one.clause.rejected for one in live)
         )
     ]
-    ranked = [(_strength(reading), place, reading) for place, reading in enumerate(stating)]
+    ranked = [(_rank(reading), place, reading) for place, reading in enumerate(stating)]
     return max(ranked, key=lambda each: each[:2])[2] if ranked else None
 
 
@@ -254,7 +168,7 @@ def _chosen(live: Sequence[Reading]) -> Reading | None:
 FORMS: dict[Form, int] = {"bare": 0, "predication": 0, "classification": 1, "final": 2}
 
 
-def _strength(reading: Reading) -> tuple[bool, bool, int]:
+def _rank(reading: Reading) -> tuple[bool, bool, int]:
     """Word rank, no concession, form. What turns against what was said before is no mere reason."""
     clause = reading.clause
     form = FORMS[clause.form]
@@ -262,7 +176,7 @@ def _strength(reading: Reading) -> tuple[bool, bool, int]:
     return reading.word.word.is_decisive, not clause.conceded, form
 
 
-def _set_aside_reason(reading: Reading, chosen: Reading | None) -> SetAside | None:
+def _other_reason(reading: Reading, chosen: Reading | None) -> SetAside | None:
     """Why a reading is not the conclusion; None for the conclusion and what agrees with it."""
     mood = reading.clause.mood
     if mood == "asked" or mood == "instruction":
@@ -271,47 +185,34 @@ def _set_aside_reason(reading: Reading, chosen: Reading | None) -> SetAside | No
         return mood
     if chosen is None or reading.label == chosen.label:
         return None
-    return "outranked" if _strength(reading) < _strength(chosen) else "earlier"
+    return "outranked" if _rank(reading) < _rank(chosen) else "earlier"
 
 
-def _readings(explanation: str, vocabulary: Vocabulary, language: Language) -> Iterator[Reading]:
+def _read_all(explanation: str, vocabulary: Vocabulary, language: Language) -> Iterator[Reading]:
     """Every use of a label word as a predicate, in order."""
     plain = _plain(explanation, vocabulary)
     spans = sentences(explanation, language)
     looked_at = max(0, len(spans) - MOST_SENTENCES)
-    open_reading: Reading | None = None
-    last: Reading | None = None  # of the sentence before
+    named = back_references.NamedLabels(plain)
     for place, span in enumerate(spans):
         words = list(_words(explanation, plain, span, vocabulary))
         known = language if place >= looked_at else None
         found = list(_of_sentence(plain, span, words, known))
-        if not any(one.clause.mood == "asserted" for one in found):
-            if open_reading is not None:
-                yield from _answered(plain, span, open_reading)
-            yield from _mistaken(
-                plain, (span[0], min(span[1], span[0] + LONGEST_LABEL)), span, last
-            )
+        yield from named.before(span, found)
         yield from found
-        last = found[-1] if found else None
-        if last is not None:
-            yield from _mistaken(plain, (last.word.end, span[1]), span, last)
-        open_reading = found[-1] if found and found[-1].clause.mood in _OPEN else None
-        if open_reading is not None:
-            yield from _elliptical(plain, (open_reading.word.end, span[1]), span, open_reading)
-        elif found and _TAKEN_BACK.search(plain, found[-1].word.end, span[1]):
-            yield from _elliptical(plain, (found[-1].word.end, span[1]), span, found[-1])
+        yield from named.after(span, found)
 
 
 def _of_sentence(
     plain: str, span: Span, words: Sequence[WordInText], language: Language | None
 ) -> Iterator[Reading]:
     for number, word in enumerate(words):
-        reading = _read(plain, span, word, _neighbours(words, number), language)
+        reading = _read(plain, span, word, _neighbors(words, number), language)
         if reading is not None:
             yield reading
 
 
-def _neighbours(
+def _neighbors(
     words: Sequence[WordInText], number: int
 ) -> tuple[WordInText | None, WordInText | None]:
     """The label words before and after this one in its sentence."""
@@ -337,7 +238,7 @@ def _read(
 ) -> Reading | None:
     """language: of the explanation; None: only label lines are read."""
     clause = _label_line(plain, span, word)
-    if clause is None and label_lines.in_column(plain, word.start, word.end):
+    if clause is None and label_patterns.in_column(plain, word.start, word.end):
         clause = Clause("final")
     if clause is None:
         if word.word.line_only or language is None:
@@ -359,22 +260,26 @@ def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause |
 
     plain: the explanation in lower case without mark-up. line: the span of the line.
     """
-    before = plain[max(line[0], word.start - label_lines.REACH) : word.start]
-    after = plain[word.end : min(line[1], word.end + label_lines.BEYOND)]
-    answer = label_lines.ANSWER.match(after)
-    if answer is not None and label_lines.ANSWERED.search(before):
+    before = plain[max(line[0], word.start - label_patterns.REACH) : word.start]
+    after = plain[word.end : min(line[1], word.end + label_patterns.BEYOND)]
+    answer = label_patterns.ANSWER.match(after)
+    if answer is not None and label_patterns.ANSWERED.search(before):
         return Clause("final", denials=int(answer["no"] is not None))
-    key = label_lines.LINE.search(before)
-    ends = label_lines.ENDS.match(after)
+    score = label_patterns.is_low_score(after) if label_patterns.ANSWERED.search(before) else None
+    if score is not None:
+        return Clause("bare", denials=int(score), rejected=True)
+    key = label_patterns.LINE.search(before)
+    ends = label_patterns.ENDS.match(after)
     if key is not None and ends is not None:
-        denials = len(label_lines.DENIAL.findall(key["value"])) + (ends["ko"] is not None)
+        denials = len(label_patterns.DENIAL.findall(key["value"])) + (ends["ko"] is not None)
+        denials += label_patterns.CROSSED.match(after) is not None
         return Clause("final", "earlier" if key["earlier"] else "asserted", denials)
-    if word.word.line_only and label_lines.KEYED.search(before) and ends is not None:
+    if word.word.line_only and label_patterns.KEYED.search(before) and ends is not None:
         return Clause("final")
     if (
         word.word.line_only
-        and label_lines.ALONE.fullmatch(before)
-        and label_lines.ALONE.fullmatch(after)
+        and label_patterns.ALONE.fullmatch(before)
+        and label_patterns.ALONE.fullmatch(after)
     ):
         return Clause("bare")
     return None
@@ -417,60 +322,6 @@ def _are_sides(
     return opposed and len(between) < LONGEST_LABEL and bool(links(between))
 
 
-def _answered(plain: str, span: Span, asked: Reading) -> Iterator[Reading]:
-    """The explanation's answer to its own question."""
-    if asked.label is None:
-        return
-    if asked.clause.mood != "asked":
-        yield from _elliptical(plain, span, span, asked)
-        return
-    answer = _YES_NO.match(plain, span[0], span[1])
-    if answer is None:
-        return
-    clause = Clause(
-        "bare", denials=asked.clause.denials + (answer["no"] is not None), rejected=True
-    )
-    yield Reading(*span, asked.word, clause, asked.word.label(clause.denials), turns=True)
-
-
-def _mistaken(plain: str, part: Span, span: Span, named: Reading | None) -> Iterator[Reading]:
-    """ "… as hateful, but that is a mistake": the other side is inferred."""
-    clause = None if named is None else named.clause
-    if named is None or clause is None or clause.form != "classification" or clause.rejected:
-        return  # "It is hateful. That is wrong": of what is done
-    if clause.mood not in ("asserted", "reported", "earlier"):
-        return
-    said = plain[part[0] : part[1]]
-    alone = _WRONG_ALONE.match(said) if part[0] == span[0] else None
-    if not (_MISTAKEN.search(said) or (alone and _of_another(plain, named))):
-        return
-    denials = clause.denials + 1
-    mistaken = Clause("bare", denials=denials, rejected=True)
-    yield Reading(*span, named.word, mistaken, named.word.label(denials), turns=True)
-
-
-def _of_another(plain: str, named: Reading) -> bool:
-    """Is it another's verdict, and not that of the explanation?"""
-    if named.clause.mood == "reported":
-        return True
-    before = plain[max(named.start, named.word.start - REACH) : named.word.start]
-    return bool(_OTHER_JUDGE.search(before)) and _OWN_JUDGE.search(before) is None
-
-
-def _elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[Reading]:
-    """ "Some would call it hateful, but it is not": the label is the one named before."""
-    first, last = part
-    tail = plain[max(first, last - LONGEST_LABEL) : last].rstrip()
-    opening = plain[first : min(last, first + LONGEST_LABEL)]
-    if named.clause.mood == "hypothetical" and not _IN_FACT.search(plain, first, last):
-        return
-    said = _ELLIPSIS_FIRST.match(opening) or _ELLIPSIS.search(tail) or _ELLIPSIS_CJK.search(tail)
-    if said is not None:
-        denials = sum(held is not None for held in said.groups())
-        clause = Clause("bare", denials=denials, rejected=True)
-        yield Reading(*span, named.word, clause, named.word.label(clause.denials), turns=True)
-
-
 def _plain(explanation: str, vocabulary: Vocabulary) -> str:
     """Lower case, mark-up blank, quotations but label names as quotation marks; offsets kept."""
     ticked = _UNTICKED.sub(lambda box: " " * len(box.group()), explanation)
@@ -491,5 +342,5 @@ def _plain(explanation: str, vocabulary: Vocabulary) -> str:
 
 def _is_label(quoted: str, vocabulary: Vocabulary) -> bool:
     """A label, or the key of one, as JSON has it."""
-    is_key = label_lines.KEY_ALONE.fullmatch(quoted) is not None
-    return is_key or vocabulary.label_of(label_lines.ASKING.sub("", quoted)) is not None
+    is_key = label_patterns.KEY_ALONE.fullmatch(quoted) is not None
+    return is_key or vocabulary.label_of(label_patterns.ASKING.sub("", quoted)) is not None

@@ -8,13 +8,13 @@ Everything is looked for in at most `REACH` characters before a word and `BEYOND
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from services.hatexscore import cues_en as cues
-from services.hatexscore import label_cues_en as labels
+from services.hatexscore import label_patterns as labels
 from services.hatexscore import moods_en as moods
 from services.hatexscore.report import Form
-from services.hatexscore.vocabulary import Clause, Mood, WordInText
-from services.hatexscore.words import one_line
+from services.hatexscore.vocabulary import GAP, Clause, Mood, WordInText
 
 REACH = 600  # characters before a label word that may belong to its clause
 BEYOND = 200  # after it
@@ -52,52 +52,88 @@ SUBJECT_NEXT = re.compile(
 )
 
 
-def read_clause(sentence: str, word: WordInText) -> Clause | None:
+def read_word(sentence: str, word: WordInText) -> Clause | None:
     """How the lower-case sentence uses its label word; None where it is no predicate of anything.
 
     sentence: quotations blanked to quotation marks, offsets as those of `word`.
     """
-    before, after = _surroundings(sentence, word)
+    before, after = _word_context(sentence, word)
     if word.word.capitals and not cues.AFTER_BARE.match(after):
         return None
-    own, prior = _own_clause(before)
-    inverted = _inverted(sentence, own, after)
+    own, prior = _scope(before)
+    inverted = _inverse_order(sentence, own, after)
     if inverted is not None:
         return inverted
     denies = labels.unmet(own, after) if word.word.side == "hateful" else None
-    if denies is None and word.word.kind != "verbs" and _is_name(before, after):
+    if denies is None and word.word.kind != "verbs" and _is_name(word, own, before, after):
         return None
     rejects = _rejects(own, after) if denies is None else None
-    form = _form(own, prior, after, word) if rejects is None else "classification"
-    form = "predication" if denies is not None else form
     if rejects is None and labels.PREDICTED.match(own):
         return Clause("classification", "reported")
+    form = _form(own, prior, after, word) if rejects is None else "classification"
+    form = "predication" if denies is not None else form
     if form is None:
-        return None
-    mood = _mood(sentence, own, prior, after)
+        defined = cues.BARE.fullmatch(own) and labels.DEFINES.match(after)
+        return Clause("predication", "general") if defined else None
+    return _judged(WordContext(sentence, own, prior, after), word, form, rejects, bool(denies))
+
+
+@dataclass(frozen=True, slots=True)
+class WordContext:
+    """A label word's sentence: its clause before the word, what precedes that, what follows."""
+
+    sentence: str
+    own: str
+    prior: str
+    after: str
+
+
+def _judged(
+    around: WordContext, word: WordInText, form: Form, rejects: bool | None, denies: bool
+) -> Clause:
+    """What is asserted of the word, once it is clear that something is predicated."""
+    own, prior, after = around.own, around.prior, around.after
+    mood = _mood(around.sentence, own, prior, after)
     if mood == "asserted":
-        present = cues.BARE.fullmatch(own) and cues.PRESENT.match(after)
-        alone = present or cues.FOUND.match(after) or labels.PREFERRED.match(after)
+        alone = _has_no_subject(own, after, word)
         mood = _subject_mood(own, prior, "bare" if alone else form)
-    if mood == "asserted" and _final(own, before):
-        form = "final"
     conceded = cues.CONCESSION.search(prior) is not None
-    denials = _denials(own, asked=mood == "asked") + bool(rejects) + bool(denies)
+    if mood == "asserted" and rejects is None and moods.EARLIER_JUDGE.search(own):
+        mood = "earlier"
+    elif mood == "asserted" and conceded and moods.BY_A_MODEL.search(own):
+        mood = "reported"  # the explanation's own verdict stands in the main clause
+    elif mood == "asserted" and _final(own, prior + own):
+        form = "final"
+    denials = _denials(own, asked=mood == "asked") + bool(rejects) + denies
     denials += rejects is None and _negated_after(own, after)
     return Clause(form, mood, denials, bool(rejects), conceded)
 
 
-def _surroundings(sentence: str, word: WordInText) -> tuple[str, str]:
+def _has_no_subject(own: str, after: str, word: WordInText) -> bool:
+    """Is it said of this text whatever stands before the word: "no hate was found"?"""
+    if word.word.kind == "verbs" and GAP in word.word.text:  # "we have taken it down"
+        return bool(cues.ACTOR.fullmatch(own) or cues.ACTED.fullmatch(own))
+    present = cues.BARE.fullmatch(own) and cues.PRESENT.match(after)
+    if labels.JUDGED_LABEL.match(after) or labels.LEVEL_AFTER.match(after):
+        return True
+    return bool(present or cues.FOUND.match(after) or labels.PREFERRED.match(after))
+
+
+def _word_context(sentence: str, word: WordInText) -> tuple[str, str]:
     """What stands before and behind the word, each on one line and without brackets around it."""
-    before = one_line(sentence[max(0, word.start - REACH) : word.start])
-    after = one_line(sentence[word.end : word.end + BEYOND])
+    before, after = word.surroundings(sentence, REACH, BEYOND)
     if labels.BRACKETED.search(before) and labels.CLOSED.match(after):
         return before.rstrip('( "'), labels.CLOSED.sub(r"\1 ", after)
     return before, after
 
 
-def _inverted(sentence: str, own: str, after: str) -> Clause | None:
-    """A verdict whose subject or answer stands behind the word; None where none does."""
+def _inverse_order(sentence: str, own: str, after: str) -> Clause | None:
+    """A verdict whose subject or answer stands behind the word; None where none does.
+
+    Of "a thin line between mockery and hate" a general statement.
+    """
+    if labels.BETWEEN.search(own):
+        return Clause("predication", "general")
     if _asks(sentence):
         return None
     if moods.IF_NOT_THIS.fullmatch(own) and moods.NOTHING_IS.match(after):
@@ -114,13 +150,18 @@ def _asks(sentence: str) -> bool:
     return sentence.rstrip(" \"'*_)").endswith(("?", "\uff1f"))
 
 
-def _is_name(before: str, after: str) -> bool:
-    """Is the word part of a name or itself the subject: "hate speech laws", "the term hateful"?"""
+def _is_name(word: WordInText, own: str, before: str, after: str) -> bool:
+    """Is the word part of a name or itself the subject: "hate speech laws", "the term hateful"?
+
+    Or said of a label: "the hateful label is appropriate".
+    """
+    if word.word.text in labels.FITTING and labels.OF_A_LABEL.search(own):
+        return True
     named = cues.NO_VERDICT_BEFORE.search(before[-NEAR:]) or cues.NO_VERDICT_AFTER.match(after)
     return named is not None
 
 
-def _own_clause(before: str) -> tuple[str, str]:
+def _scope(before: str) -> tuple[str, str]:
     """The words that a negation of the label word may stand in, and those before them."""
     text = cues.WHOSE_TEXT.sub(r"\1", cues.PARENTHESIS.sub(" ", before))
     adjunct = cues.ADJUNCT.match(text)
@@ -129,19 +170,27 @@ def _own_clause(before: str) -> tuple[str, str]:
         cut = border.end()
     if earns := labels.WHICH_EARNS.search(text, cut):
         cut = earns.end()
-    own = cues.IDIOM.sub(" ", cues.NO_LESS.sub(r" makes \1 ", text[cut:]))
-    own = cues.NO_LIST.sub(" ", cues.SET_APART.sub(r"marks \1 as ", own))
+    text = text[:cut] + cues.BEFORE_SELF.sub(" ", text[cut:])
+    own = moods.IDIOM.sub(_idiom_left, moods.NO_LESS.sub(r" makes \1 ", text[cut:]))
+    own = moods.NO_LIST.sub(" ", cues.SET_APART.sub(r"marks \1 as ", own))
+    own = moods.SHARED_VIEW.sub(r"\g<dis> find ", own)
     own = labels.BETTER_LABEL.sub("the right label is ", moods.ANY_READER.sub("it is ", own))
-    own = cues.SUBJECT_LACKS.sub(" ", own)
+    own = moods.SUBJECT_LACKS.sub(" ", own)
     of_a_person = moods.OF_A_PERSON.match(own.lstrip()) is not None
     return own if of_a_person else cues.RELATIVE.sub(" ", own), text[:cut]
+
+
+def _idiom_left(idiom: re.Match[str]) -> str:
+    """ "We should not pretend this is anything other than" leaves "this is"."""
+    said = moods.THIS_IS.search(idiom.group())
+    return f" {said.group()} " if said else " "
 
 
 def _denials(own: str, *, asked: bool = False) -> int:
     """asked: "isn't it hateful?" asks the same as "is it hateful?"."""
     if (last := cues.CONTRASTED.search(own)) and last.start() > 0:
         return 1
-    found = [match.group() for match in cues.NEGATION.finditer(own)]
+    found = [match.group() for match in moods.NEGATION.finditer(own)]
     doubled = sum(one == "nor" for one in found[1:])  # neither ... nor, not ... nor: one denial
     turned = asked and moods.NEGATIVE_QUESTION.match(own) is not None
     return len(found) - doubled - turned
@@ -152,6 +201,8 @@ def _negated_after(own: str, after: str) -> bool:
     present = None if cues.PREDICATE.search(own) else cues.PRESENT.match(after)
     if moods.IN_ERROR.match(after):
         return True
+    if moods.THAN.match(after) and own.rstrip().endswith(" less"):
+        return moods.NEGATION.search(own) is None  # "less hateful than frustrated"
     if present is not None:
         return (present["no"] is not None) != (present["absent"] is not None)
     preferred = labels.PREFERRED.match(after)
@@ -161,11 +212,18 @@ def _negated_after(own: str, after: str) -> bool:
 def _rejects(own: str, after: str) -> bool | None:
     """Whether a label is rejected ("the classification as normal is not accurate") or confirmed;
     None where no label is spoken of."""
+    if level := labels.LEVEL_AFTER.match(after):
+        return level["low"] is not None
+    judged_label = labels.JUDGED_LABEL.match(after) if labels.JUDGING.search(own) else None
+    if judged_label is not None:
+        return (judged_label["right"] is None) != bool(judged_label["no"])
+    if too_strong := labels.TOO_STRONG.match(after):
+        return too_strong["no"] is None
     after = labels.BEHIND_THE_LABEL.split(after, maxsplit=1)[0]
     label = labels.LABEL_SUBJECT.search(own) or labels.LABEL_NOUN_AFTER.match(after)
     if labels.LABEL_NOUN_AFTER.match(after) and labels.ENDORSES.search(own):
         return False  # a disagreement is a negation like others
-    if label and labels.FAILS_AFTER.match(after):
+    if label and (labels.FAILS_AFTER.match(after) or labels.TRIVIALISES.match(after)):
         return True
     said = labels.VERDICT_AFTER.match(after) if label else None
     if said is None:
@@ -173,7 +231,8 @@ def _rejects(own: str, after: str) -> bool | None:
     judged, verb = said["judged"], said["verb"]
     if judged is None and verb not in labels.SUFFICES:
         return None
-    negative = bool(said["no"]) or verb.endswith(("n't", "n\u2019t"))
+    negative = bool(said["no"]) or CONTRACTED.sub(" not", verb).split()[-2:-1] == ["not"]
+    negative = negative or verb.endswith(("n't", "n\u2019t"))
     rejecting: bool = judged in labels.REJECTING or verb in ("fails", "misses", *labels.CHEAPENS)
     return rejecting != negative
 
@@ -204,7 +263,12 @@ def _bare(own: str, prior: str, after: str, word: WordInText) -> Form | None:
         return "predication"
     if word.word.kind == "actions" and cues.OBJECT.match(after) and cues.ACTOR.fullmatch(own):
         return "bare"
-    if not (cues.BARE.fullmatch(own) and cues.AFTER_BARE.match(after)):
+    if not cues.AFTER_BARE.match(after):
+        return None
+    listed = cues.ADJECTIVES.fullmatch(own) and word.word.text.endswith(cues.ADJECTIVAL)
+    if listed and (not prior.strip() or moods.FINAL.match(prior)):
+        return "bare"
+    if not cues.BARE.fullmatch(own):
         return None
     if cues.PREDICATE.search(prior) and not cues.DROPPED_SUBJECT.search(prior):
         return "predication"
@@ -217,7 +281,8 @@ def _bare(own: str, prior: str, after: str, word: WordInText) -> Form | None:
 
 def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
     """Why the clause asserts nothing; `asserted` where its verbs do, whatever the subject is."""
-    if _asks(sentence) or moods.ASKED.search(own) or moods.OR_NOT.match(after):
+    asked = moods.ASKED.search(own) and not moods.ASKING.match(own)
+    if _asks(sentence) or asked or moods.OR_NOT.match(after):
         return "asked"
     segment = f"{own} \x00 {cues.REASON.split(cues.CONTRAST.split(after)[0])[0]}"
     follows = moods.CONSEQUENCE.search(prior) or moods.FOLLOWS.match(own)
@@ -228,10 +293,10 @@ def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
         or cues.ACTOR.fullmatch(own)
         or labels.LABEL_WOULD_BE.search(own)
     )
-    would = moods.WOULD.search(own) and not (judging or _would_be(own, prior))
+    would = moods.WOULD.search(own) and not (judging or _is_conditional(own, prior))
     if conditional or (would and not cues.NONE_OF_IT.search(own)):
         return "hypothetical"
-    opening = prior[-NEAR:] if prior.rstrip().endswith(",") else ""
+    opening = cues.CONTRAST.split(prior)[-1][-NEAR:] if prior.rstrip().endswith(",") else ""
     # What stands before a colon hedges a bare label behind it, as in "either way: hateful".
     ahead = prior[-NEAR:] if prior.rstrip().endswith(":") and not own.strip() else ""
     if moods.DEPENDS.search(segment + opening) or _hedged(own) or moods.HEDGE.search(ahead):
@@ -246,7 +311,7 @@ def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
     return "partial" if partial and not cues.MAKES_IT.search(own) else "asserted"
 
 
-def _would_be(own: str, prior: str) -> bool:
+def _is_conditional(own: str, prior: str) -> bool:
     """ "This would be considered hateful" asserts; after "without it, …" or "elsewhere, …" not."""
     opening = cues.CONTRAST.split(prior)[-1].strip()
     free = not opening.endswith(",") or moods.BECAUSE.match(opening) is not None
@@ -265,6 +330,10 @@ def _reported(own: str) -> bool:
     """Does somebody else say it? The model and its moderators speak for the explanation."""
     for verb in moods.VERBS.finditer(own):
         ahead = CONTRACTED.sub(" not", own[: verb.start()][-OPENING:])
+        if verb.group().startswith("reported") and moods.WAS.search(ahead):
+            return True
+        if moods.SOME_PEOPLE.fullmatch(ahead):
+            return True
         if moods.AGENT.search(ahead) or moods.WHAT.search(ahead):
             continue
         if verb["say"] or moods.OTHERS.search(ahead):
@@ -305,8 +374,7 @@ def _about_text(own: str, prior: str) -> bool:
     leading = cues.LEADING.match(own)
     head = own[leading.end() :] if leading else own
     if head.startswith("which"):
-        refers_to = moods.REPORTS.split(cues.CONTRAST.split(prior)[-1])[0]
-        return cues.PLAIN_NEGATION.search(refers_to) is None and cues.SIGN_OF.search(head) is None
+        return _resumes_text(head, prior)
     if moods.OF_A_PERSON.match(head) or moods.ONE_IN_GENERAL.match(head):
         return False
     if moods.INDEFINITE.match(head) or moods.GERUND.match(head):
@@ -322,6 +390,14 @@ def _about_text(own: str, prior: str) -> bool:
         return _about_text(prior[-LONG:], "") if any(map(str.isalnum, prior)) else True
     until = len(head) if cues.CLASSIFICATION.search(head) else predicate.end()
     return cues.THIS_TEXT.search(head, 0, until) is not None
+
+
+def _resumes_text(head: str, prior: str) -> bool:
+    """ "…, which is hateful": of this text, not of a standard or of what is denied before it."""
+    if moods.NO_TEXT_BEFORE.search(prior) or cues.SIGN_OF.search(head):
+        return False
+    refers_to = moods.REPORTS.split(cues.CONTRAST.split(prior)[-1])[0]
+    return moods.PLAIN_NEGATION.search(refers_to) is None
 
 
 def _definite(head: str) -> bool:

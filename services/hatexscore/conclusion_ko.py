@@ -9,13 +9,12 @@ import re
 
 from services.hatexscore.report import Form
 from services.hatexscore.vocabulary import Clause, Mood, WordInText
-from services.hatexscore.words import one_line
 
 REACH = 200  # characters around a label word
 
 # Where the clause of the word ends; the connective itself belongs to it.
 _BORDER_AFTER = re.compile(
-    r"지만|으나(?=[\s,])|나(?=,\s)|는데(?=[\s,])|ㄴ데|은데(?=[\s,])|인데(?=[\s,])"
+    r"(?:이유|까닭|근거)(?:는|은|로)(?=\s)|지만|으나(?=[\s,])|나(?=,\s)|는데(?=[\s,])|ㄴ데|은데(?=[\s,])|인데(?=[\s,])"
     r"|(?<=[이아])며(?=[\s,])|으며|하며|[;；]|므로|(?:이|으)?기 때문|해서(?=\s)|여서|이라서"
     r"|라서(?=[\s,])|니까"
     r"|(?<=[가-힣])고(?=,)|(?:이|아니|하|크|있|없|적이|되|르|높|강하|담)고(?=\s(?!있|없|할|볼|하기"
@@ -27,7 +26,8 @@ _BORDER_BEFORE = re.compile(
     r"|아서\s|해서\s"
 )
 _PREDICATE = re.compile(
-    r"충족|부합|인가|일까|까요|인지|입니다|이다|임(?=\W|$)|이에요|예요|인 것|다[.!\s\"'”)]*$"
+    r"충족|부합|겠|있나"
+    r"|인가|일까|까요|인지|입니다|이다|임(?=\W|$)|이에요|예요|인 것|다[.!\s\"'”)]*$"
     r"|다(?=[\s,])|분류"
     r"|판단|간주|판정|평가|해당|속하|속한|속합|포함|담고|담긴|담겨|담았|조장|사용|아니|아닙|아닌"
     r"|아님|않|없|볼\s|본다|봅니다|보아야|봐야|보인|보입|할\s*수|됩니다|된다|됨|한다|합니다|함(?=\W"
@@ -40,7 +40,7 @@ _JUDGE = re.compile(
     r"|부르|생각|태그|라벨|구분"
 )
 _NEGATION = re.compile(
-    r"라기보다|지나치다|지나칩|과장|과하다|철회|아니|아닙|아닌|아님|않|없|거리가\s*(?:멀|먼)|못|안\s(?:됩|된|돼|한|함)|잘못"
+    r"라기보다|지나치다|지나칩|과장|과하다|철회|아니|아닙|아닌|아님|않|없|거리가\s*(?:멀|먼|멉|멂)|못|안\s(?:됩|된|돼|한|함)|잘못"
     r"|틀[린렸리]|부적절"
     r"|부정확|옳지|무관|이르지|미달|부당|무리|어렵다고|찾기\s*(?:힘들|어렵)|보기\s*(?:힘들|어렵)"
     r"|(?:하|보|부르)기(?:는|도|엔|에는)?\s*(?:힘들|어렵)|로\s*판단하기\s*(?:힘들|어렵)|배제|부족|결여|모자라|벗어나"
@@ -53,7 +53,7 @@ _REJECTED = re.compile(
     r"것은\s.{0,10}(?:잘못|틀|부적절|부정확|부당|무리|옳지|적절하지|정확하지|맞지|타당하지)"
 )
 _IDIOM = re.compile(
-    r"뿐(?:만)?\s*아니라|의심(?:할|의)\s*(?:여지|바)\s*(?:가|는|도)?\s*없|틀림\s*없"
+    r"수\s*밖에\s*없|뿐(?:만)?\s*아니라|의심(?:할|의)\s*(?:여지|바)\s*(?:가|는|도)?\s*없|틀림\s*없"
     r"|부인할\s*수\s*없|부정할\s*수\s*없|말할\s*것도\s*없|다름\s*없|다를\s*바\s*없|분명하"
     r"|지나지\s*않|에\s*불과하지\s*않"
     r"|(?:사실|점|본질|성격)(?:은|이|을|에는?|에)?\s*(?:변하지|바뀌지|달라지지|변함이?|변화가?|숨길\s*수|감출\s*수|가릴\s*수)\s*(?:않|없)"
@@ -77,6 +77,8 @@ _HEDGE = re.compile(
     r"|(?<!로 )판단하기\s*(?:어렵|힘들)|판단할\s*수\s*없|단정(?:할|하기|짓기)|애매|모호"
     r"|의심(?:된|됩|스)|우려|논란|여지가\s*있|일\s*수\s*있|될\s*수\s*있"
 )
+_LOOKS = re.compile("(?:적)?(?:처럼|으로|같아)\\s*보이(?:지만|나|는데|겠지만)")
+_NEARER = re.compile("가[까깝]")
 _RATHER = re.compile("보다(?:는|도)?\\s")  # "혐오라기보다 비판에 가깝다"
 _HEDGE_BEFORE = re.compile(
     r"아마|어쩌면|혹시|자칫|누군가는|일부는|어떤 (?:사람|이)|보기에 따라|경우에 따라"
@@ -121,7 +123,7 @@ _PARTIAL = re.compile(
     r"|그\s*자체만|단독으로|따로\s*보면|이\s*단어|해당\s*단어|단어\s*자체|다른\s*(?:글|댓글|게시물"
     r"|맥락|상황)|아래\s*(?:댓글|답글|글)|원글|이전\s*(?:글|댓글)|제목만|앞\s*절반|뒤\s*절반"
 )
-_REASON = re.compile(r"므로|때문에|니까|다\.\s")
+_REASON = re.compile(r"며,|고,|므로|때문에|니까|다\.\s")
 _CONTRAST = re.compile(r"지만|으나\s|는데\s|은데\s|그러나|하지만|그렇지만|다만|그럼에도|[;；]")
 _FINAL = re.compile(
     r"결론|따라서|종합|그러므로|요컨대|최종|결국|전체적으로|전반적으로|정리하면|요약하|이상으로"
@@ -137,7 +139,7 @@ _THIS = re.compile(
     r"|그녀의|단락|구절"
 )
 _TOPIC = re.compile(
-    r"(?<!\S)(?!\S*(?:하|되|히|있|없|시키|받|끼치|뜨리|부르|주|담|쓰|만드|추기|내리|추|여기|몰아가|로|에|에서|만|사실)(?:은|는)\s)"
+    r"(?<!\S)(?!\S*(?:하|되|히|있|없|시키|받|끼치|뜨리|부르|주|담|쓰|만드|추기|내리|추|여기|몰아가|로|에|에서|만|사실|실|다|라|자|냐)(?:은|는)\s)"
     r"\S*[가-힣\"](?:은|는|이|가)\s"
 )
 _BARE_BEFORE = re.compile(
@@ -150,13 +152,12 @@ _BARE_AFTER = re.compile(
 )
 
 
-def read_clause(sentence: str, word: WordInText) -> Clause | None:
-    """As `conclusion_en.read_clause`."""
-    before = one_line(sentence[max(0, word.start - REACH) : word.start])
-    after = one_line(sentence[word.end : word.end + REACH])
+def read_word(sentence: str, word: WordInText) -> Clause | None:
+    """As `conclusion_en.read_word`."""
+    before, after = word.surroundings(sentence, REACH, REACH)
     if (_ABOUT_IT.match(after) and word.word.kind != "verbs") or _BEFORE_NO.search(before[-12:]):
         return None
-    own, rest = _own_clause(after)
+    own, rest = _scope(after)
     form = _form(before, own)
     if form is None or (_TOPIC_ITSELF.match(own) and not _SAID_OF_TEXT.search(own)):
         return None
@@ -168,7 +169,7 @@ def read_clause(sentence: str, word: WordInText) -> Clause | None:
     )
 
 
-def _own_clause(after: str) -> tuple[str, str]:
+def _scope(after: str) -> tuple[str, str]:
     idioms_out = _IDIOM.sub(lambda match: "\x00" * len(match.group()), after)
     border = _BORDER_AFTER.search(idioms_out)
     end = border.end() if border else len(after)
@@ -197,9 +198,12 @@ def _mood(sentence: str, before: str, own: str, rest: str, form: Form) -> Mood:
         return "asked"
     if _IF.search(own) or _IF.search(leading):
         return "hypothetical"
-    if _HEDGE.search(_RATHER.split(own)[0]) or _HEDGE_BEFORE.search(leading):
+    hedged = _HEDGE.search(_RATHER.split(own)[0])
+    if (
+        hedged and not (_NEARER.match(hedged.group()) and _RATHER.search(leading))
+    ) or _HEDGE_BEFORE.search(leading):
         return "hedged"
-    if _FIRST_SIGHT.search(leading):
+    if _FIRST_SIGHT.search(leading) or _LOOKS.match(own):
         return "earlier"
     if _REPORTED.search(own) or (_OTHERS.search(leading) and _JUDGE.search(own)):
         return "reported"

@@ -127,14 +127,14 @@ _AFTER_BARE_EN = re.compile(
 )
 
 
-def _english_clause(sentence: str, term: re.Match[str]) -> str | None:
+def _read_en(sentence: str, term: re.Match[str]) -> str | None:
     """A label counts where it ends a bare verdict ("Conclusion: hateful.") or where a clause
     predicates it of the text ("it does not cross the line into hate speech")."""
-    clause = None if sentence.rstrip().endswith(("?", "？")) else _english_verdict(sentence, term)
+    clause = None if sentence.rstrip().endswith(("?", "？")) else _label_en(sentence, term)
     return None if clause is None or _HEDGE_EN.search(clause) else clause
 
 
-def _english_verdict(sentence: str, term: re.Match[str]) -> str | None:
+def _label_en(sentence: str, term: re.Match[str]) -> str | None:
     """The words before the label that belong to its verdict; negation works inside its clause."""
     before = sentence[max(0, term.start() - REACH_EN) : term.start()]
     marks = list(_MARK_EN.finditer(before))
@@ -177,7 +177,7 @@ _AGAINST_KO = re.compile(
 _BREAK_KO = re.compile(r"지만|그러나|하지만|[;；]|때문")
 
 
-def _korean_clause(sentence: str, term: re.Match[str]) -> str | None:
+def _read_ko(sentence: str, term: re.Match[str]) -> str | None:
     """A label counts after a mark ("결론: 증오") or before a predicate ("혐오 표현입니다");
     negation follows it ("혐오 표현이 아닙니다") or is its prefix ("비증오적")."""
     before = sentence[max(0, term.start() - REACH_KO) : term.start()]
@@ -210,15 +210,15 @@ _AGAINST_ZH = re.compile(r"反对|谴责|批评|抵制|关于|讨论|针对|打�
 _BARE_ZH = re.compile(r"(?:\W|因此|所以|总之|综上所述|综上|最终|为|是|该?文本|非|不是|并非|属于?)*")
 
 
-def _chinese_clause(sentence: str, term: re.Match[str]) -> str | None:
+def _read_zh(sentence: str, term: re.Match[str]) -> str | None:
     """A label counts after a mark ("结论：仇恨") or where a verb predicates it ("不构成仇恨言论");
     subjects are dropped, so none is required. Negation precedes the verb or the label."""
-    clause = _chinese_verdict(sentence, term)
+    clause = _label_zh(sentence, term)
     hedged = clause is not None and _HEDGE_ZH.search(clause + sentence[term.end() :][-1:])
     return None if hedged else clause
 
 
-def _chinese_verdict(sentence: str, term: re.Match[str]) -> str | None:
+def _label_zh(sentence: str, term: re.Match[str]) -> str | None:
     before = sentence[max(0, term.start() - REACH_ZH) : term.start()]
     marks = list(_MARK_ZH.finditer(before))
     verdict = _IDIOM_ZH.sub("", before[marks[-1].end() :] if marks else before)
@@ -232,7 +232,7 @@ def _chinese_verdict(sentence: str, term: re.Match[str]) -> str | None:
 
 
 _RULES = (
-    _ConclusionRules(_TERM_EN, _NEGATION_EN, _english_clause),
-    _ConclusionRules(_TERM_ZH, _NEGATION_ZH, _chinese_clause),
-    _ConclusionRules(_TERM_KO, _NEGATION_KO, _korean_clause),
+    _ConclusionRules(_TERM_EN, _NEGATION_EN, _read_en),
+    _ConclusionRules(_TERM_ZH, _NEGATION_ZH, _read_zh),
+    _ConclusionRules(_TERM_KO, _NEGATION_KO, _read_ko),
 )

@@ -10,7 +10,6 @@ import re
 
 from services.hatexscore.report import Form
 from services.hatexscore.vocabulary import Clause, Mood, WordInText
-from services.hatexscore.words import one_line
 
 REACH = 200  # characters around a label word
 
@@ -23,7 +22,7 @@ _IDIOM = re.compile(
     r"不仅仅?|不但|非但|不只|不光|不止|毫无疑问|毫无疑义|毫无悬念|无疑|不可否认|无可否认|不容否认"
     r"|(?:没有?人|无人|谁也?不)(?:会|能|可以)?否认|谁都?(?:很?难以?|无法|不能)否认|很难否认|无法否认|不能否认|难以否认|毋庸置疑|毋庸讳言|不容置疑"
     r"|无庸置疑|非常"
-    r"|不同(?!意)|不满|不幸|无论|不管|不论|不断|不少|不久|不禁|未来|无意中|不过是|不外乎|无非是?|不失为"
+    r"|(?:倒|还|毋)?(?:不如|宁)说|不同(?!意)|不满|不幸|无论|不管|不论|不断|不少|不久|不禁|未来|无意中|不过是|不外乎|无非是?|不失为"
     r"|不亚于|无异于|不妨|莫不"
     r"|(?:不能|无法|不会|难以|不足以|并不|并未|也不|没有|不)(?:能|会)?(?:改变|掩盖|掩饰|否定|抹去|抹杀|减轻|削弱|淡化|消除)"
 )
@@ -72,6 +71,7 @@ _HEDGE = re.compile(
     r"|难以(?:判断|确定|断定|判定)|无法(?:判断|确定|断定|判定|决定)|(?:很)?难说|接近|近乎|几近|边缘"
     r"|有人会|某些人会|疑似|嫌疑|有待|看情况|如何理解"
 )
+_LOOKS = re.compile("看似|貌似|看(?:起来|上去)(?:像|好像)")  # "看似仇恨，实则自嘲"
 _FIRST_SIGHT = re.compile(r"乍一?看|初看|起初|最初|一开始|表面上|表面看|原本|原先|先前|之前")
 _IF = re.compile(
     r"如果|假如|要是|若(?!无其事)|倘若|假设|假使|倘使|一旦|除非|换成|换作|换做|只要|只有|要不是"
@@ -131,7 +131,7 @@ _LEADING = re.compile(
     r"|总体而言|总体|最终|最后|显然|明显|很明显|也|就|都|又|还|仍然?|依然|依旧|确实|的确|其实"
     r"|实际上|事实上|(?:细读|再读|重读|通读|读完|看完|细看|仔细(?:阅读|看|分析)|分析|阅读|审查|斟酌|考虑)(?:全文|上下文|内容)?(?:之后|以后|后|下来)?"
     r"|(?:经过?|经由)[^，,；;。]{0,8}?(?:之后|以后|后)|这|我们?|系统|模型|审核员|审核人员|标注员|标注者|评审员?|管理员|版主|分类器"
-    r"|算法|可以|能|会|应当?|应该|被|将|把|并|而|则|即|故|即使|从整体看|整体上|整体|仔细阅读后|结论"
+    r"|算法|可以|能|会|应当?|应该|被|将|把|并|而|则|即|故|理应|应予|实则|实为|本质上|实质上|即使|从整体看|整体上|整体|仔细阅读后|结论"
     r"|是|属于?|不|没有?|未|无|既|也|含有?|包含|构成|存在|并非|非|视为|归类|判|认|有|具有|充满"
     r"|看不出|看不到|找不到|缺乏|尚|达|违|完全|绝对|根本|丝毫|毫|谈|称|算|只|仅|带|很|十分|非常|极"
     r"|较|比较|更|十足|典型|明确|直接|露骨|赤裸裸)*"
@@ -139,14 +139,14 @@ _LEADING = re.compile(
 _BARE = re.compile(
     r"(?:\W|因此|所以|总之|综上所述|综上|最终|显然|明显|是|为|属于?|不|没有?|非|不是|并非|无|纯粹"
     r"|典型|明确|的|该?文本|这|我的?判断|结论|判断|不构成|构成|不含|含有?|不属于|毫无疑问|完全|绝对"
-    r"|根本)*"
+    r"|实则|实为|本质上|实质上|其实|赤裸裸|露骨|公然|彻头彻尾|不折不扣|明目张胆|十足|一种|一条|一段|纯属|根本)*"
 )
 _AFTER_BARE = re.compile(
     r"^(?:的)?(?:言论|内容|文本|评论|表达|语言)?\s*(?:$|[。.！!，,；;：:（(、]|因为|由于|但)"
 )
 _REJECTED = re.compile(
     r"^[^，,；;。]{0,20}?(?:是|并|显然|完全|有|属)?\s*(?P<no>不|没|并不|难以)?\s*(?P<judged>错误"
-    r"|有误|正确|准确|恰当|妥当|成立|合适|合理|站不住脚|过于严厉|言过其实|夸大|误判|失当|属实|确切"
+    r"|有误|正确|准确|恰当|妥当|成立|合适|合理|站不住脚|过于严厉|言过其实|夸大|误判|误读|曲解|误解|失当|牵强|勉强|欠妥|不妥|过火|小题大做|言重|夸张|属实|确切"
     r"|对的?(?=[。，]|$)|过头|过分|不当|错)"
 )
 _DISBELIEVED = re.compile(
@@ -172,7 +172,18 @@ _REJECTING = {
     "言过其实",
     "夸大",
     "误判",
+    "误读",
+    "曲解",
+    "误解",
     "失当",
+    "牵强",
+    "勉强",
+    "欠妥",
+    "不妥",
+    "过火",
+    "小题大做",
+    "言重",
+    "夸张",
     "过头",
     "过分",
     "不当",
@@ -181,13 +192,12 @@ _REJECTING = {
 _EXPLETIVE_AFTER = re.compile(r"^(?:地|人|生活|情况|距离|起见|起来)")
 
 
-def read_clause(sentence: str, word: WordInText) -> Clause | None:
-    """As `conclusion_en.read_clause`."""
-    before = one_line(sentence[max(0, word.start - REACH) : word.start])
-    after = one_line(sentence[word.end : word.end + REACH])
+def read_word(sentence: str, word: WordInText) -> Clause | None:
+    """As `conclusion_en.read_word`."""
+    before, after = word.surroundings(sentence, REACH, REACH)
     if word.word.kind != "verbs" and _mentions(before, after):
         return None
-    own, prior = _own_clause(before)
+    own, prior = _scope(before)
     rejected = _rejection(own, after)
     form = "classification" if rejected is not None else _form(own, prior, after, word)
     if form is None:
@@ -206,7 +216,7 @@ def _mentions(before: str, after: str) -> bool:
     return bool(spoken_of or _BEFORE_NO.search(before[-12:]))
 
 
-def _own_clause(before: str) -> tuple[str, str]:
+def _scope(before: str) -> tuple[str, str]:
     """The piece that holds the word; a list ("不含威胁、侮辱或") stays whole."""
     cut = 0
     for border in _BORDER.finditer(before):
@@ -270,7 +280,7 @@ def _mood(sentence: str, own: str, prior: str, after: str, form: Form) -> Mood:
         return "hypothetical"
     if _HEDGE.search(own) or _HEDGE.match(following):
         return "hedged"
-    if _FIRST_SIGHT.search(own) or _FIRST_SIGHT.search(leading[-30:]):
+    if _LOOKS.search(own) or _FIRST_SIGHT.search(own) or _FIRST_SIGHT.search(leading[-30:]):
         return "earlier"
     if _OTHERS.search(own) or (
         _OTHERS.search(leading.rstrip("，,：:")[-30:].rpartition("，")[2])

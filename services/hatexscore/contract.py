@@ -36,8 +36,8 @@ from services.hatexscore.vocabulary import (
     SIDES,
     Vocabulary,
     built_in,
+    custom_vocabulary,
     invalid_label,
-    own_vocabulary,
     vocabulary_of_word,
 )
 from shared.contracts import (
@@ -307,7 +307,7 @@ def hateful_labels(request: HatexscoreRequest, labels: Sequence[str]) -> tuple[s
 
 def _in_force(labels: VocabularyName | OwnLabels | None, sent: str | None) -> Vocabulary:
     if isinstance(labels, dict):
-        return own_vocabulary(labels)
+        return custom_vocabulary(labels)
     return built_in(labels or (vocabulary_of_word(sent) if sent else "default"))
 
 

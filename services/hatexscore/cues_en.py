@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import re
 
-BE = r"is|are|was|were|be|been|being|am|isn|aren|wasn|remains?|seems?|appears?|sounds?|becomes?"
-BE_FINITE = r"is|are|was|were|isn|aren|wasn|remains|seems|appears|sounds|becomes"
+BE = (
+    r"is|are|was|were|be|been|being|am|isn|aren|wasn|remain(?:s|ed)?|seem(?:s|ed)?|appear(?:s|ed)?"
+    r"|sound(?:s|ed)?|becomes?|became"
+)
+BE_FINITE = r"is|are|was|were|isn|aren|wasn|remains|seem(?:s|ed)|appear(?:s|ed)|sounds|becomes"
 AUXILIARY = (
     r"is|are|was|were|am|isn't|aren't|wasn't|does|do|did|doesn't|don't|didn't|has|have|had|should"
     r"|shouldn't|must|can|can't|cannot|could|couldn't|would|wouldn't|will|won't|may|might"
@@ -39,101 +42,6 @@ TEXT_NOUN = (
     r"|snippets?|bios?|ads?|advert\w*|petitions?|pieces?|videos?|images?|requests?|material"
 )
 
-# Words that look like a denial and are none, and what a reader may skip.
-IDIOM = re.compile(
-    r"\bnot\s+(?:only|just|merely|simply|solely)\b"
-    r"|\b(?:no|without|little|beyond|any)\s+(?:(?:a|any"
-    r"|the)\s+)?(?:reasonable\s+)?(?:shadow\s+of\s+a\s+)?"
-    r"(?:doubt|question|ambiguity|denying|mistaking|hesitation|arguing|reservations?|exception)\b"
-    r"|\bno\s+\w+\s+other\s+than\b|\bno\s+less\b|\bno\s+matter\b|\bno\s+way\s+around\b"
-    r"|\bno\s+choice\s+but\b"
-    r"|\bnothing\s+(?:but|other\s+than|less\s+than|short\s+of)\b|\bnothing\s+if\s+not\b"
-    r"|\b(?:cannot|can\s*not|can['\u2019]t)\s+(?:help\s+but|be\s+(?:denied|disputed|ignored"
-    r"|overlooked))\b"
-    r"|(?:\bnot|n['\u2019]t)\s+(?:be\s+)?(?:hesitate|hesitant|hesitating|hard|difficult)\s+to\b"
-    r"|\b(?:hard|difficult|impossible)\s+not\s+to\b"
-    r"|\b(?:nothing|no\s+\w+|hardly\s+\w+)\s+(?:could|can|would|is)\s+(?:be\s+)?(?:more"
-    r"|clearer|plainer)\b"
-    r"|\bundeniabl[ey]\b"
-    r"|\bmore\s+often\s+than\s+not\b|\bif\s+not\b|\bwhether\s+or\s+not\s+(?:it\s+was\s+)?intended\b"
-    r"|\b(?:un)?intentionally\s+or\s+not\b|\bjoke\s+or\s+not\b|\bnot\s+to\s+mention\b"
-    r"|\b(?:nobody|no\s+one|no\s+\w+|(?:can|could)(?:not|n['\u2019]t|\s+not)|hard\s+to"
-    r"|impossible\s+to)\b[^,;:]{0,80}?\bmistak\w+\s+(?:it|this|(?:this|the)\s+\w+)\s+for"
-    r"\s+anything\s+(?:but|other\s+than)\b"
-    r"|\b(?:no|nobody|no\s+one|cannot|can['\u2019]t)\s+(?:\w+\s+)?(?:den(?:y|ies|ied)|disput(?:e|es"
-    r"|ed))\b"
-    # what is denied is a weakening: "does not change the fact that", "does nothing to soften"
-    r"|(?:\b(?:not|cannot|nothing|never|hardly|neither|no\s+\w+|fails?)|n['\u2019]t)\s+(?:to\s+|can\s+"
-    r"|could\s+"
-    r"|will\s+|does\s+|\w+ly\s+|in\s+any\s+way\s+)*(?:chang|alter|negat|diminish|mitigat|excus|hid"
-    r"|mask"
-    r"|conceal|disguis|lessen|undo|eras|reduc|soften|obscur|outweigh|offset|detract|distract|dilut)(?:e|es|s|ed"
-    r"|ing)?\b"
-    r"|\bnothing\s+(?:about|in)\s+(?:[\w'\u2019-]+\s+){1,5}?(?:chang|alter|excus|hid|mask|soften"
-    r"|lessen)(?:e|es|s)?\b"
-    # "no other category than", "nothing else but": all but this is denied
-    r"|(?:\b(?:no|not|nothing|never)|n['\u2019]t)\b(?:(?!\s(?:or|and)\s)[^.;:,]){0,80}?"
-    r"\b(?:other|else|otherwise)\b(?:(?!\s(?:or|and)\s)[^.;:,]){0,30}?"
-    r"\b(?:than|besides|but|except(?:\s+for)?|apart\s+from|beyond)\b"
-)
-# "Does not make it any less hateful", "nothing about the tone makes this less toxic".
-NO_LESS = re.compile(
-    r"(?:\b(?:not|cannot|nothing|never|hardly|neither)|n['\u2019]t)\s+"
-    r"(?:(?:about|in)\s+(?:[\w'\u2019-]+\s+){1,5}?|\w+ly\s+|in\s+any\s+way\s+)?"
-    r"makes?\s+(it|this|that|(?:this|the)\s+\w+)\s+(?:any\s+|the\s+)?less\b"
-)
-# "Lack of slurs" as what makes a verdict: a negation of the subject alone, not of its verb.
-SUBJECT_LACKS = re.compile(
-    rf"\b(?:lack|absence|dearth)\s+of\b(?:(?!\b(?:that|which|who"
-    rf"|to\s+(?:be|say|support|suggest|justify|warrant|indicate|show|prove|believe|think))\b)"
-    rf"[^,;:]){{1,120}}?(?=(?<!\bto)\s(?:{JUDGES}|{AUXILIARY}|indicate|suggest|speak|tip"
-    rf"|distinguish(?:es)?|separates?"
-    r"|differentiates?|prevents?|stops?|saves?|sets?|also|further"
-    r"|\w+\s+(?:(?:to|in|for|towards)\s+)?(?:its|this|the)\s+(?:\w+\s+)?(?:classif|categori|label"
-    r"|designat)\w*)\b)"
-)
-NO_LIST = re.compile(
-    r"\bno\s+[\w'-]+(?:\s+[\w'-]+){0,3}\s*(?:,|\band\b|\bor\b|,\s*(?:and|or)\b)\s*(?=no\b)"
-)
-NEGATION = re.compile(
-    r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|scarcely|barely"
-    r"|lack(?:s|ed|ing)?|absen(?:ce|t)|devoid|(?:free|clear|short|shy)\s+(?:of|from)|fail(?:s|ed"
-    r"|ing)?\s+to"
-    r"|rather\s+than|instead\s+of|as\s+opposed\s+to|anything\s+(?:but|other\s+than)|(?:far"
-    r"|miles)\s+from"
-    r"|(?:false|untrue|wrong|incorrect|inaccurate|mistaken|unfair|unjustified|misleading|mistake"
-    r"|error"
-    r"|exaggeration|overstatement|stretch|misreading|inappropriate)\s+(?:to|that)"
-    r"|den(?:y|ies|ied|ying)|doubts?|doubted|disagrees?|rejects?|rejected|rul(?:e|es|ed|ing)\s+out"
-    r"|(?:wrong|mistaken|incorrect|false|erroneous|unfair)ly|in\s+error|by\s+mistake|in\s+vain"
-    r"|vainly"
-    r"|(?:argu|speak|spoke|count|weigh|point|tell|plead)\w*\s+(?:\w+ly\s+)?(?:against|away\s+from)"
-    r"|(?:hesitat\w+|reluctant|loath|unwilling|disinclined|unlikely)\s+to|(?:falls?|fell|lies?"
-    r"|remains?"
-    r"|is|stays?)\s+outside"
-    r"|(?:insufficient|inadequate|scant|little)\s+(?:\w+\s+)?(?:evidence|grounds?|reasons?|basis"
-    r"|cause"
-    r"|justification|support|indication|proof)"
-    r"|(?:prevent|keep|stop|sav|preclud|distinguish|separat|differentiat|disqualif|exempt)(?:e|es|s"
-    r"|ed|ing|y|ies)?\s+(?:[\w'\u2019-]+\s+){0,4}?from"
-    r"|nowhere|a\s+far\s+cry|light\s+years|worlds?\s+away"
-    r"|(?:naive|dishonest|absurd|ridiculous|odd|strange|generous|disingenuous|silly|foolish"
-    r"|premature|reckless"
-    r"|irresponsible|(?:hard|difficult|impossible)(?=\s+to\s+(?:see|call|read|regard|consider"
-    r"|view|label|classify|find|justify))"
-    r"|unreasonable|excessive|nonsense|hasty|unwise|careless|cynical|perverse|harsh)\s+to"
-    r"|exclud(?:e|es|ed|ing)|refus(?:e|es|ed|ing)|avoid(?:s|ed|ing)?|steers?\s+clear|refrain(?:s|ed"
-    r"|ing)?"
-    r"|too\s+\w+\s+(?:\w+\s+){0,2}to\s+(?:be|count|qualify|amount|constitute|deserve)|below|isnt"
-    r"|doesnt|(?:do|does|is|did)not)\b"
-    r"|n['\u2019]t\b"
-)
-# Of a text, and no verb of what it does to people ("denies them a right").
-PLAIN_NEGATION = re.compile(
-    r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|lack(?:s|ed"
-    r"|ing)?|absence"
-    r"|devoid|free\s+(?:of|from))\b|n['\u2019]t\b"
-)
 PARENTHESIS = re.compile(
     r",\s*(?:which|who|whose|where|combined|coupled|together|along|paired|with|though|although"
     r"|while|albeit|if|despite|without|in|as|to|on|at"
@@ -156,12 +64,18 @@ ADJUNCT = re.compile(
     rf"|verdict|classification|answer)"
     rf"\s+(?:{AUXILIARY}|remains)\b|it\s+(?:{AUXILIARY}|remains)\b)"
 )
+# "In the absence of a target I lean towards …": what it lacks is no denial of the verdict.
+BEFORE_SELF = re.compile(
+    r"^\W*(?:in\s+the\s+absence\s+of|absent|without|lacking|for\s+(?:lack|want)\s+of|because\s+of|due\s+to"
+    r"|given|despite|in\s+spite\s+of|with\s+no)\s+(?:[\w'\u2019-]+\s+){1,6}?(?=(?:i|we)(?:\s|['\u2019]))"
+)
 BORDER = re.compile(
     r"[;:()\u2014]|\s[-\u2013]\s"
     r"|,?\s*(?<!anything )(?<!nothing )\bbut\b(?!\s+also\b)|(?<!not\s)\byet\b"
     r"|\b(?:nevertheless|nonetheless|even\s+so|that\s+said|still|all\s+the\s+same|however"
     r"|otherwise)\s*,"
     r"|\b(?:because(?!\s+of)|since|whereas|although|(?:even\s+)?though|while|even\s+if|albeit)\b"
+    r"|(?:,\s*)?\b(?:and\s+)?(?:that|this|which)(?:['\u2019]s|\s+is)\s+why\b"
     r"|\bso(?=\s+(?:it|this|the|i|we)\b)"
     r"|\bas(?=\s+(?:it|there|they|he|she|nobody|no\s+one|nothing|we|i)\b)"
     r"|\bas(?=\s+(?:the|its|their|his|her)\s+\w+\s+(?:is|does|has|was|are|do|have|never|only)\b)"
@@ -177,8 +91,8 @@ BORDER = re.compile(
 )
 # A restrictive relative clause with a verb of its own before the main predicate.
 RELATIVE = re.compile(
-    rf"\b(?:that|which|who)\s+(?:\w+\s+)?(?:{AUXILIARY}|never|(?!(?:his|its|this|was|is|has|hers|us"
-    rf"|as)\b)\w+s)\b[^,;:]{{0,160}}?(?=\s(?:{BE_FINITE}|constitutes"
+    rf"\b(?:(?<!\bon )that|which|who)\s+(?:\w+\s+)?(?:{AUXILIARY}|never"
+    rf"|(?!(?:his|its|this|was|is|has|hers|us|as)\b)\w+s)\b[^,;:]{{0,160}}?(?=\s(?:{BE_FINITE}|constitutes"
     r"|qualifies)\s)"
 )
 
@@ -202,7 +116,9 @@ JUDGE = (
     r"|scor(?:e|es|ed|ing)|read(?:s|ing)?|think(?:s|ing)?|thought|perceiv(?:e|es|ed|ing)|understood"
     r"|rank(?:s|ed)?"
     r"|file[sd]?|filing|sort(?:s|ed|ing)?|report(?:s|ed)?|vot(?:e|es|ed|ing)|declar(?:e|es|ed|ing)"
-    r"|pronounc(?:e|es|ed|ing)"
+    r"|pronounc(?:e|es|ed|ing)|return(?:s|ed)|outputs?|outputted"
+    r"|(?:remov|approv|reject|delet|hid|block|pass|clear|kept|keep|allow)(?:e|es|ed|den|s)?(?=(?:\s+(?:it"
+    r"|this|the\s+\w+))?\s+as\b)|let(?:s|ting)?\s+(?:it|this|the\s+\w+)\s+(?:through|pass|stand)(?=\s+as\b)"
 )
 SAY = (
     r"say(?:s|ing)?|said|claim(?:s|ed|ing)?|argu(?:e|es|ed|ing)|insist(?:s|ed|ing)?|stat(?:e|es|ed"
@@ -242,8 +158,8 @@ PREDICATE = re.compile(
     r"|out\s+)?as|render(?:s|ed|ing)?|clears|exceeds?|satisf(?:y|ies)|surpass(?:es)?|pass(?:es|ed)"
     r"|conveys?|holds?|offers?|perpetuat(?:e|es|ing)|encourag(?:e|es|ing)|embod(?:y|ies)|reads?"
     r"|looks?"
-    rf"|refrains?|crossed|denotes?|says?|said|full|ticks?|ticked|match(?:es|ed)?|fulfil\w*"
-    rf"|settle[ds]?\s+on|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went|forms?"
+    rf"|refrains?|crossed|denotes?|says?|said|full|belongs?|borders?|search(?:es|ed|ing)?|ticks?|ticked|match(?:es|ed)?|fulfil\w*"
+    rf"|settle[ds]?\s+(?:on|for)|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went|forms?"
     rf"|formed|produc(?:e|es|ed|ing)"
     r"|commit(?:s|ted|ting)?|deliver(?:s|ed)?|utters?|uttered|ends?(?:\s+up)?|ended(?:\s+up)?"
     r"|equals?|distinguish(?:es|ed|ing)?|separates?|differentiates?|mounts?\s+to"
@@ -273,7 +189,8 @@ ABOUT_IT = re.compile(  # between predicate and word: the text speaks of it, and
     r"|ing)?\s+on"
     r"|response\s+to|reaction\s+to|how|why|when|who|whom|people|users|those|everyone|reporting"
     r"|example\s+of\s+how"
-    r"|(?<!the )(?<!this )(?<!that )conversations?|internet|world|communit(?:y|ies)|society"
+    r"|(?<!the )(?<!this )(?<!that )(?<!given )(?<!'s )(?<!\u2019s )conversations?|internet"
+    r"|world|communit(?:y|ies)|society"
     r"|label\s+of\s+the|committed|dedicated"
     r"|opposed)\b"
 )
@@ -337,9 +254,15 @@ SKIPPED = (
     r"|form|example|kind|evidence|sign|signs|any|step|point|of|with|without|doubt|question|conclude"
     r"|neutral|normal|safe|benign|harmless|acceptable|appropriate|clean|civil|ordinary|hateful"
     r"|i|we|non|nowhere|near|(?!alleged|supposed|reported|seeming|possib|potential|probab"
-    r"|famil)\w+ly|even|close|remotely|namely|meaning"
+    r"|famil)\w+ly|even|close|remotely|namely|meaning|than"
 )
 BARE = re.compile(rf"(?:[^\w]|\b(?:{SKIPPED}|\d+)\b)*")
+# A list of adjectives of which the label is the last, as in "short, crude, and hateful".
+ADJECTIVES = re.compile(
+    r"[\s\"]*(?:(?:[a-z-]{3,20}\s*,\s*){1,4}(?:and|but|yet|or)?|[a-z-]{3,20}\s+and)\s*(?:not\s+)?"
+    r"(?:\w+ly\s+)?"
+)
+ADJECTIVAL = ("ful", "ic", "ive", "ing", "less", "al", "able", "ign", "fe", "ory")
 AFTER_BARE = re.compile(
     r"\s*+(?:generali[sz]ation|stereotype|slur|attack|joke|claim|rant|insult|comparison|trope"
     r"|slogan|call|threat"
@@ -379,7 +302,7 @@ EXPLETIVE = re.compile(
 EXPLETIVE_AFTER = re.compile(r"^\s*(?:to|that|for|when|if)\b")
 
 DEFINITE = re.compile(
-    r"(?:it|this|that|these|those|they|there|here|such|what|whatever|nothing|none|neither|nobody|no"
+    r"(?:it|this|that|these|those|they|there|here|such|what|whatever|nothing|none|neither(?:\s+\w+)?|nobody|no"
     r"|never|both|each\s+of|all\s+of|everything|any\s+of|the|her|his|their|its|my|our|your"
     r"|given|said|not"
     r"|does|do|is|isn|can|cannot|should|must|contains?|includes|constitutes|qualifies|meets"
@@ -412,27 +335,33 @@ LEADING = re.compile(
     r"|reading|eyes|book|judge?ment|assessment)|as\s+(?:i|we)\s+see\s+it"
     r"|(?:which|that|this)\s+is\s+(?:why|the\s+reason)"
     r"|ultimately|nonetheless|nevertheless|although|though|while|\w+ly|step|\d+|again|yet|just|here"
-    r"|in\s+(?:conclusion|summary|short|sum|fact|the\s+end)|even|neither|of\s+course|all\s+in\s+all"
+    r"|in\s+(?:conclusion|summary|short|sum|fact|the\s+end)|even|neither(?!\s+\w+\s+(?:is|was|contains|does))|of\s+course|all\s+in\s+all"
     r"|to\s+(?:conclude|sum\s+up))\b(?!['\u2019-]))*"
+    # "On balance I lean towards …"
+    r"(?:(?:on|in|with|given|after|for|at|by|from|under|despite)\b(?:\s+[\w'\u2019-]+){1,6}?\s+(?=(?:i"
+    r"|we)(?:\s|['\u2019])))?"
 )
 
 
 SPECIFIC = re.compile(
-    rf"\b(?:(?:it|this"
+    rf"\b(?:(?<!like )(?<!such as )(?:it|this"
     rf"|the\s+(?:[\w'\u2019-]+\s+){{0,2}}(?:{TEXT_NOUN}))\s+(?:\w+\s+){{0,2}}?(?:{BE}"
     rf"|constitutes?|qualif(?:y|ies)|contains?|meets?|falls?)|(?:it|this|that)['\u2019]s)\b"
 )
 
 
 JUDGED_AS = re.compile(rf"\b(?:{JUDGE})\b[^,;:]*\bas\s+(?:(?:an?|being|\w+ly)\s+){{0,2}}$")
-JUDGED_OBJECT = re.compile(rf"\b(?:{JUDGE})\s+(?:the|its|his|her|their|your)\s+\w+")
+JUDGED_OBJECT = re.compile(
+    rf"\b(?:{JUDGE})\s+(?:(?:the|its|his|her|their|your)\s+\w+|that\s*(?:(?:as|to\s+be|an?|\w+ly)\s+)*$)"
+)
 OWN_VIEW = re.compile(
-    r"\b(?:point|locate|notice|spot|persuaded|convinced|sure|opinion|view|evidence|verdict|reason"
+    r"\b(?:(?:see|find|detect|found)(?=\s+(?:(?:\w+\s+)?\w+\s+(?:and|but|or)\s+)?(?:(?:clear|plain|outright|open"
+    r"|only|pure)\s+)?$)|point|locate|notice|spot|persuaded|convinced|sure|opinion|view|evidence|verdict|reason"
     r"|doubt"
     r"|decide[ds]?|end(?:s|ed)?\s+(?:up\s+)?(?:with|at|on)|arriv(?:e|ed|ing)\s+at|com(?:e"
     r"|ing)\s+down\s+on|came\s+down\s+on|side\s+with|siding\s+with"
     r"|(?:go(?:es|ing)?|went|lean(?:s|ed|ing)?)\s+(?:with|for|towards?)|choose|chose|pick(?:ed)?"
-    r"|select(?:ed)?|settled?\s+on|opt(?:ed|ing)?\s+for|agree|concur"
+    r"|select(?:ed)?|settled?\s+(?:on|for)|opt(?:ed|ing)?\s+for|agree|concur"
     r"|disagree|decision|conclu\w+|judge?ment|say|vote|answer|label|classification|category"
     r"|rating)\b"
 )
@@ -469,7 +398,7 @@ ACTED = re.compile(
 FIELD = re.compile(r"(?:^|[.;,\n])\s*(?:[\w-]+\s){0,2}[\w-]+\s*:\s*$")
 FIELD_OF_VERDICT = re.compile(
     rf"\b(?:this|it|{TEXT_NOUN}|my|in|short|overall|summary|assessment|evaluation|determination"
-    r"|recommendation|action|safety|toxicity|outcome|therefore|thus|so|hence|verdict"
+    r"|recommendation|action|enforcement|measure|sanction|resolution|safety|toxicity|outcome|therefore|thus|so|hence|verdict"
     r"|conclusion|final(?:ly)?"
     r"|q|question|nothing|decide|conclude|tl;?dr|dr|line|upshot|gist|ruling|view|opinion|step"
     r"|label|decision|classification|class|category|prediction|rating|result"

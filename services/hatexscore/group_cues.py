@@ -45,7 +45,7 @@ def person_end(passage: Passage, match: TermMatch) -> int | None:
     if match.entry.kind == "category_term":
         return None
     if passage.language != "en":
-        return _person_end_cjk(passage, match)
+        return _end_zh_ko(passage, match)
     if is_people_already(passage, match):
         return None
     for word, _, end in _phrase(passage.text, match.end):
@@ -63,12 +63,12 @@ def is_people_already(passage: Passage, match: TermMatch) -> bool:
     return plural or (is_person(last) and last not in _word_lists()["adjectives_alone"])
 
 
-def is_thing(passage: Passage, match: TermMatch) -> bool:
+def is_object(passage: Passage, match: TermMatch) -> bool:
     """Does the name stand before a noun that is neither a person nor people?"""
     if match.entry.kind in ("category_term", "slur_alias"):
         return False
     if passage.language != "en":
-        return _is_thing_cjk(passage, match)
+        return _is_object_zh_ko(passage, match)
     if is_people_already(passage, match) or person_end(passage, match) is not None:
         return False
     if not (_modifies(match) or _is_possessive(passage, match)):
@@ -155,7 +155,7 @@ _PEOPLES_KO = ("인", "족", "계", "민", "자", "도", "소수자", "노", "�
 LONGEST_NOUN = 8  # characters, of Chinese and Korean
 
 
-def _person_end_cjk(passage: Passage, match: TermMatch) -> int | None:
+def _end_zh_ko(passage: Passage, match: TermMatch) -> int | None:
     """The longest person noun right behind the name; in Korean one short word may modify it."""
     nouns, text = person_nouns()[passage.language], passage.text
     start = match.end
@@ -167,13 +167,13 @@ def _person_end_cjk(passage: Passage, match: TermMatch) -> int | None:
             return end
     if passage.language != "ko" or text[start:reach].isspace():
         return None
-    endings = _endings_ko()
+    endings = _suffix_ko()
     borders = (end for end in range(reach, start + 2, -1) if _at_border(passage, end))
     return next((end for end in borders if _ends_a_noun(text[start:end], endings)), None)
 
 
 @lru_cache(maxsize=1)
-def _endings_ko() -> tuple[str, ...]:
+def _suffix_ko() -> tuple[str, ...]:
     return tuple(person_nouns()["ko"])
 
 
@@ -186,7 +186,7 @@ def _at_border(passage: Passage, end: int) -> bool:
     return place < len(passage.words) and passage.words[place].end == end
 
 
-def _is_thing_cjk(passage: Passage, match: TermMatch) -> bool:
+def _is_object_zh_ko(passage: Passage, match: TermMatch) -> bool:
     pattern = _THING_ZH if passage.language == "zh" else _THING_KO
     if pattern.match(passage.text, match.end) is not None:
         return True
@@ -202,7 +202,7 @@ def _is_country_before_a_noun(passage: Passage, match: TermMatch) -> bool:
     noun = passage.words[place] if place < len(passage.words) else None
     if noun is None or noun.start != match.end + 1 or noun.is_stop or noun.lemma.endswith("다"):
         return False
-    return noun.text not in _word_lists()["no_nouns_ko"] and _person_end_cjk(passage, match) is None
+    return noun.text not in _word_lists()["no_nouns_ko"] and _end_zh_ko(passage, match) is None
 
 
 def people_span(passage: Passage, match: TermMatch) -> Span:

@@ -267,13 +267,13 @@ def candidates_by_characters(passage: Passage, lexicon: Lexicon) -> Iterator[Ter
 
 
 @lru_cache(maxsize=1)
-def _peoples_zh() -> tuple[str, ...]:
+def _groups_zh() -> tuple[str, ...]:
     return tuple(noun for noun in person_nouns()["zh"] if len(noun) > 1)
 
 
 def _continues_name(passage: Passage, end: int) -> bool:
     """韩国 names a people in 韩国民族 and 韩国游客, and not in 韩国政府."""
-    return passage.language != "zh" or passage.text.startswith(_peoples_zh(), end)
+    return passage.language != "zh" or passage.text.startswith(_groups_zh(), end)
 
 
 def _character_bytes(_tree: TermTree, lexicon: Lexicon) -> int:

@@ -31,7 +31,7 @@ from services.hatexscore.group_cues import (
     PRAISES,
     TARGET_FIELD,
     WHO_IS_IT,
-    is_thing,
+    is_object,
     people_span,
 )
 from services.hatexscore.group_terms import (
@@ -50,13 +50,13 @@ from services.hatexscore.negation import (
     SentenceReading,
     denied_here,
     denied_later,
-    read_english,
+    read_en,
 )
 from services.hatexscore.negation_cjk import (
-    denied_later_zh,
     extra_attacks,
-    read_chinese,
-    read_korean,
+    is_rejected_zh,
+    read_ko,
+    read_zh,
 )
 from services.hatexscore.words import Language, Span
 
@@ -208,7 +208,7 @@ class MentionReading:
         if self.cues.matches("other_than_before", before):
             return "prefixed with 'non-': others than this group"
         against = self.cues.matches("anti_before", before)
-        if not against and is_thing(self.passage, match):
+        if not against and is_object(self.passage, match):
             return THING
         with_noun = self._people(match)[1] > match.end
         if against or with_noun:
@@ -234,7 +234,7 @@ class MentionReading:
             if LEAVES.search(before) and LEFT_OUT.search(after):
                 later = "presence"
             return Denial(start, end, later == "attack") if later else None
-        if self.passage.language == "zh" and self._denied_later_zh(place, end):
+        if self.passage.language == "zh" and self._is_rejected_zh(place, end):
             return Denial(start, end, attack=True)
         return None  # a Korean denial stands behind what it denies
 
@@ -253,11 +253,11 @@ class MentionReading:
         several = SEVERAL.fullmatch(text, first_of, last_of) is not None
         return not several and HIM_OR_HER.match(text, end, end + OBJECT) is not None
 
-    def _denied_later_zh(self, place: int, end: int) -> bool:
+    def _is_rejected_zh(self, place: int, end: int) -> bool:
         sentence = self.passage.sentences[place]
         near = self.reading(place).attacks_from(end, end + WINDOW)
         attacks = [(start - sentence.start, stop - sentence.start) for start, stop in near]
-        return denied_later_zh(self._plain(place), end - sentence.start, attacks)
+        return is_rejected_zh(self._plain(place), end - sentence.start, attacks)
 
     def _plain(self, place: int) -> str:
         """A sentence with blanks for what it quotes, character for character."""
@@ -286,15 +286,15 @@ class MentionReading:
         plain = self._plain(place)
         found = {match.span() for match in self.cues.patterns["predicates"].finditer(plain)}
         if language == "en":
-            found |= {match.span() for match in english_attacks().finditer(plain)}
+            found |= {match.span() for match in find_en_attacks().finditer(plain)}
         else:
             found |= set(extra_attacks(language, plain))
         attacked = sorted((sentence.start + a, sentence.start + b) for a, b in found)
         if language == "en":
-            return read_english(plain, sentence.start, attacked)
+            return read_en(plain, sentence.start, attacked)
         if language == "zh":
-            return read_chinese(plain, sentence.start, attacked)
-        return read_korean(sentence, self.cues, self.passage.text, attacked)
+            return read_zh(plain, sentence.start, attacked)
+        return read_ko(sentence, self.cues, self.passage.text, attacked)
 
     def link(self, match: TermMatch) -> str | None:
         """How the mention is tied to the hateful content (§3.3); None if it is not.
@@ -384,7 +384,7 @@ class MentionReading:
 
 
 @lru_cache(maxsize=1)
-def english_attacks() -> re.Pattern[str]:
+def find_en_attacks() -> re.Pattern[str]:
     """Attack predicates that version 1 did not know: data, our own work."""
     listed = json.loads((FOLDER / "attacks.en.json").read_text(encoding="utf-8"))
     return re.compile(rf"\b(?:{'|'.join(listed)})\b", re.IGNORECASE)

@@ -29,7 +29,7 @@ from services.hatexscore.contract import (
 )
 from services.hatexscore.explanation import ParsedExplanation
 from services.hatexscore.kernel import DECIDING, Floats
-from services.hatexscore.quotes import count_units, mask_spans, touched_words
+from services.hatexscore.quotes import count_units, mask_spans, overlap_words
 from services.hatexscore.report import (
     HatexscoreCategoryEvidence,
     HatexscoreProbabilityReading,
@@ -144,7 +144,7 @@ def ask_classifiers(
         asked: _Judgements([each for each in texts if each and each.asked == asked])
         for asked in dict.fromkeys(each.asked for each in texts if each)
     }
-    texts = [each and answers[each.asked].with_all_draws(each) for each in texts]
+    texts = [each and answers[each.asked].with_all_samples(each) for each in texts]
     for asked, judged in answers.items():
         judged.ask([each for each in texts if each and each.asked == asked])
     return [
@@ -271,7 +271,7 @@ class _Judgements:
     def _of(self, texts: ClassifierTexts, text: str) -> Judgement:
         return self._found[text, texts.language]
 
-    def with_all_draws(self, texts: ClassifierTexts) -> ClassifierTexts:
+    def with_all_samples(self, texts: ClassifierTexts) -> ClassifierTexts:
         """With all its draws, where the first ones do not settle p."""
         null = texts.null
         if null is None or null.stages.first == null.stages.most:
@@ -402,7 +402,7 @@ class RandomPlacements:
     @classmethod
     def of(cls, text: str, quoted: Sequence[Span]) -> RandomPlacements:
         units = count_units(text)
-        touched = touched_words(units, quoted)
+        touched = overlap_words(units, quoted)
         places = (place for first, last in touched for place in range(first, last))
         return cls(text, tuple(units), tuple(places))
 

@@ -8,12 +8,122 @@ from __future__ import annotations
 
 import re
 
-from services.hatexscore.cues_en import JUDGE, SAY, TEXT_NOUN
+from services.hatexscore.cues_en import AUXILIARY, JUDGE, JUDGES, SAY, TEXT_NOUN
 
+# Words that look like a denial and are none, and what a reader may skip.
+IDIOM = re.compile(
+    r"\bnot\s+(?:only|just|merely|simply|solely)\b"
+    r"|\b(?:no|without|little|beyond|any)\s+(?:(?:a|any"
+    r"|the)\s+)?(?:reasonable\s+)?(?:shadow\s+of\s+a\s+)?"
+    r"(?:doubt|question|ambiguity|denying|mistaking|hesitation|arguing|reservations?|exception)\b"
+    r"|(?:\bnot|n['\u2019]t)\s+so\s+much\s+[^,.;]{1,60}?\s+as\s+(?:it\s+is\s+)?(?=(?:\w+ly\s+|an?\s+)?[\s\"]*$)"
+    r"|\bno\s+\w+\s+other\s+than\b|\btakes?\s+(?:no|little)\s+\w+\s+to\b|\bno\s+less\b|\bno\s+matter\b|\bno\s+way\s+around\b"
+    r"|\bno\s+choice\s+but\b"
+    r"|\bnothing\s+(?:but|other\s+than|less\s+than|short\s+of)\b|\bnothing\s+if\s+not\b"
+    r"|\b(?:cannot|can\s*not|can['\u2019]t)\s+(?:help\s+but|be\s+(?:denied|disputed|ignored"
+    r"|overlooked))\b"
+    r"|(?:\bnot|n['\u2019]t)\s+(?:be\s+)?(?:hesitate|hesitant|hesitating|hard|difficult)\s+to\b"
+    r"|\b(?:hard|difficult|impossible)\s+not\s+to\b"
+    r"|\b(?:nothing|no\s+\w+|hardly\s+\w+)\s+(?:could|can|would|is)\s+(?:be\s+)?(?:more"
+    r"|clearer|plainer)\b"
+    r"|\bundeniabl[ey]\b"
+    r"|\bmore\s+often\s+than\s+not\b|\bif\s+not\b|\bwhether\s+or\s+not\s+(?:it\s+was\s+)?intended\b"
+    r"|\b(?:un)?intentionally\s+or\s+not\b|\bjoke\s+or\s+not\b|\bnot\s+to\s+mention\b"
+    r"|\b(?:nobody|no\s+one|no\s+\w+|(?:can|could)(?:not|n['\u2019]t|\s+not)|hard\s+to"
+    r"|impossible\s+to)\b[^,;:]{0,80}?\bmistak\w+\s+(?:it|this|(?:this|the)\s+\w+)\s+for"
+    r"\s+anything\s+(?:but|other\s+than)\b"
+    r"|\b(?:no|nobody|no\s+one|cannot|can['\u2019]t)\s+(?:\w+\s+)?(?:den(?:y|ies|ied)|disput(?:e|es"
+    r"|ed))\b"
+    # what is denied is a weakening: "does not change the fact that", "does nothing to soften"
+    r"|(?:\b(?:not|cannot|nothing|never|hardly|neither|no\s+\w+|fails?)|n['\u2019]t)\s+(?:to\s+|can\s+"
+    r"|could\s+"
+    r"|will\s+|does\s+|\w+ly\s+|in\s+any\s+way\s+)*(?:chang|alter|negat|diminish|mitigat|excus|hid"
+    r"|mask"
+    r"|conceal|disguis|lessen|undo|eras|reduc|soften|obscur|outweigh|offset|detract|distract|dilut)(?:e|es|s|ed"
+    r"|ing)?\b"
+    r"|\bnothing\s+(?:about|in)\s+(?:[\w'\u2019-]+\s+){1,5}?(?:chang|alter|excus|hid|mask|soften"
+    r"|lessen)(?:e|es|s)?\b"
+    # "no other category than", "nothing else but": all but this is denied
+    r"|(?:\b(?:no|not|nothing|never)|n['\u2019]t)\b(?:(?!\s(?:or|and)\s)[^.;:,]){0,80}?"
+    r"\b(?:other|else|otherwise)\b(?:(?!\s(?:or|and)\s)[^.;:,]){0,30}?"
+    r"\b(?:than|besides|but|except(?:\s+for)?|apart\s+from|beyond)\b"
+)
+# "Does not make it any less hateful", "nothing about the tone makes this less toxic".
+THIS_IS = re.compile(r"\b(?:this|it|the\s+\w+)\s+(?:is|was)\b")
+NO_LESS = re.compile(
+    r"(?:\b(?:not|cannot|nothing|never|hardly|neither)|n['\u2019]t)\s+"
+    r"(?:(?:about|in)\s+(?:[\w'\u2019-]+\s+){1,5}?|\w+ly\s+|in\s+any\s+way\s+)?"
+    r"makes?\s+(it|this|that|(?:this|the)\s+\w+)\s+(?:any\s+|the\s+)?less\b"
+)
+# "Lack of slurs" as what makes a verdict: a negation of the subject alone, not of its verb.
+SUBJECT_LACKS = re.compile(
+    rf"\b(?:lack|absence|dearth)\s+of\b(?:(?!\b(?:that|which|who"
+    rf"|to\s+(?:be|say|support|suggest|justify|warrant|indicate|show|prove|believe|think))\b)"
+    rf"[^,;:]){{1,120}}?(?=(?<!\bto)\s(?:{JUDGES}|{AUXILIARY}|indicate|suggest|speak|tip"
+    rf"|distinguish(?:es)?|separates?"
+    r"|differentiates?|prevents?|stops?|saves?|sets?|also|further"
+    r"|\w+\s+(?:(?:to|in|for|towards)\s+)?(?:its|this|the)\s+(?:\w+\s+)?(?:classif|categori|label"
+    r"|designat)\w*)\b)"
+)
+NO_LIST = re.compile(
+    r"\bno\s+[\w'-]+(?:\s+[\w'-]+){0,3}\s*(?:,|\band\b|\bor\b|,\s*(?:and|or)\b)\s*(?=no\b)"
+)
+NEGATION = re.compile(
+    r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|scarcely|barely"
+    r"|lack(?:s|ed|ing)?|absen(?:ce|t)|devoid|(?:free|clear|short|shy)\s+(?:of|from)|fail(?:s|ed"
+    r"|ing)?\s+to"
+    r"|(?:rather\s+than|instead\s+of|as\s+opposed\s+to)(?!\s*\")(?![^,]*(?:,|\b(?:is|are|was|were|leads?"
+    r"|makes?|constitutes)\b))|anything\s+(?:but|other\s+than)|(?:far"
+    r"|miles)\s+from"
+    r"|(?:false|untrue|wrong|incorrect|inaccurate|mistaken|unfair|unjustified|misleading|mistake"
+    r"|error"
+    r"|exaggeration|overstatement|stretch|misreading|inappropriate"
+    r"|misconception|myth|fallacy|misunderstanding|illusion)(?=\s+(?:not\s+)?(?:to|that)\b)"
+    r"|den(?:y|ies|ied|ying)|doubts?|doubted|disagrees?|reject(?:s|ed|ing)?|rul(?:e|es|ed|ing)\s+out"
+    r"|(?:disput|contest|dismiss|refut|rebut|challeng)\w*\s+(?:the|any|this|that)\s+(?:\w+\s+)?(?:claim|idea"
+    r"|notion|suggestion|argument|charge|accusation|allegation|view|classification|label)|few(?=\s+(?:would"
+    r"|will|could|can|people|readers)\b)"
+    r"|(?:wrong|mistaken|incorrect|false|erroneous|unfair)ly|in\s+error|by\s+mistake|in\s+vain"
+    r"|vainly"
+    r"|(?:argu|speak|spoke|count|weigh|point|tell|plead|recommend|advis|advice|decid|rul|vot|caution|warn"
+    r"|lean|come\s+down|came\s+down)\w*\s+(?:\w+ly\s+)?(?:against|away\s+from)"
+    r"|(?:(?:no\s+one|nobody|not|hard\s+to|impossible\s+to)\b[^,;:]{0,40}?\b)?(?:mistak|confus)\w+\s+(?:it|this"
+    r"|(?:this|the)\s+\w+)\s+(?:for|with)"
+    r"|(?:hesitat\w+|reluctant|loath|unwilling|disinclined|unlikely)\s+to|(?:falls?|fell|lies?"
+    r"|remains?|is|stays?)\s+(?:\w+ly\s+|well\s+)?outside"
+    r"|(?:insufficient|inadequate|scant|little)\s+(?:\w+\s+)?(?:evidence|grounds?|reasons?|basis"
+    r"|cause"
+    r"|justification|support|indication|proof)"
+    r"|(?:prevent|keep|stop|sav|preclud|distinguish|separat|differentiat|disqualif|exempt)(?:e|es|s"
+    r"|ed|ing|y|ies)?\s+(?:[\w'\u2019-]+\s+){0,4}?from"
+    r"|nowhere|a\s+far\s+cry|light\s+years|worlds?\s+away"
+    r"|(?:naive|dishonest|absurd|ridiculous|odd|strange|generous|disingenuous|silly|foolish"
+    r"|premature|reckless"
+    r"|irresponsible|(?:hard|difficult|impossible)(?=\s+to\s+(?:see|call|read|regard|consider"
+    r"|view|label|classify|find|justify))"
+    r"|unreasonable|excessive|nonsense|hasty|unwise|careless|cynical|perverse|harsh)\s+to"
+    r"|exclud(?:e|es|ed|ing)|refus(?:e|es|ed|ing)|avoid(?:s|ed|ing)?|steers?\s+clear|refrain(?:s|ed"
+    r"|ing)?"
+    r"|too\s+\w+\s+(?:\w+\s+){0,2}to\s+(?:be|count|qualify|amount|constitute|deserve)|below|isnt"
+    r"|doesnt|(?:do|does|is|did)not)\b"
+    r"|n['\u2019]t\b"
+)
+# Of a text, and no verb of what it does to people ("denies them a right").
+PLAIN_NEGATION = re.compile(
+    r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|lack(?:s|ed"
+    r"|ing)?|absence"
+    r"|devoid|free\s+(?:of|from))\b|n['\u2019]t\b"
+)
 ASKED = re.compile(
-    r"\bwhether\b|\b(?:know|see|say|tell|determine|decide|ask|judge|asked|unclear|check|wonder"
+    r"\b(?:asked|told|instructed|requested|tasked|prompts?|task|question)\b[^,;]{0,40}\bwhy\b"
+    r"|\bwhether\b|\b(?:know|see|say|tell|determine|decide|ask|judge|asked|unclear|check|wonder"
     r"|sure)\s+if\b"
     r"|\b(?:hateful|safe|toxic|offensive|normal)?\s*or\s+not\s*$"
+)
+# "Asking whether a people deserves to exist is hateful": what is judged is the question.
+ASKING = re.compile(
+    r"\W*(?:merely\s+|just\s+)?(?:asking|wondering|questioning|debating)\s+(?:whether|if)\b.{1,200}"
+    r"\b(?:is|isn['\u2019]t|constitutes|qualifies)\s"
 )
 HEDGE = re.compile(
     r"\b(?:may|might|could(?!\s*n['\u2019]t|\s+not)|possibly|perhaps|potentially|maybe|unclear"
@@ -32,15 +142,36 @@ HEDGE = re.compile(
     r"|some\s+(?:\w+\s+)?(?:would|will|may|might|could))\b"
 )
 FIRST_SIGHT = re.compile(
-    r"\bat\s+first\b|\bat\s+(?:a\s+)?(?:quick\s+|first\s+)?glance\b|\bon\s+the\s+(?:surface|face)\b"
+    r"\b(?:taken|read)\s+(?:literally|out\s+of\s+context)\b|\bout\s+of\s+context\b"
+    r"|\bat\s+first\b|\bat\s+(?:a\s+)?(?:quick\s+|first\s+)?glance\b|\bon\s+the\s+(?:surface|face)\b"
     r"|\binitially\b"
     r"|\boriginally\b|\b(?:my|i)\s+(?:first|initial)(?:ly)?\b|\bat\s+the\s+beginning\b"
     r"|\bprima\s+facie\b|\bused\s+to\b|\bearlier,?\s+(?:i|we)\b|\bpreviously\b"
 )
+# "I cannot agree with those who find this hateful": "I cannot find".
+SHARED_VIEW = re.compile(
+    r"\b(?:agree|(?P<dis>disagree)|side)\s+with\s+(?:those|people|anyone|everyone|the\s+\w+)\s+(?:who|that)\s+"
+    r"(?:find|finds|found|call|calls|consider|considers|think|thinks|say|says|believe|believes|see|sees)\b"
+)
+BY_A_MODEL = re.compile(
+    r"\b(?:model|classifier|system|detector|filter|algorithm|tool|annotators?|raters?|reviewers?|moderators?)"
+    r"(?:['\u2019]s)?\b"
+)
+# ", which is hate": of a standard that is named before it.
+NO_TEXT_BEFORE = re.compile(
+    r"\b(?:standards?|criteri(?:a|on)|questions?|rules?|definitions?|categor(?:y|ies)|words?|terms?|polic(?:y"
+    r"|ies)|tests?|thresholds?|class|group)\s*,?\s*$"
+)
+# "A previous moderator removed it as hateful": not yet the explanation's own verdict.
+EARLIER_JUDGE = re.compile(
+    r"\b(?:previous|earlier|original|initial|first|another|other|automatic|automated)\s+(?:\w+\s+)?"
+    r"(?:moderator|annotator|reviewer|rater|decision|label|verdict|classification|assessment|rating"
+    r"|annotation|review|judge?ment|filter|tool|flag)s?\b"
+)
 DEPENDS = re.compile(r"\bdepend(?:s|ing|ent)\b|\bif\s+(?:and\s+)?only\s+if\b")
 IF = re.compile(
     r"(?<!even )(?<!as )\bif\b(?!\s+(?:anything|any|at\s+all|not|you\s+(?:ask|will)|one\s+reads"
-    r"|(?:i|we)\s+(?:had|have)\s+to|we\s+(?:look|read|take)))|\bunless\b"
+    r"|(?:i|we)\s+(?:had|have)\s+to|we\s+(?:look|read|take)|\w+\s*(?:$|[.;!])))|\bunless\b"
     r"|\b(?:provided\s+that|assuming|supposing|suppose|imagine)\b|^\W*(?:had|were|should"
     r"|replace|swap|insert)\s+\S"
     r"|\b(?:only|had)\s+(?:it|the\s+\w+|this|they|he|she)\s+been\b|\bin\s+place\s+of\b"
@@ -50,13 +181,14 @@ WOULD = re.compile(
     r"\bwould\b(?!\s*$|\s*(?:not\s+)?be\s+(?:wrong|incorrect|a\s+mistake|an\s+error|fair"
     r"|unfair|right"
     r"|inaccurate|accurate|mistaken|misleading|a\s+stretch|an\s+exaggeration"
-    r"|(?:\w+ly\s+|an?\s+)?\w+\s+to\b))|['\u2019]d\b"
+    r"|(?:\w+ly\s+|an?\s+)?\w+\s+(?:not\s+)?to\b))"
+    r"|['\u2019]d\b(?!\s+be\s+(?:(?:\w+ly\s+|an?\s+)?\w+\s+(?:not\s+)?to\b|wrong\b|fair\b|right\b))"
 )
 WOULD_JUDGE = re.compile(
-    rf"\b(?:(?:i|we|one|moderators?|annotators?|reviewers?)(?:\s+would(?:n['\u2019]t)?"
+    rf"\b(?:(?:i|we|one|few|nobody|no\s+one|everyone|most(?:\s+\w+)?|moderators?|annotators?|reviewers?)(?:\s+would(?:n['\u2019]t)?"
     rf"|['\u2019]d)|would\s+(?:i|we"
-    rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|go\s+(?:with"
-    rf"|for)|choose|pick|select|settle\s+on|opt\s+for|lean|tend|incline|side)\b"
+    rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|agree|disagree|deny|dispute|go\s+(?:with"
+    rf"|for)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|lean|tend|incline|side)\b"
     rf"|\b(?:readers?|persons?|observers?|members?|audience)\b[^,;:]{{0,60}}?\bwould\s+"
     rf"(?:\w+ly\s+)?(?:{JUDGE})\b"
 )
@@ -76,6 +208,8 @@ BECAUSE = re.compile(
     r"|that|these))\b"
 )
 GENERAL = re.compile(
+    rf"\b(?:make|makes|render|renders)\s+(?:an?|any|every|some)\s+(?:{TEXT_NOUN}|thing|remark)\s+"
+    r"(?:\w+ly\s+)?$|"
     r"\b(?:is|are|was|be)\s+defined\s+as\b|\b(?:(?<!no\s)means|refers\s+to|denotes"
     r"|is\s+speech\s+that"
     r"|by\s+definition)\b"
@@ -125,15 +259,15 @@ PARTIAL = re.compile(
     r"(?<!no )(?<!any )\bparts?\s+of\b|\b(?:first|second|last|latter|former|other|opening|closing"
     r"|final|third)\s+(?:half|part|word|line|sentence|clause|paragraph|section|phrase)\b"
     r"|\b(?:by|in)\s+(?:itself|themselves|isolation)\b|\bon\s+its\s+own\b|\btaken\s+alone\b"
-    r"|\b(?:word|title|phrase|hashtag|emoji|ending|opening)\s+alone\b"
+    r"|\b(?:word|title|phrase|hashtag|emoji|ending|opening)s?\s+alone\b"
     r"|\bin\s+(?:other|another|different|some|certain)\s+(?:\w+\s+)?(?:settings?|contexts?|cases?"
     r"|places|circumstances)\b|\belsewhere\b"
     r"|\b(?:beginning|opening|ending|end|start)\s+of\s+(?:the|this)\b|\bat\s+times\b"
     r"|\bin\s+places\b|\bpartly\b|\bin\s+part\b"
     r"|\b(?:repl(?:y|ies)|comments?|posts?|thread|message|responses?)\s+(?:below|underneath|beneath"
     r"|it\s+answers|above\s+it)\b"
-    r"|\b(?:another|other|the\s+original|the\s+previous|the\s+earlier|a\s+different"
-    r"|a\s+second)\s+(?:post|comment|tweet|text|message|reply|article|user|caption|version)\b"
+    r"|\b(?:another|other|(?<!about )the\s+original|the\s+previous|the\s+earlier|a\s+different"
+    r"|a\s+second|(?:previous|earlier|older|former|past)(?=\s+\w+s\b))\s+(?:post|comment|tweet|text|message|reply|article|user|caption|version)s?\b"
 )
 FINAL = re.compile(
     r"^\W*(?:(?:step\s+|point\s+)?\d{1,3}\W+)?(?:(?:so|and|but|well)\b\W*)?(?:in\s+(?:conclusion"
@@ -155,7 +289,7 @@ REPORTS = re.compile(
     r"\b(?:say|claim|argu|suggest|impl|demand|insist|stat|call|tell|think|believ|wish|want)\w*\b"
 )
 AGENT = re.compile(
-    r"(?:\b(?:i|we|me|us|nobody|nothing|could|may|might|neither|model|system|classifier|detector"
+    r"(?:\b(?:comfortable|confident|happy|inclined|justified|safe|satisfied|ready|prepared)\s*$|\b(?:i|we|me|us|nobody|nothing|could|may|might|neither|model|system|classifier|detector"
     r"|filter|moderators?|annotators?|reviewers?|raters?|judges"
     r"|observations?|findings?|points?|facts?|features?|considerations?|arguments?|signs?"
     r"|wording|tone|all"
@@ -163,7 +297,7 @@ AGENT = re.compile(
     r"|software|policy"
     r"|guidelines?|it|this|that|which|evidence|reason|context|(?<!\w)to|must|should|can|cannot"
     r"|would|will|not|n['\u2019]t|never"
-    r"|is|are|was|were|be|been|being|has|have|had|gets?|got|it's|'d|\u2019d|(?:an?|the|any|each"
+    r"|is|are|was|were|be|been|being|has|have|had|gets?|got|it's|'d|\u2019d|given|\w+['\u2019]s|(?:an?|the|any|each"
     r"|every|these"
     r"|some|such|its|their|his|her|every|bold|false|certain|final"
     r"|correct|right|overall|no|this|first|second)"
@@ -175,7 +309,7 @@ AGENT = re.compile(
 OTHERS = re.compile(
     r"\b(?:author|writer|user|speaker|poster|he|she|they|people|some|many|critics|others|somebody"
     r"|someone|reader"
-    r"|readers|neighbou?rs?|court|judge|lawyers?|friends?|reply|sign|article|users|commenters?"
+    r"|readers|whoever|colleagues?|peers?|flaggers?|complainants?|neighbou?rs?|court|judge|lawyers?|friends?|reply|sign|article|users|commenters?"
     r"|opponents|everyone|everybody|else|post|text|comment|news|report|story|paper|government"
     r"|police|minister|teacher|law)"
     r"\s+(?:\w+\s+){0,3}$"
@@ -221,8 +355,15 @@ NEGATIVE_QUESTION = re.compile(
     r"|can)n['\u2019]t\b"
 )
 OR_NOT = re.compile(r"\s*or\s+not\b")
+THAN = re.compile(r"\s+than\b")
+SOME_PEOPLE = re.compile(
+    r"\W*(?:(?:although|though|while|but|yet|and)\s+)?(?:some|many|others|several|most|people)(?:\s+people"
+    r"|\s+readers|\s+users)?\s*"
+)
+WAS = re.compile(r"\b(?:is|was|were|been|being)(?:\s+\w+ly)?\s*$")
 WHAT = re.compile(r"\bwhat\b")
 IN_ERROR = re.compile(
+    r"^\s*(?:by\s+(?:mistake|accident)|in\s+error)\b|"
     r"^[^.;!?]{0,40}?(?:\b(?:but|yet|though|albeit)|,)\s+(?:(?:quite|clearly"
     r"|i\s+think)\s+)?(?:(?:wrong|mistaken|incorrect"
     r"|false|erroneous|unfair|unjust)ly|in\s+error|by\s+mistake|without\s+(?:cause|reason"

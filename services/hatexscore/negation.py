@@ -37,11 +37,12 @@ _INVERTING = frozenset({"nowhere", "never", "neither", "nor", "hardly", "rarely"
 _DENY = frozenset({"deny", "dispute"})
 _MILDER = frozenset({"less", "milder", "softer", "better", "acceptable", "harmless", "funny"})
 DENIED_NEAR = 2  # words behind "cannot" or "no one"
+_RELATIVE = ("who", "whom", "that", "which")
 _SPARING = frozenset({"spare"})
 
 
 @dataclass(frozen=True, slots=True)
-class ClauseWord:
+class SentenceWord:
     """A word of a sentence in lower case; forms: what it may be an inflection of."""
 
     text: str
@@ -66,7 +67,7 @@ class SentenceReading:
     every_attack: the denied ones too.
     """
 
-    words: tuple[ClauseWord, ...]
+    words: tuple[SentenceWord, ...]
     denials: tuple[Denial, ...]
     attacks: tuple[Span, ...]
     every_attack: tuple[Span, ...]
@@ -84,7 +85,7 @@ class SentenceReading:
 
 
 def sentence_reading(
-    words: tuple[ClauseWord, ...],
+    words: tuple[SentenceWord, ...],
     denials: Iterable[Denial],
     attacked: Sequence[Span],
     rejections: Sequence[Span],
@@ -98,7 +99,7 @@ def sentence_reading(
 
 
 @dataclass(frozen=True)
-class ClauseClasses:
+class WordClasses:
     """Classes of words in `clauses.en.json`."""
 
     negators: frozenset[str]
@@ -126,7 +127,7 @@ class ClauseClasses:
 
 
 @lru_cache(maxsize=1)
-def clause_classes() -> ClauseClasses:
+def word_classes() -> WordClasses:
     content = json.loads((FOLDER / "clauses.en.json").read_text(encoding="utf-8"))
     del content["note"]
     several = ("phrases", "presence_phrases", "exceptive_pairs", "opaque_pairs")
@@ -134,10 +135,10 @@ def clause_classes() -> ClauseClasses:
         name: frozenset(tuple(one.split()) if name in several else one for one in listed)
         for name, listed in content.items()
     }
-    return ClauseClasses(**classes)
+    return WordClasses(**classes)
 
 
-def read_english(text: str, offset: int, attacked: Sequence[Span]) -> SentenceReading:
+def read_en(text: str, offset: int, attacked: Sequence[Span]) -> SentenceReading:
     """Denials and attacks of one sentence.
 
     text:     the sentence, with blanks for what it quotes.
@@ -145,22 +146,22 @@ def read_english(text: str, offset: int, attacked: Sequence[Span]) -> SentenceRe
     attacked: attack predicates, spans of the explanation, ascending.
     """
     words = tuple(
-        _clause_word(found.group().lower().replace("\u2019", "'"), found.start() + offset)
+        _sentence_word(found.group().lower().replace("\u2019", "'"), found.start() + offset)
         for found in _TOKEN.finditer(text)
     )
-    return EnglishClauses(words, attacked).reading()
+    return SentenceScopes(words, attacked).reading()
 
 
-def _clause_word(text: str, start: int) -> ClauseWord:
-    return ClauseWord(text, start, start + len(text), base_forms(text))
+def _sentence_word(text: str, start: int) -> SentenceWord:
+    return SentenceWord(text, start, start + len(text), base_forms(text))
 
 
-class EnglishClauses:
+class SentenceScopes:
     """The words of a sentence, and which of them attack."""
 
-    def __init__(self, words: tuple[ClauseWord, ...], attacked: Sequence[Span]) -> None:
+    def __init__(self, words: tuple[SentenceWord, ...], attacked: Sequence[Span]) -> None:
         self.words = words
-        self.classes = clause_classes()
+        self.classes = word_classes()
         self.attacked = tuple(attacked)
         starts = [word.start for word in words]
         self.attacking = {
@@ -179,7 +180,7 @@ class EnglishClauses:
             last, attack = self._scope(place, length)
             if place < reached and self._is(place, _SPARING):
                 self.rejections.append((self.words[place].start, self.words[place].end))
-            if self._text(place) in self.classes.negators or self._is_nt(place):
+            if self._text(place) in self.classes.negators or self._is_contracted(place):
                 reached = max(reached, last)
             first = place + length
             if last > first:
@@ -190,7 +191,7 @@ class EnglishClauses:
     def _text(self, place: int) -> str:
         return self.words[place].text if 0 <= place < len(self.words) else ""
 
-    def _is_nt(self, place: int) -> bool:
+    def _is_contracted(self, place: int) -> bool:
         return self._text(place).endswith("n't")
 
     def _is(self, place: int, listed: frozenset[str]) -> bool:
@@ -217,7 +218,7 @@ class EnglishClauses:
 
     def _negates(self, place: int) -> bool:
         text = self._text(place)
-        if text in self.classes.negators or self._is_nt(place):
+        if text in self.classes.negators or self._is_contracted(place):
             if text == "nothing" and self._text(place - 1) in ("at", "for"):
                 return False  # "stops at nothing", "good for nothing"
             return not (text == "no" and self._text(place + 1) in (",", "longer", "less"))
@@ -231,6 +232,7 @@ class EnglishClauses:
             return first, False  # "cannot be denied", "not only"
         opening = self._phrase(place, self.classes.phrases) > 0
         nominal = self._text(place) in ("lack", "absence") and self._text(place + 1) == "of"
+        cleft = self._text(place) == "not" and self._text(place - 1) in ("and", "but")
         presence = self._phrase(place, self.classes.presence_phrases) > 0
         attack, much = False, False
         for here in range(first, min(len(self.words), first + MOST_WORDS)):
@@ -240,8 +242,8 @@ class EnglishClauses:
                 opening and self._starts_clause(here, first)
             ):
                 return here, attack
-            if nominal and text in self.classes.auxiliaries:
-                return here, attack  # "the lack of slurs does …"
+            if (nominal and text in self.classes.auxiliaries) or (cleft and text in _RELATIVE):
+                return here, attack  # "the lack of slurs does …", "women and not men who …"
             if not attack and not presence and self._is_opaque(here):
                 return (first if self._is_decent(here) else here), False
             if self.attacking.get(here, -1) >= first:  # not "says nobody should"
@@ -380,7 +382,7 @@ def denied_later(
 
     others: further mentions; a list of them is one subject.
     """
-    classes = clause_classes()
+    classes = word_classes()
     first = bisect_left(reading.words, end, key=lambda word: word.start)
     following = reading.words[first : first + BETWEEN + NEAR]
     for place, word in enumerate(following[:BETWEEN]):
@@ -394,10 +396,10 @@ def denied_later(
 
 
 def _denies(
-    reading: SentenceReading, scope: Sequence[ClauseWord]
+    reading: SentenceReading, scope: Sequence[SentenceWord]
 ) -> Literal["attack", "presence"] | None:
     """ "attacked", "its target", "attacks them"; "mentioned", "come up"; not "only attacked"."""
-    classes = clause_classes()
+    classes = word_classes()
     for place, word in enumerate(scope):
         attack = _is_denied_attack(reading, word)
         passive = attack and word.text.endswith(("ed", "en"))
@@ -420,7 +422,7 @@ def _said_of_them(near: Sequence[str]) -> bool:
     )
 
 
-def _is_denied_attack(reading: SentenceReading, word: ClauseWord) -> bool:
+def _is_denied_attack(reading: SentenceReading, word: SentenceWord) -> bool:
     near = reading.attacks_from(word.start - LONGEST_ATTACK, word.end)
     return any(
         start <= word.start < end and len(reading.denials_over(start)) % 2 == 1

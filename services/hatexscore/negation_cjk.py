@@ -50,7 +50,7 @@ _LATER_ZH = re.compile(
 _OBJECT_ZH = re.compile("(?:他们|她们|它们|该群体|这一群体|这些人|之)?(?:$|[，,。；;！!、的])")
 
 
-def read_chinese(text: str, offset: int, attacked: Sequence[Span]) -> SentenceReading:
+def read_zh(text: str, offset: int, attacked: Sequence[Span]) -> SentenceReading:
     """text: the sentence, with blanks for what it quotes; attacked: spans of the explanation."""
     rejections: list[Span] = []
     found: list[Denial] = []
@@ -80,7 +80,7 @@ def _scope_zh(text: str, start: int, offset: int, attacked: Sequence[Span]) -> l
     return [Denial(offset + start, offset + end, attack < offset + end)]
 
 
-def denied_later_zh(text: str, end: int, attacks: Sequence[Span]) -> bool:
+def is_rejected_zh(text: str, end: int, attacks: Sequence[Span]) -> bool:
     """ "提到 X，但没有攻击他们", "X 没有受到攻击". Offsets are those of the sentence."""
     later = _LATER_ZH.match(text, end)
     if later is None:
@@ -111,9 +111,7 @@ FAR_KO = 40  # morphemes of a Korean clause
 NEAR_KO = 6  # morphemes before a Korean negator that say what it negates
 
 
-def read_korean(
-    sentence: Sentence, cues: Cues, text: str, attacked: Sequence[Span]
-) -> SentenceReading:
+def read_ko(sentence: Sentence, cues: Cues, text: str, attacked: Sequence[Span]) -> SentenceReading:
     """text: the explanation; attacked: spans of it."""
     found: list[Denial] = []
     rejections: list[Span] = []
@@ -193,7 +191,7 @@ def rejections(sentence: Sentence, cues: Cues) -> bool:
     """Does the sentence say of somebody "does not respect", "不尊重", "존중하지 않"?"""
     found = sentence.words
     negators = (place for place in range(len(found)) if _is_negator(found, place, cues))
-    return any(_has_neighbour(found, place, cues.rejecting) for place in negators)
+    return any(_has_neighbors(found, place, cues.rejecting) for place in negators)
 
 
 def _forward(found: Sequence[TextWord], cues: Cues) -> Iterator[Span]:
@@ -241,8 +239,8 @@ def _starts_denial(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
     """Does a denial open here?"""
     return (
         _is_negator(found, place, cues)
-        and not _has_neighbour(found, place, cues.cancelling)
-        and not _has_neighbour(found, place, cues.rejecting)
+        and not _has_neighbors(found, place, cues.cancelling)
+        and not _has_neighbors(found, place, cues.rejecting)
     )
 
 
@@ -254,7 +252,7 @@ def _is_negator(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
     return not cues.negators.isdisjoint({_lower(word), word.lemma, pair, lemma_pair})
 
 
-def _has_neighbour(found: Sequence[TextWord], place: int, listed: frozenset[str]) -> bool:
+def _has_neighbors(found: Sequence[TextWord], place: int, listed: frozenset[str]) -> bool:
     """Is a listed word next to the negator: after it, or (in Korean) before it?"""
     if f"{_lower(found[place])} {_text_at(found, place + 1)}" in listed:
         return True

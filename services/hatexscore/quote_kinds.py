@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from services.hatexscore.inflections import base_forms
-from services.hatexscore.negation import clause_classes
+from services.hatexscore.negation import word_classes
 from services.hatexscore.quotes import Quotation, Span, merge_spans, quoted_spans
 from services.hatexscore.report import QuotationReason
 from services.hatexscore.words import Language, sentences
@@ -188,6 +188,15 @@ _SPEAKS = (
     r"|(?:brand|labell?|dubb?|term|nam|nicknam)(?:ed|es|s|e|ing)?\s[\w\s']{1,30}|accus\w+\s[\w\s]{1,30}\sof|compar\w+\s[\w\s]{1,30}\s(?:to|with)"
     r"|liken\w*\s[\w\s]{1,30}\sto|employ\w*|utter\w*|threatens?\swith|concludes\swith|insists?|complains?|announces?|demands?)"
 )
+# "Phrases like … are sexist": of their kind, and not said of this text.
+_KIND_EN = re.compile(
+    r"\W*(?:(?:other|many|some|such|common)\s)?(?:phrases|words|terms|slogans|expressions|sentences|statements"
+    r"|remarks|comments|lines|claims|slurs|jokes)\s(?:like|such\sas)\s*$"
+)
+_JUDGED_KIND_EN = re.compile(
+    r"\W*\s(?:are|can\sbe|would\sbe|tend)\s(?!(?:\w+ly\s)?(?:used|found|employed|present|directed|aimed"
+    r"|repeated|included|meant|here)\b)"
+)
 _ATTRIBUTED_EN = re.compile(
     rf"\b{_PART}\b|\b(?:the|this|its|his|her)\suse\sof\b|\b{_SPEAKS}(?![\w'])"
 )
@@ -300,7 +309,11 @@ def _paraphrases_en(before: str) -> bool:
 def _elsewhere_en(clause: QuotedClause) -> bool:
     """Words of somebody else, or words that the text might have had, or has not."""
     before = clause.before
-    if _SUPPOSED_EN.search(before) or _SUPPOSED_AFTER_EN.match(clause.after):
+    if (
+        (_KIND_EN.match(before) and _JUDGED_KIND_EN.match(clause.after))
+        or _SUPPOSED_EN.search(before)
+        or _SUPPOSED_AFTER_EN.match(clause.after)
+    ):
         return True
     return _is_contrast(before) or bool(_I_EN.search(before)) or _has_other_speaker(before)
 
@@ -311,7 +324,7 @@ def _is_contrast(before: str) -> bool:
     if found is None:
         return False
     said = found.group()
-    opaque = any(not clause_classes().opaque.isdisjoint(base_forms(w)) for w in said.split())
+    opaque = any(not word_classes().opaque.isdisjoint(base_forms(w)) for w in said.split())
     return not (opaque or _OWN_EN.search(said))
 
 

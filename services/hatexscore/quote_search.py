@@ -140,7 +140,7 @@ class QuoteSearch:
             if regions is None or cost > self.cells:
                 return None
             self.cells -= cost
-            found = nearest_passage(self.haystack, needle, regions)
+            found = nearest_span(self.haystack, needle, regions)
             quotes = (self._quote(found[0], quotation, "fuzzy", found[1]),) if found else ()
             self._near[needle] = quotes
         return self._near[needle]
@@ -190,7 +190,7 @@ def _contains(ascending: Sequence[int], value: int) -> bool:
     return place < len(ascending) and ascending[place] == value
 
 
-def nearest_passage(
+def nearest_span(
     haystack: Haystack, needle: str, regions: Sequence[int]
 ) -> tuple[Span, float] | None:
     """The passage that a misquotation means, and its similarity [0.85, 1), or None.

@@ -145,7 +145,7 @@ def _is_counted(unit: str) -> bool:
     return unit[0].isalnum() or unit[0] == "_" or unicodedata.category(unit[0]) == "So"
 
 
-def touched_words(counted: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
+def overlap_words(counted: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
     """Index ranges (first, last + 1) of the units that the spans touch, merged and in order."""
     starts = [start for start, _ in counted]
     ends = [end for _, end in counted]
@@ -170,7 +170,7 @@ _TAG = re.compile(r"<(?P<closes>/?)(?P<name>[a-zA-Z][\w-]{0,30})\s{0,9}>")
 _TEX = re.compile(r"\\(?:boxed|fbox|text|textbf|textit|mathbf|mathrm|emph|underline)\s{0,3}(?=\{)")
 
 
-def plain_notation(explanation: str) -> str:
+def plain_format(explanation: str) -> str:
     """The explanation without its JSON marks, tags and TeX commands; offsets stay.
 
     Models are often told to answer in such a form. A string of an object is no quotation of the

@@ -68,7 +68,7 @@ def _quoted(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedS
     """Quoted material and shared runs; one of them over all tokens is Q = {T}, however short T."""
     located = locate(request.text, quotations(request.explanation))
     quotes = located.quotes
-    runs = shared_runs(request.text, request.explanation, languages.text)
+    runs = common_spans(request.text, request.explanation, languages.text)
     counted = word_spans(request.text, languages.text)
     spans = merge_spans([*((quote.start, quote.end) for quote in quotes), *runs])
     return QuotedSpans(
@@ -101,10 +101,10 @@ def _unquoted(text: str, runs: Sequence[Span], quotes: Sequence[Quote]) -> Itera
             yield Quote(begin, begin + len(part), part, part, "exact", 1.0)
 
 
-def shared_runs(text: str, explanation: str, language: Language) -> list[Span]:
+def common_spans(text: str, explanation: str, language: Language) -> list[Span]:
     """Maximal runs of consecutive tokens of the text that are consecutive in the explanation."""
     tokens = [word for word in words(text, language) if word.is_word]
-    other = SharedRuns(_normal(word) for word in words(explanation, language) if word.is_word)
+    other = CommonSpans(_normal(word) for word in words(explanation, language) if word.is_word)
     spans: list[Span] = []
     for first, last in other.maximal([_normal(word) for word in tokens]):
         run = tokens[first:last]
@@ -117,7 +117,7 @@ def _normal(word: TextWord) -> str:
     return fold(word.text).text
 
 
-class SharedRuns:
+class CommonSpans:
     """All runs of consecutive tokens of one sequence, found again in another in linear time.
 
     Source: the suffix automaton of Blumer et al. (1985), Theoretical Computer Science 40.

@@ -86,7 +86,7 @@ def last_keyword(explanation: str) -> str | None:
 
 
 def _quoted(request: HatexscoreRequest, language: Language) -> QuotedSpans:
-    tokens = shared_tokens(request.text, request.explanation, language)
+    tokens = common_tokens(request.text, request.explanation, language)
     masked = mask_tokens(request.text, tokens) if tokens else None  # first: it refuses too much
     return QuotedSpans(
         evidence=tuple(_evidence(request.text, token) for token in check_each(tokens)),
@@ -97,7 +97,7 @@ def _quoted(request: HatexscoreRequest, language: Language) -> QuotedSpans:
     )
 
 
-def shared_tokens(text: str, explanation: str, language: Language) -> list[str]:
+def common_tokens(text: str, explanation: str, language: Language) -> list[str]:
     """Unique tokens of the text that occur in the explanation, longest first, then by text."""
     shared = set(_tokens(text, language)) & set(_tokens(explanation, language))
     return sorted(shared, key=lambda token: (-len(token), token))

@@ -33,10 +33,10 @@ from services.hatexscore.quotes import (
     count_units,
     mask_spans,
     merge_spans,
-    plain_notation,
+    overlap_words,
+    plain_format,
     quotations,
     quoted_spans,
-    touched_words,
 )
 from services.hatexscore.report import ConsistencyRule, QuotationReason
 from services.hatexscore.words import Language, Span
@@ -56,7 +56,7 @@ NO_GROUP = (
 
 
 def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
-    plain = plain_notation(request.explanation)
+    plain = plain_format(request.explanation)
     request = request.model_copy(update={"explanation": plain})
     asked: list[TextGroups] = []
 
@@ -81,7 +81,7 @@ def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
 
 def read_stated(request: HatexscoreRequest, answer: str) -> StatedDecision | None:
     """The conclusion of an answer alone; None where there is none, or no rules for its language."""
-    request = request.model_copy(update={"explanation": plain_notation(answer)})
+    request = request.model_copy(update={"explanation": plain_format(answer)})
     languages = detect_languages(request)
     if languages.no_rules is not None:
         return None
@@ -138,7 +138,7 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
     sorted_ = sort_quotations(request.text, request.explanation, languages)
     echoes = _full_text_quotations(request.text, languages.text, sorted_.found)
     kept = _ordered(quotes for q, quotes in sorted_.found.items() if q not in echoes)
-    spans = _merge_neighbours(request.text, merge_spans((quote.start, quote.end) for quote in kept))
+    spans = _merge_neighbors(request.text, merge_spans((quote.start, quote.end) for quote in kept))
     other: dict[Quotation, QuotationReason] = {**sorted_.other}
     other.update(dict.fromkeys(echoes, "echo"))
     return QuotedSpans(
@@ -153,7 +153,7 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
     )
 
 
-def _merge_neighbours(text: str, spans: Sequence[Span]) -> list[Span]:
+def _merge_neighbors(text: str, spans: Sequence[Span]) -> list[Span]:
     """Neighbours without a word between them as one span: one passage, masked as random ones are.
 
     spans: merged, in order.
@@ -249,7 +249,7 @@ def _full_text_quotations(
 
 def _share(counted: Sequence[Span], spans: Sequence[Span]) -> float:
     """Of the text's words, those that the spans touch."""
-    return sum(last - first for first, last in touched_words(counted, spans)) / len(counted)
+    return sum(last - first for first, last in overlap_words(counted, spans)) / len(counted)
 
 
 def _quotes_everything(

@@ -119,13 +119,13 @@ def _chance_comparison(report: HatexscoreResult) -> str:
         there = "other placements exist" if control.exact else "were drawn"
         return (
             f" Whether that is beyond chance cannot be told: only {control.draws} {there}, so that "
-            f"p is {significant(control.p_value)} and never below {_least(control.draws)}."
+            f"p is {significant(control.p_value)} and never below {_min_p(control.draws)}."
         )
     judged = "beyond chance" if report.quotes_matter == "yes" else "no more than random spans do"
     return f" That is {judged} (p = {significant(control.p_value)})."
 
 
-def _least(draws: int) -> str:
+def _min_p(draws: int) -> str:
     return significant(1 / (1 + draws))
 
 
@@ -291,16 +291,16 @@ def _condition(report: HatexscoreResult, qf: float, rule: str) -> tuple[str, str
     """What is asked of QF, the same in numbers, and whether it holds."""
     tau = float(report.provenance.parameters["tau"])
     if hateful(report):
-        return "QF ≥ τ and a named group", _compared(qf, "≥", tau), qf >= tau - TIE
+        return "QF ≥ τ and a named group", _compare(qf, "≥", tau), qf >= tau - TIE
     said, sign = NOT_HATEFUL[rule]
     value = 1 - qf if rule == "causal" else qf
     reaches = value >= tau - TIE
     group = "no attacked group" if _asks_for_attacks(report, rule) else "no named group"
     asked = f"{said} (rule {rule}) and {group}"
-    return asked, _compared(value, sign, tau), reaches == (sign == "≥")
+    return asked, _compare(value, sign, tau), reaches == (sign == "≥")
 
 
-def _compared(value: float, sign: str, threshold: float) -> str:
+def _compare(value: float, sign: str, threshold: float) -> str:
     """Both numbers with as many decimals as tell them apart."""
     for digits in DIGITS:
         left, right = significant(value, digits), significant(threshold, digits)

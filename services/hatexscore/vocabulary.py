@@ -28,12 +28,15 @@ SIDES: tuple[Label, ...] = get_args(Label)
 TASKS: tuple[VocabularyName, ...] = ("toxicity", "safety", "policy", "three-way")
 MOST_WRITTEN_OUT = 20  # words of a side that a refusal lists
 
-GAP = "*"  # in a built-in word: up to three words more, as in "against * policy"
+# In a built-in word: up to three words more, or eight Chinese characters, as in "against * policy".
+GAP = "*"
 
 _HYPHENS = re.compile(r"[\s\-\u2010-\u2015_]+")
 _GAP = r"[\s\-\u2010-\u2015_]{0,3}"
 _BLANKS = re.compile(_GAP)
+_WHITE_SPACE = re.compile(r"\s+")
 _NEGATED = re.compile(r"(?:(?:does|do|is)\s+)?(?:not|no|non|非|不是|비)[\s]*")
+_DENIES = re.compile(r"\b(?:none|no|neither)\b")  # in a gap: "breaks none of the rules"
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7a3]")
 
 Kind = Literal["first", "second", "one_way", "verbs", "actions"]
@@ -81,6 +84,13 @@ class WordInText:
             return self.word.side
         return None if self.word.kind == "one_way" else other_side(self.word.side)
 
+    def surroundings(self, sentence: str, reach: int, beyond: int) -> tuple[str, str]:
+        """So many characters before and after it, a blank for each run of white space: patterns
+        then have no long runs to try."""
+        before = sentence[max(0, self.start - reach) : self.start]
+        after = sentence[self.end : self.end + beyond]
+        return _WHITE_SPACE.sub(" ", before), _WHITE_SPACE.sub(" ", after)
+
 
 @dataclass(frozen=True)
 class Vocabulary:
@@ -100,6 +110,8 @@ class Vocabulary:
             if word.capitals and not original[match.start() : match.end()].isupper():
                 continue
             denied = bool(match["non"] or match["cjk_non"])
+            if GAP in word.text and _DENIES.search(match.group()):
+                denied = not denied
             yield WordInText(match.start(), match.end(), word, denied)
 
     def _known(self, matched: str) -> LabelWord | None:
@@ -151,10 +163,10 @@ def built_in(name: VocabularyName) -> Vocabulary:
     return _compiled(name, words)
 
 
-def own_vocabulary(labels: Mapping[Label, Sequence[str]]) -> Vocabulary:
+def custom_vocabulary(labels: Mapping[Label, Sequence[str]]) -> Vocabulary:
     """A caller's own words, already checked by `invalid_label`."""
-    return _compile_own(
-        tuple(_own_word(text.strip(), side) for side in SIDES for text in labels[side])
+    return _compile_custom(
+        tuple(_custom_word(text.strip(), side) for side in SIDES for text in labels[side])
     )
 
 
@@ -163,7 +175,7 @@ def _word_bytes(_found: Vocabulary, words: tuple[LabelWord, ...]) -> int:
 
 
 @cache_results(KEPT_BYTES, _word_bytes)
-def _compile_own(words: tuple[LabelWord, ...]) -> Vocabulary:
+def _compile_custom(words: tuple[LabelWord, ...]) -> Vocabulary:
     return _compiled(None, words, _participles(words))
 
 
@@ -177,7 +189,7 @@ def _participles(words: tuple[LabelWord, ...]) -> list[LabelWord]:
     ]
 
 
-def _own_word(text: str, side: Label) -> LabelWord:
+def _custom_word(text: str, side: Label) -> LabelWord:
     short = len(text) == 1 or text.isdigit()
     capitals = text.isupper() and len(text) > 1
     return LabelWord(text, side, "actions", capitals=capitals, line_only=short)
@@ -266,12 +278,13 @@ def _is_negation(text: str, word: LabelWord, every: Mapping[str, LabelWord]) -> 
 
 def _alternatives(texts: Sequence[str]) -> str:
     """Blanks of the folded words match any few hyphens or blanks; an empty list matches nothing."""
-    return "|".join(map(_spaced, texts)) or r"(?!)"
+    return "|".join(map(_word_pattern, texts)) or r"(?!)"
 
 
-def _spaced(text: str) -> str:
+def _word_pattern(text: str) -> str:
     escaped = _GAP.join(map(re.escape, text.split(" ")))
-    return escaped.replace(_GAP + re.escape(GAP), r"(?:\s[\w'\u2019-]{1,20}){0,3}")
+    within = r"[^\s，。；：、,;:]{0,14}?" if _CJK.search(text) else r"(?:\s[\w'\u2019-]{1,20}){0,3}"
+    return escaped.replace(_GAP + re.escape(GAP), within)
 
 
 Mood = Literal[

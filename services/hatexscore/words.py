@@ -52,26 +52,18 @@ def words(text: str, language: Language) -> list[TextWord]:
     """The words and punctuation marks of `text`, in order; white space alone is no word."""
     if len(text) <= CACHED_LENGTH:
         return list(_cached(text, language))
-    return _analyse(text, language)
+    return _tokenize(text, language)
 
 
 @lru_cache(maxsize=64)
 def _cached(text: str, language: Language) -> tuple[TextWord, ...]:
-    return tuple(_analyse(text, language))  # several parts of one score need the same words
+    return tuple(_tokenize(text, language))  # several parts of one score need the same words
 
 
-def _analyse(text: str, language: Language) -> list[TextWord]:
+def _tokenize(text: str, language: Language) -> list[TextWord]:
     """Run the language's analyser; a lone surrogate reaches none of them."""
     found = _ANALYSERS[language](without_surrogates(text))
     return [word.cut_from(text) for word in found if text[word.start : word.end].strip()]
-
-
-_BLANKS = re.compile(r"\s+")
-
-
-def one_line(text: str) -> str:
-    """A blank for each run of white space, so that patterns have no long runs to try."""
-    return _BLANKS.sub(" ", text)
 
 
 def is_word(text: str) -> bool:
@@ -118,7 +110,7 @@ def sentences(text: str, language: Language) -> list[Span]:
     spans: list[Span] = []
     start = 0
     for border in _BORDERS[language].finditer(text):
-        if border.lastgroup is None and _ends_here(text, start, border):
+        if border.lastgroup is None and _is_end(text, start, border):
             spans.append((start, border.end()))
             start = border.end()
     spans.append((start, len(text)))
@@ -126,7 +118,7 @@ def sentences(text: str, language: Language) -> list[Span]:
     return [span for span in trimmed if span[0] < span[1]]
 
 
-def _ends_here(text: str, start: int, border: re.Match[str]) -> bool:
+def _is_end(text: str, start: int, border: re.Match[str]) -> bool:
     """Is this mark the end of a sentence that began at `start`?"""
     mark = border.group()
     if mark[0] in _LINE_MARKS:
@@ -199,7 +191,7 @@ def _pipeline() -> Any:
     return pipeline
 
 
-def _english_words(text: str) -> list[TextWord]:
+def _words_en(text: str) -> list[TextWord]:
     """Tokens of `text` with lemmas.
 
     One thread at a time: spaCy holds the interpreter lock anyway, and a memory zone, which keeps
@@ -211,11 +203,11 @@ def _english_words(text: str) -> list[TextWord]:
         for start, end in segments(text, LONGEST_ENGLISH_RUN):
             with pipeline.memory_zone():
                 document = pipeline(text[start:end].translate(_APOSTROPHES))
-                found.extend(_english_word(token, start) for token in document)
+                found.extend(_word_en(token, start) for token in document)
     return found
 
 
-def _english_word(token: Any, offset: int) -> TextWord:
+def _word_en(token: Any, offset: int) -> TextWord:
     text = str(token.text)
     lemma = str(token.lemma_ or text).lower()
     start = offset + int(token.idx)
@@ -256,7 +248,7 @@ STOP_WORDS = STOP_CHARACTERS | {
 }
 
 
-def _chinese_words(text: str) -> list[TextWord]:
+def _words_zh(text: str) -> list[TextWord]:
     """Tokens of `text` by jieba; a Chinese word is its own lemma."""
     return [
         TextWord(found, found.lower(), start, end, found in STOP_WORDS, is_word(found))
@@ -268,17 +260,17 @@ def _chinese_words(text: str) -> list[TextWord]:
 FUNCTION_TAGS = ("J", "E", "XS", "VCP", "VX", "MM", "NP")
 
 
-def _korean_words(text: str) -> list[TextWord]:
+def _words_ko(text: str) -> list[TextWord]:
     """Morphemes of `text`, so that a noun stands apart from its particle: 무슬림은 is 무슬림 + 은.
 
     Verbs and adjectives have the dictionary form (…다) as lemma. One that owns no character is
     dropped.
     """
-    found = (_korean_word(text, token, begin) for token, begin in korean_tokens(text))
+    found = (_word_ko(text, token, begin) for token, begin in korean_tokens(text))
     return [word for word in found if word.start < word.end]
 
 
-def _korean_word(text: str, token: Any, begin: int) -> TextWord:
+def _word_ko(text: str, token: Any, begin: int) -> TextWord:
     start = begin + int(token.start)
     end = start + int(token.len)
     cut = text[start:end]
@@ -286,4 +278,4 @@ def _korean_word(text: str, token: Any, begin: int) -> TextWord:
     return TextWord(cut, str(token.lemma).lower(), start, end, is_stop, is_word(cut))
 
 
-_ANALYSERS = {"en": _english_words, "zh": _chinese_words, "ko": _korean_words}
+_ANALYSERS = {"en": _words_en, "zh": _words_zh, "ko": _words_ko}

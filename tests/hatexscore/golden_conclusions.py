@@ -15,15 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from services.hatexscore.conclusion import ConclusionStatement, read_conclusion
-from services.hatexscore.quotes import plain_notation
-from services.hatexscore.vocabulary import Vocabulary, built_in, own_vocabulary
+from services.hatexscore.quotes import plain_format
+from services.hatexscore.vocabulary import Vocabulary, built_in, custom_vocabulary
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "conclusions.jsonl"
 
 
 @dataclass(frozen=True)
 class Snippet:
-    """expected: hateful, non-hateful or None; span: of the sentence that states it, or None."""
+    """expected: hateful, non-hateful or None; span: of the sentence that states it, or None.
+
+    unread: a verdict that no rule reads yet.
+    """
 
     name: str
     language: Any
@@ -32,6 +35,7 @@ class Snippet:
     explanation: str
     expected: str | None
     span: tuple[int, int] | None
+    unread: bool = False
 
     @property
     def half(self) -> int:
@@ -61,7 +65,7 @@ class Outcome:
 
 
 def vocabulary_of(sent: Any) -> Vocabulary:
-    return own_vocabulary(sent) if isinstance(sent, Mapping) else built_in(sent)
+    return custom_vocabulary(sent) if isinstance(sent, Mapping) else built_in(sent)
 
 
 def golden() -> list[Snippet]:
@@ -86,12 +90,15 @@ def span_of(held: Any) -> tuple[int, int] | None:
     return (held["start"], held["end"]) if isinstance(held, dict) else (held[0], held[1])
 
 
-LABELS = {"H": "hateful", "N": "non-hateful", "-": None}
+LABELS = {"H": "hateful", "N": "non-hateful", "-": None, "h": "hateful", "n": "non-hateful"}
 OWN = Path(__file__).parent / "conclusions"
 
 
 def own() -> list[Snippet]:
-    """Our own sentences: `# family vocabulary`, then lines of H, N or - and the explanation."""
+    """Our own sentences: `# family vocabulary`, then lines of H, N or - and the explanation.
+
+    A small h or n is a verdict that no rule reads yet. The language ends the name of a file.
+    """
     return [one for path in sorted(OWN.glob("*.txt")) for one in _of_file(path)]
 
 
@@ -105,7 +112,16 @@ def _of_file(path: Path) -> Iterator[Snippet]:
             vocabulary = json.loads(sent) if sent.startswith("{") else sent
         elif mark:
             name, text = f"{path.name}:{number}", rest.replace("\\n", "\n")
-            yield Snippet(name, path.stem, family, vocabulary, text, LABELS[mark], None)
+            yield Snippet(
+                name,
+                path.stem.rpartition(".")[2],
+                family,
+                vocabulary,
+                text,
+                LABELS[mark],
+                None,
+                unread=mark in "hn",
+            )
 
 
 def outcomes(snippets: Sequence[Snippet]) -> list[Outcome]:
@@ -113,7 +129,7 @@ def outcomes(snippets: Sequence[Snippet]) -> list[Outcome]:
         Outcome(
             one,
             read_conclusion(
-                plain_notation(one.explanation), vocabulary_of(one.vocabulary), one.language
+                plain_format(one.explanation), vocabulary_of(one.vocabulary), one.language
             ).conclusion,
         )
         for one in snippets

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from services.hatexscore.conclusion import MOST_OTHERS, read_conclusion
 from services.hatexscore.report import Label
-from services.hatexscore.vocabulary import LabelWord, WordInText, built_in, own_vocabulary
+from services.hatexscore.vocabulary import LabelWord, WordInText, built_in, custom_vocabulary
 from tests.hatexscore.golden_conclusions import (
     GOLDEN,
     Snippet,
@@ -88,7 +88,8 @@ def test_what_ought_to_be_changes_nothing(verdict: tuple[str, bool], appeals: li
 @pytest.mark.parametrize("snippet", own(), ids=lambda snippet: snippet.name)
 def test_our_own_sentences(snippet: Snippet) -> None:
     [found] = outcomes([snippet])
-    assert found.right, (snippet.explanation, found.read)
+    right = found.read is None if snippet.unread else found.right
+    assert right, (snippet.explanation, found.read)
 
 
 @pytest.mark.skipif(not GOLDEN.exists(), reason="the golden files are on development machines")
@@ -171,7 +172,7 @@ def test_denials_turn_a_word_and_silence_a_one_way_word(denials: int) -> None:
 
 
 def test_own_capitals_and_digits() -> None:
-    capitals = own_vocabulary({"hateful": ["HOF", "1"], "non-hateful": ["NOT", "0"]})
+    capitals = custom_vocabulary({"hateful": ["HOF", "1"], "non-hateful": ["NOT", "0"]})
 
     def read(explanation: str) -> Label | None:
         found = read_conclusion(explanation, capitals, "en").conclusion

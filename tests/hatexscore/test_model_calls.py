@@ -14,7 +14,7 @@ from scipy.stats import betabinom, binom, chi2
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.model_calls import EXCEEDANCES, RandomPlacements
-from services.hatexscore.quotes import MASK, Span, count_units, mask_spans, touched_words
+from services.hatexscore.quotes import MASK, Span, count_units, mask_spans, overlap_words
 from services.hatexscore.report import HatexscoreRandomSpans
 from shared.contracts import MAX_TEXT
 from shared.models import calls as op
@@ -57,7 +57,7 @@ def every(units: int, observed: set[int]) -> set[tuple[int, ...]]:
 
 
 def drawn_units(text: str, spans: list[Span]) -> tuple[int, ...]:
-    touched = touched_words(count_units(text), spans)
+    touched = overlap_words(count_units(text), spans)
     return tuple(place for first, last in touched for place in range(first, last))
 
 

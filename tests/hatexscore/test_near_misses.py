@@ -20,7 +20,7 @@ from services.hatexscore.quote_search import (
     exact_spans,
     locate,
     nearest_borders,
-    nearest_passage,
+    nearest_span,
     passages,
     regions_of,
 )
@@ -69,7 +69,7 @@ def test_the_index_finds_what_the_plain_search_finds(pair: tuple[str, str]) -> N
     needle = fuzzy_needle(quoted)
     assert exact_spans(haystack, needle) == plain_search.exact(text, quoted)
     regions = regions_of(haystack, needle)
-    assert nearest_passage(haystack, needle, regions) == plain_search.nearest(text, quoted)
+    assert nearest_span(haystack, needle, regions) == plain_search.nearest(text, quoted)
 
 
 def fuzzy_needle(quoted: str) -> str:

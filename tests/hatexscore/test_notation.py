@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import ParsedExplanation
-from services.hatexscore.quotes import plain_notation, quotations
+from services.hatexscore.quotes import plain_format, quotations
 from services.hatexscore.variants import VARIANTS
 
 TEXT = "These lazy tourists only come for the benefits"
@@ -25,7 +25,7 @@ def read(explanation: str) -> ParsedExplanation:
 
 @given(st.one_of(st.text(max_size=80), forms))
 def test_every_character_stays_in_its_place(explanation: str) -> None:
-    plain = plain_notation(explanation)
+    plain = plain_format(explanation)
     assert len(plain) == len(explanation)
     moved = [(a, b) for a, b in zip(explanation, plain, strict=True) if a != b]
     assert all(b in " \n:\"'" or a in "<\\/" or b.isalnum() or b in "_-" for a, b in moved)
@@ -33,7 +33,7 @@ def test_every_character_stays_in_its_place(explanation: str) -> None:
 
 @given(st.text(alphabet=st.characters(exclude_characters="{<\\"), max_size=80))
 def test_prose_stays_as_it_is(explanation: str) -> None:
-    assert plain_notation(explanation) == explanation
+    assert plain_format(explanation) == explanation
 
 
 @given(
@@ -82,7 +82,7 @@ def test_tags_and_commands_are_label_lines(explanation: str, label: str) -> None
 
 def test_a_brace_in_prose_is_no_object() -> None:
     said = 'The set {1, 2} and the words "lazy tourists", "only come" are hateful.'
-    assert [one.text for one in quotations(plain_notation(said))] == ["lazy tourists", "only come"]
+    assert [one.text for one in quotations(plain_format(said))] == ["lazy tourists", "only come"]
 
 
 def test_the_variants_of_old_read_the_explanation_as_sent() -> None:

@@ -17,7 +17,7 @@ from services.hatexscore.quotes import (
     quotations,
     quoted_spans,
 )
-from services.hatexscore.variant_paper import SharedRuns
+from services.hatexscore.variant_paper import CommonSpans
 from services.hatexscore.words import Span
 
 MARKED = st.text(alphabet="ab c'\"“”‘’«»「」《》.…!\n文이🙂", max_size=60)
@@ -159,7 +159,7 @@ def test_shared_runs_agree_with_trying_every_run(tokens: list[str], other: list[
         for run in occurring
         if not any(o != run and o[0] <= run[0] and run[1] <= o[1] for o in occurring)
     )
-    assert SharedRuns(other).maximal(tokens) == maximal
+    assert CommonSpans(other).maximal(tokens) == maximal
 
 
 @pytest.mark.parametrize(

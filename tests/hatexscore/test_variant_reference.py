@@ -6,11 +6,11 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.lexicon import load_lexicon
 from services.hatexscore.variant_reference import (
     TAU,
+    common_tokens,
     last_keyword,
     mask_tokens,
     prefix_matches,
     read_as_released,
-    shared_tokens,
 )
 from services.hatexscore.variants import VARIANTS
 from shared.errors import TooCostly
@@ -37,7 +37,7 @@ def test_the_last_keyword_counts_and_negation_does_not(
 
 
 def test_letters_are_masked_inside_words_and_inside_masks() -> None:
-    tokens = shared_tokens("a cat is a friend", "A cat is a friend", "en")
+    tokens = common_tokens("a cat is a friend", "A cat is a friend", "en")
     assert tokens == ["friend", "cat", "is", "a"]
     word, letter = "[M[MASK]SK]", "[MASK]"
     assert mask_tokens("a cat is a friend", tokens) == f"{letter} {word} {word} {letter} {word}"
@@ -63,6 +63,6 @@ def test_masks_inside_masks_end_before_they_cost_seconds() -> None:
     words = " ".join(f"{a}{b}" for a in "maskſ" for b in ("", *"mask"))
     singles = " ".join(chr(0x4E00 + n) for n in range(2_000))  # sought after the masks have grown
     text = "mask" * 3_000 + f" {words} {singles}"
-    tokens = shared_tokens(text, f"{words} {singles}", "en")
+    tokens = common_tokens(text, f"{words} {singles}", "en")
     with pytest.raises(TooCostly, match="Shorten the text"):
         mask_tokens(text, tokens)

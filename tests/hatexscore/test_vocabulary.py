@@ -14,9 +14,9 @@ from services.hatexscore.vocabulary import (
     MOST_WORDS,
     SIDES,
     built_in,
+    custom_vocabulary,
     fold,
     invalid_label,
-    own_vocabulary,
     vocabulary_of_word,
 )
 
@@ -75,7 +75,7 @@ def test_a_decision_puts_its_only_vocabulary_in_force(word: str, name: str) -> N
 
 
 def test_hyphens_blanks_and_case_are_one() -> None:
-    own = own_vocabulary({"hateful": ["Out-of bounds"], "non-hateful": ["fine"]})
+    own = custom_vocabulary({"hateful": ["Out-of bounds"], "non-hateful": ["fine"]})
     assert own.label_of("OUT OF BOUNDS") == "hateful"
     assert [one.word.text for one in own.find("it is out of-bounds.", "it is out of-bounds.")] == [
         "Out-of bounds"
@@ -109,7 +109,7 @@ def test_a_word_is_refused_where_its_pattern_would_not_find_it(word: str) -> Non
     found = invalid_label({"hateful": [word], "non-hateful": ["zz"]})
     assume(found is None or "would not be found" in found[2])
     lowered = "".join(one.lower() if len(one.lower()) == 1 else one for one in word)
-    own = own_vocabulary({"hateful": [word], "non-hateful": ["zz"]})
+    own = custom_vocabulary({"hateful": [word], "non-hateful": ["zz"]})
     finds = any(one.word.side == "hateful" for one in own.find(lowered, word, in_line=True))
     assert (found is None) == (finds and "*" not in word)
 

@@ -28,8 +28,8 @@ from services.hatexscore.conclusion import read_conclusion
 from services.hatexscore.conclusion_printed import statement_anywhere
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.quote_search import fold, locate
-from services.hatexscore.quotes import count_units, plain_notation, quotations
-from services.hatexscore.variant_paper import SharedRuns
+from services.hatexscore.quotes import count_units, plain_format, quotations
+from services.hatexscore.variant_paper import CommonSpans
 from services.hatexscore.variants import VARIANTS
 from services.hatexscore.vocabulary import built_in
 from services.hatexscore.words import detect_language
@@ -79,11 +79,11 @@ def parsers() -> dict[str, Parser]:
         "hatexscore languages": detect_language,
         **{f"hatexscore conclusion {one}": concluded(one) for one in ("en", "zh", "ko")},
         "hatexscore quotations": quotations,
-        "hatexscore notation": plain_notation,
+        "hatexscore notation": plain_format,
         "hatexscore found quotations": lambda text: locate(text, quotations(QUOTING)),
         "hatexscore folding": fold,
         "hatexscore units": count_units,
-        "hatexscore runs": lambda text: SharedRuns(text).maximal(text[::-1]),
+        "hatexscore runs": lambda text: CommonSpans(text).maximal(text[::-1]),
         "language identified": find_language,
         "page changes": lambda text: changes(text, text[::-1]),
         "request repeated in a warning": lambda text: repeats(text, [text[::-1] + "x"]),
