@@ -20,10 +20,12 @@ from typing import Annotated, Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from shared.contracts import Count, Message, ModelKind, PartExcess
 from shared.models.labels import Head
 from shared.settings import settings
+from shared.validation_messages import plain
 
 EMBEDDED = Path(__file__).parents[2] / "services" / "inference" / "embedded"
 NOTE = "embedded.json"  # beside an adapter's weights
@@ -160,7 +162,10 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
         raise ValueError(f"its config.json cannot be read: {error}") from error
     try:
         config = _Config.model_validate(json.loads(written))
-    except (ValueError, RecursionError) as error:  # no JSON, no configuration, numbers without end
+    except ValidationError as error:
+        said = "; ".join(_said(one) for one in error.errors()[:3])
+        raise ValueError(f"its config.json is not one of a model: {said}") from error
+    except (ValueError, RecursionError) as error:  # no JSON, numbers without end
         raise ValueError(f"its config.json is not one of a model: {error}") from error
     quantised = config.quantization_config or config.compression_config
     return Checkpoint(
@@ -170,6 +175,10 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
         own_code=tuple(map(str, (config.auto_map or {}).values())),
         quantised=str(quantised.get("quant_method", "unnamed")) if quantised else None,
     )
+
+
+def _said(found: ErrorDetails) -> str:
+    return ": ".join(filter(None, [".".join(map(str, found["loc"])), plain(found)]))
 
 
 def _kind(architectures: tuple[str, ...]) -> ModelKind | None:

@@ -180,9 +180,7 @@ def _judged(server: LanguageServer) -> Judgement:
 
 def _asks_about_pairs(entry: ModelEntry) -> bool:
     table = entry.prompt or PromptTable()
-    return bool(
-        sent_placeholders(prompt_turns(table, entry.task or "hate")) & {"premise", "hypothesis"}
-    )
+    return bool(sent_placeholders(prompt_turns(table, entry.task)) & {"premise", "hypothesis"})
 
 
 def _reading_fields(told: Judgement) -> dict[str, Any]:

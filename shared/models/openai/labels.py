@@ -77,7 +77,7 @@ def make_question(example: Example, entry: ModelEntry | None = None) -> Question
             "a causal model needs a template, or `[models.prompt]` with `verbalizers` in its entry",
             pointer="/template",
         )
-    return _of_table(example, table, entry.task or "hate")
+    return _of_table(example, table, entry.task)
 
 
 def _table(example: Example, entry: ModelEntry | None) -> PromptTable | None:
@@ -96,7 +96,7 @@ def _table(example: Example, entry: ModelEntry | None) -> PromptTable | None:
         raise BadInput(f"prompt: {first_reason(error)}", pointer="/prompt") from error
 
 
-def _of_table(example: Example, table: PromptTable, task: Task) -> Question:
+def _of_table(example: Example, table: PromptTable, task: Task | None) -> Question:
     try:
         turns = prompt_turns(table, task)
     except ValueError as error:
@@ -117,7 +117,7 @@ def prompt_sha256(entry: ModelEntry, own: PromptKeys | None = None) -> str | Non
     if table is None or table.verbalizers is None:
         return None
     try:
-        turns = prompt_turns(table, entry.task or "hate")
+        turns = prompt_turns(table, entry.task)
     except ValueError:  # whoever asks is told
         return None
     empty = dict.fromkeys(sent_placeholders(turns), "")
