@@ -78,8 +78,10 @@ def _language_model(entry: ModelEntry) -> dict[str, Any]:
     owner, names = server.owner, server.listed()
     started = time.perf_counter()
     chats, completes = _chat(server), server.completes
-    if chats is None and not completes:
-        raise BadInput("it neither chats nor completes text")
+    if isinstance(chats, ScoringError):
+        if not completes:
+            raise BadInput(_neither(entry, chats))
+        chats = None
     milliseconds = 1000 * (time.perf_counter() - started) / (1 + completes)
     method, told = server.scoring_method, _judged(server)
     listed = _listed(server, CHAT if chats is not None else PATH)
@@ -123,15 +125,21 @@ def _classifier(entry: ModelEntry) -> dict[str, Any]:
     }
 
 
-def _chat(server: LanguageServer) -> ServerChoice | None:
-    """One short conversation; None where the server has none."""
+def _neither(entry: ModelEntry, chats: ScoringError) -> str:
+    """What a server says that neither chats nor completes text, and what it may be."""
+    hint = "" if entry.location.rstrip("/").endswith("/v1") else "; most addresses end in /v1"
+    return f"it neither chats nor completes text ({chats.detail}){hint}"
+
+
+def _chat(server: LanguageServer) -> ServerChoice | ScoringError:
+    """One short conversation, or why there is none."""
     body = {"messages": [{"role": "user", "content": "Say yes."}], "max_tokens": 64}
     try:
         return server.dialect.chats([{**body, "temperature": 0}])[0]
     except Unavailable:
         raise
-    except ScoringError:
-        return None
+    except ScoringError as error:
+        return error
 
 
 def _asked(path: str, **more: Any) -> dict[str, Any]:

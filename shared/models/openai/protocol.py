@@ -356,7 +356,9 @@ def server_answer(answer: Any) -> ServerAnswer:
         return ServerAnswer.model_validate(answer)
     except ValidationError as error:
         place = ".".join(str(step) for step in error.errors()[0]["loc"])
-        raise ScoringError(f"the server's answer is not OpenAI's: {place}") from error
+        raise ScoringError(
+            f"the server's answer is not OpenAI's ({place or 'as a whole'}): is its address right?"
+        ) from error
 
 
 def encoded(token: str) -> bytes:
