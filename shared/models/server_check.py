@@ -34,6 +34,7 @@ GIVEN_TEXT = {
     Forced: "forced, a request a token",
 }
 NONE = "no"
+NO_LOGPROBS = "no-logprobs"
 JUDGED = {"HateXScore": ("hateful",), "FTC": ("entailment", "neutral", "contradiction")}
 
 
@@ -51,7 +52,14 @@ def probe(entry: ModelEntry) -> ServerAbilities:
         return ServerAbilities(**base, **ask(entry))
     except ScoringError as error:
         away = isinstance(error, Unavailable)
-        return ServerAbilities(**base, error=error.detail, is_away=away)
+        hint = "" if away else _hint(entry)
+        return ServerAbilities(**base, error=error.detail + hint, is_away=away)
+
+
+def _hint(entry: ModelEntry) -> str:
+    """What an address that is not right mostly lacks."""
+    whole = entry.scheme != "openai" or entry.location.rstrip("/").endswith("/v1")
+    return "" if whole else "; most addresses end in /v1"
 
 
 def render(record: ServerAbilities) -> str:
@@ -80,7 +88,7 @@ def _language_model(entry: ModelEntry) -> dict[str, Any]:
     chats, completes = _chat(server), server.completes
     if isinstance(chats, ScoringError):
         if not completes:
-            raise BadInput(_neither(entry, chats))
+            raise BadInput(f"it neither chats nor completes text ({chats.detail})")
         chats = None
     milliseconds = 1000 * (time.perf_counter() - started) / (1 + completes)
     method, told = server.scoring_method, _judged(server)
@@ -123,12 +131,6 @@ def _classifier(entry: ModelEntry) -> dict[str, Any]:
         **_reading_fields(told),
         "metrics": _judged_metrics(head.mapping.labels, told),
     }
-
-
-def _neither(entry: ModelEntry, chats: ScoringError) -> str:
-    """What a server says that neither chats nor completes text, and what it may be."""
-    hint = "" if entry.location.rstrip("/").endswith("/v1") else "; most addresses end in /v1"
-    return f"it neither chats nor completes text ({chats.detail}){hint}"
 
 
 def _chat(server: LanguageServer) -> ServerChoice | ScoringError:
@@ -230,8 +232,10 @@ def _written_metrics(scores: bool, tells: bool) -> dict[str, str]:
 
 
 def _judge(record: ServerAbilities) -> str:
-    if record.reading is None:
+    if record.reading is None and (record.unread or NO_LOGPROBS).startswith(NO_LOGPROBS):
         return "votes (off)"
+    if record.reading is None:
+        return f"{NONE}, {record.unread}"
     mass = "" if record.mass is None else f", mass {record.mass:.2f} on the probe"
     return f"{record.reading}{mass}" + (f"; {record.unread}" if record.unread else "")
 

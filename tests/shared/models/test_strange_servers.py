@@ -19,7 +19,8 @@ from shared.models.judgement import Judgement
 from shared.models.openai.labels import make_question
 from shared.models.openai.model import judgements
 from shared.models.openai.server import LanguageServer
-from shared.models.server_check import probe
+from shared.models.server_check import probe, render
+from shared.models.server_records import ServerAbilities
 from tests.http_server import HttpServer
 from tests.patience import SECONDS
 
@@ -183,3 +184,16 @@ def test_who_forgot_v1_is_told_so(serving: Serving) -> None:
     told = probe(entry(url)).error or ""
     assert "neither chats nor completes text (the server of 'm' refuses it (status 404)" in told
     assert said not in told
+
+
+@pytest.mark.parametrize(
+    ("unread", "said"),
+    [
+        ("no-logprobs: it tells none", "votes (off)"),
+        ("text-too-long: it reads 96 tokens", "no, text-too-long: it reads 96 tokens"),
+    ],
+)
+def test_check_says_why_no_label_was_read(unread: str, said: str) -> None:
+    keys = {"name": "m", "source": "openai:", "served": "m", "unread": unread, "metrics": {}}
+    record = ServerAbilities.model_validate(keys)
+    assert f"judge reads by    {said}" in render(record)
