@@ -31,9 +31,19 @@ from shared.settings import Settings, secret
 SMALL = ("config.json", "tokenizer_config.json", "README.md")
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(@\S+)?")
 NAME = re.compile(r"[A-Za-z0-9][\w.:/-]{0,127}")
+VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 SAY_SO = (
     "; here: --label LABEL=OUTPUT[,OUTPUT], --ignore '*' for the rest, --outputs, --activation, "
     "--task"
+)
+OWN_LABELS = (
+    "labels of its own: HateXScore asks for hateful and non-hateful, FTC for entailment, neutral "
+    "and contradiction"
+)
+UNNAMED_OUTPUTS = (
+    "these names say nothing: HateXScore needs labels = { hateful = [...], "
+    '"non-hateful" = [...] } in the entry; here, as your model has them: '
+    "--label hateful=LABEL_1 --label non-hateful=LABEL_0"
 )
 SERVER_OUTPUTS = (
     "its outputs are asked for when it is first used; servers that number them (vLLM, SGLang) need "
@@ -69,7 +79,7 @@ def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
         "revision": found.revision,
         "preset": asked.preset,
         "served_name": asked.served_name,
-        "api_key_env": asked.api_key_env,
+        "api_key_env": _variable(asked.api_key_env),
         "task": asked.task,
         **_stated_keys(asked),
         "licence": found.licence,
@@ -131,6 +141,16 @@ def _stated_keys(asked: Namespace) -> dict[str, entries.Value | None]:
         "activation": asked.activation,
         "languages": _listed(asked.languages) or None,
     }
+
+
+def _variable(written: str | None) -> str | None:
+    """The name of an environment variable. Raises Refused for what may be the key itself."""
+    if written is not None and not VARIABLE.fullmatch(written):
+        raise Refused(
+            "--api-key-env is the name of the environment variable that holds the key, as in "
+            "VLLM_API_KEY; the key itself is written nowhere"
+        )
+    return written
 
 
 def _listed(written: str | None) -> tuple[str, ...]:
@@ -247,7 +267,12 @@ def _licence(folder: Path) -> str | None:
 
 def _kind(found: Found, preset_name: str | None) -> str:
     of_preset = preset(preset_name).entry.get("kind") if preset_name else None
-    kind = fixed_kind(found.source) or of_preset or (found.checkpoint and found.checkpoint.kind)
+    stated = found.checkpoint.kind if found.checkpoint else None
+    if of_preset and stated and of_preset != stated:
+        raise Refused(
+            f"the preset {preset_name} is of kind {of_preset}, and its files are of kind {stated}"
+        )
+    kind = fixed_kind(found.source) or of_preset or stated
     if kind is None:
         raise Refused(
             "its files do not say what kind it is: add --kind classifier, causal, similarity or "
@@ -262,33 +287,37 @@ def _mapping(entry: ModelEntry, found: Checkpoint | None) -> LabelMapping | None
 
 def _described(entry: ModelEntry, mapping: LabelMapping | None, found: Found) -> list[str]:
     """Labels and languages, a line each."""
-    said = []
-    words = (entry.prompt.verbalizers if entry.prompt else None) or {}
-    for label, own in words.items():
-        said.append(f"{label}: {', '.join(dict.fromkeys(one.strip() for one in own))}")
-    by_label = mapping.by_label if mapping else {}
-    for label, outputs in [*by_label.items()][:SHOWN]:
-        said.append(f"{listed([label])}: {listed(outputs) or '1 minus the other'}")
-    if len(by_label) > SHOWN:
-        said.append(f"and {len(by_label) - SHOWN} more labels")
-    if mapping is not None:
-        ignored = f"; ignored: {listed(mapping.ignored)}" if mapping.ignored else ""
-        said.append(f"{mapping.activation}{ignored}")
-        if any(UNNAMED.fullmatch(label) for label in mapping.by_label):
-            said.append(
-                "these names say nothing: HateXScore needs labels = { hateful = [...], "
-                '"non-hateful" = [...] } in the entry; here, as your model has them: '
-                "--label hateful=LABEL_1 --label non-hateful=LABEL_0"
-            )
-        said += mapping.warnings
-    if entry.kind == "causal" and not (entry.prompt and entry.prompt.verbalizers):
-        said.append(NO_LABELS)
-    stated = entry.languages or (found.checkpoint.languages if found.checkpoint else None)
+    said = _of_outputs(mapping) if mapping is not None else []
+    if entry.kind == "causal":
+        words = (entry.prompt.verbalizers if entry.prompt else None) or {}
+        said += [
+            f"{label}: {', '.join(dict.fromkeys(one.strip() for one in own))}"
+            for label, own in words.items()
+        ] or [NO_LABELS]
     if entry.scheme == "classify" and not entry.outputs:
         said.append(SERVER_OUTPUTS)
+    stated = entry.languages or (found.checkpoint.languages if found.checkpoint else None)
     advice = 'not stated: add `languages = ["en"]`, or what it was trained on, to the entry'
     said.append(f"languages: {', '.join(stated) if stated else advice}")
     return said
+
+
+def _of_outputs(mapping: LabelMapping) -> list[str]:
+    """Which outputs stand for which label, and what that means for metrics."""
+    by_label = mapping.by_label
+    said = [
+        f"{listed([label])}: {listed(outputs) or '1 minus the other'}"
+        for label, outputs in [*by_label.items()][:SHOWN]
+    ]
+    if len(by_label) > SHOWN:
+        said.append(f"and {len(by_label) - SHOWN} more labels")
+    ignored = f"; ignored: {listed(mapping.ignored)}" if mapping.ignored else ""
+    said.append(f"{mapping.activation}{ignored}")
+    if any(UNNAMED.fullmatch(label) for label in by_label):
+        said.append(UNNAMED_OUTPUTS)
+    elif mapping.task == "free":
+        said.append(OWN_LABELS)
+    return [*said, *mapping.warnings]
 
 
 def _fitting_preset(found: Found) -> str:

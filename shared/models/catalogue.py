@@ -384,7 +384,7 @@ class Catalogue:
 
 def of_prompted_labels(entry: ModelEntry) -> dict[str, Any]:
     """What the provenance says of the labels that a causal model's prompt names."""
-    task = entry.task or task_of(entry.prompt)
+    task = task_of(entry.prompt, entry.task)
     verbalizers = entry.prompt.verbalizers if entry.prompt else None
     first = first_label(task, tuple(verbalizers or CANONICAL[task] or CANONICAL["hate"]))
     return {

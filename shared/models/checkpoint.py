@@ -25,7 +25,7 @@ from pydantic_core import ErrorDetails
 from shared.contracts import Count, Message, ModelKind, PartExcess
 from shared.models.labels import Head
 from shared.settings import settings
-from shared.validation_messages import plain
+from shared.validation_messages import LANGUAGE_TAG, plain
 
 EMBEDDED = Path(__file__).parents[2] / "services" / "inference" / "embedded"
 NOTE = "embedded.json"  # beside an adapter's weights
@@ -36,9 +36,7 @@ BASE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 EMBEDDED_READS = 512  # tokens of the base's positions
 
 Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
-Language = Annotated[  # BCP 47; `*`: all
-    str, StringConstraints(max_length=35, pattern=r"^(\*|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)$")
-]
+Language = Annotated[str, StringConstraints(max_length=35, pattern=LANGUAGE_TAG)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 

@@ -189,6 +189,9 @@ class ModelEntry(LabelKeys, ServerKeys):
         """Of a causal model; a classifier's labels are checked with its outputs."""
         known = CANONICAL[self.task or "free"]
         named = (self.prompt.verbalizers if self.prompt else None) or {}
+        decided = self.threshold if isinstance(self.threshold, dict) else {}
+        if named and (strange := sorted(decided.keys() - named.keys())):
+            raise ValueError(f"`threshold` names {strange[0]}; its labels are {', '.join(named)}")
         if known and (strange := sorted({one for one in named if one.casefold() not in known})):
             raise ValueError(
                 f"`prompt.verbalizers`: {', '.join(strange)}: task {self.task} knows "

@@ -286,6 +286,25 @@ def test_a_causal_model_becomes_a_judge_in_one_command(
     assert "prompt.verbalizers: must have at least 2 entries" in capsys.readouterr().err
 
 
+def test_a_key_in_the_place_of_its_variable_is_written_nowhere(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["openai:http://127.0.0.1:1/v1", "--api-key-env", "sk-secret"]
+    assert models.main(["add", *arguments]) == 1
+    said = capsys.readouterr()
+    assert "the name of the environment variable that holds the key" in said.err
+    assert "sk-secret" not in said.err + said.out + (place / "models.toml").read_text("utf-8")
+
+
+def test_a_preset_of_another_kind_than_the_files_is_refused(
+    place: Path, tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert models.main(["add", f"path:{tiny}", "--preset", "qwen3guard"]) == 1
+    said = "the preset qwen3guard is of kind causal, and its files are of kind classifier"
+    assert said in capsys.readouterr().err
+    assert not load_catalogue(place / "models.toml").entries
+
+
 @pytest.mark.parametrize(
     ("arguments", "name", "said"),
     [
@@ -439,8 +458,14 @@ def test_what_a_models_files_do_not_say_is_said_at_once(
     [entry] = load_catalogue(place / "models.toml").entries
     assert entry.labels == {"hateful": ("hate", "abuse")}
     assert (entry.ignore, entry.languages) == (("*",), ("de", "hi-Latn"))
-    assert models.main(["add", f"path:{tmp_path / 'mine'}", "--name", "n", "--label", "hate"]) == 1
+    again = ["add", f"path:{tmp_path / 'mine'}", "--name", "n"]
+    assert models.main([*again, "--label", "hate"]) == 1
     assert "is not LABEL=OUTPUT" in capsys.readouterr().err
+    assert models.main([*again, *told[:-1], "deutsch"]) == 1
+    assert "languages.0: must be a language tag" in capsys.readouterr().err
+    own = ["--label", "a=hate", "--label", "b=spam", "--ignore", "*", "--activation", "softmax"]
+    assert models.main([*again, *own]) == 0
+    assert "labels of its own: HateXScore asks for hateful" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["", " ", "my model", " mine", "a\tb", "-x", "a" * 129])

@@ -100,6 +100,14 @@ SERVER = "openai:http://v:1/v1"
         (model("path:x", more='prompt = { user = "{text}" }'), "belong to a causal model"),
         (model("path:x", more="max_length = 7"), "models.0.max_length"),
         (
+            model(
+                SERVER,
+                "causal",
+                'threshold = { x = 0.5 }\nprompt.verbalizers = { a = ["b"], c = ["d"] }',
+            ),
+            "`threshold` names x; its labels are a, c",
+        ),
+        (
             model(SERVER, "causal", 'task = "nli"\nprompt.verbalizers = { a = ["b"], c = ["d"] }'),
             "models.0: `prompt.verbalizers`: a, c: task nli knows entailment",
         ),

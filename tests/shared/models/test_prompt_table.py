@@ -94,8 +94,10 @@ def test_a_question_is_about_the_labels_that_are_asked_for(
     table = PromptTable.model_validate({"verbalizers": {one: [f"{one}."] for one in labels}})
     [asked] = prompt_turns(table, None)
     assert question in asked.written({})
-    [told] = prompt_turns(table, "hate")
-    assert "attack or demean" in told.written({})
+    [told] = prompt_turns(table, "free")
+    assert "Which of these describes it?" in told.written({})
+    [own] = prompt_turns(table, "hate")  # of a request's words, to a model of another task
+    assert question in own.written({})
 
 
 RAW = SimpleNamespace(chat_template=None, bos_token=None)  # of a tokenizer, what a prompt reads
