@@ -85,13 +85,12 @@ def _language_model(entry: ModelEntry) -> dict[str, Any]:
     server = LanguageServer(entry)
     owner, names = server.owner, server.listed()
     started = time.perf_counter()
-    chats, completes = _chat(server), server.completes
-    if isinstance(chats, ScoringError):
-        if not completes:
-            raise BadInput(f"it neither chats nor completes text ({chats.detail})")
-        chats = None
+    told, completes = _chat(server), server.completes
+    chats = None if isinstance(told, ScoringError) else told
+    if isinstance(told, ScoringError) and not completes:
+        raise BadInput(f"it neither chats nor completes text ({told.detail})")
     milliseconds = 1000 * (time.perf_counter() - started) / (1 + completes)
-    method, told = server.scoring_method, _judged(server)
+    method, judged = server.scoring_method, _judged(server)
     listed = _listed(server, CHAT if chats is not None else PATH)
     found: dict[str, Any] = {
         "owner": owner or None,
@@ -110,9 +109,9 @@ def _language_model(entry: ModelEntry) -> dict[str, Any]:
         "left_out": tuple(sorted(server.dialect.left_out)),
         "seed_repeats": _repeats(server, CHAT if chats is not None else PATH),
         "length": _length(server),
-        **_reading_fields(told),
+        **_reading_fields(judged),
     }
-    serves = _judged_metrics(_labels(entry), told, entry.votes)
+    serves = _judged_metrics(_labels(entry), judged, entry.votes)
     return {**found, "metrics": serves | _written_metrics(bool(method), listed > 0)}
 
 

@@ -357,7 +357,8 @@ def server_answer(answer: Any) -> ServerAnswer:
     except ValidationError as error:
         place = ".".join(str(step) for step in error.errors()[0]["loc"])
         raise ScoringError(
-            f"the server's answer is not OpenAI's ({place or 'as a whole'}): is its address right?"
+            f"the server's answer is not OpenAI's: {place or 'nothing of it'}; is its address "
+            "right?"
         ) from error
 
 

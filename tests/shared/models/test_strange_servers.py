@@ -109,9 +109,9 @@ def judged(url: str) -> Judgement:
         (b"<html>nginx</html>", "answers no JSON: is its address right?"),
         (b"[" * 100_000 + b"]" * 100_000, "answers no JSON: is its address right?"),
         (b"null", "answers something else: is its address right?"),
-        (b"[]", "not OpenAI's (as a whole): is its address right?"),
-        (b'{"error": {"message": "overloaded"}}', "not OpenAI's (choices): is its address right?"),
-        (b'{"choices": null}', "not OpenAI's (choices)"),
+        (b"[]", "not OpenAI's: nothing of it; is its address right?"),
+        (b'{"error": {"message": "overloaded"}}', "not OpenAI's: choices; is its address right?"),
+        (b'{"choices": null}', "not OpenAI's: choices"),
         (chat(content=[{"type": "text", "text": "yes"}]), "choices.0.message.content"),
     ],
 )
