@@ -85,10 +85,7 @@ def _language_model(entry: ModelEntry) -> dict[str, Any]:
     server = LanguageServer(entry)
     owner, names = server.owner, server.listed()
     started = time.perf_counter()
-    told, completes = _chat(server), server.completes
-    chats = None if isinstance(told, ScoringError) else told
-    if isinstance(told, ScoringError) and not completes:
-        raise BadInput(f"it neither chats nor completes text ({told.detail})")
+    chats, completes = _writes(server)
     milliseconds = 1000 * (time.perf_counter() - started) / (1 + completes)
     method, judged = server.scoring_method, _judged(server)
     listed = _listed(server, CHAT if chats is not None else PATH)
@@ -130,6 +127,17 @@ def _classifier(entry: ModelEntry) -> dict[str, Any]:
         **_reading_fields(told),
         "metrics": _judged_metrics(head.mapping.labels, told),
     }
+
+
+def _writes(server: LanguageServer) -> tuple[ServerChoice | None, bool]:
+    """What it says in a chat, None: it has none; and whether it completes text. Raises BadInput
+    where it does neither."""
+    told, completes = _chat(server), server.completes
+    if not isinstance(told, ScoringError):
+        return told, completes
+    if completes:
+        return None, completes
+    raise BadInput(f"it neither chats nor completes text ({told.detail})")
 
 
 def _chat(server: LanguageServer) -> ServerChoice | ScoringError:
