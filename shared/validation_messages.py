@@ -11,6 +11,7 @@ from typing import Any
 
 ID = re.compile(r"\^([a-z]+_)\[0-9a-f\]\{32\}\$")  # the pattern of our own ids
 NUL_FREE = r"^[^\x00]*$"
+LANGUAGE_TAG = r"^(\*|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)$"  # BCP 47; `*`: all
 
 SAID = {
     "extra_forbidden": "there is no such field",
@@ -79,6 +80,8 @@ def _of_pattern(pattern: str) -> str:
     of_id = ID.fullmatch(pattern)
     if of_id:
         return f"must be {of_id[1]} and 32 of the digits 0 to 9 and a to f"
+    if pattern == LANGUAGE_TAG:
+        return "must be a language tag (BCP 47), as in de or hi-Latn, or *"
     if pattern == NUL_FREE:
         return "must not hold the character NUL"
     return f"must match the pattern {pattern}"

@@ -11,27 +11,49 @@ from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from services.command import entries
 from services.command.api import CommandError
 from services.command.hub import Hub, Repository
-from services.weights.folder import PICKLE
+from services.weights.folder import PICKLE, demand_readable
 from shared.models.catalogue import load_catalogue
 from shared.models.checkpoint import Checkpoint, front_matter, read_checkpoint
 from shared.models.entry import COMMIT, SERVED, ModelEntry, fixed_kind
-from shared.models.labels import LabelMapping, label_mapping
-from shared.models.models_file import preset, presets_of, with_preset
+from shared.models.labels import SHOWN, LabelMapping, label_mapping, listed
+from shared.models.models_file import preset, presets_of, reasons, with_preset
 from shared.models.prompt_table import NO_LABELS
 from shared.settings import Settings, secret
-from shared.validation_messages import plain
 
 SMALL = ("config.json", "tokenizer_config.json", "README.md")
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(@\S+)?")
 NAME = re.compile(r"[A-Za-z0-9][\w.:/-]{0,127}")
-SAY_SO = "; here: --label LABEL=OUTPUT, --ignore, --outputs, --activation, --task"
+VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
+SAY_SO = (
+    "; here: --label LABEL=OUTPUT[,OUTPUT], --ignore '*' for the rest, --outputs, --activation, "
+    "--task"
+)
+OWN_LABELS = (
+    "labels of its own: HateXScore asks for hateful and non-hateful, FTC for entailment, neutral "
+    "and contradiction"
+)
+UNNAMED_OUTPUTS = (
+    "these names say nothing: HateXScore needs labels = { hateful = [...], "
+    '"non-hateful" = [...] } in the entry; here, as your model has them: '
+    "--label hateful=LABEL_1 --label non-hateful=LABEL_0"
+)
+SERVER_OUTPUTS = (
+    "its outputs are asked for when it is first used; servers that number them (vLLM, SGLang) need "
+    "--outputs, in order"
+)
 PICKLED = "it has no safetensors: run `touchstone models convert NAME` before it is used"
+SERVE_GGUF = (
+    ": weights of that form are not read here: serve it (llama.cpp, Ollama), and name it as "
+    "openai:http://host:8080/v1"
+)
 UNNAMED = re.compile(r"LABEL_\d+")  # as Transformers names outputs that nobody named
 
 
@@ -56,28 +78,47 @@ def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
         "source": found.source,
         "revision": found.revision,
         "preset": asked.preset,
+        "served_name": asked.served_name,
+        "api_key_env": _variable(asked.api_key_env),
         "task": asked.task,
         **_label_keys(asked),
         "licence": found.licence,
         "card": found.card,
     }
+    prompt = _prompt(keys)
     try:
         stated = {key: value for key, value in keys.items() if value is not None}
+        stated |= {"prompt": prompt} if prompt else {}
         entry = ModelEntry.model_validate(with_preset(stated))
         mapping = _mapping(entry, found.checkpoint)
     except ValidationError as error:
-        reasons = "; ".join(plain(one) for one in error.errors())
-        raise CommandError(f"{found.source}: {reasons}") from None
+        raise CommandError(f"{found.source}: {reasons(error)}") from None
     except ValueError as error:
-        advice = _matching_preset(found) or SAY_SO
+        advice = (None if asked.label or asked.preset else _matching_preset(found)) or SAY_SO
         raise CommandError(f"{found.source}: {error}{advice}") from None
-    return entries.block(keys), [*_summary_lines(entry, mapping, found), *found.notes]
+    block = entries.block(keys) + entries.prompt_block(prompt)
+    return block, [*_summary_lines(entry, mapping, found), *found.notes]
+
+
+def _prompt(keys: dict[str, entries.Value | None]) -> dict[str, Any]:
+    """Of a causal model, whose labels are words that it writes: the entry's `prompt`, in the place
+    of `labels`. Each word may begin the answer or follow a blank."""
+    if keys["kind"] != "causal" or not isinstance(words := keys["labels"], dict):
+        return {}
+    keys["labels"] = None
+    verbalizers = {
+        label: tuple(form for one in own for form in (one, f" {one}"))
+        for label, own in words.items()
+    }
+    return {"verbalizers": verbalizers}
 
 
 def _free_name(asked: Namespace, found: Found, file: Path) -> str:
     """As asked for, else after its source. Raises CommandError for one that no request can say, and
     for one that the file has."""
-    name: str = _name(found.source) if asked.name is None else asked.name
+    served = found.source.partition(":")[0] in SERVED
+    own = asked.served_name or (served and asked.preset) or _last_word(found.source)
+    name: str = _name(own) if asked.name is None else asked.name
     if not NAME.fullmatch(name):
         raise CommandError(
             f"{name!r} is no name that requests can say: letters, digits and ._:/- alone"
@@ -104,6 +145,16 @@ def _label_keys(asked: Namespace) -> dict[str, entries.Value | None]:
         "activation": asked.activation,
         "languages": _split_list(asked.languages) or None,
     }
+
+
+def _variable(written: str | None) -> str | None:
+    """The name of an environment variable. Raises CommandError for what may be the key itself."""
+    if written is not None and not VARIABLE.fullmatch(written):
+        raise CommandError(
+            "--api-key-env is the name of the environment variable that holds the key, as in "
+            "VLLM_API_KEY; the key itself is written nowhere"
+        )
+    return written
 
 
 def _split_list(written: str | None) -> tuple[str, ...]:
@@ -139,12 +190,20 @@ def _folder(written: str, beside: Path) -> Found:
     starts = [given] if given.is_absolute() else [beside.resolve() / given, Path.cwd() / given]
     folder = next((one for one in starts if one.is_dir()), None)
     if folder is None:
-        raise CommandError(f"there is no folder {written}")
+        is_file = any(one.is_file() for one in starts)
+        more = f"{SERVE_GGUF}" if given.suffix == ".gguf" else ": it is a file" * is_file
+        raise CommandError(f"there is no folder {written}{more}")
     notes: tuple[str, ...] = ()
     if not any(folder.glob("*.safetensors")):
+        if any(folder.glob("*.gguf")):
+            raise CommandError(f"{folder} holds a GGUF file{SERVE_GGUF}")
         if not (folder / PICKLE).is_file():
             raise CommandError(f"{folder} holds no safetensors: weights are read from nothing else")
         notes = (PICKLED,)
+    try:
+        demand_readable(folder)
+    except (OSError, ValueError) as error:
+        raise CommandError(str(error)) from None
     source = f"path:{written if folder == starts[0] else folder}"
     checkpoint, licence = _validate_model(folder, str(folder)), _licence(folder)
     return Found(source, checkpoint=checkpoint, licence=licence, notes=notes)
@@ -214,7 +273,12 @@ def _licence(folder: Path) -> str | None:
 
 def _kind(found: Found, preset_name: str | None) -> str:
     of_preset = preset(preset_name).entry.get("kind") if preset_name else None
-    kind = fixed_kind(found.source) or of_preset or (found.checkpoint and found.checkpoint.kind)
+    stated = found.checkpoint.kind if found.checkpoint else None
+    if of_preset and stated and of_preset != stated:
+        raise CommandError(
+            f"the preset {preset_name} is of kind {of_preset}, and its files are of kind {stated}"
+        )
+    kind = fixed_kind(found.source) or of_preset or stated
     if kind is None:
         raise CommandError(
             "its files do not say what kind it is: add --kind classifier, causal, similarity or "
@@ -229,25 +293,37 @@ def _mapping(entry: ModelEntry, found: Checkpoint | None) -> LabelMapping | None
 
 def _summary_lines(entry: ModelEntry, mapping: LabelMapping | None, found: Found) -> list[str]:
     """Labels and languages, a line each."""
-    said = []
-    for label, outputs in (mapping.by_label if mapping else {}).items():
-        said.append(f"{label}: {', '.join(outputs) or '1 minus the other'}")
-    if mapping is not None:
-        ignored = f"; ignored: {', '.join(mapping.ignored)}" if mapping.ignored else ""
-        said.append(f"{mapping.activation}{ignored}")
-        if any(UNNAMED.fullmatch(label) for label in mapping.by_label):
-            said.append(
-                "these names say nothing: HateXScore needs "
-                'labels = { hateful = [...], "non-hateful" = [...] } in the entry'
-            )
-        said += mapping.warnings
-    if entry.kind == "causal" and not (entry.prompt and entry.prompt.verbalizers):
-        said.append(NO_LABELS)
+    said = _of_outputs(mapping) if mapping is not None else []
+    if entry.kind == "causal":
+        words = (entry.prompt.verbalizers if entry.prompt else None) or {}
+        said += [
+            f"{label}: {', '.join(dict.fromkeys(one.strip() for one in own))}"
+            for label, own in words.items()
+        ] or [NO_LABELS]
+    if entry.scheme == "classify" and not entry.outputs:
+        said.append(SERVER_OUTPUTS)
     stated = entry.languages or (found.checkpoint.languages if found.checkpoint else None)
-    if not entry.is_served:
-        advice = 'not stated: add `languages = ["en"]`, or what it was trained on, to the entry'
-        said.append(f"languages: {', '.join(stated) if stated else advice}")
+    advice = 'not stated: add `languages = ["en"]`, or what it was trained on, to the entry'
+    said.append(f"languages: {', '.join(stated) if stated else advice}")
     return said
+
+
+def _of_outputs(mapping: LabelMapping) -> list[str]:
+    """Which outputs stand for which label, and what that means for metrics."""
+    by_label = mapping.by_label
+    said = [
+        f"{listed([label])}: {listed(outputs) or '1 minus the other'}"
+        for label, outputs in [*by_label.items()][:SHOWN]
+    ]
+    if len(by_label) > SHOWN:
+        said.append(f"and {len(by_label) - SHOWN} more labels")
+    ignored = f"; ignored: {listed(mapping.ignored)}" if mapping.ignored else ""
+    said.append(f"{mapping.activation}{ignored}")
+    if any(UNNAMED.fullmatch(label) for label in by_label):
+        said.append(UNNAMED_OUTPUTS)
+    elif mapping.task == "free":
+        said.append(OWN_LABELS)
+    return [*said, *mapping.warnings]
 
 
 def _matching_preset(found: Found) -> str:
@@ -257,8 +333,15 @@ def _matching_preset(found: Found) -> str:
     return f"; these are the outputs of {names[0]}: add --preset {names[0]}" if names else ""
 
 
-def _name(source: str) -> str:
-    """A name for it: the last word of the source."""
-    rest = source.partition(":")[2].partition("@")[0].rstrip("/")
-    last = rest.rpartition("/")[2] or "model"
+def _last_word(source: str) -> str:
+    """Of a repository or folder; of a server its host."""
+    scheme, _, rest = source.partition(":")
+    if scheme in SERVED:
+        return urlsplit(rest).hostname or scheme
+    return rest.partition("@")[0]
+
+
+def _name(own: str) -> str:
+    """A name that requests can say, after the last word of what it is called."""
+    last = own.rstrip("/").rpartition("/")[2]
     return re.sub(r"[^a-z0-9.]+", "-", last.lower()).strip("-") or "model"

@@ -21,6 +21,12 @@ def block(keys: Mapping[str, Value | None]) -> str:
     return "\n".join(["[[models]]", *lines]) + "\n"
 
 
+def prompt_block(keys: Mapping[str, Value]) -> str:
+    """The table `[models.prompt]` of the entry before it; nothing for none."""
+    lines = [f"{key} = {toml(value)}" for key, value in keys.items()]
+    return "\n".join(["", "[models.prompt]", *lines]) + "\n" if lines else ""
+
+
 def toml(value: Value) -> str:
     """A basic string, an array or an inline table of arrays; JSON's escapes are TOML's, too."""
     if isinstance(value, str):

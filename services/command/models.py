@@ -81,13 +81,16 @@ def _add_label_keys(one: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="LABEL=OUTPUT[,OUTPUT]",
-        help="which outputs stand for a label, as in hateful=hate,offensive; repeatable",
+        help="which outputs stand for a label, as in hateful=hate,offensive; of a causal model the "
+        "words that it writes, as in hateful=yes,Yes; repeatable",
     )
     one.add_argument("--ignore", metavar="OUTPUT[,OUTPUT]", help="outputs of no label; *: the rest")
     one.add_argument("--outputs", metavar="OUTPUT[,OUTPUT]", help="names for LABEL_0, LABEL_1, ...")
     activations = ("softmax", "sigmoid", "one-output")
     one.add_argument("--activation", choices=activations, help="where its files do not say")
     one.add_argument("--languages", metavar="TAG[,TAG]", help="it was trained on, as in en,hi-Latn")
+    one.add_argument("--served-name", metavar="NAME", help="what its server calls it; else --name")
+    one.add_argument("--api-key-env", metavar="VARIABLE", help="it holds the key of its server")
 
 
 def main(arguments: list[str]) -> int:

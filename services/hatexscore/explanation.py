@@ -197,7 +197,8 @@ def _without_rules(code: str) -> Obstacle:
     if code == UNDECIDED:
         return Obstacle("language-undecided", UNDECIDED_EXPLANATION)
     known = ", ".join(RULED)
-    detail = f"the explanation's language is {code}; there are rules for {known}"
+    said = f"the explanation's language is {code}; there are rules for {known}"
+    detail = f"{said}; a language model that `reader_model` names reads others"
     return Obstacle("no-rules", detail)
 
 

@@ -64,7 +64,7 @@ class RenderedPrompt:
 class LabelPrompt:
     """One model's prompt. Raises ValueError for one that cannot be rendered."""
 
-    def __init__(self, table: PromptTable, tokenizer: Any, task: Task) -> None:
+    def __init__(self, table: PromptTable, tokenizer: Any, task: Task | None) -> None:
         if table.verbalizers is None:
             raise ValueError("prompt.verbalizers: say which strings stand for which label")
         self.verbalizers: Mapping[str, tuple[str, ...]] = table.verbalizers

@@ -137,6 +137,8 @@ def _of_weights(catalogue: Catalogue, entry: ModelEntry) -> Report:
     except ScoringError as error:
         state = error.state if isinstance(error, ModelNotReady) else "failed"
         return {"state": state, "error": error.detail}
+    except Exception as error:  # noqa: BLE001 - of its own code: this model fails, no other
+        return {"state": "failed", "error": f"it cannot answer: {type(error).__name__}: {error}"}
     known = states.get(entry.name)
     return {
         "state": "ready",

@@ -14,7 +14,9 @@ from shared.models.catalogue import Catalogue
 from shared.models.checkpoint import BASE, base_folder, hub_folder
 from shared.models.entry import ModelEntry
 
-INDEX = "model.safetensors.index.json"
+INDEX, WHOLE = "model.safetensors.index.json", "model.safetensors"
+LFS_POINTER = b"version https://git-lfs"
+MOST_HEADER = 100_000_000  # bytes, as safetensors has it
 PICKLE = "pytorch_model.bin"
 STILL_SECONDS = 60.0  # a download that has written nothing for so long has been given up
 
@@ -32,11 +34,12 @@ def weights_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
         )
     elif entry.scheme == "path" and not is_complete(folder):
         _check_converted(entry, folder)
+        _demand_shards(entry, folder)
     return folder
 
 
 def model_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
-    """The folder for its files, whether they are there or not."""
+    """Where its files belong, whether they are there or not."""
     if entry.source == BASE:
         return base_folder()
     if entry.scheme == "hf":
@@ -56,6 +59,42 @@ def is_complete(folder: Path) -> bool:
     except (OSError, ValueError, KeyError, AttributeError):
         return False
     return all((folder / str(name)).is_file() for name in set(listed))
+
+
+def _demand_shards(entry: ModelEntry, folder: Path) -> None:
+    """Of a folder that an index says to be incomplete."""
+    if (folder / INDEX).is_file() and not (folder / WHOLE).is_file():
+        said = f"files that its {INDEX} names are not in {folder}: put them there"
+        raise LoadingError(f"the model {entry.name!r} is not whole: {said}", "absent")
+
+
+def demand_readable(folder: Path) -> None:
+    """Raises ValueError for files of weights that are none, or not all of it.
+
+    Eight bytes say how long the header is, JSON that says where each tensor ends. Source:
+    https://github.com/huggingface/safetensors, "Format".
+    """
+    for file in sorted(folder.glob("*.safetensors")):
+        if (said := _unreadable(file)) is not None:
+            raise ValueError(f"{file.name} in {folder} {said}")
+
+
+def _unreadable(file: Path) -> str | None:
+    size = file.stat().st_size
+    with file.open("rb") as stream:
+        first = stream.read(8)
+        if LFS_POINTER.startswith(first) and first:
+            return "is a pointer of Git LFS, not the weights: run `git lfs pull` there"
+        length = int.from_bytes(first, "little")
+        if not 0 < length <= min(MOST_HEADER, size - 8):
+            return "is no file of safetensors, or cut off: fetch or copy it again"
+        try:
+            tensors = json.loads(stream.read(length))
+            ends = [one["data_offsets"][1] for name, one in tensors.items() if name[:2] != "__"]
+            whole = 8 + length + max(ends, default=0) == size
+        except (ValueError, AttributeError, LookupError, TypeError):
+            return "is no file of safetensors: fetch or copy it again"
+    return None if whole else "is cut off, or has bytes too many: fetch or copy it again"
 
 
 def _check_downloaded(entry: ModelEntry, folder: Path) -> None:

@@ -54,6 +54,21 @@ def counts_positions(model: Any) -> bool:
     return any(table is not words for table in tables)
 
 
+def demand_same_tokens(model: Any, tokenizer: Any) -> None:
+    """Raises ValueError where the tokenizer has words that the weights have no row for: the first
+    text with one would end in an error of its own, on a GPU of the whole process."""
+    try:
+        words = model.get_input_embeddings()
+    except NotImplementedError:  # CANINE hashes characters
+        return
+    if not isinstance(words, torch.nn.Embedding) or tokenizer.vocab_size <= words.num_embeddings:
+        return
+    raise ValueError(
+        f"its tokenizer has {tokenizer.vocab_size} tokens, and its weights know "
+        f"{words.num_embeddings}: they do not belong together"
+    )
+
+
 def max_length_ids(tokenizer: Any, longest: int) -> list[int]:
     """(T,) ids of a text as long as the model reads, in the frame that its tokenizer puts around
     texts: some heads look for a token of it."""

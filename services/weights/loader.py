@@ -7,6 +7,7 @@ changed on the way (an adapter, shortened layers) is handed in as a function.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,9 +24,10 @@ from transformers import (
     logging,
 )
 
-from services.weights.folder import model_folder, weights_folder
+from services.weights.folder import demand_readable, model_folder, weights_folder
 from services.weights.limits import (
     counts_positions,
+    demand_same_tokens,
     find_max_length,
     is_padding_invariant,
     max_length_ids,
@@ -55,7 +57,17 @@ from shared.numerics import promised
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
 MISMATCHED = "ignore_mismatched_sizes"  # in the message where sizes do not fit
+OTHER_SIZES = (
+    "have other sizes than its configuration says: a head has as many rows as `id2label` of its "
+    "config.json has names, and two where there is none"
+)
+UNKNOWN_TYPE = re.compile(r"model type `([^`]*)` but Transformers does not recognize")
 HEADS = ("classifier.", "pre_classifier.", "score.", "bert.pooler.", "pooler.")
+TOKENIZER_FILES = (
+    "put tokenizer.json, or the files of its vocabulary, and tokenizer_config.json beside its "
+    "weights, as `save_pretrained` of a tokenizer writes them"
+)
+FEWEST_TOKENS = 2  # besides the special ones
 SERVE_IT = "serve it, and name it as openai:"
 
 Adapt = Callable[[Path, EmbeddedMetadata], Any]  # the base with the adapter of this folder
@@ -78,7 +90,7 @@ class LoadedModel:
     overlong: Literal["cut", "refuse"] = "cut"
     prompt: PromptTable | None = None  # of a causal model
     own_prompts: bool = True  # whether a request may bring its own in its place
-    task: Task = "hate"
+    task: Task | None = None  # as its entry states it
     mask_text: str = MASK_TEXT  # what stands for a masked word in a string
 
 
@@ -108,6 +120,7 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
         tokenizer = _tokenizer(words)
         mapping = label_mapping(entry, _head(note, model.config))
         model, longest = _to_device(model, use), find_max_length(entry, model, tokenizer)
+        demand_same_tokens(model, tokenizer)
         verify_length(model, max_length_ids(tokenizer, longest), len(mapping.outputs))
         pads = is_padding_invariant(model, tokenizer, longest)
         return LoadedModel(
@@ -148,6 +161,7 @@ def _of_classifier(
 
 
 def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
+    """A causal language model."""
     with _explained(entry):
         folder, use = _verify(catalogue, entry)
         tokenizer = _tokenizer(folder)
@@ -155,6 +169,7 @@ def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
             raise ValueError("its tokenizer gives no character offsets")
         model = _to_device(_from_folder(folder, AutoModelForCausalLM), use)
         longest = find_max_length(entry, model, tokenizer)
+        demand_same_tokens(model, tokenizer)
         if counts_positions(model):
             verify_length(model.base_model, max_length_ids(tokenizer, longest))
         return LoadedModel(
@@ -167,7 +182,7 @@ def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
             use=use.model_copy(update=prompt_label_fields(entry)),
             prompt=entry.prompt,
             own_prompts=entry.allow_request_prompt,
-            task=entry.task or "hate",
+            task=entry.task,
             overlong=entry.overlong,
             mask_text=_mask_text(entry, tokenizer),
         )
@@ -179,7 +194,7 @@ def _mask_text(entry: ModelEntry, tokenizer: Any) -> str:
 
 
 def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> LoadedEncoder:
-    """A bi-encoder, or a cross-encoder whose network went through `optimize_layers`."""
+    """A bi-encoder, or a cross-encoder whose network went through `shorten`."""
     with _explained(entry):
         folder, use = _verify(catalogue, entry)
         with without_progress():
@@ -206,6 +221,9 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         if MISMATCHED in str(error):  # transformers names its own switch, and no weight
             error = ValueError("its weights have other sizes than its configuration says")
+        if (unknown := UNKNOWN_TYPE.search(str(error))) is not None:
+            said = f"Transformers here knows no model of type {unknown[1]!r}: {SERVE_IT}"
+            error = ValueError(f"{said} or classify:")
         raise ScoringError(load_error(entry.name, error)) from error
     finally:
         loaded(entry.name)
@@ -213,10 +231,9 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
 
 def _verify(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
     """The folder of the model's files, which are those configured, and what the provenance says."""
+    _check_supported(weights_folder(catalogue, entry))  # it is whole
     folder, placement = planned(catalogue, entry)
     device, dtype = placement.device, placement.dtype
-    weights_folder(catalogue, entry)  # it is whole
-    _check_supported(folder)
     sha256 = folder_sha256(folder)
     if sha256 is None:
         raise ValueError(f"there are no safetensors files in {folder}")
@@ -253,6 +270,7 @@ def _check_supported(folder: Path) -> None:
     """Raises ValueError for weights that are quantised and for models that need their own code."""
     if any(folder.glob("*.gguf")) and not any(folder.glob("*.safetensors")):
         raise ValueError(f"its weights are quantised (gguf): {SERVE_IT}")
+    demand_readable(folder)
     if (found := read_checkpoint(folder)) is None:
         return
     if found.quantised is not None:
@@ -300,13 +318,27 @@ def _from_folder(folder: Path, kind: Any) -> Any:
             raise ValueError(f"its files lack the classifier's weights ({head}): fine-tune it")
         raise ValueError(f"its files lack the weights {missing}")
     if report["mismatched_keys"]:  # so would these
-        names = sorted(name for name, *_ in report["mismatched_keys"])
-        raise ValueError(f"its weights {names} have other sizes than its configuration says")
+        names = ", ".join(sorted(name for name, *_ in report["mismatched_keys"])[:3])
+        raise ValueError(f"its weights ({names}) {OTHER_SIZES}")
     return model
 
 
 def _tokenizer(folder: Path) -> Any:
-    return AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+    """Raises ValueError where the folder holds none: the library then makes one up that reads every
+    word as unknown."""
+    try:
+        found = AutoTokenizer.from_pretrained(
+            folder, trust_remote_code=False, local_files_only=True
+        )
+    except Exception as error:
+        if isinstance(error, MemoryError):
+            raise
+        reason = str(error).partition("\n")[0]
+        said = f"its tokenizer cannot be read ({type(error).__name__}: {reason}): {TOKENIZER_FILES}"
+        raise ValueError(said) from error
+    if len(found) < len(set(found.all_special_ids)) + FEWEST_TOKENS:
+        raise ValueError(f"its files lack a tokenizer: {TOKENIZER_FILES}")
+    return found
 
 
 def _head(note: EmbeddedMetadata | None, config: Any) -> Head:
@@ -323,7 +355,7 @@ def _to_device(model: Any, use: ModelUse) -> Any:
 
 
 def _bi_encoder(folder: Path, use: ModelUse) -> Any:
-    """As the folder's own `modules.json` describes it."""
+    """What the folder's own `modules.json` describes."""
     from sentence_transformers import SentenceTransformer  # slow: only where there is such a model
 
     file = folder / "modules.json"

@@ -51,6 +51,7 @@ from shared.models.prompt_table import (
     PromptKeys,
     first_reason,
     override_table,
+    task_of,
 )
 from shared.service_contract import ServiceContract
 from shared.work import FEWEST_READ, Work
@@ -383,7 +384,7 @@ class Catalogue:
 
 def prompt_label_fields(entry: ModelEntry) -> dict[str, Any]:
     """What the provenance says of the labels that a causal model's prompt names."""
-    task = entry.task or "hate"
+    task = task_of(entry.prompt, entry.task)
     verbalizers = entry.prompt.verbalizers if entry.prompt else None
     first = first_label(task, tuple(verbalizers or CANONICAL[task] or CANONICAL["hate"]))
     return {

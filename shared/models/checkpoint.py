@@ -20,10 +20,12 @@ from typing import Annotated, Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from shared.contracts import Count, Message, ModelKind, PartExcess
 from shared.models.labels import Head
 from shared.settings import settings
+from shared.validation_messages import LANGUAGE_TAG, plain
 
 EMBEDDED = Path(__file__).parents[2] / "services" / "inference" / "embedded"
 NOTE = "embedded.json"  # beside an adapter's weights
@@ -34,9 +36,7 @@ BASE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 EMBEDDED_READS = 512  # tokens of the base's positions
 
 Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
-Language = Annotated[  # BCP 47; `*`: all
-    str, StringConstraints(max_length=35, pattern=r"^(\*|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)$")
-]
+Language = Annotated[str, StringConstraints(max_length=35, pattern=LANGUAGE_TAG)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -157,7 +157,10 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
         raise ValueError(f"its config.json cannot be read: {error}") from error
     try:
         config = _Config.model_validate(json.loads(written))
-    except (ValueError, RecursionError) as error:  # no JSON, no configuration, numbers without end
+    except ValidationError as error:
+        said = "; ".join(_said(one) for one in error.errors()[:3])
+        raise ValueError(f"its config.json is not one of a model: {said}") from error
+    except (ValueError, RecursionError) as error:  # no JSON, numbers without end
         raise ValueError(f"its config.json is not one of a model: {error}") from error
     quantised = config.quantization_config or config.compression_config
     return Checkpoint(
@@ -167,6 +170,10 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
         own_code=tuple(map(str, (config.auto_map or {}).values())),
         quantised=str(quantised.get("quant_method", "unnamed")) if quantised else None,
     )
+
+
+def _said(found: ErrorDetails) -> str:
+    return ": ".join(filter(None, [".".join(map(str, found["loc"])), plain(found)]))
 
 
 def _kind(architectures: tuple[str, ...]) -> ModelKind | None:

@@ -401,7 +401,11 @@ def find_protocol(connection: Connection) -> str:
         owners = {str(one.get("owned_by")) for one in listed if isinstance(one, dict)}
         if known := sorted(owners & BY_NAME.keys()):
             return known[0]
-    raise BadInput("the server does not say of which kind it is: set `protocol`", pointer="/model")
+    raise BadInput(
+        "the server does not say of which kind it is: if its address is right, set `protocol` to "
+        f"{', '.join(BY_NAME)} or kserve-v2",
+        pointer="/model",
+    )
 
 
 def names_of_tei(connection: Connection) -> tuple[str, ...] | None:

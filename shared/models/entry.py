@@ -21,7 +21,7 @@ from shared.contracts import Message, ModelKind, ModelName
 from shared.errors import BadInput, ModelCannot
 from shared.models.calls import Example, Part
 from shared.models.checkpoint import BASE, Language, Sha256, embedded_adapters
-from shared.models.labels import LabelKeys
+from shared.models.labels import CANONICAL, LabelKeys
 from shared.models.prompt_table import (
     FROM_USERS,
     PromptTable,
@@ -186,6 +186,21 @@ class ModelEntry(LabelKeys, ServerKeys):
         of_judges = LabelKeys.model_fields.keys() | {"overlong"}
         if self.kind not in ("classifier", "causal") and (keys := sorted(stated & of_judges)):
             raise ValueError(f"{' and '.join(keys)} belong to a model that tells labels")
+        return self
+
+    @model_validator(mode="after")
+    def _words_fit_task(self) -> Self:
+        """Of a causal model; a classifier's labels are checked with its outputs."""
+        known = CANONICAL[self.task or "free"]
+        named = (self.prompt.verbalizers if self.prompt else None) or {}
+        decided = self.threshold if isinstance(self.threshold, dict) else {}
+        if named and (strange := sorted(decided.keys() - named.keys())):
+            raise ValueError(f"`threshold` names {strange[0]}; its labels are {', '.join(named)}")
+        if known and (strange := sorted({one for one in named if one.casefold() not in known})):
+            raise ValueError(
+                f"`prompt.verbalizers`: {', '.join(strange)}: task {self.task} knows "
+                f"{', '.join(known)}"
+            )
         return self
 
     @property

@@ -58,6 +58,9 @@ WIDER = {  # folded; of task `hate`
 }
 OF_A_POLICY = {"yes": "hateful", "no": "non-hateful"}  # where the task is stated
 REST = "*"  # of `ignore`
+PROBLEM_TYPES = ("regression", "single_label_classification", "multi_label_classification")
+SHOWN = 24  # of a head's outputs, in a message
+SHOWN_CHARACTERS = 80  # of such an output
 EXCLUSIVE_NOWHERE = frozenset({"obscene", "insult", "threat"})  # the Jigsaw columns, together
 
 
@@ -180,6 +183,16 @@ def predict_label(labels: Sequence[str], row: Sequence[float], least: Mapping[st
     return max(over or free or labels, key=by_label.__getitem__)
 
 
+def listed(names: Sequence[str]) -> str:
+    """In a message: the first of them, and how many more there are. Strange ones are quoted."""
+    shown = [
+        name if name.isprintable() and 0 < len(name) < SHOWN_CHARACTERS else f"{name[:20]!r}"
+        for name in names[:SHOWN]
+    ]
+    more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
+    return ", ".join([*shown, *more])
+
+
 def normalize_name(name: str) -> str:
     """Without case, `_`, `-` and blanks."""
     return re.sub(r"[\s_-]+", "", name).casefold()
@@ -226,6 +239,9 @@ def _activation(
         ):
             raise ValueError(f"activation {stated!r} does not fit {_format_count(len(outputs))}")
         return stated
+    if problem_type not in (None, *PROBLEM_TYPES):
+        known = ", ".join(PROBLEM_TYPES)
+        raise ValueError(f"its problem_type {problem_type!r} is none of {known}: set `activation`")
     if problem_type == "regression":
         raise ValueError("it is a regression: its outputs are no logits. Set `activation`")
     if len(outputs) == 1:
@@ -281,7 +297,7 @@ def _columns(stated: LabelKeys, task: Task, outputs: Sequence[str]) -> dict[str,
         for name in names:
             if name not in places and normalize_name(name) not in places:
                 raise ValueError(
-                    f"`labels` names the output {name!r}; the outputs are {', '.join(outputs)}"
+                    f"`labels` names the output {name!r}; the outputs are {listed(outputs)}"
                 )
         found[label] = tuple(
             places[name] if name in places else places[normalize_name(name)] for name in names
@@ -314,9 +330,7 @@ def _check_outputs(
     if REST in ignored:
         return
     if unknown := sorted(ignored - set(map(normalize_name, outputs))):
-        raise ValueError(
-            f"`ignore` names {', '.join(unknown)}; the outputs are {', '.join(outputs)}"
-        )
+        raise ValueError(f"`ignore` names {', '.join(unknown)}; the outputs are {listed(outputs)}")
     used = {column for found in columns.values() for column in found}
     rest = [
         output
@@ -325,7 +339,7 @@ def _check_outputs(
     ]
     if rest:
         raise ValueError(
-            f"its outputs {', '.join(rest)} belong to no label: name them under `labels` or "
+            f"its outputs {listed(rest)} belong to no label: name them under `labels` or "
             '`ignore`, or set task = "free"'
         )
     if shared := [

@@ -57,7 +57,9 @@ def read_entries(path: Path) -> tuple[Entries, Faults]:
         try:
             entries.append(_entry(table, schema, root))
         except ValidationError as error:
-            faults.append(InvalidEntry(name, f"{path.name}: models.{place}.{_reasons(error)}"))
+            faults.append(
+                InvalidEntry(name, f"{path.name}: {reasons(error, 'models', str(place))}")
+            )
         except (ValueError, TypeError, AttributeError) as error:  # of shapes that no key has
             faults.append(InvalidEntry(name, f"{path.name}: models.{place}: {error}"))
     return _with_readers(*_each_name_once(tuple(entries), tuple(faults), path), path)
@@ -153,9 +155,10 @@ def _with_readers(entries: Entries, faults: Faults, path: Path) -> tuple[Entries
     return tuple(entry for entry in entries if entry.name not in strange), (*faults, *found)
 
 
-def _reasons(error: ValidationError) -> str:
+def reasons(error: ValidationError, *before: str) -> str:
+    """Each mistake behind its key, in a line. before: where the entry stands."""
     return "; ".join(
-        f"{'.'.join(str(step) for step in found['loc'])}: {_said(found)}"
+        ": ".join(filter(None, [".".join(map(str, (*before, *found["loc"]))), _said(found)]))
         for found in error.errors()
     )
 

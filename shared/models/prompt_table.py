@@ -26,7 +26,7 @@ from pydantic import (
 
 from shared.contracts import MAX_TEXT, Message
 from shared.errors import BadInput
-from shared.models.labels import Task
+from shared.models.labels import CANONICAL, Task
 from shared.validation_messages import plain
 from shared.work import words_of
 
@@ -309,16 +309,27 @@ class PromptTurn:
         return "".join(texts.get(piece.inserted or "", piece.text) for piece in self.pieces)
 
 
-def prompt_turns(table: PromptTable, task: Task) -> tuple[PromptTurn, ...]:
+def task_of(table: PromptKeys | None, stated: Task | None = None) -> Task:
+    """What is asked for: the stated task, unless its labels are others (a request's own words);
+    else the task whose labels its words stand for. `hate` without any words, `free` for labels of
+    no task."""
+    labels = {label.casefold() for label in (table and table.verbalizers) or ()}
+    if stated is not None and (stated == "free" or labels <= set(CANONICAL[stated])):
+        return stated
+    tasks: tuple[Task, ...] = ("hate", "nli", "sentiment")
+    return next((task for task in tasks if labels <= set(CANONICAL[task])), "free")
+
+
+def prompt_turns(table: PromptTable, task: Task | None) -> tuple[PromptTurn, ...]:
     """What is said to the model: `system`, each shot with its answer, `user` last. `{labels}` are
-    the strings that it may write, the first of each label. Raises ValueError for what nothing is
-    known of."""
+    the strings that it may write, the first of each label. task: as its entry states it. Raises
+    ValueError for what nothing is known of."""
     if table.policy_file is not None:
         raise ValueError("prompt.policy_file: it was not read; write `policy`")
     values = {"labels": ", ".join(own[0].strip() for own in (table.verbalizers or {}).values())}
     if table.policy is not None:
         values["policy"] = "".join(piece.text for piece in fill_template(table.policy, values))
-    asked = table.user or QUESTIONS[task]
+    asked = table.user or QUESTIONS[task_of(table, task)]
     shown = [turn for shot in _shots(table) for turn in _render_example(table, asked, values, shot)]
     system = [PromptTurn("system", fill_template(table.system, values))] if table.system else []
     after = [PromptTurn("user", fill_template(table.after, values))] if table.after else []

@@ -34,6 +34,7 @@ GIVEN_TEXT = {
     Forced: "forced, a request a token",
 }
 NONE = "no"
+NO_LOGPROBS = "no-logprobs"
 JUDGED = {"HateXScore": ("hateful",), "FTC": ("entailment", "neutral", "contradiction")}
 
 
@@ -46,12 +47,19 @@ def probe(entry: ModelEntry) -> ServerAbilities:
         "source": f"{entry.scheme}:",
         "served": entry.served_name or entry.name,
     }
-    ask = _language_model if entry.scheme == "openai" else _classifier
+    complete = _language_model if entry.scheme == "openai" else _classifier
     try:
-        return ServerAbilities(**base, **ask(entry))
+        return ServerAbilities(**base, **complete(entry))
     except ScoringError as error:
         away = isinstance(error, Unavailable)
-        return ServerAbilities(**base, error=error.detail, is_away=away)
+        hint = "" if away else _hint(entry)
+        return ServerAbilities(**base, error=error.detail + hint, is_away=away)
+
+
+def _hint(entry: ModelEntry) -> str:
+    """What an address that is not right mostly lacks."""
+    whole = entry.scheme != "openai" or entry.location.rstrip("/").endswith("/v1")
+    return "" if whole else "; most addresses end in /v1"
 
 
 def render(record: ServerAbilities) -> str:
@@ -77,11 +85,9 @@ def _language_model(entry: ModelEntry) -> dict[str, Any]:
     server = LanguageServer(entry)
     owner, names = server.owner, server.listed()
     started = time.perf_counter()
-    chats, completes = _chat(server), server.supports_completion
-    if chats is None and not completes:
-        raise BadInput("it neither chats nor completes text")
+    chats, completes = _writes(server)
     milliseconds = 1000 * (time.perf_counter() - started) / (1 + completes)
-    method, told = server.scoring_method, _judged(server)
+    method, judged = server.scoring_method, _judged(server)
     listed = _max_logprobs(server, CHAT if chats is not None else PATH)
     found: dict[str, Any] = {
         "owner": owner or None,
@@ -100,9 +106,9 @@ def _language_model(entry: ModelEntry) -> dict[str, Any]:
         "left_out": tuple(sorted(server.dialect.left_out)),
         "seed_repeats": _repeats(server, CHAT if chats is not None else PATH),
         "length": _length(server),
-        **_reading_fields(told),
+        **_reading_fields(judged),
     }
-    serves = _judged_metrics(_labels(entry), told, entry.votes)
+    serves = _judged_metrics(_labels(entry), judged, entry.votes)
     return {**found, "metrics": serves | _written_metrics(bool(method), listed > 0)}
 
 
@@ -123,15 +129,26 @@ def _classifier(entry: ModelEntry) -> dict[str, Any]:
     }
 
 
-def _chat(server: LanguageServer) -> ServerChoice | None:
-    """One short conversation; None where the server has none."""
+def _writes(server: LanguageServer) -> tuple[ServerChoice | None, bool]:
+    """What it says in a chat, None: it has none; and whether it completes text. Raises BadInput
+    where it does neither."""
+    told, completes = _chat(server), server.supports_completion
+    if not isinstance(told, ScoringError):
+        return told, completes
+    if completes:
+        return None, completes
+    raise BadInput(f"it neither chats nor completes text ({told.detail})")
+
+
+def _chat(server: LanguageServer) -> ServerChoice | ScoringError:
+    """One short conversation, or why there is none."""
     body = {"messages": [{"role": "user", "content": "Say yes."}], "max_tokens": 64}
     try:
         return server.dialect.complete_chat([{**body, "temperature": 0}])[0]
     except Unavailable:
         raise
-    except ScoringError:
-        return None
+    except ScoringError as error:
+        return error
 
 
 def _asked(path: str, **more: Any) -> dict[str, Any]:
@@ -180,9 +197,7 @@ def _judged(server: LanguageServer) -> Judgement:
 
 def _asks_about_pairs(entry: ModelEntry) -> bool:
     table = entry.prompt or PromptTable()
-    return bool(
-        sent_placeholders(prompt_turns(table, entry.task or "hate")) & {"premise", "hypothesis"}
-    )
+    return bool(sent_placeholders(prompt_turns(table, entry.task)) & {"premise", "hypothesis"})
 
 
 def _reading_fields(told: Judgement) -> dict[str, Any]:
@@ -224,8 +239,10 @@ def _written_metrics(scores: bool, tells: bool) -> dict[str, str]:
 
 
 def _judge(record: ServerAbilities) -> str:
-    if record.reading is None:
+    if record.reading is None and (record.unread or NO_LOGPROBS).startswith(NO_LOGPROBS):
         return "votes (off)"
+    if record.reading is None:
+        return f"{NONE}, {record.unread}"
     mass = "" if record.mass is None else f", mass {record.mass:.2f} on the probe"
     return f"{record.reading}{mass}" + (f"; {record.unread}" if record.unread else "")
 

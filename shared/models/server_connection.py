@@ -12,6 +12,7 @@ log. Source: specs "models" §1, §5.1.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import re
@@ -57,6 +58,8 @@ TOO_LONG = re.compile(  # OpenAI, vLLM, SGLang, llama.cpp, text-embeddings-infer
     re.IGNORECASE,
 )
 VARIABLE = re.compile(r"\$([A-Z][A-Z0-9_]*)")
+MOST_BYTES = 100_000_000  # of an answer; 32,000 tokens with 20 listed at each have a third of it
+KEPT_HEADERS = ("content-type", "retry-after")  # the content is decoded by then
 READ_FOR_REASON = 2_000  # characters of a server's message
 
 Json = dict[str, Any]
@@ -158,6 +161,7 @@ class Connection:
         at_once = (
             entry.requests_at_once if "requests_at_once" in stated else chosen.openai_connections
         )
+        self._seconds = seconds
         self._client = httpx.Client(
             timeout=httpx.Timeout(seconds, connect=chosen.openai_connect_seconds),
             limits=httpx.Limits(max_connections=at_once, max_keepalive_connections=KEPT),
@@ -167,6 +171,7 @@ class Connection:
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="server")
 
     def get(self, path: str) -> Any:
+        """The answer to a GET below `/v1`."""
         return self._one("GET", self._address.base + path)
 
     def get_at_root(self, path: str) -> Any:
@@ -209,8 +214,9 @@ class Connection:
         check()
         self._pace.wait()
         headers, query = self._address.sent_headers(), self._address.sent_query()
+        asked = self._client.build_request(method, url, json=body, headers=headers, params=query)
         try:
-            response = self._client.request(method, url, json=body, headers=headers, params=query)
+            response = self._received(asked)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.NetworkError) as error:
             raise _RetryError(f"no connection ({type(error).__name__})") from error
         except httpx.RemoteProtocolError as error:
@@ -225,6 +231,22 @@ class Connection:
         if status >= 300:
             raise self._to_error(response)
         return self._read(response)
+
+    def _received(self, asked: httpx.Request) -> httpx.Response:
+        """The whole answer, in its time and of no more bytes than an answer has. Raises
+        Unavailable, and what httpx raises."""
+        until, pieces, size = time.monotonic() + self._seconds, [], 0
+        with contextlib.closing(self._client.send(asked, stream=True)) as response:
+            for piece in response.iter_bytes():
+                pieces.append(piece)
+                size += len(piece)
+                if size > MOST_BYTES or time.monotonic() > until:
+                    more = f"more than {MOST_BYTES:,} bytes" if size > MOST_BYTES else "no end"
+                    name = self._address.name
+                    raise Unavailable(f"the server of {name!r} did not answer: {more}")
+        kept = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
+        content = b"".join(pieces)
+        return httpx.Response(response.status_code, headers=kept, content=content, request=asked)
 
     def _to_error(self, response: httpx.Response) -> ScoringError:
         status, server = response.status_code, f"the server of {self._address.name!r}"
@@ -252,10 +274,15 @@ class Connection:
         """A JSON object, or the list of text-embeddings-inference."""
         try:
             answer = response.json()
-        except ValueError as error:
-            raise ScoringError(f"the server of {self._address.name!r} answers no JSON") from error
+        except (ValueError, RecursionError) as error:
+            raise ScoringError(
+                f"the server of {self._address.name!r} answers no JSON: is its address right?"
+            ) from error
         if not isinstance(answer, dict | list):
-            raise ScoringError(f"the server of {self._address.name!r} answers something else")
+            raise ScoringError(
+                f"the server of {self._address.name!r} answers something else: is its address "
+                "right?"
+            )
         return answer
 
 
@@ -263,7 +290,7 @@ def _error(response: httpx.Response) -> Json:
     """The `error` object of an answer, as far as there is one."""
     try:
         body = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     error = body.get("error") if isinstance(body, dict) else None
     return error if isinstance(error, dict) else {}
@@ -287,7 +314,7 @@ def _message(response: httpx.Response) -> str:
     """The server's reason: OpenAI's `error.message`, older vLLM's `message`, FastAPI's `detail`."""
     try:
         body = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return response.text
     if not isinstance(body, dict):
         return response.text
@@ -313,6 +340,7 @@ _growing = wait_random_exponential(multiplier=0.5, max=8)
 
 
 def _pause(state: RetryCallState) -> float:
+    """Seconds until the next attempt."""
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, _RetryError) and error.after is not None:
         return min(error.after, LONGEST_PAUSE)

@@ -262,6 +262,103 @@ def test_a_causal_model_without_a_prompt_is_added_with_what_it_lacks(
     assert "tells no labels" not in capsys.readouterr().err
 
 
+def test_a_causal_model_becomes_a_judge_in_one_command(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--label", "hateful=yes,Yes", "--label", "non-hateful=no"]
+    server = ["--served-name", "org/gemma3:4b", "--api-key-env", "KEY", "--languages", "de,en"]
+    assert models.main(["add", "openai:http://127.0.0.1:1/v1", *server, *words]) == 0
+    [entry] = load_catalogue(place / "models.toml").entries
+    assert (entry.name, entry.served_name, entry.api_key_env) == (
+        "gemma3-4b",
+        "org/gemma3:4b",
+        "KEY",
+    )
+    assert entry.prompt is not None
+    assert entry.prompt.verbalizers == {
+        "hateful": ("yes", " yes", "Yes", " Yes"),
+        "non-hateful": ("no", " no"),
+    }
+    said = capsys.readouterr().err
+    assert "hateful: yes, Yes" in said
+    assert "tells no labels" not in said
+    assert models.main(["add", "openai:http://127.0.0.1:1/v1", *words[:2]]) == 1
+    assert "prompt.verbalizers: must have at least 2 entries" in capsys.readouterr().err
+
+
+def test_a_key_in_the_place_of_its_variable_is_written_nowhere(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["openai:http://127.0.0.1:1/v1", "--api-key-env", "sk-secret"]
+    assert models.main(["add", *arguments]) == 1
+    said = capsys.readouterr()
+    assert "the name of the environment variable that holds the key" in said.err
+    assert "sk-secret" not in said.err + said.out + (place / "models.toml").read_text("utf-8")
+
+
+def test_a_preset_of_another_kind_than_the_files_is_refused(
+    place: Path, tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert models.main(["add", f"path:{tiny}", "--preset", "qwen3guard"]) == 1
+    said = "the preset qwen3guard is of kind causal, and its files are of kind classifier"
+    assert said in capsys.readouterr().err
+    assert not load_catalogue(place / "models.toml").entries
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "said"),
+    [
+        (["openai:http://gpu.example:1/v1"], "gpu.example", "languages: not stated"),
+        (["openai:http://gpu:1/v1", "--preset", "qwen3guard"], "qwen3guard", "hateful: Unsafe"),
+        (["classify:http://gpu:1"], "gpu", "need --outputs, in order"),
+        (["classify:http://gpu:1", "--outputs", "hate,nothate"], "gpu", "languages: not stated"),
+    ],
+)
+def test_a_server_is_added_with_what_is_not_known_of_it(
+    place: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], name: str, said: str
+) -> None:
+    assert models.main(["add", *arguments]) == 0
+    assert [one.name for one in load_catalogue(place / "models.toml").entries] == [name]
+    assert said in capsys.readouterr().err
+
+
+def test_what_is_no_folder_of_weights_is_refused_with_what_to_do(
+    place: Path, tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "one.gguf").write_bytes(b"GGUF")
+    assert models.main(["add", f"path:{place / 'one.gguf'}"]) == 1
+    assert "serve it (llama.cpp, Ollama), and name it as openai:" in capsys.readouterr().err
+    (place / "folder").mkdir()
+    (place / "one.gguf").rename(place / "folder" / "one.gguf")
+    assert models.main(["add", f"path:{place / 'folder'}"]) == 1
+    assert "holds a GGUF file: weights of that form" in capsys.readouterr().err
+    assert models.main(["add", f"path:{tiny / 'config.json'}"]) == 1
+    assert "config.json: it is a file" in capsys.readouterr().err
+    shutil.copytree(tiny, place / "cut")
+    file = place / "cut" / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-9])
+    assert models.main(["add", f"path:{place / 'cut'}"]) == 1
+    assert "cut off" in capsys.readouterr().err
+
+
+def test_labels_that_were_named_are_what_the_advice_is_about(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_encoder(place / "known", ENCODERS["hatexplain"], 0)
+    source = f"path:{place / 'known'}"
+    assert models.main(["add", source, "--label", "hateful=hate speech"]) == 1
+    assert "--ignore '*' for the rest" in capsys.readouterr().err
+    save_encoder(place / "many", replace(ENCODERS["textdetox"], outputs=("a",) * 30), 0)
+    labels = {str(place): f"class {place}" for place in range(30)}
+    config = place / "many" / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text("utf-8")) | {"id2label": labels}))
+    assert models.main(["add", f"path:{place / 'many'}"]) == 0
+    said = capsys.readouterr().err
+    assert "class 23" in said
+    assert "class 24" not in said
+    assert "and 6 more labels" in said
+
+
 def test_outputs_of_a_known_model_are_recognised(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -361,8 +458,14 @@ def test_what_a_models_files_do_not_say_is_said_at_once(
     [entry] = load_catalogue(place / "models.toml").entries
     assert entry.labels == {"hateful": ("hate", "abuse")}
     assert (entry.ignore, entry.languages) == (("*",), ("de", "hi-Latn"))
-    assert models.main(["add", f"path:{tmp_path / 'mine'}", "--name", "n", "--label", "hate"]) == 1
+    again = ["add", f"path:{tmp_path / 'mine'}", "--name", "n"]
+    assert models.main([*again, "--label", "hate"]) == 1
     assert "is not LABEL=OUTPUT" in capsys.readouterr().err
+    assert models.main([*again, *told[:-1], "deutsch"]) == 1
+    assert "languages.0: must be a language tag" in capsys.readouterr().err
+    own = ["--label", "a=hate", "--label", "b=spam", "--ignore", "*", "--activation", "softmax"]
+    assert models.main([*again, *own]) == 0
+    assert "labels of its own: HateXScore asks for hateful" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["", " ", "my model", " mine", "a\tb", "-x", "a" * 129])

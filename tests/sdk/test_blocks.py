@@ -89,6 +89,7 @@ ELSEWHERE = {
     "docs/guide/your-own-model.md": {
         "MODEL=": "tests/end_to_end/test_own_model.py",
         "curl ": "tests/end_to_end/test_own_model.py",
+        "touchstone models add openai:": "a server; tests/command/test_models.py",
         "docker compose run": "containers; tests/command/test_models.py",
         "resources:": "a cluster; tests/deployment/test_components.py",
         "schema = 2": "a repository of a hub; tests/shared/models/test_catalogue.py",

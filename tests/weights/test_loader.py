@@ -120,6 +120,76 @@ def test_what_cannot_run_here_is_refused_with_advice(
         models().local_classifier("m")
 
 
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def pointer(file: Path) -> None:
+    file.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "utf-8")
+
+
+def shard(file: Path) -> None:
+    file.rename(file.with_name("model-00001-of-00002.safetensors"))
+    names = {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}
+    index = file.with_name("model.safetensors.index.json")
+    index.write_text(json.dumps({"weight_map": names}), "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (cut, "model.safetensors in .* is cut off"),
+        (pointer, "a pointer of Git LFS, not the weights: run `git lfs pull`"),
+        (lambda file: file.write_bytes(b""), "no file of safetensors, or cut off: fetch or copy"),
+        (lambda file: file.write_bytes(b"\x02" + b"\0" * 7 + b"[]"), "no file of safetensors: fet"),
+        (shard, "files that its model.safetensors.index.json names are not in"),
+    ],
+)
+def test_weights_that_are_not_all_there_say_what_to_do(
+    models: Models, dynabench: Path, spoil: Callable[[Path], None], reason: str
+) -> None:
+    spoil(dynabench / "model.safetensors")
+    with pytest.raises(ScoringError, match=reason):
+        models('kind = "classifier"').local_classifier("m")
+
+
+def test_no_tokenizer_is_made_up(models: Models, tmp_path: Path) -> None:
+    """Of BERT's the library would: one that reads every word as unknown, without a word."""
+    folder = save_encoder(tmp_path / "m", ENCODERS["hatexplain"])
+    for file in folder.glob("*token*"):
+        file.unlink()
+    with pytest.raises(ScoringError, match=r"its files lack a tokenizer: put tokenizer\.json"):
+        models('preset = "hatexplain"').local_classifier("m")
+
+
+def test_a_tokenizer_that_cannot_be_read_is_named(models: Models, dynabench: Path) -> None:
+    (dynabench / "tokenizer.json").write_text("{}", "utf-8")
+    with pytest.raises(ScoringError, match=r"its tokenizer cannot be read .*: put tokenizer\.json"):
+        models().local_classifier("m")
+
+
+def test_a_tokenizer_of_another_model_is_refused(models: Models, tmp_path: Path) -> None:
+    """Its last words have no row: an error at the first text with one, on a GPU of the process."""
+    folder = save_encoder(tmp_path / "m", ENCODERS["hatexplain"])
+    weights = load_file(folder / "model.safetensors")
+    [name] = [one for one in weights if one.endswith("word_embeddings.weight")]
+    rows = len(weights[name]) - 1
+    weights[name] = weights[name][:rows].clone()
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    altered(folder, "config.json", vocab_size=rows)
+    with pytest.raises(ScoringError, match=f"its weights know {rows}: they do not belong together"):
+        models('preset = "hatexplain"').local_classifier("m")
+
+
+def test_a_type_that_the_library_does_not_know_is_to_be_served(
+    models: Models, dynabench: Path
+) -> None:
+    altered(dynabench, "config.json", model_type="newest")
+    with pytest.raises(ScoringError, match="no model of type 'newest': serve it") as caught:
+        models('kind = "classifier"').local_classifier("m")
+    assert "pip" not in caught.value.detail
+
+
 def test_a_gguf_is_refused_with_advice(models: Models, dynabench: Path) -> None:
     (dynabench / "model.safetensors").rename(dynabench / "model.gguf")
     with pytest.raises(ScoringError, match=r"quantised \(gguf\): serve it, and name it as openai:"):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
 
@@ -77,7 +77,7 @@ def make_question(example: Example, entry: ModelEntry | None = None) -> Question
             "a causal model needs a template, or `[models.prompt]` with `verbalizers` in its entry",
             pointer="/template",
         )
-    return _of_table(example, table, entry.task or "hate")
+    return _of_table(example, table, entry.task)
 
 
 def _table(example: Example, entry: ModelEntry | None) -> PromptTable | None:
@@ -96,7 +96,7 @@ def _table(example: Example, entry: ModelEntry | None) -> PromptTable | None:
         raise BadInput(f"prompt: {first_reason(error)}", pointer="/prompt") from error
 
 
-def _of_table(example: Example, table: PromptTable, task: Task) -> Question:
+def _of_table(example: Example, table: PromptTable, task: Task | None) -> Question:
     try:
         turns = prompt_turns(table, task)
     except ValueError as error:
@@ -117,7 +117,7 @@ def prompt_sha256(entry: ModelEntry, own: PromptKeys | None = None) -> str | Non
     if table is None or table.verbalizers is None:
         return None
     try:
-        turns = prompt_turns(table, entry.task or "hate")
+        turns = prompt_turns(table, entry.task)
     except ValueError:  # whoever asks is told
         return None
     empty = dict.fromkeys(sent_placeholders(turns), "")
@@ -132,6 +132,8 @@ def _raw(text: str) -> Prompt:
 
 
 TOLERATED = 0.01  # of P, for labels that are not listed
+SLACK = 0.05  # of the listed tokens together: half precision moves them by 0.01
+NO_PROBABILITIES = "the probabilities that the server lists add up to more than 1: they are none"
 READING: Reading = "top-logprobs"
 Verbalizers = Mapping[str, Sequence[str]]  # label → what would be written for it
 
@@ -191,6 +193,8 @@ def find_position(
     for place, position in enumerate(positions):
         shares = dict.fromkeys(labels, 0.0)
         tops = _top_logprobs(position)
+        if not _are_probabilities(tops.values()):
+            return unread(labels, "answer-unread", NO_PROBABILITIES, reading=READING)
         if len(before) >= border:
             shares = label_shares(tops, verbalizers)
         before += position.token
@@ -203,6 +207,13 @@ def find_position(
             break
     detail = "no label's token is listed where the answer begins"  # not its words: they may echo
     return unread(labels, "answer-unread", detail, reading=READING)
+
+
+def _are_probabilities(logprobs: Collection[float]) -> bool:
+    """Whether they can be those of tokens at one place."""
+    return not (
+        any(one > SLACK for one in logprobs) or sum(map(exp, logprobs)) > 1 + SLACK
+    )  # not <=: what is no number is seen with P
 
 
 def label_shares(tops: Mapping[str, float], verbalizers: Verbalizers) -> dict[str, float]:

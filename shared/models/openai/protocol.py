@@ -357,7 +357,10 @@ def parse_response(answer: Any) -> ServerResponse:
         return ServerResponse.model_validate(answer)
     except ValidationError as error:
         place = ".".join(str(step) for step in error.errors()[0]["loc"])
-        raise ScoringError(f"the server's answer is not OpenAI's: {place}") from error
+        raise ScoringError(
+            f"the server's answer is not OpenAI's: {place or 'nothing of it'}; is its address "
+            "right?"
+        ) from error
 
 
 def encoded(token: str) -> bytes:

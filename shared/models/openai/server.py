@@ -64,7 +64,8 @@ class LanguageServer:
             if names and self.served not in names:
                 raise Unavailable(
                     f"the server of {self.entry.name!r} serves no model {self.served!r}; "
-                    f"it serves {', '.join(sorted(names))[:200]}"
+                    f"it serves {', '.join(sorted(names))[:200]}: name one of them "
+                    "in its entry, as `served_name`"
                 )
             self._owner = names.get(self.served, "")
         return self._owner

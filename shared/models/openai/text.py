@@ -69,7 +69,9 @@ class ServerTokenizer:
         if self._offered is None:
             try:
                 self._tokens([self._text("a", special=True)])
-            except BadInput:
+            except Unavailable:
+                raise
+            except ScoringError:  # none, or a gateway that answers whatever is asked
                 self._offered = False
             else:
                 self._offered = True

@@ -99,6 +99,18 @@ SERVER = "openai:http://v:1/v1"
         (model("path:x", "similarity", "temperature = 2"), "belong to a model that tells labels"),
         (model("path:x", more='prompt = { user = "{text}" }'), "belong to a causal model"),
         (model("path:x", more="max_length = 7"), "models.0.max_length"),
+        (
+            model(
+                SERVER,
+                "causal",
+                'threshold = { x = 0.5 }\nprompt.verbalizers = { a = ["b"], c = ["d"] }',
+            ),
+            "`threshold` names x; its labels are a, c",
+        ),
+        (
+            model(SERVER, "causal", 'task = "nli"\nprompt.verbalizers = { a = ["b"], c = ["d"] }'),
+            "models.0: `prompt.verbalizers`: a, c: task nli knows entailment",
+        ),
         (model("path:x", more='input = { text = "{premise}" }'), "both {premise} and {hypothesis}"),
         (model("path:x", more='task = "irony"'), "'hate', 'nli', 'sentiment' or 'free'"),
         (model("path:x", more='preset = "nosuch"'), "preset: there is no 'nosuch'; there are"),
@@ -224,6 +236,7 @@ def test_a_strange_config_is_a_fault_of_its_own_model(tmp_path: Path, text: str)
     (tmp_path / "model" / "config.json").write_bytes(text.encode("latin-1"))
     [card] = loaded(tmp_path, V2 + 'kind = "classifier"\n').describe()
     assert "its config.json" in (card.fault or "")
+    assert "\n" not in (card.fault or "")
 
 
 def test_a_fetched_hub_model_is_described_from_the_cache(tmp_path: Path, hub: Path) -> None:

@@ -14,7 +14,7 @@ from services.inference.causal_prompt import LabelPrompt
 from shared.errors import BadInput
 from shared.models.calls import Example
 from shared.models.entry import ModelEntry
-from shared.models.labels import Task
+from shared.models.labels import CANONICAL, Task
 from shared.models.openai.labels import make_question
 from shared.models.prompt_table import (
     PLACEHOLDERS,
@@ -22,6 +22,7 @@ from shared.models.prompt_table import (
     fill_template,
     find_overlap,
     parse_template,
+    prompt_turns,
 )
 
 TWO = {"hateful": ("yes",), "non-hateful": ("no",)}
@@ -78,13 +79,36 @@ def test_strings_of_one_label_may_begin_alike() -> None:
     assert list(find_overlap({"a": ("yes", "yes sir"), "b": ("no",)})) == []
 
 
+@pytest.mark.parametrize(
+    ("labels", "question"),
+    [
+        (("hateful", "non-hateful"), "attack or demean"),
+        (("Positive", "negative"), "What is its sentiment?"),
+        (("entailment", "neutral", "contradiction"), "How does the premise relate"),
+        (("spam", "ham"), "Which of these describes it?"),
+    ],
+)
+def test_a_question_is_about_the_labels_that_are_asked_for(
+    labels: tuple[str, ...], question: str
+) -> None:
+    table = PromptTable.model_validate({"verbalizers": {one: [f"{one}."] for one in labels}})
+    [asked] = prompt_turns(table, None)
+    assert question in asked.render({})
+    [told] = prompt_turns(table, "free")
+    assert "Which of these describes it?" in told.render({})
+    [own] = prompt_turns(table, "hate")  # of a request's words, to a model of another task
+    assert question in own.render({})
+
+
 RAW = SimpleNamespace(chat_template=None, bos_token=None)  # of a tokenizer, what a prompt reads
 TEXT = "A {labels} post with {{braces}}"
 POLICY = {"user": "{policy} {text}", "policy": "Of {labels}."}
 
 
 def served(keys: dict[str, Any], task: Task) -> ModelEntry:
-    prompt = {"style": "raw", "verbalizers": TWO, **keys}
+    labels = CANONICAL[task][:2] or ("a", "b")
+    words = dict(zip(labels, (["yes"], ["no"]), strict=True))
+    prompt = {"style": "raw", "verbalizers": words, **keys}
     source = "openai:http://localhost:1/v1"
     return ModelEntry.model_validate(
         {"name": "m", "kind": "causal", "source": source, "task": task, "prompt": prompt}

@@ -1,0 +1,199 @@
+"""Servers that answer nonsense, without an end or never: each is one model's reason, never a P."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from shared.errors import ScoringError, Unavailable
+from shared.models import server_connection
+from shared.models.calls import Example
+from shared.models.entry import ModelEntry
+from shared.models.judgement import Judgement
+from shared.models.openai.labels import make_question
+from shared.models.openai.model import judgements
+from shared.models.openai.server import LanguageServer
+from shared.models.server_check import probe, render
+from shared.models.server_records import ServerAbilities
+from tests.http_server import HttpServer
+from tests.patience import SECONDS
+
+WORDS = {"hateful": ["yes"], "non-hateful": ["no"]}
+Serving = Callable[..., str]
+
+
+def chat(*tops: tuple[str, float], **message: Any) -> bytes:
+    """An answer with these listed tokens, in OpenAI's shape."""
+    listed = [{"token": token, "logprob": logprob} for token, logprob in tops]
+    told = [{**listed[0], "top_logprobs": listed}] if listed else None
+    said = {"role": "assistant", "content": "yes", **message}
+    choice = {"index": 0, "message": said, "finish_reason": "stop", "logprobs": {"content": told}}
+    return json.dumps({"model": "m", "choices": [choice]}).encode()
+
+
+class Strange(BaseHTTPRequestHandler):
+    """A list of models, and the same answer to every chat; None: blanks without an end."""
+
+    answer: bytes | None = b""
+    every_path = False
+    status = 200
+    over: Event
+
+    def do_GET(self) -> None:
+        if not self.every_path and self.path.endswith("/models"):
+            self.send(b'{"data": [{"id": "m", "owned_by": "x"}]}')
+        else:
+            self.do_POST()
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.every_path or self.path.endswith("completions"):
+            self.send(self.answer, self.status)
+        else:
+            self.send(b'{"detail": "Not Found"}', 404)
+
+    def send(self, content: bytes | None, status: int = 200) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(10_000 if content is None else len(content)))
+        self.end_headers()
+        if content is not None:
+            self.wfile.write(content)
+        while content is None and not self.over.wait(0.05):
+            try:
+                self.wfile.write(b" ")
+            except OSError:
+                return
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+@pytest.fixture
+def serving() -> Iterator[Serving]:
+    """A server that answers so: its URL."""
+    over, servers = Event(), []
+
+    def start(answer: bytes | None, **more: Any) -> str:
+        own = {"answer": answer, "over": over, **more}
+        server = HttpServer(("127.0.0.1", 0), type("Own", (Strange,), own))
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}/v1"
+
+    yield start
+    over.set()
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def entry(url: str, **keys: Any) -> ModelEntry:
+    stated = {"name": "m", "kind": "causal", "source": f"openai:{url}", "timeout_seconds": SECONDS}
+    return ModelEntry.model_validate(stated | {"prompt": {"verbalizers": WORDS}} | keys)
+
+
+def judged(url: str) -> Judgement:
+    own = entry(url)
+    return judgements(LanguageServer(own), [make_question(Example(text="A text"), own)])[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"<html>nginx</html>", "answers no JSON: is its address right?"),
+        (b"[" * 100_000 + b"]" * 100_000, "answers no JSON: is its address right?"),
+        (b"null", "answers something else: is its address right?"),
+        (b"[]", "not OpenAI's: nothing of it; is its address right?"),
+        (b'{"error": {"message": "overloaded"}}', "not OpenAI's: choices; is its address right?"),
+        (b'{"choices": null}', "not OpenAI's: choices"),
+        (chat(content=[{"type": "text", "text": "yes"}]), "choices.0.message.content"),
+    ],
+)
+@pytest.mark.parametrize("every_path", [True, False])
+def test_an_answer_that_is_none_is_the_reason(
+    serving: Serving, answer: bytes, reason: str, every_path: bool
+) -> None:
+    url = serving(answer, every_path=every_path)
+    record = probe(entry(url))
+    assert not record.is_usable
+    assert reason in (record.error or "")
+    with pytest.raises(ScoringError):
+        judged(url)
+
+
+@pytest.mark.parametrize(
+    "tops",
+    [
+        (("yes", 3.0), ("no", 2.0)),
+        (("yes", -0.1), ("Yes", -0.1), ("no", -0.2)),
+        (("yes", 1e4), ("no", -1.0)),
+        (("yes", float("nan")), ("no", -1.0)),
+    ],
+)
+def test_what_are_no_probabilities_are_no_p(
+    serving: Serving, tops: tuple[tuple[str, float], ...]
+) -> None:
+    found = judged(serving(chat(*tops)))
+    assert found.probabilities is None
+    assert found.unread is not None
+    assert found.unread.code == "answer-unread"
+
+
+def test_rounding_is_no_reason(serving: Serving) -> None:
+    found = judged(serving(chat(("yes", 0.001), ("no", -4.0))))
+    assert found.probabilities is not None
+
+
+def test_a_gateway_that_answers_every_path_has_a_chat_all_the_same(
+    serving: Serving,
+) -> None:
+    """Its `/tokenize` answers a chat, too: then it tells no tokens, and P is of the listed ones."""
+    url = serving(chat(("yes", -0.2), ("no", -2.0)), every_path=True)
+    found = judged(url)
+    assert found.reading == "top-logprobs"
+    assert found.probabilities is not None
+
+
+def test_an_answer_without_an_end_ends_in_its_time(serving: Serving) -> None:
+    """Each of its bytes comes in time; the whole never does."""
+    started = time.monotonic()
+    own = entry(serving(None), timeout_seconds=0.5)
+    with pytest.raises(Unavailable, match="did not answer: no end"):
+        judgements(LanguageServer(own), [make_question(Example(text="A text"), own)])
+    assert time.monotonic() - started < SECONDS
+
+
+def test_an_answer_without_measure_is_not_kept(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_connection, "MOST_BYTES", 1_000)
+    with pytest.raises(Unavailable, match="more than 1,000 bytes"):
+        judged(serving(chat(content="yes" * 1_000)))
+
+
+def test_who_forgot_v1_is_told_so(serving: Serving) -> None:
+    url = serving(b'{"detail": "Not Found"}', status=404)
+    said = "most addresses end in /v1"
+    assert said in (probe(entry(url.removesuffix("/v1"))).error or "")
+    told = probe(entry(url)).error or ""
+    assert "neither chats nor completes text (the server of 'm' refuses it (status 404)" in told
+    assert said not in told
+
+
+@pytest.mark.parametrize(
+    ("unread", "said"),
+    [
+        ("no-logprobs: it tells none", "votes (off)"),
+        ("text-too-long: it reads 96 tokens", "no, text-too-long: it reads 96 tokens"),
+    ],
+)
+def test_check_says_why_no_label_was_read(unread: str, said: str) -> None:
+    keys = {"name": "m", "source": "openai:", "served": "m", "unread": unread, "metrics": {}}
+    record = ServerAbilities.model_validate(keys)
+    assert f"judge reads by    {said}" in render(record)
