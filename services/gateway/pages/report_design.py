@@ -214,6 +214,25 @@ def _sor(report: Record) -> Iterator[Block]:
     yield _forest("Copies of each other", copies, note="Lower is better.")
 
 
+def _consistency(report: Record) -> Iterator[Block]:
+    parts = {
+        "predict the model's answers": _record(report, "simulatability"),
+        "rest on the same words": _record(report, "attribution_agreement"),
+    }
+    yield _forest("What the explanations do", parts, level=0.5)
+    rivals = {
+        "random citations that predict less": _record(report, "beats_random_citations"),
+        "permuted words that agree less": _record(report, "beats_permuted_words"),
+    }
+    yield _forest("Against chance", rivals, level=0.5)
+    tests = {
+        "predictions": _record(report, "simulatability_significant"),
+        "agreement": _record(report, "attribution_significant"),
+    }
+    yield _forest("Single tests with p <= 0.05", tests, level=0.05)
+    yield _bars("How citations were found", _record(report, "cited_by"))
+
+
 def _common(report: Record) -> Iterator[Block]:
     languages = {
         code: _record(one, "score") for code, one in _record(report, "by_language").items()
@@ -224,6 +243,7 @@ def _common(report: Record) -> Iterator[Block]:
 
 
 DESIGNS: Mapping[str, Callable[[Record], Iterator[Block]]] = {
+    "consistency": _consistency,
     "cot2el": _cot2el,
     "ftc": _ftc,
     "haf": _haf,
