@@ -298,9 +298,9 @@ def _warnings(
     if collected.cited.by == "shared words":
         yield "the explanation quotes nothing: the content words that it shares were read instead"
     if simulated is not None:
-        if simulated.precision.value is None:
+        if simulated.precision.value is None and collected.cited.words:
             yield "simulatability: no edits of both kinds, that change the answer and that do not"
-        elif not simulated.null.size:
+        elif simulated.precision.value is not None and not simulated.null.size:
             yield "simulatability: there is nothing to compare it with"
     if agreed is not None and agreed.cosine is None:
         yield "attribution_agreement: no word contributes to the answer, or none to the explanation"

@@ -42,6 +42,7 @@ DISAGREES = Obstacle(
     "model-disagrees",
     "the model gives another answer than the one that is explained: none of its own is explained",
 )
+CITES_NOTHING = "the explanation cites nothing that stands in the text"
 NO_WRITER = "{model} is no language model: it writes no explanation that could be scored"
 NO_LOGPROBS = "{model} told no log-probabilities of the explanation"
 
@@ -170,7 +171,7 @@ def _sent(one: Asked) -> None:
         return
     if request.edits:
         one.changed = np.array([answer != one.label for answer in sent.edits])
-        one.predicted = predictions_of_edits(one.text, one.cited.words, request.edits)
+        _predict(one)
     if sent.words:
         one.answer = np.array([word.answer for word in sent.words])
         one.explanation = np.array([word.explanation for word in sent.words])
@@ -242,7 +243,14 @@ def _edits_answered(one: Asked, use: ModelUse, edits: Sequence[Judgement]) -> No
         return
     one.changed = np.array([answer != one.label for answer in answers])
     if one.request.reader == "rules":
-        one.predicted = predictions_of_edits(one.text, one.cited.words, one.request.edits)
+        _predict(one)
+
+
+def _predict(one: Asked) -> None:
+    """What was sent, and the rule, expect of the edits that were sent."""
+    one.predicted = predictions_of_edits(one.text, one.cited.words, one.request.edits)
+    if not one.cited.words and (one.predicted == kernel.UNKNOWN).all():
+        one.lacks("simulatability", "quote-not-found", CITES_NOTHING)
 
 
 def _variations(judge: Judge, asked: Sequence[Asked]) -> None:
@@ -271,8 +279,7 @@ def _variations(judge: Judge, asked: Sequence[Asked]) -> None:
 def _draw(one: Asked) -> bool:
     """What the edits take away; False where nothing can be."""
     if not one.cited.words:
-        detail = "the explanation cites nothing that stands in the text"
-        one.lacks("simulatability", "quote-not-found", detail)
+        one.lacks("simulatability", "quote-not-found", CITES_NOTHING)
         return False
     found = passages(one.text, one.cited.words, one.request.draws, one.request.seed)
     if not found.others:
