@@ -92,7 +92,7 @@ def test_contributions_are_differences_of_the_model_s_own_numbers() -> None:
     report = SERVICE.score(asked)
     label = report.label
     assert label is not None
-    without = TEXT.replace("fence", "").replace("their ,", "their,")
+    without = TEXT.replace("fence ", "")
     prompts = [explanation_prompt(asked, label, text) for text in (TEXT, without)]
     scored = models().writer("tiny").score(prompts, [EXPLANATION] * 2)
     whole, less = [sum(token.logprob for token in one.tokens) for one in scored]
