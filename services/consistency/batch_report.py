@@ -46,17 +46,16 @@ def batch_report(
         beats_permuted_words=over.mean("words", _win_rates(words), keys, UNIT),
         simulatability_significant=over.share([_significant(one) for one in spans], keys),
         attribution_significant=over.share([_significant(one) for one in words], keys),
-        cites_nothing=over.share(
-            [
-                None
-                if row.report.score is None and not row.report.components.words
-                else float(row.report.cited_by is None)
-                for row in rows
-            ],
-            keys,
-        ),
+        cites_nothing=over.share([_cites_nothing(row) for row in rows], keys),
         cited_by=dict(sorted(by.items())),
     )
+
+
+def _cites_nothing(row: Row) -> float | None:
+    """None where the explanation was not read."""
+    if row.report.score is None and not row.report.components.words:
+        return None
+    return float(row.report.cited_by is None)
 
 
 def _win_rates(nulls: Sequence[ConsistencyNull | None]) -> list[float | None]:

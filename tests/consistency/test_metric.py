@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from bench.planted_consistency import CUES, CopyingModel, copying
 from services.consistency.contract import ConsistencyRequest
 from services.consistency.metric import SERVICE
-from services.consistency.report import ConsistencyResult
+from services.consistency.report import ConsistencyResult, SimulatabilityNull
 from shared.contracts import ModelKind
 from shared.errors import BadInput
 from shared.models.calls import Completion, Example, Prompt
@@ -60,6 +60,12 @@ def scored(model: PlantedModel | None = None, **more: Any) -> ConsistencyResult:
         return SERVICE.score(request(**more))
 
 
+def citations_null(report: ConsistencyResult) -> SimulatabilityNull:
+    assert report.control is not None
+    assert report.control.simulatability is not None
+    return report.control.simulatability
+
+
 def codes(report: ConsistencyResult) -> dict[str, str]:
     return {reason.component: reason.code for reason in report.reasons}
 
@@ -80,8 +86,7 @@ def test_what_is_cited_and_what_the_edits_did() -> None:
         ("cited", "mask", 1, 1),
         ("random", "mask", 12, 0),
     ]
-    null = report.control and report.control.simulatability
-    assert null is not None
+    null = citations_null(report)
     assert (null.kind, null.exact, null.placements, null.p_value) == ("spans", True, 12, 1 / 13)
     assert null.overlap == 0
 
@@ -169,8 +174,7 @@ def test_own_edits_are_read_by_which_cited_words_are_gone() -> None:
     report = scored(edits=edits, parts=["simulatability"])
     assert report.components.simulatability == 1
     assert [(row.of, row.edits, row.predicted) for row in report.edit_rows] == [("sent", 4, 4)]
-    null = report.control and report.control.simulatability
-    assert null is not None
+    null = citations_null(report)
     assert (null.kind, null.placements, null.exact, null.p_value) == ("predictions", 5, True, 1 / 6)
 
 
@@ -212,8 +216,7 @@ class ReadingModel(PlantedModel):
 def test_a_model_as_the_reader() -> None:
     report = scored(ReadingModel(), reader="model", reader_model="r", parts=["simulatability"])
     assert report.components.simulatability == 1
-    null = report.control and report.control.simulatability
-    assert null is not None
+    null = citations_null(report)
     assert null.kind == "predictions"
     assert (null.p_value or 1) <= 0.05
     assert [use.name for use in report.provenance.models] == [PlantedModel.use.name] * 2
