@@ -24,7 +24,7 @@ from services.consistency.explanation_prompts import prompt_of
 from services.consistency.kernel import Bools, Floats, Predictions
 from services.consistency.model_calls import ConsistencyCollected, ask_models
 from services.consistency.report import (
-    AttributionNull,
+    ConsistencyAttributionNull,
     ConsistencyBatchReport,
     ConsistencyComponents,
     ConsistencyControl,
@@ -32,10 +32,10 @@ from services.consistency.report import (
     ConsistencyEvidence,
     ConsistencyPart,
     ConsistencyResult,
+    ConsistencySimulatabilityNull,
     ConsistencyWordValue,
     EditOf,
     EditOperator,
-    SimulatabilityNull,
 )
 from services.consistency.variants import VARIANTS, ConsistencyVariant
 from shared.batch_contracts import BatchReportRequest
@@ -190,7 +190,7 @@ def _control(
         simulatability=_simulatability_null(collected, simulated),
         attribution=None
         if agreed is None or agreed.cosine is None or not agreed.null.size
-        else AttributionNull(
+        else ConsistencyAttributionNull(
             **_against(agreed.cosine, agreed.null, agreed.placements, agreed.most)
         ),
     )
@@ -199,14 +199,14 @@ def _control(
 
 def _simulatability_null(
     collected: ConsistencyCollected, simulated: Simulated | None
-) -> SimulatabilityNull | None:
+) -> ConsistencySimulatabilityNull | None:
     if simulated is None or simulated.precision.value is None or not simulated.null.size:
         return None
     by_rules = collected.predicted is None and collected.passages is not None
     overlap = None
     if by_rules and collected.passages is not None:
         overlap = float(np.mean(list(shares_of(collected.passages.taken))))
-    return SimulatabilityNull(
+    return ConsistencySimulatabilityNull(
         kind="spans" if by_rules else "predictions",
         overlap=overlap,
         **_against(simulated.precision.value, simulated.null, simulated.placements, simulated.most),

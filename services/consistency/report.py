@@ -60,14 +60,14 @@ class ConsistencyNull(Null):
     )
 
 
-class SimulatabilityNull(ConsistencyNull):
+class ConsistencySimulatabilityNull(ConsistencyNull):
     """`spans`: passages of the same lengths elsewhere in the text, taken as if cited, over the same
     edits. `predictions`: the predictions for the edits that were sent, dealt to them at random."""
 
     kind: Literal["spans", "predictions"]
 
 
-class AttributionNull(ConsistencyNull):
+class ConsistencyAttributionNull(ConsistencyNull):
     """The explanation's contributions dealt at random among the words of the text, those of up to
     three characters among themselves; the draws' scores are cosines."""
 
@@ -77,8 +77,8 @@ class AttributionNull(ConsistencyNull):
 class ConsistencyControl(Message):
     """What chance has, of each test."""
 
-    simulatability: SimulatabilityNull | None = None
-    attribution: AttributionNull | None = None
+    simulatability: ConsistencySimulatabilityNull | None = None
+    attribution: ConsistencyAttributionNull | None = None
 
 
 class ConsistencyEditRow(Message):

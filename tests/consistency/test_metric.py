@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from bench.planted_consistency import CUES, CopyingModel, copying
 from services.consistency.contract import ConsistencyRequest
 from services.consistency.metric import SERVICE
-from services.consistency.report import ConsistencyResult, SimulatabilityNull
+from services.consistency.report import ConsistencyResult, ConsistencySimulatabilityNull
 from shared.contracts import ModelKind
 from shared.errors import BadInput
 from shared.models.calls import Completion, Example, Prompt
@@ -60,7 +60,7 @@ def scored(model: PlantedModel | None = None, **more: Any) -> ConsistencyResult:
         return SERVICE.score(request(**more))
 
 
-def citations_null(report: ConsistencyResult) -> SimulatabilityNull:
+def citations_null(report: ConsistencyResult) -> ConsistencySimulatabilityNull:
     assert report.control is not None
     assert report.control.simulatability is not None
     return report.control.simulatability

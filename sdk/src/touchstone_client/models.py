@@ -2541,68 +2541,6 @@ class SimilarityRequest(Message):
     ]
 
 
-class SimulatabilityNull(Message):
-    kind: Literal['spans', 'predictions']
-    placements: Annotated[
-        int | None,
-        Field(
-            description='that exist besides the explanation; null above 1e15 and where not counted'
-        ),
-    ] = None
-    draws: Annotated[int, Field(description='random ones compared with')]
-    win_rate_draws: Annotated[
-        int | None,
-        Field(
-            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
-        ),
-    ] = None
-    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
-    overlap: Annotated[
-        float | None,
-        Field(
-            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
-        ),
-    ] = None
-    p_value: Annotated[
-        float | None,
-        Field(
-            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
-        ),
-    ] = None
-    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
-    p_two_sided: Annotated[
-        float | None, Field(description='twice the smaller of both, at most 1')
-    ] = None
-    attainable_p: Annotated[
-        float | None,
-        Field(
-            description='the least p that could have come: of as many draws as the request allows, or of all placements'
-        ),
-    ] = None
-    ties: Annotated[
-        float | None, Field(description='share of the draws that score the same')
-    ] = None
-    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
-    sd: Annotated[
-        float | None,
-        Field(description="of the draws' scores, over n - 1; null for a single one"),
-    ] = None
-    deciles: Annotated[
-        list[float],
-        Field(
-            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
-        ),
-    ] = []
-    histogram: Annotated[
-        Histogram | None,
-        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
-    ] = None
-    win_rate: Annotated[
-        float | None,
-        Field(description='share of the draws that score less; ties count half'),
-    ] = None
-
-
 class SkipRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -3073,68 +3011,6 @@ class WrittenTokenAnswer(Message):
     ]
 
 
-class AttributionNull(Message):
-    kind: Literal['permuted words'] = 'permuted words'
-    placements: Annotated[
-        int | None,
-        Field(
-            description='that exist besides the explanation; null above 1e15 and where not counted'
-        ),
-    ] = None
-    draws: Annotated[int, Field(description='random ones compared with')]
-    win_rate_draws: Annotated[
-        int | None,
-        Field(
-            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
-        ),
-    ] = None
-    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
-    overlap: Annotated[
-        float | None,
-        Field(
-            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
-        ),
-    ] = None
-    p_value: Annotated[
-        float | None,
-        Field(
-            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
-        ),
-    ] = None
-    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
-    p_two_sided: Annotated[
-        float | None, Field(description='twice the smaller of both, at most 1')
-    ] = None
-    attainable_p: Annotated[
-        float | None,
-        Field(
-            description='the least p that could have come: of as many draws as the request allows, or of all placements'
-        ),
-    ] = None
-    ties: Annotated[
-        float | None, Field(description='share of the draws that score the same')
-    ] = None
-    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
-    sd: Annotated[
-        float | None,
-        Field(description="of the draws' scores, over n - 1; null for a single one"),
-    ] = None
-    deciles: Annotated[
-        list[float],
-        Field(
-            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
-        ),
-    ] = []
-    histogram: Annotated[
-        Histogram | None,
-        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
-    ] = None
-    win_rate: Annotated[
-        float | None,
-        Field(description='share of the draws that score less; ties count half'),
-    ] = None
-
-
 class AuditList(Message):
     object: Literal['list'] = 'list'
     data: list[Audit]
@@ -3363,9 +3239,66 @@ class ComponentDifference(Message):
     worse: Annotated[int, Field(description='pairs whose second has the larger value')]
 
 
-class ConsistencyControl(Message):
-    simulatability: SimulatabilityNull | None = None
-    attribution: AttributionNull | None = None
+class ConsistencyAttributionNull(Message):
+    kind: Literal['permuted words'] = 'permuted words'
+    placements: Annotated[
+        int | None,
+        Field(
+            description='that exist besides the explanation; null above 1e15 and where not counted'
+        ),
+    ] = None
+    draws: Annotated[int, Field(description='random ones compared with')]
+    win_rate_draws: Annotated[
+        int | None,
+        Field(
+            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
+        ),
+    ] = None
+    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
+    overlap: Annotated[
+        float | None,
+        Field(
+            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
+        ),
+    ] = None
+    p_value: Annotated[
+        float | None,
+        Field(
+            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
+        ),
+    ] = None
+    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
+    p_two_sided: Annotated[
+        float | None, Field(description='twice the smaller of both, at most 1')
+    ] = None
+    attainable_p: Annotated[
+        float | None,
+        Field(
+            description='the least p that could have come: of as many draws as the request allows, or of all placements'
+        ),
+    ] = None
+    ties: Annotated[
+        float | None, Field(description='share of the draws that score the same')
+    ] = None
+    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
+    sd: Annotated[
+        float | None,
+        Field(description="of the draws' scores, over n - 1; null for a single one"),
+    ] = None
+    deciles: Annotated[
+        list[float],
+        Field(
+            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
+        ),
+    ] = []
+    histogram: Annotated[
+        Histogram | None,
+        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
+    ] = None
+    win_rate: Annotated[
+        float | None,
+        Field(description='share of the draws that score less; ties count half'),
+    ] = None
 
 
 class ConsistencyPredictions(Message):
@@ -3526,6 +3459,68 @@ class ConsistencyRequest(Message):
     ] = 'rules'
     reader_model: Annotated[
         str | None, Field(description='the configured language model that reads')
+    ] = None
+
+
+class ConsistencySimulatabilityNull(Message):
+    kind: Literal['spans', 'predictions']
+    placements: Annotated[
+        int | None,
+        Field(
+            description='that exist besides the explanation; null above 1e15 and where not counted'
+        ),
+    ] = None
+    draws: Annotated[int, Field(description='random ones compared with')]
+    win_rate_draws: Annotated[
+        int | None,
+        Field(
+            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
+        ),
+    ] = None
+    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
+    overlap: Annotated[
+        float | None,
+        Field(
+            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
+        ),
+    ] = None
+    p_value: Annotated[
+        float | None,
+        Field(
+            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
+        ),
+    ] = None
+    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
+    p_two_sided: Annotated[
+        float | None, Field(description='twice the smaller of both, at most 1')
+    ] = None
+    attainable_p: Annotated[
+        float | None,
+        Field(
+            description='the least p that could have come: of as many draws as the request allows, or of all placements'
+        ),
+    ] = None
+    ties: Annotated[
+        float | None, Field(description='share of the draws that score the same')
+    ] = None
+    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
+    sd: Annotated[
+        float | None,
+        Field(description="of the draws' scores, over n - 1; null for a single one"),
+    ] = None
+    deciles: Annotated[
+        list[float],
+        Field(
+            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
+        ),
+    ] = []
+    histogram: Annotated[
+        Histogram | None,
+        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
+    ] = None
+    win_rate: Annotated[
+        float | None,
+        Field(description='share of the draws that score less; ties count half'),
     ] = None
 
 
@@ -6458,6 +6453,11 @@ class ConsistencyBulkRequest(Message):
     requests: Annotated[
         list[ConsistencyRequest], Field(description='all are accepted, or none')
     ]
+
+
+class ConsistencyControl(Message):
+    simulatability: ConsistencySimulatabilityNull | None = None
+    attribution: ConsistencyAttributionNull | None = None
 
 
 class ConsistencyReportJob(JobMessage):
