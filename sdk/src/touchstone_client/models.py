@@ -3926,7 +3926,7 @@ class ExplanationsRequest(Message):
     score: Annotated[
         list[str] | dict[str, dict[str, JsonValue]] | None,
         Field(
-            description='metrics that score the explanation in the same job, by name, or name → its own parameters: `hatexscore`, `haf`, `ftc`, `cot2el` (of the reasoning), `sor`'
+            description='metrics that score the explanation in the same job, by name, or name → its own parameters: `hatexscore`, `haf`, `ftc`, `cot2el` (of the reasoning), `sor`, `consistency`'
         ),
     ] = None
 
