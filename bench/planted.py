@@ -22,6 +22,7 @@ from typing import Any
 
 import torch
 
+from bench import planted_consistency
 from bench import planted_metrics as metrics
 from bench.environment import environment
 from bench.planted_ice import Asked, Outcome, areas, asked_of, outcomes, size_asked, table
@@ -109,6 +110,12 @@ OTHERS = (
     Claim("HLV", "annotators", "100% of the truth", "normalised", 0.97, 1.03),
     Claim("HLV", "annotators", "0% of the truth", "normalised", -0.02, 0.02),
     Claim("HLV", "annotators", "mixtures", "monotone", 1.0),
+    Claim("Consistency", "copying", "faithful", "score", POWER),
+    Claim("Consistency", "copying", "faithful", "simulatability p <= .05", POWER),
+    Claim("Consistency", "copying", "faithful", "attribution p <= .05", POWER),
+    Claim("Consistency", "copying", "unfaithful", "score - chance", -0.02, 0.02),
+    Claim("Consistency", "copying", "unfaithful", "simulatability p <= .05", high=MOST_SWAPPED),
+    Claim("Consistency", "copying", "unfaithful", "attribution p <= .05", high=MOST_SWAPPED),
 )
 
 
@@ -193,6 +200,7 @@ def _other_metrics(quoted: Trained, items: int) -> dict[str, dict[str, Json]]:
         "FTC": {"toy inference": metrics.ftc(items)},
         "CoT2EL": {"units": metrics.cot2el(items)},
         "HAF": {fault: {fault: found | _falls(fault, found)} for fault, found in haf.items()},
+        "Consistency": {"copying": planted_consistency.consistency(items)},
         "HLV": {"annotators": hlv | {"mixtures": {"monotone": _monotone(hlv)}}},
     }
 

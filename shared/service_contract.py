@@ -27,7 +27,7 @@ from shared.contracts import (
     ScoreRequest,
     has_text,
 )
-from shared.models.calls import WrittenToken
+from shared.models.calls import Turn, WrittenToken
 from shared.work import FEWEST_READ, Cost, Size, Work
 
 R = TypeVar("R", bound=Report)
@@ -84,7 +84,8 @@ class ElicitedExplanation:
     inputs: placeholder → text, as `text`, or `premise` and `hypothesis`. answer: all that followed
     the reasoning; tokens: its own, none where nobody tells them. explanation: the part of the
     answer that explains. policy: where the request names one. judge: the model that decided, where
-    it can be asked for `judge_labels`, too.
+    it can be asked for `judge_labels`, too. turns: the prompt that was answered, `{text}` in the
+    place of the text and braces doubled; none: there is no text. style: how they were asked.
     """
 
     inputs: Mapping[str, str]
@@ -97,6 +98,8 @@ class ElicitedExplanation:
     model: str | None = None
     judge: str | None = None
     judge_labels: tuple[str, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    style: Literal["chat", "raw"] = "chat"
 
     def judged_by(self, *labels: str) -> dict[str, str]:
         """The field `model` of a request whose judge must tell these labels; none: its default."""

@@ -146,7 +146,8 @@ class ExplanationsRequest(JobRequest):
         default_factory=list,
         max_length=MOST_METRICS,
         description="metrics that score the explanation in the same job, by name, or name → its "
-        "own parameters: `hatexscore`, `haf`, `ftc`, `cot2el` (of the reasoning), `sor`",
+        "own parameters: `hatexscore`, `haf`, `ftc`, `cot2el` (of the reasoning), `sor`, "
+        "`consistency`",
     )
 
     @property

@@ -43,7 +43,7 @@ from shared.errors import AnswerCut, BadInput, pointing_to
 from shared.job_context import check_each
 from shared.language import find_language
 from shared.metric import Metric, Service, StatedDecision
-from shared.models.calls import Completion, Example, Sampling
+from shared.models.calls import Completion, Example, Sampling, Turn
 from shared.models.catalogue import SERVER
 from shared.models.judgement import Judgement
 from shared.models.ports import models
@@ -54,6 +54,7 @@ from shared.worker.job import with_text_key
 
 SAME_JUDGE = "{metric}: the model that decided was asked for its probabilities, too"
 CUT_SHORT = "the answer was cut at {tokens} tokens"
+TEXT_HERE = "\0"  # no text can hold it
 PROMPTS = ("/prompts", "/completions")  # what a model refuses of these, it refuses of the text
 
 
@@ -305,7 +306,23 @@ def _elicited(
         reasoning=found.reasoning,
         judge=request.model if labels else None,
         judge_labels=labels,
+        turns=_template(request, found.language),
+        style=request.style,
     )
+
+
+def _template(request: ExplanationsRequest, language: str) -> tuple[Turn, ...]:
+    """The prompt, with `{text}` for the text; none where it is about something else."""
+    if "text" not in request.full_prompt.placeholders:
+        return ()
+    values = {**_values(request, request.full_prompt, language), "text": TEXT_HERE}
+    turns = request.full_prompt.turns(values, request.shots)
+    return tuple(Turn(role=turn.role, content=_as_template(turn.content)) for turn in turns)
+
+
+def _as_template(content: str) -> str:
+    doubled = content.replace("{", "{{").replace("}", "}}")
+    return doubled.replace(TEXT_HERE, "{text}")
 
 
 def _metric_request(

@@ -149,6 +149,8 @@ def test_level_0_shows_what_must_be_seen() -> None:
         "CoT2EL / units / others / kept",
         "HAF / repeated reason / repeated reason / dis falls",
         "HLV / annotators / mixtures / monotone",
+        "Consistency / copying / faithful / score",
+        "Consistency / copying / unfaithful / score - chance",
     ):
         assert claims[name] is True, name
     half = found["figures"]["tables"]["ICE"]["AND"]["half"]

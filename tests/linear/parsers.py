@@ -11,6 +11,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from services.consistency.citations import citations
+from services.consistency.words import text_words
 from services.cot2el.model_calls import tags
 from services.cot2el.segmentation import RuleSegmenter
 from services.cot2el.segmentation import detect_language as language_of_reasoning
@@ -90,6 +92,9 @@ def parsers() -> dict[str, Parser]:
         "server tokens": server_tokens,
         "request JSON": json_of_a_request,
         "ice quotations": quoting,
+        "consistency explanation": lambda text: citations(text_words(QUOTING, "en"), text),
+        "consistency text": lambda text: citations(text_words(text, "en"), QUOTING),
+        "consistency both": lambda text: citations(text_words(text, "en"), f'"{text}"'),
         "sor statement": lambda text: sor(SHORT, text),
         "sor statement of its post": lambda text: sor(text, text),
         "sor post": lambda text: sor(text, QUOTING),

@@ -15,7 +15,7 @@ from touchstone_client._async.handles import report_of
 from touchstone_client._notebook import job_html, marked, scores_html
 from touchstone_client._wire import job_of
 
-METRICS = ("hatexscore", "ice", "haf", "ftc", "hlv", "cot2el", "sor")
+METRICS = ("hatexscore", "ice", "haf", "ftc", "hlv", "cot2el", "sor", "consistency")
 NASTY = "<script>alert('x')</script> & \"more\""
 ALLOWED = {"div", "b", "small", "p", "table", "tr", "th", "td", "ul", "li", "details", "summary",
            "br", "mark", "code"}  # fmt: skip

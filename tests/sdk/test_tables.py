@@ -76,7 +76,9 @@ def test_columns_are_found_by_their_names() -> None:
         framed(frame.rename(columns={"text": "body"}), None)
 
 
-@pytest.mark.parametrize("metric", ["hatexscore", "ice", "haf", "ftc", "hlv", "cot2el", "sor"])
+@pytest.mark.parametrize(
+    "metric", ["hatexscore", "ice", "haf", "ftc", "hlv", "cot2el", "sor", "consistency"]
+)
 def test_a_result_becomes_columns_of_scalars(metric: str) -> None:
     result = result_of(metric)
     found = flat(result, "job_1")

@@ -19,7 +19,7 @@ from touchstone_client._http import CLIENT_VERSION, Answer
 
 Fields = Mapping[str, Any]
 NOTHING: Fields = MappingProxyType({})
-METRICS = ("hatexscore", "ice", "haf", "ftc", "hlv", "cot2el", "sor")
+METRICS = ("hatexscore", "ice", "haf", "ftc", "hlv", "cot2el", "sor", "consistency")
 ENDED = frozenset({"succeeded", "failed", "cancelled"})
 BATCH_ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 MOST_WAIT_SECONDS = 30  # that the service waits for an end

@@ -98,6 +98,127 @@ class BatchFaults(Message):
     data: list[BatchFault]
 
 
+class ConsistencyComponents(Message):
+    simulatability: Annotated[
+        float | None,
+        Field(
+            description="how often the model's answer to an edited text is the one that the explanation predicts; by default the mean over edits that should change it and edits that should not"
+        ),
+    ]
+    attribution_agreement: Annotated[
+        float | None, Field(description='(1 + `cosine`) / 2')
+    ]
+    cosine: Annotated[
+        float | None,
+        Field(
+            description='of what each word of the text contributes to the answer, and to the explanation: CC-SHAP'
+        ),
+    ]
+    precision_changes: Annotated[
+        float | None,
+        Field(description='share of the edits predicted to change the answer that do'),
+    ]
+    precision_stays: Annotated[
+        float | None,
+        Field(description='share of the edits predicted to leave the answer that do'),
+    ]
+    edits: Annotated[int, Field(description='edited texts that the model answered')]
+    simulatable: Annotated[
+        int, Field(description='of these, those that the explanation predicts')
+    ]
+    cited_words: Annotated[
+        int, Field(description='words of the text that the explanation cites')
+    ]
+    words: Annotated[int, Field(description='words of the text, punctuation left out')]
+
+
+class ConsistencyEdit(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    text: str
+    expected: Annotated[
+        Literal['changes', 'stays'] | None,
+        Field(
+            description='what a reader of the explanation expects the answer to do; absent: read by `reader`, the rules look at which cited words are gone'
+        ),
+    ] = None
+
+
+class ConsistencyEditRow(Message):
+    of: Literal['cited', 'random', 'sent']
+    operator: Annotated[
+        Literal['delete', 'mask'] | None,
+        Field(description='null for edits that were sent'),
+    ]
+    edits: int
+    changed: Annotated[
+        int, Field(description="edits on which the model's answer is another one")
+    ]
+    predicted: Annotated[
+        int, Field(description='edits whose answer the explanation predicts')
+    ]
+    agreeing: Annotated[
+        int, Field(description='of these, those on which the model answers so')
+    ]
+
+
+class ConsistencyEvidence(Message):
+    kind: Literal['cited', 'quote_not_found']
+    start: Annotated[
+        int | None, Field(description='character offset into the text as sent')
+    ]
+    end: Annotated[int | None, Field(description='character offset, exclusive')]
+    text: str
+    value: float | None = None
+
+
+class ConsistencySpan(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    start: int
+    end: Annotated[int, Field(description='exclusive')]
+
+
+class ConsistencyTurn(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    role: Literal['system', 'user', 'assistant']
+    content: Annotated[
+        str,
+        Field(
+            description='`{text}` and `{label}` are filled in; a brace is written `{{`'
+        ),
+    ]
+
+
+class ConsistencyWordValue(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    start: int
+    end: Annotated[int, Field(description='exclusive')]
+    answer: Annotated[
+        float, Field(description='to the probability of the explained answer')
+    ]
+    explanation: Annotated[
+        float, Field(description='to the log-probability of the explanation')
+    ]
+
+
+class ConsistencyWordValueAnswer(Message):
+    start: int
+    end: Annotated[int, Field(description='exclusive')]
+    answer: Annotated[
+        float, Field(description='to the probability of the explained answer')
+    ]
+    explanation: Annotated[
+        float, Field(description='to the log-probability of the explanation')
+    ]
+
+
 class Context(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -3006,7 +3127,7 @@ class BatchRequest(Message):
         str, Field(description='a file of purpose `batch`, one request a line')
     ]
     endpoint: Annotated[
-        Literal['/v1/explanations', '/v1/inference', '/v1/scores/cot2el', '/v1/scores/ftc', '/v1/scores/haf', '/v1/scores/hatexscore', '/v1/scores/hlv', '/v1/scores/ice', '/v1/scores/sor', '/v1/similarity'],
+        Literal['/v1/explanations', '/v1/inference', '/v1/scores/consistency', '/v1/scores/cot2el', '/v1/scores/ftc', '/v1/scores/haf', '/v1/scores/hatexscore', '/v1/scores/hlv', '/v1/scores/ice', '/v1/scores/sor', '/v1/similarity'],
         Field(description='the `url` of every line, as in /v1/scores/hatexscore'),
     ]
     completion_window: Literal['24h'] = '24h'
@@ -3116,6 +3237,291 @@ class ComponentDifference(Message):
     better: Annotated[int, Field(description='pairs whose first has the larger value')]
     equal: int
     worse: Annotated[int, Field(description='pairs whose second has the larger value')]
+
+
+class ConsistencyAttributionNull(Message):
+    kind: Literal['permuted words'] = 'permuted words'
+    placements: Annotated[
+        int | None,
+        Field(
+            description='that exist besides the explanation; null above 1e15 and where not counted'
+        ),
+    ] = None
+    draws: Annotated[int, Field(description='random ones compared with')]
+    win_rate_draws: Annotated[
+        int | None,
+        Field(
+            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
+        ),
+    ] = None
+    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
+    overlap: Annotated[
+        float | None,
+        Field(
+            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
+        ),
+    ] = None
+    p_value: Annotated[
+        float | None,
+        Field(
+            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
+        ),
+    ] = None
+    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
+    p_two_sided: Annotated[
+        float | None, Field(description='twice the smaller of both, at most 1')
+    ] = None
+    attainable_p: Annotated[
+        float | None,
+        Field(
+            description='the least p that could have come: of as many draws as the request allows, or of all placements'
+        ),
+    ] = None
+    ties: Annotated[
+        float | None, Field(description='share of the draws that score the same')
+    ] = None
+    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
+    sd: Annotated[
+        float | None,
+        Field(description="of the draws' scores, over n - 1; null for a single one"),
+    ] = None
+    deciles: Annotated[
+        list[float],
+        Field(
+            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
+        ),
+    ] = []
+    histogram: Annotated[
+        Histogram | None,
+        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
+    ] = None
+    win_rate: Annotated[
+        float | None,
+        Field(description='share of the draws that score less; ties count half'),
+    ] = None
+
+
+class ConsistencyPredictions(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    answer: Annotated[str, Field(description='its answer to `text`')]
+    edits: Annotated[
+        list[str], Field(description='its answers to `edits`, one each')
+    ] = []
+    words: Annotated[
+        list[ConsistencyWordValue],
+        Field(
+            description='contributions of the words of the text', validate_default=True
+        ),
+    ] = []
+
+
+class ConsistencyPrompt(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    turns: list[ConsistencyTurn]
+    style: Annotated[
+        Literal['chat', 'raw'],
+        Field(
+            description="`chat`: the model's own template; `raw`: the turns as one text, for a model without a template"
+        ),
+    ] = 'chat'
+
+
+class ConsistencyRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+        ),
+    ] = False
+    variant: Annotated[
+        Literal['robust', 'paper', 'reference'],
+        Field(
+            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
+        ),
+    ] = 'robust'
+    seed: Annotated[int, Field(description='of every random draw')] = 0
+    trace: Annotated[
+        Trace | None,
+        Field(
+            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+        ),
+    ] = None
+    language: Annotated[
+        str,
+        Field(
+            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
+        ),
+    ] = 'auto'
+    accept_untrained_languages: Annotated[
+        bool,
+        Field(
+            description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
+        ),
+    ] = False
+    text: Annotated[str, Field(description='what the model answered')]
+    explanation: Annotated[str, Field(description='of its answer')]
+    label: Annotated[
+        str | None,
+        Field(
+            description='the answer that is explained; absent: the one that the model gives. Where it gives another one there is no score'
+        ),
+    ] = None
+    cited: Annotated[
+        list[ConsistencySpan],
+        Field(
+            description='passages that the explanation cites, where you know them; absent: its quotations, and without any, in English, the content words that it shares with the text',
+            validate_default=True,
+        ),
+    ] = []
+    edits: Annotated[
+        list[ConsistencyEdit],
+        Field(
+            description='edited texts of your own; absent: the metric takes away what is cited, and passages as long elsewhere',
+            validate_default=True,
+        ),
+    ] = []
+    predictions: Annotated[
+        ConsistencyPredictions | None,
+        Field(description='bring your own: no model is called'),
+    ] = None
+    parts: Annotated[
+        list[Literal['simulatability', 'attribution']],
+        Field(
+            description='which tests are made; `attribution` needs a language model that scores given text'
+        ),
+    ] = ['simulatability', 'attribution']
+    operators: Annotated[
+        list[Literal['delete', 'mask']],
+        Field(
+            description="how words are taken away: `mask` puts the model's mask in their place"
+        ),
+    ] = ['delete', 'mask']
+    draws: Annotated[
+        int, Field(description='passages elsewhere that are taken away, at most')
+    ] = 99
+    contributions: Annotated[
+        Literal['occlusion', 'shapley'] | None,
+        Field(
+            description="of words, to answer and explanation alike: `occlusion`, what is lost without the word; `shapley`, its mean marginal contribution over `orders`; absent: the variant's own (`occlusion` in `robust`)"
+        ),
+    ] = None
+    orders: Annotated[int, Field(description='sampled orders, of `shapley`')] = 10
+    permutations: Annotated[
+        int, Field(description='of the contributions, for their null')
+    ] = 999
+    prompt: Annotated[
+        PromptKeys | None,
+        Field(
+            description="how a causal model or a chat server is asked for its answer, in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)"
+        ),
+    ] = None
+    explanation_prompt: Annotated[
+        ConsistencyPrompt | None,
+        Field(
+            description='how the model was asked for the explanation; absent: a question of our own'
+        ),
+    ] = None
+    preceding: Annotated[
+        str,
+        Field(
+            description='what the model wrote before the explanation, after that prompt'
+        ),
+    ] = ''
+    reader: Annotated[
+        Literal['rules', 'model'],
+        Field(
+            description='who predicts the answers to the edits from the explanation: the rules, or `reader_model`, which reads the explanation beside each edited text'
+        ),
+    ] = 'rules'
+    reader_model: Annotated[
+        str | None, Field(description='the configured language model that reads')
+    ] = None
+
+
+class ConsistencySimulatabilityNull(Message):
+    kind: Literal['spans', 'predictions']
+    placements: Annotated[
+        int | None,
+        Field(
+            description='that exist besides the explanation; null above 1e15 and where not counted'
+        ),
+    ] = None
+    draws: Annotated[int, Field(description='random ones compared with')]
+    win_rate_draws: Annotated[
+        int | None,
+        Field(
+            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
+        ),
+    ] = None
+    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
+    overlap: Annotated[
+        float | None,
+        Field(
+            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
+        ),
+    ] = None
+    p_value: Annotated[
+        float | None,
+        Field(
+            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
+        ),
+    ] = None
+    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
+    p_two_sided: Annotated[
+        float | None, Field(description='twice the smaller of both, at most 1')
+    ] = None
+    attainable_p: Annotated[
+        float | None,
+        Field(
+            description='the least p that could have come: of as many draws as the request allows, or of all placements'
+        ),
+    ] = None
+    ties: Annotated[
+        float | None, Field(description='share of the draws that score the same')
+    ] = None
+    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
+    sd: Annotated[
+        float | None,
+        Field(description="of the draws' scores, over n - 1; null for a single one"),
+    ] = None
+    deciles: Annotated[
+        list[float],
+        Field(
+            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
+        ),
+    ] = []
+    histogram: Annotated[
+        Histogram | None,
+        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
+    ] = None
+    win_rate: Annotated[
+        float | None,
+        Field(description='share of the draws that score less; ties count half'),
+    ] = None
 
 
 class Cot2elAgreement(Message):
@@ -3520,7 +3926,7 @@ class ExplanationsRequest(Message):
     score: Annotated[
         list[str] | dict[str, dict[str, JsonValue]] | None,
         Field(
-            description='metrics that score the explanation in the same job, by name, or name → its own parameters: `hatexscore`, `haf`, `ftc`, `cot2el` (of the reasoning), `sor`'
+            description='metrics that score the explanation in the same job, by name, or name → its own parameters: `hatexscore`, `haf`, `ftc`, `cot2el` (of the reasoning), `sor`, `consistency`'
         ),
     ] = None
 
@@ -5929,6 +6335,227 @@ class BatchList(Message):
     has_more: bool
 
 
+class ConsistencyBatchReport(Report):
+    metric: Literal['consistency'] = 'consistency'
+    scored: Annotated[int, Field(description='results that this report rests on')]
+    undefined: Annotated[int, Field(description='of these, results without a score')]
+    finding: Annotated[
+        str, Field(description='what they come to, and how many they are')
+    ] = ''
+    left_out: Annotated[
+        dict[str, int] | None, Field(description='jobs without a result, by status')
+    ] = None
+    duplicates: Annotated[
+        int,
+        Field(description="results that repeat another's request and report; left out"),
+    ] = 0
+    score: Annotated[
+        Interval, Field(description='mean score, with its interval over texts')
+    ]
+    sequence: Annotated[
+        SequenceInterval | None,
+        Field(
+            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
+        ),
+    ] = None
+    reasons: Annotated[
+        dict[str, int] | None,
+        Field(
+            description='code → results whose score is null for it; one may have several'
+        ),
+    ] = None
+    by_language: Annotated[
+        dict[str, LanguageScores] | None,
+        Field(
+            description='language of the text → its results; those without one are left out'
+        ),
+    ] = None
+    splits: Annotated[
+        list[ScoreSplit],
+        Field(
+            description='the scores by each of `by`; no p-value holds for several at once',
+            validate_default=True,
+        ),
+    ] = []
+    comparison: Annotated[
+        SystemComparison | None,
+        Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    further: Annotated[
+        list[SystemComparison],
+        Field(
+            description="of each of the request's `further` systems with `against`",
+            validate_default=True,
+        ),
+    ] = []
+    agreement: Annotated[
+        HumanAgreement | None,
+        Field(description='of people with each other and the metric, where asked for'),
+    ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
+    ] = None
+    corrected: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
+        ),
+    ] = None
+    warnings: list[str] = []
+    plots: Annotated[list[Plot], Field(validate_default=True)] = []
+    seed: int
+    resamples: int
+    confidence: float
+    statistics_version: Annotated[
+        str, Field(description='of how intervals are made')
+    ] = '1'
+    service_version: str
+    simulatability: Interval
+    attribution_agreement: Interval
+    cosine: Interval
+    precision_changes: Interval
+    precision_stays: Interval
+    beats_random_citations: Annotated[
+        Interval,
+        Field(
+            description='mean share of random citations that predict less; chance is 0.5'
+        ),
+    ]
+    beats_permuted_words: Annotated[
+        Interval,
+        Field(
+            description='mean share of permuted contributions that agree less; chance is 0.5'
+        ),
+    ]
+    simulatability_significant: Annotated[
+        Interval,
+        Field(
+            description='share of the tests with p <= 0.05, of those that could reach it; chance is at most 0.05'
+        ),
+    ]
+    attribution_significant: Annotated[
+        Interval, Field(description='likewise, of the second test')
+    ]
+    cites_nothing: Annotated[
+        Interval,
+        Field(description='share of the explanations that cite nothing of their text'),
+    ]
+    cited_by: Annotated[
+        dict[str, int], Field(description='how the citations were found → results')
+    ]
+
+
+class ConsistencyBulkRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    requests: Annotated[
+        list[ConsistencyRequest], Field(description='all are accepted, or none')
+    ]
+
+
+class ConsistencyControl(Message):
+    simulatability: ConsistencySimulatabilityNull | None = None
+    attribution: ConsistencyAttributionNull | None = None
+
+
+class ConsistencyReportJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['consistency-report'] = 'consistency-report'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        ConsistencyBatchReport | None, Field(description='where the job succeeded')
+    ]
+
+
+class ConsistencyResult(Result):
+    metric: Literal['consistency'] = 'consistency'
+    score: Annotated[
+        float | None,
+        Field(description='null where the metric is undefined; see `warnings`'),
+    ]
+    verdict: Annotated[
+        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Field(
+            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+        ),
+    ]
+    reason: Annotated[
+        str,
+        Field(
+            description="why, in one sentence of our own words, without anybody's text"
+        ),
+    ]
+    range: list[float] = [0.0, 1.0]
+    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
+    components: ConsistencyComponents
+    evidence: list[ConsistencyEvidence]
+    control: ConsistencyControl | None
+    warnings: Annotated[
+        list[str], Field(description='why something is null or doubtful')
+    ] = []
+    reasons: Annotated[
+        list[NullReason],
+        Field(
+            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
+            validate_default=True,
+        ),
+    ] = []
+    languages: Annotated[
+        Languages | None,
+        Field(
+            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
+        ),
+    ] = None
+    provenance: Provenance
+    label: Annotated[
+        str | None,
+        Field(description='the answer that is explained; null: it was not read'),
+    ]
+    parts: Annotated[
+        list[Literal['simulatability', 'attribution']],
+        Field(description='the tests that the score is made of'),
+    ]
+    cited_by: Annotated[
+        Literal['quotations', 'shared words', 'request'] | None,
+        Field(description='how the citations were found; null: there are none'),
+    ]
+    edit_rows: list[ConsistencyEditRow]
+    word_values: Annotated[
+        list[ConsistencyWordValueAnswer],
+        Field(description='empty where the second test could not be made'),
+    ]
+
+
 class Cot2elBatchReport(Report):
     metric: Literal['cot2el'] = 'cot2el'
     scored: Annotated[int, Field(description='results that this report rests on')]
@@ -7651,6 +8278,49 @@ class SorReportJob(JobMessage):
     ]
 
 
+class AcceptedConsistencyJob(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['consistency'] = 'consistency'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int | None, Field(description='unix seconds')] = None
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ] = None
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ] = None
+    timing: JobTiming | None = None
+    attempts: int | None = None
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ] = None
+    batch_id: str | None = None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ] = None
+    metadata: dict[str, str] | None = None
+    context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
+    error: Annotated[Problem | None, Field(description='where the job failed')] = None
+    result: Annotated[
+        ConsistencyResult | None, Field(description='where the job succeeded')
+    ] = None
+
+
+class AcceptedConsistencyJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[AcceptedConsistencyJob]
+    has_more: Literal[False] = False
+
+
 class AcceptedCot2elJob(Message):
     id: str
     object: Literal['job'] = 'job'
@@ -7909,6 +8579,49 @@ class AcceptedIceJobs(Message):
     has_more: Literal[False] = False
 
 
+class ConsistencyJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['consistency'] = 'consistency'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        ConsistencyResult | None, Field(description='where the job succeeded')
+    ]
+
+
+class ConsistencyJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[ConsistencyJob]
+    has_more: Literal[False] = False
+
+
 class Cot2elJob(JobMessage):
     id: str
     object: Literal['job'] = 'job'
@@ -7953,7 +8666,7 @@ class Cot2elJobs(Message):
 Scores = TypeAliasType(
     "Scores",
     Annotated[
-        Cot2elResult | FtcResult | HafResult | HatexscoreResult | SorResult,
+        ConsistencyResult | Cot2elResult | FtcResult | HafResult | HatexscoreResult | SorResult,
         Field(discriminator='metric'),
     ],
 )
@@ -8545,7 +9258,7 @@ class InferenceRequest(Message):
 BatchReport = TypeAliasType(
     "BatchReport",
     Annotated[
-        Cot2elBatchReport | FtcBatchReport | HafBatchReport | HatexscoreBatchReport | HlvBatchReport | IceBatchReport | SorBatchReport,
+        ConsistencyBatchReport | Cot2elBatchReport | FtcBatchReport | HafBatchReport | HatexscoreBatchReport | HlvBatchReport | IceBatchReport | SorBatchReport,
         Field(description='A batch report of any metric.', discriminator='metric'),
     ],
 )
@@ -8591,7 +9304,7 @@ class ExplanationsJob(JobMessage):
 Job = TypeAliasType(
     "Job",
     Annotated[
-        Cot2elJob | ExplanationsJob | FtcJob | HafJob | HatexscoreJob | HlvJob | IceJob | InferenceJob | SimilarityJob | SorJob | Cot2elReportJob | FtcReportJob | HafReportJob | HatexscoreReportJob | HlvReportJob | IceReportJob | SorReportJob,
+        ConsistencyJob | Cot2elJob | ExplanationsJob | FtcJob | HafJob | HatexscoreJob | HlvJob | IceJob | InferenceJob | SimilarityJob | SorJob | ConsistencyReportJob | Cot2elReportJob | FtcReportJob | HafReportJob | HatexscoreReportJob | HlvReportJob | IceReportJob | SorReportJob,
         Field(description='A job of any kind.', discriminator='metric'),
     ],
 )

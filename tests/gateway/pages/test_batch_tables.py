@@ -134,6 +134,7 @@ def test_every_number_of_a_metric_has_a_column(metric: str) -> None:
         "hlv": {"components.kendall_gain", "control.uniform.distribution.jsd"},
         "cot2el": {"components.kept", "control.faithfulness"},
         "sor": {"components.completeness", "control.win_rate"},
+        "consistency": {"components.simulatability", "control.simulatability.win_rate"},
     }
     assert expected.get(metric, set()) <= set(columns)
 

@@ -75,6 +75,18 @@ def looked(engine: Engine, results: list[str], rules: SurprisingRules) -> list[R
             '{"score": 0, "missing": ["facts"], "components": {"specificity": 0}}',
             ["boilerplate", "incomplete"],
         ),
+        (
+            "consistency",
+            '{"score": 0.5, "control": {"simulatability": {"attainable_p": 0.01, "win_rate": 0.4}, '
+            '"attribution": {"attainable_p": 0.2, "win_rate": 0.1}}}',
+            ["predicts-nothing"],
+        ),
+        (
+            "consistency",
+            '{"score": 0.9, "control": {"simulatability": null, "attribution": '
+            '{"attainable_p": 0.01, "win_rate": 0.99}}}',
+            [],
+        ),
         ("another", '{"score": null}', ["undefined"]),
         ("another", '{"no": "score"}', []),
     ],

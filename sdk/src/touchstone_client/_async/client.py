@@ -145,6 +145,13 @@ class AsyncTouchstone:
         `models.SorRequest`."""
         return await self.score("sor", request, wait=wait, **fields)
 
+    async def consistency(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.ConsistencyResult:
+        """Does a model's own explanation predict its answers? Fields: those of
+        `models.ConsistencyRequest`."""
+        return await self.score("consistency", request, wait=wait, **fields)
+
     async def explain(
         self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
     ) -> models.ExplanationsResult:
@@ -169,6 +176,8 @@ class AsyncTouchstone:
     async def score(self, metric: Literal["cot2el"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.Cot2elResult: ...  # noqa: E501
     @overload
     async def score(self, metric: Literal["sor"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.SorResult: ...  # noqa: E501
+    @overload
+    async def score(self, metric: Literal["consistency"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.ConsistencyResult: ...  # noqa: E501
     @overload
     async def score(self, metric: str, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> Result: ...  # noqa: E501
     # fmt: on

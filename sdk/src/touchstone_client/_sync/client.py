@@ -146,6 +146,13 @@ class Touchstone:
         `models.SorRequest`."""
         return self.score("sor", request, wait=wait, **fields)
 
+    def consistency(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> models.ConsistencyResult:
+        """Does a model's own explanation predict its answers? Fields: those of
+        `models.ConsistencyRequest`."""
+        return self.score("consistency", request, wait=wait, **fields)
+
     def explain(
         self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
     ) -> models.ExplanationsResult:
@@ -170,6 +177,8 @@ class Touchstone:
     def score(self, metric: Literal["cot2el"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.Cot2elResult: ...  # noqa: E501
     @overload
     def score(self, metric: Literal["sor"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.SorResult: ...  # noqa: E501
+    @overload
+    def score(self, metric: Literal["consistency"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.ConsistencyResult: ...  # noqa: E501
     @overload
     def score(self, metric: str, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> Result: ...  # noqa: E501
     # fmt: on

@@ -1,0 +1,403 @@
+"""Consistency: does a model's own explanation predict its answers, and rest on the same words?
+
+Source: Chen et al. (2023), arXiv:2307.08678 (counterfactual simulatability); Parcalabescu & Frank,
+ACL 2024, arXiv:2311.07466 (CC-SHAP). Messages and costs; the card is README.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, StringConstraints, field_validator, model_validator
+
+from services.consistency.report import (
+    ConsistencyBatchReport,
+    ConsistencyPart,
+    ConsistencyResult,
+    ConsistencyWordValue,
+    EditOperator,
+)
+from services.consistency.variants import VARIANTS, Contributions
+from services.consistency.verdict import in_a_word
+from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName, Parameter
+from shared.models.prompt_table import PromptKeys, parse_template
+from shared.service_contract import (
+    ElicitedExplanation,
+    FactPaths,
+    FormField,
+    MetricContract,
+    SurprisingRule,
+)
+from shared.work import Size, Work, words_of
+
+MOST_EDITS = 500
+MOST_CITED = 200
+PLACEHOLDERS = ("text", "label")
+PARTS: tuple[ConsistencyPart, ...] = ("simulatability", "attribution")
+SECONDS_A_CHARACTER = 1e-5  # of text and explanation
+SECONDS_A_ROW = 5e-5  # to draw it, send it and take its answer
+
+Edited = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
+LabelText = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Content = Annotated[str, StringConstraints(max_length=MAX_TEXT)]
+
+
+class ConsistencySpan(Message):
+    """A passage of the text. Characters (Unicode code points)."""
+
+    start: int = Field(ge=0)
+    end: int = Field(ge=1, description="exclusive")
+
+
+class ConsistencyEdit(Message):
+    """An edited text of your own."""
+
+    text: Edited
+    expected: Literal["changes", "stays"] | None = Field(
+        default=None,
+        description="what a reader of the explanation expects the answer to do; absent: read by "
+        "`reader`, the rules look at which cited words are gone",
+    )
+
+
+class ConsistencyPredictions(Message):
+    """What a model answered that you asked yourself."""
+
+    answer: LabelText = Field(description="its answer to `text`")
+    edits: tuple[LabelText, ...] = Field(
+        default=(), max_length=MOST_EDITS, description="its answers to `edits`, one each"
+    )
+    words: tuple[ConsistencyWordValue, ...] = Field(
+        default=(), max_length=MAX_TEXT, description="contributions of the words of the text"
+    )
+
+
+class ConsistencyTurn(Message):
+    """One turn of the conversation that asked for the explanation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: Content = Field(
+        description="`{text}` and `{label}` are filled in; a brace is written `{{`"
+    )
+
+    @field_validator("content")
+    @classmethod
+    def _known(cls, content: str) -> str:
+        parse_template(content, PLACEHOLDERS)
+        return content
+
+
+class ConsistencyPrompt(Message):
+    """How the model was asked for its explanation."""
+
+    turns: tuple[ConsistencyTurn, ...] = Field(min_length=1, max_length=64)
+    style: Literal["chat", "raw"] = Field(
+        default="chat",
+        description="`chat`: the model's own template; `raw`: the turns as one text, for a model "
+        "without a template",
+    )
+
+    @model_validator(mode="after")
+    def _shows_the_text(self) -> Self:
+        named = {
+            p.inserted for turn in self.turns for p in parse_template(turn.content, PLACEHOLDERS)
+        }
+        if "text" not in named:
+            raise ValueError("a turn must hold {text}")
+        return self
+
+
+class ConsistencyRequest(LanguageRequest):
+    """A text, the explanation of a model's answer to it, and that model: or its answers."""
+
+    text: Annotated[str, Input] = Field(
+        min_length=1, max_length=MAX_TEXT, description="what the model answered"
+    )
+    explanation: Annotated[str, Input] = Field(
+        min_length=1, max_length=MAX_TEXT, description="of its answer"
+    )
+    label: Annotated[LabelText | None, Parameter] = Field(
+        default=None,
+        description="the answer that is explained; absent: the one that the model gives. Where it "
+        "gives another one there is no score",
+    )
+    cited: Annotated[tuple[ConsistencySpan, ...], Input] = Field(
+        default=(),
+        max_length=MOST_CITED,
+        description="passages that the explanation cites, where you know them; absent: its "
+        "quotations, and without any, in English, the content words that it shares with the text",
+    )
+    edits: Annotated[tuple[ConsistencyEdit, ...], Input] = Field(
+        default=(),
+        max_length=MOST_EDITS,
+        description="edited texts of your own; absent: the metric takes away what is cited, and "
+        "passages as long elsewhere",
+    )
+    predictions: Annotated[ConsistencyPredictions | None, Input] = Field(
+        default=None, description="bring your own: no model is called"
+    )
+    parts: tuple[ConsistencyPart, ...] = Field(
+        default=PARTS,
+        min_length=1,
+        max_length=2,
+        description="which tests are made; `attribution` needs a language model that scores given "
+        "text",
+    )
+    operators: tuple[EditOperator, ...] = Field(
+        default=("delete", "mask"),
+        min_length=1,
+        max_length=2,
+        description="how words are taken away: `mask` puts the model's mask in their place",
+    )
+    draws: int = Field(
+        default=99, ge=19, le=999, description="passages elsewhere that are taken away, at most"
+    )
+    contributions: Contributions | None = Field(
+        default=None,
+        description="of words, to answer and explanation alike: `occlusion`, what is lost without "
+        "the word; `shapley`, its mean marginal contribution over `orders`; absent: the variant's "
+        "own (`occlusion` in `robust`)",
+    )
+    orders: int = Field(default=10, ge=1, le=1_000, description="sampled orders, of `shapley`")
+    permutations: int = Field(
+        default=999, ge=19, le=9_999, description="of the contributions, for their null"
+    )
+    prompt: Annotated[PromptKeys | None, Parameter] = Field(
+        default=None,
+        description="how a causal model or a chat server is asked for its answer, in the place of "
+        "its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)",
+    )
+    explanation_prompt: Annotated[ConsistencyPrompt | None, Parameter] = Field(
+        default=None,
+        description="how the model was asked for the explanation; absent: a question of our own",
+    )
+    preceding: Annotated[str, Input] = Field(
+        default="",
+        max_length=MAX_TEXT,
+        description="what the model wrote before the explanation, after that prompt",
+    )
+    reader: Literal["rules", "model"] = Field(
+        default="rules",
+        description="who predicts the answers to the edits from the explanation: the rules, or "
+        "`reader_model`, which reads the explanation beside each edited text",
+    )
+    reader_model: ModelName | None = Field(
+        default=None, description="the configured language model that reads"
+    )
+
+    @field_validator("parts", "operators")
+    @classmethod
+    def _once_each(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(names)) < len(names):
+            raise ValueError("named twice")
+        return names
+
+    @field_validator("cited")
+    @classmethod
+    def _inside(cls, cited: tuple[ConsistencySpan, ...], info: Any) -> tuple[ConsistencySpan, ...]:
+        length = len(info.data.get("text", ""))
+        if any(not one.start < one.end <= length for one in cited):
+            raise ValueError("a passage is outside the text")
+        return cited
+
+    @model_validator(mode="after")
+    def _model_or_predictions(self) -> Self:
+        if (self.model is None) == (self.predictions is None):
+            raise ValueError("give either `model` or `predictions`")
+        if (self.reader == "model") != (self.reader_model is not None):
+            raise ValueError("the reader `model` needs a `reader_model`, and only that")
+        if self.predictions is None:
+            return self
+        if len(self.predictions.edits) != len(self.edits):
+            raise ValueError("`predictions.edits` must have one answer for each of `edits`")
+        if not (self.predictions.edits or self.predictions.words):
+            raise ValueError("`predictions` holds neither answers to `edits` nor `words`")
+        if self.reader == "model":
+            raise ValueError("`predictions` need no model: read them by the rules")
+        return self
+
+    @model_validator(mode="after")
+    def _words_in_order(self) -> Self:
+        end = 0
+        for word in self.predictions.words if self.predictions else ():
+            if not end <= word.start < word.end <= len(self.text):
+                raise ValueError("`predictions.words` must ascend within the text")
+            end = word.end
+        return self
+
+    @property
+    def way(self) -> Contributions:
+        """How contributions are computed."""
+        return self.contributions or VARIANTS[self.variant].contributions
+
+
+_TEXT = "Those immigrants are ruining our lovely old town again"
+_CLASSIFIER = {
+    "text": _TEXT,
+    "explanation": 'It says "immigrants are ruining our lovely old town", which blames a group of '
+    "people for what goes wrong.",
+    "model": "embedded-hate",
+    "draws": 19,
+}
+_PREDICTIONS = {
+    "text": "The film was slow, but the ending was wonderful",
+    "explanation": 'I call the review positive because it says "wonderful".',
+    "edits": [
+        {"text": "The film was slow, but the ending was there"},
+        {"text": "The film was slow"},
+        {"text": "The film was long, but the ending was wonderful"},
+        {"text": "The ending was wonderful"},
+        {"text": "The film was slow, but the ending was not"},
+        {"text": "The film was slow, but its ending was wonderful"},
+    ],
+    "predictions": {
+        "answer": "positive",
+        "edits": ["negative", "negative", "positive", "positive", "negative", "positive"],
+        "words": [
+            {"start": 4, "end": 8, "answer": 0.01, "explanation": 0.1},
+            {"start": 13, "end": 17, "answer": -0.2, "explanation": 0.2},
+            {"start": 19, "end": 22, "answer": 0.03, "explanation": 0.1},
+            {"start": 27, "end": 33, "answer": 0.02, "explanation": 0.3},
+            {"start": 38, "end": 47, "answer": 0.6, "explanation": 4.1},
+        ],
+    },
+    "language": "en",
+}
+_EXPECTED = {
+    "text": "Please send the invoice again, the last one was damaged",
+    "explanation": "The writer asks for something to be done, so I call it a request.",
+    "edits": [
+        {"text": "The last invoice was damaged", "expected": "changes"},
+        {"text": "The invoice was fine", "expected": "changes"},
+        {"text": "Please send the photo again, the last one was damaged", "expected": "stays"},
+        {"text": "Please send the invoice again", "expected": "stays"},
+        {"text": "The last one was damaged", "expected": "changes"},
+        {"text": "Please send it again, the last one was damaged", "expected": "stays"},
+    ],
+    "predictions": {
+        "answer": "request",
+        "edits": ["statement", "statement", "request", "request", "statement", "request"],
+    },
+    "language": "en",
+}
+
+
+def cost(request: ConsistencyRequest, reads: int) -> Sequence[Work]:
+    """Edited texts, and twice the rows of the contributions: for the answer and the explanation."""
+    texts = sum(len(one.text) for one in request.edits)
+    characters = len(request.text) + len(request.explanation) + texts
+    return (
+        Work((Size("characters", characters),), "characters", seconds_each=SECONDS_A_CHARACTER),
+        *(_rows(request, reads) if request.model is not None else ()),
+    )
+
+
+def _rows(request: ConsistencyRequest, reads: int) -> Iterator[Work]:
+    words = max(1, min(words_of(request.text), reads))
+    a_row = Size("tokens of `text`", words, "/text")
+    if "simulatability" in request.parts:
+        rows = Size("edited texts (`draws`, `operators`)", _edits(request), "/draws")
+        readers = Size("models that read them", 2 if request.reader == "model" else 1)
+        yield Work((rows, readers, a_row), certain=False)
+    if "attribution" in request.parts:
+        explanation = max(1, min(words_of(request.explanation), reads))
+        rows = Size(
+            "rows of `text` (`orders`, `contributions`)", _contribution_rows(request, words)
+        )
+        both = Size("tokens of `text`, twice, and of `explanation`", 2 * words + explanation)
+        yield Work((rows, both))
+
+
+def _edits(request: ConsistencyRequest) -> int:
+    return len(request.edits) or (1 + request.draws) * len(request.operators)
+
+
+def _contribution_rows(request: ConsistencyRequest, words: int) -> int:
+    return words + 1 if request.way == "occlusion" else request.orders * (words + 1)
+
+
+def server_cost(request: ConsistencyRequest, reads: int) -> Sequence[Work]:
+    """All work where the model is behind a server: each row is a request to it, too."""
+    words = max(1, min(words_of(request.text), reads))
+    rows = 1
+    if "attribution" in request.parts:
+        rows += 2 * _contribution_rows(request, words)
+    if request.edits and "simulatability" in request.parts:
+        rows += len(request.edits)
+    asked = Size("rows of `text` (`orders`, `contributions`)", rows, "/text")
+    unit = "requests to the model's server"
+    works = cost(request, reads)
+    return (Work((asked,), unit, seconds_each=SECONDS_A_ROW, at_server=True), *works)
+
+
+def needs(request: ConsistencyRequest) -> tuple[str, ...]:
+    """A judge; a model that scores no text is not asked about its explanation."""
+    return () if request.model is None else ("judge", "word_rows")
+
+
+def elicited(found: ElicitedExplanation) -> dict[str, Any]:
+    """The model that wrote the explanation is asked about it, after the prompt that it answered."""
+    fields: dict[str, Any] = {
+        "text": found.inputs.get("text"),
+        "explanation": found.explanation or None,
+        "model": found.model,
+    }
+    if found.decision in found.judge_labels:
+        fields["label"] = found.decision
+    if found.turns:
+        turns = [turn.model_dump() for turn in found.turns]
+        fields["explanation_prompt"] = {"turns": turns, "style": found.style}
+        fields["preceding"] = found.answer.partition(found.explanation)[0]
+    return fields
+
+
+CONTRACT = MetricContract(
+    name="consistency",
+    version="1.0",
+    summary="Does a model's own explanation predict its answers, and rest on the same words?",
+    request=ConsistencyRequest,
+    report=ConsistencyResult,
+    explained="label",
+    model_kinds=("causal", "classifier"),
+    default_model=None,
+    model_optional=True,
+    cost=cost,
+    server_cost=server_cost,
+    needs=needs,
+    writers=("reader_model",),
+    examples={
+        "a model's answers to edited texts": _CLASSIFIER,
+        "your own predictions": _PREDICTIONS,
+        "edits with what a reader expects": _EXPECTED,
+    },
+    batch_report=ConsistencyBatchReport,
+    batch_summary="Means of both tests with intervals, and how often they beat chance",
+    batch_intervals=12,
+    form=(
+        FormField(name="text", label="Text", hint="what the model answered"),
+        FormField(name="explanation", label="Explanation", hint="in the model's own words"),
+    ),
+    finding=in_a_word,
+    elicited=elicited,
+    facts=FactPaths(
+        parts=("components.simulatability", "components.attribution_agreement"),
+        chance="control.simulatability.win_rate",
+        label_stated="label",
+        label_sent="label",
+        chance_score=0.5,
+        rivals=("They predict the model's answers", "random citations do"),
+    ),
+    surprising=(
+        SurprisingRule(
+            name="predicts-nothing",
+            path="$.control.simulatability ? (@.attainable_p <= 0.05 && @.win_rate <= 0.5)",
+            says="random citations predict the model's answers as well",
+        ),
+        SurprisingRule(
+            name="other-words",
+            path="$.control.attribution ? (@.attainable_p <= 0.05 && @.win_rate <= 0.5)",
+            says="the explanation rests on other words than the answer",
+        ),
+    ),
+)

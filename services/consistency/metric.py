@@ -1,0 +1,309 @@
+"""`consistency`: two published tests of a model's explanation of its own answer.
+
+Source: Chen et al. (2023), arXiv:2307.08678; Parcalabescu & Frank, ACL 2024, arXiv:2311.07466.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from services.consistency import kernel
+from services.consistency.agreement import Agreement, agreement
+from services.consistency.batch_report import batch_report
+from services.consistency.contract import CONTRACT, ConsistencyRequest
+from services.consistency.edits import (
+    Simulated,
+    shares_of,
+    simulated_by_reader,
+    simulated_by_rules,
+)
+from services.consistency.explanation_prompts import prompt_of
+from services.consistency.kernel import Bools, Floats, Predictions
+from services.consistency.model_calls import ConsistencyCollected, ask_models
+from services.consistency.report import (
+    ConsistencyAttributionNull,
+    ConsistencyBatchReport,
+    ConsistencyComponents,
+    ConsistencyControl,
+    ConsistencyEditRow,
+    ConsistencyEvidence,
+    ConsistencyPart,
+    ConsistencyResult,
+    ConsistencySimulatabilityNull,
+    ConsistencyWordValue,
+    EditOf,
+    EditOperator,
+)
+from services.consistency.variants import VARIANTS, ConsistencyVariant
+from shared.batch_contracts import BatchReportRequest
+from shared.contracts import Languages, NullReason, Scored
+from shared.estimates import BatchStatistics
+from shared.language import (
+    LanguageCoverage,
+    ModelLanguages,
+    find_language,
+    model_coverage,
+    requested_language,
+)
+from shared.metric import Collected, Metric
+from shared.models.ports import models
+from shared.segmentation import words_obstacle
+from shared.statistics import ranks
+from shared.statistics.placements import runs_of
+
+MOST_TOLD = 10**15  # placements that are counted in a report
+NOTHING = ConsistencyComponents(
+    simulatability=None,
+    attribution_agreement=None,
+    cosine=None,
+    precision_changes=None,
+    precision_stays=None,
+    edits=0,
+    simulatable=0,
+    cited_words=0,
+    words=0,
+)
+
+
+class Consistency(
+    Metric[ConsistencyRequest, ConsistencyCollected, ConsistencyResult, ConsistencyVariant]
+):
+    """Does a model's own explanation predict its answers, and rest on the same words?"""
+
+    contract = CONTRACT
+    variants = VARIANTS
+
+    def collect(self, requests: Sequence[ConsistencyRequest]) -> list[ConsistencyCollected]:
+        return ask_models(requests)
+
+    def coverage(self, request: ConsistencyRequest) -> LanguageCoverage:
+        """Of the models, and whether the text's words can be told apart."""
+        sent = requested_language(request)
+        text = find_language(request.text, sent)
+        languages = Languages(text=text, explanation=find_language(request.explanation, sent))
+        named = [name for name in (request.model, request.reader_model) if name is not None]
+        asked = [ModelLanguages(name, models().judge(name).languages) for name in named]
+        return model_coverage(request, languages, asked, (words_obstacle(request.text, text),))
+
+    def report(
+        self, request: ConsistencyRequest, collected: ConsistencyCollected
+    ) -> ConsistencyResult:
+        simulated = self._simulated(request, collected)
+        agreed = _agreed(request, collected)
+        components = _components(collected, simulated, agreed)
+        found: dict[ConsistencyPart, float | None] = {
+            "simulatability": components.simulatability,
+            "attribution": components.attribution_agreement,
+        }
+        score = kernel.mean(list(found.values()))
+        return ConsistencyResult(
+            **self.envelope(request, collected, _warnings(collected, simulated, agreed)),
+            score=score,
+            label=collected.label,
+            parts=tuple(part for part, value in found.items() if value is not None),
+            cited_by=collected.cited.by,
+            components=components,
+            edit_rows=tuple(_edit_rows(request, collected, simulated)),
+            word_values=tuple(_word_values(collected)),
+            evidence=tuple(_evidence(request, collected)),
+            control=_control(collected, simulated, agreed),
+            reasons=tuple(_reasons(collected, score)),
+        )
+
+    def _simulated(
+        self, request: ConsistencyRequest, collected: ConsistencyCollected
+    ) -> Simulated | None:
+        changed, balanced = collected.changed, self.variant(request).balanced
+        if changed is None:
+            return None
+        if collected.predicted is not None:
+            told, answered = collected.predicted, changed.reshape(-1)
+            return simulated_by_reader(
+                told, answered, request.permutations, request.seed, balanced=balanced
+            )
+        if collected.passages is None:
+            return None
+        return simulated_by_rules(collected.passages, changed, balanced=balanced)
+
+    def undefined(self, request: ConsistencyRequest, collected: Collected) -> ConsistencyResult:
+        return ConsistencyResult(
+            **self.envelope(request, collected),
+            score=None,
+            label=None,
+            parts=(),
+            cited_by=None,
+            components=NOTHING,
+            edit_rows=(),
+            word_values=(),
+            evidence=(),
+            control=None,
+        )
+
+    def in_force(
+        self, request: ConsistencyRequest, collected: ConsistencyCollected
+    ) -> Mapping[str, Any]:
+        """The prompt that the explanation follows, our own included."""
+        if request.predictions is not None:
+            return {}
+        return {"explanation_prompt": prompt_of(request).model_dump(mode="json")}
+
+    def summarize(
+        self,
+        rows: Sequence[Scored[ConsistencyRequest, ConsistencyResult]],
+        over: BatchStatistics[BatchReportRequest],
+    ) -> ConsistencyBatchReport:
+        return batch_report(rows, over)
+
+
+def _agreed(request: ConsistencyRequest, collected: ConsistencyCollected) -> Agreement | None:
+    answer, explanation = collected.answer, collected.explanation
+    if answer is None or explanation is None or "attribution" not in request.parts:
+        return None
+    return agreement(collected.values_of, answer, explanation, request.permutations, request.seed)
+
+
+def _components(
+    collected: ConsistencyCollected, simulated: Simulated | None, agreed: Agreement | None
+) -> ConsistencyComponents:
+    own = None if simulated is None else simulated.precision
+    cosine = None if agreed is None else agreed.cosine
+    return ConsistencyComponents(
+        simulatability=own.value if own else None,
+        attribution_agreement=kernel.agreement(cosine),
+        cosine=cosine,
+        precision_changes=own.changes if own else None,
+        precision_stays=own.stays if own else None,
+        edits=0 if collected.changed is None else collected.changed.size,
+        simulatable=own.predicted if own else 0,
+        cited_words=len(collected.cited.words),
+        words=len(collected.text),
+    )
+
+
+def _control(
+    collected: ConsistencyCollected, simulated: Simulated | None, agreed: Agreement | None
+) -> ConsistencyControl | None:
+    control = ConsistencyControl(
+        simulatability=_simulatability_null(collected, simulated),
+        attribution=None
+        if agreed is None or agreed.cosine is None or not agreed.null.size
+        else ConsistencyAttributionNull(
+            **_against(agreed.cosine, agreed.null, agreed.placements, agreed.most)
+        ),
+    )
+    return None if control == ConsistencyControl() else control
+
+
+def _simulatability_null(
+    collected: ConsistencyCollected, simulated: Simulated | None
+) -> ConsistencySimulatabilityNull | None:
+    if simulated is None or simulated.precision.value is None or not simulated.null.size:
+        return None
+    by_rules = collected.predicted is None and collected.passages is not None
+    overlap = None
+    if by_rules and collected.passages is not None:
+        overlap = float(np.mean(list(shares_of(collected.passages.taken))))
+    return ConsistencySimulatabilityNull(
+        kind="spans" if by_rules else "predictions",
+        overlap=overlap,
+        **_against(simulated.precision.value, simulated.null, simulated.placements, simulated.most),
+    )
+
+
+def _against(observed: float, null: Floats, placements: int, most: int) -> dict[str, Any]:
+    """A score among those of its rivals, as a null tells it."""
+    above, below = ranks.p_value(observed, null), ranks.p_anti(observed, null)
+    return {
+        "placements": placements if placements <= MOST_TOLD else None,
+        "draws": null.size,
+        "win_rate_draws": null.size,
+        "exact": null.size == placements,
+        "win_rate": ranks.win_rate(observed, null),
+        "p_value": above,
+        "p_anti": below,
+        "p_two_sided": ranks.two_sided(above, below),
+        "attainable_p": ranks.attainable_p(min(most, placements)),
+        "ties": ranks.tie_rate(observed, null),
+        **ranks.null_summary(null),
+    }
+
+
+def _edit_rows(
+    request: ConsistencyRequest, collected: ConsistencyCollected, simulated: Simulated | None
+) -> Iterator[ConsistencyEditRow]:
+    if simulated is None or collected.changed is None:
+        return
+    predicted, changed = simulated.predicted, collected.changed
+    if collected.passages is None:
+        yield _edit_row("sent", None, predicted, changed.reshape(-1))
+        return
+    told = np.broadcast_to(predicted.reshape(-1, changed.shape[1]), changed.shape)
+    for number, operator in enumerate(request.operators):
+        yield _edit_row("cited", operator, told[number, :1], changed[number, :1])
+        yield _edit_row("random", operator, told[number, 1:], changed[number, 1:])
+
+
+def _edit_row(
+    of: EditOf, operator: EditOperator | None, predicted: Predictions, changed: Bools
+) -> ConsistencyEditRow:
+    return ConsistencyEditRow(
+        of=of,
+        operator=operator,
+        edits=changed.size,
+        changed=int(changed.sum()),
+        predicted=int((predicted != kernel.UNKNOWN).sum()),
+        agreeing=int(kernel.agreeing(predicted, changed).sum()),
+    )
+
+
+def _word_values(collected: ConsistencyCollected) -> Iterator[ConsistencyWordValue]:
+    if collected.answer is None or collected.explanation is None:
+        return
+    for (start, end), answer, explanation in zip(
+        collected.values_of.spans,
+        collected.answer.tolist(),
+        collected.explanation.tolist(),
+        strict=True,
+    ):
+        yield ConsistencyWordValue(start=start, end=end, answer=answer, explanation=explanation)
+
+
+def _evidence(
+    request: ConsistencyRequest, collected: ConsistencyCollected
+) -> Iterator[ConsistencyEvidence]:
+    spans = collected.text.spans
+    for first, last in runs_of(collected.cited.words):
+        start, end = spans[first][0], spans[last - 1][1]
+        yield ConsistencyEvidence(kind="cited", start=start, end=end, text=request.text[start:end])
+    for quotation in collected.cited.missing:
+        yield ConsistencyEvidence(kind="quote_not_found", start=None, end=None, text=quotation)
+
+
+def _reasons(collected: ConsistencyCollected, score: float | None) -> Iterator[NullReason]:
+    """Of the parts; and of the score where all of them are null."""
+    yield from collected.reasons
+    if score is None:
+        for reason in collected.reasons:
+            yield reason.model_copy(update={"component": "score"})
+
+
+def _warnings(
+    collected: ConsistencyCollected, simulated: Simulated | None, agreed: Agreement | None
+) -> Iterator[str]:
+    if collected.cited.missing:
+        yield f"{len(collected.cited.missing)} quotations do not stand in the text"
+    if collected.cited.by == "shared words":
+        yield "the explanation quotes nothing: the content words that it shares were read instead"
+    if simulated is not None:
+        if simulated.precision.value is None and collected.cited.words:
+            yield "simulatability: no edits of both kinds, that change the answer and that do not"
+        elif simulated.precision.value is not None and not simulated.null.size:
+            yield "simulatability: there is nothing to compare it with"
+    if agreed is not None and agreed.cosine is None:
+        yield "attribution_agreement: no word contributes to the answer, or none to the explanation"
+
+
+SERVICE = Consistency()
