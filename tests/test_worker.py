@@ -23,8 +23,8 @@ from tests.patience import SECONDS, busy
 
 COMPUTES = """
 import sys
-from services.worker import refuse_torch
-refuse_torch()
+from services.worker import block_torch
+block_torch()
 import numpy as np, scipy.stats, spacy
 scipy.stats.permutation_test((np.arange(5.0),), np.mean, permutation_type="samples")
 try:

@@ -381,7 +381,6 @@ CONTRACT = MetricContract(
     finding=in_a_word,
     elicited=elicited,
     facts=FactPaths(
-        parts=("components.simulatability", "components.attribution_agreement"),
         chance="control.simulatability.win_rate",
         label_stated="label",
         label_sent="label",

@@ -176,7 +176,7 @@ class EncoderReader:
 
     def _tokens(self, encoding: Any, sides: Sequence[Side]) -> Tokens:
         placed = [
-            OUTSIDE if side is None else sides[side].placed(*span)
+            OUTSIDE if side is None else sides[side].to_place(*span)
             for side, span in zip(encoding.sequence_ids, encoding.offsets, strict=True)
         ]
         return Tokens(

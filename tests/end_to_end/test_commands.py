@@ -63,7 +63,7 @@ LOSES = """
 import sys
 import services.stack.__main__ as command
 
-leave = command._leave
+leave = command._handle_signal
 
 def lost(*signal):
     try:
@@ -71,7 +71,7 @@ def lost(*signal):
     except SystemExit:  # as in a finalizer, which may run at any time
         pass
 
-command._leave = lost
+command._handle_signal = lost
 sys.exit(command.main(sys.argv[1:]))
 """
 

@@ -516,12 +516,6 @@ class EndpointRequest(Message):
     ] = False
 
 
-class EndpointTestWebhook(Message):
-    type: Literal['endpoint.test'] = 'endpoint.test'
-    timestamp: str
-    data: EndpointNotice
-
-
 class Endpoint(Message):
     id: str
     object: Literal['webhook_endpoint'] = 'webhook_endpoint'
@@ -557,6 +551,12 @@ class Endpoint(Message):
             description='jobs that were not pushed: their requests name no `trace` that the format needs'
         ),
     ]
+
+
+class EndpointTestWebhook(Message):
+    type: Literal['endpoint.test'] = 'endpoint.test'
+    timestamp: str
+    data: EndpointNotice
 
 
 class EndpointWithSecret(Message):
@@ -5744,64 +5744,6 @@ class JudgementList(Message):
     has_more: bool
 
 
-class ModelUse(Message):
-    name: str
-    revision: str
-    sha256: Annotated[
-        str | None,
-        Field(description='of its safetensors; null where a server has them'),
-    ]
-    device: str
-    dtype: str
-    numerics: Annotated[
-        Literal['bytes', 'tolerance'],
-        Field(
-            description='`bytes`: on one kind of processor the same request has the same bytes, whatever is computed at the same time; `tolerance`: probabilities may move by 1e-5 in float32, by 0.02 in bfloat16, float16 and behind a server'
-        ),
-    ] = 'tolerance'
-    prompt_sha256: Annotated[
-        str | None,
-        Field(
-            description='of the prompt that a causal model judges by, around an empty text; of one behind a server, of its turns as JSON'
-        ),
-    ] = None
-    preset: Annotated[
-        str | None,
-        Field(
-            description='the bundle of keys, prompt included, that its entry names, as name@version'
-        ),
-    ] = None
-    system_fingerprint: Annotated[
-        str | None,
-        Field(description="of the build of a model's server, as it last said"),
-    ] = None
-    warnings: Annotated[
-        list[str],
-        Field(
-            description='standing doubts about its labels; they stand in every report that it serves'
-        ),
-    ] = []
-    thresholds: Annotated[
-        dict[str, float] | None,
-        Field(
-            description='label → probability from which it is decided; absent: the likeliest is'
-        ),
-    ] = None
-    on_parts: Annotated[
-        list[PartExcess],
-        Field(
-            description='how it is calibrated on parts of texts, where its card has it',
-            validate_default=True,
-        ),
-    ] = []
-    training_tokens: Annotated[
-        list[int] | None,
-        Field(
-            description='1st and 99th percentile of how many tokens, special ones included, it read of the texts that it was trained on, where its card has it'
-        ),
-    ] = None
-
-
 class Model(Message):
     name: str
     created: Annotated[
@@ -5873,6 +5815,64 @@ class Model(Message):
     checked_at: Annotated[
         int | None, Field(description='unix seconds; null where no server was asked')
     ]
+
+
+class ModelUse(Message):
+    name: str
+    revision: str
+    sha256: Annotated[
+        str | None,
+        Field(description='of its safetensors; null where a server has them'),
+    ]
+    device: str
+    dtype: str
+    numerics: Annotated[
+        Literal['bytes', 'tolerance'],
+        Field(
+            description='`bytes`: on one kind of processor the same request has the same bytes, whatever is computed at the same time; `tolerance`: probabilities may move by 1e-5 in float32, by 0.02 in bfloat16, float16 and behind a server'
+        ),
+    ] = 'tolerance'
+    prompt_sha256: Annotated[
+        str | None,
+        Field(
+            description='of the prompt that a causal model judges by, around an empty text; of one behind a server, of its turns as JSON'
+        ),
+    ] = None
+    preset: Annotated[
+        str | None,
+        Field(
+            description='the bundle of keys, prompt included, that its entry names, as name@version'
+        ),
+    ] = None
+    system_fingerprint: Annotated[
+        str | None,
+        Field(description="of the build of a model's server, as it last said"),
+    ] = None
+    warnings: Annotated[
+        list[str],
+        Field(
+            description='standing doubts about its labels; they stand in every report that it serves'
+        ),
+    ] = []
+    thresholds: Annotated[
+        dict[str, float] | None,
+        Field(
+            description='label → probability from which it is decided; absent: the likeliest is'
+        ),
+    ] = None
+    on_parts: Annotated[
+        list[PartExcess],
+        Field(
+            description='how it is calibrated on parts of texts, where its card has it',
+            validate_default=True,
+        ),
+    ] = []
+    training_tokens: Annotated[
+        list[int] | None,
+        Field(
+            description='1st and 99th percentile of how many tokens, special ones included, it read of the texts that it was trained on, where its card has it'
+        ),
+    ] = None
 
 
 class NextReview(Message):

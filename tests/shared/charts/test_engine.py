@@ -24,9 +24,9 @@ HANGS = "import time; time.sleep(600)"
 DIES = "raise SystemExit(1)"
 OUTSIDE = """
 import sys
-from shared.charts.engine import drawn
+from shared.charts.engine import render
 from shared.charts.engine import painter
-chart = drawn({"data": {"values": [{"a": 1}]}, "mark": "point"}, title="t", summary="s")
+chart = render({"data": {"values": [{"a": 1}]}, "mark": "point"}, title="t", summary="s")
 assert chart.svg.startswith("<svg") and "vl_convert" not in sys.modules
 print(painter().number, flush=True)
 """

@@ -189,7 +189,7 @@ from shared.job_context import JobContext
 from shared.worker.watchdog import Watchdog
 
 dog = Watchdog()
-with dog.watching(JobContext("job", "default", False, time.monotonic() + 60), give_up=lambda: None):
+with dog.watch(JobContext("job", "default", False, time.monotonic() + 60), give_up=lambda: None):
     next(iter(dog._watched)).interrupted = True
 calls = []
 sys.setprofile(lambda _frame, event, _argument: calls.append(event))
