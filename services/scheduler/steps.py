@@ -65,7 +65,7 @@ class Steps:
         )
 
     def start(self, turn: DueBatch, work: Callable[[], object]) -> None:
-        """Begin; `may_start` has said that it can."""
+        """Begin; `can_start` has said that it can."""
         thread = threading.Thread(target=self._do, args=(work,), name=turn.id, daemon=True)
         self._running[turn] = thread
         self._new.append(thread)
@@ -140,7 +140,7 @@ class Boundary:
         self._attempts = attempts or Attempts(engine)
 
     def should_wait(self, step: str, batch_id: str) -> bool:
-        """Whether this step of the batch is to wait."""
+        """It failed a moment ago, and its pause is not over."""
         trouble = self._troubles.get((step, batch_id))
         return trouble is not None and time.monotonic() < trouble.until
 
