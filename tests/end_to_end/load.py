@@ -16,6 +16,7 @@ from sqlalchemy.exc import OperationalError
 from bench.agreement import difference
 from shared.ledger.engine import connect
 from tests.answers import CheckedClient
+from tests.end_to_end.batch import patiently
 from tests.end_to_end.service import ROOT, Service
 from tests.patience import SECONDS, eventually, looks
 
@@ -95,7 +96,8 @@ def all_succeed_once(
         fault(service)
         ids = [one.result() for one in sent]
         wait_for(service, "succeeded", before + jobs)
-        ended = [client.get(f"/v1/jobs/{job_id}").json() for job_id in ids]
+        # all may have ended before a killed gateway is back
+        ended = [patiently(client, "GET", f"/v1/jobs/{job_id}").json() for job_id in ids]
     assert counts(service) == {"succeeded": before + jobs}
     assert len(set(ids)) == jobs
     results: dict[int, Any] = {}
