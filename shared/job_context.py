@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from shared.errors import DeadlineExceeded, JobCancelled
-from shared.interpreter import interpreter
 from shared.priority import NOBODY, Party
+from shared.thread_scheduling import interpreter
 
 SLICE_SECONDS = 0.5  # who waits looks so often whether it is still wanted
 LEAST_SECONDS = 1.0  # that an impatient thread gives each call, however long it has waited before

@@ -28,7 +28,7 @@ from shared.contracts import (
     has_text,
 )
 from shared.models.calls import Turn, WrittenToken
-from shared.work import FEWEST_READ, Cost, Size, Work
+from shared.request_cost import FEWEST_READ, Cost, Size, Work
 
 R = TypeVar("R", bound=Report)
 M = TypeVar("M", bound=Message)
@@ -128,7 +128,7 @@ class ServiceContract:
     default_model: str | None
     model_optional: bool = False  # whether some requests need none: the contract tells which
     examples: dict[str, dict[str, Any]] = field(default_factory=dict)
-    cost: Cost | None = None  # how much work a request asks for; see `shared.work`
+    cost: Cost | None = None  # how much work a request asks for; see `shared.request_cost`
     server_cost: Cost | None = None  # instead, where its model is behind a server; absent: the same
     needs: Callable[[Any], tuple[str, ...]] | None = None  # abilities of its model that a request
     # needs; see `shared.models.entry`

@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from shared.request_cost import WorkLimit
 from shared.settings_sources import (
     PREFIX,
     FromEnvironment,
@@ -34,7 +35,6 @@ from shared.settings_sources import (
     validate_url,
     variable_of,
 )
-from shared.work import WorkLimit
 
 OTHERS = frozenset({"TOUCHSTONE_REDIS_ADDRESS"})  # for the autoscaler, in the same secret as ours
 

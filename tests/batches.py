@@ -17,7 +17,7 @@ from sqlalchemy import Engine, select
 from services.scheduler.attempts import PAUSE, Attempts
 from services.scheduler.batch_feed import Feeder
 from services.scheduler.batch_files import BatchFileWorker
-from services.scheduler.steps import Boundary
+from services.scheduler.failure_isolation import FailureIsolation
 from shared.ledger import leases
 from shared.ledger.tables import jobs
 from shared.models.catalogue import load_catalogue
@@ -71,10 +71,10 @@ class Scene:
     chosen: Settings
     pause: timedelta = PAUSE  # after an attempt that did not come back
 
-    def boundary(self) -> Boundary:
+    def isolation(self) -> FailureIsolation:
         """A new scheduler's."""
         attempts = Attempts(self.engine, self.pause)
-        return Boundary(self.engine, rest_seconds=0, attempts=attempts)
+        return FailureIsolation(self.engine, rest_seconds=0, attempts=attempts)
 
     def feeder(self, **changed: Any) -> Feeder:
         """A scheduler's feeding."""
@@ -83,7 +83,7 @@ class Scene:
             self.engine,
             chosen,
             load_catalogue(chosen.models_file),
-            boundary=self.boundary(),
+            isolation=self.isolation(),
             patience=PATIENCE_SECONDS,
         )
 
@@ -94,7 +94,7 @@ class Scene:
             self.engine,
             chosen,
             load_catalogue(chosen.models_file),
-            boundary=self.boundary(),
+            isolation=self.isolation(),
             patience=PATIENCE_SECONDS,
         )
 

@@ -25,7 +25,7 @@ from services.ice.metric import SERVICE as ICE_SERVICE
 from shared.models import ports
 from shared.models.calls import Completion, Example, Pair, Prompt, Sampling
 from shared.models.ports import Floats, Models
-from shared.work import WorkLimit
+from shared.request_cost import WorkLimit
 from tests.fakes import FakeModel, FakeModels
 from tests.ice.planted import planted, word
 

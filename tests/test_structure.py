@@ -31,15 +31,15 @@ PROTECTION = {  # against costly and hostile requests, models that are away, and
     "services/gateway/request_limits.py",
     "services/gateway/site_security.py",
     "shared/cached.py",
-    "shared/interpreter.py",
+    "shared/thread_scheduling.py",
     "shared/job_context.py",
     "shared/ledger/private_requests.py",
-    "shared/ledger/turns.py",
+    "shared/ledger/claim_order.py",
     "shared/models/availability.py",  # the gateway looks every 2 s: between or within the legs
     "shared/priority.py",
     "shared/priority_lock.py",
     "shared/segments.py",
-    "shared/work.py",
+    "shared/request_cost.py",
     "shared/worker/batch_queues.py",
     "shared/worker/watchdog.py",
     "shared/worker_board.py",  # as the states of models

@@ -22,6 +22,7 @@ from services.consistency.variants import VARIANTS, Contributions
 from services.consistency.verdict import in_a_word
 from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName, Parameter
 from shared.models.prompt_table import PromptKeys, parse_template
+from shared.request_cost import Size, Work, words_of
 from shared.service_contract import (
     ElicitedExplanation,
     FactPaths,
@@ -29,7 +30,6 @@ from shared.service_contract import (
     MetricContract,
     SurprisingRule,
 )
-from shared.work import Size, Work, words_of
 
 MOST_EDITS = 500
 MOST_CITED = 200

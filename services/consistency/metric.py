@@ -50,9 +50,9 @@ from shared.language import (
 )
 from shared.metric import Collected, Metric
 from shared.models.ports import models
-from shared.segmentation import words_obstacle
 from shared.statistics import ranks
 from shared.statistics.placements import runs_of
+from shared.word_segmentation import words_obstacle
 
 MOST_TOLD = 10**15  # placements that are counted in a report
 NOTHING = ConsistencyComponents(

@@ -10,7 +10,7 @@ import numpy as np
 
 from services.consistency.kernel import Bools
 from shared.models.calls import Example, WordRow, WordRows, WordSpan
-from shared.segmentation import word_spans
+from shared.word_segmentation import word_spans
 
 SHORT = 3  # characters: of such words contributions are compared among themselves
 

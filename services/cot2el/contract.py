@@ -14,6 +14,7 @@ from services.cot2el.report import Cot2elBatchReport, Cot2elResult
 from services.cot2el.verdict import in_a_word
 from shared.contracts import Input, LanguageRequest, LanguageTag, Message, ModelName, Parameter
 from shared.questions import Explanation, Options, Passage, Question, to_prompt
+from shared.request_cost import Size, Work, words_of
 from shared.service_contract import (
     ElicitedExplanation,
     FactPaths,
@@ -21,7 +22,6 @@ from shared.service_contract import (
     MetricContract,
     SurprisingRule,
 )
-from shared.work import Size, Work, words_of
 
 Polarity = Literal["nli", "cues", "none"]
 

@@ -42,8 +42,8 @@ from shared.contracts import (
     ScoreRequest,
 )
 from shared.models.calls import WrittenToken
+from shared.request_cost import Size, Work, words_of
 from shared.service_contract import ElicitedExplanation, FurtherRequest, ServiceContract
-from shared.work import Size, Work, words_of
 
 MOST_TOKENS = 8_192  # of an answer
 MOST_METRICS = 16

@@ -32,6 +32,7 @@ from shared.contracts import (
     Variant,
 )
 from shared.models.prompt_table import PromptKeys, prompt_tokens
+from shared.request_cost import Size, Work, words_of
 from shared.service_contract import (
     ElicitedExplanation,
     FactPaths,
@@ -39,7 +40,6 @@ from shared.service_contract import (
     MetricContract,
     SurprisingRule,
 )
-from shared.work import Size, Work, words_of
 
 DEFAULT_MODEL = "embedded-nli"
 

@@ -16,13 +16,13 @@ from services.haf.report import HafBatchReport, HafBatchReportRequest, HafResult
 from services.haf.verdict import in_a_word
 from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName
 from shared.models.calls import WrittenToken
+from shared.request_cost import Size, Work, words_of
 from shared.service_contract import (
     ElicitedExplanation,
     FormField,
     MetricContract,
     SurprisingRule,
 )
-from shared.work import Size, Work, words_of
 
 DEFAULT_SIMILARITY = "embedded-similarity"
 MOST_REASONS = 64  # of a JUSTIFY response that later stages ask about

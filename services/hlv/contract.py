@@ -15,8 +15,8 @@ from services.hlv.verdict import in_a_word
 from shared.contracts import Input, LanguageRequest, Message, Parameter
 from shared.models.prompt_table import PromptKeys, prompt_tokens
 from shared.questions import Explanation, Key, Options, Passage, Question, format_options, to_prompt
+from shared.request_cost import Size, Work, words_of
 from shared.service_contract import FactPaths, MetricContract, SurprisingRule
-from shared.work import Size, Work, words_of
 
 METHODS: tuple[Method, ...] = ("rank", "logits", "score")
 MOST_RUNS = 26

@@ -14,7 +14,7 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from shared.models.calls import AttributionMethod
-from shared.work import Reduction, Size, Work, words_of
+from shared.request_cost import Reduction, Size, Work, words_of
 
 if TYPE_CHECKING:
     from services.ice.contract import IceRequest

@@ -23,15 +23,15 @@ from services.ice.comparison import (
     undefined_interactions,
 )
 from services.ice.contract import CONTRACT, PREDICTED, IceRequest
-from services.ice.distance import (
+from services.ice.experiment import Experiment, Trial
+from services.ice.explanations import TEXTS, TokenizedInput, span_tokens
+from services.ice.input_distance import (
     Fluency,
     calibration_warnings,
     distance_of,
     fluency_of,
     length_warnings,
 )
-from services.ice.experiment import Experiment, Trial
-from services.ice.explanations import TEXTS, TokenizedInput, span_tokens
 from services.ice.model_calls import model_languages, run_experiments, words_missing
 from services.ice.randomization_test import run_tests
 from services.ice.report import (

@@ -54,8 +54,8 @@ from shared.models.catalogue import SERVER
 from shared.models.judgement import Judgement, Unread, mass_warnings
 from shared.models.labels import predict_label
 from shared.models.ports import Judge, models
+from shared.request_cost import Work, WorkLimit
 from shared.settings import settings
-from shared.work import Work, WorkLimit
 
 TOKENS_A_CALL = 100_000  # under a minute of one CPU core for a small encoder
 

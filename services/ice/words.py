@@ -28,7 +28,7 @@ from shared.models.calls import (
 )
 from shared.models.catalogue import SERVER
 from shared.models.ports import Judge
-from shared.segmentation import word_spans, words_obstacle
+from shared.word_segmentation import word_spans, words_obstacle
 
 TEXTS: tuple[Of, ...] = ("text", "text_pair")
 MASK = 0  # its id

@@ -20,8 +20,8 @@ from shared.models.calls import (
     Prompt,
     Row,
 )
+from shared.request_cost import Size, Work, words_of
 from shared.service_contract import ServiceContract
-from shared.work import Size, Work, words_of
 
 SECONDS_A_ROW = 1e-5  # to be told apart from the others, whatever the model takes for it
 

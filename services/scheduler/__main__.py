@@ -13,9 +13,9 @@ from services.scheduler import recovery
 from services.scheduler.batch_feed import Feeder
 from services.scheduler.batch_files import BatchFileWorker
 from services.scheduler.facts import Facts
+from services.scheduler.failure_isolation import FailureIsolation
 from services.scheduler.health import TaskMonitor, start_server
 from services.scheduler.retention import PrivateInputs, Retention
-from services.scheduler.steps import Boundary
 from services.scheduler.wakeups import Wakeups
 from services.scheduler.webhooks import delivering
 from shared import telemetry
@@ -60,13 +60,13 @@ class PeriodicTask:
                 logger.exception("scheduler.crashed", duty=self.name)
 
 
-def periodic_tasks(chosen: Settings, boundary: Boundary) -> list[PeriodicTask]:
+def periodic_tasks(chosen: Settings, isolation: FailureIsolation) -> list[PeriodicTask]:
     engine, catalogue = ledger(), load_catalogue(chosen.models_file)
     reread = CatalogueReload(catalogue, chosen.models_file)
     reread.update()
     reread.start()
-    feeder = Feeder(engine, chosen, catalogue, boundary=boundary)
-    filing = BatchFileWorker(engine, chosen, catalogue, boundary=boundary)
+    feeder = Feeder(engine, chosen, catalogue, isolation=isolation)
+    filing = BatchFileWorker(engine, chosen, catalogue, isolation=isolation)
     tick = chosen.tick_seconds
     return [
         PeriodicTask("recovery", lambda: recovery.recover(engine, chosen), tick),
@@ -81,16 +81,16 @@ def periodic_tasks(chosen: Settings, boundary: Boundary) -> list[PeriodicTask]:
 
 def run(stop: threading.Event, chosen: Settings, rounds: TaskMonitor) -> None:
     """Do all duties until `stop` is set."""
-    boundary = Boundary(ledger())
+    isolation = FailureIsolation(ledger())
     threads = [
         threading.Thread(target=duty.run_until, args=(stop, rounds), name=duty.name)
-        for duty in periodic_tasks(chosen, boundary)
+        for duty in periodic_tasks(chosen, isolation)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    boundary.close()
+    isolation.close()
 
 
 def main() -> None:

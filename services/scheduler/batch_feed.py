@@ -25,7 +25,9 @@ from itertools import accumulate
 from sqlalchemy import Connection, Engine
 
 from services.scheduler.batch_files import InvalidLine, reader_for
-from services.scheduler.steps import BatchUsage, Boundary, Rotation, Steps, allocate_by_tenant
+from services.scheduler.failure_isolation import FailureIsolation
+from services.scheduler.fair_allocation import BatchUsage, Rotation, allocate_by_tenant
+from services.scheduler.steps import Steps
 from shared import queue, telemetry
 from shared.errors import Unavailable, UnknownFile
 from shared.file_store import FileStore
@@ -58,14 +60,14 @@ class Feeder:
         chosen: Settings,
         catalogue: Catalogue,
         *,
-        boundary: Boundary | None = None,
+        isolation: FailureIsolation | None = None,
         patience: float = PATIENCE_SECONDS,
     ) -> None:
         self._engine = engine
         self._chosen = chosen
         self._catalogue = catalogue
         self._store = FileStore(chosen.files_url)
-        self._boundary = boundary or Boundary(engine)
+        self._isolation = isolation or FailureIsolation(engine)
         self._patience = patience
         self._steps = Steps(STEPS_AT_ONCE)
         self._rotation = Rotation()
@@ -74,14 +76,16 @@ class Feeder:
 
     def round(self) -> int:
         """One round; how many jobs were made. Raises Unavailable where the ledger is away."""
-        self._boundary.each("settling", batch_feed.finish_lines)
-        self._boundary.each("finishing", batches.finish_answered)
-        self._boundary.each("expiring", batches.expire)
-        self._boundary.each("cancelling", _wind_up)
+        self._isolation.for_each_batch("settling", batch_feed.finish_lines)
+        self._isolation.for_each_batch("finishing", batches.finish_answered)
+        self._isolation.for_each_batch("expiring", batches.expire)
+        self._isolation.for_each_batch("cancelling", _wind_up)
         with transaction(self._engine) as connection:
             open_ones = batch_feed.open_batches(connection)
             loads = batch_feed.open_jobs(connection) if open_ones else []
-        able = [batch for batch in open_ones if not self._boundary.should_wait("feeding", batch.id)]
+        able = [
+            batch for batch in open_ones if not self._isolation.should_wait("feeding", batch.id)
+        ]
         for metric in {batch.metric: None for batch in able}:
             self._enqueue_metric(
                 [batch for batch in able if batch.metric == metric],
@@ -121,7 +125,7 @@ class Feeder:
         return sum(count for _, count in fed)
 
     def _guarded(self, batch: OpenBatch, count: int) -> None:
-        with self._boundary.attempt("feeding", batch.id) as begins:
+        with self._isolation.attempt("feeding", batch.id) as begins:
             left = count if begins else 0
             while left and (fed := self._enqueue(batch, min(left, LINES_AT_ONCE))):
                 self._fed.append((batch.metric, fed))

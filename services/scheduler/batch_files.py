@@ -25,7 +25,9 @@ from sqlalchemy import Connection, Engine
 
 from services.gateway.views import job_json
 from services.registry import contracts
-from services.scheduler.steps import Boundary, Rotation, Steps
+from services.scheduler.failure_isolation import FailureIsolation
+from services.scheduler.fair_allocation import Rotation
+from services.scheduler.steps import Steps
 from shared import telemetry
 from shared.contracts import JobRequest, Message, with_untrained_languages
 from shared.errors import BadInput, TooCostly, UnknownFile
@@ -40,10 +42,10 @@ from shared.ledger.jobs import fingerprint
 from shared.ledger.private_requests import check_encryption_key
 from shared.models.catalogue import Catalogue
 from shared.problems import parse_strict, pointer, type_name, validation_problem
+from shared.request_cost import WorkLimit
 from shared.service_contract import ServiceContract
 from shared.settings import Settings
 from shared.validation_messages import plain
-from shared.work import WorkLimit
 
 KINDS: tuple[Kind, ...] = ("output", "error")
 STEPS_AT_ONCE = 8  # of each of the two
@@ -89,14 +91,14 @@ class BatchFileWorker:
         chosen: Settings,
         catalogue: Catalogue,
         *,
-        boundary: Boundary | None = None,
+        isolation: FailureIsolation | None = None,
         patience: float = PATIENCE_SECONDS,
     ) -> None:
         self._engine = engine
         self._chosen = chosen
         self._catalogue = catalogue
         self._store = FileStore(chosen.files_url)
-        self._boundary = boundary or Boundary(engine)
+        self._isolation = isolation or FailureIsolation(engine)
         self._patience = patience
         self._duties = (
             FileTask("validating", batch_validation.list_to_validate, self._read),
@@ -122,7 +124,7 @@ class BatchFileWorker:
         able = [
             turn
             for turn in turns
-            if not self._boundary.should_wait(duty.name, turn.id) and duty.steps.can_start(turn)
+            if not self._isolation.should_wait(duty.name, turn.id) and duty.steps.can_start(turn)
         ]
         for turn in duty.rotation.order(able):
             if duty.steps.can_start(turn):
@@ -130,7 +132,7 @@ class BatchFileWorker:
                 duty.steps.start(turn, partial(self._guarded, duty, turn.id))
 
     def _guarded(self, duty: FileTask, batch_id: str) -> None:
-        with self._boundary.attempt(duty.name, batch_id) as begins:
+        with self._isolation.attempt(duty.name, batch_id) as begins:
             if begins and duty.work(batch_id):
                 duty.worked.append(batch_id)
 

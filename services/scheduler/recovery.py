@@ -16,8 +16,8 @@ from sqlalchemy import Connection, Engine
 from shared import queue, telemetry
 from shared.errors import Unavailable
 from shared.ledger import recovery
+from shared.ledger.claim_order import MetricQueue
 from shared.ledger.engine import transaction
-from shared.ledger.turns import MetricQueue
 from shared.problems import attempts_exhausted, endless_attempts
 from shared.settings import Settings
 

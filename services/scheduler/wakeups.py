@@ -12,10 +12,10 @@ from collections import deque
 from sqlalchemy import Engine
 
 from shared import queue, telemetry
-from shared.ledger import turns
+from shared.ledger import claim_order
+from shared.ledger.claim_order import MetricQueue
 from shared.ledger.engine import transaction
 from shared.ledger.recovery import open_queues
-from shared.ledger.turns import MetricQueue
 from shared.queue import JobMessage
 
 ROUNDS = (
@@ -47,9 +47,9 @@ class Wakeups:
     def _count(self, metric_queue: MetricQueue, short: deque[int]) -> None:
         there = queue.queue_length(metric_queue.metric, batch=metric_queue.batch)
         with transaction(self._engine) as connection:
-            short.append(turns.fresh_count(connection, metric_queue) - there)
+            short.append(claim_order.fresh_count(connection, metric_queue) - there)
             lacking = min(short) if len(short) == ROUNDS else 0
-            oldest = turns.oldest(connection, metric_queue, min(lacking, MOST_AT_ONCE))
+            oldest = claim_order.oldest(connection, metric_queue, min(lacking, MOST_AT_ONCE))
         if oldest:
             queue.send_all(
                 [JobMessage(metric_queue.metric, job_id, metric_queue.batch) for job_id in oldest]

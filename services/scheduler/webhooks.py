@@ -43,7 +43,7 @@ from shared.ledger.webhook_deliveries import Delivery, DeliveryRefusal, TenantSh
 from shared.ledger.webhook_tests import TestOutcome
 from shared.score_formats import FORMATS, JOINED, push_url
 from shared.settings import SERVICE_VERSION, Settings
-from shared.webhooks import (
+from shared.webhook_destinations import (
     Address,
     Destination,
     DestinationPolicy,

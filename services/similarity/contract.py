@@ -12,8 +12,8 @@ from pydantic import Field
 
 from shared.contracts import JobRequest, Message, ModelUse
 from shared.models.calls import MOST, Pair
+from shared.request_cost import Size, Work, words_of
 from shared.service_contract import ServiceContract
-from shared.work import Size, Work, words_of
 
 DEFAULT_MODEL = "embedded-similarity"
 

@@ -15,6 +15,7 @@ from services.sor.fields import SorFields
 from services.sor.report import SorBatchReport, SorResult
 from services.sor.verdict import in_a_word
 from shared.contracts import MAX_TEXT, Input, LanguageRequest
+from shared.request_cost import Size, Work
 from shared.service_contract import (
     ElicitedExplanation,
     FactPaths,
@@ -22,7 +23,6 @@ from shared.service_contract import (
     MetricContract,
     SurprisingRule,
 )
-from shared.work import Size, Work
 
 MOST_POSTS = 200
 SECONDS_A_CHARACTER = 1e-5  # of post, statement and policy

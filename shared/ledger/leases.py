@@ -24,9 +24,9 @@ from sqlalchemy import (
     update,
 )
 
+from shared.ledger.claim_order import EXPIRED, ClaimOrder, next_job
 from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.tables import jobs, tried_attempts
-from shared.ledger.turns import EXPIRED, ClaimOrder, next_job
 from shared.ledger.webhooks import EVENT_COLUMNS, job_ended
 
 ONE_AT_A_TIME = func.pg_advisory_xact_lock(func.hashtextextended("last attempts", 0))

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
+from shared.ledger.claim_order import EXPIRED
 from shared.ledger.tables import FINAL, jobs
-from shared.ledger.turns import EXPIRED
 
 DAY_SECONDS = 86_400
 OPEN = ("queued", "running")

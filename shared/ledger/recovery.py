@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, column, func, literal, select, table, update
 
+from shared.ledger.claim_order import EXPIRED, MetricQueue
 from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.tables import IS_WAITING, jobs, tried_attempts
-from shared.ledger.turns import EXPIRED, MetricQueue
 from shared.ledger.webhooks import EVENT_COLUMNS, job_ended
 
 SESSIONS = table(

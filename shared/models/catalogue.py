@@ -53,8 +53,8 @@ from shared.models.prompt_table import (
     override_table,
     task_of,
 )
+from shared.request_cost import FEWEST_READ, Work
 from shared.service_contract import ServiceContract
-from shared.work import FEWEST_READ, Work
 
 SERVER: Literal["server"] = (
     "server"  # device and dtype of a model that another server holds: its own affair
@@ -249,7 +249,7 @@ class Catalogue:
         return found
 
     def work(self, contract: ServiceContract, request: JobRequest) -> Sequence[Work]:
-        """How much work this request asks for, as far as its sizes tell; see `shared.work`."""
+        """How much work this request asks for, by its sizes; see `shared.request_cost`."""
         name = request.model or contract.default_model
         entry = next((one for one in self.entries if one.name == name), None)
         embedded = (

@@ -27,8 +27,8 @@ from pydantic import (
 from shared.contracts import MAX_TEXT, Message
 from shared.errors import BadInput
 from shared.models.labels import CANONICAL, Task
+from shared.request_cost import words_of
 from shared.validation_messages import plain
-from shared.work import words_of
 
 Template = Annotated[str, StringConstraints(min_length=1, max_length=50_000)]
 Verbalizer = Annotated[str, StringConstraints(min_length=1, max_length=200)]

@@ -37,13 +37,12 @@ from shared.errors import (
     ModelState,
     Unavailable,
 )
-from shared.interpreter import interpreter
 from shared.job_context import JobContext, use_context
-from shared.ledger import leases, turns
+from shared.ledger import claim_order, leases
+from shared.ledger.claim_order import ClaimOrder, MetricQueue
 from shared.ledger.engine import ledger, transaction
 from shared.ledger.leases import Claim
 from shared.ledger.private_requests import check_readable
-from shared.ledger.turns import ClaimOrder, MetricQueue
 from shared.priority import standing_back
 from shared.problems import (
     attempts_exhausted,
@@ -56,6 +55,7 @@ from shared.queue import JobMessage, send_all
 from shared.redaction import strip_request, without_text
 from shared.service_contract import MetricContract, ServiceContract
 from shared.settings import settings
+from shared.thread_scheduling import interpreter
 from shared.worker import score_series
 from shared.worker.batch_queues import Tenants, TenantShares, stopping
 from shared.worker.watchdog import Interrupted, watchdog
@@ -222,7 +222,9 @@ def _next_claim(
                 max_attempts=chosen.max_attempts,
                 turn=replace(turn, served=tenants.served, full=tenants.full),
             )
-            waits = found is None and bool(tenants.full) and turns.waits(connection, turn.queue)
+            waits = (
+                found is None and bool(tenants.full) and claim_order.waits(connection, turn.queue)
+            )
         return found
 
     return of_tenants.next_claim(claim), waits

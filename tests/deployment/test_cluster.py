@@ -12,7 +12,7 @@ from services.bindings import MODEL_SERVICES
 from services.registry import contracts
 from shared import queue
 from shared.settings import Settings
-from shared.webhooks import INTERNAL_V4
+from shared.webhook_destinations import INTERNAL_V4
 from tests.deployment.manifests import KUBECTL, OVERLAYS, Json, objects, of_kind
 
 OPERATED = {"ScaledObject"}  # kinds of operators, which Kubernetes' own schemas do not know

@@ -15,8 +15,8 @@ from shared import settings as settings_module
 from shared.contracts import Report
 from shared.ledger import jobs
 from shared.ledger.tables import batches
+from shared.request_cost import Size, Work
 from shared.settings import Settings
-from shared.work import Size, Work
 from shared.worker import job
 from shared.worker.job import run_job
 from tests.batches import Scene

@@ -19,10 +19,10 @@ from services.hatexscore.report import HatexscoreRandomSpans
 from shared.contracts import MAX_TEXT
 from shared.models import calls as op
 from shared.models.calls import Example
+from shared.request_cost import WorkLimit
 from shared.statistics.draws import TwoStages
 from shared.statistics.placements import MOST_RUNS, runs_of
 from shared.statistics.ranks import p_value
-from shared.work import WorkLimit
 from tests.hatexscore.fake import FakeClassifier, bound, by_hash
 
 score = SERVICE.score

@@ -15,7 +15,7 @@ from services.ice.contract import CONTRACT, IceRequest
 from services.ice.cost import MOST_ROWS, MOST_TOKENS
 from services.ice.metric import SERVICE
 from shared.errors import DegenerateInput, TooCostly
-from shared.work import TOKENS, Work, WorkLimit
+from shared.request_cost import TOKENS, Work, WorkLimit
 from tests.ice.planted import planted, word
 
 score = SERVICE.score

@@ -16,7 +16,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from services.ice.contract import IceRequest
 from services.ice.cost import FLUENCY_TEXTS, cost
-from services.ice.distance import CONTEXT, ROWS, token_loss
+from services.ice.input_distance import CONTEXT, ROWS, token_loss
 from services.ice.metric import SERVICE
 from services.ice.report import IceResult
 from services.inference.local_models import LocalModels

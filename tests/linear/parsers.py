@@ -50,7 +50,7 @@ from shared.page_text import changes
 from shared.problems import parse_strict
 from shared.questions import Option
 from shared.redaction import repeats
-from shared.segmentation import word_spans
+from shared.word_segmentation import word_spans
 
 Parser = Callable[[str], Any]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from services.scheduler.batch_feed import Feeder
 from services.scheduler.batch_files import BatchFileWorker, Reader
-from services.scheduler.steps import Boundary
+from services.scheduler.failure_isolation import FailureIsolation
 from shared.ledger import batches
 from shared.ledger.engine import ledger, transaction
 from shared.models.catalogue import load_catalogue
@@ -32,9 +32,9 @@ def main(waited_for: list[str]) -> None:
 
     Reader.line = line  # type: ignore[method-assign, assignment]
     chosen, engine = settings(), ledger()
-    catalogue, boundary = load_catalogue(chosen.models_file), Boundary(engine)
-    filing = BatchFileWorker(engine, chosen, catalogue, boundary=boundary)
-    feeder = Feeder(engine, chosen, catalogue, boundary=boundary)
+    catalogue, isolation = load_catalogue(chosen.models_file), FailureIsolation(engine)
+    filing = BatchFileWorker(engine, chosen, catalogue, isolation=isolation)
+    feeder = Feeder(engine, chosen, catalogue, isolation=isolation)
     while True:
         filing.round()
         feeder.round()

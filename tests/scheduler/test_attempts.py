@@ -132,7 +132,7 @@ def test_a_process_that_ends_as_it_should_counts_against_nobody(
     filing.round()
     assert reading.wait(60)
     assert attempts(scene, batch) == 1
-    filing._boundary.close()
+    filing._isolation.close()
     assert attempts(scene, batch) == 0
     released.set()
     assert scene.finish(batch)["status"] == "completed"

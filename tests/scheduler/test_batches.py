@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import text, update
 
-from services.scheduler.steps import allocate
+from services.scheduler.fair_allocation import allocate
 from shared import queue
 from shared.errors import Unavailable
 from shared.ledger.tables import batches

@@ -6,9 +6,9 @@ from sqlalchemy import Engine
 
 from services.scheduler.wakeups import ROUNDS, Wakeups
 from shared import queue
-from shared.ledger.turns import ClaimOrder
+from shared.ledger.claim_order import ClaimOrder
 from shared.settings import Settings
-from tests.shared.ledger.test_turns import ECHO, made, taken
+from tests.shared.ledger.test_claim_order import ECHO, made, taken
 
 
 def rounds(engine: Engine, number: int = ROUNDS) -> None:

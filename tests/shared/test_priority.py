@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.interpreter import COURTESY_SECONDS, Interpreter
 from shared.job_context import JobContext, party, use_context
 from shared.priority import BATCH_EVERY, NICENESS, DeviceRate, FairQueue, Party, standing_back
 from shared.priority_lock import PriorityLock
+from shared.thread_scheduling import COURTESY_SECONDS, Interpreter
 
 parties = st.builds(Party, st.booleans(), st.sampled_from("abc"))
 

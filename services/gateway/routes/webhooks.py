@@ -29,7 +29,7 @@ from shared.ledger.score_pushes import PUSHED
 from shared.ledger.webhook_tests import TestOutcome
 from shared.ledger.webhooks import EVENT_TYPES, Endpoint, EventType, UnknownEndpoint
 from shared.score_formats import FORMATS, STANDARD, EndpointFormat
-from shared.webhooks import MOST_CHARACTERS, ForbiddenDestination, policy_of, resolve
+from shared.webhook_destinations import MOST_CHARACTERS, ForbiddenDestination, policy_of, resolve
 
 WEEK = 604_800
 DAY = 86_400

@@ -25,7 +25,7 @@ from shared import telemetry
 from shared.errors import BadInput, ScoringError, TextTooLong, Unavailable
 from shared.models.openai import ollama
 from shared.models.server_connection import Connection, FieldRefused, Json
-from shared.work import words_of
+from shared.request_cost import words_of
 
 CHAT = "/chat/completions"
 NEWER, OLDER = "max_completion_tokens", "max_tokens"

@@ -12,7 +12,7 @@ import pytest
 from services.scheduler.webhooks import Sender
 from shared.encryption import Sealer, new_key, new_secret
 from shared.ledger.webhook_deliveries import Delivery
-from shared.webhooks import DestinationPolicy
+from shared.webhook_destinations import DestinationPolicy
 from tests.patience import SECONDS
 
 POLICY = DestinationPolicy(allowed=(ip_network("127.0.0.0/8"),), ports=(443, 8443))

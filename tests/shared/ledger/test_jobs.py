@@ -29,10 +29,10 @@ from shared.ledger import (
     review_queues,
     tables,
 )
+from shared.ledger.claim_order import MetricQueue
 from shared.ledger.jobs import Job, JobPage, KeyReused
 from shared.ledger.leases import Claim
 from shared.ledger.tables import metadata
-from shared.ledger.turns import MetricQueue
 
 MINUTE = timedelta(minutes=1)
 NOW = timedelta(0)

@@ -12,8 +12,8 @@ from shared.errors import ModelCannot, TooManyRows
 from shared.models.catalogue import Catalogue
 from shared.models.entry import ModelEntry
 from shared.problems import problem
+from shared.request_cost import WorkLimit
 from shared.service_contract import ServiceContract
-from shared.work import WorkLimit
 
 SERVED = ModelEntry(name="there", kind="causal", source="openai:http://vllm:8000/v1")
 CLASSIFIES = ModelEntry(name="head", kind="classifier", source="classify:http://tei")

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from shared.models.calls import Example, WordRow, WordRows, WordSpan
 from shared.models.judgement import Judgement, from_counts, unread
 from shared.models.word_rows import judged_words, render_rows
-from shared.segmentation import word_spans
+from shared.word_segmentation import word_spans
 from tests.fakes import share
 
 

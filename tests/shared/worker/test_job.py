@@ -21,13 +21,13 @@ from structlog.testing import capture_logs
 
 from shared import job_context, queue
 from shared.contracts import Report
-from shared.interpreter import Interpreter
 from shared.job_context import JobContext
 from shared.ledger import jobs, leases
+from shared.ledger.claim_order import MetricQueue
 from shared.ledger.jobs import Job
-from shared.ledger.turns import MetricQueue
 from shared.priority import Party
 from shared.settings import Settings
+from shared.thread_scheduling import Interpreter
 from shared.worker import job
 from shared.worker import job as heartbeat_module
 from shared.worker import watchdog as watchdog_module

@@ -12,10 +12,10 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, Engine, event, insert, text
 
-from shared.ledger import jobs, leases, turns
+from shared.ledger import claim_order, jobs, leases
+from shared.ledger.claim_order import ClaimOrder, MetricQueue
 from shared.ledger.leases import Claim
 from shared.ledger.tables import jobs as table
-from shared.ledger.turns import ClaimOrder, MetricQueue
 
 HOUR = timedelta(hours=1)  # no lease ends because the machine is busy
 NOW = timedelta(0)
@@ -84,8 +84,8 @@ def test_a_tenant_that_holds_its_part_is_passed_over(engine: Engine) -> None:
     assert claim.job_id == single
     assert taken(engine, flood[0], ClaimOrder(ECHO, full=["a", "b"])) is None
     with engine.begin() as connection:
-        assert turns.waits(connection, ECHO)
-        assert not turns.waits(connection, BATCH)
+        assert claim_order.waits(connection, ECHO)
+        assert not claim_order.waits(connection, BATCH)
 
 
 def test_lanes_and_metrics_are_apart(engine: Engine) -> None:

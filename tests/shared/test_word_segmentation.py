@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.language import find_language
-from shared.segmentation import word_spans, words_obstacle
+from shared.word_segmentation import word_spans, words_obstacle
 
 
 def words(text: str, language: str = "en") -> list[str]:

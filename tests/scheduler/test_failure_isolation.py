@@ -13,8 +13,8 @@ from sqlalchemy.exc import ProgrammingError
 from services.scheduler import batch_feed, batch_files
 from services.scheduler.batch_feed import Feeder
 from services.scheduler.batch_files import BatchFileWorker
+from services.scheduler.failure_isolation import FailureIsolation
 from services.scheduler.retention import Retention
-from services.scheduler.steps import Boundary
 from shared.errors import FileStoreAway, Unavailable
 from shared.file_store import FileStore
 from shared.ledger import batch_feed as feed
@@ -237,10 +237,10 @@ def test_a_batch_in_trouble_rests_before_it_is_tried_again(
 
     batch = scene.make([line("a", "a")])
     monkeypatch.setattr(batch_validation, "save_step", crash)
-    boundary = Boundary(scene.engine, rest_seconds=3_600)
+    isolation = FailureIsolation(scene.engine, rest_seconds=3_600)
     settings, catalogue = scene.chosen, scene.filing()._catalogue
-    files = BatchFileWorker(scene.engine, settings, catalogue, boundary=boundary, patience=60)
-    feeder = Feeder(scene.engine, settings, catalogue, boundary=boundary, patience=60)
+    files = BatchFileWorker(scene.engine, settings, catalogue, isolation=isolation, patience=60)
+    feeder = Feeder(scene.engine, settings, catalogue, isolation=isolation, patience=60)
     for _ in range(5):
         files.round()
         feeder.round()

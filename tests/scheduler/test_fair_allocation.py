@@ -18,7 +18,7 @@ from sqlalchemy import Engine
 
 from services.scheduler import batch_files
 from services.scheduler.batch_feed import LEAST_WAITING, SECONDS_AHEAD, MetricRate
-from services.scheduler.steps import BatchUsage, Rotation, allocate, allocate_by_tenant
+from services.scheduler.fair_allocation import BatchUsage, Rotation, allocate, allocate_by_tenant
 from shared.file_store import FileStore
 from shared.ledger import batches, files
 from shared.ledger.batches import DueBatch, NewBatch

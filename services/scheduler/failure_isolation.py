@@ -1,0 +1,185 @@
+"""A batch that cannot go on fails alone.
+
+An unexpected error in a step of a batch is logged and counted, and the batch is postponed before it
+is tried again; after a few tries it fails, with its reason. A step that kills the process is
+counted in the ledger, before it begins. A ledger that is away is no batch's fault: that ends the
+round. Neither is a file store that is away: then its batch waits, the others go on.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from services.scheduler.attempts import MOST, Attempts, TooManyDeaths
+from shared import telemetry
+from shared.errors import FileStoreAway, Unavailable
+from shared.ledger import batch_attempts, batches
+from shared.ledger.batches import Fault, find
+from shared.ledger.engine import transaction
+
+TRIES = 3  # a batch's step may fail so often; a store that answers with nonsense may be mended
+REST_SECONDS = 1.0  # after the first, then longer
+LONGEST_REST_SECONDS = 60.0
+SCHEMA = {"42703", "42704", "42883", "42P01"}  # SQLSTATE: no such column, type, function, table
+MOST_REMEMBERED = 10_000  # batches in trouble; who comes after them is tried anew
+
+logger = telemetry.logger(__name__)
+
+
+def is_schema_error(error: Exception) -> bool:
+    """Whether a table or a column is not as this version knows it: no batch's fault either."""
+    state = getattr(getattr(error, "orig", None), "sqlstate", None)
+    return isinstance(error, DBAPIError) and state in SCHEMA
+
+
+@dataclass
+class StepErrors:
+    """The latest failures of a batch's step."""
+
+    away: int = 0  # times that the file store was
+    errors: int = 0
+    until: float = 0.0  # it rests
+
+    def postpone(self, first_seconds: float) -> None:
+        """Before the next try: twice as long as before the one before."""
+        seconds = first_seconds * 2.0 ** (self.away + self.errors - 1)
+        self.until = time.monotonic() + min(seconds, LONGEST_REST_SECONDS)
+
+
+class FailureIsolation:
+    """The batches in trouble, as this scheduler has seen them. For any thread."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        tries: int = TRIES,
+        rest_seconds: float = REST_SECONDS,
+        attempts: Attempts | None = None,
+    ) -> None:
+        self._engine = engine
+        self._tries = tries
+        self._rest_seconds = rest_seconds
+        self._troubles: dict[tuple[str, str], StepErrors] = {}
+        self._lock = threading.Lock()
+        self._attempts = attempts or Attempts(engine)
+
+    def should_wait(self, step: str, batch_id: str) -> bool:
+        """It failed a moment ago, and its pause is not over."""
+        trouble = self._troubles.get((step, batch_id))
+        return trouble is not None and time.monotonic() < trouble.until
+
+    @contextmanager
+    def attempt(self, step: str, batch_id: str) -> Iterator[bool]:
+        """An attempt at this step, counted; False where it is not to be made now. What goes wrong
+        stays in here. Raises Unavailable where the ledger is away."""
+        with self.guard(step, batch_id):
+            try:
+                with self._attempts.one(batch_id) as begins:
+                    yield begins
+                return
+            except TooManyDeaths:
+                message = f"{step} this batch ended the scheduler's process {MOST} times"
+            self._end(batch_id, Fault("attempts_exhausted", message))
+            telemetry.BATCHES_FAILED.labels(step).inc()
+            yield False
+
+    def close(self) -> None:
+        """This process ends as it should: what is cut off counts against no batch."""
+        self._attempts.close()
+
+    @contextmanager
+    def guard(self, step: str, batch_id: str) -> Iterator[None]:
+        """Errors in the block are logged. Raises Unavailable where the ledger is away."""
+        try:
+            yield
+        except FileStoreAway as error:
+            logger.warning("batch.waits", batch=batch_id, step=step, detail=error.detail)
+            self._record_error(step, batch_id, away=1)
+        except Unavailable:
+            raise
+        except Exception as error:
+            if is_schema_error(error):
+                raise
+            self._failed(step, batch_id, error)  # whatever it is, it is this batch's
+        else:
+            with self._lock:
+                self._troubles.pop((step, batch_id), None)
+
+    def for_each_batch(
+        self, step: str, work: Callable[[Connection, Sequence[str] | None], object]
+    ) -> None:
+        """Do this for all batches in one transaction; where it fails, for each in one of its own.
+
+        work: with the batches to do it for; None: all. Raises Unavailable.
+        """
+        try:
+            with transaction(self._engine) as connection:
+                work(connection, None)
+            return
+        except Exception as error:
+            if isinstance(error, Unavailable) or is_schema_error(error):
+                raise
+            logger.exception("batches.crashed", step=step)
+        with transaction(self._engine) as connection:
+            found = batches.open_batches(connection)
+        for turn in found:
+            if not self.should_wait(step, turn.id):
+                with self.guard(step, turn.id), transaction(self._engine) as connection:
+                    work(connection, [turn.id])
+
+    def _failed(self, step: str, batch_id: str, error: Exception) -> None:
+        """Log it under an id that the caller gets, too; after the last try the batch fails."""
+        error_id = f"err_{secrets.token_hex(8)}"
+        logger.error("batch.crashed", batch=batch_id, step=step, error_id=error_id, exc_info=error)
+        telemetry.BATCH_ERRORS.labels(step).inc()
+        if self._record_error(step, batch_id, errors=1).errors < self._tries:
+            return
+        reason = f"{step} failed {self._tries} times: {type(error).__name__}"
+        self._end(batch_id, Fault("internal", f"{reason}; quote {error_id} when you ask"))
+        telemetry.BATCHES_FAILED.labels(step).inc()
+
+    def _record_error(
+        self, step: str, batch_id: str, *, away: int = 0, errors: int = 0
+    ) -> StepErrors:
+        with self._lock:
+            if len(self._troubles) >= MOST_REMEMBERED:
+                self._troubles.clear()
+            trouble = self._troubles.setdefault((step, batch_id), StepErrors())
+            trouble.away += away
+            trouble.errors += errors
+            trouble.postpone(self._rest_seconds)
+            return trouble
+
+    def _end(self, batch_id: str, fault: Fault) -> None:
+        """With the results that it has; where even that fails, without."""
+        try:
+            with transaction(self._engine) as connection:
+                status = batches.fail(connection, batch_id, fault)
+                batch_attempts.clear(connection, [batch_id])  # the next step is another one
+        except Unavailable:
+            raise
+        except Exception:
+            logger.exception("batch.crashed", batch=batch_id, step="failing")
+            status = self._fail_batch(batch_id, fault)
+        logger.error("batch.failed", batch=batch_id, status=status, reason=fault.message)
+
+    def _fail_batch(self, batch_id: str, fault: Fault) -> str:
+        """Nothing but the batch's row; where even that fails, it rests and is tried again."""
+        try:
+            with transaction(self._engine) as connection:
+                batches.fail_batch(connection, find(connection, batch_id), [vars(fault)])
+        except Unavailable:
+            raise
+        except Exception:
+            logger.exception("batch.crashed", batch=batch_id, step="failing outright")
+            return "stuck"
+        return "failed"
