@@ -62,11 +62,14 @@ def test_lines_are_judged_by_keyboard_alone(
         for key in "adu":
             expect(page.locator("[data-key=a]")).to_be_visible()
             expect(page.locator(".finding")).to_have_count(0)
+            page.wait_for_load_state()  # before its script runs no key does anything
             page.keyboard.press("4")
             page.keyboard.press(key)
             expect(page.locator(".finding")).to_contain_text("The metric says")
+            page.wait_for_load_state()
             page.keyboard.press("ArrowRight")
         expect(page.locator("[role=status]", has_text="of 8")).to_contain_text("4 of 8")
+        page.wait_for_load_state()
         page.keyboard.press("z")
         expect(page.locator("[role=status]", has_text="of 8")).to_contain_text("3 of 8")
         with page.expect_navigation():
