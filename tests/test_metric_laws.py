@@ -16,30 +16,34 @@ from tests.metric_laws import metric_of
 pytestmark = pytest.mark.usefixtures("_embedded_models")
 
 NAMES = sorted(metrics())
+WITH_NULLS = {"ftc", "hatexscore", "ice"}  # in every variant
+# all laws of a metric in a row: its examples are scored once a process
+of_each_metric = pytest.mark.parametrize("name", NAMES, scope="module")
 A_COMMAND = ("services.inference.check", "services.bindings")  # it loads any model
 
 
-@pytest.mark.parametrize("name", NAMES)
+@of_each_metric
 def test_a_batch_changes_nothing(name: str) -> None:
     metric_laws.batches_change_nothing(metric_of(name))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@of_each_metric
 def test_random_nulls_are_one_message(name: str) -> None:
     metric_laws.nulls_are_one_message(metrics()[name])
 
 
-@pytest.mark.parametrize("name", ["ftc", "hatexscore", "ice"])
+@of_each_metric
 def test_random_nulls_add_up(name: str) -> None:
-    assert metric_laws.nulls_add_up(metric_of(name))
+    count = metric_laws.nulls_add_up(metric_of(name))
+    assert count or name not in WITH_NULLS
 
 
-@pytest.mark.parametrize("name", NAMES)
+@of_each_metric
 def test_each_parameter_is_in_the_provenance(name: str) -> None:
     metric_laws.parameters_are_in_the_provenance(metric_of(name))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@of_each_metric
 def test_an_added_field_is_in_the_provenance(name: str) -> None:
     metric_laws.added_fields_are_in_the_provenance(metric_of(name))
 
@@ -50,22 +54,22 @@ def test_what_is_no_parameter_is_a_field_of_every_request() -> None:
     assert OF_PROVENANCE - Provenance.model_fields.keys() == {"model"}  # `models` has it
 
 
-@pytest.mark.parametrize("name", NAMES)
+@of_each_metric
 def test_each_string_of_a_request_is_marked(name: str) -> None:
     metric_laws.strings_are_marked(metrics()[name])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@of_each_metric
 def test_no_text_stays_where_none_may(name: str) -> None:
     metric_laws.no_text_stays(metric_of(name))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@of_each_metric
 def test_a_verdict_has_a_reason_that_quotes_nobody(name: str) -> None:
     metric_laws.reasons_quote_nobody(metric_of(name))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@of_each_metric
 def test_there_are_three_variants(name: str) -> None:
     assert set(metric_of(name).variants) == set(get_args(Variant))
 

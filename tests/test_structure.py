@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bench.import_graph import count_floors, count_imports, find_circle, import_graph
-from bench.shape import shape, sources
+from bench.shape import Source, shape, sources
 from bench.vocabulary import vocabulary
 from services.registry import all_contracts, contracts, metrics, service
 from services.worker import register_all
@@ -78,6 +78,12 @@ NAMING_A_METRIC = {  # beside its own folder
 NO_NOUNS = {"utils", "helpers", "common", "core", "manager", "misc"}
 
 
+@lru_cache(maxsize=1)
+def tree() -> tuple[Source, ...]:
+    """All files of the product, parsed once."""
+    return tuple(sources(ROOT))
+
+
 def test_every_contract_has_its_service() -> None:
     assert sorted(contracts()) == sorted(name for name in contracts() if service(name).contract)
 
@@ -105,7 +111,7 @@ def test_nothing_but_its_folder_names_a_metric() -> None:
     """Defaults and examples apart."""
     found = {
         str(one.path)
-        for one in sources(ROOT)
+        for one in tree()
         for node in ast.walk(one.tree)
         if isinstance(node, ast.Constant) and node.value in metrics()
         if f"{one.path}".split("/")[1] not in metrics()
@@ -123,7 +129,7 @@ def test_files_are_named_by_what_they_are_about() -> None:
 @lru_cache(maxsize=1)
 def figures() -> dict[str, Any]:
     """What `python -m bench.shape` prints."""
-    return shape(sources(ROOT))
+    return shape(tree())
 
 
 def test_what_lies_beside_the_code_is_installed_with_it() -> None:
@@ -152,12 +158,12 @@ def test_functions_are_short() -> None:
 def test_there_is_one_of_each(what: str) -> None:
     made, where = ONE_OF_EACH[what]
     pattern = re.compile(made, re.MULTILINE)
-    assert {str(one.path) for one in sources(ROOT) if pattern.search(one.text)} == where
+    assert {str(one.path) for one in tree() if pattern.search(one.text)} == where
 
 
 def test_variants_are_one_mechanism() -> None:
     tables = re.compile(r"^VARIANTS\b", re.MULTILINE)
-    found = {str(one.path) for one in sources(ROOT) if tables.search(one.text)}
+    found = {str(one.path) for one in tree() if tables.search(one.text)}
     assert found == {f"services/{name}/variants.py" for name in metrics()}
 
 
@@ -170,7 +176,7 @@ def test_files_are_named_by_nouns() -> None:
 
 
 def test_names_are_words_of_the_field() -> None:
-    assert vocabulary(sources(ROOT))["rare"] <= 0.28  # thirteen others have 0.16 to 0.47
+    assert vocabulary(tree())["rare"] <= 0.28  # thirteen others have 0.16 to 0.47
 
 
 def test_choices_by_variant_are_rows_of_a_table() -> None:

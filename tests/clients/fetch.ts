@@ -50,6 +50,8 @@ function told(job: Schemas["Job"]): string {
       return `${job.result.verdict}: ${job.result.components.kendall}`;
     case "sor":
       return `${job.result.verdict}: ${job.result.components.completeness}`;
+    case "consistency":
+      return `${job.result.verdict}: ${job.result.components.simulatability}`;
     default:
       throw new Error(`a job of ${job.metric} was not asked for`);
   }
@@ -63,6 +65,7 @@ const scored: Schemas["Job"][] = [
   await ended((await client.POST("/v1/scores/hlv", { params: { header }, body: bodies.hlv })).data),
   await ended((await client.POST("/v1/scores/ice", { params: { header }, body: bodies.ice })).data),
   await ended((await client.POST("/v1/scores/sor", { params: { header }, body: bodies.sor })).data),
+  await ended((await client.POST("/v1/scores/consistency", { params: { header }, body: bodies.consistency })).data),
 ];
 demandEvery(scored.map((job) => job.metric));
 for (const job of scored) console.log(`fetch ${job.metric}: ${told(job)}`);

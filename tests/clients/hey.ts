@@ -38,6 +38,7 @@ const scored: api.Job[] = [
   await ended((await api.scoreHlv({ headers, body: bodies.hlv })).data),
   await ended((await api.scoreIce({ headers, body: bodies.ice })).data),
   await ended((await api.scoreSor({ headers, body: bodies.sor })).data),
+  await ended((await api.scoreConsistency({ headers, body: bodies.consistency })).data),
 ];
 demandEvery(scored.map((job) => job.metric));
 for (const job of scored) {

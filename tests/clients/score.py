@@ -15,6 +15,7 @@ from touchstone_client.api.files import create_file
 from touchstone_client.api.jobs import get_job
 from touchstone_client.api.reports import get_batch_report, report_hatexscore
 from touchstone_client.api.scores import (
+    score_consistency,
     score_cot2el,
     score_ftc,
     score_haf,
@@ -26,6 +27,8 @@ from touchstone_client.api.scores import (
 from touchstone_client.models import (
     Batch,
     BatchRequest,
+    ConsistencyJob,
+    ConsistencyRequest,
     Cot2ElJob,
     Cot2ElRequest,
     CreateFileBody,
@@ -66,6 +69,9 @@ def ended(client: Client, job: Any, kind: type[Any]) -> Any:
 
 def score(client: Client, bodies: dict[str, Any]) -> str:
     """One post a metric; the id of HateXScore's job."""
+    consistency = score_consistency.sync(
+        client=client, prefer=WAIT, body=ConsistencyRequest.from_dict(bodies["consistency"])
+    )
     cot = score_cot2el.sync(
         client=client, prefer=WAIT, body=Cot2ElRequest.from_dict(bodies["cot2el"])
     )
@@ -80,7 +86,7 @@ def score(client: Client, bodies: dict[str, Any]) -> str:
     scored = set()
     for job, kind in (
         (cot, Cot2ElJob), (ftc, FtcJob), (haf, HafJob), (hate, HatexscoreJob), (hlv, HlvJob),
-        (ice, IceJob), (sor, SorJob),
+        (ice, IceJob), (sor, SorJob), (consistency, ConsistencyJob),
     ):  # fmt: skip
         found = ended(client, job, kind)
         scored.add(found.metric)

@@ -113,6 +113,7 @@ def same_quality(ours: Quality, theirs: Quality) -> None:
 
 
 @needs_data
+@pytest.mark.nightly
 def test_the_metrics_are_those_of_the_shipped_weights(
     note: EmbeddedMetadata, metrics: HateMetrics, parts: Split
 ) -> None:

@@ -30,7 +30,7 @@ PROCESSORS: dict[str, dict[str, str]] = {
     },
 }
 THREADS = "OMP_NUM_THREADS"  # one in a run of all tests
-AT_NIGHT = ("mkl-avx2", "aten-default")  # each alone; by day all of them at once
+AT_NIGHT = ("mkl-avx2", "onednn-avx2", "aten-default")  # each alone; by day all at once
 on_intel = pytest.mark.skipif(
     not CPUINFO.exists() or vendor_of(CPUINFO.read_text()) != "intel",
     reason="MKL obeys its modes on Intel's processors only",

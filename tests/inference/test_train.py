@@ -63,6 +63,7 @@ def mild(tmp_path: Path, request: pytest.FixtureRequest) -> list[Path]:
     return paths
 
 
+@pytest.mark.nightly  # by day one of the other tasks does the same: `test_tasks.py`
 def test_two_runs_write_the_same_bytes_and_a_third_seed_does_not(
     mild: list[Path], tmp_path: Path
 ) -> None:

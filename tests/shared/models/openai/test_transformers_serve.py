@@ -21,6 +21,8 @@ from shared.models.server_check import probe, render
 from tests.inference.shapes import save_llama
 from tests.shared.models.openai.conftest import await_health
 
+pytestmark = pytest.mark.nightly  # the server takes half a minute to start
+
 EXAMPLE = Example(
     text="The garden was",
     template=Template(verbalizers={"hateful": " Yes", "non-hateful": " No"}),
