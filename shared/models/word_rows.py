@@ -166,15 +166,15 @@ class ServerModel:
         return judged_words(self, asked, self.mask_text)
 
     def tokens(self, examples: Sequence[Example]) -> NoReturn:
-        """Refused."""
+        """Raises ModelCannot: no server shows its tokens."""
         raise unsupported_error(self._entry, "token_rows")
 
     def judge_rows(self, asked: Sequence[ExampleRows]) -> NoReturn:
-        """Refused."""
+        """Raises ModelCannot: no server takes rows of tokens."""
         raise unsupported_error(self._entry, "token_rows")
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> NoReturn:
-        """Refused."""
+        """Raises ModelCannot: a server shows probabilities alone."""
         raise unsupported_error(self._entry, "attributions")

@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
 from services.gateway.caller import Caller
 from services.gateway.pages import result_export, templates
-from services.gateway.pages.batch_finding import outcome_of, scale_of
+from services.gateway.pages.batch_outcome import outcome_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, summary_of
 from services.gateway.pages.batch_split import split_keys, split_of
 from services.gateway.pages.job_texts import load_row_detail

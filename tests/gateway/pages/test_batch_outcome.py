@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from services.gateway.pages.batch_finding import BatchOutcome, outcome_of
+from services.gateway.pages.batch_outcome import BatchOutcome, outcome_of
 from services.gateway.pages.result_query import ResultQuery, parse_query
 from services.registry import metrics
 from shared.ledger.batches import Batch
