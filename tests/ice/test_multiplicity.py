@@ -22,7 +22,7 @@ BUDGETS = (0.1, 0.2, 0.3, 0.4, 0.5)
 OPERATORS = ("delete", "mask", "mask_unk")
 EXPLANATIONS = 8
 LENGTH = 30
-SMALL, NIGHTLY = 25, 1_000
+SMALL, NIGHTLY = 15, 1_000
 MOST_FALSE = 0.06
 SPREAD = 2**64
 

@@ -81,7 +81,7 @@ def holds(scene: Scene, batch: Json, lines: list[Json]) -> None:
     assert blobs == known
 
 
-@hypothesis_settings(max_examples=25, suppress_health_check=SLOW)
+@hypothesis_settings(max_examples=12, suppress_health_check=SLOW)
 @given(statements=st.lists(st.integers(1, 60), min_size=1, max_size=MOST - 1))
 def test_a_scheduler_may_die_before_any_statement(scene: Scene, statements: list[int]) -> None:
     emptied(scene)
