@@ -189,3 +189,16 @@ def test_a_design_shows_what_the_report_says(metric: str) -> None:
                 assert 0 <= place <= 1
     assert design_of(metric, {}) == []
     assert design_of(metric, dict.fromkeys(report, "of another version")) == []
+
+
+@pytest.mark.usefixtures("_filled")
+def test_each_part_has_a_link_that_sorts_by_it(client: httpx.Client) -> None:
+    parts = list(metrics()["hatexscore"].parts)
+    for part in parts:
+        link = f'href="{PATH}?sort={part}#items"'
+        assert link in client.get(PATH).text, part
+    ascending = client.get(f"{PATH}?sort={parts[1]}").text
+    assert ascending.count('aria-sort="ascending"') == 1
+    assert f'href="{PATH}?sort={parts[1]}&amp;desc=1#items"' in ascending
+    descending = client.get(f"{PATH}?sort={parts[1]}&desc=1").text
+    assert descending.count('aria-sort="descending"') == 1
