@@ -14,6 +14,14 @@ from tests.browser.conftest import Filled, Visits
 PATHS = ("/", "/jobs", "/batches", "/batches/new", "/views", "/drift", "/docs")
 GRAVE = ("serious", "critical")
 PHONE = {"width": 360, "height": 740}
+MOST_SHIFT = 0.1
+SHIFT = """() => new Promise(done => {
+  let sum = 0
+  new PerformanceObserver(list => {
+    for (const one of list.getEntries()) if (!one.hadRecentInput) sum += one.value
+  }).observe({type: "layout-shift", buffered: true})
+  requestAnimationFrame(() => requestAnimationFrame(() => done(sum)))
+})"""
 Scheme = Literal["light", "dark"]
 
 
@@ -59,3 +67,16 @@ def test_a_phone_scrolls_down_only(filled: Filled, visits: Visits, metric: str) 
     for path in ("/", f"/try?metric={metric}", f"/jobs/{filled.jobs[metric, 'succeeded']}"):
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_at_200_percent_nothing_is_cut_and_nothing_jumps(filled: Filled, visits: Visits) -> None:
+    """A window of 1280 pixels at 200 % is one of 640; the shift is web.dev's "good" (CLS)."""
+    page = visits(filled.url, viewport={"width": 640, "height": 360}, device_scale_factor=2)
+    jobs = (f"/jobs/{filled.jobs[name, 'succeeded']}" for name in metrics())
+    faults = {}
+    for path in (*PATHS, "/try?metric=hatexscore", *jobs):
+        page.goto(path, wait_until="load")
+        width, shift = page.evaluate("document.documentElement.scrollWidth"), page.evaluate(SHIFT)
+        if width > 640 or shift > MOST_SHIFT:
+            faults[path] = (width, shift)
+    assert faults == {}
