@@ -1,0 +1,133 @@
+"""The two ways to a service: batches of one that runs, and its code in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
+
+from services.papers.answers import Answer, PaperRequest
+from touchstone_client._sync.client import Touchstone
+from touchstone_client._sync.handles import Batch
+from touchstone_client._sync.resources import endpoint_of
+from touchstone_client.errors import BatchFailed
+
+LINES_A_BATCH = 500
+Told = Callable[[int], None]  # how many of these have ended
+
+
+class Asking(Protocol):
+    """Something that answers requests."""
+
+    def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[Answer]]:
+        """All of them, each once, in parts; one that fails is an answer without a result."""
+        ...
+
+
+class RunningService:
+    """A service over HTTP. Its batches outlive this process."""
+
+    def __init__(self, client: Touchstone) -> None:
+        self._client = client
+
+    def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[Answer]]:
+        by_service: dict[str, list[PaperRequest]] = {}
+        for request in requests:
+            by_service.setdefault(request.service, []).append(request)
+        done = 0
+        for service, own in by_service.items():
+            for start in range(0, len(own), LINES_A_BATCH):
+                for answers in self._batches(
+                    service, own[start : start + LINES_A_BATCH], done, told
+                ):
+                    done += len(answers)
+                    yield answers
+
+    def _batches(
+        self, service: str, requests: Sequence[PaperRequest], done: int, told: Told
+    ) -> Iterator[list[Answer]]:
+        """One batch; where the service refuses lines, another of the others."""
+        left = list(requests)
+        while left:
+            batch = self._client.batches.submit(map(_line, left), service)
+            try:
+                batch.wait(progress=lambda ended, _: told(done + ended))
+            except BatchFailed as error:
+                refused = {line: said for line, said in error.faults if 0 < line <= len(left)}
+                if not refused:
+                    raise
+                yield [Answer(left[line - 1].key, None, None, why) for line, why in refused.items()]
+                left = [one for line, one in enumerate(left, 1) if line not in refused]
+                continue
+            yield [*_results(batch), *_failures(batch)]
+            return
+
+
+def _line(request: PaperRequest) -> dict[str, Any]:
+    """A line of a batch."""
+    return {
+        "custom_id": request.key,
+        "method": "POST",
+        "url": endpoint_of(request.service),
+        "body": dict(request.body),
+    }
+
+
+def _results(batch: Batch) -> Iterator[Answer]:
+    """As the service wrote them."""
+    if batch.output_file_id is None:
+        return
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "output.jsonl"
+        batch.save(file)
+        with file.open(encoding="utf-8") as stream:
+            for raw in stream:
+                line = json.loads(raw)
+                job = line["response"]["body"]
+                yield Answer(line["custom_id"], job["id"], job["result"])
+
+
+def _failures(batch: Batch) -> Iterator[Answer]:
+    for line in batch.failures():
+        job = None if line.job is None else line.job.id
+        yield Answer(line.custom_id, job, None, str(line.error or "cancelled"))
+
+
+class InProcess(Protocol):
+    """`services.local.LocalService`."""
+
+    def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
+        """Status and JSON."""
+        ...
+
+
+class OwnProcess:
+    """The service's code in this process, without servers: one request after the other."""
+
+    def __init__(self, service: InProcess) -> None:
+        self._service = service
+
+    def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[Answer]]:
+        for done, request in enumerate(requests, 1):
+            body = json.dumps(request.body, ensure_ascii=False).encode()
+            _, found = self._service.answer("POST", endpoint_of(request.service), body)
+            yield [_answer(request.key, json.loads(found))]
+            told(done)
+
+
+def _answer(key: str, found: dict[str, Any]) -> Answer:
+    """Of a job, or of a refusal."""
+    if found.get("object") != "job":
+        return Answer(key, None, None, _said(found))
+    if found["status"] == "succeeded":
+        return Answer(key, found["id"], found["result"])
+    return Answer(key, found["id"], None, _said(found.get("error") or {}))
+
+
+def _said(problem: dict[str, Any]) -> str:
+    """A problem in a sentence."""
+    title, detail = problem.get("title"), problem.get("detail")
+    faults = [f"{one['detail']} (at {one['pointer']})" for one in problem.get("errors") or ()]
+    return ": ".join(filter(None, [title, "; ".join(faults) or detail])) or "it failed"
