@@ -8,6 +8,7 @@ Macro-F1: the mean of the labels' F1 over those that occur in gold or decisions 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -48,8 +49,18 @@ def macro_f1_estimate(
     name: str, decided: Sequence[Decided], keys: Sequence[str], how: Resampling
 ) -> IntervalEstimate:
     """With BCa ends over clusters."""
+    if not decided:
+        return IntervalEstimate(None)
     rows = confusion_rows(decided, labels_of(decided))
-    return ratio(name, rows, macro_f1, keys, how) if decided else IntervalEstimate(None)
+    return _without_false_ends(ratio(name, rows, macro_f1, keys, how))
+
+
+def _without_false_ends(found: IntervalEstimate) -> IntervalEstimate:
+    """Resamples of rows that are all alike are alike, which does not make the number certain."""
+    if found.low is None or found.low != found.high:
+        return found
+    warnings = (*found.warnings, "no interval: all resamples give the same")
+    return replace(found, low=None, high=None, method=None, warnings=warnings)
 
 
 def macro_f1_difference(
@@ -69,7 +80,8 @@ def macro_f1_difference(
         return macro_f1(sums[:, :width]) - macro_f1(sums[:, width:])
 
     rows = np.concatenate([first, second], axis=1)
-    return ratio(name, rows, difference, keys, how), _exchange_p(name, rows, difference, keys, how)
+    found = _without_false_ends(ratio(name, rows, difference, keys, how))
+    return found, _exchange_p(name, rows, difference, keys, how)
 
 
 def labels_of(decided: Sequence[Decided]) -> list[str]:

@@ -27,6 +27,7 @@ from services.papers.protocol import Paper, RunOptions, cases
 from services.papers.run import ask_all, check_rows, observed
 from services.papers.service_calls import Asking, OwnProcess, RunningService
 from services.papers.tables import Table, table_of
+from shared import telemetry
 from shared.settings import SERVICE_VERSION
 from shared.statistics.bootstrap import Resampling
 from touchstone_client._sync.client import Touchstone
@@ -170,6 +171,7 @@ def service_of(asked: argparse.Namespace) -> Iterator[Asking]:
     if asked.local is not None:
         from services.local import LocalService
 
+        telemetry.configure_logging("error", "console")  # stdout has the tables
         yield OwnProcess(LocalService(asked.local or None))
         return
     with Touchstone(asked.url, api_key()) as client:
