@@ -66,9 +66,10 @@ class KeptAnswers:
         return self._answers.get(request.key)
 
     def add(self, answers: Iterable[Answer]) -> None:
-        """They are in the file when this returns."""
+        """They are in the file when this returns; what is known already is not written again."""
+        fresh = [one for one in answers if one.key not in self._answers]
         with self._file.open("a", encoding="utf-8") as stream:
-            for answer in answers:
+            for answer in fresh:
                 stream.write(json.dumps(asdict(answer), ensure_ascii=False) + "\n")
                 self._hold(answer)
             stream.flush()

@@ -109,7 +109,7 @@ def run(asked: argparse.Namespace) -> int:
     kept = KeptAnswers(folder / "answers.jsonl")
     if asked.again:
         kept.without_failures()
-    with service_of(asked) as asking:
+    with service_of(asked, folder) as asking:
         ask_all(paper, every, kept, asking, options)
     observations = list(observed(paper, every, kept, options))
     how = Resampling(options.seed, asked.resamples)
@@ -166,7 +166,7 @@ def check_names(models: Sequence[str], data: Sequence[DataSet]) -> None:
 
 
 @contextmanager
-def service_of(asked: argparse.Namespace) -> Iterator[Asking]:
+def service_of(asked: argparse.Namespace, folder: Path) -> Iterator[Asking]:
     """The service that is asked."""
     if asked.local is not None:
         from services.local import LocalService
@@ -175,7 +175,7 @@ def service_of(asked: argparse.Namespace) -> Iterator[Asking]:
         yield OwnProcess(LocalService(asked.local or None))
         return
     with Touchstone(asked.url, api_key()) as client:
-        yield RunningService(client)
+        yield RunningService(client, folder / "batch.txt")
 
 
 def about(asked: argparse.Namespace, data: Sequence[DataSet], how: Resampling) -> dict[str, Any]:

@@ -63,6 +63,7 @@ class Cot2elPaper:
         return SETTINGS
 
     def requests(self, case: Case, answers: Answers, options: RunOptions) -> Iterator[PaperRequest]:
+        _human(case.row)  # who cannot be judged at the end is not asked at the beginning
         first = list(_sources(case, options))
         yield from first
         found = [answers(one) for one in first]

@@ -45,6 +45,8 @@ def ask_all(
 ) -> None:
     """Until nothing is left to ask; what earlier answers lead to is asked after them."""
     progress = RunProgress(paper.name)
+    for answers in asking.resume():
+        kept.add(answers)
     while wanted := _unanswered(paper, every, kept, options):
         progress.begin(len(wanted))
         for answers in asking.ask(wanted, progress.reach):

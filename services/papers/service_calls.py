@@ -12,7 +12,7 @@ from services.papers.answers import Answer, PaperRequest
 from touchstone_client._sync.client import Touchstone
 from touchstone_client._sync.handles import Batch
 from touchstone_client._sync.resources import endpoint_of
-from touchstone_client.errors import BatchFailed
+from touchstone_client.errors import BatchFailed, NotFound
 
 LINES_A_BATCH = 500
 Told = Callable[[int], None]  # how many of these have ended
@@ -21,16 +21,35 @@ Told = Callable[[int], None]  # how many of these have ended
 class Asking(Protocol):
     """Something that answers requests."""
 
+    def resume(self) -> Iterator[list[Answer]]:
+        """What was asked by a run that was cut off."""
+        ...
+
     def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[Answer]]:
         """All of them, each once, in parts; one that fails is an answer without a result."""
         ...
 
 
 class RunningService:
-    """A service over HTTP. Its batches outlive this process."""
+    """A service over HTTP. Its batches outlive this process: `note` holds the id of the one that is
+    under way."""
 
-    def __init__(self, client: Touchstone) -> None:
+    def __init__(self, client: Touchstone, note: Path) -> None:
         self._client = client
+        self._note = note
+
+    def resume(self) -> Iterator[list[Answer]]:
+        """Of the batch that was under way, where the service still has it."""
+        if not self._note.exists():
+            return
+        try:
+            batch = self._client.batches.get(self._note.read_text("utf-8").strip())
+            batch.wait(progress=False)
+        except (NotFound, BatchFailed):
+            pass
+        else:
+            yield [*_results(batch), *_failures(batch)]
+        self._note.unlink()
 
     def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[Answer]]:
         by_service: dict[str, list[PaperRequest]] = {}
@@ -52,16 +71,19 @@ class RunningService:
         left = list(requests)
         while left:
             batch = self._client.batches.submit(map(_line, left), service)
+            self._note.write_text(batch.id, "utf-8")
             try:
                 batch.wait(progress=lambda ended, _: told(done + ended))
             except BatchFailed as error:
                 refused = {line: said for line, said in error.faults if 0 < line <= len(left)}
+                self._note.unlink()
                 if not refused:
                     raise
                 yield [Answer(left[line - 1].key, None, None, why) for line, why in refused.items()]
                 left = [one for line, one in enumerate(left, 1) if line not in refused]
                 continue
             yield [*_results(batch), *_failures(batch)]
+            self._note.unlink()  # its answers are kept
             return
 
 
@@ -108,6 +130,10 @@ class OwnProcess:
 
     def __init__(self, service: InProcess) -> None:
         self._service = service
+
+    def resume(self) -> Iterator[list[Answer]]:
+        """Nothing outlives this process."""
+        return iter(())
 
     def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[Answer]]:
         for done, request in enumerate(requests, 1):

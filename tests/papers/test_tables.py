@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, f1_score
+from sklearn.metrics import accuracy_score, f1_score  # type: ignore[import-untyped]
 from statsmodels.stats.multitest import multipletests
 
+from services.papers.columns import Observation
 from services.papers.formats import as_csv, as_jobs, as_json, as_markdown
 from services.papers.tables import Table, table_of
 from shared.statistics.bootstrap import Resampling
@@ -23,8 +25,8 @@ ABOUT = {"paper": "p", "source": "s", "seed": 0, "confidence": 0.95, "data": []}
 MODELS = ("a", "b", "c")
 
 
-def table(observations: list[object], order: tuple[str, ...] = ()) -> Table:
-    return table_of(plan(), observations, HOW, order)  # type: ignore[arg-type]
+def table(observations: Sequence[Observation], order: Sequence[str] = ()) -> Table:
+    return table_of(plan(), observations, HOW, order)
 
 
 def test_the_order_of_rows_changes_no_byte() -> None:

@@ -181,7 +181,7 @@ def commands(program: str) -> Iterator[tuple[str, list[str]]]:
                     yield block.page, shlex.split(line, comments=True)[1:]
 
 
-SERVICES = ("models", "keys")  # commands that the service's own code reads
+SERVICES = ("models", "keys", "bench")  # commands that the service's own code reads
 
 
 @pytest.mark.parametrize(("page", "words"), list(commands("touchstone")))
