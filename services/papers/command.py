@@ -34,7 +34,7 @@ from touchstone_client._sync.client import Touchstone
 from touchstone_client.cli.main import api_key
 from touchstone_client.errors import TouchstoneError
 
-DONE, REFUSED, WRONG, SOME_FAILED = 0, 1, 2, 3
+DONE, REFUSED, WRONG, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 PAPERS: dict[str, Paper] = {
     paper.name: paper
     for paper in (HatexscorePaper(), HafPaper(), IcePaper(), Cot2elPaper(), FtcPaper())
@@ -84,7 +84,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str]) -> int:
-    """0 done, 1 the service said no, 2 wrong command line, 3 some requests failed."""
+    """0 done, 1 the service said no, 2 wrong command line, 3 some requests failed, 130 Ctrl-C."""
     asked = parser().parse_args(arguments)
     try:
         return run(asked)
@@ -92,6 +92,8 @@ def main(arguments: list[str]) -> int:
         return _told(str(error), REFUSED)
     except (ValueError, OSError) as error:
         return _told(str(error), WRONG)
+    except KeyboardInterrupt:
+        return _told("interrupted; what was answered is kept: run it again", INTERRUPTED)
 
 
 def run(asked: argparse.Namespace) -> int:

@@ -26,11 +26,12 @@ def observed(
     decision: str | None = None,
     score: float | None = None,
     outcome: Outcome = "answered",
+    setting: str = "",
 ) -> Observation:
     """One whose result has a score and nothing else."""
     result = None if score is None else SimpleNamespace(score=score)
     job = f"job of {model} on {of.key}"
-    return Observation(model, "", of, outcome, (job,), decision, result)
+    return Observation(model, setting, of, outcome, (job,), decision, result)
 
 
 def several(models: tuple[str, ...], count: int, seed: int = 0) -> list[Observation]:

@@ -26,7 +26,7 @@ from shared.statistics.bootstrap import Resampling
 from tests.haf.tiny_llama import STAGES
 from tests.papers.scripted_service import Body, ran
 
-HOW = Resampling(resamples=99)
+HOW = Resampling(resamples=199)
 MODELS = ("one", "other")
 
 
@@ -38,13 +38,16 @@ def _unbound() -> Iterator[None]:
 
 def said(text: str) -> dict[str, Any]:
     """A response whose every character is a token."""
-    tokens = [{"start": n, "end": n + 1, "logprob": -0.1 - (n % 7) / 10} for n in range(len(text))]
+    tokens = [
+        {"id": None, "start": n, "end": n + 1, "logprob": -0.1 - (n % 7) / 10}
+        for n in range(len(text))
+    ]
     return {"text": text, "tokens": tokens}
 
 
 def haf_script(_: str, body: Body) -> Body:
     """What a tiny model answers in each stage; `other` refuses every third text."""
-    model = body.pop("model")
+    model, body = body["model"], {name: body[name] for name in body if name != "model"}
     if model == "other" and "number 0" in body["text"]:
         return body | {"responses": {"justify": said("I cannot help with that.")}}
     variant = int(model == "other")
@@ -77,10 +80,10 @@ def test_hafs_tables_are_those_of_its_batch_report(tmp_path: Path) -> None:
     found, asked = ran(paper, MODELS, rows(3, language="en"), tmp_path, haf_script)
     assert [one.outcome for one in found if one.model == "other"].count("refused") == 1
     scored = [
-        Scored(one.jobs[0], None, HafRequest.model_validate(haf_script("", dict(body))), one.result)
+        Scored(one.jobs[0], None, HafRequest.model_validate(haf_script("", body)), one.result)
         for one, (_, body) in zip(found, asked, strict=True)
     ]
-    over = BatchStatistics(HAF, scored, HafBatchReportRequest(batch="batch_1", resamples=99))
+    over = BatchStatistics(HAF, scored, HafBatchReportRequest(batch="batch_1", resamples=199))
     report = HAF_SERVICE.summarize(scored, over)
     made = tables(paper, found, RunOptions())
     assert [one.plan.name for one in made] == [f"Table {n}" for n in range(1, 6)]
