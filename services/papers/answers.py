@@ -32,7 +32,7 @@ class PaperRequest:
 
 
 @dataclass(frozen=True)
-class Answer:
+class KeptAnswer:
     """The end of a request. job: its id; None where it was refused before it became a job."""
 
     key: str
@@ -46,7 +46,7 @@ class KeptAnswers:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._answers: dict[str, Answer] = {}
+        self._answers: dict[str, KeptAnswer] = {}
         if file.exists():
             self._read()
 
@@ -56,16 +56,16 @@ class KeptAnswers:
         if rest:
             os.truncate(self._file, len(whole) + bool(whole))
         for raw in whole.splitlines():
-            self._hold(Answer(**json.loads(raw)))
+            self._hold(KeptAnswer(**json.loads(raw)))
 
-    def _hold(self, answer: Answer) -> None:
+    def _hold(self, answer: KeptAnswer) -> None:
         self._answers[answer.key] = answer
 
-    def get(self, request: PaperRequest) -> Answer | None:
+    def get(self, request: PaperRequest) -> KeptAnswer | None:
         """None: it was not asked yet."""
         return self._answers.get(request.key)
 
-    def add(self, answers: Iterable[Answer]) -> None:
+    def add(self, answers: Iterable[KeptAnswer]) -> None:
         """They are in the file when this returns; what is known already is not written again."""
         fresh = [one for one in answers if one.key not in self._answers]
         with self._file.open("a", encoding="utf-8") as stream:

@@ -52,7 +52,7 @@ class ColumnTest:
     p: float | None
 
 
-class Column(Protocol):
+class TableColumn(Protocol):
     """A column of a table."""
 
     @property

@@ -26,7 +26,7 @@ from services.papers.ice import IcePaper
 from services.papers.protocol import Paper, RunOptions, cases
 from services.papers.run import ask_all, check_rows, observed
 from services.papers.service_calls import Asking, OwnProcess, RunningService
-from services.papers.tables import Table, table_of
+from services.papers.tables import PaperTable, table_of
 from shared import telemetry
 from shared.settings import SERVICE_VERSION
 from shared.statistics.bootstrap import Resampling
@@ -49,6 +49,21 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--models", nargs="+", required=True, metavar="MODEL", help="configured names"
     )
+    _add_data(made)
+    _add_requests(made)
+    made.add_argument("--resamples", type=int, default=2_000, help="of intervals (default 2000)")
+    made.add_argument("--output", type=Path, metavar="FOLDER", help="(default bench-PAPER)")
+    made.add_argument("--again", action="store_true", help="ask again what failed")
+    made.add_argument(
+        "--local", nargs="?", const=EMBEDDED, metavar="MODELS_FILE",
+        help="in this process, without a service; absent: the models that ship with it",
+    )  # fmt: skip
+    made.add_argument("--url", help="of the service, in place of TOUCHSTONE_URL")
+    made.add_argument("--json", action="store_true", help="the tables as JSON in place of Markdown")
+    return made
+
+
+def _add_data(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--data", nargs="+", required=True, metavar="[NAME=]FILE",
         help="JSON Lines, CSV, …: text, gold, and where there are some language, group, rationale, "
@@ -61,6 +76,10 @@ def parser() -> argparse.ArgumentParser:
         "--label", nargs="+", default=[], metavar="CELL=LABEL",
         help="what a gold label means, as in 1=hateful normal=non-hateful",
     )  # fmt: skip
+    made.add_argument("--rows", type=int, metavar="N", help="of each data set, the first ones")
+
+
+def _add_requests(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--set", nargs="+", default=[], dest="parameters", metavar="SERVICE.FIELD=VALUE",
         help="of its requests, as in hatexscore.tau=0.4; lists and objects as JSON",
@@ -69,18 +88,7 @@ def parser() -> argparse.ArgumentParser:
         "--shots", nargs="+", type=int, default=[0], help="demonstrations (default 0)"
     )
     made.add_argument("--prompt", help="in the place of the paper's own")
-    made.add_argument("--rows", type=int, metavar="N", help="of each data set, the first ones")
     made.add_argument("--seed", type=int, default=0)
-    made.add_argument("--resamples", type=int, default=2_000, help="of intervals (default 2000)")
-    made.add_argument("--output", type=Path, metavar="FOLDER", help="(default bench-PAPER)")
-    made.add_argument("--again", action="store_true", help="ask again what failed")
-    made.add_argument(
-        "--local", nargs="?", const=EMBEDDED, metavar="MODELS_FILE",
-        help="in this process, without a service; absent: the models that ship with it",
-    )  # fmt: skip
-    made.add_argument("--url", help="of the service, in place of TOUCHSTONE_URL")
-    made.add_argument("--json", action="store_true", help="the tables as JSON in place of Markdown")
-    return made
 
 
 def main(arguments: list[str]) -> int:
@@ -197,7 +205,7 @@ def about(asked: argparse.Namespace, data: Sequence[DataSet], how: Resampling) -
     }
 
 
-def write(folder: Path, described: dict[str, Any], tables: Sequence[Table]) -> None:
+def write(folder: Path, described: dict[str, Any], tables: Sequence[PaperTable]) -> None:
     """Tables in three forms, and the jobs behind them."""
     (folder / "tables.md").write_text(as_markdown(described, tables), "utf-8")
     (folder / "tables.json").write_text(as_json(described, tables), "utf-8")

@@ -16,7 +16,7 @@ from services.cot2el.contract import CONTRACT
 from services.explanations.contract import CONTRACT as EXPLANATIONS
 from services.hlv.contract import CONTRACT as JUDGED
 from services.hlv.report import HlvMeasured, HlvResult
-from services.papers.answers import Answer, PaperRequest
+from services.papers.answers import KeptAnswer, PaperRequest
 from services.papers.columns import MeanColumn, Observation
 from services.papers.data_rows import DataRow, spelled
 from services.papers.elicitation import failed, jobs_of, language_field
@@ -134,7 +134,7 @@ def _sources(case: Case, options: RunOptions) -> Iterator[PaperRequest]:
 
 
 def _judgement(
-    case: Case, before: Sequence[Answer | None], options: RunOptions
+    case: Case, before: Sequence[KeptAnswer | None], options: RunOptions
 ) -> Iterator[PaperRequest]:
     """Nothing where no explanation came of what was asked before."""
     pairs = _explanations(case, before)
@@ -144,7 +144,7 @@ def _judgement(
         yield PaperRequest(JUDGED.name, body | options.fields(JUDGED.name))
 
 
-def _explanations(case: Case, before: Sequence[Answer | None]) -> Pairs:
+def _explanations(case: Case, before: Sequence[KeptAnswer | None]) -> Pairs:
     """Those of this setting, each with the option that it speaks about."""
     if case.setting == HUMAN:
         return case.row.list_of("explanations")
@@ -161,7 +161,7 @@ def _explanations(case: Case, before: Sequence[Answer | None]) -> Pairs:
     ]
 
 
-def _without_explanations(case: Case, before: Sequence[Answer | None]) -> Observation:
+def _without_explanations(case: Case, before: Sequence[KeptAnswer | None]) -> Observation:
     if any(one is None or one.result is None for one in before):
         return failed(case, before)
     return Observation(

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from services.explanations.contract import CONTRACT as EXPLANATIONS
-from services.papers.answers import Answer, PaperRequest
-from services.papers.columns import Column, MacroF1Column, Observation, ShareColumn
+from services.papers.answers import KeptAnswer, PaperRequest
+from services.papers.columns import MacroF1Column, Observation, ShareColumn, TableColumn
 from services.papers.protocol import Case, Incomplete, RunOptions
 
 OF_DECIDED = (
@@ -53,7 +53,7 @@ def language_field(case: Case) -> dict[str, str]:
 
 
 def elicited(
-    case: Case, answer: Answer | None, metric: str, read: Callable[[Any], Any]
+    case: Case, answer: KeptAnswer | None, metric: str, read: Callable[[Any], Any]
 ) -> Observation:
     """What the model answered, and this metric's result of it. read: of the stored result."""
     if answer is None or answer.result is None:
@@ -76,7 +76,7 @@ def elicited(
 
 
 def failed(
-    case: Case, answers: Sequence[Answer | None], said: str = "it was not asked"
+    case: Case, answers: Sequence[KeptAnswer | None], said: str = "it was not asked"
 ) -> Observation:
     """No result. said: why, where no answer says it."""
     errors = [one.error or "it failed" for one in answers if one and one.result is None]
@@ -90,12 +90,12 @@ def failed(
     )
 
 
-def jobs_of(answers: Sequence[Answer | None]) -> tuple[str, ...]:
+def jobs_of(answers: Sequence[KeptAnswer | None]) -> tuple[str, ...]:
     """Ids of the jobs behind these answers."""
     return tuple(one.job for one in answers if one is not None and one.job is not None)
 
 
-def decision_columns(options: RunOptions, labels: Sequence[str]) -> tuple[Column, ...]:
+def decision_columns(options: RunOptions, labels: Sequence[str]) -> tuple[TableColumn, ...]:
     """Decisions against gold labels. labels: those that the prompt decides between."""
 
     def decided(one: Observation) -> tuple[str, str] | None:

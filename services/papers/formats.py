@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from services.papers.tables import OUTCOMES, Cell, Difference, Line, Table
+from services.papers.tables import OUTCOMES, Line, LineDifference, PaperTable, TableCell
 from shared.statistics.intervals import IntervalEstimate
 
 NOTHING = "–"
@@ -16,13 +16,13 @@ MOST_ERRORS = 5  # of a line, in words
 NUMBERS = ("value", "low", "high", "n", "clusters", "method")
 
 
-def as_json(about: Mapping[str, Any], tables: Sequence[Table]) -> str:
+def as_json(about: Mapping[str, Any], tables: Sequence[PaperTable]) -> str:
     """about: what was run. The jobs stand in a file of their own: they differ from run to run."""
     return _dumped({**about, "tables": [_table_object(table) for table in tables]})
 
 
-def as_jobs(tables: Sequence[Table]) -> str:
-    """Cell → ids of the jobs that it rests on."""
+def as_jobs(tables: Sequence[PaperTable]) -> str:
+    """TableCell → ids of the jobs that it rests on."""
     found = [
         {**_named(table, line.place), "table": table.plan.name, "column": cell.column,
          "jobs": list(cell.jobs)}
@@ -31,7 +31,7 @@ def as_jobs(tables: Sequence[Table]) -> str:
     return _dumped({"cells": found})
 
 
-def as_csv(tables: Sequence[Table]) -> str:
+def as_csv(tables: Sequence[PaperTable]) -> str:
     """A row a cell."""
     keys = list(dict.fromkeys(name for table in tables for name in table.plan.key_names))
     stream = io.StringIO()
@@ -47,7 +47,7 @@ def as_csv(tables: Sequence[Table]) -> str:
     return stream.getvalue()
 
 
-def as_markdown(about: Mapping[str, Any], tables: Sequence[Table]) -> str:
+def as_markdown(about: Mapping[str, Any], tables: Sequence[PaperTable]) -> str:
     """For people to read."""
     lines = [*_heading(about), *(line for table in tables for line in _section(table))]
     return "\n".join(lines) + "\n"
@@ -57,11 +57,11 @@ def _dumped(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def _named(table: Table, place: Sequence[str]) -> dict[str, str]:
+def _named(table: PaperTable, place: Sequence[str]) -> dict[str, str]:
     return dict(zip(table.plan.key_names, place, strict=True))
 
 
-def _table_object(table: Table) -> dict[str, Any]:
+def _table_object(table: PaperTable) -> dict[str, Any]:
     return {
         "name": table.plan.name,
         "title": table.plan.title,
@@ -91,11 +91,11 @@ def _numbers(found: IntervalEstimate) -> dict[str, Any]:
     }
 
 
-def _cell(cell: Cell) -> dict[str, Any]:
+def _cell(cell: TableCell) -> dict[str, Any]:
     return {**_numbers(cell.found), "p_value": cell.p, "p_adjusted": cell.p_adjusted}
 
 
-def _difference(table: Table, one: Difference) -> dict[str, Any]:
+def _difference(table: PaperTable, one: LineDifference) -> dict[str, Any]:
     return {
         "first": _named(table, one.first),
         "second": _named(table, one.second),
@@ -118,7 +118,7 @@ def _heading(about: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def _section(table: Table) -> Iterator[str]:
+def _section(table: PaperTable) -> Iterator[str]:
     yield ""
     yield f"## {table.plan.name}: {table.plan.title}"
     yield ""
@@ -146,7 +146,7 @@ def _errors(lines: Sequence[Line]) -> Iterator[str]:
         yield f"- {', '.join(line.place)}: {error}"
 
 
-def _shown_differences(table: Table) -> Iterator[str]:
+def _shown_differences(table: PaperTable) -> Iterator[str]:
     told = [one for one in table.differences if one.p is not None]
     if not told:
         return
@@ -171,7 +171,7 @@ def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
 
 
-def _shown_cell(cell: Cell, *, is_count: bool) -> str:
+def _shown_cell(cell: TableCell, *, is_count: bool) -> str:
     if is_count:
         return str(cell.found.rows)
     p = "" if cell.p_adjusted is None else f", p {_shown_p(cell.p_adjusted)}"

@@ -11,7 +11,7 @@ from functools import partial
 from services.ftc.contract import CONTRACT
 from services.ftc.report import LABELS, FtcResult
 from services.papers.answers import PaperRequest
-from services.papers.columns import Column, MeanColumn, Observation
+from services.papers.columns import MeanColumn, Observation, TableColumn
 from services.papers.elicitation import (
     OF_DECIDED,
     decision_columns,
@@ -57,7 +57,7 @@ class FtcPaper:
         yield elicited(case, answer, self.name, FtcResult.model_validate)
 
     def tables(self, options: RunOptions) -> Sequence[TablePlan]:
-        scores: list[Column] = [
+        scores: list[TableColumn] = [
             MeanColumn(name, title, partial(_component, name), bounds)
             for name, title, bounds in COLUMNS
         ]

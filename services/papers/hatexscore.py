@@ -14,15 +14,15 @@ from functools import partial
 from services.explanations.contract import DEFAULT_PROMPT
 from services.hatexscore.contract import CONTRACT
 from services.hatexscore.report import HatexscoreComponents, HatexscoreResult, Label
-from services.hatexscore.threshold import score_at
 from services.papers.answers import PaperRequest
-from services.papers.columns import Column, MeanColumn, Observation
+from services.papers.columns import MeanColumn, Observation, TableColumn
 from services.papers.elicitation import (
     OF_DECIDED,
     decision_columns,
     elicited,
     explanation_request,
 )
+from services.papers.hatexscore_threshold import score_at
 from services.papers.protocol import Answers, Case, RunOptions
 from services.papers.tables import Place, TablePlan
 
@@ -75,7 +75,7 @@ def _summary(name: str, setting: str, options: RunOptions) -> TablePlan:
         if one.setting == setting:
             yield one.dataset, one.model
 
-    parts: list[Column] = [
+    parts: list[TableColumn] = [
         MeanColumn(part, part.upper(), partial(_part, part))
         for part in HatexscoreComponents.model_fields
     ]

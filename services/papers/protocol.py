@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from services.papers.answers import Answer, PaperRequest
+from services.papers.answers import KeptAnswer, PaperRequest
 from services.papers.columns import Observation
 from services.papers.data_rows import DataRow
 from services.papers.tables import TablePlan
@@ -16,7 +16,7 @@ class Incomplete(ValueError):
     """A row that has not what is asked about; the message is for people."""
 
 
-Answers = Callable[[PaperRequest], Answer | None]  # None: not asked yet
+Answers = Callable[[PaperRequest], KeptAnswer | None]  # None: not asked yet
 
 
 @dataclass(frozen=True)

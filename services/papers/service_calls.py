@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
-from services.papers.answers import Answer, PaperRequest
+from services.papers.answers import KeptAnswer, PaperRequest
 from touchstone_client._sync.client import Touchstone
 from touchstone_client._sync.handles import Batch
 from touchstone_client._sync.resources import endpoint_of
@@ -21,11 +21,11 @@ Told = Callable[[int], None]  # how many of these have ended
 class Asking(Protocol):
     """Something that answers requests."""
 
-    def resume(self) -> Iterator[list[Answer]]:
+    def resume(self) -> Iterator[list[KeptAnswer]]:
         """What was asked by a run that was cut off."""
         ...
 
-    def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[Answer]]:
+    def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[KeptAnswer]]:
         """All of them, each once, in parts; one that fails is an answer without a result."""
         ...
 
@@ -38,7 +38,7 @@ class RunningService:
         self._client = client
         self._note = note
 
-    def resume(self) -> Iterator[list[Answer]]:
+    def resume(self) -> Iterator[list[KeptAnswer]]:
         """Of the batch that was under way, where the service still has it."""
         if not self._note.exists():
             return
@@ -51,7 +51,7 @@ class RunningService:
             yield [*_results(batch), *_failures(batch)]
         self._note.unlink()
 
-    def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[Answer]]:
+    def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[KeptAnswer]]:
         by_service: dict[str, list[PaperRequest]] = {}
         for request in requests:
             by_service.setdefault(request.service, []).append(request)
@@ -66,7 +66,7 @@ class RunningService:
 
     def _batches(
         self, service: str, requests: Sequence[PaperRequest], done: int, told: Told
-    ) -> Iterator[list[Answer]]:
+    ) -> Iterator[list[KeptAnswer]]:
         """One batch; where the service refuses lines, another of the others."""
         left = list(requests)
         while left:
@@ -79,7 +79,9 @@ class RunningService:
                 self._note.unlink()
                 if not refused:
                     raise
-                yield [Answer(left[line - 1].key, None, None, why) for line, why in refused.items()]
+                yield [
+                    KeptAnswer(left[line - 1].key, None, None, why) for line, why in refused.items()
+                ]
                 left = [one for line, one in enumerate(left, 1) if line not in refused]
                 continue
             yield [*_results(batch), *_failures(batch)]
@@ -97,7 +99,7 @@ def _line(request: PaperRequest) -> dict[str, Any]:
     }
 
 
-def _results(batch: Batch) -> Iterator[Answer]:
+def _results(batch: Batch) -> Iterator[KeptAnswer]:
     """As the service wrote them."""
     if batch.output_file_id is None:
         return
@@ -108,13 +110,13 @@ def _results(batch: Batch) -> Iterator[Answer]:
             for raw in stream:
                 line = json.loads(raw)
                 job = line["response"]["body"]
-                yield Answer(line["custom_id"], job["id"], job["result"])
+                yield KeptAnswer(line["custom_id"], job["id"], job["result"])
 
 
-def _failures(batch: Batch) -> Iterator[Answer]:
+def _failures(batch: Batch) -> Iterator[KeptAnswer]:
     for line in batch.failures():
         job = None if line.job is None else line.job.id
-        yield Answer(line.custom_id, job, None, str(line.error or "cancelled"))
+        yield KeptAnswer(line.custom_id, job, None, str(line.error or "cancelled"))
 
 
 class InProcess(Protocol):
@@ -131,11 +133,11 @@ class OwnProcess:
     def __init__(self, service: InProcess) -> None:
         self._service = service
 
-    def resume(self) -> Iterator[list[Answer]]:
+    def resume(self) -> Iterator[list[KeptAnswer]]:
         """Nothing outlives this process."""
         return iter(())
 
-    def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[Answer]]:
+    def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[KeptAnswer]]:
         for done, request in enumerate(requests, 1):
             body = json.dumps(request.body, ensure_ascii=False).encode()
             _, found = self._service.answer("POST", endpoint_of(request.service), body)
@@ -143,13 +145,13 @@ class OwnProcess:
             told(done)
 
 
-def _answer(key: str, found: dict[str, Any]) -> Answer:
+def _answer(key: str, found: dict[str, Any]) -> KeptAnswer:
     """Of a job, or of a refusal."""
     if found.get("object") != "job":
-        return Answer(key, None, None, _said(found))
+        return KeptAnswer(key, None, None, _said(found))
     if found["status"] == "succeeded":
-        return Answer(key, found["id"], found["result"])
-    return Answer(key, found["id"], None, _said(found.get("error") or {}))
+        return KeptAnswer(key, found["id"], found["result"])
+    return KeptAnswer(key, found["id"], None, _said(found.get("error") or {}))
 
 
 def _said(problem: dict[str, Any]) -> str:

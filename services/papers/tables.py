@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, groupby
 from typing import get_args
 
-from services.papers.columns import Column, ColumnTest, Observation, Outcome
+from services.papers.columns import ColumnTest, Observation, Outcome, TableColumn
 from shared.statistics.bootstrap import Resampling
 from shared.statistics.families import holm
 from shared.statistics.intervals import IntervalEstimate
@@ -34,14 +34,14 @@ class TablePlan:
     title: str
     key_names: Place
     places: Callable[[Observation], Iterable[Place]]
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     compared: str | None = "model"
     counts: bool = False
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """jobs: of the observations that it rests on. p: against chance; None: not known."""
 
     column: str
@@ -56,13 +56,13 @@ class Line:
     """outcomes: how many observations ended how."""
 
     place: Place
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     outcomes: dict[Outcome, int]
     errors: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Difference:
+class LineDifference:
     """Two lines on the rows that both have: first - second. p_adjusted: after Holm, all of the
     table's."""
 
@@ -75,12 +75,12 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """A plan with its numbers."""
 
     plan: TablePlan
     lines: tuple[Line, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[LineDifference, ...]
 
 
 def table_of(
@@ -88,7 +88,7 @@ def table_of(
     observations: Iterable[Observation],
     how: Resampling,
     order: Sequence[str] = (),
-) -> Table:
+) -> PaperTable:
     """order: of the names of lines; those that are not among them follow in their own."""
     found: dict[Place, list[Observation]] = {}
     for one in observations:
@@ -101,7 +101,7 @@ def table_of(
 
     in_order = {place: sorted(found[place], key=_key) for place in sorted(found, key=position)}
     lines = [_line(plan, place, some, how) for place, some in in_order.items()]
-    return Table(
+    return PaperTable(
         plan,
         tuple(_corrected_lines(lines)),
         () if plan.compared is None else tuple(_differences(plan, in_order, how)),
@@ -123,15 +123,15 @@ def _line(plan: TablePlan, place: Place, some: Sequence[Observation], how: Resam
 
 
 def _cell(
-    plan: TablePlan, column: Column, about: str, some: Sequence[Observation], how: Resampling
-) -> Cell:
+    plan: TablePlan, column: TableColumn, about: str, some: Sequence[Observation], how: Resampling
+) -> TableCell:
     used = [one for one in some if column.has(one)]
     jobs = tuple(sorted({job for one in used for job in one.jobs}))
     if plan.counts:
         count = IntervalEstimate(float(len(used)), rows=len(used))
-        return Cell(column.name, count, jobs)
+        return TableCell(column.name, count, jobs)
     found = column.estimate(about, some, how)
-    return Cell(column.name, found, jobs, column.against_chance(about, some, how))
+    return TableCell(column.name, found, jobs, column.against_chance(about, some, how))
 
 
 def _corrected_lines(lines: Sequence[Line]) -> Iterator[Line]:
@@ -147,7 +147,7 @@ def _corrected_lines(lines: Sequence[Line]) -> Iterator[Line]:
 
 def _differences(
     plan: TablePlan, lines: dict[Place, list[Observation]], how: Resampling
-) -> list[Difference]:
+) -> list[LineDifference]:
     found = [
         _difference(plan, column, (first, second), lines, how)
         for first, second in _rivals(plan, list(lines))
@@ -170,13 +170,13 @@ def _rivals(plan: TablePlan, places: Sequence[Place]) -> Iterator[tuple[Place, P
 
 def _difference(
     plan: TablePlan,
-    column: Column,
+    column: TableColumn,
     places: tuple[Place, Place],
     lines: dict[Place, list[Observation]],
     how: Resampling,
-) -> Difference:
+) -> LineDifference:
     first, second = ({one.row.key: one for one in lines[place]} for place in places)
     pairs = [(first[key], second[key]) for key in sorted(first.keys() & second.keys())]
     about = " / ".join((plan.name, *places[0], "against", *places[1]))
     test: ColumnTest = column.compare(about, pairs, how)
-    return Difference(*places, column.name, test.difference, test.p)
+    return LineDifference(*places, column.name, test.difference, test.p)

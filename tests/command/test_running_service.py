@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from services.papers import service_calls
-from services.papers.answers import Answer, PaperRequest
+from services.papers.answers import KeptAnswer, PaperRequest
 from services.papers.service_calls import RunningService
 from tests.batches import OWN, Scene
 from touchstone_client import Touchstone
@@ -27,7 +27,7 @@ def nobody(_: int) -> None:
     pass
 
 
-def answered(service: RunningService, requests: list[PaperRequest]) -> dict[str, Answer]:
+def answered(service: RunningService, requests: list[PaperRequest]) -> dict[str, KeptAnswer]:
     """Key → answer; each comes once."""
     found = [one for some in service.ask(requests, nobody) for one in some]
     assert len({one.key for one in found}) == len(found) == len(requests)

@@ -229,8 +229,8 @@ def test_provenance_names_prompt_version_hash_and_model(name: str, version: str)
     ],
 )
 def test_who_refuses_to_explain_a_given_label_is_no_explanation(said: str, outcome: str) -> None:
-    asked = {"premise": "A man holds an umbrella.", "hypothesis": "It is raining.", "model": NAME}
-    asked |= {"prompt": "genex-nli", "target_label": "neutral", "score": ["ftc"]}
+    item = {"premise": "A man holds an umbrella.", "hypothesis": "It is raining.", "model": NAME}
+    asked = {**item, "prompt": "genex-nli", "target_label": "neutral", "score": ["ftc"]}
     found = elicited(said, ExplanationsRequest.model_validate(asked))
     assert found.elicitation.outcome == outcome
     assert (found.elicitation.decision is None) == (outcome == "refused")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from services.papers.answers import Answer, KeptAnswers, PaperRequest
+from services.papers.answers import KeptAnswer, KeptAnswers, PaperRequest
 
 REQUESTS = [PaperRequest("ice", {"text": f"text {number}", "seed": 0}) for number in range(4)]
 
 
-def answers() -> list[Answer]:
-    good = [Answer(one.key, f"job_{place}", {"n": place}) for place, one in enumerate(REQUESTS[:2])]
-    return [*good, Answer(REQUESTS[2].key, None, None, "no such model")]
+def answers() -> list[KeptAnswer]:
+    good = [
+        KeptAnswer(one.key, f"job_{place}", {"n": place}) for place, one in enumerate(REQUESTS[:2])
+    ]
+    return [*good, KeptAnswer(REQUESTS[2].key, None, None, "no such model")]
 
 
 def test_answers_are_found_by_another_process(tmp_path: Path) -> None:

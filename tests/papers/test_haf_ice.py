@@ -18,7 +18,7 @@ from services.papers.data_rows import DataRow
 from services.papers.haf import HafPaper
 from services.papers.ice import IcePaper
 from services.papers.protocol import RunOptions
-from services.papers.tables import Table, table_of
+from services.papers.tables import PaperTable, table_of
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from shared.models import ports
@@ -71,7 +71,7 @@ def rows(count: int, **more: Any) -> list[DataRow]:
 
 def tables(
     paper: HafPaper | IcePaper, found: list[Observation], options: RunOptions
-) -> list[Table]:
+) -> list[PaperTable]:
     return [table_of(plan, found, HOW, MODELS) for plan in paper.tables(options)]
 
 

@@ -13,7 +13,7 @@ from services.papers.command import main
 from services.papers.data_rows import DataRow
 from services.papers.hatexscore import HatexscorePaper
 from services.papers.protocol import Case, Incomplete, RunOptions
-from services.papers.tables import Line, Table, table_of
+from services.papers.tables import Line, PaperTable, table_of
 from shared.models import ports
 from shared.statistics.bootstrap import Resampling
 from tests.papers.observations import observed, row
@@ -35,11 +35,11 @@ def _unbound() -> Iterator[None]:
     ports.bind(None)
 
 
-def adjudication(found: list[Observation], options: RunOptions) -> Table:
+def adjudication(found: list[Observation], options: RunOptions) -> PaperTable:
     return table_of(PAPER.tables(options)[1], found, HOW)
 
 
-def by_place(table: Table) -> dict[tuple[str, ...], Line]:
+def by_place(table: PaperTable) -> dict[tuple[str, ...], Line]:
     return {line.place: line for line in table.lines}
 
 

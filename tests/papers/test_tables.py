@@ -16,7 +16,7 @@ from statsmodels.stats.multitest import multipletests
 
 from services.papers.columns import Observation
 from services.papers.formats import as_csv, as_jobs, as_json, as_markdown
-from services.papers.tables import Table, table_of
+from services.papers.tables import PaperTable, table_of
 from shared.statistics.bootstrap import Resampling
 from tests.papers.observations import observed, plan, row, several
 
@@ -25,7 +25,7 @@ ABOUT = {"paper": "p", "source": "s", "seed": 0, "confidence": 0.95, "data": []}
 MODELS = ("a", "b", "c")
 
 
-def table(observations: Sequence[Observation], order: Sequence[str] = ()) -> Table:
+def table(observations: Sequence[Observation], order: Sequence[str] = ()) -> PaperTable:
     return table_of(plan(), observations, HOW, order)
 
 
