@@ -7,11 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+import numpy as np
+
 from services.papers.classification import Decided, macro_f1_difference, macro_f1_estimate
 from services.papers.data_rows import DataRow
+from shared.score_splits import split_test
 from shared.statistics import intervals
 from shared.statistics.bootstrap import Resampling
-from shared.statistics.clusters import clustered
+from shared.statistics.clusters import Floats, clustered
 from shared.statistics.comparison import mean_test, paired
 from shared.statistics.intervals import Bounds, IntervalEstimate
 
@@ -84,13 +87,15 @@ class TableColumn(Protocol):
 
 @dataclass(frozen=True)
 class MeanColumn:
-    """The mean of a number. chance: what it is of an explanation that knows nothing."""
+    """The mean of a number. chance: what it is of an explanation that knows nothing. draws: the
+    name that columns have in common which are resampled alike; None: its own."""
 
     name: str
     title: str
     value: Value
     bounds: Bounds = UNIT
     chance: float | None = None
+    draws: str | None = None
 
     def has(self, one: Observation) -> bool:
         return self.value(one) is not None
@@ -99,12 +104,34 @@ class MeanColumn:
         self, about: str, some: Sequence[Observation], how: Resampling
     ) -> IntervalEstimate:
         values, keys = self._known(some)
-        return intervals.mean(f"{about} {self.name}", values, keys, self.bounds, how)
+        name = f"{about} {self.draws or self.name}"
+        return intervals.mean(name, values, keys, self.bounds, how)
 
     def compare(self, about: str, pairs: Sequence[ObservedPair], how: Resampling) -> ColumnTest:
         differences, keys = self._differences(pairs)
         found = paired(f"{about} {self.name}", differences, keys, self._of_differences, how)
         return ColumnTest(found.difference, found.test.p_value)
+
+    def contrast(
+        self,
+        about: str,
+        first: Sequence[Observation],
+        second: Sequence[Observation],
+        how: Resampling,
+    ) -> ColumnTest:
+        """Of lines that share no row: the difference of two means; the test permutes which line
+        a row is in."""
+        (one, own_keys), (other, other_keys) = self._known(first), self._known(second)
+        name, keys = f"{about} {self.name}", [*own_keys, *other_keys]
+        if not one or not other:
+            return ColumnTest(IntervalEstimate(None), None)
+        values = np.array([*one, *other])
+        places = np.array([0] * len(one) + [1] * len(other), dtype=np.int64)
+        sides = np.stack([places == 0, places == 1], axis=1).astype(np.float64)
+        rows = np.concatenate([sides * values[:, None], sides], axis=1)
+        test = split_test(name, values, places, keys, how)
+        p = None if test is None else test.p_value
+        return ColumnTest(intervals.ratio(name, rows, _gap_of_means, keys, how), p)
 
     def against_chance(
         self, about: str, some: Sequence[Observation], how: Resampling
@@ -131,6 +158,14 @@ class MeanColumn:
         found = [(self.value(a), self.value(b), a.row.cluster) for a, b in pairs]
         known = [(a - b, key) for a, b, key in found if a is not None and b is not None]
         return [difference for difference, _ in known], [key for _, key in known]
+
+
+def _gap_of_means(sums: Floats) -> Floats:
+    """(R, 4) sums of both lines' values, and how many they are; NaN where a line has none."""
+    empty = np.minimum(sums[:, 2], sums[:, 3]) < 1
+    counts = np.maximum(sums[:, 2:], 1.0)
+    means = sums[:, :2] / counts
+    return np.where(empty, np.nan, means[:, 0] - means[:, 1])
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,10 @@ def as_csv(tables: Sequence[PaperTable]) -> str:
 
 def as_markdown(about: Mapping[str, Any], tables: Sequence[PaperTable]) -> str:
     """For people to read."""
-    lines = [*_heading(about), *(line for table in tables for line in _section(table))]
+    lines = list(_heading(about))
+    told: set[tuple[str, ...]] = set()  # lines whose errors stand above
+    for table in tables:
+        lines += _section(table, told)
     return "\n".join(lines) + "\n"
 
 
@@ -118,7 +121,7 @@ def _heading(about: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def _section(table: PaperTable) -> Iterator[str]:
+def _section(table: PaperTable, told: set[tuple[str, ...]]) -> Iterator[str]:
     yield ""
     yield f"## {table.plan.name}: {table.plan.title}"
     yield ""
@@ -134,7 +137,8 @@ def _section(table: PaperTable) -> Iterator[str]:
     ]
     yield from _grid(heads, rows) if rows else ["There is no row of this kind."]
     yield from (f"\n{note[0].upper()}{note[1:]}." for note in table.plan.notes)
-    yield from _errors(table.lines)
+    yield from _errors([line for line in table.lines if line.place not in told])
+    told.update(line.place for line in table.lines)
     yield from _shown_differences(table)
 
 
@@ -152,7 +156,8 @@ def _shown_differences(table: PaperTable) -> Iterator[str]:
         return
     titles = {one.name: one.title for one in table.plan.columns}
     yield ""
-    yield f"Differences, on the rows that both have; p after Holm over all {len(told)} of them."
+    on = "of lines that share no row" if table.plan.contrasts else "on the rows that both have"
+    yield f"Differences, {on}; p after Holm over all {len(told)} of them."
     yield ""
     yield from _grid(
         ["first", "second", "column", "first - second", "p", "p (Holm)"],

@@ -16,6 +16,7 @@ from services.hatexscore.contract import CONTRACT
 from services.hatexscore.report import HatexscoreComponents, HatexscoreResult, Label
 from services.papers.answers import PaperRequest
 from services.papers.columns import MeanColumn, Observation, TableColumn
+from services.papers.data_rows import spelled
 from services.papers.elicitation import (
     OF_DECIDED,
     decision_columns,
@@ -112,16 +113,16 @@ def _adjudication(name: str, setting: str, options: RunOptions) -> TablePlan:
         yield ALL, ALL, condition
         yield one.dataset, one.model, condition
 
+    decision = MeanColumn("prefer_decision", "Prefer decision", partial(_preference, options, True))
+    gold = MeanColumn("prefer_gold", "Prefer gold", partial(_preference, options, False))
     return TablePlan(
         name,
         "Whom annotators side with where decision and gold label differ",
         ("data set", "model", "condition"),
         places,
-        (
-            MeanColumn("prefer_decision", "Prefer decision", partial(_preference, options, True)),
-            MeanColumn("prefer_gold", "Prefer gold", partial(_preference, options, False)),
-        ),
-        compared=None,
+        (decision, gold),
+        compared="condition",
+        contrasts=(decision,),
         notes=(NO_ANNOTATORS,),
     )
 
@@ -130,7 +131,9 @@ def _preference(options: RunOptions, is_decision: bool, one: Observation) -> flo
     """The share of the annotators' labels that are the decision (or gold), of those that are one of
     the two; None without such."""
     gold = options.label(one.row, LABELS)
-    votes = [options.labels.get(str(vote), str(vote)) for vote in one.row.list_of("annotators")]
+    votes = [
+        options.labels.get(spelled(vote), spelled(vote)) for vote in one.row.list_of("annotators")
+    ]
     for_decision, for_gold = votes.count(str(one.decision)), votes.count(str(gold))
     if not for_decision + for_gold:
         return None
@@ -147,7 +150,10 @@ def _sweep(name: str, setting: str) -> TablePlan:
         "Mean score by the threshold tau, computed from the stored parts",
         ("data set", "model"),
         places,
-        tuple(MeanColumn(f"tau_{tau}", f"tau {tau}", partial(_score_at, tau)) for tau in TAUS),
+        tuple(
+            MeanColumn(f"tau_{tau}", f"tau {tau}", partial(_score_at, tau), draws="tau")
+            for tau in TAUS
+        ),
         compared=None,
     )
 

@@ -12,7 +12,13 @@ from dataclasses import dataclass, replace
 from itertools import combinations, groupby
 from typing import get_args
 
-from services.papers.columns import ColumnTest, Observation, Outcome, TableColumn
+from services.papers.columns import (
+    ColumnTest,
+    MeanColumn,
+    Observation,
+    Outcome,
+    TableColumn,
+)
 from shared.statistics.bootstrap import Resampling
 from shared.statistics.families import holm
 from shared.statistics.intervals import IntervalEstimate
@@ -27,6 +33,7 @@ class TablePlan:
 
     key_names: of what a line is named by, as in ("data set", "model"). places: the lines in which
     an observation stands. compared: the key by which lines are compared; None: they are not.
+    contrasts: columns to compare as two samples, of lines that share no row.
     counts: whether the cells are numbers of rows alone.
     """
 
@@ -38,6 +45,7 @@ class TablePlan:
     compared: str | None = "model"
     counts: bool = False
     notes: tuple[str, ...] = ()
+    contrasts: tuple[MeanColumn, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -148,10 +156,16 @@ def _corrected_lines(lines: Sequence[Line]) -> Iterator[Line]:
 def _differences(
     plan: TablePlan, lines: dict[Place, list[Observation]], how: Resampling
 ) -> list[LineDifference]:
+    rivals = list(_rivals(plan, list(lines)))
     found = [
-        _difference(plan, column, (first, second), lines, how)
-        for first, second in _rivals(plan, list(lines))
-        for column in plan.columns
+        _difference(plan, column, places, lines, how)
+        for places in rivals
+        for column in (() if plan.contrasts else plan.columns)
+    ]
+    found += [
+        _contrast(plan, column, places, lines, how)
+        for places in rivals
+        for column in plan.contrasts
     ]
     adjusted = iter(holm([one.p for one in found if one.p is not None]))
     return [one if one.p is None else replace(one, p_adjusted=next(adjusted)) for one in found]
@@ -166,6 +180,18 @@ def _rivals(plan: TablePlan, places: Sequence[Place]) -> Iterator[tuple[Place, P
 
     for _, alike in groupby(sorted(places, key=lambda one: (others(one), one)), others):
         yield from combinations(alike, 2)
+
+
+def _contrast(
+    plan: TablePlan,
+    column: MeanColumn,
+    places: tuple[Place, Place],
+    lines: dict[Place, list[Observation]],
+    how: Resampling,
+) -> LineDifference:
+    about = " / ".join((plan.name, *places[0], "against", *places[1]))
+    test = column.contrast(about, lines[places[0]], lines[places[1]], how)
+    return LineDifference(*places, column.name, test.difference, test.p)
 
 
 def _difference(

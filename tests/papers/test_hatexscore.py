@@ -59,7 +59,12 @@ def test_annotators_side_with_decision_or_gold_by_score() -> None:
         for place, (score, votes) in enumerate(told)
     ]
     found.append(observed("m", row(9, annotators=["hateful"]), "hateful", 0.9, setting="0-shot"))
-    lines = by_place(adjudication(found, RunOptions()))
+    table = adjudication(found, RunOptions())
+    lines = by_place(table)
+    assert {one.column for one in table.differences} == {"prefer_decision"}
+    of_all = next(one for one in table.differences if one.first[0] == "all")
+    sides = {one[2]: lines[one].cells[0].found.value or 0 for one in (of_all.first, of_all.second)}
+    assert of_all.found.value == pytest.approx(sides["score <= 0.5"] - sides["score > 0.5"])
     high, low = (lines["all", "all", f"score {side} 0.5"] for side in (">", "<="))
     assert [cell.found.value for cell in high.cells] == pytest.approx([(2 / 3 + 1) / 2, 1 / 6])
     assert [cell.found.value for cell in low.cells] == pytest.approx([1 / 3, 2 / 3])

@@ -11,10 +11,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy.stats import permutation_test
 from sklearn.metrics import accuracy_score, f1_score  # type: ignore[import-untyped]
 from statsmodels.stats.multitest import multipletests
 
-from services.papers.columns import Observation
+from services.papers.columns import MeanColumn, Observation
 from services.papers.formats import as_csv, as_jobs, as_json, as_markdown
 from services.papers.tables import PaperTable, table_of
 from shared.statistics.bootstrap import Resampling
@@ -146,3 +147,33 @@ def test_each_form_has_the_same_numbers() -> None:
 def test_rows_of_one_group_are_one_cluster() -> None:
     [line] = table(several(("a",), 20)).lines
     assert {cell.found.clusters for cell in line.cells} <= {9, 10}
+
+
+def test_lines_that_share_no_row_are_compared_as_two_samples() -> None:
+    """Against scipy's permutation test of two means; the order of rows changes nothing."""
+    random = np.random.default_rng(8)
+    score = plan().columns[0]
+    assert isinstance(score, MeanColumn)
+    low, high = (
+        [
+            observed("m", row(n), score=float(value))
+            for n, value in zip(numbers, values, strict=True)
+        ]
+        for numbers, values in (
+            (range(12), random.random(12) * 0.8),
+            (range(50, 59), random.random(9) * 0.8 + 0.2),
+        )
+    )
+    found = score.contrast("a", high, low, Resampling(resamples=1_999))
+    values = [[one.result.score for one in some] for some in (high, low)]
+    gap = float(np.mean(values[0]) - np.mean(values[1]))
+    assert found.difference.value == pytest.approx(gap)
+    oracle = permutation_test(
+        values, lambda a, b: np.mean(a) - np.mean(b), n_resamples=9_999, rng=random
+    )
+    assert found.p == pytest.approx(oracle.pvalue, abs=0.04)
+    assert score.contrast("a", high[::-1], low[::-1], Resampling(resamples=1_999)) == found
+    alike = score.contrast("a", low, [replace(one, row=row(99 + n)) for n, one in enumerate(low)],
+                           HOW)  # fmt: skip
+    assert (alike.difference.value, alike.p) == (pytest.approx(0.0), 1.0)
+    assert score.contrast("a", low, [], HOW).p is None
