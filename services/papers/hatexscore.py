@@ -131,9 +131,8 @@ def _preference(options: RunOptions, is_decision: bool, one: Observation) -> flo
     """The share of the annotators' labels that are the decision (or gold), of those that are one of
     the two; None without such."""
     gold = options.label(one.row, LABELS)
-    votes = [
-        options.labels.get(spelled(vote), spelled(vote)) for vote in one.row.list_of("annotators")
-    ]
+    told = [spelled(vote) for vote in one.row.list_of("annotators")]
+    votes = [options.labels.get(vote, vote) for vote in told]
     for_decision, for_gold = votes.count(str(one.decision)), votes.count(str(gold))
     if not for_decision + for_gold:
         return None
