@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from services.discovery import contracts
 from services.papers.answers import KeptAnswers
 from services.papers.cot2el import Cot2elPaper
-from services.papers.data_rows import DataSet, read_dataset
+from services.papers.data_rows import DataSet, read_dataset, sample
 from services.papers.formats import as_csv, as_jobs, as_json, as_markdown
 from services.papers.ftc import FtcPaper
 from services.papers.haf import HafPaper
@@ -76,7 +76,7 @@ def _add_data(made: argparse.ArgumentParser) -> None:
         "--label", nargs="+", default=[], metavar="CELL=LABEL",
         help="what a gold label means, as in 1=hateful normal=non-hateful",
     )  # fmt: skip
-    made.add_argument("--rows", type=int, metavar="N", help="of each data set, the first ones")
+    made.add_argument("--rows", type=int, metavar="N", help="of each data set, drawn by the seed")
 
 
 def _add_requests(made: argparse.ArgumentParser) -> None:
@@ -108,8 +108,10 @@ def run(asked: argparse.Namespace) -> int:
     """Ask, sum up, write. Raises ValueError, OSError, TouchstoneError."""
     paper, options = PAPERS[asked.paper], options_of(asked)
     columns = pairs(asked.map)
-    data = [read_dataset(one, columns, asked.rows) for one in asked.data]
+    every_row = [read_dataset(one, columns) for one in asked.data]
+    data = [sample(one, asked.rows, asked.seed) for one in every_row]
     check_names(asked.models, data)
+    check_columns(columns, data)
     settings = paper.settings(options)
     rows = [row for one in data for row in one.rows]
     every = list(cases(asked.models, settings, rows))
@@ -173,6 +175,13 @@ def check_names(models: Sequence[str], data: Sequence[DataSet]) -> None:
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise ValueError(f"{twice[0]} is named twice; of data sets, say NAME=FILE")
+
+
+def check_columns(columns: Mapping[str, str], data: Sequence[DataSet]) -> None:
+    """columns: field → column. Raises ValueError for one that no file has."""
+    known = {column for one in data for column in one.columns}
+    if missing := sorted(set(columns.values()) - known):
+        raise ValueError(f"no data set has a column {missing[0]!r}")
 
 
 @contextmanager

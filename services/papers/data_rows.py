@@ -11,8 +11,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,15 +63,16 @@ class DataRow:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A file of rows. sha256: of the file."""
+    """A file of rows. sha256: of the file. columns: as the file names them."""
 
     name: str
     sha256: str
+    columns: frozenset[str]
     rows: tuple[DataRow, ...] = field(repr=False)
 
 
-def read_dataset(told: str, columns: Mapping[str, str], most: int | None = None) -> DataSet:
-    """told: FILE, or NAME=FILE. columns: field → column. most: of its rows, the first ones.
+def read_dataset(told: str, columns: Mapping[str, str]) -> DataSet:
+    """told: FILE, or NAME=FILE. columns: field → column.
 
     Raises ValueError for a file without rows, or with a line that cannot be read; OSError.
     """
@@ -80,11 +80,25 @@ def read_dataset(told: str, columns: Mapping[str, str], most: int | None = None)
     path = Path(place)
     name = name or path.stem
     with table_of(path) as table:
-        found = [_fields(row, columns) for _, row in islice(table.rows, most)]
-    if not found:
+        read = [row for _, row in table.rows]
+    if not read:
         raise ValueError(f"{place} has no rows")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return DataSet(name, digest, tuple(_with_keys(name, found)))
+    known = frozenset(column for row in read for column in row)
+    fields = [_fields(row, columns) for row in read]
+    return DataSet(name, digest, known, tuple(_with_keys(name, fields)))
+
+
+def sample(data: DataSet, count: int | None, seed: int) -> DataSet:
+    """So many of its rows, which the seed chooses and the order of the file does not; None: all."""
+    if count is None:
+        return data
+
+    def drawn(row: DataRow) -> str:
+        return hashlib.sha256(f"{seed} {row.key}".encode()).hexdigest()
+
+    chosen = {row.key for row in sorted(data.rows, key=drawn)[:count]}
+    return replace(data, rows=tuple(row for row in data.rows if row.key in chosen))
 
 
 def _with_keys(name: str, rows: Sequence[dict[str, Any]]) -> Iterator[DataRow]:
@@ -97,13 +111,12 @@ def _with_keys(name: str, rows: Sequence[dict[str, Any]]) -> Iterator[DataRow]:
 
 
 def _fields(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """By their names here; cells of JSON as what they hold. Raises ValueError."""
+    """By their names here; cells of JSON as what they hold."""
     made: dict[str, Any] = {}
     renamed = {column: name for name, column in columns.items()}
-    if missing := sorted(set(renamed) - set(row)):
-        raise ValueError(f"there is no column {missing[0]!r}")
+    taken = {name for name, column in columns.items() if column in row}
     for column, cell in row.items():
-        name = renamed.get(column, None if column in columns else column)
+        name = renamed.get(column, None if column in taken else column)
         if name is None or cell is None or cell == "":
             continue
         whole, dot, key = name.partition(PAIR)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from services.papers.data_rows import DataRow, read_dataset
+from services.papers.data_rows import DataRow, DataSet, read_dataset, sample
 
 ROWS = [
     {"text": "The bakery is open.", "gold": "0", "group": "a", "answers": {"m": "Fine."}},
@@ -63,17 +63,33 @@ def test_gold_labels_are_words(cell: object, spelled: str | None) -> None:
     assert DataRow("d", {"text": "a", "gold": cell}, "1").gold == spelled
 
 
-def test_names_and_first_rows(tmp_path: Path) -> None:
+def test_a_file_is_named_by_itself_or_by_the_caller(tmp_path: Path) -> None:
     place = json_lines(tmp_path, ROWS)  # type: ignore[arg-type]
     assert read_dataset(place, {}).name == "posts"
-    named = read_dataset(f"mine={place}", {}, 2)
-    assert (named.name, len(named.rows)) == ("mine", 2)
+    assert read_dataset(f"mine={place}", {}).name == "mine"
+
+
+def test_a_sample_is_chosen_by_the_seed_and_not_by_the_order(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"text": f"text {number}"} for number in range(60)]
+    data = read_dataset(json_lines(tmp_path, rows), {})
+    turned = read_dataset(json_lines(tmp_path, rows[::-1]), {})
+
+    def keys(of: DataSet, count: int, seed: int) -> list[str]:
+        return [row.key for row in sample(of, count, seed).rows]
+
+    assert sorted(keys(data, 20, 0)) == sorted(keys(turned, 20, 0))
+    assert set(keys(data, 10, 0)) < set(keys(data, 20, 0))
+    assert keys(data, 20, 0) != keys(data, 20, 1)
+    assert sample(data, None, 0) == data
+    assert len(keys(data, 99, 0)) == 60
+    drawn = [int(str(row.fields["text"])[5:]) for row in sample(data, 20, 0).rows]
+    assert drawn == sorted(drawn)
+    assert 10 < sum(drawn) / 20 < 50
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     place = json_lines(tmp_path, ROWS)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="no column 'body'"):
-        read_dataset(place, {"text": "body"})
+    assert read_dataset(place, {"text": "body"}).rows == read_dataset(place, {}).rows
     with pytest.raises(ValueError, match="has no rows"):
         read_dataset(json_lines(tmp_path, []), {})
     (tmp_path / "broken.jsonl").write_text("{", "utf-8")

@@ -140,6 +140,10 @@ def test_a_label_that_is_not_known_and_a_missing_text_are_told_apart() -> None:
         (["--models", "a", "--data", "d.jsonl", "--label", "x"], "'x' is not NAME=VALUE"),
         (["--models", "a", "--data", "other.jsonl"], "the gold label 'mean' of other"),
         (["--models", "a", "--data", "bare.jsonl"], "has no 'text'"),
+        (
+            ["--models", "a", "--data", "d.jsonl", "--map", "gold=no"],
+            "no data set has a column 'no'",
+        ),
     ],
 )
 def test_wrong_use_asks_nothing_and_says_why(
