@@ -78,6 +78,8 @@ class KeptAnswers:
     def without_failures(self) -> None:
         """Those without a result are asked again."""
         kept = [one for one in self._answers.values() if one.result is not None]
-        self._file.unlink(missing_ok=True)
-        self._answers.clear()
-        self.add(kept)
+        fresh = self._file.with_name(f"{self._file.name}.new")
+        fresh.unlink(missing_ok=True)  # of a process that was stopped
+        KeptAnswers(fresh).add(kept)
+        fresh.replace(self._file)
+        self._answers = {one.key: one for one in kept}

@@ -32,6 +32,7 @@ from shared.settings import SERVICE_VERSION
 from shared.statistics.bootstrap import Resampling
 from touchstone_client._sync.client import Touchstone
 from touchstone_client.cli.main import api_key
+from touchstone_client.cli.parser import at_least_one
 from touchstone_client.errors import TouchstoneError
 
 DONE, REFUSED, WRONG, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -76,7 +77,9 @@ def _add_data(made: argparse.ArgumentParser) -> None:
         "--label", nargs="+", default=[], metavar="CELL=LABEL",
         help="what a gold label means, as in 1=hateful normal=non-hateful",
     )  # fmt: skip
-    made.add_argument("--rows", type=int, metavar="N", help="of each data set, drawn by the seed")
+    made.add_argument(
+        "--rows", type=at_least_one, metavar="N", help="of each data set, drawn by the seed"
+    )
 
 
 def _add_requests(made: argparse.ArgumentParser) -> None:

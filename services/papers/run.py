@@ -22,17 +22,18 @@ class RunProgress:
         self._name = name
         self._total = 0
         self._last = 0.0
+        self._shown = 0
 
     def begin(self, total: int) -> None:
         """A round of so many requests."""
-        self._total, self._last = total, time.monotonic()
+        self._total, self._last, self._shown = total, time.monotonic(), 0
         self._say(f"{total} requests to be answered")
 
     def reach(self, done: int) -> None:
         """So many of them have ended."""
         now = time.monotonic()
-        if done >= self._total or now - self._last >= EVERY_SECONDS:
-            self._last = now
+        if done != self._shown and (done >= self._total or now - self._last >= EVERY_SECONDS):
+            self._last, self._shown = now, done
             self._say(f"{done} of {self._total} answered")
 
     def _say(self, words: str) -> None:
