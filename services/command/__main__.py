@@ -1,7 +1,8 @@
-"""`touchstone models` and `touchstone keys`; also `python -m services.command`.
+"""`touchstone models`, `touchstone keys` and `touchstone bench`; also `python -m services.command`.
 
-The command `touchstone` is the client's (sdk/): it finds these two by the entry points
-`touchstone.commands`. They need this machine's files, and so the service's own code.
+The command `touchstone` is the client's (sdk/): it finds these by the entry points
+`touchstone.commands`. They need the service's own code: the first two this machine's files, the
+last one its statistics.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ def parser() -> argparse.ArgumentParser:
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser("models", help="add, pull, convert, check, list, reload", add_help=False)
     commands.add_parser("keys", help="create, list, revoke API keys", add_help=False)
+    commands.add_parser("bench", help="models side by side: a paper's tables", add_help=False)
     return made
 
 
@@ -32,7 +34,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; 0 if all went well."""
     given = sys.argv[1:] if arguments is None else arguments
     asked = parser().parse_args(given[:1])
-    return {"keys": keys, "models": models.main}[asked.command](given[1:])
+    return {"bench": bench, "keys": keys, "models": models.main}[asked.command](given[1:])
+
+
+def bench(arguments: list[str]) -> int:
+    """The papers' tables; the other commands need nothing of theirs."""
+    from services.papers import command
+
+    return command.main(arguments)
 
 
 def keys(arguments: list[str]) -> int:

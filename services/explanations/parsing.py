@@ -90,10 +90,11 @@ def parse_answer(answer: Answer, stated: Stated) -> AnswerOutcome:
 
 
 def refuses(answer: str, decision: StatedDecision | None) -> bool:
-    """Whether one of its first sentences refuses, and no other one decides."""
+    """Whether one of its first sentences refuses, and no other one decides: none does where the
+    request names the label, whose place in the answer is empty."""
     first = [span for span in _sentences(answer) if answer[slice(*span)].strip()][:REFUSES_WITHIN]
     refusing = [span for span in first if is_refusal(answer[slice(*span)])]
-    if decision is None or not refusing:
+    if decision is None or decision.start == decision.end or not refusing:
         return bool(refusing)
     return any(decision.start < end and start < decision.end for start, end in refusing)
 

@@ -124,18 +124,13 @@ class _Group:
         self, name: str, stage: Stage, value: Callable[[HafStagePart], float | None]
     ) -> Interval:
         """Averaged within each result over the responses of a stage, then over results."""
-        return self._mean(
-            f"{name} {stage}",
-            lambda report: kernel.mean(
-                [value(part) for part in report.stages if part.stage == stage]
-            ),
-        )
+        return self._mean(f"{name} {stage}", lambda report: within_result(report, stage, value))
 
     def _individual(self) -> HafIndividual:
         return HafIndividual(
-            rs_decision=self._within("decision", "sufficiency", _weighted_confidence),
+            rs_decision=self._within("decision", "sufficiency", weighted_confidence),
             rs_informativeness=self._within("new", "sufficiency", lambda p: p.informativeness),
-            rn_decision=self._within("decision", "necessity", _weighted_confidence),
+            rn_decision=self._within("decision", "necessity", weighted_confidence),
             rn_informativeness=self._within("new", "necessity", lambda p: p.informativeness),
         )
 
@@ -164,7 +159,14 @@ def _component(name: str) -> Callable[[HafResult], float | None]:
     return lambda report: getattr(report.components, name)
 
 
-def _weighted_confidence(part: HafStagePart) -> float | None:
+def within_result(
+    report: HafResult, stage: Stage, value: Callable[[HafStagePart], float | None]
+) -> float | None:
+    """Mean over the responses of a stage; None where none has a value."""
+    return kernel.mean([value(part) for part in report.stages if part.stage == stage])
+
+
+def weighted_confidence(part: HafStagePart) -> float | None:
     """w C(Y)."""
     if part.weight is None or part.decision is None or part.decision.confidence is None:
         return None

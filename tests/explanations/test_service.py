@@ -220,6 +220,22 @@ def test_provenance_names_prompt_version_hash_and_model(name: str, version: str)
     assert found.seed == 3
 
 
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        ("I'm sorry, but I can't help with that.", "refused"),
+        ("I cannot assist with this request.\nThe hypothesis follows from nothing.", "refused"),
+        ("An umbrella may be held against the sun.", "answered"),
+    ],
+)
+def test_who_refuses_to_explain_a_given_label_is_no_explanation(said: str, outcome: str) -> None:
+    item = {"premise": "A man holds an umbrella.", "hypothesis": "It is raining.", "model": NAME}
+    asked = {**item, "prompt": "genex-nli", "target_label": "neutral", "score": ["ftc"]}
+    found = elicited(said, ExplanationsRequest.model_validate(asked))
+    assert found.elicitation.outcome == outcome
+    assert (found.elicitation.decision is None) == (outcome == "refused")
+
+
 def test_the_seed_and_the_sampling_reach_the_model() -> None:
     with saying(HATEFUL) as model:
         SERVICE.score(ask(seed=5, generation={"temperature": 0.7, "max_tokens": 99}))

@@ -6,7 +6,7 @@ rest of a conversation it does not read. Two answers a stage, so that generation
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +46,16 @@ STEPS = 180
 LEARNING_RATE = 8e-3
 
 
-def save(folder: Path, texts: Sequence[str] = ()) -> Path:
-    """Learn, and write the weights as safetensors. texts: more to make words of."""
+def save(
+    folder: Path,
+    texts: Sequence[str] = (),
+    answers: Mapping[str, Sequence[str]] = STAGES,
+    chat: str = CHAT,
+) -> Path:
+    """Learn, and write the weights as safetensors. texts: more to make words of. answers: a token
+    that the chat template makes of a conversation → what is said then."""
     torch.manual_seed(3)
-    words = _words([text for answers in STAGES.values() for text in answers] * 4 + [*texts])
+    words = _words(answers, [*texts], chat)
     config = LlamaConfig(
         vocab_size=len(words),
         hidden_size=64,
@@ -63,40 +69,42 @@ def save(folder: Path, texts: Sequence[str] = ()) -> Path:
         pad_token_id=0,
     )
     model = LlamaForCausalLM(config)
-    _learn(model, words)
+    _learn(model, words, answers)
     model.generation_config.eos_token_id = 2
     model.save_pretrained(folder)
     words.save_pretrained(folder)
     return folder
 
 
-def _words(texts: list[str]) -> Any:
+def _words(answers: Mapping[str, Sequence[str]], texts: list[str], chat: str) -> Any:
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=2_000,
-        special_tokens=[*SPECIAL, *STAGES],
+        special_tokens=[*SPECIAL, *answers],
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
-    made.train_from_iterator(texts, trainer)
+    made.train_from_iterator(
+        [one for said in answers.values() for one in said] * 4 + texts, trainer
+    )
     return PreTrainedTokenizerFast(
         tokenizer_object=made,
         bos_token="<s>",
         eos_token="</s>",
         pad_token="<pad>",
         model_max_length=READS,
-        chat_template=CHAT,
+        chat_template=chat,
     )
 
 
-def _learn(model: Any, words: Any) -> None:
+def _learn(model: Any, words: Any, answers: Mapping[str, Sequence[str]]) -> None:
     """Every answer after its stage's token, until the model says little else."""
     texts = [
         f"{beginning}{stage}{text}</s>"
-        for stage, two in STAGES.items()
-        for text in two
+        for stage, said in answers.items()
+        for text in said
         for beginning in BEGINNINGS
     ]
     rows = [words(text)["input_ids"] for text in texts]

@@ -50,6 +50,9 @@ ELSEWHERE = {
         "docker compose exec": "containers; the README's makes the same key",
     },
     "docs/guide/errors.md": {"{": "made from the code; tests/stack/test_reference.py"},
+    "docs/guide/side-by-side.md": {
+        "touchstone bench hatexscore --models llama": "models of the reader's; tests/papers",
+    },
     "docs/guide/explanations.md": {
         "curl ": "a model of the reader's; tests/explanations",
         '{"text"': "a model of the reader's; tests/explanations",
@@ -181,7 +184,7 @@ def commands(program: str) -> Iterator[tuple[str, list[str]]]:
                     yield block.page, shlex.split(line, comments=True)[1:]
 
 
-SERVICES = ("models", "keys")  # commands that the service's own code reads
+SERVICES = ("models", "keys", "bench")  # commands that the service's own code reads
 
 
 @pytest.mark.parametrize(("page", "words"), list(commands("touchstone")))

@@ -23,7 +23,7 @@ from touchstone_client.cli.parser import parser
 from touchstone_client.errors import ConnectionFailed, TouchstoneError
 
 WITHOUT_SERVICE = ("convert", "completion")
-OF_THE_SERVICE = ("models", "keys")
+OF_THE_SERVICE = ("models", "keys", "bench")
 LIST = ("list", "--json")
 VERSION_SECONDS = 2.0
 

@@ -59,6 +59,7 @@ def parser() -> argparse.ArgumentParser:
         _metrics,
         _webhooks,
         _keys,
+        _bench,
         _doctor,
         _convert,
         _completion,
@@ -231,6 +232,11 @@ def _webhooks(commands: Parsers) -> None:
 def _keys(commands: Parsers) -> None:
     says = "create, list, revoke API keys (on the service's own machine)"
     commands.add_parser("keys", help=says, add_help=False)
+
+
+def _bench(commands: Parsers) -> None:
+    says = "models side by side over data sets: a paper's tables (with the service's own code)"
+    commands.add_parser("bench", help=says, add_help=False)
 
 
 def _doctor(commands: Parsers) -> None:

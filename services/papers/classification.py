@@ -1,0 +1,126 @@
+"""Decisions against gold labels: macro-F1 with its interval, and what two models differ by.
+
+Macro-F1: the mean of the labels' F1 over those that occur in gold or decisions (as scikit-learn's
+`f1_score(average="macro")`). The test exchanges the two models' decisions on whole clusters (Noreen
+1989, Computer-Intensive Methods for Testing Hypotheses, 2.2.4). Pure functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from shared.statistics.bootstrap import Resampling
+from shared.statistics.clusters import Floats
+from shared.statistics.intervals import IntervalEstimate, ratio
+from shared.statistics.seeds import generator
+
+Decided = tuple[str, str]  # gold, decision
+SWAPS = 9_999
+ENUMERATED = 13  # clusters whose exchanges are fewer than that
+AT_ONCE = 1_000
+TIE = 1e-12
+
+
+def confusion_rows(decided: Sequence[Decided], labels: Sequence[str]) -> Floats:
+    """(N, L * L) of one 1 each: the row's cell of the confusion matrix, gold before decision."""
+    places = {label: place for place, label in enumerate(labels)}
+    made = np.zeros((len(decided), len(labels) ** 2))
+    for row, (gold, found) in enumerate(decided):
+        made[row, places[gold] * len(labels) + places[found]] = 1.0
+    return made
+
+
+def macro_f1(sums: Floats) -> Floats:
+    """(R, L * L) sums of confusion matrices → (R,), [0, 1]; NaN where there is no row."""
+    width = round(sums.shape[1] ** 0.5)
+    cells = sums.reshape(len(sums), width, width)
+    hits = np.einsum("rll->rl", cells)
+    sizes = cells.sum(axis=1) + cells.sum(axis=2)  # decisions and golds of each label
+    occurs = sizes > 0.5
+    f1 = np.where(occurs, 2 * hits / np.where(occurs, sizes, 1.0), 0.0)
+    count = occurs.sum(axis=1)
+    return np.where(count > 0, f1.sum(axis=1) / np.maximum(count, 1), np.nan)
+
+
+def macro_f1_estimate(
+    name: str, decided: Sequence[Decided], keys: Sequence[str], how: Resampling
+) -> IntervalEstimate:
+    """With BCa ends over clusters."""
+    if not decided:
+        return IntervalEstimate(None)
+    rows = confusion_rows(decided, labels_of(decided))
+    return _without_false_ends(ratio(name, rows, macro_f1, keys, how))
+
+
+def _without_false_ends(found: IntervalEstimate) -> IntervalEstimate:
+    """Resamples of rows that are all alike are alike, which does not make the number certain."""
+    if found.low is None or found.low != found.high:
+        return found
+    warnings = (*found.warnings, "no interval: all resamples give the same")
+    return replace(found, low=None, high=None, method=None, warnings=warnings)
+
+
+def macro_f1_difference(
+    name: str,
+    pairs: Sequence[tuple[Decided, Decided]],
+    keys: Sequence[str],
+    how: Resampling,
+) -> tuple[IntervalEstimate, float | None]:
+    """(first - second on the same rows, two-sided p (0, 1]; None without rows)."""
+    if not pairs:
+        return IntervalEstimate(None), None
+    labels = labels_of([one for pair in pairs for one in pair])
+    first, second = (confusion_rows([pair[side] for pair in pairs], labels) for side in (0, 1))
+    width = first.shape[1]
+
+    def difference(sums: Floats) -> Floats:
+        return macro_f1(sums[:, :width]) - macro_f1(sums[:, width:])
+
+    rows = np.concatenate([first, second], axis=1)
+    found = _without_false_ends(ratio(name, rows, difference, keys, how))
+    return found, _exchange_p(name, rows, difference, keys, how)
+
+
+def labels_of(decided: Sequence[Decided]) -> list[str]:
+    """Sorted."""
+    return sorted({label for pair in decided for label in pair})
+
+
+def _exchange_p(
+    name: str,
+    rows: Floats,
+    difference: Callable[[Floats], Floats],
+    keys: Sequence[str],
+    how: Resampling,
+) -> float:
+    """Of (N, 2K) rows, first before second."""
+    _, codes = np.unique(np.array(keys, dtype=object), return_inverse=True)
+    sums = np.zeros((int(codes.max()) + 1, rows.shape[1]))
+    np.add.at(sums, codes, rows)
+    width = rows.shape[1] // 2
+    total, turned = sums.sum(axis=0), sums[:, width:] - sums[:, :width]
+    observed = abs(float(difference(total[None])[0])) - TIE
+    reached, draws = 0, 0
+    for swapped in _exchanges(name, len(sums), how):
+        moved = swapped @ turned
+        found = difference(total + np.concatenate([moved, -moved], axis=1))
+        reached += int(np.count_nonzero(np.abs(found) >= observed))
+        draws += len(swapped)
+    exact = len(sums) <= ENUMERATED
+    return reached / draws if exact else (1 + reached) / (1 + draws)
+
+
+def _exchanges(name: str, groups: int, how: Resampling) -> Iterator[Floats]:
+    """Blocks of (B, G) zeros and ones: all of them for 13 clusters and fewer."""
+    if groups <= ENUMERATED:
+        numbers = np.arange(2**groups)[:, None]
+        yield ((numbers >> np.arange(groups)) & 1).astype(np.float64)
+        return
+    random = generator(how.seed, "exchanges", name, groups)
+    for start in range(0, SWAPS, AT_ONCE):
+        how.check()
+        size = (min(AT_ONCE, SWAPS - start), groups)
+        yield random.integers(2, size=size).astype(np.float64)

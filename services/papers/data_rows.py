@@ -1,0 +1,146 @@
+"""Data sets of a side-by-side run: a row has what models are asked about, and what people said.
+
+Columns: what the paper asks about (`text`; `premise`, `hypothesis`; …); `gold` or `label`;
+`language`; `group` (rows that belong together: one cluster); `rationale`; `annotators` (a label
+each); `answers` (model → an answer that is there already). Others are left alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from touchstone_client.data.readers import table_of
+
+JUDGED = ("text", "premise", "hypothesis", "scenario", "question")  # what tells a text from others
+JSON_CELLS = ("{", "[")
+PAIR = "."  # between a column of objects and a key: `answers.llama`
+
+
+@dataclass(frozen=True)
+class DataRow:
+    """A row of a data set. key: equal for the same row in any order of the file."""
+
+    dataset: str
+    fields: Mapping[str, Any]
+    key: str
+
+    @property
+    def gold(self) -> str | None:
+        """The label that the file gives it."""
+        found = self.fields.get("gold", self.fields.get("label"))
+        return None if found is None else spelled(found)
+
+    @property
+    def cluster(self) -> str:
+        """What rows of one text, or of one `group`, have in common."""
+        if (group := self.fields.get("group")) is not None:
+            return f"{self.dataset} group {spelled(group)}"
+        judged = {name: self.fields[name] for name in JUDGED if name in self.fields}
+        return f"{self.dataset} {canonical(judged)}"
+
+    def text(self, name: str) -> str | None:
+        """A column of text; None where the row has none."""
+        found = self.fields.get(name)
+        return found if isinstance(found, str) and found.strip() else None
+
+    def answer_of(self, model: str) -> str | None:
+        """The answer of this model that came with the row."""
+        answers = self.fields.get("answers")
+        found = answers.get(model) if isinstance(answers, Mapping) else None
+        return found if isinstance(found, str) else None
+
+    def list_of(self, name: str) -> list[Any]:
+        """A column of lists; empty where the row has none."""
+        found = self.fields.get(name)
+        return list(found) if isinstance(found, Sequence) and not isinstance(found, str) else []
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A file of rows. sha256: of the file. columns: as the file names them."""
+
+    name: str
+    sha256: str
+    columns: frozenset[str]
+    rows: tuple[DataRow, ...] = field(repr=False)
+
+
+def read_dataset(told: str, columns: Mapping[str, str]) -> DataSet:
+    """told: FILE, or NAME=FILE. columns: field → column.
+
+    Raises ValueError for a file without rows, or with a line that cannot be read; OSError.
+    """
+    name, _, place = told.rpartition("=")
+    path = Path(place)
+    name = name or path.stem
+    with table_of(path) as table:
+        read = [row for _, row in table.rows]
+    if not read:
+        raise ValueError(f"{place} has no rows")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    known = frozenset(column for row in read for column in row)
+    fields = [_fields(row, columns) for row in read]
+    return DataSet(name, digest, known, tuple(_with_keys(name, fields)))
+
+
+def sample(data: DataSet, count: int | None, seed: int) -> DataSet:
+    """So many of its rows, which the seed chooses and the order of the file does not; None: all."""
+    if count is None:
+        return data
+
+    def drawn(row: DataRow) -> str:
+        return hashlib.sha256(f"{seed} {row.key}".encode()).hexdigest()
+
+    chosen = {row.key for row in sorted(data.rows, key=drawn)[:count]}
+    return replace(data, rows=tuple(row for row in data.rows if row.key in chosen))
+
+
+def _with_keys(name: str, rows: Sequence[dict[str, Any]]) -> Iterator[DataRow]:
+    """Equal rows are told apart by how many came before."""
+    seen: Counter[str] = Counter()
+    for fields in rows:
+        digest = hashlib.sha256(canonical(fields).encode()).hexdigest()
+        seen[digest] += 1
+        yield DataRow(name, fields, f"{name} {digest} {seen[digest]}")
+
+
+def _fields(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+    """By their names here; cells of JSON as what they hold."""
+    made: dict[str, Any] = {}
+    renamed = {column: name for name, column in columns.items()}
+    taken = {name for name, column in columns.items() if column in row}
+    for column, cell in row.items():
+        name = renamed.get(column, None if column in taken else column)
+        if name is None or cell is None or cell == "":
+            continue
+        whole, dot, key = name.partition(PAIR)
+        if dot:
+            made.setdefault(whole, {})[key] = cell
+        else:
+            made[name] = _cell(name, cell)
+    return made
+
+
+def _cell(name: str, cell: Any) -> Any:
+    if name in JUDGED or not (isinstance(cell, str) and cell.startswith(JSON_CELLS)):
+        return cell
+    try:
+        return json.loads(cell)
+    except ValueError:
+        return cell
+
+
+def spelled(cell: Any) -> str:
+    """A cell as people write it: `true`, `1`, `hateful`."""
+    return cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
+
+
+def canonical(value: Any) -> str:
+    """JSON whose bytes tell equal values from others."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -1,0 +1,95 @@
+"""A paper to be computed again: what it asks of whom, and the tables that it prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from services.papers.answers import KeptAnswer, PaperRequest
+from services.papers.columns import Observation
+from services.papers.data_rows import DataRow
+from services.papers.tables import TablePlan
+
+
+class Incomplete(ValueError):
+    """A row that has not what is asked about; the message is for people."""
+
+
+Answers = Callable[[PaperRequest], KeptAnswer | None]  # None: not asked yet
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the command was told.
+
+    labels: gold label as the file has it → as the paper calls it. parameters: service → fields of
+    its requests. shots: of prompts that have demonstrations.
+    """
+
+    seed: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    shots: tuple[int, ...] = (0,)
+    prompt: str | None = None
+
+    def fields(self, service: str) -> dict[str, Any]:
+        """Of requests to this service."""
+        return dict(self.parameters.get(service, {}))
+
+    def label(self, row: DataRow, known: Sequence[str]) -> str | None:
+        """The gold label as the paper calls it. Raises ValueError for one that it does not know."""
+        if row.gold is None:
+            return None
+        found = self.labels.get(row.gold, row.gold)
+        if found not in known:
+            raise ValueError(
+                f"the gold label {row.gold!r} of {row.dataset} is none of {', '.join(known)}: "
+                f"say --label {row.gold}={known[0]}, for example"
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row before one model, by one prompt or setting."""
+
+    model: str
+    setting: str
+    row: DataRow
+
+
+class Paper(Protocol):
+    """One paper. `name` is its metric's."""
+
+    name: str
+    source: str
+
+    def settings(self, options: RunOptions) -> tuple[str, ...]:
+        """By which each row is asked."""
+        ...
+
+    def requests(self, case: Case, answers: Answers, options: RunOptions) -> Iterator[PaperRequest]:
+        """All that can be asked now; once it is answered, perhaps more. Raises Incomplete,
+        and ValueError for a gold label that is not known."""
+        ...
+
+    def observations(
+        self, case: Case, answers: Answers, options: RunOptions
+    ) -> Iterator[Observation]:
+        """Once all is answered."""
+        ...
+
+    def tables(self, options: RunOptions) -> Sequence[TablePlan]:
+        """In the paper's order."""
+        ...
+
+
+def cases(
+    models: Sequence[str], settings: Sequence[str], rows: Sequence[DataRow]
+) -> Iterator[Case]:
+    """Every row before every model by every setting."""
+    for row in rows:
+        for model in models:
+            for setting in settings:
+                yield Case(model, setting, row)

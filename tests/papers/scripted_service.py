@@ -1,0 +1,51 @@
+"""The service's own code in this process; models are replaced by what they would say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from services.local import LocalService
+from services.papers.answers import KeptAnswers
+from services.papers.columns import Observation
+from services.papers.data_rows import DataRow
+from services.papers.protocol import Paper, RunOptions, cases
+from services.papers.run import ask_all, check_rows, observed
+from services.papers.service_calls import OwnProcess
+
+Body = dict[str, Any]
+Script = Callable[[str, Body], Body]  # path, body → body
+
+
+class Replaced:
+    """A service that reads other bodies than were sent."""
+
+    def __init__(self, script: Script) -> None:
+        self._service = LocalService()
+        self._script = script
+        self.asked: list[tuple[str, Body]] = []
+
+    def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
+        sent = json.loads(body)
+        self.asked.append((path, sent))
+        return self._service.answer(method, path, json.dumps(self._script(path, sent)).encode())
+
+
+def ran(
+    paper: Paper,
+    models: Sequence[str],
+    rows: Sequence[DataRow],
+    folder: Path,
+    script: Script,
+    options: RunOptions | None = None,
+) -> tuple[list[Observation], list[tuple[str, Body]]]:
+    """Observations of a run, and what was asked for them."""
+    told = options or RunOptions()
+    every = list(cases(models, paper.settings(told), rows))
+    check_rows(paper, every, told)
+    service = Replaced(script)
+    kept = KeptAnswers(folder / "answers.jsonl")
+    ask_all(paper, every, kept, OwnProcess(service), told)
+    return list(observed(paper, every, kept, told)), service.asked
