@@ -89,6 +89,7 @@ def compared(model: LocalClassifier, text: str, operators: Sequence[Operator]) -
     ]
     fields = {
         "text": text,
+        "language": "en",  # of one word nobody can tell
         "model": model.use.name,
         "variant": "reference",
         "attributions": spans,
