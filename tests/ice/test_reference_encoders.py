@@ -141,6 +141,7 @@ def test_every_bert_is_the_package_s(local: LocalModels, operators: Sequence[Ope
 
 
 @pytest.mark.nightly
+@pytest.mark.timeout(3_600)  # the package asks row after row: minutes of a quiet core
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("operators", OPERATORS.values(), ids=OPERATORS)
 @pytest.mark.parametrize("encoder", ["embedded-hate"], indirect=True)
