@@ -33,6 +33,7 @@ from shared.statistics.intervals import mean
 EACH = 6  # explanations a text and kind
 DRAWS = 39
 LEVELS = (0.05, 0.1, 0.2)
+KINDS = ("contiguous", "whole words", "values")
 OPERATORS = ("delete", "mask", "infill")
 SENTENCES = (
     "the garden was green after rain",
@@ -46,6 +47,7 @@ SENTENCES = (
 )
 DESIGN = {
     "operators": OPERATORS,
+    "aspects": ["sufficiency"],
     "draws": DRAWS,
     "adaptive": None,
     "infill_pool": SENTENCES,
@@ -63,10 +65,13 @@ def main() -> None:
     parser.add_argument("--models", type=Path, default=Path("models.toml"))
     parser.add_argument("--texts", type=int, default=700)
     parser.add_argument("--aspects", nargs="+", default=["sufficiency"])
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, metavar="KIND")
+    parser.add_argument("--operators", nargs="+", choices=OPERATORS, default=OPERATORS)
     asked = parser.parse_args()
     ports.bind(local(load_catalogue(asked.models)))
     texts = list(everyday(asked.texts)) if asked.data is None else posts(asked.data, asked.texts)
-    found = sizes(texts, asked.aspects)
+    more = {"aspects": asked.aspects, "operators": asked.operators}
+    found = sizes(texts, asked.kinds, more)
     print("\n".join(markdown(found)), flush=True)
     figures = {name: vars(one) for name, one in found.items()}
     print(json.dumps({"bench": "ice_sizes", "ratios": {}, "figures": figures,
@@ -97,13 +102,18 @@ class Size:
     shares: dict[str, tuple[float, float, float]]
 
 
-def sizes(texts: Sequence[str], aspects: Sequence[str] = ("sufficiency",)) -> dict[str, Size]:
-    """By kind, operator and aspect. The port `Models` must be bound."""
+def sizes(
+    texts: Sequence[str], kinds: Sequence[str] = KINDS, more: Json | None = None
+) -> dict[str, Size]:
+    """By kind, operator and aspect. more: fields in the place of the design's. The port `Models`
+    must be bound."""
     tests: dict[str, list[tuple[int, IceTest]]] = defaultdict(list)
     for number, text in enumerate(texts):
         for kind, body in bodies(text, number):
-            asked = DESIGN | {"aspects": aspects, "text": text}
-            report = SERVICE.score(IceRequest.model_validate(body | asked))
+            if kind not in kinds:
+                continue
+            asked = body | DESIGN | (more or {}) | {"text": text}
+            report = SERVICE.score(IceRequest.model_validate(asked))
             for test in report.components.tests:
                 if test.p_two_sided is not None:
                     tests[f"{kind}, {test.operator}, {test.aspect}"].append((number, test))

@@ -164,7 +164,8 @@ def macro(
     if made.value is None or len(errors) < len(each):
         return made
     error = float(np.sqrt(np.sum(np.square(shares * errors)))) / len(errors)
-    made = replace(made, se=error, detectable=detectable(error, made.clusters, how.confidence))
+    least = _within(detectable(error, made.clusters, how.confidence), bounds)
+    made = replace(made, se=error, detectable=least)
     if error == 0:
         ends = _ends_of_equal(made.value or 0.0, made.clusters, bounds, how.tail)
         return _with_ends(made, ends, "studentised")

@@ -89,6 +89,7 @@ def compared(model: LocalClassifier, text: str, operators: Sequence[Operator]) -
     ]
     fields = {
         "text": text,
+        "language": "en",  # of one word nobody can tell
         "model": model.use.name,
         "variant": "reference",
         "attributions": spans,
@@ -140,6 +141,7 @@ def test_every_bert_is_the_package_s(local: LocalModels, operators: Sequence[Ope
 
 
 @pytest.mark.nightly
+@pytest.mark.timeout(3_600)  # the package asks row after row: minutes of a quiet core
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("operators", OPERATORS.values(), ids=OPERATORS)
 @pytest.mark.parametrize("encoder", ["embedded-hate"], indirect=True)

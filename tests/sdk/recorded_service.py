@@ -31,13 +31,15 @@ IDS = ("job_", "batch_", "file_", "we_")
 
 class RecordedService(HttpServer):
     """silent: operations that are not answered while the test lasts; changed: operation -> what
-    is answered in place of what was recorded (bytes as they are); asked: operations so far."""
+    is answered in place of what was recorded (bytes as they are); asked: operations so far; sent:
+    operation -> the last body of a known length."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.silent: set[str] = set()
         self.changed: dict[str, Any] = {}
         self.asked: list[str] = []
+        self.sent: dict[str, bytes] = {}
         self.over = threading.Event()
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 
@@ -64,18 +66,18 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """All methods: the body is read and dropped."""
+        """All methods."""
         left = int(self.headers.get("Content-Length") or 0)
         if self.headers.get("Transfer-Encoding") == "chunked":
             while size := int(self.rfile.readline(), 16):
                 self.rfile.read(size + 2)
             self.rfile.readline()
-        while left:
-            left -= len(self.rfile.read(min(left, 65_536)))
+        body_sent = self.rfile.read(left)
         parts = self.path.partition("?")[0].split("/")
         path = "/".join("ID" if part.startswith(IDS) else part for part in parts)
         operation = f"{self.command} {path}"
         self.server.asked.append(operation)
+        self.server.sent[operation] = body_sent
         if operation in self.server.silent:
             self.server.over.wait(60)
             self.close_connection = True

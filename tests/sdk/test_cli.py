@@ -305,6 +305,29 @@ def test_a_rule_decides_how_a_comparison_ends(
     assert main(["compare", BATCH, BATCH, "--fail-if", "nonsense"]) == 2
 
 
+def test_a_plan_says_how_many_are_needed(
+    typed: RecordedService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = recorded("report_hatexscore")["answer"]
+    wanted = {"effect": 0.05, "beat_rate": None, "power": 0.9, "alpha": 0.05}
+    doubt = "texts: the spread is that of 3 texts only"
+    report["result"]["plan"] = {"wanted": wanted, "texts": 212, "warnings": [doubt]}
+    typed.changed["POST /v1/reports/hatexscore"] = report
+    command = ["plan", BATCH, "--effect", "0.05", "--power", "0.9"]
+    assert main(command) == 0
+    said = capsys.readouterr()
+    assert re.search(r"^texts, for a mean score +212$", said.out, re.MULTILINE)
+    assert "difference" not in said.out
+    assert doubt in said.err
+    asked = json.loads(typed.sent["POST /v1/reports/hatexscore"])
+    assert asked["plan"] == {"effect": 0.05, "power": 0.9}
+    assert "against" not in asked
+    assert main([*command, "--json", "--against", BATCH]) == 0
+    assert json.loads(capsys.readouterr().out)["texts"] == 212
+    assert json.loads(typed.sent["POST /v1/reports/hatexscore"])["against"] == {"batch": BATCH}
+    assert main(["plan", BATCH, "--power", "0.9"]) == 2
+
+
 def test_changes_are_of_lines_that_both_scored() -> None:
     ours, theirs = Lines(scores={"a": 0.5, "b": None, "c": 1.0}), Lines(scores={"a": 0.1, "c": 0.9})
     found = differences(ours, theirs)

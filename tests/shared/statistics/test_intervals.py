@@ -183,6 +183,19 @@ def test_strata_can_have_weights() -> None:
             intervals.macro("x", strata, how=how, weights=wrong)
 
 
+def test_no_distance_is_detectable_that_the_range_does_not_have() -> None:
+    few = [(np.array([0.0, 1.0]), None), (np.array([0.1, 0.9]), None)]
+    assert intervals.macro("x", few, (0.0, 1.0)).detectable is None
+    free = intervals.macro("x", few).detectable
+    assert free is not None
+    assert free > 1
+    random = generator(10, "macro")
+    many = [(random.uniform(size=40), None) for _ in range(2)]
+    assert intervals.macro("x", many, (0.0, 1.0)).detectable == pytest.approx(
+        intervals.macro("x", many).detectable
+    )
+
+
 VALUES = st.lists(
     st.one_of(st.none(), st.sampled_from([0.0, 0.25, 1.0]), st.floats(0, 1)), max_size=25
 )

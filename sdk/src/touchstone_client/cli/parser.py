@@ -22,6 +22,7 @@ examples:
   touchstone submit posts.csv --metric hatexscore --map text=body --wait --output scores.parquet
   touchstone report batch_01a1fc...
   touchstone compare batch_01a1fc... batch_02b7de...
+  touchstone plan batch_01a1fc... --effect 0.05
 """
 FILE_HELP = (
     "JSON Lines, CSV, TSV, Parquet, Arrow, or a folder that `datasets` saved; also s3://, gs://, "
@@ -51,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--version", action="store_true", help="of this client and of the service")
     made.add_argument("--url", help="of the service, in place of TOUCHSTONE_URL")
     commands = made.add_subparsers(dest="command", metavar="COMMAND")
-    for add in (_score, _submit, _watch, _list, _get, _cancel, _report, _compare):
+    for add in (_score, _submit, _watch, _list, _get, _cancel, _report, _compare, _plan):
         add(commands)
     for add in (
         _judgements,
@@ -184,6 +185,20 @@ def _compare(commands: Parsers) -> None:
         "--fail-if", metavar="RULE", help="exit with 1 where it holds of the score's difference, "
         "A minus B: 'low < -0.02', where A is the new one; also difference, high, p",
     )  # fmt: skip
+
+
+def _plan(commands: Parsers) -> None:
+    says = "how many texts and draws a further study needs, from how the results of a batch vary"
+    made = command(commands, "plan", says, runs("reports", "plan"))
+    made.add_argument("batch", metavar="BATCH", help="its id")
+    made.add_argument("--against", metavar="BATCH", help="another on the same texts: plan for the "
+                      "difference of the two, too")  # fmt: skip
+    made.add_argument("--effect", type=float, help="the smallest difference of mean scores worth "
+                      "finding, in units of the score")  # fmt: skip
+    made.add_argument("--beat-rate", type=float, help="of one explanation that a test should find: "
+                      "the share of random ones that it beats, as 0.98")  # fmt: skip
+    made.add_argument("--power", type=float, help="how often it is to be found (default 0.8)")
+    made.add_argument("--alpha", type=float, help="level of the tests (default 0.05)")
 
 
 def _judgements(commands: Parsers) -> None:

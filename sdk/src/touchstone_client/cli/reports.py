@@ -1,4 +1,4 @@
-"""`report` and `compare`: what many results say together."""
+"""`report`, `compare` and `plan`: what many results say together, and how many it takes."""
 
 from __future__ import annotations
 
@@ -21,6 +21,13 @@ WORST = 10
 BIGGEST = 10
 RULE = re.compile(r"\s*(difference|low|high|p)\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?)\s*")
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+WANTED = ("effect", "beat_rate", "power", "alpha")
+NEEDED = {
+    "texts": "texts, for a mean score",
+    "compared_texts": "texts, for the difference of the two",
+    "draws": "draws, for one explanation",
+    "one_sided_draws": "draws, for one explanation, one-sided",
+}
 CHANCE = ("control", "chance", "null", "share_beaten", "win_rate")  # what a report calls it
 
 
@@ -210,6 +217,22 @@ def compare(ts: Touchstone, asked: Namespace, output: Output) -> int:
             output.line("")
             output.table((asked.by, "A - B", "low", "high", "n"), list(_slices(found)))
     return _judged(found, rule, output)
+
+
+def plan(ts: Touchstone, asked: Namespace, output: Output) -> int:
+    """Texts and draws that find an effect, if further texts vary as those of the batch do."""
+    if asked.effect is None and asked.beat_rate is None:
+        raise WrongUse("what is to be found? give --effect, --beat-rate or both")
+    wanted = {name: getattr(asked, name) for name in WANTED if getattr(asked, name) is not None}
+    against = None if asked.against is None else {"batch": asked.against}
+    batch = ts.batches.get(asked.batch)
+    found = ts.reports.make(batch.metric, batch=batch.id, plan=wanted, against=against).plan
+    output.document(found)
+    rows = [(says, getattr(found, name)) for name, says in NEEDED.items()]
+    output.table(("needed", "at least"), [row for row in rows if row[1] is not None])
+    for one in found.warnings:
+        output.say(f"warning: {one}")
+    return DONE
 
 
 def _slices(found: Any) -> Iterator[tuple[Any, ...]]:
