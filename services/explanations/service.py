@@ -10,10 +10,11 @@ own route asks it. What a refusal or an unreadable answer would score nobody ask
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from services.explanations.batch_report import SOURCE, batch_report
 from services.explanations.contract import CONTRACT, ExplanationsOwnPolicy, ExplanationsRequest
 from services.explanations.parsing import (
     CUT,
@@ -32,6 +33,7 @@ from services.explanations.prompts import (
     as_prompt,
 )
 from services.explanations.report import (
+    ExplanationsBatchReport,
     ExplanationsElicitation,
     ExplanationsObstacle,
     ExplanationsPromptUse,
@@ -43,9 +45,11 @@ from services.explanations.report import (
 from services.registry import metrics, service
 from shared.contracts import Message, ModelUse, Report, ScoreRequest
 from shared.errors import AnswerCut, BadInput, pointing_to
+from shared.estimates import BatchStatistics
+from shared.gold_agreement import GoldSource
 from shared.job_context import check_each
 from shared.language import find_language
-from shared.metric import Metric, Service, StatedDecision
+from shared.metric import Metric, ReportedService, StatedDecision
 from shared.models.calls import Completion, Example, Sampling, Turn
 from shared.models.catalogue import SERVER
 from shared.models.judgement import Judgement
@@ -92,10 +96,18 @@ class MetricRequest:
     by_decider: bool
 
 
-class ExplanationsService(Service):
+class ExplanationsService(ReportedService):
     """One answer of a model, and the scores of its explanation."""
 
     contract = CONTRACT
+
+    def summarize(self, rows: Sequence[Any], over: BatchStatistics[Any]) -> ExplanationsBatchReport:
+        """Of many answers."""
+        return batch_report(rows, over)
+
+    def gold_source(self) -> GoldSource:
+        """The decisions beside gold labels."""
+        return SOURCE
 
     def score(self, request: ExplanationsRequest) -> ExplanationsResult:
         """Stage 1 asks, commits and reads, stage 2 scores."""

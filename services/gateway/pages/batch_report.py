@@ -18,7 +18,7 @@ from services.gateway.pages.report_design import design_of
 from services.gateway.pages.result_tables import Table
 from services.gateway.pages.templates import STATIC, render
 from services.gateway.views import batch_json
-from services.registry import metrics, surprising_words
+from services.registry import metrics, reported, surprising_words
 from shared.contracts import Message
 from shared.ledger.batches import Batch
 from shared.ledger.result_pages import ResultRow
@@ -256,10 +256,10 @@ def _score(report: dict[str, Any]) -> Interval | None:
 
 
 def _tables(batch: Batch, report: dict[str, Any]) -> list[ReportTable]:
-    metric = metrics().get(batch.metric)
-    if metric is not None:
+    contract = reported().get(batch.metric)
+    if contract is not None:
         try:
-            return tables_of(metric.batch_report.model_validate(report))
+            return tables_of(contract.batch_report.model_validate(report))
         except ValidationError:
             pass
     return tables_of(report)
