@@ -1,4 +1,5 @@
-"""`sor`: what a statement of reasons discloses, and whether it is of this post. No model is asked.
+"""`sor`: what a statement of reasons discloses, and whether it is of this post. No model is asked,
+but where one is named: whether its decision rests on the facts.
 
 Source: Regulation (EU) 2022/2065, Article 17.
 """
@@ -17,6 +18,7 @@ from services.sor import kernel
 from services.sor.batch_report import batch_report
 from services.sor.contract import CONTRACT, SorRequest
 from services.sor.evidence import evidence_of
+from services.sor.faithfulness import Carried, ask_models
 from services.sor.parsing import ReadStatement, parse_statement
 from services.sor.post_facts import PostWords
 from services.sor.report import (
@@ -63,10 +65,11 @@ NOTHING = SorComponents(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SorCollected(Collected):
-    """read: the statement beside its post. null: (M,) weight of its facts beside other posts, of
-    them null_words: (M,) content words."""
+    """read: the statement beside its post. carried: what the named model says of the facts. null:
+    (M,) weight of its facts beside other posts, of them null_words: (M,) content words."""
 
     read: ReadStatement
+    carried: Carried
     null: tuple[int, ...]
     null_words: tuple[int, ...]
 
@@ -78,7 +81,16 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
     variants = VARIANTS
 
     def collect(self, requests: Sequence[SorRequest]) -> list[SorCollected]:
-        return [_collect_one(request) for request in check_each(requests)]
+        posts = [PostWords.of(request.text) for request in requests]
+        read = [
+            parse_statement(request, post)
+            for request, post in check_each(list(zip(requests, posts, strict=True)))
+        ]
+        carried = ask_models(requests, read)
+        return [
+            _collect_one(*one)
+            for one in check_each(zip(requests, posts, read, carried, strict=True))
+        ]
 
     def coverage(self, request: SorRequest) -> LanguageCoverage:
         """The rules read English statements; the post may be in any language. A statement that is
@@ -109,6 +121,8 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
             ground_in_policy=read.ground_in_policy,
             evidence=tuple(evidence_of(request, read)),
             control=_control(request, collected),
+            faithfulness=collected.carried.found,
+            reasons=() if collected.carried.reason is None else (collected.carried.reason,),
         )
 
     def undefined(self, request: SorRequest, collected: Collected) -> SorResult:
@@ -132,12 +146,14 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
         return batch_report(rows, over)
 
 
-def _collect_one(request: SorRequest) -> SorCollected:
-    post = PostWords.of(request.text)
-    read = parse_statement(request, post)
+def _collect_one(
+    request: SorRequest, post: PostWords, read: ReadStatement, carried: Carried
+) -> SorCollected:
     beside = [read.match_post(other) for other in _select_pool(request, post)]
     return SorCollected(
+        models=() if carried.use is None else (carried.use,),
         read=read,
+        carried=carried,
         null=tuple(facts.weight for facts in beside),
         null_words=tuple(len(facts.shared) for facts in beside),
     )
@@ -169,6 +185,7 @@ def _components(row: SorVariant, collected: SorCollected) -> SorComponents:
         quotes=len(facts.quotes),
         quotes_not_found=len(facts.missing),
         post_words=len(facts.shared),
+        faithfulness=collected.carried.found and collected.carried.found.null.win_rate,
     )
 
 
@@ -203,7 +220,10 @@ def _control(request: SorRequest, collected: SorCollected) -> SorNull | None:
 
 
 def _warnings(request: SorRequest, collected: SorCollected) -> Iterator[str]:
-    read = collected.read
+    read, carried = collected.read, collected.carried
+    yield from carried.warnings
+    if carried.reason is not None:
+        yield f"faithfulness: {carried.reason.detail}"
     if not read.facts.words:
         yield "the post has no content words: it can be quoted only"
     if read.facts.missing:

@@ -2657,6 +2657,12 @@ class SorComponents(Message):
     post_words: Annotated[
         int, Field(description='different content words of the post that it uses')
     ]
+    faithfulness: Annotated[
+        float | None,
+        Field(
+            description='of a `model`: share of other words of the post that carry its decision less than those that the statement names; chance is 0.5; no part of the score'
+        ),
+    ] = None
 
 
 class SorEvidence(Message):
@@ -2743,6 +2749,70 @@ class SorLikeness(Message):
             description='Jaccard: shared runs of three words over all, quotations and words of their posts left out'
         ),
     ]
+
+
+class SorMaskNull(Message):
+    kind: Literal['other words'] = 'other words'
+    placements: Annotated[
+        int | None,
+        Field(
+            description='that exist besides the explanation; null above 1e15 and where not counted'
+        ),
+    ] = None
+    draws: Annotated[int, Field(description='random ones compared with')]
+    win_rate_draws: Annotated[
+        int | None,
+        Field(
+            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
+        ),
+    ] = None
+    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
+    overlap: Annotated[
+        float | None,
+        Field(
+            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
+        ),
+    ] = None
+    p_value: Annotated[
+        float | None,
+        Field(
+            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
+        ),
+    ] = None
+    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
+    p_two_sided: Annotated[
+        float | None, Field(description='twice the smaller of both, at most 1')
+    ] = None
+    attainable_p: Annotated[
+        float | None,
+        Field(
+            description='the least p that could have come: of as many draws as the request allows, or of all placements'
+        ),
+    ] = None
+    ties: Annotated[
+        float | None, Field(description='share of the draws that score the same')
+    ] = None
+    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
+    sd: Annotated[
+        float | None,
+        Field(description="of the draws' scores, over n - 1; null for a single one"),
+    ] = None
+    deciles: Annotated[
+        list[float],
+        Field(
+            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
+        ),
+    ] = []
+    histogram: Annotated[
+        Histogram | None,
+        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
+    ] = None
+    win_rate: Annotated[
+        float | None,
+        Field(
+            description='share of the other words that move the model less; ties count half'
+        ),
+    ] = None
 
 
 class SorNull(Message):
@@ -6314,6 +6384,19 @@ class SimilarityResult(Message):
     service_version: str
 
 
+class SorFaithfulness(Message):
+    label: Annotated[str, Field(description="of the request, else the model's own")]
+    p: Annotated[float, Field(description='P of the label, of the whole post')]
+    p_without: Annotated[
+        float, Field(description='the same without the words that are named')
+    ]
+    drop: Annotated[
+        float, Field(description='`p` - `p_without`; higher: they carry more of it')
+    ]
+    words: Annotated[int, Field(description='words of the post that were taken away')]
+    null: SorMaskNull
+
+
 class SorRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -6386,6 +6469,18 @@ class SorRequest(Message):
             description="posts that this one is compared with; absent: the service's own"
         ),
     ] = []
+    label: Annotated[
+        str | None,
+        Field(
+            description='the decision, as `model` names it; absent: the one that it gives the post'
+        ),
+    ] = None
+    faithfulness_draws: Annotated[
+        int,
+        Field(
+            description='other words of the post, in runs of the same lengths, that the facts are compared with; with a `model`'
+        ),
+    ] = 99
 
 
 class SorResult(Result):
@@ -6445,6 +6540,12 @@ class SorResult(Result):
             description='whether the named clause is found in `policy`; null without either'
         ),
     ]
+    faithfulness: Annotated[
+        SorFaithfulness | None,
+        Field(
+            description="whether the facts carry the decision of the request's `model`; absent without one, and where `reasons` says why"
+        ),
+    ] = None
 
 
 class StudyPlan(Message):
@@ -8220,6 +8321,12 @@ class SorBatchReport(Report):
     ]
     nearest_similarity: Annotated[
         Interval, Field(description='mean likeness to the nearest other')
+    ]
+    faithfulness: Annotated[
+        Interval,
+        Field(
+            description='mean share of other words that carry the decision less than the facts, of results with a `model`; chance is 0.5'
+        ),
     ]
     copies: Annotated[
         Interval,
