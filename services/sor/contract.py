@@ -7,14 +7,14 @@ version 2. Messages only; the card is README.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
 from services.sor.fields import SorFields
 from services.sor.report import SorBatchReport, SorResult
 from services.sor.verdict import in_a_word
-from shared.contracts import MAX_TEXT, Input, LanguageRequest, Parameter
+from shared.contracts import MAX_TEXT, Input, LanguageRequest, ModelName, Parameter
 from shared.service_contract import (
     ElicitedExplanation,
     FactPaths,
@@ -25,6 +25,7 @@ from shared.service_contract import (
 from shared.work import Size, Work, words_of
 
 MOST_POSTS = 200
+READER_TOKENS = 1_500  # of its prompt, and of an answer
 SECONDS_A_CHARACTER = 1e-5  # of post, statement and policy
 Post = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
 
@@ -53,6 +54,16 @@ class SorRequest(LanguageRequest):
         description="posts that this one is compared with; absent: the service's own",
     )
 
+    reader: Literal["auto", "rules", "llm"] = Field(
+        default="auto",
+        description="who reads a plain statement: `rules`, in English; `llm`, the `reader_model`; "
+        "`auto`: the rules where they know its language, else `reader_model` where one is named",
+    )
+    reader_model: ModelName | None = Field(
+        default=None,
+        description="the configured language model that reads; what it quotes must stand in the "
+        "statement word for word",
+    )
     label: Annotated[str | None, Parameter] = Field(
         default=None,
         min_length=1,
@@ -73,6 +84,8 @@ class SorRequest(LanguageRequest):
             raise ValueError("give either `statement` or `fields`")
         if self.variant != "robust":
             raise ValueError("there is no published method: the only `variant` is `robust`")
+        if self.reader == "llm" and (self.reader_model is None or self.statement is None):
+            raise ValueError("the reader `llm` needs a `reader_model`, and a plain `statement`")
         if self.label is not None and self.model is None:
             raise ValueError("`label` is one of a `model`: name that, too")
         return self
@@ -124,12 +137,16 @@ def cost(request: SorRequest, reads: int) -> Sequence[Work]:
     """Every text is read once."""
     texts = (request.text, request.policy or "", *request.documents().values())
     read = Size("characters", sum(map(len, (*texts, *request.other_posts))), "/text")
-    own = Work((read,), "characters", seconds_each=SECONDS_A_CHARACTER)
+    own = [Work((read,), "characters", seconds_each=SECONDS_A_CHARACTER)]
+    if request.reader_model is not None and request.reader != "rules":
+        words = sum(map(words_of, request.documents().values()))
+        asked = Size("tokens of the reader's prompt and answer", words + READER_TOKENS)
+        own.append(Work((asked,), certain=False))
     if request.model is None:
-        return (own,)
+        return own
     edited = Size("texts without words", 2 + request.faithfulness_draws, "/faithfulness_draws")
     tokens = Size("tokens of `text`", max(1, min(words_of(request.text), reads)), "/text")
-    return (own, Work((edited, tokens), certain=False))
+    return [*own, Work((edited, tokens), certain=False)]
 
 
 def needs(request: SorRequest) -> tuple[str, ...]:
@@ -153,6 +170,7 @@ CONTRACT = MetricContract(
     model_optional=True,
     cost=cost,
     needs=needs,
+    writers=("reader_model",),
     examples={
         "a specific statement": _TICKETS,
         "boilerplate": _BOILERPLATE,

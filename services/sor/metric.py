@@ -21,6 +21,13 @@ from services.sor.evidence import evidence_of
 from services.sor.faithfulness import Carried, ask_models
 from services.sor.parsing import ReadStatement, parse_statement
 from services.sor.post_facts import PostWords
+from services.sor.reader import (
+    ModelReading,
+    is_read_by_model,
+    language_obstacle,
+    read_by_model,
+    reader_languages,
+)
 from services.sor.report import (
     ITEMS,
     ROUTES,
@@ -29,6 +36,7 @@ from services.sor.report import (
     SorItem,
     SorItemName,
     SorNull,
+    SorReaderUse,
     SorResult,
 )
 from services.sor.sentences import words
@@ -42,12 +50,10 @@ from shared.language import (
     Obstacle,
     find_language,
     requested_language,
-    rules_obstacle,
 )
 from shared.metric import Collected, Metric
 from shared.statistics import ranks
 
-RULED = ("en",)
 FEWEST_WORDS = 5  # of a statement that there is something to say of
 NAMED = 0.5  # specificity from which the facts are named
 NOTHING = SorComponents(
@@ -69,6 +75,7 @@ class SorCollected(Collected):
     (M,) weight of its facts beside other posts, of them null_words: (M,) content words."""
 
     read: ReadStatement
+    reader: SorReaderUse | None
     carried: Carried
     null: tuple[int, ...]
     null_words: tuple[int, ...]
@@ -86,15 +93,14 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
             parse_statement(request, post)
             for request, post in check_each(list(zip(requests, posts, strict=True)))
         ]
-        carried = ask_models(requests, read)
-        return [
-            _collect_one(*one)
-            for one in check_each(zip(requests, posts, read, carried, strict=True))
-        ]
+        readings = read_by_model(requests, read)
+        carried = ask_models(requests, [one.read for one in readings])
+        rows = zip(requests, posts, readings, carried, strict=True)
+        return [_collect_one(*row) for row in check_each(rows)]
 
     def coverage(self, request: SorRequest) -> LanguageCoverage:
-        """The rules read English statements; the post may be in any language. A statement that is
-        undecided is read as English, unless it was sent as undecided."""
+        """The rules read English statements, else a reader where one is named; the post may be in
+        any language. A statement that is undecided is read as English, unless it was sent so."""
         sent = requested_language(request)
         statement = "\n".join(request.documents().values())
         post, found = find_language(request.text, sent), find_language(statement, sent)
@@ -103,9 +109,15 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
             return LanguageCoverage(
                 Languages(text=post, explanation=found), (Obstacle("no-words", few),)
             )
-        unread = rules_obstacle(statement, found, found if sent else None, RULED)
         languages = Languages(text=post, explanation=found)
-        return LanguageCoverage(languages, (unread,) if unread else ())
+        if not is_read_by_model(request):
+            unread = language_obstacle(request)
+            return LanguageCoverage(languages, (unread,) if unread else ())
+        known = reader_languages(request)
+        untrained = known.obstacle(found, "statement")
+        if untrained is not None and not request.accept_untrained_languages:
+            return LanguageCoverage(languages, (untrained,))
+        return LanguageCoverage(languages, (), tuple(known.get_warnings(found, "statement")))
 
     def report(self, request: SorRequest, collected: SorCollected) -> SorResult:
         read = collected.read
@@ -121,6 +133,7 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
             ground_in_policy=read.ground_in_policy,
             evidence=tuple(evidence_of(request, read)),
             control=_control(request, collected),
+            reader=collected.reader,
             faithfulness=collected.carried.found,
             reasons=() if collected.carried.reason is None else (collected.carried.reason,),
         )
@@ -147,12 +160,16 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
 
 
 def _collect_one(
-    request: SorRequest, post: PostWords, read: ReadStatement, carried: Carried
+    request: SorRequest, post: PostWords, reading: ModelReading, carried: Carried
 ) -> SorCollected:
+    read = reading.read
     beside = [read.match_post(other) for other in _select_pool(request, post)]
     return SorCollected(
-        models=() if carried.use is None else (carried.use,),
+        models=tuple(dict.fromkeys(use for use in (carried.use, reading.use) if use is not None)),
+        warnings=reading.warnings,
+        obstacles=() if reading.obstacle is None else (reading.obstacle,),
         read=read,
+        reader=reading.reader,
         carried=carried,
         null=tuple(facts.weight for facts in beside),
         null_words=tuple(len(facts.shared) for facts in beside),

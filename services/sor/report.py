@@ -114,6 +114,14 @@ class SorNull(Null):
     pool: Literal["request", "own"] = Field(description="whose posts these are")
 
 
+class SorReaderUse(Message):
+    """The language model that read the statement in the place of the rules."""
+
+    model: Annotated[str, Word]
+    prompt: Annotated[str, Word] = Field(description="name and version")
+    prompt_sha256: Annotated[str, Word]
+
+
 class SorMaskNull(Null):
     """As many words of the post elsewhere, in runs of the same lengths: the drop is compared."""
 
@@ -150,6 +158,11 @@ class SorResult(Report):
     )
     evidence: tuple[SorEvidence, ...]
     control: SorNull | None = Field(description="the same facts beside other posts")
+    reader: SorReaderUse | None = Field(
+        default=None,
+        exclude_if=lambda reader: reader is None,
+        description="what read the items, `facts` apart; absent: the rules",
+    )
     faithfulness: SorFaithfulness | None = Field(
         default=None,
         exclude_if=lambda found: found is None,

@@ -2882,6 +2882,12 @@ class SorNull(Message):
     ]
 
 
+class SorReaderUse(Message):
+    model: str
+    prompt: Annotated[str, Field(description='name and version')]
+    prompt_sha256: str
+
+
 class SplitPair(Message):
     first: str
     second: str
@@ -6469,6 +6475,18 @@ class SorRequest(Message):
             description="posts that this one is compared with; absent: the service's own"
         ),
     ] = []
+    reader: Annotated[
+        Literal['auto', 'rules', 'llm'],
+        Field(
+            description='who reads a plain statement: `rules`, in English; `llm`, the `reader_model`; `auto`: the rules where they know its language, else `reader_model` where one is named'
+        ),
+    ] = 'auto'
+    reader_model: Annotated[
+        str | None,
+        Field(
+            description='the configured language model that reads; what it quotes must stand in the statement word for word'
+        ),
+    ] = None
     label: Annotated[
         str | None,
         Field(
@@ -6540,6 +6558,10 @@ class SorResult(Result):
             description='whether the named clause is found in `policy`; null without either'
         ),
     ]
+    reader: Annotated[
+        SorReaderUse | None,
+        Field(description='what read the items, `facts` apart; absent: the rules'),
+    ] = None
     faithfulness: Annotated[
         SorFaithfulness | None,
         Field(
