@@ -37,7 +37,7 @@ NAMES_NOTHING = "the statement names no words of the post that could be taken aw
 NO_OTHER_PLACE = "the post has no other words for those that the statement names"
 
 
-class Carried(NamedTuple):
+class FactsTested(NamedTuple):
     """What was found of one request. use: None where its model was not asked."""
 
     found: SorFaithfulness | None = None
@@ -97,9 +97,9 @@ def masked_post(request: SorRequest, read: ReadStatement) -> MaskedPost | str:
     return MaskedPost(post, [named, *drawn], space.count - 1)
 
 
-def ask_models(requests: Sequence[SorRequest], read: Sequence[ReadStatement]) -> list[Carried]:
+def ask_models(requests: Sequence[SorRequest], read: Sequence[ReadStatement]) -> list[FactsTested]:
     """One each, in order; of requests without a model nothing."""
-    found: dict[int, Carried] = {}
+    found: dict[int, FactsTested] = {}
     by_model: dict[str, list[int]] = {}
     for place, request in enumerate(requests):
         if request.model is not None:
@@ -113,10 +113,10 @@ def ask_models(requests: Sequence[SorRequest], read: Sequence[ReadStatement]) ->
         for place, one in wanted.items():
             if isinstance(one, MaskedPost):
                 told = [next(judged) for _ in one.texts]
-                found[place] = _carried(judge, requests[place], one, told)
+                found[place] = _tested(judge, requests[place], one, told)
             else:
-                found[place] = Carried(reason=one)
-    return [found.get(place, Carried()) for place in range(len(requests))]
+                found[place] = FactsTested(reason=one)
+    return [found.get(place, FactsTested()) for place in range(len(requests))]
 
 
 def _wanted(
@@ -134,12 +134,12 @@ def _reason(code: ReasonCode, detail: str) -> NullReason:
     return NullReason(component=COMPONENT, code=code, detail=detail)
 
 
-def _carried(
+def _tested(
     judge: Judge, request: SorRequest, masked: MaskedPost, judged: Sequence[Judgement]
-) -> Carried:
+) -> FactsTested:
     unread = next((one.unread for one in judged if one.unread is not None), None)
     if unread is not None:
-        return Carried(use=judge.use, reason=_reason(unread.code, unread.detail))
+        return FactsTested(use=judge.use, reason=_reason(unread.code, unread.detail))
     first = judged[0]
     label = request.label or predict_label(
         first.labels, first.probabilities or (), judge.use.thresholds
@@ -150,7 +150,7 @@ def _carried(
     p = [(one.probabilities or ())[one.labels.index(label)] for one in judged]
     drops = p[0] - np.array(p[1:], np.float64)
     observed, null = float(drops[0]), drops[1:]
-    return Carried(
+    return FactsTested(
         SorFaithfulness(
             label=label,
             p=p[0],

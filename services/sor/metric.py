@@ -18,11 +18,11 @@ from services.sor import kernel
 from services.sor.batch_report import batch_report
 from services.sor.contract import CONTRACT, SorRequest
 from services.sor.evidence import evidence_of
-from services.sor.faithfulness import Carried, ask_models
+from services.sor.faithfulness import FactsTested, ask_models
 from services.sor.parsing import ReadStatement, parse_statement
 from services.sor.post_facts import PostWords
 from services.sor.reader import (
-    ModelReading,
+    StatementReading,
     is_read_by_model,
     language_obstacle,
     read_by_model,
@@ -71,12 +71,12 @@ NOTHING = SorComponents(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SorCollected(Collected):
-    """read: the statement beside its post. carried: what the named model says of the facts. null:
+    """read: the statement beside its post. tested: what the named model says of the facts. null:
     (M,) weight of its facts beside other posts, of them null_words: (M,) content words."""
 
     read: ReadStatement
     reader: SorReaderUse | None
-    carried: Carried
+    tested: FactsTested
     null: tuple[int, ...]
     null_words: tuple[int, ...]
 
@@ -94,8 +94,8 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
             for request, post in check_each(list(zip(requests, posts, strict=True)))
         ]
         readings = read_by_model(requests, read)
-        carried = ask_models(requests, [one.read for one in readings])
-        rows = zip(requests, posts, readings, carried, strict=True)
+        tested = ask_models(requests, [one.read for one in readings])
+        rows = zip(requests, posts, readings, tested, strict=True)
         return [_collect_one(*row) for row in check_each(rows)]
 
     def coverage(self, request: SorRequest) -> LanguageCoverage:
@@ -134,8 +134,8 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
             evidence=tuple(evidence_of(request, read)),
             control=_control(request, collected),
             reader=collected.reader,
-            faithfulness=collected.carried.found,
-            reasons=() if collected.carried.reason is None else (collected.carried.reason,),
+            faithfulness=collected.tested.found,
+            reasons=() if collected.tested.reason is None else (collected.tested.reason,),
         )
 
     def undefined(self, request: SorRequest, collected: Collected) -> SorResult:
@@ -160,17 +160,17 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
 
 
 def _collect_one(
-    request: SorRequest, post: PostWords, reading: ModelReading, carried: Carried
+    request: SorRequest, post: PostWords, reading: StatementReading, tested: FactsTested
 ) -> SorCollected:
     read = reading.read
     beside = [read.match_post(other) for other in _select_pool(request, post)]
     return SorCollected(
-        models=tuple(dict.fromkeys(use for use in (carried.use, reading.use) if use is not None)),
+        models=tuple(dict.fromkeys(use for use in (tested.use, reading.use) if use is not None)),
         warnings=reading.warnings,
         obstacles=() if reading.obstacle is None else (reading.obstacle,),
         read=read,
         reader=reading.reader,
-        carried=carried,
+        tested=tested,
         null=tuple(facts.weight for facts in beside),
         null_words=tuple(len(facts.shared) for facts in beside),
     )
@@ -202,7 +202,7 @@ def _components(row: SorVariant, collected: SorCollected) -> SorComponents:
         quotes=len(facts.quotes),
         quotes_not_found=len(facts.missing),
         post_words=len(facts.shared),
-        faithfulness=collected.carried.found and collected.carried.found.null.win_rate,
+        faithfulness=collected.tested.found and collected.tested.found.null.win_rate,
     )
 
 
@@ -237,10 +237,10 @@ def _control(request: SorRequest, collected: SorCollected) -> SorNull | None:
 
 
 def _warnings(request: SorRequest, collected: SorCollected) -> Iterator[str]:
-    read, carried = collected.read, collected.carried
-    yield from carried.warnings
-    if carried.reason is not None:
-        yield f"faithfulness: {carried.reason.detail}"
+    read, tested = collected.read, collected.tested
+    yield from tested.warnings
+    if tested.reason is not None:
+        yield f"faithfulness: {tested.reason.detail}"
     if not read.facts.words:
         yield "the post has no content words: it can be quoted only"
     if read.facts.missing:

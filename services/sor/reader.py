@@ -40,7 +40,7 @@ UNREADABLE = Obstacle("answer-unread", "the reader's answer is no JSON of the sh
 INVENTED = "quote-not-found: {items}: what the reader quotes does not stand in the statement"
 
 
-class ReaderAnswer(BaseModel):
+class ItemQuotations(BaseModel):
     """Item → the words that say it; more is ignored."""
 
     model_config = ConfigDict(extra="ignore")
@@ -57,7 +57,7 @@ class ReaderAnswer(BaseModel):
 
 
 @dataclass(frozen=True)
-class ModelReading:
+class StatementReading:
     """How a statement was read. use: None where rules read it; obstacle: why nothing is known."""
 
     read: ReadStatement
@@ -96,13 +96,13 @@ def reader_languages(request: SorRequest) -> ModelLanguages:
 
 def read_by_model(
     requests: Sequence[SorRequest], read: Sequence[ReadStatement]
-) -> list[ModelReading]:
+) -> list[StatementReading]:
     """As the rules read them, or as the reader does where one is to; one call a reader."""
     asked = [place for place, one in enumerate(requests) if is_read_by_model(one)]
     with pointing_to("/reader_model", only=("/model",)):
         answers = generate([_prompt(place, requests[place]) for place in asked])
         uses = [models().writer(requests[place].reader_model or "").use for place in asked]
-    found = [ModelReading(one) for one in read]
+    found = [StatementReading(one) for one in read]
     for place, answer, use in zip(asked, answers, uses, strict=True):
         found[place] = _reading(requests[place], read[place], answer, use)
     return found
@@ -120,7 +120,7 @@ def _prompt(place: int, request: SorRequest) -> PromptOfRequest:
         Turn(role="system", content=held["system"].strip()),
         Turn(role="user", content=asked),
     )
-    schema = json.dumps(ReaderAnswer.model_json_schema())
+    schema = json.dumps(ItemQuotations.model_json_schema())
     most = int(held["max_tokens"])
     sampling = Sampling(temperature=0, top_p=1, max_tokens=most, answer_schema=schema)
     return PromptOfRequest(place, request.reader_model or "", Prompt(turns=turns), sampling)
@@ -128,21 +128,21 @@ def _prompt(place: int, request: SorRequest) -> PromptOfRequest:
 
 def _reading(
     request: SorRequest, read: ReadStatement, completion: Completion, use: ModelUse
-) -> ModelReading:
+) -> StatementReading:
     held, sha256 = _prompt_file()
     told = SorReaderUse(
         model=use.name, prompt=f"{held['name']}.v{held['version']}", prompt_sha256=sha256
     )
     answer = _answer(completion.text)
     if answer is None:
-        return ModelReading(read, told, use, UNREADABLE)
+        return StatementReading(read, told, use, UNREADABLE)
     statement = request.statement or ""
     quoted = {name: quote for name, quote in answer.model_dump().items() if quote}
     matches = tuple(_matches(statement, quoted))
     named = {one.route or one.item for one in matches}
     lost = sorted(set(quoted) - named)
     warnings = (INVENTED.format(items=", ".join(lost)),) if lost else ()
-    return ModelReading(_replaced(request, read, matches), told, use, warnings=warnings)
+    return StatementReading(_replaced(request, read, matches), told, use, warnings=warnings)
 
 
 def _matches(statement: str, quoted: dict[str, str]) -> Iterator[ItemMatch]:
@@ -178,12 +178,12 @@ def _replaced(
     )
 
 
-def _answer(text: str) -> ReaderAnswer | None:
+def _answer(text: str) -> ItemQuotations | None:
     """The JSON object of an answer, with whatever stands before and behind it."""
     start, end = text.find("{"), text.rfind("}")
     if not 0 <= start < end:
         return None
     try:
-        return ReaderAnswer.model_validate_json(text[start : end + 1])
+        return ItemQuotations.model_validate_json(text[start : end + 1])
     except ValidationError:
         return None

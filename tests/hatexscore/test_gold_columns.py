@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 
 import httpx
@@ -76,6 +78,11 @@ def test_a_batch_with_gold_columns_says_how_far_people_agree(scene: WorkedScene)
     page = scene.client.get(f"/batches/{batch['id']}").text
     for told in ("gold › labels", "gold › rationales", "gold › ratings", "macro f1"):
         assert told in page
+    items = scene.client.get(f"/v1/batches/{batch['id']}/items.csv").text
+    rows = list(csv.DictReader(io.StringIO(items)))
+    assert [row["gold"] for row in rows] == golds
+    assert [row["rating"] for row in rows] == [str(number % 2) for number in range(60)]
+    assert rows[0]["gold_rationale"].startswith("[[")
     again = scene.client.post(
         "/v1/reports/hatexscore", json={"batch": batch["id"], "gold": {"label": "none"}}
     )

@@ -31,7 +31,7 @@ ELSEWHERE = {  # what the summary says
     "seed", "resamples", "confidence", "service_version", "duplicates",
     "statistics_version", "sequence", "splits", "finding",
 }  # fmt: skip
-ASKED_FOR = {"comparison", "further", "agreement", "plan", "corrected"}
+ASKED_FOR = {"comparison", "further", "agreement", "gold", "plan", "corrected"}
 MOST_COLUMNS = 24  # a wider one is cut into a table a row
 SINGLE = (str, int, float, bool, type(None))
 
