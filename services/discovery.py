@@ -12,7 +12,7 @@ import pkgutil
 from functools import lru_cache
 
 import services
-from shared.service_contract import MetricContract, ServiceContract
+from shared.service_contract import MetricContract, ReportedContract, ServiceContract
 
 
 @lru_cache(maxsize=1)
@@ -27,10 +27,16 @@ def metrics() -> dict[str, MetricContract]:
     return {name: one for name, one in found if isinstance(one, MetricContract)}
 
 
+def reported() -> dict[str, ReportedContract]:
+    """Those whose many results are summed up: the metrics, and whatever else has batch reports."""
+    found = contracts().items()
+    return {name: one for name, one in found if isinstance(one, ReportedContract)}
+
+
 @lru_cache(maxsize=1)
 def all_contracts() -> dict[str, ServiceContract]:
     """name → contract of everything that takes jobs: the services, and the batch reports."""
-    batches = [metric.batch for metric in metrics().values()]
+    batches = [one.batch for one in reported().values()]
     return {**contracts(), **{batch.name: batch for batch in batches}}
 
 

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from services.discovery import all_contracts as all_contracts
 from services.discovery import contracts as contracts
 from services.discovery import metrics as metrics
+from services.discovery import reported as reported
 from shared.contracts import Finding
 from shared.ledger.batch_lines import FAILED, SurprisingRules
 from shared.ledger.result_facts import FactPlan

@@ -10,6 +10,7 @@ from typing import Annotated, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from shared.contracts import Count, Id, JobRequest, Message, Word
+from shared.gold_contracts import GoldAgreement, GoldColumns
 from shared.report_contracts import (
     HumanAgreement,
     Interval,
@@ -133,6 +134,11 @@ class BatchReportRequest(JobRequest):
         description="what the scores are split by, see `splits`: `metadata.<key>`, `model`, "
         "`variant`, `language`, `verdict`, `label_sent`, `label_stated`",
     )
+    gold: GoldColumns = Field(
+        default=GoldColumns(),
+        description="where the lines' metadata has gold labels, marked passages and ratings: see "
+        "the report's `gold`",
+    )
     pairwise: bool = Field(
         default=False, description="whether to compare the values of each split two by two"
     )
@@ -229,6 +235,10 @@ class BatchReport(Message):
     )
     agreement: HumanAgreement | None = Field(
         default=None, description="of people with each other and the metric, where asked for"
+    )
+    gold: GoldAgreement | None = Field(
+        default=None,
+        description="with what people say of the texts and explanations; null where no line has it",
     )
     plan: StudyPlan | None = Field(
         default=None, description="of the further study that `plan` asked for; else null"

@@ -428,8 +428,8 @@ class Report(Message):
     provenance: Provenance
 
 
-Request = TypeVar("Request", bound=ScoreRequest)
-Answer = TypeVar("Answer", bound=Report)
+Request = TypeVar("Request", bound=JobRequest)
+Answer = TypeVar("Answer", bound=Message)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from shared.contracts import Message, Scored
 from shared.job_context import check
 from shared.null_report import Null
 from shared.report_contracts import Interval, LanguageScores, SequenceInterval
-from shared.service_contract import MetricContract
+from shared.service_contract import MetricContract, ReportedContract
 from shared.settings import SERVICE_VERSION
 from shared.statistics import intervals, power
 from shared.statistics.bootstrap import Resampling
@@ -44,9 +44,16 @@ class BatchStatistics(Generic[BatchRequest]):
     value; None: each is one of its own.
     """
 
-    contract: MetricContract
+    contract: ReportedContract
     rows: Sequence[Scored[Any, Any]]
     request: BatchRequest
+
+    @property
+    def metric(self) -> MetricContract:
+        """Raises TypeError where these are no results of a metric."""
+        if not isinstance(self.contract, MetricContract):
+            raise TypeError(f"{self.contract.name} is no metric")
+        return self.contract
 
     @cached_property
     def how(self) -> Resampling:
@@ -68,7 +75,7 @@ class BatchStatistics(Generic[BatchRequest]):
     def text_of(self, row: Scored[Any, Any]) -> str | None:
         """What tells its text from others: the text itself, since the order of clusters must not
         hang on a secret; its keyed hash where it was not kept. None: neither is known."""
-        own = row.report.provenance.text_key
+        own = getattr(row.report.provenance, "text_key", None)
         judged = self.contract.judged_text(row.request) or self._texts.get(own)
         if judged is not None:
             return f"text {judged}"
@@ -79,7 +86,8 @@ class BatchStatistics(Generic[BatchRequest]):
         """Keyed hash → the text of a result that has it still."""
         found: dict[str | None, str] = {}
         for row in self.rows:
-            key, judged = row.report.provenance.text_key, self.contract.judged_text(row.request)
+            judged = self.contract.judged_text(row.request)
+            key = getattr(row.report.provenance, "text_key", None)
             if key is not None and judged is not None:
                 found[key] = judged
         return found

@@ -175,13 +175,13 @@ class JudgedResults:
         ]
 
     def _with_metric(self) -> dict[str, Any]:
-        score = parts_of(self.over.contract.report)[0]
+        score = parts_of(self.over.metric.report)[0]
         low, high = score.bounds
         found: dict[str, Any] = {
             "with_metric": self._share(self._decided),
             "above": NONE,
             "below": NONE,
-            "parts": tuple(map(self._part, parts_of(self.over.contract.report))),
+            "parts": tuple(map(self._part, parts_of(self.over.metric.report))),
         }
         if low is None or high is None:
             return found

@@ -35,13 +35,16 @@ class Lockable(Protocol):
 
 @dataclass(eq=False)
 class JobContext:
-    """One attempt at one job. Its deadline moves by what it waits for others to compute."""
+    """One attempt at one job. Its deadline moves by what it waits for others to compute.
+
+    attempt: from 1, as the ledger counts them; None: no job of the ledger."""
 
     job_id: str
     tenant: str
     batch: bool  # a batch's line, or a large request: it may wait for small interactive ones
     deadline: float  # monotonic seconds
     cancelled: threading.Event = field(default_factory=threading.Event)
+    attempt: int | None = None
 
     @property
     def party(self) -> Party:

@@ -23,8 +23,9 @@ from shared.contracts import (
     Variant,
 )
 from shared.estimates import BatchStatistics
+from shared.gold_agreement import GoldSource, metric_source
 from shared.language import LanguageCoverage, Obstacle
-from shared.service_contract import MetricContract, ServiceContract
+from shared.service_contract import MetricContract, ReportedContract, ServiceContract
 from shared.settings import SERVICE_VERSION
 
 
@@ -63,7 +64,21 @@ class Service:
         raise NotImplementedError
 
 
-class Metric(Service, Generic[Request, Answers, Result, Choices]):
+class ReportedService(Service):
+    """A service whose many results are summed up."""
+
+    contract: ClassVar[ReportedContract]
+
+    def summarize(self, rows: Sequence[Any], over: BatchStatistics[Any]) -> BatchReport:
+        """The report over many results. Pure."""
+        raise NotImplementedError
+
+    def gold_source(self) -> GoldSource:
+        """How its results are read beside what people say."""
+        raise NotImplementedError
+
+
+class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
     """A service that scores explanations. Choices: the type of a row of `variants`, one a variant.
 
     A field of the row that decides a parameter bears the parameter's name: where the request leaves
@@ -103,6 +118,10 @@ class Metric(Service, Generic[Request, Answers, Result, Choices]):
     ) -> BatchReport:
         """The report over many results. Pure; `MyBatchReport(**over.envelope(), …)`."""
         return self.contract.batch_report(**over.envelope())
+
+    def gold_source(self) -> GoldSource:
+        """As its contract's facts say."""
+        return metric_source(self.contract)
 
     def in_force(self, request: Request, collected: Answers) -> Mapping[str, Any]:
         """Parameters whose value is neither what was sent nor the variant's own."""

@@ -64,7 +64,7 @@ def value_of(over: BatchStatistics[Any], row: Row, by: str) -> str | None:
     if key != by:
         named: str | None = row.request.metadata.get(key)
         return named
-    facts, report = over.contract.facts, row.report
+    facts, report = over.metric.facts, row.report
     provenance, languages = report.provenance, report.languages
     known: Mapping[str, Callable[[], Any]] = {
         "model": lambda: provenance.models[0].name if provenance.models else None,
@@ -72,14 +72,15 @@ def value_of(over: BatchStatistics[Any], row: Row, by: str) -> str | None:
         "language": lambda: None if languages is None else languages.text.code,
         "verdict": lambda: report.verdict,
         "label_sent": lambda: getattr(row.request, facts.label_sent or "-", None),
-        "label_stated": lambda: reduce(_inside, facts.label_stated.split("."), report),
+        "label_stated": lambda: value_at(report, facts.label_stated),
     }
     found = known[by]()
     return found if isinstance(found, str) else None
 
 
-def _inside(message: Any, name: str) -> Any:
-    return getattr(message, name, None)
+def value_at(message: Any, path: str) -> Any:
+    """What stands at this dotted path of a message; None: nothing."""
+    return reduce(lambda one, name: getattr(one, name, None), path.split("."), message)
 
 
 def _value(over: BatchStatistics[Any], by: str, value: str, rows: Sequence[Row]) -> SplitValue:

@@ -33,6 +33,7 @@ from shared.request_cost import FEWEST_READ, Cost, Size, Work
 R = TypeVar("R", bound=Report)
 M = TypeVar("M", bound=Message)
 SECONDS_A_DRAW = 7e-9  # of one observation in one resample, on one core
+GOLD_FIGURES = 8  # about so many, ranked or summed anew in each resample
 SECONDS_A_RANKING = 1.2e-7  # the same where each resample is ranked: areas under curves
 
 
@@ -75,6 +76,8 @@ class FactPaths:
     label_sent: str = ""
     chance_score: float | None = None
     rivals: tuple[str, str] | None = None
+    decision: str = ""
+    passages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,8 +183,12 @@ class BatchReportContract(ServiceContract):
         listed = sum(len(one.jobs or ()) for one in (request, *others))
         return self.work_over(request, listed)
 
-    def work_over(self, request: JobRequest, results: int, judgements: int = 0) -> Sequence[Work]:
-        """The work of a report over so many results: every draw of every bootstrap."""
+    def work_over(
+        self, request: JobRequest, results: int, judgements: int = 0, gold: int = 0
+    ) -> Sequence[Work]:
+        """The work of a report over so many results: every draw of every bootstrap.
+
+        gold: results beside which stands what people say."""
         if not isinstance(request, BatchReportRequest):
             return ()
         draws = Size("`resamples`", request.resamples, "/resamples", least=100)
@@ -194,26 +201,63 @@ class BatchReportContract(ServiceContract):
             Size("intervals", intervals),
         )
         ranked = (draws, Size("judgements", judgements), Size("parts", self.parts))
+        labelled = (draws, Size("results with gold columns", gold), Size("figures", GOLD_FIGURES))
         return (
             Work(sizes, unit="draws", seconds_each=SECONDS_A_DRAW),
             Work(ranked, unit="rankings of judgements", seconds_each=SECONDS_A_RANKING),
+            Work(labelled, unit="draws of gold columns", seconds_each=SECONDS_A_RANKING),
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class MetricContract(ServiceContract):
-    """A metric: a service that scores explanations, one by one and over many."""
+class ReportedContract(ServiceContract):
+    """A service whose many results are summed up in batch reports."""
 
-    version: str
-    request: type[ScoreRequest]
-    report: type[Report]
     clustered_by: tuple[str, ...] = ("text", "text_pair")  # fields that say which text is judged
-    explained: str | None = None  # the field of a report that says which label is explained
     batch_request: type[BatchReportRequest] = BatchReportRequest
     batch_report: type[BatchReport] = BatchReport
     batch_summary: str = ""  # none: counts and mean score
     batch_needs_text: bool = False
     batch_intervals: int = 1
+
+    def judged_text(self, request: object) -> str | None:
+        """The texts that say which text is judged, as they are compared; None where none is kept.
+
+        request: of this service; of one whose texts are gone, what is left of it.
+        """
+        fields = [getattr(request, name, None) for name in self.clustered_by]
+        texts = [normalize_text(text) for text in map(_join_text, fields) if text]
+        return str(texts) if texts else None
+
+    @property
+    def compared(self) -> int:
+        """Numbers of a result that systems and people are compared by."""
+        return 1
+
+    @cached_property
+    def batch(self) -> BatchReportContract:
+        """What its batch reports pass through."""
+        general = f"Counts and mean score over many results of {self.name}"
+        return BatchReportContract(
+            name=f"{self.name}-report",
+            summary=self.batch_summary or general,
+            metric=self.name,
+            needs_text=self.batch_needs_text,
+            request=self.batch_request,
+            report=self.batch_report,
+            intervals=self.batch_intervals + 1,  # by language: each result once more
+            parts=self.compared,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricContract(ReportedContract):
+    """A metric: a service that scores explanations, one by one and over many."""
+
+    version: str
+    request: type[ScoreRequest]
+    report: type[Report]
+    explained: str | None = None  # the field of a report that says which label is explained
     form: tuple[FormField, ...] = ()
     surprising: tuple[SurprisingRule, ...] = ()  # the most surprising first
     facts: FactPaths = FactPaths()
@@ -234,15 +278,6 @@ class MetricContract(ServiceContract):
         else:
             found = Finding("undecided", "The score stands for itself.")
         return report.model_copy(update=found._asdict())
-
-    def judged_text(self, request: object) -> str | None:
-        """The texts that say which text is judged, as they are compared; None where none is kept.
-
-        request: of this metric; of one whose texts are gone, what is left of it.
-        """
-        fields = [getattr(request, name, None) for name in self.clustered_by]
-        texts = [normalize_text(text) for text in map(_join_text, fields) if text]
-        return str(texts) if texts else None
 
     @cached_property
     def parts(self) -> dict[str, str]:
@@ -265,20 +300,10 @@ class MetricContract(ServiceContract):
         """The report with its metric as a constant, by which a union tells it apart."""
         return tag_report(self.report, self.report.__name__, self.name)
 
-    @cached_property
-    def batch(self) -> BatchReportContract:
-        """What its batch reports pass through."""
-        general = f"Counts and mean score over many results of {self.name}"
-        return BatchReportContract(
-            name=f"{self.name}-report",
-            summary=self.batch_summary or general,
-            metric=self.name,
-            needs_text=self.batch_needs_text,
-            request=self.batch_request,
-            report=self.batch_report,
-            intervals=self.batch_intervals + 1,  # by language: each result once more
-            parts=len(self.parts) + 1,
-        )
+    @property
+    def compared(self) -> int:
+        """Its parts, and the score."""
+        return len(self.parts) + 1
 
 
 def tag_report(report: type[M], name: str, metric: str) -> type[M]:

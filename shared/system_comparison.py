@@ -63,7 +63,7 @@ class SystemResults:
         check_compatible(self.first, self.second)
         pairing = self.paired()
         pairs, repeats = _drop_duplicates(pairing.pairs)
-        tested = [self._test_part(part, pairs) for part in parts_of(self.over.contract.report)]
+        tested = [self._test_part(part, pairs) for part in parts_of(self.over.metric.report)]
         adjusted = iter(holm([p for _, test in tested if (p := test.test.p_value) is not None]))
         return SystemComparison(
             pairs=len(pairs),
@@ -145,7 +145,7 @@ class SystemResults:
         found: dict[Place, list[Row]] = {}
         for row in rows:
             if (text := self.over.text_of(row)) is not None:
-                name = self.over.contract.explained
+                name = self.over.metric.explained
                 label = "" if name is None else str(getattr(row.report, name))
                 found.setdefault((text, label), []).append(row)
         return found

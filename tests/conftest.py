@@ -40,6 +40,7 @@ WHOLE_SERVICE = "whole_service"  # the fixture
 WHOLE = {"TOUCHSTONE_WEBHOOK_ALLOW": "127.0.0.1/32"}  # settings of the service that tests share
 TABLES = (
     "jobs",
+    "job_steps",
     "idempotency_keys",
     "files",
     "batches",

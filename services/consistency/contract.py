@@ -381,6 +381,7 @@ CONTRACT = MetricContract(
     finding=in_a_word,
     elicited=elicited,
     facts=FactPaths(
+        passages=("cited",),
         chance="control.simulatability.win_rate",
         label_stated="label",
         label_sent="label",

@@ -30,8 +30,9 @@ from services.explanations.prompts import (
     get_prompt,
     load_policies,
 )
-from services.explanations.report import ExplanationsResult
+from services.explanations.report import ExplanationsBatchReport, ExplanationsResult
 from services.explanations.score_requests import score_request, scoring_metric
+from shared.batch_contracts import BatchReportRequest
 from shared.contracts import (
     MAX_TEXT,
     Input,
@@ -43,11 +44,12 @@ from shared.contracts import (
 )
 from shared.models.calls import WrittenToken
 from shared.request_cost import Size, Work, words_of
-from shared.service_contract import ElicitedExplanation, FurtherRequest, ServiceContract
+from shared.service_contract import ElicitedExplanation, FurtherRequest, ReportedContract
 
 MOST_TOKENS = 8_192  # of an answer
 MOST_METRICS = 16
 OWN_TOKENS = 512  # of the answer to a prompt of the caller's, where nothing else is said
+NEEDS_SCORES = ("against", "by", "judged", "plan", "sequence")  # of a report's request
 DEFAULT_PROMPT = "hatexscore-table8"
 
 PromptName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,64}(@[0-9]{1,6})?$")]
@@ -323,7 +325,22 @@ _PARAMETERS = {
     "seed": 7,
 }
 
-CONTRACT = ServiceContract(
+
+class ExplanationsBatchReportRequest(BatchReportRequest):
+    """Whose answers are summed up. They have no score of their own, so what compares scores is
+    refused: report on the metric's own jobs for that."""
+
+    @model_validator(mode="after")
+    def _no_scores(self) -> Self:
+        compares = {name for name in NEEDS_SCORES if getattr(self, name)}
+        if compares:
+            raise ValueError(
+                f"`{min(compares)}` is about scores, and an answer has none of its own"
+            )
+        return self
+
+
+CONTRACT = ReportedContract(
     name="explanations",
     summary="A model decides and explains; metrics score its explanation, in one job",
     request=ExplanationsRequest,
@@ -335,6 +352,11 @@ CONTRACT = ServiceContract(
     cost=cost,
     needs=needs,
     further=ExplanationsRequest.further,
+    clustered_by=INPUTS,
+    batch_request=ExplanationsBatchReportRequest,
+    batch_report=ExplanationsBatchReport,
+    batch_summary="How answers end, what they decide, beside gold labels, and each metric's mean",
+    batch_intervals=8,
     examples={
         "your own answer": _ANSWER,
         "a refusal": _REFUSED,

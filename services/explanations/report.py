@@ -7,9 +7,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from services.discovery import metrics
-from shared.contracts import Message, ModelUse, ReasonCode, Report, Word
+from shared.batch_contracts import BatchReport
+from shared.contracts import Count, Message, ModelUse, ReasonCode, Report, Word
 from shared.models.calls import WrittenToken
 from shared.models.judgement import Reading, Share
+from shared.report_contracts import Interval
 
 Outcome = Literal["answered", "refused", "unparsable"]
 UnscoredCode = Literal["refused", "unparsable", "unfit"]
@@ -110,6 +112,36 @@ def _own_report(value: Any) -> Any:
 
 
 AnyReport = Annotated[SerializeAsAny[Report], BeforeValidator(_own_report)]
+
+
+class ExplanationsOutcomeShare(Message):
+    """The answers that ended so."""
+
+    results: Count
+    share: Interval
+
+
+class ExplanationsScoreMean(Message):
+    """The scores that one metric gave."""
+
+    metric: Annotated[str, Word]
+    results: Count = Field(description="answers that it scored")
+    undefined: Count = Field(description="of these, answers without a score")
+    unscored: Count = Field(description="answers that it was asked for and could not take")
+    score: Interval = Field(description="mean score, with its interval over texts")
+
+
+class ExplanationsBatchReport(BatchReport):
+    """Many answers: how they end, what they decide, and what metrics make of them."""
+
+    undefined: int = Field(ge=0, description="of these, answers that refuse or cannot be read")
+    score: Interval = Field(
+        default=Interval(value=None, low=None, high=None, of=0),
+        description="null: an answer has no score of its own; see `scores`",
+    )
+    outcomes: dict[Outcome, ExplanationsOutcomeShare] = Field(description="how the answers end")
+    decisions: dict[str, Count] = Field(description="decision → answers")
+    scores: tuple[ExplanationsScoreMean, ...] = Field(description="of each metric that was asked")
 
 
 class ExplanationsResult(Message):

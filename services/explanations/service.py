@@ -1,5 +1,8 @@
 """Explain and score: the answer is generated, read, and handed to the metrics of this process.
 
+What the model answered is committed before any metric scores it: another attempt at the job, after
+a worker is lost, takes it from the ledger and asks nothing again.
+
 Metrics do not know this service, nor each other: the registry gives them, and each is asked as its
 own route asks it. What a refusal or an unreadable answer would score nobody asks.
 """
@@ -7,10 +10,11 @@ own route asks it. What a refusal or an unreadable answer would score nobody ask
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from services.explanations.batch_report import SOURCE, batch_report
 from services.explanations.contract import CONTRACT, ExplanationsOwnPolicy, ExplanationsRequest
 from services.explanations.parsing import (
     CUT,
@@ -29,6 +33,7 @@ from services.explanations.prompts import (
     as_prompt,
 )
 from services.explanations.report import (
+    ExplanationsBatchReport,
     ExplanationsElicitation,
     ExplanationsObstacle,
     ExplanationsPromptUse,
@@ -38,11 +43,13 @@ from services.explanations.report import (
     ExplanationsUnscored,
 )
 from services.registry import metrics, service
-from shared.contracts import ModelUse, Report, ScoreRequest
+from shared.contracts import Message, ModelUse, Report, ScoreRequest
 from shared.errors import AnswerCut, BadInput, pointing_to
+from shared.estimates import BatchStatistics
+from shared.gold_agreement import GoldSource
 from shared.job_context import check_each
 from shared.language import find_language
-from shared.metric import Metric, Service, StatedDecision
+from shared.metric import Metric, ReportedService, StatedDecision
 from shared.models.calls import Completion, Example, Sampling, Turn
 from shared.models.catalogue import SERVER
 from shared.models.judgement import Judgement
@@ -51,6 +58,7 @@ from shared.models.prompt_table import PromptKeys
 from shared.service_contract import ElicitedExplanation, MetricContract
 from shared.settings import SERVICE_VERSION
 from shared.worker.job import with_text_key
+from shared.worker.steps import run_step
 
 SAME_JUDGE = "{metric}: the model that decided was asked for its probabilities, too"
 CUT_SHORT = "the answer was cut at {tokens} tokens"
@@ -58,8 +66,14 @@ TEXT_HERE = "\0"  # no text can hold it
 PROMPTS = ("/prompts", "/completions")  # what a model refuses of these, it refuses of the text
 
 
-@dataclass(frozen=True)
-class JudgeResult:
+class WrittenAnswer(Message):
+    """What a model wrote. completion: None where its tokens were used up before the answer."""
+
+    completion: Completion | None
+    model: ModelUse
+
+
+class JudgeResult(Message):
     """How the same model judges the text without explaining; or why it does not."""
 
     judged: Judgement | None = None
@@ -82,17 +96,25 @@ class MetricRequest:
     by_decider: bool
 
 
-class ExplanationsService(Service):
+class ExplanationsService(ReportedService):
     """One answer of a model, and the scores of its explanation."""
 
     contract = CONTRACT
 
+    def summarize(self, rows: Sequence[Any], over: BatchStatistics[Any]) -> ExplanationsBatchReport:
+        """Of many answers."""
+        return batch_report(rows, over)
+
+    def gold_source(self) -> GoldSource:
+        """The decisions beside gold labels."""
+        return SOURCE
+
     def score(self, request: ExplanationsRequest) -> ExplanationsResult:
-        """Stage 1 asks and reads, stage 2 scores."""
+        """Stage 1 asks, commits and reads, stage 2 scores."""
         prompt, language = request.full_prompt, _language(request)
         answer, use = _generate(request, prompt, language)
         read = parse_answer(answer, _reader(request, prompt, language))
-        judge = _predict(request)
+        judge = _judge(request)
         elicitation = _elicitation(request, prompt, answer, read, judge).model_copy(
             update={"language": language}
         )
@@ -120,7 +142,22 @@ def _generate(
     """The answer as it was sent, or as the model writes it, and which model that was."""
     if request.answer is not None or request.model is None:
         return _sent(request), None
-    writer = models().writer(request.model)
+    name = request.model
+    told = run_step(
+        "answer", request, WrittenAnswer, lambda: _write(request, name, prompt, language)
+    )
+    if told.completion is None:
+        return CUT, told.model
+    answer = answer_of(told.completion)
+    if told.model.device == SERVER and answer.reasoning is None:
+        answer = replace(answer, reasoning_tokens=None)  # a server may have kept it to itself
+    return answer, told.model
+
+
+def _write(
+    request: ExplanationsRequest, model: str, prompt: ElicitationPrompt, language: str
+) -> WrittenAnswer:
+    writer = models().writer(model)
     asked = as_prompt(
         prompt.turns(_values(request, prompt, language), request.shots), request.style
     )
@@ -128,11 +165,8 @@ def _generate(
         try:
             [completion] = writer.generate([asked], _sampling(request))
         except AnswerCut:
-            return CUT, writer.use
-    answer = answer_of(completion)
-    if writer.use.device == SERVER and answer.reasoning is None:
-        answer = replace(answer, reasoning_tokens=None)  # a server may have kept it to itself
-    return answer, writer.use
+            return WrittenAnswer(completion=None, model=writer.use)
+    return WrittenAnswer(completion=completion, model=writer.use)
 
 
 def _sent(request: ExplanationsRequest) -> Answer:
@@ -184,11 +218,16 @@ def _target_decision(request: ExplanationsRequest, answer: str) -> StatedDecisio
     return StatedDecision(label=request.target_label, start=0, end=0, words=(0, 0))
 
 
-def _predict(request: ExplanationsRequest) -> JudgeResult:
+def _judge(request: ExplanationsRequest) -> JudgeResult:
     """P of the same model, by its own prompt for labels, under the same policy."""
-    given = request.inputs
-    if request.model is None:
+    name = request.model
+    if name is None:
         return _no_prediction("not-asked", "no model was asked")
+    return run_step("judgement", request, JudgeResult, lambda: _predict(request, name))
+
+
+def _predict(request: ExplanationsRequest, model: str) -> JudgeResult:
+    given = request.inputs
     if "premise" in given and "hypothesis" in given:
         example = Example(text=given["premise"], text_pair=given["hypothesis"])
     elif "text" in given:
@@ -199,16 +238,17 @@ def _predict(request: ExplanationsRequest) -> JudgeResult:
         keys = PromptKeys(policy=request.policy_text)
         example = example.model_copy(update={"prompt": keys})
     try:
-        [judged] = models().judge(request.model).judgements([example])
+        [judged] = models().judge(model).judgements([example])
     except BadInput as error:
         return _no_prediction("no-judge", error.detail)
     if judged.unread is not None:
-        return JudgeResult(judged, _obstacle("p", judged.unread.code, judged.unread.detail))
-    return JudgeResult(judged)
+        obstacle = _obstacle("p", judged.unread.code, judged.unread.detail)
+        return JudgeResult(judged=judged, obstacle=obstacle)
+    return JudgeResult(judged=judged)
 
 
 def _no_prediction(code: str, detail: str) -> JudgeResult:
-    return JudgeResult(None, _obstacle("p", code, detail))
+    return JudgeResult(obstacle=_obstacle("p", code, detail))
 
 
 def _obstacle(component: str, code: str, detail: str) -> ExplanationsObstacle:

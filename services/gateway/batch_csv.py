@@ -1,5 +1,5 @@
 """A batch as CSV, a row a line: scores, every number of the components and the control, and what
-else the metric says in numbers and words of its own.
+else the metric says in numbers and words of its own; last what people say, where lines have it.
 
 Source of the form: RFC 4180. Texts that a spreadsheet would run as formulas are quoted.
 """
@@ -9,13 +9,15 @@ from __future__ import annotations
 import csv
 import io
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from sqlalchemy import Engine
 
 from shared.contracts import Column, Message, Report, Word, field_type
+from shared.gold_contracts import GoldColumns
+from shared.gold_metadata import has_gold
 from shared.ledger import batch_lines
 from shared.ledger.batch_lines import FinishedLine
 from shared.ledger.batches import Batch
@@ -41,7 +43,10 @@ def csv_chunks(engine: Engine, batch: Batch, contract: ServiceContract | None) -
     contract: of the batch's metric; None where this version has none: then there are no components.
     """
     columns = [] if contract is None else numbers_of(contract.report)
-    yield encode_rows([[*FIRST, *(".".join(path) for path in columns), *LAST]])
+    with transaction(engine) as connection:
+        keys = batch_lines.metadata_keys(connection, batch.id)
+    people = [key for key in keys if has_gold({key: ""}, GoldColumns())]
+    yield encode_rows([[*FIRST, *(".".join(path) for path in columns), *LAST, *people]])
     last = 0
     while True:
         with transaction(engine) as connection:
@@ -49,7 +54,9 @@ def csv_chunks(engine: Engine, batch: Batch, contract: ServiceContract | None) -
         if not lines:
             return
         last = lines[-1].number
-        yield encode_rows(_row(line, columns, batch) for line in lines)
+        yield encode_rows(
+            [*_row(line, columns, batch), *_said_by_people(line, people)] for line in lines
+        )
 
 
 def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
@@ -136,6 +143,12 @@ def _row(line: FinishedLine, columns: list[tuple[str, ...]], batch: Batch) -> li
         csv_field(len(result.get("warnings", ())) if line.result is not None else None),
         csv_field(_reason(line, batch)),
     ]
+
+
+def _said_by_people(line: FinishedLine, keys: Sequence[str]) -> Iterator[str]:
+    """Gold labels, marked passages and ratings, as the line's metadata has them."""
+    told = batch_lines.line_metadata(line.caller)
+    return (csv_field(told.get(key)) for key in keys)
 
 
 def _at(result: Any, path: tuple[str, ...]) -> Any:

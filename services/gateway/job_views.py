@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
 
 from services.gateway.views import ALWAYS_SENT, JobBrief, JobSchema, ListPage
-from services.registry import all_contracts, metrics
+from services.registry import all_contracts, metrics, reported
 from shared.service_contract import (
     BatchReportContract,
     MetricContract,
@@ -49,7 +49,7 @@ def job_types() -> Iterator[type[BaseModel]]:
     for name in metrics():
         yield _list_of(f"{jobs[name].__name__}s", jobs[name])
         yield _list_of(f"Accepted{jobs[name].__name__}s", _partial_job(jobs[name]))
-    reports = [_report_of(contract.batch) for contract in metrics().values()]
+    reports = [_report_of(contract.batch) for contract in reported().values()]
     yield _union("BatchReport", "A batch report of any metric.", reports)
 
 

@@ -3,8 +3,9 @@
     {"custom_id": "post_id", "text": "body",
      "predicted_label": {"column": "flag", "values": {"1": "hateful"}}, "metadata": ["market"]}
 
-Columns that are not named are not sent. CSV is read as UTF-8, with or without a byte order mark;
-its delimiter is the one that the first line has most of.
+Columns that are not named are not sent; where nothing is said, those of gold labels, marked
+passages and ratings become metadata, as batch reports look for them. CSV is read as UTF-8, with or
+without a byte order mark; its delimiter is the one that the first line has most of.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import IO, Any, TypeVar
 
+from shared.gold_contracts import GoldColumns
+from shared.gold_metadata import has_gold
 from shared.service_contract import MetricContract
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -29,6 +32,7 @@ SYNONYMS = {
 ID = "custom_id"
 IDS = (ID, "id")
 MOST_COLUMNS = 200
+MOST_METADATA = 16
 LONGEST_NAME = 200  # characters of a column's name
 LONGEST_LINE = 2_000_000  # bytes
 MOST_LINES = 2_000_000  # of the file; a quoted cell may have many
@@ -63,7 +67,8 @@ class TableMapping:
                 continue
             cell = self.values.get(name, {}).get(str(cell), cell)
             found[name] = _value(cell, contract, name)
-        own = {name: str(row[name]) for name in self.metadata if row.get(name) not in (None, "")}
+        own = {name: _metadata(row[name]) for name in self.metadata if row.get(name)
+               not in (None, "")}  # fmt: skip
         return found | ({"metadata": own} if own else {})
 
     def custom_id(self, row: Row, number: int) -> str:
@@ -87,6 +92,11 @@ def guess_columns(contract: MetricContract, names: Sequence[str]) -> dict[str, s
             if len(several) == 1:
                 found[name] = several[0]
     return found
+
+
+def guess_metadata(names: Sequence[str]) -> list[str]:
+    """Columns that say what people say: they are metadata by themselves."""
+    return [name for name in names if has_gold({name: ""}, GoldColumns())][:MOST_METADATA]
 
 
 def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:
@@ -197,6 +207,11 @@ def _value(cell: Any, contract: MetricContract, name: str) -> Any:
     except (ValueError, RecursionError):
         lowered = cell.strip().lower()
         return {"true": True, "false": False}.get(lowered, cell)
+
+
+def _metadata(cell: Any) -> str:
+    """A list, as JSON Lines may have it, stays JSON."""
+    return cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
 
 
 def _is_text(annotation: Any) -> bool:

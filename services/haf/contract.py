@@ -19,6 +19,7 @@ from shared.models.calls import WrittenToken
 from shared.request_cost import Size, Work, words_of
 from shared.service_contract import (
     ElicitedExplanation,
+    FactPaths,
     FormField,
     MetricContract,
     SurprisingRule,
@@ -309,6 +310,7 @@ CONTRACT = MetricContract(
         "your own responses": _OWN_RESPONSES,
         "with every token": {**_OWN_RESPONSES, "token_values": True},
     },
+    facts=FactPaths(decision="stance"),
     batch_request=HafBatchReportRequest,
     batch_report=HafBatchReport,
     batch_summary="The paper's tables over many results: means, sample sizes, sufficient and "

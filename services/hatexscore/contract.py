@@ -454,6 +454,7 @@ CONTRACT = MetricContract(
     finding=in_a_word,
     elicited=elicited,
     facts=FactPaths(
+        passages=("quote",),
         chance="control.share_beaten",
         rivals=("Their quotes move the model", "random spans do"),
         label_sent="predicted_label",

@@ -434,6 +434,7 @@ CONTRACT = MetricContract(
     ),
     finding=in_a_word,
     facts=FactPaths(
+        passages=("rationale",),
         parts=tuple(
             f"components.tests.0.{name}"
             for name in ("win_rate", "strict_win_rate", "effect", "drop", "nsr")

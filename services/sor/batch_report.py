@@ -34,6 +34,7 @@ def batch_report(rows: Sequence[Row], over: BatchStatistics[BatchReportRequest])
         ),
         boilerplate=over.mean("boilerplate", [one.shared for one in alike], keys, UNIT),
         nearest_similarity=over.mean("nearest", [one.similarity for one in alike], keys, UNIT),
+        faithfulness=over.mean("faithfulness", [p.faithfulness for p in parts], keys, UNIT),
         copies=over.share([_is_copy(one) for one in alike], keys),
         most_alike=_nearest_pairs(rows, alike),
     )

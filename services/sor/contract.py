@@ -7,15 +7,15 @@ version 2. Messages only; the card is README.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
 from services.sor.fields import SorFields
 from services.sor.report import SorBatchReport, SorResult
 from services.sor.verdict import in_a_word
-from shared.contracts import MAX_TEXT, Input, LanguageRequest
-from shared.request_cost import Size, Work
+from shared.contracts import MAX_TEXT, Input, LanguageRequest, ModelName, Parameter
+from shared.request_cost import Size, Work, words_of
 from shared.service_contract import (
     ElicitedExplanation,
     FactPaths,
@@ -25,6 +25,7 @@ from shared.service_contract import (
 )
 
 MOST_POSTS = 200
+READER_TOKENS = 1_500  # of its prompt, and of an answer
 SECONDS_A_CHARACTER = 1e-5  # of post, statement and policy
 Post = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
 
@@ -53,14 +54,40 @@ class SorRequest(LanguageRequest):
         description="posts that this one is compared with; absent: the service's own",
     )
 
+    reader: Literal["auto", "rules", "llm"] = Field(
+        default="auto",
+        description="who reads a plain statement: `rules`, in English; `llm`, the `reader_model`; "
+        "`auto`: the rules where they know its language, else `reader_model` where one is named",
+    )
+    reader_model: ModelName | None = Field(
+        default=None,
+        description="the configured language model that reads; what it quotes must stand in the "
+        "statement word for word",
+    )
+    label: Annotated[str | None, Parameter] = Field(
+        default=None,
+        min_length=1,
+        max_length=200,
+        description="the decision, as `model` names it; absent: the one that it gives the post",
+    )
+    faithfulness_draws: int = Field(
+        default=99,
+        ge=19,
+        le=999,
+        description="other words of the post, in runs of the same lengths, that the facts are "
+        "compared with; with a `model`",
+    )
+
     @model_validator(mode="after")
     def _one_form(self) -> Self:
         if (self.statement is None) == (self.fields is None):
             raise ValueError("give either `statement` or `fields`")
         if self.variant != "robust":
             raise ValueError("there is no published method: the only `variant` is `robust`")
-        if self.model is not None:
-            raise ValueError("no model is asked: leave `model` out")
+        if self.reader == "llm" and (self.reader_model is None or self.statement is None):
+            raise ValueError("the reader `llm` needs a `reader_model`, and a plain `statement`")
+        if self.label is not None and self.model is None:
+            raise ValueError("`label` is one of a `model`: name that, too")
         return self
 
     def documents(self) -> dict[str, str]:
@@ -110,7 +137,21 @@ def cost(request: SorRequest, reads: int) -> Sequence[Work]:
     """Every text is read once."""
     texts = (request.text, request.policy or "", *request.documents().values())
     read = Size("characters", sum(map(len, (*texts, *request.other_posts))), "/text")
-    return (Work((read,), "characters", seconds_each=SECONDS_A_CHARACTER),)
+    own = [Work((read,), "characters", seconds_each=SECONDS_A_CHARACTER)]
+    if request.reader_model is not None and request.reader != "rules":
+        words = sum(map(words_of, request.documents().values()))
+        asked = Size("tokens of the reader's prompt and answer", words + READER_TOKENS)
+        own.append(Work((asked,), certain=False))
+    if request.model is None:
+        return own
+    edited = Size("texts without words", 2 + request.faithfulness_draws, "/faithfulness_draws")
+    tokens = Size("tokens of `text`", max(1, min(words_of(request.text), reads)), "/text")
+    return [*own, Work((edited, tokens), certain=False)]
+
+
+def needs(request: SorRequest) -> tuple[str, ...]:
+    """A judge, where a model is named."""
+    return () if request.model is None else ("judge",)
 
 
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:
@@ -124,11 +165,12 @@ CONTRACT = MetricContract(
     summary="Does a statement of reasons say what Article 17 DSA asks for, and of this very post?",
     request=SorRequest,
     report=SorResult,
-    model_kinds=(),
+    model_kinds=("classifier", "causal"),
     default_model=None,
     model_optional=True,
     cost=cost,
-    needs=lambda _: (),
+    needs=needs,
+    writers=("reader_model",),
     examples={
         "a specific statement": _TICKETS,
         "boilerplate": _BOILERPLATE,
@@ -137,7 +179,7 @@ CONTRACT = MetricContract(
     batch_report=SorBatchReport,
     batch_summary="What statements of reasons lack, and how far they are copies of each other",
     batch_needs_text=True,
-    batch_intervals=15,
+    batch_intervals=16,
     form=(
         FormField(name="text", label="Post"),
         FormField(name="statement", label="Statement of reasons", hint="as its reader got it"),

@@ -1,4 +1,5 @@
-"""`sor`: what a statement of reasons discloses, and whether it is of this post. No model is asked.
+"""`sor`: what a statement of reasons discloses, and whether it is of this post. No model is asked,
+but where one is named: whether its decision rests on the facts.
 
 Source: Regulation (EU) 2022/2065, Article 17.
 """
@@ -17,8 +18,16 @@ from services.sor import kernel
 from services.sor.batch_report import batch_report
 from services.sor.contract import CONTRACT, SorRequest
 from services.sor.evidence import evidence_of
+from services.sor.faithfulness import FactsTested, ask_models
 from services.sor.parsing import ReadStatement, parse_statement
 from services.sor.post_facts import PostWords
+from services.sor.reader import (
+    StatementReading,
+    is_read_by_model,
+    language_obstacle,
+    read_by_model,
+    reader_languages,
+)
 from services.sor.report import (
     ITEMS,
     ROUTES,
@@ -27,6 +36,7 @@ from services.sor.report import (
     SorItem,
     SorItemName,
     SorNull,
+    SorReaderUse,
     SorResult,
 )
 from services.sor.sentences import words
@@ -40,12 +50,10 @@ from shared.language import (
     Obstacle,
     find_language,
     requested_language,
-    rules_obstacle,
 )
 from shared.metric import Collected, Metric
 from shared.statistics import ranks
 
-RULED = ("en",)
 FEWEST_WORDS = 5  # of a statement that there is something to say of
 NAMED = 0.5  # specificity from which the facts are named
 NOTHING = SorComponents(
@@ -63,10 +71,12 @@ NOTHING = SorComponents(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SorCollected(Collected):
-    """read: the statement beside its post. null: (M,) weight of its facts beside other posts, of
-    them null_words: (M,) content words."""
+    """read: the statement beside its post. tested: what the named model says of the facts. null:
+    (M,) weight of its facts beside other posts, of them null_words: (M,) content words."""
 
     read: ReadStatement
+    reader: SorReaderUse | None
+    tested: FactsTested
     null: tuple[int, ...]
     null_words: tuple[int, ...]
 
@@ -78,11 +88,19 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
     variants = VARIANTS
 
     def collect(self, requests: Sequence[SorRequest]) -> list[SorCollected]:
-        return [_collect_one(request) for request in check_each(requests)]
+        posts = [PostWords.of(request.text) for request in requests]
+        read = [
+            parse_statement(request, post)
+            for request, post in check_each(list(zip(requests, posts, strict=True)))
+        ]
+        readings = read_by_model(requests, read)
+        tested = ask_models(requests, [one.read for one in readings])
+        rows = zip(requests, posts, readings, tested, strict=True)
+        return [_collect_one(*row) for row in check_each(rows)]
 
     def coverage(self, request: SorRequest) -> LanguageCoverage:
-        """The rules read English statements; the post may be in any language. A statement that is
-        undecided is read as English, unless it was sent as undecided."""
+        """The rules read English statements, else a reader where one is named; the post may be in
+        any language. A statement that is undecided is read as English, unless it was sent so."""
         sent = requested_language(request)
         statement = "\n".join(request.documents().values())
         post, found = find_language(request.text, sent), find_language(statement, sent)
@@ -91,9 +109,15 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
             return LanguageCoverage(
                 Languages(text=post, explanation=found), (Obstacle("no-words", few),)
             )
-        unread = rules_obstacle(statement, found, found if sent else None, RULED)
         languages = Languages(text=post, explanation=found)
-        return LanguageCoverage(languages, (unread,) if unread else ())
+        if not is_read_by_model(request):
+            unread = language_obstacle(request)
+            return LanguageCoverage(languages, (unread,) if unread else ())
+        known = reader_languages(request)
+        untrained = known.obstacle(found, "statement")
+        if untrained is not None and not request.accept_untrained_languages:
+            return LanguageCoverage(languages, (untrained,))
+        return LanguageCoverage(languages, (), tuple(known.get_warnings(found, "statement")))
 
     def report(self, request: SorRequest, collected: SorCollected) -> SorResult:
         read = collected.read
@@ -109,6 +133,9 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
             ground_in_policy=read.ground_in_policy,
             evidence=tuple(evidence_of(request, read)),
             control=_control(request, collected),
+            reader=collected.reader,
+            faithfulness=collected.tested.found,
+            reasons=() if collected.tested.reason is None else (collected.tested.reason,),
         )
 
     def undefined(self, request: SorRequest, collected: Collected) -> SorResult:
@@ -132,12 +159,18 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
         return batch_report(rows, over)
 
 
-def _collect_one(request: SorRequest) -> SorCollected:
-    post = PostWords.of(request.text)
-    read = parse_statement(request, post)
+def _collect_one(
+    request: SorRequest, post: PostWords, reading: StatementReading, tested: FactsTested
+) -> SorCollected:
+    read = reading.read
     beside = [read.match_post(other) for other in _select_pool(request, post)]
     return SorCollected(
+        models=tuple(dict.fromkeys(use for use in (tested.use, reading.use) if use is not None)),
+        warnings=reading.warnings,
+        obstacles=() if reading.obstacle is None else (reading.obstacle,),
         read=read,
+        reader=reading.reader,
+        tested=tested,
         null=tuple(facts.weight for facts in beside),
         null_words=tuple(len(facts.shared) for facts in beside),
     )
@@ -169,6 +202,7 @@ def _components(row: SorVariant, collected: SorCollected) -> SorComponents:
         quotes=len(facts.quotes),
         quotes_not_found=len(facts.missing),
         post_words=len(facts.shared),
+        faithfulness=collected.tested.found and collected.tested.found.null.win_rate,
     )
 
 
@@ -203,7 +237,10 @@ def _control(request: SorRequest, collected: SorCollected) -> SorNull | None:
 
 
 def _warnings(request: SorRequest, collected: SorCollected) -> Iterator[str]:
-    read = collected.read
+    read, tested = collected.read, collected.tested
+    yield from tested.warnings
+    if tested.reason is not None:
+        yield f"faithfulness: {tested.reason.detail}"
     if not read.facts.words:
         yield "the post has no content words: it can be quoted only"
     if read.facts.missing:

@@ -7,7 +7,7 @@ disclosed by that, and what people write is read as text.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from services.sor.concepts import ReadSentence, read
@@ -38,20 +38,26 @@ class ReadText:
 
 @dataclass(frozen=True)
 class ReadStatement:
-    """items: all but `facts`, [0, 1]; None: the form has no place for it."""
+    """items: all but `facts`, [0, 1]; None: the form has no place for it. quotes_only: single words
+    of the post are no facts, since nobody knows which words of this language say something."""
 
     texts: Sequence[ReadText]
     items: Mapping[SorItemName, float | None]
     routes: frozenset[SorRoute]
     ground_in_policy: bool | None
+    quotes_only: bool = False
 
     @property
     def facts(self) -> PostFacts:
-        return merge_facts([one.facts for one in self.texts])
+        return self._counted(merge_facts([one.facts for one in self.texts]))
 
     def match_post(self, post: PostWords) -> PostFacts:
         """The facts that it would name of another post."""
-        return merge_facts([facts_of(one.words, post) for one in self.texts if one.words])
+        found = [facts_of(one.words, post) for one in self.texts if one.words]
+        return self._counted(merge_facts(found))
+
+    def _counted(self, facts: PostFacts) -> PostFacts:
+        return replace(facts, shared=()) if self.quotes_only else facts
 
 
 def merge_facts(found: Sequence[PostFacts]) -> PostFacts:

@@ -83,6 +83,12 @@ class SorComponents(Message):
     quotes: Count = Field(description="quotations that stand in the post")
     quotes_not_found: Count = Field(description="quotations that stand neither there nor in a rule")
     post_words: Count = Field(description="different content words of the post that it uses")
+    faithfulness: Part | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="of a `model`: share of other words of the post that carry its decision less "
+        "than those that the statement names; chance is 0.5; no part of the score",
+    )
 
 
 class SorItem(Message):
@@ -108,6 +114,37 @@ class SorNull(Null):
     pool: Literal["request", "own"] = Field(description="whose posts these are")
 
 
+class SorReaderUse(Message):
+    """The language model that read the statement in the place of the rules."""
+
+    model: Annotated[str, Word]
+    prompt: Annotated[str, Word] = Field(description="name and version")
+    prompt_sha256: Annotated[str, Word]
+
+
+class SorMaskNull(Null):
+    """As many words of the post elsewhere, in runs of the same lengths: the drop is compared."""
+
+    kind: Literal["other words"] = "other words"
+    win_rate: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="share of the other words that move the model less; ties count half",
+    )
+
+
+class SorFaithfulness(Message):
+    """Whether the model's decision rests on the words of the post that the statement names."""
+
+    label: Annotated[str, Word] = Field(description="of the request, else the model's own")
+    p: Part = Field(description="P of the label, of the whole post")
+    p_without: Part = Field(description="the same without the words that are named")
+    drop: float = Field(ge=-1, le=1, description="`p` - `p_without`; higher: they carry more of it")
+    words: Count = Field(description="words of the post that were taken away")
+    null: SorMaskNull
+
+
 class SorResult(Report):
     """Higher is better. No statement about legal compliance."""
 
@@ -121,6 +158,17 @@ class SorResult(Report):
     )
     evidence: tuple[SorEvidence, ...]
     control: SorNull | None = Field(description="the same facts beside other posts")
+    reader: SorReaderUse | None = Field(
+        default=None,
+        exclude_if=lambda reader: reader is None,
+        description="what read the items, `facts` apart; absent: the rules",
+    )
+    faithfulness: SorFaithfulness | None = Field(
+        default=None,
+        exclude_if=lambda found: found is None,
+        description="whether the facts carry the decision of the request's `model`; absent without "
+        "one, and where `reasons` says why",
+    )
 
 
 class SorLikeness(Message):
@@ -150,6 +198,10 @@ class SorBatchReport(BatchReport):
         "batch has too"
     )
     nearest_similarity: Interval = Field(description="mean likeness to the nearest other")
+    faithfulness: Interval = Field(
+        description="mean share of other words that carry the decision less than the facts, of "
+        "results with a `model`; chance is 0.5"
+    )
     copies: Interval = Field(description="share of statements with another at least 0.8 alike")
     most_alike: tuple[SorLikeness, ...] = Field(
         max_length=50, description="the 50 statements with the nearest other, most alike first"

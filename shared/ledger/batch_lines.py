@@ -22,12 +22,15 @@ ROWS_AT_ONCE = 200  # fetched; a result can have some 100 kB
 
 
 class FinishedLine(NamedTuple):
+    """caller: the line's own metadata and context."""
+
     number: int
     custom_id: str
     status: str
     job_id: str | None
     result: dict[str, Any] | None
     error: dict[str, Any] | None
+    caller: dict[str, Any] | None = None
 
 
 class JobLine(NamedTuple):
@@ -96,6 +99,7 @@ def list_finished(
             batch_lines.c.job_id,
             jobs.c.result,
             jobs.c.error,
+            batch_lines.c.caller,
         )
         .select_from(batch_lines.outerjoin(jobs, jobs.c.id == batch_lines.c.job_id))
         .where(batch_lines.c.batch_id == batch_id, batch_lines.c.number > number)
@@ -103,6 +107,15 @@ def list_finished(
         .limit(limit)
     )
     return [FinishedLine(*row) for row in rows]
+
+
+def metadata_keys(connection: Connection, batch_id: str) -> list[str]:
+    """Every key of the lines' metadata, by name."""
+    told = batch_lines.c.caller["metadata"]
+    keys = select(func.json_object_keys(told).label("key")).where(
+        batch_lines.c.batch_id == batch_id, func.json_typeof(told) == "object"
+    )
+    return sorted(row.key for row in connection.execute(keys.distinct()))
 
 
 def outcomes_of_batch(connection: Connection, metric: str, batch_id: str) -> Iterator[JobOutcome]:

@@ -144,6 +144,16 @@ idempotency_keys = Table(
     Index("ix_idempotency_keys_job_id", "job_id"),
 )
 
+job_steps = Table(  # what a job that runs has been told by models; a trigger empties it at its end
+    "job_steps",
+    metadata,
+    Column("job_id", ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("fingerprint", String, nullable=False),  # SHA-256 of what was asked
+    Column("content", String, nullable=False),  # JSON; encrypted where no text may be stored
+    Column("created_at", Instant, nullable=False, server_default=func.now()),
+)
+
 
 OPEN = ("validating", "in_progress", "finalizing", "cancelling")
 ENDED = ("completed", "failed", "expired", "cancelled")

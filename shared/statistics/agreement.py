@@ -8,7 +8,7 @@ sums over texts gets its interval from `shared.statistics.intervals.ratio`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.stats import rankdata
@@ -42,6 +42,23 @@ def nominal_alpha(sums: Floats) -> Floats:
     by_chance = total**2 - (margins**2).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(1 - (total - 1) * apart / by_chance)
+
+
+def interval_alpha(values: Floats) -> Callable[[Floats], Floats]:
+    """Krippendorff's alpha for numbers, as `ratio` takes it: what is far apart disagrees more, by
+    the squared distance. values: (C,) that the columns of the coincidences stand for."""
+    distances = (values[:, None] - values[None, :]) ** 2
+
+    def alpha(sums: Floats) -> Floats:
+        pairs = _square(sums)
+        margins = pairs.sum(axis=2)
+        total = margins.sum(axis=1)
+        apart = (pairs * distances).sum(axis=(1, 2))
+        by_chance = np.einsum("bi,ij,bj->b", margins, distances, margins)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.where(by_chance > 0, 1 - (total - 1) * apart / by_chance, np.nan))
+
+    return alpha
 
 
 def kappa(sums: Floats) -> Floats:

@@ -219,7 +219,7 @@ def statistic(
     sizes = np.bincount(codes)
     starts = np.cumsum(sizes) - sizes
     drawn = [
-        of(ordered[_runs(starts[chosen], sizes[chosen])])
+        of(ordered[run_places(starts[chosen], sizes[chosen])])
         for places in how.drawn(name, groups)
         for chosen in places
     ]
@@ -232,7 +232,7 @@ def statistic(
     return _accelerated(made, np.array(drawn), np.array(left), how)
 
 
-def _runs(starts: Integers, sizes: Integers) -> Integers:
+def run_places(starts: Integers, sizes: Integers) -> Integers:
     """start, start + 1, … of each run of its size, one after the other."""
     ends = np.cumsum(sizes)
     firsts: Integers = np.repeat(starts - (ends - sizes), sizes)

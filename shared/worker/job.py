@@ -123,6 +123,7 @@ def context_of(claim: Claim) -> JobContext:
         tenant=claim.tenant,
         batch=claim.batch_id is not None or characters(claim.request) > LARGE_CHARACTERS,
         deadline=time.monotonic() + settings().max_run_seconds,
+        attempt=claim.attempt,
     )
 
 

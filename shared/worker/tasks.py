@@ -16,20 +16,27 @@ from pydantic import ValidationError
 
 from shared import telemetry
 from shared.batch_contracts import Against, BatchReport, BatchReportRequest, Judged
-from shared.contracts import Scored
+from shared.contracts import Provenance, Scored
 from shared.errors import BadInput
 from shared.estimates import BatchStatistics, plan_of
+from shared.gold_agreement import GoldResults
+from shared.gold_metadata import has_gold
 from shared.human_agreement import GivenJudgement, JudgedResults
 from shared.job_context import check_each
 from shared.ledger import batch_lines, judgements
 from shared.ledger.batch_lines import JobOutcome
 from shared.ledger.engine import ledger, transaction
-from shared.metric import Metric, Service
+from shared.metric import Metric, ReportedService, Service
 from shared.page_text import counted
 from shared.queue import AGAIN, app, is_batch, task_name
 from shared.report_summary import ResultTally, sentences
 from shared.score_splits import split_scores
-from shared.service_contract import BatchReportContract, MetricContract, ServiceContract
+from shared.service_contract import (
+    BatchReportContract,
+    MetricContract,
+    ReportedContract,
+    ServiceContract,
+)
 from shared.settings import settings
 from shared.statistics.clusters import without_repeats
 from shared.system_comparison import SystemResults, over_systems
@@ -49,9 +56,9 @@ registered: dict[str, RegisteredTask] = {}
 
 
 def register(service: Service) -> None:
-    """Register its task, and that of its batch reports if it is a metric; again: in place of it."""
+    """Register its task, and that of its batch reports if it has some; again: in place of it."""
     _register(service.contract, service.score)
-    if isinstance(service, Metric):
+    if isinstance(service, ReportedService):
         _register(service.contract.batch, _batch_reports_of(service))
 
 
@@ -71,51 +78,56 @@ def _register(contract: ServiceContract, score: Score) -> None:
             run_job(job_id, contract, score, delivery)
 
 
-def _batch_reports_of(metric: Metric[Any, Any, Any, Any]) -> Score:
+def _batch_reports_of(service: ReportedService) -> Score:
     """Sums up the succeeded jobs, and counts the others in `left_out`.
 
     By status: `failed`, `cancelled`, `expired`, or still `queued`, `running`, `waiting`;
     `unreadable` for results that this version of the metric cannot read, `text_not_kept` for those
     whose texts are gone, where the metric needs them; `other_model` where `of_model` names one.
     """
-    contract, batch = metric.contract, metric.contract.batch
+    contract, batch = service.contract, service.contract.batch
 
     def report(request: BatchReportRequest) -> BatchReport:
         rows, left_out = collect_results(batch, contract, request)
         others, further = _others(batch, contract, request)
         judged = [] if request.judged is None else _given(rows, request.judged)
         results = len(rows) + sum(len(one.rows) for one in (others, *further))
-        settings().work_limit.check(batch.work_over(request, results, len(judged)))
+        beside = sum(has_gold(row.request.metadata, request.gold) for row in rows)
+        settings().work_limit.check(batch.work_over(request, results, len(judged), beside))
         check_one_version(rows, request)
-        found = _compared(contract, request, others, [OtherSystem(rows, {}), *further])
+        found = {}
+        if isinstance(contract, MetricContract):
+            found = _compared(contract, request, others, [OtherSystem(rows, {}), *further])
         if request.judged is not None:
             people = JudgedResults(BatchStatistics(contract, rows, request), judged)
             found["agreement"] = people.agreement(request.judged)
-        made = _summary(metric, rows, left_out, request)
+        made = _summary(service, rows, left_out, request)
         return _planned(made.model_copy(update=found), request)
 
     return report
 
 
 def _summary(
-    metric: Metric[Any, Any, Any, Any],
+    service: ReportedService,
     rows: Sequence[Scored[Any, Any]],
     left_out: Counter[str],
     request: BatchReportRequest,
 ) -> BatchReport:
-    """The metric's summary of its distinct results, with the fields of every report."""
+    """The service's summary of its distinct results, with the fields of every report."""
     own, duplicates = drop_duplicates(rows)
-    over = BatchStatistics(metric.contract, own, request)
-    made = metric.summarize(own, over)
-    told = made.model_dump(mode="json", exclude={"plots"})
-    tally = ResultTally.of(row.report for row in own)
+    over = BatchStatistics(service.contract, own, request)
+    made = service.summarize(own, over)
     found: dict[str, Any] = {
-        "splits": split_scores(over),
+        "gold": GoldResults(over, service.gold_source(), request.gold).agreement(),
         "left_out": dict(sorted(left_out.items())),
         "duplicates": duplicates,
-        "corrected": metric.contract.batch.corrections,
-        "finding": " ".join(sentences(metric.contract, tally, told)),
+        "corrected": service.contract.batch.corrections,
     }
+    if isinstance(service, Metric):
+        told = made.model_dump(mode="json", exclude={"plots"})
+        tally = ResultTally.of(row.report for row in own)
+        found["splits"] = split_scores(over)
+        found["finding"] = " ".join(sentences(service.contract, tally, told))
     if duplicates:
         found["warnings"] = (*made.warnings, repeat_warning(duplicates))
     return made.model_copy(update=found)
@@ -137,7 +149,7 @@ class OtherSystem:
 
 
 def _others(
-    batch: BatchReportContract, metric: MetricContract, request: BatchReportRequest
+    batch: BatchReportContract, metric: ReportedContract, request: BatchReportRequest
 ) -> tuple[OtherSystem, list[OtherSystem]]:
     """Those of `against`, and of each of `further`."""
     found = []
@@ -181,7 +193,8 @@ def _given(rows: Sequence[Scored[Any, Any]], judged: Judged) -> list[GivenJudgem
 
 def check_one_version(rows: Sequence[Scored[Any, Any]], request: BatchReportRequest) -> None:
     """Raises BadInput for results of several versions of the metric, unless `mixed` allows it."""
-    versions = sorted({row.report.provenance.metric_version for row in rows})
+    origins = [row.report.provenance for row in rows]
+    versions = sorted({one.metric_version for one in origins if isinstance(one, Provenance)})
     if len(versions) > 1 and not request.mixed:
         raise BadInput(
             f"these are results of several versions of the metric, {', '.join(versions)}: score "
@@ -208,7 +221,7 @@ def repeat_warning(count: int) -> str:
 
 
 def collect_results(
-    batch: BatchReportContract, metric: MetricContract, request: BatchReportRequest | Against
+    batch: BatchReportContract, metric: ReportedContract, request: BatchReportRequest | Against
 ) -> tuple[list[Scored[Any, Any]], Counter[str]]:
     """The succeeded results that are asked for, and how many others there are of each status."""
     with transaction(ledger()) as connection:
@@ -226,12 +239,13 @@ def collect_results(
 
 
 def _first_model(row: Scored[Any, Any]) -> str | None:
-    models = row.report.provenance.models
-    return models[0].name if models else None
+    origin = row.report.provenance
+    models = origin.models if isinstance(origin, Provenance) else (origin.model,)
+    return models[0].name if models and models[0] is not None else None
 
 
 def sorted_out(
-    batch: BatchReportContract, metric: MetricContract, rows: Iterable[JobOutcome]
+    batch: BatchReportContract, metric: ReportedContract, rows: Iterable[JobOutcome]
 ) -> tuple[list[Scored[Any, Any]], Counter[str]]:
     """Rows as messages. Lines that share a job share its messages, but for their metadata."""
     scored: list[Scored[Any, Any]] = []
@@ -252,7 +266,7 @@ def sorted_out(
     return scored, left_out
 
 
-def _messages(metric: MetricContract, row: JobOutcome) -> tuple[Any, Any] | None:
+def _messages(metric: ReportedContract, row: JobOutcome) -> tuple[Any, Any] | None:
     """Request and report; None where another version of the contract wrote them."""
     stored = row.request or {}
     try:

@@ -22,7 +22,7 @@ from services.gateway.app import create_app
 from services.gateway.openapi import operations
 from services.gateway.openapi_examples import FOLDER, example_of
 from services.registry import contracts, metrics
-from shared.service_contract import MetricContract
+from shared.service_contract import MetricContract, ReportedContract
 from shared.settings import Settings
 from tests.answers import CheckedClient
 from tests.end_to_end.service import ROOT, serving
@@ -118,7 +118,10 @@ def record_jobs(recorder: Recorder) -> str:
     """Scores, reports and questions to models; the id of an ended job."""
     for name, contract in contracts().items():
         if not isinstance(contract, MetricContract):
-            recorder.ask(f"ask_{name}", body=first(contract), headers=WAIT)
+            asked_job = recorder.ask(f"ask_{name}", body=first(contract), headers=WAIT).json()
+            if isinstance(contract, ReportedContract):
+                asked = {"jobs": [asked_job["id"]], "resamples": 100}
+                recorder.ask(f"report_{name}", body=asked, headers=WAIT)
             continue
         recorder.ask(f"score_{name}", body=first(contract), headers=WAIT)
         several = {"requests": [first(contract), first(contract)]}

@@ -114,6 +114,26 @@ def test_a_submitted_table_gives_the_same_lines(tmp_path: Path) -> None:
     assert line["body"] == {"text": "=x", "explanation": "why", "seed": 7, "tau": 1}
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_what_people_say_becomes_metadata_by_itself(tmp_path: Path, form: str) -> None:
+    row = {"text": "a", "explanation": "b", "gold": "hateful", "gold_rationale": [[0, 1], [2, 3]],
+           "rating_anna": 4}  # fmt: skip
+    if form == "parquet":
+        parquet = pytest.importorskip("pyarrow.parquet")
+        table = pytest.importorskip("pyarrow").Table.from_pylist([row])
+        parquet.write_table(table, tmp_path / "in.parquet")
+    else:
+        with (tmp_path / "in.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(row)
+            writer.writerow([json.dumps(cell) if isinstance(cell, list) else cell
+                             for cell in row.values()])  # fmt: skip
+    with batch_file(tmp_path / f"in.{form}", "/v1/scores/hatexscore") as (_, content):
+        (line,) = map(json.loads, content)
+    said = {"gold": "hateful", "gold_rationale": "[[0, 1], [2, 3]]", "rating_anna": "4"}
+    assert line["body"]["metadata"] == said
+
+
 @pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("how", ["csv", "semicolon", "tsv"])
 def test_csv_of_somebody_else(tmp_path: Path, bom: bytes, how: str) -> None:

@@ -98,6 +98,12 @@ class BatchFaults(Message):
     data: list[BatchFault]
 
 
+class ConfusionCell(Message):
+    gold: str
+    decided: Annotated[str | None, Field(description='null: no decision could be read')]
+    results: int
+
+
 class ConsistencyComponents(Message):
     simulatability: Annotated[
         float | None,
@@ -899,6 +905,31 @@ class FtcSupplied(Message):
         ),
     ]
     text: str
+
+
+class GoldColumns(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    label: Annotated[str, Field(description='the gold label of the text')] = 'gold'
+    rationale: Annotated[
+        str,
+        Field(
+            description='passages of the text that people marked: JSON, `[[start, end], …]` or `[{start, end}, …]`, character offsets, `end` exclusive; `[]`: they marked nothing'
+        ),
+    ] = 'gold_rationale'
+    rating: Annotated[
+        str,
+        Field(
+            description='ratings of the explanation: one number, a JSON list of one a person, or one key a person that begins with this and `_`, as in `rating_anna`; yes and no are 1 and 0'
+        ),
+    ] = 'rating'
+    accepted_from: Annotated[
+        float | None,
+        Field(
+            description='ratings of at least this accept the explanation; absent: the higher one, where there are two values'
+        ),
+    ] = None
 
 
 class HafAnswerWeights(Message):
@@ -2101,6 +2132,17 @@ class JudgementRequest(Message):
     seconds: Annotated[float | None, Field(description='that it took')] = None
 
 
+class LabelAccuracy(Message):
+    label: str
+    gold: Annotated[int, Field(description='results with this gold label')]
+    decided: Annotated[int, Field(description='results that decided so')]
+    precision: Annotated[
+        float | None, Field(description='null where nothing decided so')
+    ]
+    recall: Annotated[float | None, Field(description='null without this gold label')]
+    f1: Interval
+
+
 class LanguageFound(Message):
     code: Annotated[
         str,
@@ -2193,6 +2235,33 @@ class PartExcess(Message):
     kept: Annotated[float, Field(description='share of the words that stayed')]
     excess: Annotated[
         float, Field(description='expected calibration error less its floor by chance')
+    ]
+
+
+class Plausibility(Message):
+    results: Annotated[
+        int, Field(description='with marked passages, or with passages of their own')
+    ]
+    without_spans: Annotated[
+        int, Field(description='of these, explanations that rest on no passage')
+    ]
+    character_f1: Annotated[
+        Interval, Field(description='F1 of the overlap, mean over results, [0, 1]')
+    ]
+    span_f1: Annotated[
+        Interval,
+        Field(
+            description='F1 of passages, one found where intersection over union is at least 0.5'
+        ),
+    ]
+    chance: Annotated[
+        Interval,
+        Field(
+            description='`character_f1` of the same passages at a random place of the text'
+        ),
+    ]
+    above_chance: Annotated[
+        Interval, Field(description='mean of `character_f1` - chance, [-1, 1]')
     ]
 
 
@@ -2588,6 +2657,12 @@ class SorComponents(Message):
     post_words: Annotated[
         int, Field(description='different content words of the post that it uses')
     ]
+    faithfulness: Annotated[
+        float | None,
+        Field(
+            description='of a `model`: share of other words of the post that carry its decision less than those that the statement names; chance is 0.5; no part of the score'
+        ),
+    ] = None
 
 
 class SorEvidence(Message):
@@ -2676,6 +2751,70 @@ class SorLikeness(Message):
     ]
 
 
+class SorMaskNull(Message):
+    kind: Literal['other words'] = 'other words'
+    placements: Annotated[
+        int | None,
+        Field(
+            description='that exist besides the explanation; null above 1e15 and where not counted'
+        ),
+    ] = None
+    draws: Annotated[int, Field(description='random ones compared with')]
+    win_rate_draws: Annotated[
+        int | None,
+        Field(
+            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
+        ),
+    ] = None
+    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
+    overlap: Annotated[
+        float | None,
+        Field(
+            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
+        ),
+    ] = None
+    p_value: Annotated[
+        float | None,
+        Field(
+            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
+        ),
+    ] = None
+    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
+    p_two_sided: Annotated[
+        float | None, Field(description='twice the smaller of both, at most 1')
+    ] = None
+    attainable_p: Annotated[
+        float | None,
+        Field(
+            description='the least p that could have come: of as many draws as the request allows, or of all placements'
+        ),
+    ] = None
+    ties: Annotated[
+        float | None, Field(description='share of the draws that score the same')
+    ] = None
+    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
+    sd: Annotated[
+        float | None,
+        Field(description="of the draws' scores, over n - 1; null for a single one"),
+    ] = None
+    deciles: Annotated[
+        list[float],
+        Field(
+            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
+        ),
+    ] = []
+    histogram: Annotated[
+        Histogram | None,
+        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
+    ] = None
+    win_rate: Annotated[
+        float | None,
+        Field(
+            description='share of the other words that move the model less; ties count half'
+        ),
+    ] = None
+
+
 class SorNull(Message):
     kind: Literal['other posts'] = 'other posts'
     placements: Annotated[
@@ -2741,6 +2880,12 @@ class SorNull(Message):
     pool: Annotated[
         Literal['request', 'own'], Field(description='whose posts these are')
     ]
+
+
+class SorReaderUse(Message):
+    model: str
+    prompt: Annotated[str, Field(description='name and version')]
+    prompt_sha256: str
 
 
 class SplitPair(Message):
@@ -3107,6 +3252,12 @@ class BatchReportRequest(Message):
             description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent`, `label_stated`'
         ),
     ] = []
+    gold: Annotated[
+        GoldColumns | None,
+        Field(
+            description="where the lines' metadata has gold labels, marked passages and ratings: see the report's `gold`"
+        ),
+    ] = None
     pairwise: Annotated[
         bool,
         Field(description='whether to compare the values of each split two by two'),
@@ -3157,6 +3308,50 @@ class Batch(Message):
     cancelled_at: int | None
     request_counts: RequestCounts
     metadata: dict[str, str]
+
+
+class CalibratedThreshold(Message):
+    results: Annotated[
+        int, Field(description='whose ratings say yes or no by majority')
+    ]
+    ties: Annotated[int, Field(description='results left out: as many yes as no')]
+    value: Annotated[
+        float | None,
+        Field(
+            description='of the score: what is at least as good is accepted; null: `reason` says why'
+        ),
+    ]
+    low: Annotated[
+        float | None,
+        Field(description='of its interval, percentile bootstrap over texts'),
+    ]
+    high: float | None
+    agreed: Annotated[
+        Interval,
+        Field(
+            description='share where score and majority agree, each text decided by a threshold that was chosen without it, [0, 1]'
+        ),
+    ]
+    chance: Annotated[
+        float | None,
+        Field(description='share that always saying what most people say would have'),
+    ]
+    kappa: Annotated[
+        Interval, Field(description="Cohen's, of the same decisions, [-1, 1]")
+    ]
+    alpha_people: Annotated[
+        Interval,
+        Field(
+            description="Krippendorff's, nominal, of the people's yes and no among each other"
+        ),
+    ]
+    alpha_with_score: Annotated[
+        Interval,
+        Field(
+            description="the same with the score's decisions as one person more; not far below `alpha_people`: it decides as one of them would"
+        ),
+    ]
+    reason: Annotated[str | None, Field(description='why it is null')] = None
 
 
 class ComparisonSlice(Message):
@@ -3788,6 +3983,103 @@ class ExplanationsAnswer(Message):
     finish: Literal['stop', 'length', 'given'] = 'given'
 
 
+class ExplanationsBatchReportRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+        ),
+    ] = False
+    batch: Annotated[str | None, Field(description="a batch's id")] = None
+    jobs: Annotated[
+        list[str] | None, Field(description='ids of jobs of this metric')
+    ] = None
+    of_model: Annotated[
+        str | None,
+        Field(description='only the results whose first model has this name'),
+    ] = None
+    seed: Annotated[int, Field(description='of the bootstrap')] = 0
+    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
+    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
+    cluster_key: Annotated[
+        str | None,
+        Field(
+            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
+        ),
+    ] = None
+    sequence: Annotated[
+        bool,
+        Field(
+            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
+        ),
+    ] = False
+    against: Annotated[
+        Against | None,
+        Field(
+            description="another system's results on the same texts, which are taken off the report's own: see `comparison`"
+        ),
+    ] = None
+    further: Annotated[
+        list[Against],
+        Field(
+            description='further systems that are compared with `against`, too: see `further`',
+            validate_default=True,
+        ),
+    ] = []
+    judged: Annotated[
+        Judged | None,
+        Field(description="people's judgements of these results: see `agreement`"),
+    ] = None
+    plan: Annotated[
+        WantedEffect | None,
+        Field(
+            description='how many texts and draws would find this effect: see `plan`'
+        ),
+    ] = None
+    by: Annotated[
+        list[str],
+        Field(
+            description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent`, `label_stated`'
+        ),
+    ] = []
+    gold: Annotated[
+        GoldColumns | None,
+        Field(
+            description="where the lines' metadata has gold labels, marked passages and ratings: see the report's `gold`"
+        ),
+    ] = None
+    pairwise: Annotated[
+        bool,
+        Field(description='whether to compare the values of each split two by two'),
+    ] = False
+    mixed: Annotated[
+        bool,
+        Field(
+            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
+        ),
+    ] = False
+
+
 class ExplanationsElicitation(Message):
     outcome: Annotated[
         Literal['answered', 'refused', 'unparsable'],
@@ -3847,6 +4139,11 @@ class ExplanationsElicitation(Message):
     finish: Literal['stop', 'length', 'given']
     language: Annotated[str, Field(description='of the text, BCP 47; `und`: undecided')]
     obstacles: list[ExplanationsObstacle]
+
+
+class ExplanationsOutcomeShare(Message):
+    results: int
+    share: Interval
 
 
 class ExplanationsRequest(Message):
@@ -3929,6 +4226,18 @@ class ExplanationsRequest(Message):
             description='metrics that score the explanation in the same job, by name, or name → its own parameters: `hatexscore`, `haf`, `ftc`, `cot2el` (of the reasoning), `sor`, `consistency`'
         ),
     ] = None
+
+
+class ExplanationsScoreMean(Message):
+    metric: str
+    results: Annotated[int, Field(description='answers that it scored')]
+    undefined: Annotated[int, Field(description='of these, answers without a score')]
+    unscored: Annotated[
+        int, Field(description='answers that it was asked for and could not take')
+    ]
+    score: Annotated[
+        Interval, Field(description='mean score, with its interval over texts')
+    ]
 
 
 class FileList(Message):
@@ -4057,6 +4366,12 @@ class FtcBatchReportRequest(Message):
             description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent`, `label_stated`'
         ),
     ] = []
+    gold: Annotated[
+        GoldColumns | None,
+        Field(
+            description="where the lines' metadata has gold labels, marked passages and ratings: see the report's `gold`"
+        ),
+    ] = None
     pairwise: Annotated[
         bool,
         Field(description='whether to compare the values of each split two by two'),
@@ -4318,6 +4633,38 @@ class FtcSkill(Message):
     reason: Annotated[str | None, Field(description='why skill is null')]
 
 
+class GoldLabels(Message):
+    results: Annotated[int, Field(description='with a gold label')]
+    unread: Annotated[
+        int, Field(description='of these, results whose decision could not be read')
+    ]
+    refused: Annotated[int, Field(description='of these, results whose model refused')]
+    accuracy: Annotated[
+        Interval, Field(description='share of what was decided that is right, [0, 1]')
+    ]
+    accuracy_of_all: Annotated[
+        Interval,
+        Field(description='the same of all: what was not decided is not right'),
+    ]
+    chance: Annotated[
+        float | None,
+        Field(
+            description='accuracy of always deciding for the most frequent gold label'
+        ),
+    ]
+    macro_f1: Annotated[
+        Interval,
+        Field(description="mean of the labels' F1, of what was decided, [0, 1]"),
+    ]
+    kappa: Annotated[
+        Interval, Field(description="Cohen's, of decisions and gold labels, [-1, 1]")
+    ]
+    labels: list[LabelAccuracy]
+    confusion: Annotated[
+        list[ConfusionCell], Field(description='cells that are not empty')
+    ]
+
+
 class HafBatchReportRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -4397,6 +4744,12 @@ class HafBatchReportRequest(Message):
             description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent`, `label_stated`'
         ),
     ] = []
+    gold: Annotated[
+        GoldColumns | None,
+        Field(
+            description="where the lines' metadata has gold labels, marked passages and ratings: see the report's `gold`"
+        ),
+    ] = None
     pairwise: Annotated[
         bool,
         Field(description='whether to compare the values of each split two by two'),
@@ -4672,6 +5025,12 @@ class HatexscoreBatchReportRequest(Message):
             description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent`, `label_stated`'
         ),
     ] = []
+    gold: Annotated[
+        GoldColumns | None,
+        Field(
+            description="where the lines' metadata has gold labels, marked passages and ratings: see the report's `gold`"
+        ),
+    ] = None
     pairwise: Annotated[
         bool,
         Field(description='whether to compare the values of each split two by two'),
@@ -5195,6 +5554,24 @@ class HumanAgreement(Message):
     warnings: list[str] = []
 
 
+class HumanRatings(Message):
+    results: Annotated[int, Field(description='with a score and a rating')]
+    people: int
+    spearman: Annotated[
+        Interval, Field(description='rank correlation with the mean rating, [-1, 1]')
+    ]
+    kendall: Annotated[
+        Interval, Field(description='tau-b with the mean rating, [-1, 1]')
+    ]
+    alpha: Annotated[
+        Interval,
+        Field(
+            description="Krippendorff's, interval, of the ratings of several people, at most 1"
+        ),
+    ]
+    threshold: CalibratedThreshold
+
+
 class IceAgreement(Message):
     first: IceConfiguration
     second: IceConfiguration
@@ -5305,6 +5682,12 @@ class IceBatchReportRequest(Message):
             description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent`, `label_stated`'
         ),
     ] = []
+    gold: Annotated[
+        GoldColumns | None,
+        Field(
+            description="where the lines' metadata has gold labels, marked passages and ratings: see the report's `gold`"
+        ),
+    ] = None
     pairwise: Annotated[
         bool,
         Field(description='whether to compare the values of each split two by two'),
@@ -6007,6 +6390,19 @@ class SimilarityResult(Message):
     service_version: str
 
 
+class SorFaithfulness(Message):
+    label: Annotated[str, Field(description="of the request, else the model's own")]
+    p: Annotated[float, Field(description='P of the label, of the whole post')]
+    p_without: Annotated[
+        float, Field(description='the same without the words that are named')
+    ]
+    drop: Annotated[
+        float, Field(description='`p` - `p_without`; higher: they carry more of it')
+    ]
+    words: Annotated[int, Field(description='words of the post that were taken away')]
+    null: SorMaskNull
+
+
 class SorRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -6079,6 +6475,30 @@ class SorRequest(Message):
             description="posts that this one is compared with; absent: the service's own"
         ),
     ] = []
+    reader: Annotated[
+        Literal['auto', 'rules', 'llm'],
+        Field(
+            description='who reads a plain statement: `rules`, in English; `llm`, the `reader_model`; `auto`: the rules where they know its language, else `reader_model` where one is named'
+        ),
+    ] = 'auto'
+    reader_model: Annotated[
+        str | None,
+        Field(
+            description='the configured language model that reads; what it quotes must stand in the statement word for word'
+        ),
+    ] = None
+    label: Annotated[
+        str | None,
+        Field(
+            description='the decision, as `model` names it; absent: the one that it gives the post'
+        ),
+    ] = None
+    faithfulness_draws: Annotated[
+        int,
+        Field(
+            description='other words of the post, in runs of the same lengths, that the facts are compared with; with a `model`'
+        ),
+    ] = 99
 
 
 class SorResult(Result):
@@ -6138,6 +6558,16 @@ class SorResult(Result):
             description='whether the named clause is found in `policy`; null without either'
         ),
     ]
+    reader: Annotated[
+        SorReaderUse | None,
+        Field(description='what read the items, `facts` apart; absent: the rules'),
+    ] = None
+    faithfulness: Annotated[
+        SorFaithfulness | None,
+        Field(
+            description="whether the facts carry the decision of the request's `model`; absent without one, and where `reasons` says why"
+        ),
+    ] = None
 
 
 class StudyPlan(Message):
@@ -6335,117 +6765,6 @@ class BatchList(Message):
     has_more: bool
 
 
-class ConsistencyBatchReport(Report):
-    metric: Literal['consistency'] = 'consistency'
-    scored: Annotated[int, Field(description='results that this report rests on')]
-    undefined: Annotated[int, Field(description='of these, results without a score')]
-    finding: Annotated[
-        str, Field(description='what they come to, and how many they are')
-    ] = ''
-    left_out: Annotated[
-        dict[str, int] | None, Field(description='jobs without a result, by status')
-    ] = None
-    duplicates: Annotated[
-        int,
-        Field(description="results that repeat another's request and report; left out"),
-    ] = 0
-    score: Annotated[
-        Interval, Field(description='mean score, with its interval over texts')
-    ]
-    sequence: Annotated[
-        SequenceInterval | None,
-        Field(
-            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
-        ),
-    ] = None
-    reasons: Annotated[
-        dict[str, int] | None,
-        Field(
-            description='code → results whose score is null for it; one may have several'
-        ),
-    ] = None
-    by_language: Annotated[
-        dict[str, LanguageScores] | None,
-        Field(
-            description='language of the text → its results; those without one are left out'
-        ),
-    ] = None
-    splits: Annotated[
-        list[ScoreSplit],
-        Field(
-            description='the scores by each of `by`; no p-value holds for several at once',
-            validate_default=True,
-        ),
-    ] = []
-    comparison: Annotated[
-        SystemComparison | None,
-        Field(description='with the results of `against`; null where none were named'),
-    ] = None
-    further: Annotated[
-        list[SystemComparison],
-        Field(
-            description="of each of the request's `further` systems with `against`",
-            validate_default=True,
-        ),
-    ] = []
-    agreement: Annotated[
-        HumanAgreement | None,
-        Field(description='of people with each other and the metric, where asked for'),
-    ] = None
-    plan: Annotated[
-        StudyPlan | None,
-        Field(description='of the further study that `plan` asked for; else null'),
-    ] = None
-    corrected: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
-        ),
-    ] = None
-    warnings: list[str] = []
-    plots: Annotated[list[Plot], Field(validate_default=True)] = []
-    seed: int
-    resamples: int
-    confidence: float
-    statistics_version: Annotated[
-        str, Field(description='of how intervals are made')
-    ] = '1'
-    service_version: str
-    simulatability: Interval
-    attribution_agreement: Interval
-    cosine: Interval
-    precision_changes: Interval
-    precision_stays: Interval
-    beats_random_citations: Annotated[
-        Interval,
-        Field(
-            description='mean share of random citations that predict less; chance is 0.5'
-        ),
-    ]
-    beats_permuted_words: Annotated[
-        Interval,
-        Field(
-            description='mean share of permuted contributions that agree less; chance is 0.5'
-        ),
-    ]
-    simulatability_significant: Annotated[
-        Interval,
-        Field(
-            description='share of the tests with p <= 0.05, of those that could reach it; chance is at most 0.05'
-        ),
-    ]
-    attribution_significant: Annotated[
-        Interval, Field(description='likewise, of the second test')
-    ]
-    cites_nothing: Annotated[
-        Interval,
-        Field(description='share of the explanations that cite nothing of their text'),
-    ]
-    cited_by: Annotated[
-        dict[str, int], Field(description='how the citations were found → results')
-    ]
-
-
 class ConsistencyBulkRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -6458,43 +6777,6 @@ class ConsistencyBulkRequest(Message):
 class ConsistencyControl(Message):
     simulatability: ConsistencySimulatabilityNull | None = None
     attribution: ConsistencyAttributionNull | None = None
-
-
-class ConsistencyReportJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['consistency-report'] = 'consistency-report'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[
-        ConsistencyBatchReport | None, Field(description='where the job succeeded')
-    ]
 
 
 class ConsistencyResult(Result):
@@ -6556,162 +6838,12 @@ class ConsistencyResult(Result):
     ]
 
 
-class Cot2elBatchReport(Report):
-    metric: Literal['cot2el'] = 'cot2el'
-    scored: Annotated[int, Field(description='results that this report rests on')]
-    undefined: Annotated[int, Field(description='of these, results without a score')]
-    finding: Annotated[
-        str, Field(description='what they come to, and how many they are')
-    ] = ''
-    left_out: Annotated[
-        dict[str, int] | None, Field(description='jobs without a result, by status')
-    ] = None
-    duplicates: Annotated[
-        int,
-        Field(description="results that repeat another's request and report; left out"),
-    ] = 0
-    score: Annotated[
-        Interval, Field(description='mean score, with its interval over texts')
-    ]
-    sequence: Annotated[
-        SequenceInterval | None,
-        Field(
-            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
-        ),
-    ] = None
-    reasons: Annotated[
-        dict[str, int] | None,
-        Field(
-            description='code → results whose score is null for it; one may have several'
-        ),
-    ] = None
-    by_language: Annotated[
-        dict[str, LanguageScores] | None,
-        Field(
-            description='language of the text → its results; those without one are left out'
-        ),
-    ] = None
-    splits: Annotated[
-        list[ScoreSplit],
-        Field(
-            description='the scores by each of `by`; no p-value holds for several at once',
-            validate_default=True,
-        ),
-    ] = []
-    comparison: Annotated[
-        SystemComparison | None,
-        Field(description='with the results of `against`; null where none were named'),
-    ] = None
-    further: Annotated[
-        list[SystemComparison],
-        Field(
-            description="of each of the request's `further` systems with `against`",
-            validate_default=True,
-        ),
-    ] = []
-    agreement: Annotated[
-        HumanAgreement | None,
-        Field(description='of people with each other and the metric, where asked for'),
-    ] = None
-    plan: Annotated[
-        StudyPlan | None,
-        Field(description='of the further study that `plan` asked for; else null'),
-    ] = None
-    corrected: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
-        ),
-    ] = None
-    warnings: list[str] = []
-    plots: Annotated[list[Plot], Field(validate_default=True)] = []
-    seed: int
-    resamples: int
-    confidence: float
-    statistics_version: Annotated[
-        str, Field(description='of how intervals are made')
-    ] = '1'
-    service_version: str
-    statuses: Annotated[
-        dict[str, int], Field(description='of the results, by `status`')
-    ]
-    faithfulness: Annotated[
-        Interval, Field(description='over items; `pooled` is over explanations')
-    ]
-    faithfulness_pooled: Interval
-    faithfulness_by_chance: Annotated[
-        Interval, Field(description='of explanations with shuffled words')
-    ]
-    faithfulness_of_others: Annotated[
-        Interval | None,
-        Field(description='of explanations of other items; null in earlier reports'),
-    ] = None
-    contradicted: Annotated[
-        Interval | None,
-        Field(
-            description='share of explanations, over all items, whose unit says the opposite'
-        ),
-    ] = None
-    mean_similarity: Interval
-    kept_per_item: Annotated[
-        Interval, Field(description='explanations after alignment and de-duplication')
-    ]
-    filtered: Annotated[
-        Cot2elValidated | None, Field(description='EL filtered against annotators')
-    ]
-    parsed: Annotated[
-        Cot2elValidated | None,
-        Field(description='EL before alignment against annotators'),
-    ]
-    refinement: Annotated[
-        Interval | None,
-        Field(description='F1 of EL filtered minus F1 of EL, item by item'),
-    ]
-
-
 class Cot2elBulkRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
     requests: Annotated[
         list[Cot2elRequest], Field(description='all are accepted, or none')
-    ]
-
-
-class Cot2elReportJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['cot2el-report'] = 'cot2el-report'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[
-        Cot2elBatchReport | None, Field(description='where the job succeeded')
     ]
 
 
@@ -6954,6 +7086,13 @@ class Generate(Message):
     ] = None
 
 
+class GoldAgreement(Message):
+    labels: GoldLabels | None
+    rationales: Plausibility | None
+    ratings: HumanRatings | None
+    warnings: list[str] = []
+
+
 class HafGroup(Message):
     model: Annotated[
         str, Field(description="the request's, else as its metadata names it")
@@ -7177,6 +7316,12 @@ class HatexscoreBatchReport(Report):
     agreement: Annotated[
         HumanAgreement | None,
         Field(description='of people with each other and the metric, where asked for'),
+    ] = None
+    gold: Annotated[
+        GoldAgreement | None,
+        Field(
+            description='with what people say of the texts and explanations; null where no line has it'
+        ),
     ] = None
     plan: Annotated[
         StudyPlan | None,
@@ -7533,6 +7678,12 @@ class HlvBatchReport(Report):
         HumanAgreement | None,
         Field(description='of people with each other and the metric, where asked for'),
     ] = None
+    gold: Annotated[
+        GoldAgreement | None,
+        Field(
+            description='with what people say of the texts and explanations; null where no line has it'
+        ),
+    ] = None
     plan: Annotated[
         StudyPlan | None,
         Field(description='of the further study that `plan` asked for; else null'),
@@ -7722,6 +7873,12 @@ class IceBatchReport(Report):
     agreement: Annotated[
         HumanAgreement | None,
         Field(description='of people with each other and the metric, where asked for'),
+    ] = None
+    gold: Annotated[
+        GoldAgreement | None,
+        Field(
+            description='with what people say of the texts and explanations; null where no line has it'
+        ),
     ] = None
     plan: Annotated[
         StudyPlan | None,
@@ -8141,6 +8298,12 @@ class SorBatchReport(Report):
         HumanAgreement | None,
         Field(description='of people with each other and the metric, where asked for'),
     ] = None
+    gold: Annotated[
+        GoldAgreement | None,
+        Field(
+            description='with what people say of the texts and explanations; null where no line has it'
+        ),
+    ] = None
     plan: Annotated[
         StudyPlan | None,
         Field(description='of the further study that `plan` asked for; else null'),
@@ -8180,6 +8343,12 @@ class SorBatchReport(Report):
     ]
     nearest_similarity: Annotated[
         Interval, Field(description='mean likeness to the nearest other')
+    ]
+    faithfulness: Annotated[
+        Interval,
+        Field(
+            description='mean share of other words that carry the decision less than the facts, of results with a `model`; chance is 0.5'
+        ),
     ]
     copies: Annotated[
         Interval,
@@ -8579,6 +8748,123 @@ class AcceptedIceJobs(Message):
     has_more: Literal[False] = False
 
 
+class ConsistencyBatchReport(Report):
+    metric: Literal['consistency'] = 'consistency'
+    scored: Annotated[int, Field(description='results that this report rests on')]
+    undefined: Annotated[int, Field(description='of these, results without a score')]
+    finding: Annotated[
+        str, Field(description='what they come to, and how many they are')
+    ] = ''
+    left_out: Annotated[
+        dict[str, int] | None, Field(description='jobs without a result, by status')
+    ] = None
+    duplicates: Annotated[
+        int,
+        Field(description="results that repeat another's request and report; left out"),
+    ] = 0
+    score: Annotated[
+        Interval, Field(description='mean score, with its interval over texts')
+    ]
+    sequence: Annotated[
+        SequenceInterval | None,
+        Field(
+            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
+        ),
+    ] = None
+    reasons: Annotated[
+        dict[str, int] | None,
+        Field(
+            description='code → results whose score is null for it; one may have several'
+        ),
+    ] = None
+    by_language: Annotated[
+        dict[str, LanguageScores] | None,
+        Field(
+            description='language of the text → its results; those without one are left out'
+        ),
+    ] = None
+    splits: Annotated[
+        list[ScoreSplit],
+        Field(
+            description='the scores by each of `by`; no p-value holds for several at once',
+            validate_default=True,
+        ),
+    ] = []
+    comparison: Annotated[
+        SystemComparison | None,
+        Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    further: Annotated[
+        list[SystemComparison],
+        Field(
+            description="of each of the request's `further` systems with `against`",
+            validate_default=True,
+        ),
+    ] = []
+    agreement: Annotated[
+        HumanAgreement | None,
+        Field(description='of people with each other and the metric, where asked for'),
+    ] = None
+    gold: Annotated[
+        GoldAgreement | None,
+        Field(
+            description='with what people say of the texts and explanations; null where no line has it'
+        ),
+    ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
+    ] = None
+    corrected: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
+        ),
+    ] = None
+    warnings: list[str] = []
+    plots: Annotated[list[Plot], Field(validate_default=True)] = []
+    seed: int
+    resamples: int
+    confidence: float
+    statistics_version: Annotated[
+        str, Field(description='of how intervals are made')
+    ] = '1'
+    service_version: str
+    simulatability: Interval
+    attribution_agreement: Interval
+    cosine: Interval
+    precision_changes: Interval
+    precision_stays: Interval
+    beats_random_citations: Annotated[
+        Interval,
+        Field(
+            description='mean share of random citations that predict less; chance is 0.5'
+        ),
+    ]
+    beats_permuted_words: Annotated[
+        Interval,
+        Field(
+            description='mean share of permuted contributions that agree less; chance is 0.5'
+        ),
+    ]
+    simulatability_significant: Annotated[
+        Interval,
+        Field(
+            description='share of the tests with p <= 0.05, of those that could reach it; chance is at most 0.05'
+        ),
+    ]
+    attribution_significant: Annotated[
+        Interval, Field(description='likewise, of the second test')
+    ]
+    cites_nothing: Annotated[
+        Interval,
+        Field(description='share of the explanations that cite nothing of their text'),
+    ]
+    cited_by: Annotated[
+        dict[str, int], Field(description='how the citations were found → results')
+    ]
+
+
 class ConsistencyJob(JobMessage):
     id: str
     object: Literal['job'] = 'job'
@@ -8622,6 +8908,162 @@ class ConsistencyJobs(Message):
     has_more: Literal[False] = False
 
 
+class ConsistencyReportJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['consistency-report'] = 'consistency-report'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        ConsistencyBatchReport | None, Field(description='where the job succeeded')
+    ]
+
+
+class Cot2elBatchReport(Report):
+    metric: Literal['cot2el'] = 'cot2el'
+    scored: Annotated[int, Field(description='results that this report rests on')]
+    undefined: Annotated[int, Field(description='of these, results without a score')]
+    finding: Annotated[
+        str, Field(description='what they come to, and how many they are')
+    ] = ''
+    left_out: Annotated[
+        dict[str, int] | None, Field(description='jobs without a result, by status')
+    ] = None
+    duplicates: Annotated[
+        int,
+        Field(description="results that repeat another's request and report; left out"),
+    ] = 0
+    score: Annotated[
+        Interval, Field(description='mean score, with its interval over texts')
+    ]
+    sequence: Annotated[
+        SequenceInterval | None,
+        Field(
+            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
+        ),
+    ] = None
+    reasons: Annotated[
+        dict[str, int] | None,
+        Field(
+            description='code → results whose score is null for it; one may have several'
+        ),
+    ] = None
+    by_language: Annotated[
+        dict[str, LanguageScores] | None,
+        Field(
+            description='language of the text → its results; those without one are left out'
+        ),
+    ] = None
+    splits: Annotated[
+        list[ScoreSplit],
+        Field(
+            description='the scores by each of `by`; no p-value holds for several at once',
+            validate_default=True,
+        ),
+    ] = []
+    comparison: Annotated[
+        SystemComparison | None,
+        Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    further: Annotated[
+        list[SystemComparison],
+        Field(
+            description="of each of the request's `further` systems with `against`",
+            validate_default=True,
+        ),
+    ] = []
+    agreement: Annotated[
+        HumanAgreement | None,
+        Field(description='of people with each other and the metric, where asked for'),
+    ] = None
+    gold: Annotated[
+        GoldAgreement | None,
+        Field(
+            description='with what people say of the texts and explanations; null where no line has it'
+        ),
+    ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
+    ] = None
+    corrected: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
+        ),
+    ] = None
+    warnings: list[str] = []
+    plots: Annotated[list[Plot], Field(validate_default=True)] = []
+    seed: int
+    resamples: int
+    confidence: float
+    statistics_version: Annotated[
+        str, Field(description='of how intervals are made')
+    ] = '1'
+    service_version: str
+    statuses: Annotated[
+        dict[str, int], Field(description='of the results, by `status`')
+    ]
+    faithfulness: Annotated[
+        Interval, Field(description='over items; `pooled` is over explanations')
+    ]
+    faithfulness_pooled: Interval
+    faithfulness_by_chance: Annotated[
+        Interval, Field(description='of explanations with shuffled words')
+    ]
+    faithfulness_of_others: Annotated[
+        Interval | None,
+        Field(description='of explanations of other items; null in earlier reports'),
+    ] = None
+    contradicted: Annotated[
+        Interval | None,
+        Field(
+            description='share of explanations, over all items, whose unit says the opposite'
+        ),
+    ] = None
+    mean_similarity: Interval
+    kept_per_item: Annotated[
+        Interval, Field(description='explanations after alignment and de-duplication')
+    ]
+    filtered: Annotated[
+        Cot2elValidated | None, Field(description='EL filtered against annotators')
+    ]
+    parsed: Annotated[
+        Cot2elValidated | None,
+        Field(description='EL before alignment against annotators'),
+    ]
+    refinement: Annotated[
+        Interval | None,
+        Field(description='F1 of EL filtered minus F1 of EL, item by item'),
+    ]
+
+
 class Cot2elJob(JobMessage):
     id: str
     object: Literal['job'] = 'job'
@@ -8661,6 +9103,174 @@ class Cot2elJobs(Message):
     object: Literal['list'] = 'list'
     data: list[Cot2elJob]
     has_more: Literal[False] = False
+
+
+class Cot2elReportJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['cot2el-report'] = 'cot2el-report'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        Cot2elBatchReport | None, Field(description='where the job succeeded')
+    ]
+
+
+class ExplanationsBatchReport(Report):
+    metric: Literal['explanations'] = 'explanations'
+    scored: Annotated[int, Field(description='results that this report rests on')]
+    undefined: Annotated[
+        int, Field(description='of these, answers that refuse or cannot be read')
+    ]
+    finding: Annotated[
+        str, Field(description='what they come to, and how many they are')
+    ] = ''
+    left_out: Annotated[
+        dict[str, int] | None, Field(description='jobs without a result, by status')
+    ] = None
+    duplicates: Annotated[
+        int,
+        Field(description="results that repeat another's request and report; left out"),
+    ] = 0
+    score: Annotated[
+        Interval | None,
+        Field(description='null: an answer has no score of its own; see `scores`'),
+    ] = None
+    sequence: Annotated[
+        SequenceInterval | None,
+        Field(
+            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
+        ),
+    ] = None
+    reasons: Annotated[
+        dict[str, int] | None,
+        Field(
+            description='code → results whose score is null for it; one may have several'
+        ),
+    ] = None
+    by_language: Annotated[
+        dict[str, LanguageScores] | None,
+        Field(
+            description='language of the text → its results; those without one are left out'
+        ),
+    ] = None
+    splits: Annotated[
+        list[ScoreSplit],
+        Field(
+            description='the scores by each of `by`; no p-value holds for several at once',
+            validate_default=True,
+        ),
+    ] = []
+    comparison: Annotated[
+        SystemComparison | None,
+        Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    further: Annotated[
+        list[SystemComparison],
+        Field(
+            description="of each of the request's `further` systems with `against`",
+            validate_default=True,
+        ),
+    ] = []
+    agreement: Annotated[
+        HumanAgreement | None,
+        Field(description='of people with each other and the metric, where asked for'),
+    ] = None
+    gold: Annotated[
+        GoldAgreement | None,
+        Field(
+            description='with what people say of the texts and explanations; null where no line has it'
+        ),
+    ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
+    ] = None
+    corrected: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
+        ),
+    ] = None
+    warnings: list[str] = []
+    plots: Annotated[list[Plot], Field(validate_default=True)] = []
+    seed: int
+    resamples: int
+    confidence: float
+    statistics_version: Annotated[
+        str, Field(description='of how intervals are made')
+    ] = '1'
+    service_version: str
+    outcomes: Annotated[
+        dict[str, ExplanationsOutcomeShare], Field(description='how the answers end')
+    ]
+    decisions: Annotated[dict[str, int], Field(description='decision → answers')]
+    scores: Annotated[
+        list[ExplanationsScoreMean], Field(description='of each metric that was asked')
+    ]
+
+
+class ExplanationsReportJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['explanations-report'] = 'explanations-report'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        ExplanationsBatchReport | None, Field(description='where the job succeeded')
+    ]
 
 
 Scores = TypeAliasType(
@@ -8741,6 +9351,12 @@ class FtcBatchReport(Report):
     agreement: Annotated[
         HumanAgreement | None,
         Field(description='of people with each other and the metric, where asked for'),
+    ] = None
+    gold: Annotated[
+        GoldAgreement | None,
+        Field(
+            description='with what people say of the texts and explanations; null where no line has it'
+        ),
     ] = None
     plan: Annotated[
         StudyPlan | None,
@@ -8946,6 +9562,12 @@ class HafBatchReport(Report):
     agreement: Annotated[
         HumanAgreement | None,
         Field(description='of people with each other and the metric, where asked for'),
+    ] = None
+    gold: Annotated[
+        GoldAgreement | None,
+        Field(
+            description='with what people say of the texts and explanations; null where no line has it'
+        ),
     ] = None
     plan: Annotated[
         StudyPlan | None,
@@ -9258,7 +9880,7 @@ class InferenceRequest(Message):
 BatchReport = TypeAliasType(
     "BatchReport",
     Annotated[
-        ConsistencyBatchReport | Cot2elBatchReport | FtcBatchReport | HafBatchReport | HatexscoreBatchReport | HlvBatchReport | IceBatchReport | SorBatchReport,
+        ConsistencyBatchReport | Cot2elBatchReport | ExplanationsBatchReport | FtcBatchReport | HafBatchReport | HatexscoreBatchReport | HlvBatchReport | IceBatchReport | SorBatchReport,
         Field(description='A batch report of any metric.', discriminator='metric'),
     ],
 )
@@ -9304,7 +9926,7 @@ class ExplanationsJob(JobMessage):
 Job = TypeAliasType(
     "Job",
     Annotated[
-        ConsistencyJob | Cot2elJob | ExplanationsJob | FtcJob | HafJob | HatexscoreJob | HlvJob | IceJob | InferenceJob | SimilarityJob | SorJob | ConsistencyReportJob | Cot2elReportJob | FtcReportJob | HafReportJob | HatexscoreReportJob | HlvReportJob | IceReportJob | SorReportJob,
+        ConsistencyJob | Cot2elJob | ExplanationsJob | FtcJob | HafJob | HatexscoreJob | HlvJob | IceJob | InferenceJob | SimilarityJob | SorJob | ConsistencyReportJob | Cot2elReportJob | ExplanationsReportJob | FtcReportJob | HafReportJob | HatexscoreReportJob | HlvReportJob | IceReportJob | SorReportJob,
         Field(description='A job of any kind.', discriminator='metric'),
     ],
 )

@@ -86,13 +86,22 @@ def outcome_of(
 ) -> BatchOutcome:
     """report: the finished one; None: while it is being made."""
     return BatchOutcome(
-        sentences=sentences(contract, _count_results(counts, why), report or {}),
+        sentences=_sentences(contract, _count_results(counts, why), report or {}),
         verdicts=_verdicts(view, counts),
         histogram=_histogram(view, contract, counts) if counts.scored else None,
         parts=_parts(contract, report or {}),
         undefined=_bars(view, "why", why),
         counts=counts,
     )
+
+
+def _sentences(
+    contract: MetricContract | None, tally: ResultTally, report: Mapping[str, Any]
+) -> list[str]:
+    """What is no metric finds its own words."""
+    if contract is None and report.get("finding"):
+        return [str(report["finding"])]
+    return sentences(contract, tally, report)
 
 
 def _count_results(counts: ResultCounts, why: Mapping[str, int]) -> ResultTally:

@@ -18,7 +18,7 @@ from services.gateway.pages.report_design import design_of
 from services.gateway.pages.result_tables import Table
 from services.gateway.pages.templates import STATIC, render
 from services.gateway.views import batch_json
-from services.registry import metrics, surprising_words
+from services.registry import metrics, reported, surprising_words
 from shared.contracts import Message
 from shared.ledger.batches import Batch
 from shared.ledger.result_pages import ResultRow
@@ -31,7 +31,7 @@ ELSEWHERE = {  # what the summary says
     "seed", "resamples", "confidence", "service_version", "duplicates",
     "statistics_version", "sequence", "splits", "finding",
 }  # fmt: skip
-ASKED_FOR = {"comparison", "further", "agreement", "plan", "corrected"}
+ASKED_FOR = {"comparison", "further", "agreement", "gold", "plan", "corrected"}
 MOST_COLUMNS = 24  # a wider one is cut into a table a row
 SINGLE = (str, int, float, bool, type(None))
 
@@ -256,10 +256,10 @@ def _score(report: dict[str, Any]) -> Interval | None:
 
 
 def _tables(batch: Batch, report: dict[str, Any]) -> list[ReportTable]:
-    metric = metrics().get(batch.metric)
-    if metric is not None:
+    contract = reported().get(batch.metric)
+    if contract is not None:
         try:
-            return tables_of(metric.batch_report.model_validate(report))
+            return tables_of(contract.batch_report.model_validate(report))
         except ValidationError:
             pass
     return tables_of(report)

@@ -36,10 +36,12 @@ from services.gateway.routes.batches import find_batch
 from services.gateway.state import Gateway, State
 from services.gateway.table_mapping import (
     ID,
+    MOST_METADATA,
     Row,
     TableError,
     TableMapping,
     guess_columns,
+    guess_metadata,
     pause_between,
     rows_of,
 )
@@ -223,15 +225,16 @@ def _mapping_of(
 ) -> TableMapping:
     """As the address or the form says; where it says nothing, guessed."""
     columns = {name[2:]: value for name, value in sent if name.startswith("c.") and value in names}
+    metadata = [value for name, value in sent if name == "m" and value in names]
     if not any(name.startswith("c.") for name, _ in sent):
         columns = guess_columns(contract, names)
+        metadata = metadata or guess_metadata(names)
     values: dict[str, dict[str, str]] = {}
     for name, value in sent:
         field_name, _, cell = name[2:].partition(".")
         if name.startswith("v.") and value and field_name in columns:
             values.setdefault(field_name, {})[cell] = value
-    metadata = [value for name, value in sent if name == "m" and value in names]
-    return TableMapping(columns, values, list(dict.fromkeys(metadata))[:16])
+    return TableMapping(columns, values, list(dict.fromkeys(metadata))[:MOST_METADATA])
 
 
 def _read_preview(

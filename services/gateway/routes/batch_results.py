@@ -26,7 +26,7 @@ from services.gateway.refusals import NoReport, UnknownPlot, problem_response
 from services.gateway.routes.batches import find_batch
 from services.gateway.routes.scores import LOCATION, Prefer, wait_for_job
 from services.gateway.state import Gateway, State
-from services.registry import fact_plan, metrics, surprising_rules
+from services.registry import fact_plan, metrics, reported, surprising_rules
 from shared.batch_contracts import Plot
 from shared.ledger import batches, result_facts, result_pages
 from shared.ledger.batches import Batch
@@ -131,9 +131,9 @@ async def _accept_report(batch: Batch, gateway: State) -> Accepted:
         raise NoReport(
             f"the batch is {batch.status}; a report on what it has is POST /v1/reports/{{metric}}"
         )
-    if batch.metric not in metrics() or batch.total == 0:
+    if batch.metric not in reported() or batch.total == 0:
         raise NoReport("the batch has no scores")
-    contract = metrics()[batch.metric].batch
+    contract = reported()[batch.metric].batch
     resend_after = timedelta(seconds=gateway.settings.resend_seconds)
     accepted = await gateway.in_ledger(
         lambda connection: batches.report_of(connection, batch, contract.name, resend_after)

@@ -41,7 +41,7 @@ def uploaded(client: httpx.Client, content: bytes, name: str = "posts.csv") -> s
     return str(answer.headers["location"])
 
 
-def confirmed(client: httpx.Client, address: str, **more: str) -> httpx.Response:
+def confirmed(client: httpx.Client, address: str, **more: str | list[str]) -> httpx.Response:
     """The form of the page at this address, sent."""
     shown = client.get(address)
     assert shown.status_code == 200, shown.text
@@ -92,6 +92,18 @@ def test_columns_are_guessed_and_json_lines_are_read(scene: Scene) -> None:
     [one] = requests_of(scene, answer.headers["location"].rpartition("/")[2])
     assert one["custom_id"] == "a"
     assert one["body"] == {"text": "text", "explanation": "hateful", "tau": 0.25}
+
+
+def test_what_people_say_is_kept_as_metadata_by_itself(scene: Scene) -> None:
+    said = {"gold": "hateful", "gold_rationale": [[0, 4]], "rating_anna": 4}
+    row = {"text": "text", "explanation": "hateful", "market": "de", **said}
+    address = uploaded(scene.client, f"{json.dumps(row)}\n".encode(), "posts.jsonl")
+    kept = re.findall(r'type="hidden" name="m" value="([^"]*)"', scene.client.get(address).text)
+    assert kept == list(said)
+    answer = confirmed(scene.client, address, m=kept)
+    [one] = requests_of(scene, answer.headers["location"].rpartition("/")[2])
+    told = {"gold": "hateful", "gold_rationale": "[[0, 4]]", "rating_anna": "4"}
+    assert one["body"] == {"text": "text", "explanation": "hateful", "metadata": told}
 
 
 @pytest.mark.parametrize(

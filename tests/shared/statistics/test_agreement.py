@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score, roc_auc_score  # type: ignore[import-untyped]
 
-from shared.statistics.agreement import coincidences, kappa, nominal_alpha, roc_auc
+from shared.statistics.agreement import (
+    coincidences,
+    interval_alpha,
+    kappa,
+    nominal_alpha,
+    roc_auc,
+)
 
 # Krippendorff (2011), Computing Krippendorff's alpha-reliability, sections A, B and C; . is a gap
 BINARY = ("0100000010", "1110010000")
@@ -18,13 +24,7 @@ GAPS = ("123321412...", "1233224125.3", ".333234225" + "1.", "123324412" + "51."
 
 
 def alpha_of(people: Sequence[str]) -> float:
-    values = sorted(set("".join(people)) - {"."})
-    counts = np.array(
-        [[sum(person[unit] == value for person in people) for value in values]
-         for unit in range(len(people[0]))],
-        dtype=np.float64,
-    )  # fmt: skip
-    return float(nominal_alpha(coincidences(counts).sum(axis=0)[None])[0])
+    return float(nominal_alpha(coincidences(counts_of(people)).sum(axis=0)[None])[0])
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,29 @@ def alpha_of(people: Sequence[str]) -> float:
 )
 def test_alpha_is_that_of_the_published_examples(people: Sequence[str], published: float) -> None:
     assert round(alpha_of(people), 3) == published
+
+
+def counts_of(people: Sequence[str]) -> np.ndarray:
+    values = sorted(set("".join(people)) - {"."})
+    return np.array(
+        [[sum(person[unit] == value for person in people) for value in values]
+         for unit in range(len(people[0]))],
+        dtype=np.float64,
+    )  # fmt: skip
+
+
+def test_interval_alpha_is_that_of_the_published_example() -> None:
+    """Krippendorff (2011), section D."""
+    pairs = coincidences(counts_of(GAPS)).sum(axis=0)[None]
+    values = np.arange(1.0, 6.0)
+    assert round(float(interval_alpha(values)(pairs)[0]), 3) == 0.849
+    moved = interval_alpha(10 * values - 3)(pairs)
+    assert moved == pytest.approx(interval_alpha(values)(pairs))
+
+
+def test_interval_alpha_of_two_values_is_the_nominal_one() -> None:
+    pairs = coincidences(counts_of(BINARY)).sum(axis=0)[None]
+    assert interval_alpha(np.array([0.0, 1.0]))(pairs) == pytest.approx(nominal_alpha(pairs))
 
 
 def test_alpha_does_not_hang_on_the_order_of_people_and_texts() -> None:

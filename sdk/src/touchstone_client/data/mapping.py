@@ -4,11 +4,13 @@
      "predicted_label": {"column": "flag", "values": {"1": "hateful", "0": "non-hateful"}},
      "metadata": ["model", "market"], "seed": {"value": 7}}
 
-Columns that are not named are not sent.
+Columns that are not named are not sent. Where no mapping is said, those of gold labels, marked
+passages and ratings become metadata, as batch reports look for them.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as with_default
@@ -20,6 +22,10 @@ from touchstone_client.data.cells import TEXT, Exact, request_of, types_of, valu
 Columns = Mapping[str, Any]  # field -> column, {"column", "values"} or {"value"}; metadata: columns
 ID = "custom_id"
 IDS = (ID, "id")  # columns that are one without being told
+METADATA = "metadata"
+GOLD = ("gold", "gold_rationale", "rating")  # the defaults of a report's `gold`
+RATING_OF = "rating_"  # a person's
+MOST_METADATA = 16
 SYNONYMS = {
     "text": ("post", "comment", "content", "body", "message"),
     "explanation": ("rationale", "reason", "why"),
@@ -50,6 +56,8 @@ class ColumnMapping:
         require_fields(columns or {}, metric)
         own = {name: name for name in fields if name in names} if columns is None else columns
         chosen = {**_id_of(names), **own}
+        if columns is None and METADATA not in chosen and (gold := gold_columns(names)):
+            chosen[METADATA] = gold
         missing = [name for name in fields if fields[name].is_required() and name not in chosen]
         guessed = dict(_guesses(missing, names, set(columns_in(chosen))))
         if lacking := [name for name in missing if name not in guessed]:
@@ -124,7 +132,7 @@ def columns_in(columns: Columns) -> list[str]:
     for field, one in columns.items():
         if isinstance(one, Mapping):
             named += [one["column"]] if "column" in one else []
-        elif field == "metadata" and not isinstance(one, str):
+        elif field == METADATA and not isinstance(one, str):
             named += one
         else:
             named.append(one)
@@ -135,10 +143,28 @@ def _taken(row: Mapping[str, Any], field: str, one: Any) -> Any:
     """What a row has for a field."""
     if isinstance(one, Mapping):
         return Exact(one["value"]) if "value" in one else _translated(row.get(one["column"]), one)
-    if field == "metadata" and not isinstance(one, str):
+    if field == METADATA and not isinstance(one, str):
         found = {name: row.get(name) for name in one}
-        return {name: str(value) for name, value in found.items() if not is_empty(value)}
+        return {name: _metadata(value) for name, value in found.items() if not is_empty(value)}
     return row.get(one)
+
+
+def gold_columns(names: Sequence[str]) -> list[str]:
+    """Columns with gold labels, marked passages and ratings."""
+    return [one for one in names if one in GOLD or one.startswith(RATING_OF)][:MOST_METADATA]
+
+
+def _metadata(cell: Any) -> str:
+    """Lists and records, as Parquet and JSON Lines have them, stay JSON."""
+    plain = cell.tolist() if hasattr(cell, "tolist") else cell
+    if isinstance(plain, list | tuple | Mapping):
+        return json.dumps(plain, ensure_ascii=False, default=_metadata_part)
+    return str(cell)
+
+
+def _metadata_part(cell: Any) -> Any:
+    """What is no JSON in a list: arrays within it, numbers of other libraries."""
+    return cell.tolist() if hasattr(cell, "tolist") else str(cell)
 
 
 def _translated(cell: Any, one: Mapping[str, Any]) -> Any:

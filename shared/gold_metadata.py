@@ -1,0 +1,97 @@
+"""Gold labels, marked passages and ratings as they stand in the metadata of a line. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from shared.gold_contracts import GoldColumns
+
+Span = tuple[int, int]
+WORDS = {
+    **dict.fromkeys(("yes", "true", "agree", "accept", "accepted"), 1.0),
+    **dict.fromkeys(("no", "false", "disagree", "reject", "rejected"), 0.0),
+}
+_BETWEEN = re.compile(r"[\s_-]+")
+
+
+def fold_label(label: str) -> str:
+    """As labels are compared: case, blanks, `_` and `-` are folded."""
+    return _BETWEEN.sub("-", label.strip().casefold())
+
+
+def has_gold(metadata: Mapping[str, str], columns: GoldColumns) -> bool:
+    """Whether a line has anything that people say."""
+    named = (columns.label, columns.rationale)
+    return any(key in named or _person(key, columns) is not None for key in metadata)
+
+
+def _person(key: str, columns: GoldColumns) -> str | None:
+    """Whose rating stands under this key; empty: a list of several; None: no rating."""
+    if key == columns.rating:
+        return ""
+    before, between, after = key.partition(f"{columns.rating}_")
+    return after if between and after and not before else None
+
+
+def gold_label(metadata: Mapping[str, str], columns: GoldColumns) -> str | None:
+    """None: the line has none."""
+    found = metadata.get(columns.label, "").strip()
+    return found or None
+
+
+def gold_spans(metadata: Mapping[str, str], columns: GoldColumns) -> list[Span] | None:
+    """None: the line has none. Raises ValueError for what is no list of passages."""
+    written = metadata.get(columns.rationale, "").strip()
+    if not written:
+        return None
+    found = _json(written)
+    if not isinstance(found, list):
+        raise ValueError("marked passages are a JSON list")
+    return [_span(one) for one in found]
+
+
+def _span(one: Any) -> Span:
+    pair = [one.get("start"), one.get("end")] if isinstance(one, dict) else one
+    if not isinstance(pair, list) or len(pair) != 2:
+        raise ValueError("a marked passage is [start, end]")
+    start, end = pair
+    if type(start) is not int or type(end) is not int or not 0 <= start <= end:
+        raise ValueError("a marked passage starts at 0 or later, and does not end before")
+    return start, end
+
+
+def ratings(metadata: Mapping[str, str], columns: GoldColumns) -> dict[str, float]:
+    """Person → rating; people of a list go by their place in it. Raises ValueError."""
+    found: dict[str, float] = {}
+    for key, written in metadata.items():
+        person = _person(key, columns)
+        if person is None or not written.strip():
+            continue
+        if person:
+            found[person] = _rating(written)
+            continue
+        listed = _json(written) if written.lstrip().startswith("[") else [written]
+        if not isinstance(listed, list):
+            raise ValueError("several ratings are a JSON list")
+        told = {str(place): one for place, one in enumerate(listed, 1) if one is not None}
+        found |= {place: _rating(one) for place, one in told.items()}
+    return found
+
+
+def _rating(written: Any) -> float:
+    word = str(written).strip().casefold()
+    number = WORDS[word] if word in WORDS else float(word)
+    if not math.isfinite(number):
+        raise ValueError("a rating is a number")
+    return number
+
+
+def _json(written: str) -> Any:
+    try:
+        return json.loads(written)
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None

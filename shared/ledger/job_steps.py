@@ -1,0 +1,48 @@
+"""Steps of a running job: what models answered so far, behind the fence of the attempt.
+
+A row lives as long as its job runs: a trigger drops it at the job's end (migration "job_steps").
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy import Connection, literal, select
+from sqlalchemy.dialects.postgresql import insert
+
+from shared.ledger.tables import job_steps, jobs
+
+
+class JobStep(NamedTuple):
+    """One step of a job. fingerprint: SHA-256 of what was asked."""
+
+    job_id: str
+    name: str
+    fingerprint: str
+
+
+def find(connection: Connection, step: JobStep) -> str | None:
+    """What an attempt kept of exactly this; None: nothing, or of something else."""
+    kept = select(job_steps.c.content).where(
+        job_steps.c.job_id == step.job_id,
+        job_steps.c.name == step.name,
+        job_steps.c.fingerprint == step.fingerprint,
+    )
+    found: str | None = connection.execute(kept).scalar_one_or_none()
+    return found
+
+
+def keep(connection: Connection, step: JobStep, attempt: int, content: str) -> bool:
+    """Keep it, in the place of what this step had; False where the job is no longer this
+    attempt's."""
+    mine = select(jobs.c.id, literal(step.name), literal(step.fingerprint), literal(content)).where(
+        jobs.c.id == step.job_id, jobs.c.attempts == attempt, jobs.c.status == "running"
+    )
+    made = insert(job_steps).from_select(["job_id", "name", "fingerprint", "content"], mine)
+    written = connection.execute(
+        made.on_conflict_do_update(
+            index_elements=["job_id", "name"],
+            set_={name: made.excluded[name] for name in ("fingerprint", "content")},
+        ).returning(job_steps.c.job_id)
+    )
+    return written.first() is not None

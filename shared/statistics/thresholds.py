@@ -1,0 +1,125 @@
+"""A threshold on a score that agrees best with yes and no of people, and how well it agrees.
+
+The threshold has the largest Youden index, sensitivity + specificity - 1 (Youden, 1950, Cancer 3);
+its interval is that of the percentile bootstrap over clusters (Fluss, Faraggi & Reiser, 2005,
+Biometrical Journal 47). It was chosen to agree, so agreement on the same texts flatters it: each
+text is decided by a threshold that was chosen without its cluster's fold (cross-fitting; Stone,
+1974, JRSS B 36). Pure functions; higher scores say yes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shared.statistics.bootstrap import Resampling
+from shared.statistics.clusters import Floats, Integers, in_order
+from shared.statistics.intervals import Keys, run_places
+from shared.statistics.seeds import generator
+
+FOLDS = 5
+FEWEST = 2 * FOLDS  # clusters of each kind: two for each fold
+WORDS = ("no", "yes")
+
+
+@dataclass(frozen=True)
+class ThresholdEstimate:
+    """A threshold: yes from it on. decided: (n,) 0 or 1, by the thresholds of the other folds.
+
+    low, high: None where a resample has one kind alone too often. obstacle: why all is None.
+    """
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    decided: Floats | None = None
+    obstacle: str | None = None
+
+
+def best_threshold(scores: Floats, said: Floats) -> float:
+    """Halfway between two neighbouring scores, the lower end of all scores, or above all of them.
+
+    scores: (n,); said: (n,) 0 or 1. Of thresholds that agree equally well the one in the middle (of
+    two the lower). NaN where one kind is missing.
+    """
+    values, places = np.unique(scores, return_inverse=True)
+    yes = np.bincount(places, weights=said, minlength=values.size)
+    no = np.bincount(places, weights=1 - said, minlength=values.size)
+    if not yes.sum() or not no.sum():
+        return float("nan")
+    below = np.concatenate([[0.0], np.cumsum(no)]) / no.sum()  # specificity
+    above = 1 - np.concatenate([[0.0], np.cumsum(yes)]) / yes.sum()  # sensitivity
+    index = below + above
+    best = np.flatnonzero(index >= index.max() - 1e-12)
+    return float(_borders(values)[best[(len(best) - 1) // 2]])
+
+
+def _borders(values: Floats) -> Floats:
+    """(m + 1,) of (m,) ascending values: between which of them a threshold lies."""
+    between = (values[:-1] + values[1:]) / 2
+    return np.concatenate([values[:1], between, [np.nextafter(values[-1], np.inf)]])
+
+
+def calibrated_threshold(
+    name: str, rows: Floats, keys: Keys = None, how: Resampling | None = None
+) -> ThresholdEstimate:
+    """rows: (n, 2) of score and 0 or 1; keys: the cluster of each row."""
+    how = how or Resampling()
+    order, codes = in_order(rows, keys)
+    ordered = rows[order]
+    obstacle = _obstacle(ordered, codes)
+    if obstacle is not None:
+        return ThresholdEstimate(obstacle=obstacle)
+    groups = int(codes[-1]) + 1
+    decided = np.empty(len(rows))
+    decided[order] = _decisions(name, ordered, codes, groups, how)
+    low, high = _ends(name, ordered, codes, groups, how)
+    return ThresholdEstimate(best_threshold(*ordered.T), low, high, decided)
+
+
+def _obstacle(rows: Floats, codes: Integers) -> str | None:
+    kinds = {word: np.unique(codes[rows[:, 1] == kind]).size for kind, word in enumerate(WORDS)}
+    missing = [word for word, count in kinds.items() if not count]
+    if missing:
+        return f"nobody says {missing[0]}" if len(rows) else "nobody says yes or no"
+    least = min(kinds, key=lambda word: kinds[word])
+    if kinds[least] < FEWEST:
+        return f"{kinds[least]} texts with a {least}: {FEWEST} of each are needed"
+    return None
+
+
+def _decisions(name: str, rows: Floats, codes: Integers, groups: int, how: Resampling) -> Floats:
+    """(n,) by the threshold of the other folds. Clusters with a yes and those without are dealt out
+    each by themselves, so that no fold lacks a kind."""
+    random = generator(how.seed, "folds", name, groups)
+    with_yes = np.bincount(codes, weights=rows[:, 1], minlength=groups) > 0
+    folds = np.empty(groups, dtype=np.int64)
+    for kind in (False, True):
+        own = random.permutation(np.flatnonzero(with_yes == kind))
+        folds[own] = np.arange(own.size) % FOLDS
+    decided = np.empty(len(rows))
+    for fold in range(FOLDS):
+        how.check()
+        out = folds[codes] == fold
+        threshold = best_threshold(*rows[~out].T)
+        decided[out] = rows[out, 0] >= threshold
+    return decided
+
+
+def _ends(
+    name: str, rows: Floats, codes: Integers, groups: int, how: Resampling
+) -> tuple[float | None, float | None]:
+    sizes = np.bincount(codes)
+    starts = np.cumsum(sizes) - sizes
+    drawn = []
+    for places in how.drawn(f"threshold {name}", groups):
+        for chosen in places:
+            taken = run_places(starts[chosen], sizes[chosen])
+            drawn.append(best_threshold(*rows[taken].T))
+    found = np.array(drawn)
+    known = found[np.isfinite(found)]
+    if known.size < (1 - how.tail) * found.size:
+        return None, None
+    low, high = np.quantile(known, [how.tail, 1 - how.tail])
+    return float(low), float(high)

@@ -1,0 +1,98 @@
+"""The report over a batch of answers: decisions beside gold labels, what is no answer apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import httpx
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, f1_score  # type: ignore[import-untyped]
+from sqlalchemy import Engine
+
+from services import worker
+from shared.settings import Settings
+from tests.batches import Json, WorkedScene
+from tests.gateway.serving import serving
+from tests.patience import SECONDS
+
+URL = "/v1/explanations"
+LINES = 200
+ANSWERS = {
+    "hateful": "It blames immigrants for what goes wrong. Conclusion: hateful.",
+    "non-hateful": "It speaks of a town and blames nobody. Conclusion: non-hateful.",
+    "refused": "I'm sorry, but I can't help with that.",
+    "unparsable": "The weather is fine.",
+}
+
+
+@pytest.fixture
+def scene(chosen: Settings, engine: Engine) -> Iterator[WorkedScene]:
+    worker.register_all(["explanations"])
+    placed = chosen.model_copy(update={"authentication": "none"})
+    with serving(placed) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
+        yield WorkedScene(client, engine, placed)
+
+
+def line(number: int, gold: str, ends: str) -> Json:
+    body = {
+        "text": f"Those immigrants are ruining our town, says number {number}",
+        "answer": {"text": ANSWERS[ends]},
+        "metadata": {"gold": gold},
+        "score": ["sor"] if number < 20 else [],
+    }
+    return {"custom_id": str(number), "method": "POST", "url": URL, "body": body}
+
+
+def drawn() -> list[tuple[str, str]]:
+    """(gold label, how the answer ends)."""
+    random = np.random.default_rng(21)
+    golds = random.choice(["hateful", "non-hateful"], LINES, p=[0.4, 0.6]).tolist()
+    others = {"hateful": "non-hateful", "non-hateful": "hateful"}
+    ends = random.choice(["right", "wrong", "refused", "unparsable"], LINES, p=[0.6, 0.2, 0.1, 0.1])
+    told = {"right": golds, "wrong": [others[gold] for gold in golds]}
+    return [
+        (gold, told[end][number] if end in told else str(end))
+        for number, (gold, end) in enumerate(zip(golds, ends.tolist(), strict=True))
+    ]
+
+
+def test_two_hundred_answers_beside_gold_labels(scene: WorkedScene) -> None:
+    pairs = drawn()
+    lines = [line(number, *pair) for number, pair in enumerate(pairs)]
+    batch = scene.finish(scene.make(lines, endpoint=URL))
+    assert batch["request_counts"]["completed"] == LINES
+    address = f"/v1/batches/{batch['id']}/report"
+    assert scene.client.get(address).status_code == 202
+    scene.work()
+    report = scene.client.get(address).json()
+    ends = Counter(end if end in ("refused", "unparsable") else "answered" for _, end in pairs)
+    assert {name: one["results"] for name, one in report["outcomes"].items()} == ends
+    assert report["undefined"] == LINES - ends["answered"]
+    assert report["score"]["value"] is None
+    labels = report["gold"]["labels"]
+    assert (labels["refused"], labels["unread"]) == (ends["refused"], ends["unparsable"])
+    decided = [pair for pair in pairs if pair[1] in ("hateful", "non-hateful")]
+    gold, own = zip(*decided, strict=True)
+    assert labels["accuracy"]["value"] == pytest.approx(accuracy_score(gold, own))
+    assert labels["macro_f1"]["value"] == pytest.approx(f1_score(gold, own, average="macro"))
+    right = sum(one == other for one, other in pairs)
+    assert labels["accuracy_of_all"]["value"] == pytest.approx(right / LINES)
+    cells = {(one["gold"], one["decided"]): one["results"] for one in labels["confusion"]}
+    expected = Counter((one, other if other in ANSWERS and other in ("hateful", "non-hateful")
+                        else None) for one, other in pairs)  # fmt: skip
+    assert cells == expected
+    [of_metric] = report["scores"]
+    assert (of_metric["metric"], of_metric["results"] + of_metric["unscored"]) == ("sor", 20)
+    page = scene.client.get(f"/batches/{batch['id']}").text
+    told = f"Of 200 answers {ends['answered']} decide and explain, {ends['refused']} refuse"
+    assert told in page
+    assert "gold › labels" in page
+
+
+def test_what_is_about_scores_is_refused(scene: WorkedScene) -> None:
+    asked = {"jobs": ["job_1"], "by": ["metadata.market"]}
+    answer = scene.client.post("/v1/reports/explanations", json=asked)
+    assert answer.status_code == 422
+    assert "`by` is about scores" in answer.text
