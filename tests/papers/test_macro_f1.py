@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score  # type: ignore[import-untyped]
 
-from services.papers.classification import (
+from services.papers.macro_f1 import (
     Decided,
-    confusion_rows,
+    count_rows,
     labels_of,
-    macro_f1,
     macro_f1_difference,
     macro_f1_estimate,
 )
 from shared.statistics.bootstrap import Resampling
+from shared.statistics.classification import macro_f1
 
 HOW = Resampling(resamples=99)
 
@@ -42,7 +42,7 @@ def test_macro_f1_is_scikit_learns(labels: tuple[str, ...], count: int) -> None:
 
 def test_many_at_once_are_those_one_by_one() -> None:
     blocks = [draw(20, ("x", "y", "z"), seed) for seed in range(6)]
-    sums = np.stack([confusion_rows(one, ("x", "y", "z")).sum(axis=0) for one in blocks])
+    sums = np.stack([count_rows(one, ("x", "y", "z")).sum(axis=0) for one in blocks])
     assert macro_f1(sums) == pytest.approx([f1(one) for one in blocks])
 
 
@@ -73,7 +73,7 @@ def test_the_exchange_test_counts_all_exchanges() -> None:
 
 
 def _macro(decided: list[Decided], labels: list[str]) -> float:
-    return float(macro_f1(confusion_rows(decided, labels).sum(axis=0)[None])[0])
+    return float(macro_f1(count_rows(decided, labels).sum(axis=0)[None])[0])
 
 
 def test_who_is_first_turns_the_sign_alone() -> None:

@@ -1,8 +1,7 @@
 """Decisions against gold labels: macro-F1 with its interval, and what two models differ by.
 
-Macro-F1: the mean of the labels' F1 over those that occur in gold or decisions (as scikit-learn's
-`f1_score(average="macro")`). The test exchanges the two models' decisions on whole clusters (Noreen
-1989, Computer-Intensive Methods for Testing Hypotheses, 2.2.4). Pure functions.
+The test exchanges the two models' decisions on whole clusters (Noreen 1989, Computer-Intensive
+Methods for Testing Hypotheses, 2.2.4). Pure functions.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from shared.statistics.bootstrap import Resampling
+from shared.statistics.classification import label_counts, macro_f1
 from shared.statistics.clusters import Floats
 from shared.statistics.intervals import IntervalEstimate, ratio
 from shared.statistics.seeds import generator
@@ -24,25 +24,10 @@ AT_ONCE = 1_000
 TIE = 1e-12
 
 
-def confusion_rows(decided: Sequence[Decided], labels: Sequence[str]) -> Floats:
-    """(N, L * L) of one 1 each: the row's cell of the confusion matrix, gold before decision."""
+def count_rows(decided: Sequence[Decided], labels: Sequence[str]) -> Floats:
+    """(N, 3 L): the row's counts of each label, as `shared.statistics.classification` has them."""
     places = {label: place for place, label in enumerate(labels)}
-    made = np.zeros((len(decided), len(labels) ** 2))
-    for row, (gold, found) in enumerate(decided):
-        made[row, places[gold] * len(labels) + places[found]] = 1.0
-    return made
-
-
-def macro_f1(sums: Floats) -> Floats:
-    """(R, L * L) sums of confusion matrices → (R,), [0, 1]; NaN where there is no row."""
-    width = round(sums.shape[1] ** 0.5)
-    cells = sums.reshape(len(sums), width, width)
-    hits = np.einsum("rll->rl", cells)
-    sizes = cells.sum(axis=1) + cells.sum(axis=2)  # decisions and golds of each label
-    occurs = sizes > 0.5
-    f1 = np.where(occurs, 2 * hits / np.where(occurs, sizes, 1.0), 0.0)
-    count = occurs.sum(axis=1)
-    return np.where(count > 0, f1.sum(axis=1) / np.maximum(count, 1), np.nan)
+    return label_counts([(places[gold], places[found]) for gold, found in decided], len(labels))
 
 
 def macro_f1_estimate(
@@ -51,7 +36,7 @@ def macro_f1_estimate(
     """With BCa ends over clusters."""
     if not decided:
         return IntervalEstimate(None)
-    rows = confusion_rows(decided, labels_of(decided))
+    rows = count_rows(decided, labels_of(decided))
     return _without_false_ends(ratio(name, rows, macro_f1, keys, how))
 
 
@@ -73,7 +58,7 @@ def macro_f1_difference(
     if not pairs:
         return IntervalEstimate(None), None
     labels = labels_of([one for pair in pairs for one in pair])
-    first, second = (confusion_rows([pair[side] for pair in pairs], labels) for side in (0, 1))
+    first, second = (count_rows([pair[side] for pair in pairs], labels) for side in (0, 1))
     width = first.shape[1]
 
     def difference(sums: Floats) -> Floats:
