@@ -9,8 +9,8 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from services.papers.macro_f1 import Decided, macro_f1_difference, macro_f1_estimate
 from services.papers.data_rows import DataRow
+from services.papers.macro_f1 import Decided, macro_f1_difference, macro_f1_estimate
 from shared.score_splits import split_test
 from shared.statistics import intervals
 from shared.statistics.bootstrap import Resampling

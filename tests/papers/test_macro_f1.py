@@ -48,7 +48,7 @@ def test_many_at_once_are_those_one_by_one() -> None:
 
 def test_without_rows_there_is_none() -> None:
     assert macro_f1_estimate("a", [], [], HOW).value is None
-    assert np.isnan(macro_f1(np.zeros((1, 4)))[0])
+    assert np.isnan(macro_f1(np.zeros((1, 6)))[0])
     assert macro_f1_difference("a", [], [], HOW)[1] is None
 
 
