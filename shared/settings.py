@@ -357,25 +357,22 @@ class Settings(FromEnvironment):
     def _check_stores(self) -> Self:
         if self.stores_tls == "required":
             urls = self.redis_url.get_secret_value(), self.database_url.get_secret_value()
-            queues = self._queue_urls().values()
+            queues = queue_urls(self.queue_redis).values()
             if faults := unprotected_stores(*urls, *queues):
                 raise ValueError("; ".join(faults))
         return self
 
     def redis_of(self, service: str) -> str:
         """The address of the Redis with the queues of this service."""
-        return self._queue_urls().get(service) or self.redis_url.get_secret_value()
+        return queue_urls(self.queue_redis).get(service) or self.redis_url.get_secret_value()
 
     @property
     def queue_servers(self) -> dict[str, tuple[str, ...]]:
         """Address → the services that it is named for; REDIS_URL, first, is for all others."""
         found: dict[str, tuple[str, ...]] = {self.redis_url.get_secret_value(): ()}
-        for service, url in self._queue_urls().items():
+        for service, url in queue_urls(self.queue_redis).items():
             found[url] = (*found.get(url, ()), service)
         return found
-
-    def _queue_urls(self) -> dict[str, str]:
-        return {} if self.queue_redis is None else queue_urls(self.queue_redis.get_secret_value())
 
     @property
     def threads_for_batches(self) -> int:

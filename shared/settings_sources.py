@@ -77,11 +77,12 @@ def validate_url(url: SecretStr, info: ValidationInfo) -> SecretStr:
     return url
 
 
-def queue_urls(text: str) -> dict[str, str]:
+def queue_urls(value: SecretStr | None) -> dict[str, str]:
     """Service → address, of `SERVICE=URL` with blanks between. Raises ValueError, which repeats no
     address."""
     found: dict[str, str] = {}
-    for place, one in enumerate(text.split(), start=1):
+    listed = [] if value is None else value.get_secret_value().split()
+    for place, one in enumerate(listed, start=1):
         service, separator, url = one.partition("=")
         if not separator or not service.isidentifier():
             raise ValueError(f"must be SERVICE=URL with blanks between; no. {place} is not")
@@ -95,8 +96,7 @@ def queue_urls(text: str) -> dict[str, str]:
 
 def validate_queue_urls(value: SecretStr | None) -> SecretStr | None:
     """Raises ValueError as `queue_urls`."""
-    if value is not None:
-        queue_urls(value.get_secret_value())
+    queue_urls(value)
     return value
 
 
