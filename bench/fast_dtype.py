@@ -16,6 +16,7 @@ import argparse
 import json
 import re
 import statistics
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -40,7 +41,7 @@ Dtype = Literal["float32", "bfloat16", "int8"]
 Json = dict[str, Any]
 DATA = Path("../shared/data")
 POSTS = 500
-SHARES = {"hatexscore": 1, "ftc": 1, "haf": 5, "ice": 5, "consistency": 5}  # of so many posts one
+SHARES = {"hatexscore": 1, "ftc": 2, "haf": 2, "ice": 4, "consistency": 4}  # of so many posts one
 FILES = {"ftc": "esnli.jsonl", "haf": "haf_explanations.jsonl"}  # of the others:
 RATIONALES = "hatexplain.jsonl"
 LONGEST = 60  # tokens of a post
@@ -150,7 +151,9 @@ def measured(
             found[dtype].asked += 1
         for dtype, report in reports.items():
             found[dtype].compare(reports["float32"], report)
-    return {dtype: changes.figures(found["float32"]) for dtype, changes in found.items()}
+    figures = {dtype: changes.figures(found["float32"]) for dtype, changes in found.items()}
+    print(f"{name}: {json.dumps(figures)}", file=sys.stderr, flush=True)
+    return figures
 
 
 def ask(name: str, body: Json, models: ports.Models) -> Json:

@@ -4,9 +4,9 @@ Texts, their length, draws, jobs, rows of a report and lines of a batch are doub
 processor time and of memory is the slope of its logarithm over the size's (1: linear), of the three
 largest sizes, where fixed costs no longer hide it. Processor time of this process, of several
 tries the least: other processes on the same cores disturb it little. Memory: Python's objects at
-their most, or the process's high water mark over where it began; of little nothing is said. At most
-1.1 is asked, but of attention, whose products grow with the square of a text's length. The last
-line is JSON.
+their most (torch's passes have a budget of their own); of little nothing is said. At most 1.1 is
+asked, but of attention, whose products grow with the square of a text's length. The last line is
+JSON.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ from shared.settings import settings
 MOST = 1.1  # of an exponent
 TRIES = 2
 FITTED = 3  # of the sizes, the largest
-NEGLIGIBLE = 2_000_000  # bytes; less is the allocator's affair
-STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+NEGLIGIBLE = 2_000_000  # bytes; less says nothing
 WORDS = ("old", "garden", "people", "walk", "rain", "slowly", "under", "green", "windows", "town")
 RESAMPLES = 200
 
@@ -114,22 +113,13 @@ def _seconds(run: Callable[[], object]) -> float:
 
 
 def _memory(run: Callable[[], object]) -> int:
-    """Bytes of Python's objects at their most, or of the process over where it stood (torch's)."""
+    """Bytes of Python's objects at their most."""
     gc.collect()
-    CLEAR.write_text("5")  # the high water mark begins anew
-    before = _bytes("VmRSS")
-    run()
-    grown = max(0, _bytes("VmHWM") - before)
     tracemalloc.start()
     run()
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    return max(most, grown)
-
-
-def _bytes(name: str) -> int:
-    lines = STATUS.read_text("ascii").splitlines()
-    return int(next(line for line in lines if line.startswith(name)).split()[1]) * 1_024
+    return most
 
 
 def words(count: int, seed: int = 0) -> str:
