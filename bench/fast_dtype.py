@@ -151,7 +151,9 @@ def measured(
             found[dtype].asked += 1
         for dtype, report in reports.items():
             found[dtype].compare(reports["float32"], report)
-    figures = {dtype: changes.figures(found["float32"]) for dtype, changes in found.items()}
+    figures: dict[str, Json] = {
+        dtype: changes.figures(found["float32"]) for dtype, changes in found.items()
+    }
     print(f"{name}: {json.dumps(figures)}", file=sys.stderr, flush=True)
     return figures
 
