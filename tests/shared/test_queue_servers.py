@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -105,8 +107,8 @@ def test_calls_and_replies_of_models_go_by_the_redis_of_the_models(
         with redis.Redis.from_url(second) as client:
             found: Any = client.brpop(["model.inference"], timeout=5)
         queue._taken[:] = [second]  # only replies are sent from here on
-        message = queue.json.loads(found[1])
-        body = queue.json.loads(queue.base64.b64decode(message["body"]))
+        message = json.loads(found[1])
+        body = json.loads(base64.b64decode(message["body"]))
         handle_call(*body[0])
 
     ports.bind(FakeModels())
