@@ -364,7 +364,8 @@ class Settings(FromEnvironment):
 
     def redis_of(self, service: str) -> str:
         """The address of the Redis with the queues of this service."""
-        return queue_urls(self.queue_redis).get(service) or self.redis_url.get_secret_value()
+        own = None if self.queue_redis is None else queue_urls(self.queue_redis).get(service)
+        return own or self.redis_url.get_secret_value()
 
     @property
     def queue_servers(self) -> dict[str, tuple[str, ...]]:
