@@ -84,8 +84,8 @@ class Arithmetic(NamedTuple):
 def fast_arithmetic(kind: ModelKind) -> Arithmetic:
     """What `dtype = "fast"` is on this processor, for a model of this kind.
 
-    bfloat16 before int8 where there are both: int8 takes three quarters of its time, and moves
-    probabilities ten times as far (`python -m bench.fast_dtype`, bench/RESULTS.md).
+    bfloat16 before int8 where there are both: int8 takes five sixths of its time, and moves
+    probabilities four to ten times as far (`python -m bench.fast_dtype`, bench/RESULTS.md).
     """
     if found := sorted(BFLOAT16 & _flags()):
         return Arithmetic("bfloat16", f"this processor multiplies bfloat16 ({found[0]})")

@@ -3,7 +3,7 @@
 y = (q(x) @ q(W)^T) * s_x * s_W + b, with q(v) = round(v / s) and s = max |v| / 127, of a row of W
 and of a token's x. Sums of integers are exact, so that a token has the same result in any batch.
 One scale for a whole batch, as in `torch.ao.quantization.quantize_dynamic` and in ONNX Runtime,
-would let a text's score depend on its company: by up to 0.5 (`python -m bench.fast_dtype`).
+would let a text's score depend on its company: by up to 0.26 (`python -m bench.fast_dtype`).
 Source: Dettmers et al., LLM.int8(), arXiv:2208.07339, section 2.1 (vector-wise quantization).
 """
 
