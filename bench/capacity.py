@@ -31,7 +31,7 @@ from prometheus_client import REGISTRY
 from rich.console import Console
 
 from bench.environment import environment
-from bench.queueing import Station, sized
+from bench.queueing import BUSIEST, Station, sized
 from services.bindings import local
 from services.registry import metrics, service
 from shared import telemetry
@@ -107,7 +107,8 @@ def size(
     servers, p95 = sized(rate, some, asked.within)
     walls = [one for one in some if one.most is not None]
     fullest = max(walls, key=lambda one: rate * one.seconds / (one.most or 1))
-    if math.isfinite(p95):
+    is_full = rate * fullest.seconds > BUSIEST * (fullest.most or 1)
+    if math.isfinite(p95) or not is_full:  # else a job by itself takes longer than is promised
         fullest = max(some, key=lambda one: one.seconds)
     return Size(
         metric=cost.metric,
