@@ -53,10 +53,10 @@ MIXED_SAID = (
     "(`TOUCHSTONE_BINDING=local`); GB a day: requests and results as JSON, before PostgreSQL's "
     "compression and its indexes."
 )
-LEDGER_CORES, REDIS_CORES = 32, 1  # the most that one server of each can use
+DATABASE_CORES, REDIS_CORES = 32, 1  # the most that one server of each can use
 LIFTS = {
     "gateway": "more gateway processes: they share nothing",
-    "ledger": "one ledger a tenant or region (jobs know no other jobs), or fewer, larger commits",
+    "database": "one database a tenant or region (jobs know no other jobs), or fewer, larger commits",
     "redis": "a Redis a service (TOUCHSTONE_QUEUE_REDIS) and TOUCHSTONE_BINDING=local, see below; "
     "one metric alone needs more than one service for itself",
     "metric": "more workers of the metric: a queue feeds any number of them",
@@ -71,7 +71,7 @@ class Size:
     metric: str
     rate: float  # posts a second
     servers: dict[str, int]
-    p95: float  # seconds; inf: not to be had with one ledger and one Redis
+    p95: float  # seconds; inf: not to be had with one database and one Redis
     bottleneck: str
     gpus: int
     bytes_per_day: float = 0.0  # of requests and results as JSON, before compression and indexes
@@ -91,7 +91,7 @@ def stations(cost: Cost, dispatch: dict[str, float], calls: int) -> list[Station
     """What a job passes, in order. A call to a model is one more message there and back."""
     return [
         Station("gateway", dispatch["gateway"]),
-        Station("ledger", dispatch["postgres"], LEDGER_CORES),
+        Station("database", dispatch["postgres"], DATABASE_CORES),
         Station("redis", (1 + calls) * dispatch["redis"], REDIS_CORES),
         Station("metric", dispatch["worker"] + cost.own),
         Station("model", max(cost.model, 1e-6)),
@@ -125,7 +125,7 @@ def mixed(
     found: list[Cost], rate: float, dispatch: dict[str, float], asked: argparse.Namespace
 ) -> list[Size]:
     """All metrics at once, each with its share of the posts and a Redis of its own; gateway and
-    ledger are counted for the share, which leaves out what they gain by being shared."""
+    database are counted for the share, which leaves out what they gain by being shared."""
     share = rate / len(found)
     return [size(cost, share, dispatch, asked, calls=0) for cost in found]
 
