@@ -56,7 +56,7 @@ MIXED_SAID = (
 DATABASE_CORES, REDIS_CORES = 32, 1  # the most that one server of each can use
 LIFTS = {
     "gateway": "more gateway processes: they share nothing",
-    "database": "one database a tenant or region (jobs know no other jobs), or fewer, larger commits",
+    "database": "one a tenant or region (jobs know no other jobs), or fewer, larger commits",
     "redis": "a Redis a service (TOUCHSTONE_QUEUE_REDIS) and TOUCHSTONE_BINDING=local, see below; "
     "one metric alone needs more than one service for itself",
     "metric": "more workers of the metric: a queue feeds any number of them",
