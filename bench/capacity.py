@@ -7,6 +7,10 @@ threads that they use, and the rest, which is the metric's own); those of the wa
 of the queues (`bench.queueing`) finds the fewest servers whose 95th percentile stays within the
 promise. It writes `docs/guide/capacity.md`; the last line is JSON.
 
+Past one Redis: `mixed` asks every metric at once, each for its share of the posts, with a Redis a
+service (`TOUCHSTONE_QUEUE_REDIS`) and models in the metrics' own workers (binding `local`), so that
+a job is one message. The p95 is that of the slowest metric.
+
 Assumed, not measured: that two cores do twice the work of one, and that a GPU computes the rows of
 the embedded models `--gpu` times as fast as one core.
 """
@@ -27,7 +31,7 @@ from prometheus_client import REGISTRY
 from rich.console import Console
 
 from bench.environment import environment
-from bench.queueing import Station, sized
+from bench.queueing import BUSIEST, Station, sized
 from services.bindings import local
 from services.registry import metrics, service
 from shared import telemetry
@@ -42,11 +46,19 @@ RESULTS = Path(__file__).with_name("RESULTS.md")
 PAGE = Path("docs/guide/capacity.md")
 BEGIN, END = "<!-- simulated: rewritten by `python -m bench.capacity` -->", "<!-- end -->"
 RATES = (1, 100, 10_000)
-LEDGER_CORES, REDIS_CORES = 32, 1  # the most that one server of each can use
+MIXED = 10_000  # posts a second, of all metrics together
+MIXED_SAID = (
+    "**All metrics at once**, each with an equal share, a Redis a service "
+    "(`TOUCHSTONE_QUEUE_REDIS`) and models in the metrics' own workers "
+    "(`TOUCHSTONE_BINDING=local`); GB a day: requests and results as JSON, before PostgreSQL's "
+    "compression and its indexes."
+)
+DATABASE_CORES, REDIS_CORES = 32, 1  # the most that one server of each can use
 LIFTS = {
     "gateway": "more gateway processes: they share nothing",
-    "ledger": "one ledger a tenant or region (jobs know no other jobs), or fewer, larger commits",
-    "redis": "one Redis a service: its queues and reply lists have nothing to do with another's",
+    "database": "one a tenant or region (jobs know no other jobs), or fewer, larger commits",
+    "redis": "a Redis a service (TOUCHSTONE_QUEUE_REDIS) and TOUCHSTONE_BINDING=local, see below; "
+    "one metric alone needs more than one service for itself",
     "metric": "more workers of the metric: a queue feeds any number of them",
     "model": "GPUs in place of cores, or more model workers on the same queue",
 }
@@ -59,9 +71,10 @@ class Size:
     metric: str
     rate: float  # posts a second
     servers: dict[str, int]
-    p95: float  # seconds; inf: not to be had with one ledger and one Redis
+    p95: float  # seconds; inf: not to be had with one database and one Redis
     bottleneck: str
     gpus: int
+    bytes_per_day: float = 0.0  # of requests and results as JSON, before compression and indexes
 
 
 def way() -> dict[str, float]:
@@ -74,24 +87,28 @@ def way() -> dict[str, float]:
     return {name.removesuffix("_ms"): milliseconds / 1_000 for name, milliseconds in ours.items()}
 
 
-def stations(cost: Cost, dispatch: dict[str, float]) -> list[Station]:
+def stations(cost: Cost, dispatch: dict[str, float], calls: int) -> list[Station]:
     """What a job passes, in order. A call to a model is one more message there and back."""
     return [
         Station("gateway", dispatch["gateway"]),
-        Station("ledger", dispatch["postgres"], LEDGER_CORES),
-        Station("redis", 2 * dispatch["redis"], REDIS_CORES),
+        Station("database", dispatch["postgres"], DATABASE_CORES),
+        Station("redis", (1 + calls) * dispatch["redis"], REDIS_CORES),
         Station("metric", dispatch["worker"] + cost.own),
         Station("model", max(cost.model, 1e-6)),
     ]
 
 
-def size(cost: Cost, rate: float, dispatch: dict[str, float], asked: argparse.Namespace) -> Size:
-    """The fewest servers for this load, and what is full first as it grows."""
-    some = stations(cost, dispatch)
+def size(
+    cost: Cost, rate: float, dispatch: dict[str, float], asked: argparse.Namespace, calls: int = 1
+) -> Size:
+    """The fewest servers for this load, and what is full first as it grows. calls: of models, that
+    go by the queue."""
+    some = stations(cost, dispatch, calls)
     servers, p95 = sized(rate, some, asked.within)
     walls = [one for one in some if one.most is not None]
     fullest = max(walls, key=lambda one: rate * one.seconds / (one.most or 1))
-    if math.isfinite(p95):
+    is_full = rate * fullest.seconds > BUSIEST * (fullest.most or 1)
+    if math.isfinite(p95) or not is_full:  # else a job by itself takes longer than is promised
         fullest = max(some, key=lambda one: one.seconds)
     return Size(
         metric=cost.metric,
@@ -100,7 +117,37 @@ def size(cost: Cost, rate: float, dispatch: dict[str, float], asked: argparse.Na
         p95=p95,
         bottleneck=fullest.name,
         gpus=math.ceil(rate * cost.model / asked.gpu / 0.7),
+        bytes_per_day=rate * 86_400 * cost.bytes,
     )
+
+
+def mixed(
+    found: list[Cost], rate: float, dispatch: dict[str, float], asked: argparse.Namespace
+) -> list[Size]:
+    """All metrics at once, each with its share of the posts and a Redis of its own; gateway and
+    database are counted for the share, which leaves out what they gain by being shared."""
+    share = rate / len(found)
+    return [size(cost, share, dispatch, asked, calls=0) for cost in found]
+
+
+def mixed_table(sizes: list[Size], rate: float) -> list[str]:
+    """A row a metric, and their sum."""
+    names = list(sizes[0].servers)
+    cores = [f"{name} cores" for name in names]
+    head = ["metric", "posts/s", *cores, "GPUs instead of model cores", "p95 seconds", "GB a day"]
+    lines = [_line(head), "|" + "---|" * len(head)]
+    for one in sizes:
+        cells: list[Any] = [f"{n:,}" for n in one.servers.values()]
+        end = [one.gpus, _seconds(one.p95), f"{one.bytes_per_day / 1e9:,.0f}"]
+        lines.append(_line([one.metric, f"{one.rate:,.0f}", *cells, *end]))
+    sums = [f"{sum(one.servers[name] for one in sizes):,}" for name in names]
+    worst, stored = max(one.p95 for one in sizes), sum(one.bytes_per_day for one in sizes)
+    end = [sum(one.gpus for one in sizes), _seconds(worst), f"{stored / 1e9:,.0f}"]
+    return [*lines, _line(["together", f"{rate:,g}", *sums, *end])]
+
+
+def _seconds(p95: float) -> str:
+    return f"{p95:.2f}" if math.isfinite(p95) else "not with one of each"
 
 
 def table(sizes: list[Size]) -> list[str]:
@@ -115,9 +162,9 @@ def table(sizes: list[Size]) -> list[str]:
     lines = [_line([*head, "p95 seconds", "full first", "what lifts it"])]
     lines.append("|" + "---|" * (len(head) + 3))
     for one in sizes:
-        p95 = f"{one.p95:.2f}" if math.isfinite(one.p95) else "not with one of each"
         cells: list[Any] = [one.metric, f"{one.rate:,g}", *(f"{n:,}" for n in one.servers.values())]
-        lines.append(_line([*cells, one.gpus, p95, one.bottleneck, LIFTS[one.bottleneck]]))
+        end = [one.gpus, _seconds(one.p95), one.bottleneck, LIFTS[one.bottleneck]]
+        lines.append(_line([*cells, *end]))
     return lines
 
 
@@ -160,8 +207,13 @@ def main() -> None:
         sizes = [size(cost, rate, dispatch, asked) for cost in found for rate in RATES]
     about = ", ".join(f"{key} {value}" for key, value in environment().items())
     lines = [f"`python -m bench.capacity`, {about}", "", *measured(found, without, dispatch), ""]
-    write(asked.page, [*lines, *table(sizes), ""])
-    figures = [asdict(one) | {"p95": one.p95 if math.isfinite(one.p95) else None} for one in sizes]
+    together = mixed([cost for cost in found if cost.own + cost.model > 0], MIXED, dispatch, asked)
+    lines += [*table(sizes), "", MIXED_SAID, "", *mixed_table(together, MIXED), ""]
+    write(asked.page, lines)
+    figures = [
+        asdict(one) | {"p95": one.p95 if math.isfinite(one.p95) else None}
+        for one in (*sizes, *together)
+    ]
     print(json.dumps({"bench": "capacity", "figures": figures, "environment": environment()}))
 
 
@@ -180,6 +232,7 @@ class Cost:
     own: float  # of the metric's worker
     model: float  # of the model workers
     rows: float  # texts or pairs that went through a model
+    bytes: float  # of request and result as JSON
 
 
 def costs() -> tuple[list[Cost], dict[str, str]]:
@@ -205,7 +258,7 @@ def _cost(metric: MetricContract) -> Cost:
         for place, body in enumerate(islice(cycle(bodies), MEASURED_JOBS))
     ]
     cpu, device, rows = time.process_time(), _total(STAGES), _total(ROWS)
-    scored.score_batch(work)
+    reports = scored.score_batch(work)
     cpu, device = time.process_time() - cpu, _total(STAGES) - device
     model = min(cpu, device * torch.get_num_threads())
     return Cost(
@@ -213,6 +266,7 @@ def _cost(metric: MetricContract) -> Cost:
         own=(cpu - model) / MEASURED_JOBS,
         model=model / MEASURED_JOBS,
         rows=(_total(ROWS) - rows) / MEASURED_JOBS,
+        bytes=sum(len(one.model_dump_json()) for one in (*work, *reports)) / MEASURED_JOBS,
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +24,8 @@ from shared.contracts import Finding
 from shared.ledger.batch_lines import FAILED, SurprisingRules
 from shared.ledger.result_facts import FactPlan
 from shared.service_contract import SurprisingRule
+from shared.settings import Settings, settings_or_exit
+from shared.settings_sources import QUEUES
 
 if TYPE_CHECKING:
     from shared.metric import Service
@@ -32,6 +35,18 @@ UNDEFINED = SurprisingRule(
 )
 
 EARLIER = Finding("undecided", "An earlier version made this result.")
+
+
+def process_settings() -> Settings:
+    """The settings of this process; wrong ones end it, also where they name a service that there is
+    not, whose queues nobody would miss."""
+    chosen = settings_or_exit()
+    named = {service for services in chosen.queue_servers.values() for service in services}
+    if unknown := sorted(named - contracts().keys()):
+        known = ", ".join(contracts())
+        sys.stderr.write(f"{QUEUES}: no such service: {', '.join(unknown)}; there are: {known}\n")
+        raise SystemExit(2)
+    return chosen
 
 
 def service(name: str) -> Service:

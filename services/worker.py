@@ -18,7 +18,7 @@ from pathlib import Path
 from celery import signals
 
 from services.bindings import MODEL_SERVICES, has_local_models, models_for
-from services.registry import contracts, service
+from services.registry import contracts, process_settings, service
 from services.server_watch import ServerWatch
 from shared import queue, telemetry
 from shared.errors import ScoringError
@@ -29,7 +29,7 @@ from shared.models.catalogue import Catalogue, load_catalogue
 from shared.models.ports import describe
 from shared.models.reload import CatalogueReload
 from shared.priority import NICENESS
-from shared.settings import Settings, disable_download, settings, settings_or_exit
+from shared.settings import Settings, disable_download, settings
 from shared.stop_signal import setting
 from shared.worker import register, registered
 from shared.worker.batch_queues import BatchQueues, BatchRateLimiter, stopping
@@ -183,7 +183,11 @@ def main(arguments: list[str] | None = None) -> None:
     if MODEL_SERVICES.issuperset(names):
         os.nice(NICENESS)  # rows of models leave the processor to who waits for none
     disable_download()
-    chosen = settings_or_exit()
+    chosen = process_settings()
+    try:
+        queue.take_from(names)
+    except ValueError as error:
+        sys.exit(str(error))
     telemetry.configure_logging(chosen.log_level, chosen.log_format)
     telemetry.configure_tracing(f"worker-{'-'.join(names)}")
     states = ModelStates()

@@ -1,7 +1,9 @@
 """The queue: Celery over Redis, carrying job ids and nothing else.
 
 The ledger is the truth. A message may be lost or come twice, and neither matters. A metric has an
-interactive queue and a batch queue beside it. Sources: specs "conventions" C1 for every option.
+interactive queue and a batch queue beside it. `TOUCHSTONE_QUEUE_REDIS` puts a service's queues, and
+the calls of its models with their replies, on a Redis of its own: a process takes messages from one
+(`take_from`) and sends to each. Sources: specs "conventions" C1 for every option.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ from __future__ import annotations
 import base64
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -17,6 +20,7 @@ from uuid import uuid4
 
 import redis
 from celery import Celery
+from kombu import pools
 from kombu.utils.scheduling import round_robin_cycle
 from redis.exceptions import RedisError
 
@@ -27,6 +31,7 @@ from shared.settings import settings
 PROMPT_SECONDS = 0.5
 SOCKET_SECONDS = 5  # a broker that takes longer counts as away; kombu's blocking read takes 1
 VISIBILITY_SECONDS = 3_600
+MOST_SERVERS = 64  # Redis servers whose connections are kept
 CALLS = "model."  # begins the names of queues of model calls
 BATCH = ".batch"  # ends the names of queues that may wait
 AGAIN = "touchstone-again"  # a header: the scheduler sent this message, for this very job
@@ -35,7 +40,7 @@ AGAIN = "touchstone-again"  # a header: the scheduler sent this message, for thi
 def options() -> dict[str, Any]:
     """Early acknowledgement, no results, JSON only, one message ahead a thread."""
     return {
-        "broker_url": settings().redis_url.get_secret_value(),
+        "broker_url": own_address(),
         "accept_content": ["json"],
         "task_serializer": "json",
         "task_ignore_result": True,
@@ -95,6 +100,41 @@ class JobMessage:
 
 app = Celery("touchstone")
 app.add_defaults(options)  # read when first needed, not when imported
+_taken: list[str] = []  # the address that this process takes messages from, where it is a worker
+
+
+def take_from(services: Sequence[str]) -> None:
+    """This process takes the messages of these services, before it asks for any.
+
+    Raises ValueError where their queues are not all in one Redis: a consumer has one connection.
+    """
+    by_address: defaultdict[str, list[str]] = defaultdict(list)
+    for service in services:
+        by_address[settings().redis_of(service)].append(service)
+    if len(by_address) > 1:
+        several = " | ".join(", ".join(names) for names in by_address.values())
+        raise ValueError(
+            f"TOUCHSTONE_QUEUE_REDIS: the queues of {several} are in different Redis servers: "
+            "start a worker for each"
+        )
+    _taken[:] = by_address
+    app.conf.broker_url = own_address()
+
+
+def own_address() -> str:
+    """Of the Redis that this process takes messages from; of who takes none, REDIS_URL."""
+    return _taken[0] if _taken else settings().redis_url.get_secret_value()
+
+
+@contextmanager
+def producer(service: str) -> Iterator[Any]:
+    """For messages of Celery to this service; None: the process's own will do."""
+    address = settings().redis_of(service)
+    if address == own_address():
+        yield None
+        return
+    with pools.producers[app.connection_for_write(address)].acquire(block=True) as found:
+        yield found
 
 
 def task_name(metric: str) -> str:
@@ -137,14 +177,17 @@ def send_all(messages: Sequence[JobMessage]) -> None:
     """All of these in order: one command to the broker a queue. Raises Unavailable; then some may
     have been sent.
     """
-    by_queue: defaultdict[str, list[str]] = defaultdict(list)
+    by_queue: defaultdict[tuple[str, bool], list[str]] = defaultdict(list)
     for message in messages:
-        by_queue[queue_of(message.metric, batch=message.batch)].append(_encode_message(message))
-    try:
-        for queue, written in by_queue.items():
-            _sending_redis().lpush(queue, *written)
-    except RedisError as error:
-        raise Unavailable("the broker cannot be reached") from error
+        by_queue[message.metric, message.batch].append(_encode_message(message))
+    failed: RedisError | None = None
+    for (metric, batch), written in by_queue.items():
+        try:
+            _sending_redis(_address(metric)).lpush(queue_of(metric, batch=batch), *written)
+        except RedisError as error:  # another Redis may be there
+            failed = error
+    if failed is not None:
+        raise Unavailable("the broker cannot be reached") from failed
 
 
 def _encode_message(message: JobMessage) -> str:
@@ -182,30 +225,35 @@ def _envelope(task: str) -> tuple[dict[str, Any], dict[str, Any]]:
     return message.headers, message.body[2]
 
 
-@lru_cache(maxsize=1)
-def _redis() -> redis.Redis:
-    return client(SOCKET_SECONDS, patient=True)
+def _address(service: str) -> str:
+    return settings().redis_of(service)
 
 
-@lru_cache(maxsize=1)
-def _sending_redis() -> redis.Redis:
+@lru_cache(maxsize=MOST_SERVERS)
+def _redis(address: str) -> redis.Redis:
+    return client(SOCKET_SECONDS, patient=True, url=address)
+
+
+@lru_cache(maxsize=MOST_SERVERS)
+def _sending_redis(address: str) -> redis.Redis:
     """For messages, which may be lost: the job is safe, and a second try is enough."""
-    return client(SOCKET_SECONDS, patient=False)
+    return client(SOCKET_SECONDS, patient=False, url=address)
 
 
-@lru_cache(maxsize=1)
-def _prompt_redis() -> redis.Redis:
+@lru_cache(maxsize=MOST_SERVERS)
+def _prompt_redis(address: str) -> redis.Redis:
     """For who would rather know nothing than wait."""
-    return client(PROMPT_SECONDS, patient=False)
+    return client(PROMPT_SECONDS, patient=False, url=address)
 
 
 def pop(queues: Sequence[str], seconds: float) -> tuple[str, bytes] | None:
-    """The next message of the first of these queues that has one. Raises Unavailable.
+    """The next message of the first of these queues of this process (`take_from`) that has one.
+    Raises Unavailable.
 
     seconds: how long it waits for one, less than SOCKET_SECONDS.
     """
     try:
-        found: Any = _redis().brpop(list(queues), timeout=seconds)
+        found: Any = _redis(own_address()).brpop(list(queues), timeout=seconds)
     except RedisError as error:
         raise Unavailable("the broker cannot be reached") from error
     return None if found is None else (found[0].decode(), found[1])
@@ -214,26 +262,40 @@ def pop(queues: Sequence[str], seconds: float) -> tuple[str, bytes] | None:
 def queue_length(metric: str, *, batch: bool = False) -> int:
     """How many messages wait in this queue of the metric. Raises Unavailable."""
     try:
-        return int(_redis().llen(queue_of(metric, batch=batch)))
+        return int(_redis(_address(metric)).llen(queue_of(metric, batch=batch)))
     except RedisError as error:
         raise Unavailable("the broker cannot be reached") from error
 
 
 def queue_lengths(metrics: Sequence[str]) -> dict[tuple[str, bool], int]:
     """(metric, whether its batch queue) → messages that wait. Raises Unavailable, soon."""
-    asked = [(metric, batch) for metric in metrics for batch in (False, True)]
+    by_address: defaultdict[str, list[tuple[str, bool]]] = defaultdict(list)
+    for metric in metrics:
+        by_address[_address(metric)] += [(metric, False), (metric, True)]
+    found: dict[tuple[str, bool], int] = {}
     try:
-        with _prompt_redis().pipeline(transaction=False) as trip:
-            for metric, batch in asked:
-                trip.llen(queue_of(metric, batch=batch))
-            return dict(zip(asked, map(int, trip.execute()), strict=True))
+        for address, asked in by_address.items():
+            with _prompt_redis(address).pipeline(transaction=False) as trip:
+                for metric, batch in asked:
+                    trip.llen(queue_of(metric, batch=batch))
+                found |= dict(zip(asked, map(int, trip.execute()), strict=True))
     except RedisError as error:
         raise Unavailable("the broker cannot be reached") from error
+    return found
 
 
-def ping() -> None:
-    """Ask the broker for a sign of life. Raises Unavailable."""
+def brokers_away() -> list[str]:
+    """The Redis servers that give no sign of life, by the services that they are named for."""
+    return [
+        f"broker of {', '.join(services)}" if services else "broker"
+        for address, services in settings().queue_servers.items()
+        if not _answers(address)
+    ]
+
+
+def _answers(address: str) -> bool:
     try:
-        _redis().ping()
-    except RedisError as error:
-        raise Unavailable("the broker cannot be reached") from error
+        _redis(address).ping()
+    except RedisError:
+        return False
+    return True

@@ -1,4 +1,4 @@
-"""Clients of the one Redis: how long each waits, and whether it tries again."""
+"""Clients of Redis: how long each waits, and whether it tries again."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ LEAST_WAIT_SECONDS = 0.01  # of a blocking command: less than a millisecond is "
 RETRIES = 1  # of who would rather know nothing than wait; at once
 
 
-def client(seconds: float, *, patient: bool, **more: Any) -> redis.Redis:
+def client(seconds: float, *, patient: bool, url: str | None = None, **more: Any) -> redis.Redis:
     """A client for threads; a server that takes longer than `seconds` counts as away.
 
     patient: tries again as often as the library does, with its pauses; else once, at once.
+    url:     of a service's queues (`Settings.redis_of`); None: the Redis of everything else.
     more:    as `redis.Redis` takes it.
     """
     waits: dict[str, Any] = {"socket_timeout": seconds, "socket_connect_timeout": seconds}
     if not patient:
         waits["retry"] = Retry(NoBackoff(), RETRIES)
-    return redis.Redis.from_url(settings().redis_url.get_secret_value(), **waits | more)
+    return redis.Redis.from_url(url or settings().redis_url.get_secret_value(), **waits | more)
 
 
 def async_client(seconds: float, chosen: Settings) -> AsyncRedis:

@@ -30,8 +30,10 @@ from shared.settings_sources import (
     format_errors,
     is_secret,
     nearest,
+    queue_urls,
     unprotected_stores,
     validate_keys,
+    validate_queue_urls,
     validate_url,
     variable_of,
 )
@@ -46,6 +48,12 @@ class Settings(FromEnvironment):
         default=SecretStr("redis://127.0.0.1:6379/0"),
         validation_alias="REDIS_URL",
         description="the Redis of queues, rate limits and sessions",
+    )
+    queue_redis: SecretStr | None = Field(
+        default=None,
+        description="services whose queues are in a Redis of their own: `SERVICE=URL`, blanks "
+        "between them, as in `ice=redis://one:6379 ftc=redis://two:6379`; the others are "
+        "in REDIS_URL",
     )
     database_url: SecretStr = Field(
         default=SecretStr("postgresql://postgres@127.0.0.1:5432/postgres"),
@@ -343,14 +351,29 @@ class Settings(FromEnvironment):
 
     _keys = field_validator("webhook_keys", "secret_keys")(validate_keys)
     _addresses = field_validator("redis_url", "database_url")(validate_url)
+    _queues = field_validator("queue_redis")(validate_queue_urls)
 
     @model_validator(mode="after")
     def _check_stores(self) -> Self:
         if self.stores_tls == "required":
             urls = self.redis_url.get_secret_value(), self.database_url.get_secret_value()
-            if faults := unprotected_stores(*urls):
+            queues = queue_urls(self.queue_redis).values()
+            if faults := unprotected_stores(*urls, *queues):
                 raise ValueError("; ".join(faults))
         return self
+
+    def redis_of(self, service: str) -> str:
+        """The address of the Redis with the queues of this service."""
+        own = None if self.queue_redis is None else queue_urls(self.queue_redis).get(service)
+        return own or self.redis_url.get_secret_value()
+
+    @property
+    def queue_servers(self) -> dict[str, tuple[str, ...]]:
+        """Address → the services that it is named for; REDIS_URL, first, is for all others."""
+        found: dict[str, tuple[str, ...]] = {self.redis_url.get_secret_value(): ()}
+        for service, url in queue_urls(self.queue_redis).items():
+            found[url] = (*found.get(url, ()), service)
+        return found
 
     @property
     def threads_for_batches(self) -> int:

@@ -37,17 +37,27 @@ class InvalidFile:
     fault: str
 
 
-def unprotected_stores(redis_url: str, database_url: str) -> list[str]:
-    """Why these addresses are not fit for stores outside: no TLS, no password; without secrets."""
-    redis, database = urlsplit(redis_url), parse_qs(urlsplit(database_url).query)
+def unprotected_stores(redis_url: str, database_url: str, *queues: str) -> list[str]:
+    """Why these addresses are not fit for stores outside: no TLS, no password; without secrets.
+
+    queues: further Redis servers, of `TOUCHSTONE_QUEUE_REDIS`."""
+    database = parse_qs(urlsplit(database_url).query)
     faults = []
-    if redis.scheme != "rediss" or not redis.password:
+    if _is_unprotected(redis_url):
         faults.append("REDIS_URL must be rediss:// with a password")
+    if any(map(_is_unprotected, queues)):
+        faults.append(f"{QUEUES} must have rediss:// with a password for each service")
     if not {"require", "verify-ca", "verify-full"} & set(database.get("sslmode", [])):
         faults.append("DATABASE_URL must end with ?sslmode=verify-full (or verify-ca, require)")
     return faults
 
 
+def _is_unprotected(redis_url: str) -> bool:
+    parts = urlsplit(redis_url)
+    return parts.scheme != "rediss" or not parts.password
+
+
+QUEUES = f"{PREFIX}QUEUE_REDIS"
 SCHEMES = {
     "REDIS_URL": ("redis", "rediss", "unix"),
     "DATABASE_URL": ("postgresql", "postgres"),
@@ -65,6 +75,29 @@ def validate_url(url: SecretStr, info: ValidationInfo) -> SecretStr:
     if (fault := _find_url_error(str(info.field_name).upper(), url.get_secret_value())) is not None:
         raise ValueError(fault)
     return url
+
+
+def queue_urls(value: SecretStr | None) -> dict[str, str]:
+    """Service → address, of `SERVICE=URL` with blanks between. Raises ValueError, which repeats no
+    address."""
+    found: dict[str, str] = {}
+    listed = [] if value is None else value.get_secret_value().split()
+    for place, one in enumerate(listed, start=1):
+        service, separator, url = one.partition("=")
+        if not separator or not service.isidentifier():
+            raise ValueError(f"must be SERVICE=URL with blanks between; no. {place} is not")
+        if service in found:
+            raise ValueError(f"must name {service} once")
+        if (fault := _find_url_error("REDIS_URL", url)) is not None:
+            raise ValueError(f"{service}: the address {fault}")
+        found[service] = url
+    return found
+
+
+def validate_queue_urls(value: SecretStr | None) -> SecretStr | None:
+    """Raises ValueError as `queue_urls`."""
+    queue_urls(value)
+    return value
 
 
 def _find_url_error(variable: str, url: str) -> str | None:

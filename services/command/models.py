@@ -26,6 +26,7 @@ from shared.models.catalogue import Catalogue, load_catalogue
 from shared.models.checkpoint import folder_sha256
 from shared.models.entry import ModelEntry
 from shared.models.models_file import preset_names
+from shared.numerics import fast_arithmetic
 from shared.settings import (
     Settings,
     environment_default,
@@ -198,28 +199,37 @@ def _pickle_folder(entry: ModelEntry, chosen: Settings) -> Path:
 def show(asked: argparse.Namespace, chosen: Settings) -> int:
     """A line a model."""
     catalogue = _catalogue(chosen)
-    rows = [("name", "kind", "state", "on disk", "revision", "languages")]
+    rows = [("name", "kind", "state", "on disk", "dtype", "revision", "languages")]
     rows += [_row(catalogue, entry) for entry in catalogue.entries]
-    rows += [(one.name, "-", f"failed: {one.reason}", "-", "-", "-") for one in catalogue.faults]
+    rows += [(one.name, "-", f"failed: {one.reason}", *"----") for one in catalogue.faults]
     if asked.json:
         found = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
         sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
         return 0
-    widths = [max(len(row[place]) for row in rows) for place in (0, 1, 3, 4, 5)]
-    for name, kind, state, size, revision, languages in rows:
-        cells = zip((name, kind, size, revision, languages), widths, strict=True)
+    widths = [max(len(row[place]) for row in rows) for place in (0, 1, 3, 4, 5, 6)]
+    for name, kind, state, *others in rows:
+        cells = zip((name, kind, *others), widths, strict=True)
         sys.stdout.write("  ".join([*(cell.ljust(width) for cell, width in cells), state]) + "\n")
     return 0
 
 
-def _row(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str, str, str, str, str]:
+def _row(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str, str, str, str, str, str]:
     state, size = _disk_state(catalogue, entry)
     revision = catalogue.revision(entry)[:12]
     try:
         languages = ",".join(catalogue.languages(entry) or ()) or "-"
     except ValueError as error:
         state, languages = f"failed: {error}", "-"
-    return entry.name, entry.kind, state, size, revision, languages
+    return entry.name, entry.kind, state, size, _dtype(entry), revision, languages
+
+
+def _dtype(entry: ModelEntry) -> str:
+    """As configured; beside `fast` what that is on this machine's processor."""
+    if entry.is_served:
+        return "-"
+    if entry.dtype != "fast" or entry.device.startswith("cuda"):
+        return entry.dtype
+    return f"fast (cpu: {fast_arithmetic(entry.kind).dtype})"
 
 
 def _disk_state(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:

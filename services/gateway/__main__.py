@@ -13,8 +13,9 @@ from services.gateway.app import create_app
 from services.gateway.server import config_of, start_metrics_server
 from services.gateway.site_security import KeyRequiredError, keys_needed
 from services.gateway.state import State
+from services.registry import process_settings
 from shared import telemetry
-from shared.settings import Settings, settings_or_exit
+from shared.settings import Settings
 
 OPEN = {
     None: "no API key is required until one is made; only this machine can reach the service",
@@ -27,7 +28,7 @@ logger = telemetry.logger(__name__)
 def main() -> None:
     """Serve until SIGTERM; open requests are finished first."""
     argparse.ArgumentParser(prog="python -m services.gateway", description=__doc__).parse_args()
-    chosen = settings_or_exit()
+    chosen = process_settings()
     telemetry.configure_logging(chosen.log_level, chosen.log_format)
     telemetry.configure_tracing("gateway")
     app = create_app(chosen)

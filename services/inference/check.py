@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 
 from shared import telemetry
+from shared.contracts import ModelUse
 from shared.errors import BadInput
 from shared.models.calls import Example, Pair, Template
 from shared.models.catalogue import Catalogue, ModelCard, load_catalogue
 from shared.models.entry import ModelEntry
 from shared.models.ports import Floats, Models
 from shared.models.prompt_table import NO_LABELS
+from shared.numerics import fast_arithmetic
 from shared.settings import disable_download, settings_or_exit
 
 Report = dict[str, Any]
@@ -146,11 +148,19 @@ def _of_weights(catalogue: Catalogue, entry: ModelEntry) -> Report:
         "sha256": use.sha256,
         "device": use.device,
         "dtype": use.dtype,
+        "dtype_reason": _dtype_reason(entry, use),
         "memory_needed": known.placement.memory if known and known.placement else None,
         "memory_free": free_bytes(str(use.device)),
         "loaded_seconds": round(seconds, 1),
         **_model_report(answered),
     }
+
+
+def _dtype_reason(entry: ModelEntry, use: ModelUse) -> str | None:
+    """Why `fast` is this dtype; None where the entry names one, or says `auto`."""
+    if entry.dtype != "fast":
+        return None
+    return fast_arithmetic(entry.kind).reason if use.device == "cpu" else "of this GPU"
 
 
 def _model_report(answered: ModelOutputs) -> Report:
@@ -175,7 +185,7 @@ def format_report(found: Report) -> str:
         "activation": found.get("activation"),
         "languages": ", ".join(found.get("languages") or ("not stated",)),
         "limit": f"{found['limit']} tokens" if found.get("limit") else None,
-        "device": f"{found['device']} {found['dtype']}" if found.get("device") else None,
+        "device": _device(found),
         "memory": _memory(found),
         "loaded in": f"{found['loaded_seconds']} s" if "loaded_seconds" in found else None,
         "answer": f"{found['answer']}, in {found['answer_milliseconds']:.0f} ms"
@@ -197,6 +207,13 @@ def format_report(found: Report) -> str:
 
 def _items(found: Report, name: str) -> list[tuple[str, Any]]:
     return list((found.get(name) or {}).items())
+
+
+def _device(found: Report) -> str | None:
+    if not found.get("device"):
+        return None
+    reason = f" (fast: {found['dtype_reason']})" if found.get("dtype_reason") else ""
+    return f"{found['device']} {found['dtype']}{reason}"
 
 
 def _memory(found: Report) -> str | None:

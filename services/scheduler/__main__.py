@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from services.registry import process_settings
 from services.scheduler import recovery
 from services.scheduler.batch_feed import Feeder
 from services.scheduler.batch_files import BatchFileWorker
@@ -24,7 +25,7 @@ from shared.ledger.engine import ledger
 from shared.models.catalogue import load_catalogue
 from shared.models.reload import CatalogueReload
 from shared.priority import NICENESS
-from shared.settings import Settings, settings_or_exit
+from shared.settings import Settings
 from shared.stop_signal import setting
 
 PURGE_EVERY_SECONDS = 600
@@ -96,7 +97,7 @@ def run(stop: threading.Event, chosen: Settings, rounds: TaskMonitor) -> None:
 def main() -> None:
     """Run until SIGTERM or SIGINT."""
     argparse.ArgumentParser(prog="python -m services.scheduler", description=__doc__).parse_args()
-    chosen = settings_or_exit()
+    chosen = process_settings()
     telemetry.configure_logging(chosen.log_level, chosen.log_format)
     telemetry.configure_tracing("scheduler")
     rounds = TaskMonitor(max(chosen.duty_seconds, 3 * PURGE_EVERY_SECONDS))

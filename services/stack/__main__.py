@@ -17,7 +17,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from services.registry import contracts
+from services.registry import contracts, process_settings
 from services.stack import demo
 from services.stack.folder import NotReady, close, restrict_access
 from services.stack.model_watch import ModelWatch
@@ -25,7 +25,7 @@ from services.stack.processes import Say, ServiceNames
 from services.stack.stack import Stack, running
 from services.stack.startup import Reporter, progress_reporter
 from shared import telemetry
-from shared.settings import Settings, settings, settings_or_exit
+from shared.settings import Settings, settings
 
 EXAMPLES = Path("examples/posts.jsonl")
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -87,7 +87,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parse(arguments)
     for name in SIGNALS:
         signal.signal(name, _handle_signal)
-    chosen = _override_settings(asked, settings_or_exit())
+    chosen = _override_settings(asked, process_settings())
     telemetry.configure_logging("warning", "console")
     restrict_access()
     console = RobustConsole() if asked.command == "serve" else Console()

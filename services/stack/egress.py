@@ -136,11 +136,12 @@ def peers(host: str, cidrs: Mapping[str, str]) -> list[Json]:
 def needed(chosen: Settings, cidrs: Mapping[str, str]) -> Outside:
     """The hosts that these settings and their `models.toml` speak to."""
     catalogue = load_catalogue(chosen.models_file)
+    redis_url, *queues = chosen.queue_servers
     return Outside(
         servers=tuple(
             entry.location for entry in catalogue.entries if entry.scheme in ("openai", "classify")
         ),
-        stores=(chosen.redis_url.get_secret_value(), chosen.database_url.get_secret_value()),
+        stores=(redis_url, chosen.database_url.get_secret_value(), *queues),
         files=chosen.files_url,
         hub=chosen.hub,
         cidrs=cidrs,

@@ -41,7 +41,9 @@ from services.weights.placement import (
     estimate_memory,
     loaded,
     parameters,
+    torch_dtype,
 )
+from services.weights.quantization import quantize
 from shared.contracts import ModelUse
 from shared.errors import ScoringError
 from shared.models.availability import LoadingError, Placement, load_error, placed
@@ -123,6 +125,8 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
         demand_same_tokens(model, tokenizer)
         verify_length(model, max_length_ids(tokenizer, longest), len(mapping.outputs))
         pads = is_padding_invariant(model, tokenizer, longest)
+        if use.dtype == "int8":
+            quantize(model.base_model)
         return LoadedModel(
             model=model,
             tokenizer=tokenizer,
@@ -202,8 +206,10 @@ def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> L
             model = make(folder, use)
         if entry.kind == "cross-encoder":
             shorten(model[0].auto_model)
-        model.to(dtype=getattr(torch, use.dtype)).eval()  # modules after the transformer too
+        model.to(dtype=torch_dtype(use.dtype)).eval()  # modules after the transformer too
         _cut_to_positions(model)
+        if use.dtype == "int8":
+            quantize(model[0].auto_model.base_model)
         output: Literal["sentence_embedding", "scores"] = (
             "sentence_embedding" if entry.kind == "similarity" else "scores"
         )
@@ -350,7 +356,7 @@ def _head(note: EmbeddedMetadata | None, config: Any) -> Head:
 
 def _to_device(model: Any, use: ModelUse) -> Any:
     """The model on its device, for answers only: attributions need no gradient of its weights."""
-    model = model.to(device=torch.device(use.device), dtype=getattr(torch, use.dtype))
+    model = model.to(device=torch.device(use.device), dtype=torch_dtype(use.dtype))
     return model.eval().requires_grad_(requires_grad=False)
 
 
@@ -392,7 +398,7 @@ def _sentence_settings(use: ModelUse) -> dict[str, Any]:
         "device": use.device,
         "trust_remote_code": False,
         "local_files_only": True,
-        "model_kwargs": {"use_safetensors": True, "dtype": getattr(torch, use.dtype)},
+        "model_kwargs": {"use_safetensors": True, "dtype": torch_dtype(use.dtype)},
     }
 
 

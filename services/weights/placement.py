@@ -17,7 +17,7 @@ from safetensors import safe_open
 
 from shared.models.availability import LoadingError
 from shared.models.entry import ModelEntry
-from shared.numerics import computes_bfloat16
+from shared.numerics import computes_bfloat16, computes_int8, fast_arithmetic
 
 AMPERE = (8, 0)  # CUDA compute capability from which bfloat16 is computed in hardware
 LARGE = 1_000_000_000  # parameters from which a causal model is worth bfloat16 on a processor
@@ -33,17 +33,29 @@ def device_of(entry: ModelEntry) -> torch.device:
 
 
 def dtype_of(entry: ModelEntry, device: torch.device, folder: Path) -> str:
-    """As configured; `auto`: bfloat16 where the hardware computes it and rounding may be afforded.
+    """As configured; `auto`: bfloat16 where the hardware computes it and rounding may be afforded;
+    `fast`: what `fast_arithmetic` says, on a GPU as `auto`.
 
-    Encoders on a processor stay in float32: their rows keep the same bits in any batch.
+    Under `auto` encoders on a processor stay in float32: their rows keep the same bits in any
+    batch. Raises ValueError for int8 where the hardware does not multiply it.
     """
-    if entry.dtype != "auto":
+    if entry.dtype == "int8" and (device.type != "cpu" or not computes_int8()):
+        raise ValueError("dtype int8 needs a processor with VNNI or AMX: take fast or auto")
+    if entry.dtype == "fast" and device.type == "cpu":
+        return fast_arithmetic(entry.kind).dtype
+    if entry.dtype not in ("auto", "fast"):
         return entry.dtype
     if device.type == "cuda":
         is_new = torch.cuda.get_device_capability(device) >= AMPERE
         return "bfloat16" if is_new else "float32"
     is_large = entry.kind == "causal" and parameters(folder) > LARGE
     return "bfloat16" if is_large and computes_bfloat16() else "float32"
+
+
+def torch_dtype(dtype: str) -> torch.dtype:
+    """Of what is no quantised matrix: an int8 model's other numbers are float32."""
+    found: torch.dtype = getattr(torch, "float32" if dtype == "int8" else dtype)
+    return found
 
 
 def parameters(folder: Path) -> int:
@@ -59,7 +71,7 @@ def parameters(folder: Path) -> int:
     return total
 
 
-BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "int8": 4}  # int8: read as float32 first
 OVERHEAD = 1.2
 MOST_SHARE = 0.9  # of what is free
 MEMORY = Path("/proc/meminfo")

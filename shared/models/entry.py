@@ -34,7 +34,7 @@ COMMIT = re.compile(r"[0-9a-f]{40}")
 Scheme = Literal["embedded", "hf", "path", "openai", "classify"]
 SERVED: frozenset[Scheme] = frozenset({"openai", "classify"})
 SOURCES = "embedded:NAME, hf:REPO@COMMIT, path:FOLDER, openai:URL or classify:URL"
-Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+Dtype = Literal["auto", "fast", "float32", "bfloat16", "float16", "int8"]
 # what requests can say: no blanks at the ends, no control characters
 EntryName = Annotated[
     ModelName,
@@ -183,6 +183,8 @@ class ModelEntry(LabelKeys, ServerKeys):
         of_heads = {"outputs", "labels", "input", "activation", "combine"}
         if self.kind != "classifier" and (keys := sorted(stated & of_heads)):
             raise ValueError(f"{' and '.join(keys)} belong to a classifier")
+        if self.kind == "causal" and self.dtype == "int8":
+            raise ValueError("dtype int8 belongs to an encoder; a causal model has fast")
         of_judges = LabelKeys.model_fields.keys() | {"overlong"}
         if self.kind not in ("classifier", "causal") and (keys := sorted(stated & of_judges)):
             raise ValueError(f"{' and '.join(keys)} belong to a model that tells labels")

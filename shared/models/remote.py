@@ -59,7 +59,7 @@ from shared.models.ports import (
     models,
     perform,
 )
-from shared.queue import SOCKET_SECONDS, app, batch_queue
+from shared.queue import MOST_SERVERS, SOCKET_SECONDS, app, batch_queue, own_address, producer
 from shared.redis_client import LEAST_WAIT_SECONDS, client
 from shared.settings import settings
 from shared.telemetry import inject_trace, start_span
@@ -134,12 +134,15 @@ def response_list(call_id: str) -> str:
     return f"reply:{call_id}"
 
 
-@lru_cache(maxsize=1)
-def response_client() -> redis.Redis:
-    """Connections for blocking reads: their socket waits longer than any read blocks."""
+@lru_cache(maxsize=MOST_SERVERS)
+def response_client(address: str) -> redis.Redis:
+    """Connections for blocking reads: their socket waits longer than any read blocks.
+
+    address: of the Redis with the queue of the call (`Settings.redis_of`)."""
     return client(
         LONGEST_BLOCK_SECONDS,
         patient=True,
+        url=address,
         socket_connect_timeout=SOCKET_SECONDS,
         socket_keepalive=True,
     )
@@ -162,10 +165,10 @@ def decode_message(message: str | bytes) -> str | bytes:
     return sealer.open(message)
 
 
-@lru_cache(maxsize=1)
-def prompt_client() -> redis.Redis:
+@lru_cache(maxsize=MOST_SERVERS)
+def prompt_client(address: str) -> redis.Redis:
     """Connections for who would rather know nothing than wait."""
-    return client(NOTICE_SECONDS, patient=True)
+    return client(NOTICE_SECONDS, patient=True, url=address)
 
 
 def call_model(service: ModelService, model: str, operation: Any) -> Any:
@@ -208,18 +211,20 @@ def _call(service: ModelService, model: str, operation: Any) -> bytes:
 
 
 def _send_and_wait(service: ModelService, call: RemoteCall, seconds: float) -> bytes | None:
-    queue = task_name(service)
+    queue, address = task_name(service), settings().redis_of(service)
     try:
-        app.send_task(
-            queue,
-            args=(encode_message(call),),
-            queue=batch_queue(queue) if call.batch else queue,
-            retry=False,
-            headers=inject_trace(),
-        )
-        return _wait(call, seconds)
+        with producer(service) as through:
+            app.send_task(
+                queue,
+                args=(encode_message(call),),
+                queue=batch_queue(queue) if call.batch else queue,
+                retry=False,
+                headers=inject_trace(),
+                producer=through,
+            )
+        return _wait(call, seconds, address)
     except JobStopped:
-        _cancel_call(call)
+        _cancel_call(call, address)
         raise
     except (RedisError, OperationalError, OSError) as error:
         logger.warning("call.broken", call=call.id, error=type(error).__name__)
@@ -227,24 +232,24 @@ def _send_and_wait(service: ModelService, call: RemoteCall, seconds: float) -> b
         return None
 
 
-def _wait(call: RemoteCall, seconds: float) -> bytes | None:
+def _wait(call: RemoteCall, seconds: float, address: str) -> bytes | None:
     """The answer, or None after so many seconds; a job that is stopped meanwhile raises."""
     until = time.monotonic() + seconds
     with waiting() as still_wanted:
         while (left := until - time.monotonic()) > 0:
             still_wanted()
             wait = max(LEAST_WAIT_SECONDS, min(SLICE_SECONDS, left))
-            found = response_client().blpop([response_list(call.id)], timeout=wait)
+            found = response_client(address).blpop([response_list(call.id)], timeout=wait)
             if found is not None:
                 return found[1]  # type: ignore[return-value]  # not decoded
     return None
 
 
-def _cancel_call(call: RemoteCall) -> None:
+def _cancel_call(call: RemoteCall, address: str) -> None:
     """Nobody waits: the worker looks for this. Where it is lost, it stops at `given_up`."""
     lasting = int(SENDINGS * settings().call_seconds) + 1
     with suppress(RedisError):
-        prompt_client().set(cancel_key(call.id), 1, ex=lasting)
+        prompt_client(address).set(cancel_key(call.id), 1, ex=lasting)
 
 
 def register_model_task(service: ModelService) -> Any:
@@ -290,7 +295,7 @@ class _CancelEvent(threading.Event):
         if not super().is_set() and time.monotonic() >= self._ask_at:
             self._ask_at = time.monotonic() + ASK_SECONDS
             with suppress(RedisError):  # it answers in vain, if at all
-                if prompt_client().exists(self._key):
+                if prompt_client(own_address()).exists(self._key):
                     self.set()
         return super().is_set()
 
@@ -341,7 +346,7 @@ def _send(call: RemoteCall, reply: CallResponse) -> None:
 def _sent(call: RemoteCall, message: str) -> bool:
     target = response_list(call.id)
     try:
-        with response_client().pipeline(transaction=True) as pipe:
+        with response_client(own_address()).pipeline(transaction=True) as pipe:
             pipe.rpush(target, message)
             pipe.expire(target, REPLY_SECONDS)
             pipe.execute()

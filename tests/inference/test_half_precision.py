@@ -1,4 +1,4 @@
-"""In bfloat16 and float16 a row moves with its company by at most the stated 0.02."""
+"""In bfloat16, float16 and int8 a row moves with its company by at most the stated 0.02."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from services.inference.local_models import LocalModels
-from shared.models.calls import Example, Template
+from shared.models.calls import AttributionMethod, Example, Template
+from shared.numerics import computes_int8, fast_arithmetic
 from tests.inference.shapes import save_gpt2, save_llama
 
 WORDS = ["an", "awful", "phone", "but", "a", "great", "screen", "and", "sound"]
@@ -23,7 +24,11 @@ halves = pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize(
     # the processor has no float16 of its own: it takes twice as long as bfloat16
     "dtype",
-    ["bfloat16", pytest.param("float16", marks=pytest.mark.nightly)],
+    [
+        "bfloat16",
+        pytest.param("float16", marks=pytest.mark.nightly),
+        pytest.param("int8", marks=pytest.mark.skipif(not computes_int8(), reason="no VNNI")),
+    ],
 )
 def test_of_a_classifier(configured: Callable[..., LocalModels], dtype: str) -> None:
     model = configured("embedded:sentiment", dtype=dtype, device="cpu").classifier("m")
@@ -34,6 +39,26 @@ def test_of_a_classifier(configured: Callable[..., LocalModels], dtype: str) -> 
     assert np.max(np.abs(together - alone)) < STATED
     exact = configured("embedded:sentiment", device="cpu").classifier("m").probabilities(TEXTS)
     assert np.max(np.abs(together - exact)) < 0.05
+
+
+def test_fast_is_told_by_its_dtype(configured: Callable[..., LocalModels]) -> None:
+    model = configured("embedded:sentiment", dtype="fast", device="cpu").classifier("m")
+    assert model.use.dtype == fast_arithmetic("classifier").dtype
+    assert (model.use.numerics == "tolerance") or model.use.dtype == "float32"
+
+
+@pytest.mark.skipif(not computes_int8(), reason="this processor multiplies no int8")
+@pytest.mark.parametrize("method", ["gradient", "integrated_gradients"])
+def test_int8_gives_gradients(configured: Callable[..., LocalModels], method: str) -> None:
+    asked = AttributionMethod.model_validate({"name": method})
+    exact, rough = (
+        configured("embedded:sentiment", dtype=dtype, device="cpu")
+        .classifier("m")
+        .attributions([Example(text=TEXTS[3])], ["positive"], asked)[0]
+        for dtype in ("float32", "int8")
+    )
+    values = np.corrcoef(exact.values, rough.values)
+    assert values[0, 1] > 0.98
 
 
 @halves

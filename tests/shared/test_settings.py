@@ -106,7 +106,11 @@ def test_an_address_of_another_kind_is_one_line_without_its_secrets(
 def test_every_secret_may_stand_in_a_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
 ) -> None:
-    addresses = {"REDIS_URL": "redis://:secret@a", "DATABASE_URL": "postgresql://a:secret@b"}
+    addresses = {
+        "REDIS_URL": "redis://:secret@a",
+        "DATABASE_URL": "postgresql://a:secret@b",
+        "TOUCHSTONE_QUEUE_REDIS": "ice=redis://:secret@a",
+    }
     secret = addresses.get(variable, KEY)
     (tmp_path / "secret").write_text(f"{secret}\n")
     monkeypatch.delenv(variable, raising=False)

@@ -260,6 +260,45 @@ def test_dtype_auto_on_a_gpu(
     assert dtype_of(entry("classifier"), torch.device("cuda"), Path()) == dtype
 
 
+@pytest.mark.parametrize(
+    ("flags", "encoder", "causal"),
+    [
+        ("avx512f avx512_bf16 avx512_vnni", "bfloat16", "bfloat16"),
+        ("amx_bf16 amx_int8", "bfloat16", "bfloat16"),
+        ("avx512f avx512_vnni", "int8", "float32"),
+        ("avx2 avx_vnni", "int8", "float32"),
+        ("avx2", "float32", "float32"),
+        ("", "float32", "float32"),
+    ],
+)
+def test_dtype_fast_is_the_cheapest_that_the_processor_multiplies(
+    monkeypatch: pytest.MonkeyPatch, flags: str, encoder: str, causal: str
+) -> None:
+    monkeypatch.setattr("shared.numerics._flags", lambda: set(flags.split()))
+    cpu = torch.device("cpu")
+    for kind in ("classifier", "similarity", "cross-encoder"):
+        assert dtype_of(entry(kind, "fast"), cpu, Path()) == encoder
+    assert dtype_of(entry("causal", "fast"), cpu, Path()) == causal
+    if encoder != "int8" and "int8" not in flags and "vnni" not in flags:
+        with pytest.raises(ValueError, match="VNNI"):
+            dtype_of(entry("classifier", "int8"), cpu, Path())
+
+
+def test_dtype_fast_is_bfloat16_on_a_gpu_and_int8_is_refused_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _device: (8, 0))
+    gpu = torch.device("cuda")
+    assert dtype_of(entry("classifier", "fast"), gpu, Path()) == "bfloat16"
+    with pytest.raises(ValueError, match="needs a processor"):
+        dtype_of(entry("classifier", "int8"), gpu, Path())
+
+
+def test_int8_is_no_dtype_of_a_causal_model() -> None:
+    with pytest.raises(ValueError, match="belongs to an encoder"):
+        entry("causal", "int8")
+
+
 def test_parameters_are_counted_from_the_headers(dynabench: Path, models: Models) -> None:
     network = models().local_classifier("m")._weights.model
     assert parameters(dynabench) == sum(weight.numel() for weight in network.parameters())

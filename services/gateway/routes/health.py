@@ -104,11 +104,8 @@ async def get_health() -> JSONResponse:
 )
 async def get_readiness(gateway: Gateway) -> JSONResponse:
     """503 names what is away. Jobs are accepted while no worker is ready; `workers` says so."""
-    away = [
-        name
-        for name, reached in (("ledger", _ledger), ("broker", _broker))
-        if not await reached(gateway)
-    ]
+    away = [] if await _ledger(gateway) else ["ledger"]
+    away += await run_in_threadpool(queue.brokers_away)
     if away:
         detail = f"cannot be reached: {', '.join(away)}"
         return problem_response(
@@ -121,14 +118,6 @@ async def get_readiness(gateway: Gateway) -> JSONResponse:
 async def _ledger(gateway: State) -> bool:
     try:
         await gateway.in_ledger(lambda connection: connection.execute(text("SELECT 1")).all())
-    except Unavailable:
-        return False
-    return True
-
-
-async def _broker(_gateway: State) -> bool:
-    try:
-        await run_in_threadpool(queue.ping)
     except Unavailable:
         return False
     return True

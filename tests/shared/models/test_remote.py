@@ -213,7 +213,7 @@ def test_a_wait_ends_however_short_its_rest_is(seconds: float) -> None:
     """Redis waits for ever where it is asked to for less than a millisecond."""
     until = time.time() + seconds
     call = RemoteCall(id="unanswered", model="fake", operation=calls.Describe(), deadline=until)
-    assert call_module._wait(call, seconds) is None
+    assert call_module._wait(call, seconds, queue.own_address()) is None
 
 
 @pytest.mark.usefixtures("worker")

@@ -108,7 +108,7 @@ def _stores(ts: Touchstone) -> Iterator[Finding]:
     except ApiError as error:
         for word, name in names.items():
             if word in error.detail:
-                cure = f"is {name} running? the gateway's log says what it tried"
+                cure = f"is {name} running? the gateway says: {error.detail}"
                 yield Finding(name, "fault", "cannot be reached by the gateway", cure)
         return
     for name in names.values():
