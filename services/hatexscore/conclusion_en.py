@@ -88,6 +88,13 @@ class WordContext:
     after: str
 
 
+def clause_of(sentence: str, word: WordInText) -> WordContext:
+    """A label word's clause, its part before the word without relative clauses and idioms."""
+    before, after = _word_context(sentence, word)
+    own, prior = _scope(before)
+    return WordContext(sentence, own, prior, after)
+
+
 def _judged(
     around: WordContext, word: WordInText, form: Form, rejects: bool | None, denies: bool
 ) -> Clause:

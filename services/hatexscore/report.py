@@ -42,7 +42,15 @@ VocabularyName = Literal[
 Form = Literal["final", "classification", "predication", "bare"]
 Confidence = Literal["plain", "inferred", "contested"]
 SetAside = Literal[
-    "earlier", "hedged", "hypothetical", "appeal", "general", "reported", "partial", "outranked"
+    "earlier",
+    "hedged",
+    "hypothetical",
+    "appeal",
+    "general",
+    "reported",
+    "partial",
+    "outranked",
+    "uncertain",
 ]
 QuotationReason = Literal["label", "idiom", "gloss", "other_source", "echo", "unattributed"]
 Part = Literal["htc", "qf", "tgi", "cc", "score"]

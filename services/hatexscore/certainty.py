@@ -1,0 +1,158 @@
+"""Whether an English verdict is read with confidence, or better left unread.
+
+A verdict is believed only if every word that governs its label is one whose effect the rules know.
+An unknown verb between subject and label ("would trivialise it as hateful"), another judge whom
+the explanation goes on to answer, an appearance that a "but" follows, or two statements of the same
+strength that contradict one another may each turn it round: such a verdict is left unread.
+
+Source: our own. An inverted verdict is worse than a missing one, for it blames the explanation.
+Every pattern meets at most the few hundred characters around one label word.
+"""
+
+from __future__ import annotations
+
+import re
+
+from services.hatexscore import cues_en as cues
+from services.hatexscore import label_patterns as labels
+from services.hatexscore.conclusion_en import WordContext
+from services.hatexscore.vocabulary import Clause
+
+# Words that neither turn nor weaken a verdict, beside those of the patterns of the clause.
+_NEUTRAL = (
+    r"a|an|the|this|that|these|those|it|its|there|here|i|we|you|me|us|my|our|his|her|their|your|he"
+    r"|she|they|one|some|any|anything|all|whole|entire|every|each|who|which|what|whose|as|to|be|of"
+    r"|for|in|into|on|upon|under|by|with|from|within|toward|towards|at|about|and|or|so|how|why|also"
+    r"|thus|hence|because|would|does|do|did|was|were|been|being|have|has|had|having|is|are|am"
+    r"|author'?s?|user'?s?|speaker'?s?|writer'?s?|poster'?s?|model'?s?|assistant'?s?|system|classifier|annotators?|moderators?"
+    r"|reviewers?|raters?|categor(?:y|ies)|definition|criteri(?:a|on)|threshold|level|bar|standard"
+    r"|line|label|class|classification|verdict|answer|conclusion|decision|rating|option|side|policy"
+    r"|rules?|guidelines?|section|reasons?|grounds?|basis|indication|evidence|evident|proof"
+    r"|hallmarks?|elements?|signs?|hints?|traces?|form|example|instance|case|kind|type|sort|way"
+    r"|sense|textbook|classic|prime|typical|clear|clear-cut|direct|explicit|actual|real|overt"
+    r"|straightforward|obvious|plain|single|sole|purpose|word|words|slurs?|itself|themselves|own"
+    r"|opinion|view|judge?ment|assessment|say|saying|said|think|believe|feel|argue|agree|conclude\w*"
+    r"|lean|settle[ds]?|opt|choose|pick|decide[ds]?|go|goes|going|come|came|rises?|true|sure|certain|confident"
+    r"|comfortable|persuaded|convinced|inclined|best|better|fair|safe|right|correct|justified|able"
+    r"|dealing|meant|intended|enough|sufficient|suffices?|down|up|far|let|alone|leave|passed|take|taken|changing|fits?|suited|motivated|driven|scales|tips?|arrive[ds]?|truth|torn|between|fact|last|first|second|only"
+    r"|clearly|everything|something|else|itself|even|explanation|language|tone|intent|group|groups"
+    r"|constitut\w+|contain\w*|qualif\w+|amount\w*|count\w*|meet\w*|cross\w*|fall\w*|promot\w*"
+    r"|express\w*|convey\w*|impl(?:y|ies)|invites?|incit\w+|display\w*|carr(?:y|ies)|demonstrat\w+|endors\w+"
+    r"|employs?|advocat\w+|encourag\w+|perpetuat\w+|reflects?|represents?|embod\w+|show\w*|spread\w*|us(?:e|es|ed|ing)|lack\w*|free|exhibit\w*|dehumani[sz]ing"
+    r"|demeaning|derogatory|racist|sexist|insulting|vulgar|rude|crude|harassment|stereotype"
+    r"|nonetheless|nevertheless|says|leads?|well|construed|interpreted|claims|violat\w+|breach\w*|suggests?"
+    r"|prediction|written|like|needed|people|reasonable|more|now"
+)
+# Words that turn a verdict, whose effect is counted where the clause is read.
+_COUNTED = (
+    r"not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|scarcely|barely|absence"
+    r"|devoid|short|shy|stops?|fails?|failed|rather|instead|than|wrong|mistake|mistaken|false|untrue"
+    r"|incorrect|inaccurate|stretch|unfair|naive|hard|difficult|impossible|insufficient|other|but"
+    r"|den(?:y|ies|ied)|doubts?|disagrees?|rejects?|against|outside|hesitate|claim|few|wrongly"
+)
+_KNOWN = re.compile(
+    rf"(?:{_NEUTRAL}|{_COUNTED}|{cues.TEXT_NOUN}|{cues.BE}|{cues.AUXILIARY}|{cues.JUDGE}"
+    rf"|{cues.JUDGES}|{cues.SKIPPED}|\d+|\w*['\u2019](?:d|m|s|re|ve|ll|t)?|\w+n['\u2019]t)"
+)
+NEAR = 200  # characters behind the label word that may answer it
+FAR = 300  # and of the sentences that follow
+_DETERMINERS = frozenset("the this that these those its his her their entire whole".split())
+_TOKEN = re.compile(r"[\w'\u2019-]+")
+_FINITE = re.compile(
+    rf"(?:{cues.AUXILIARY}|{cues.BE}|{cues.JUDGE}|{cues.JUDGES}|\w+n['\u2019]t|\w+['\u2019](?:s|d|m|re|ve)"
+    r"|contains?|includes?|constitutes?|qualif\w+|amounts?|counts?|falls?|crosses|violates|uses"
+    r"|meets|spreads?|promotes?|expresses|makes?|lacks?|fits?|goes|takes?|leads?|says?|said|calls?)"
+)
+# Adjectives and verbs of a list that the label ends: "vulgar and", "imply, invite or".
+_LISTED = re.compile(
+    r"(?:\b[a-z-]{3,20}(?:\s*,\s*(?:and|or)\s+|\s*,\s*|\s+(?:and|or|nor|but|yet)\s+)){1,5}"
+    r"(?:(?:\w+ly|an?|not|without\s+\w+ing|just|even|contain\w*|spread\w*|promot\w*)\s+)*[\s\"]*$"
+)
+# Subjects that are no text and no judge of it: what is said of a claim is not said of the text.
+_OPINIONS = frozenset(
+    "claim claims idea notion suggestion allegation accusation misconception myth assumption"
+    " impression report reports complaint complaints objection argument temptation probability"
+    " likelihood score difference distinction reporting rejecting denying accusing suspecting"
+    " pretending previous earlier former original other another different".split()
+)
+_OPINION = re.compile(rf"\b(?:{'|'.join(sorted(_OPINIONS))})\b")
+_OTHER_JUDGE = re.compile(
+    r"\b(?:colleagues?|filters?|models?|systems?|classifiers?|detectors?|algorithms?|tools?|bots?"
+    r"|moderators?|annotators?|reviewers?|raters?|teams?|users?|readers?|someone|somebody|whoever"
+    r"|people|others|many|some|most|everyone|critics|he|she|they)\b"
+)
+_OWN_JUDGE = re.compile(r"\b(?:i|we|my|our)\b")
+# Words by which an explanation goes back on a verdict, or on another's.
+_TAKEN_BACK = re.compile(
+    r"\b(?:overturn\w*|overrul\w*|disagree\w*|dissent\w*|object(?:ed)?|mistak(?:e|en)|errors?"
+    r"|erroneous\w*|incorrect\w*|wrong(?:ly)?|revers(?:e|ed|ing)|withdr[ae]w\w*|retract\w*|revis(?:e|ed|ing)"
+    r"|reconsider\w*|correction|scratch\s+that|take\s+(?:that|it)\s+back|chang\w+\s+my\s+mind"
+    r"|unwarranted|unjustified|unfounded|false\s+(?:positive|alarm)|mis(?:read|class|judg|understand|understood)\w*"
+    r"|on\s+(?:reflection|second\s+thoughts?|closer)|restor\w+|reinstat\w+|appeal|not\s+(?:justified|warranted"
+    r"|convinced|persuaded|agree|share|see\s+it)|n['\u2019]t\s+(?:agree|share|see\s+it|hold\s+up)"
+    r"|overlook\w*|far-?fetched|exaggerat\w*|overreact\w*|too\s+(?:harsh|far|strong))\b"
+)
+_APPEARS = re.compile(
+    r"\b(?:seem(?:s|ed)?|appear(?:s|ed)?|sound(?:s|ed)?|looks?|looked|reads?|feels?|felt"
+    r"|comes?\s+across|came\s+across|strikes?|struck|taken|called|mistak\w+)\b"
+)
+_TURNS = re.compile(r"\b(?:but|yet|however|though|although|only|until|actually|in\s+fact|in\s+context)\b")
+# A label word that is itself part of a subject: "calling it hateful would trivialise …".
+_PREDICATED = re.compile(
+    r"[\s\"']*(?:speech|content|language|label|text|here)?[\s\"']*(?:would|must|rests?|relies|needs?"
+    r"|requires?|can|could|might|should|will|goes|takes?|makes?|leads?|has|had|(?:ignor|overlook|miss"
+    r"|stretch|trivialis|trivializ|cheapen|dilut|contradict|confus|distort|underestimat|overestimat"
+    r"|understat|overstat|depend|seem|sound|appear)\w*)\b"
+)
+_COMPARED = re.compile(
+    r"\b(?:less|so\s+much|as\s+much|closer\s+to|further\s+from|almost|nearly|half|hardly\s+more)"
+    r"\s+(?:an?\s+)?[\s\"]*$"
+)
+
+
+def is_uncertain(around: WordContext, clause: Clause, later: str) -> bool:
+    """May the verdict of a clause be the opposite of what was read?
+
+    around: the label word's sentence, lower case, as `conclusion_en` cuts it. later: what follows
+    the sentence. A label that the explanation rejects itself was read together with its rejection.
+    """
+    if clause.rejected:
+        return False
+    return (
+        _is_answered(around, later)
+        or _only_appears(around, clause)
+        or _is_subject(around.after)
+        or _COMPARED.search(around.own) is not None
+        or _has_unknown_governor(around.own, clause)
+    )
+
+
+def _is_answered(around: WordContext, later: str) -> bool:
+    """Is it another's verdict, and does the explanation go on to judge by itself?"""
+    if not _OTHER_JUDGE.search(around.own) or _OWN_JUDGE.search(around.own):
+        return False
+    said = f"{around.after[:NEAR]} {later[:FAR]}"
+    return bool(_TAKEN_BACK.search(said) or _OWN_JUDGE.search(said))
+
+
+def _only_appears(around: WordContext, clause: Clause) -> bool:
+    """ "It sounds hateful, but it quotes a song." """
+    turns = clause.form != "final" and _APPEARS.search(around.own)
+    return bool(turns and _TURNS.search(around.after[:NEAR]))
+
+
+def _is_subject(after: str) -> bool:
+    known = labels.PREFERRED.match(after) or cues.PRESENT.match(after)
+    return _PREDICATED.match(after) is not None and not known
+
+
+def _has_unknown_governor(own: str, clause: Clause) -> bool:
+    """Does a word stand between the verb and the label whose effect no rule knows?"""
+    words = _TOKEN.findall(_LISTED.sub(" ", own))
+    verb = next((place for place, one in enumerate(words) if _FINITE.fullmatch(one)), len(words))
+    if clause.denials == 0 and _OPINION.search(" ".join(words[:verb])):
+        return True
+    return any(
+        not _KNOWN.fullmatch(word) and (word in _OPINIONS or words[place] not in _DETERMINERS)
+        for place, word in enumerate(words[verb + 1 :], start=verb)
+    )
