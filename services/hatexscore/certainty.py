@@ -1,4 +1,4 @@
-"""Whether an English verdict is read with confidence, or better left unread.
+"""Whether a verdict is read with confidence, or better left unread.
 
 A verdict is believed only if every word that governs its label is one whose effect the rules know.
 An unknown verb between subject and label ("would trivialise it as hateful"), another judge whom
@@ -108,6 +108,50 @@ _COMPARED = re.compile(
     r"\b(?:less|so\s+much|as\s+much|closer\s+to|further\s+from|almost|nearly|half|hardly\s+more)"
     r"\s+(?:an?\s+)?[\s\"]*$"
 )
+
+
+_JUDGES_ZH = re.compile(
+    r"系统|模型|审核|标注|同事|用户|网友|分类器|过滤器|算法|管理员|版主|有人|之前|原先|原来|评审|举报"
+)
+_TAKEN_BACK_ZH = re.compile(
+    r"不(?:同意|认同|赞同|成立|对|妥|准确|正确|是这样)|推翻|撤销|误判|误会|误解|误读|错误|有误|改判|恢复|纠正"
+    r"|我(?:认为|觉得|看|判|不)|笔者|复审|申诉|冤枉|牵强|夸大|言过其实"
+)
+# Evaluations of a label that stand behind it, and turns before it that are not counted.
+_JUDGED_ZH = re.compile("[不没非未难过太欠误错偏]|为时|牵强|勉强|夸|言重|无(?!关)|有(?:些|点|失)")
+_OBJECTS_ZH = re.compile("[误错]|驳|撤销|推翻|质疑|冤枉|牵强|夸大|何尝|岂|难道|怎么|哪里|何来|才怪")
+_NOUNS_ZH = re.compile(
+    r"^(?:的|性|言论|内容|文本|评论|表达|表述|语言|色彩|意味|成分|信息|了|任何|一条|社区|平台|我们|规定|规范"
+    r"|准则|政策|关于仇恨言论)+"
+)
+_PAUSE_ZH = re.compile("[，,。；;！!：:（(\n]")
+_JUDGES_KO = re.compile(
+    "모델|시스템|필터|분류기|동료|검토자|관리자|신고|이용자|사람들|알고리즘|평가자|주석자|처음|기존"
+)
+_TAKEN_BACK_KO = re.compile(
+    r"동의(?:하지|할\s*수)|잘못|오류|오판|실수|착오|오해|무리|과하|지나치|성급|억지|비약|부당|틀[렸린리]|번복"
+    r"|취소|철회|뒤집|반박|복구|이의|(?:나는|저는|내가|제가)\s|그렇지\s*않|아니다|아닙니다"
+)
+_OBJECTS_KO = re.compile("오류|오판|실수|착오|오해|오독|성급|억지|비약|번복|취소|뒤집|반박|복구")
+
+
+def is_uncertain_zh(own: str, after: str, clause: Clause, later: str) -> bool:
+    """own: the clause before the label word, without idioms. after: the sentence behind it."""
+    if clause.rejected:
+        return False
+    behind = _PAUSE_ZH.split(after, maxsplit=1)[0]
+    said = f"{after[:NEAR]} {later[:FAR]}"
+    answered = _JUDGES_ZH.search(own) and _TAKEN_BACK_ZH.search(said)
+    judged = _JUDGED_ZH.search(_NOUNS_ZH.sub("", behind.strip(' "”'))) 
+    return bool(answered or judged or _OBJECTS_ZH.search(own) or clause.denials > 2)
+
+
+def is_uncertain_ko(before: str, own: str, rest: str, clause: Clause, later: str) -> bool:
+    """own: the clause behind the label word, without idioms. rest: the sentence behind that."""
+    if clause.rejected:
+        return False
+    answered = _JUDGES_KO.search(before) and _TAKEN_BACK_KO.search(f"{rest} {later[:FAR]}")
+    return bool(answered or _OBJECTS_KO.search(own) or clause.denials > 2)
 
 
 def is_uncertain(around: WordContext, clause: Clause, later: str) -> bool:

@@ -141,12 +141,14 @@ def _is_uncertain(
         return True
     plain = _plain(explanation, vocabulary)
     sentence = plain[chosen.start : chosen.end]
-    if _language(sentence, language) != "en":
-        return False
-    word = chosen.word
+    word, clause, later = chosen.word, chosen.clause, plain[chosen.end :]
     inside = replace(word, start=word.start - chosen.start, end=word.end - chosen.start)
-    around = conclusion_en.clause_of(sentence, inside)
-    return certainty.is_uncertain(around, chosen.clause, plain[chosen.end :])
+    read_in = _language(sentence, language)
+    if read_in == "zh":
+        return certainty.is_uncertain_zh(*conclusion_zh.clause_of(sentence, inside), clause, later)
+    if read_in == "ko":
+        return certainty.is_uncertain_ko(*conclusion_ko.clause_of(sentence, inside), clause, later)
+    return certainty.is_uncertain(conclusion_en.clause_of(sentence, inside), clause, later)
 
 
 def _is_contradicted(chosen: Reading, live: Sequence[Reading]) -> bool:

@@ -169,6 +169,12 @@ def read_word(sentence: str, word: WordInText) -> Clause | None:
     )
 
 
+def clause_of(sentence: str, word: WordInText) -> tuple[str, str, str]:
+    """What precedes a label word, its clause behind the word without idioms, and the rest."""
+    before, after = word.surroundings(sentence, REACH, REACH)
+    return before, *_scope(after)
+
+
 def _scope(after: str) -> tuple[str, str]:
     idioms_out = _IDIOM.sub(lambda match: "\x00" * len(match.group()), after)
     border = _BORDER_AFTER.search(idioms_out)

@@ -26,7 +26,7 @@ _IDIOM = re.compile(
     r"|不亚于|无异于|不妨|莫不"
     r"|(?:不能|无法|不会|难以|不足以|并不|并未|也不|没有|不)(?:能|会)?(?:改变|掩盖|掩饰|否定|抹去|抹杀|减轻|削弱|淡化|消除)"
 )
-_DOUBLE = re.compile(r"不得不|不能不|不可不|无不|没有不|不无")
+_DOUBLE = re.compile(r"不得不|不能不|不可不|无不|没有不|不无|(?:很难|难以|无法|没法)不")
 # "很难说这不是": not to be denied.
 _UNDENIED = re.compile(
     "(?:很难|难以|不能|没法|无法|不好|谁能)(?:说|否认|认为|讲)(?P<what>[^，,；;。不没非是]{0,8})"
@@ -208,6 +208,12 @@ def read_word(sentence: str, word: WordInText) -> Clause | None:
     return Clause("final" if final else form, mood, denials, bool(rejected), _conceded(prior))
 
 
+def clause_of(sentence: str, word: WordInText) -> tuple[str, str]:
+    """The clause before a label word, without idioms, and what follows the word."""
+    before, after = word.surroundings(sentence, REACH, REACH)
+    return _scope(before)[0], after
+
+
 def _mentions(before: str, after: str) -> bool:
     """Is the word only spoken of: "仇恨言论的定义", "“仇恨”一词"?"""
     if _MEETS.search(before):
@@ -237,7 +243,7 @@ def _denials(own: str) -> int:
 
 def _rejection(own: str, after: str) -> bool | None:
     """Whether a label is rejected ("归类为仇恨言论是错误的"); None where none is spoken of."""
-    if not (_LABEL_SUBJECT.search(own) or _LABEL_AFTER.match(after)):
+    if not (_LABEL_SUBJECT.search(own) or _JUDGE.search(own) or _LABEL_AFTER.match(after)):
         return None
     if _DISBELIEVED.match(after):
         return True
