@@ -210,13 +210,16 @@ _OVERRULES = re.compile(
     r"|(?:not|n['\u2019]t)\s+(?:agree|share|follow|support|endorse|convinced|persuaded)\b"
     r"|unconvinced\b|unpersuaded\b|beg\s+to\s+differ\b|see\s+(?:it|this)\s+differently\b)"
     r"|\bon\s+appeal\b[^.;!?]{0,40}\b(?:overturned|reversed|set\s+aside|lifted)\b"
+    r"|(?:我|笔者|本人)(?:却|并|对此|不|难以|无法){0,2}(?:不敢苟同|不(?:同意|认同|赞同|认可)|难以认同|持不同意见)"
+    r"|(?:나는|저는|필자는|내가|제가)\s*(?:이에\s*|그에\s*)?(?:동의(?:하지\s*않|할\s*수\s*없)|생각이\s*다르|다르게\s*본)"
 )
 # "A colleague marked it as hateful. That is wrong: …": of the explanation's own verdict a moral.
 _WRONG_ALONE = re.compile(rf"\W*(?:this|that){_SEEMS}{_WRONG}\s*[.:]")
 _OTHER_JUDGE = re.compile(
     r"\b(?:colleagues?|filters?|models?|systems?|classifiers?|detectors?|algorithms?|tools?|bots?"
     r"|moderators?|annotators?|reviewers?|raters?|teams?|users?|readers?|someone|somebody"
-    r"|people|others)\b"
+    r"|people|others)\b|系统|模型|审核|标注|分类器|过滤器|算法|管理员|版主|同事|用户|网友"
+    r"|시스템|모델|필터|분류기|검토자|관리자|신고자|이용자|동료|알고리즘"
 )
 _OWN_JUDGE = re.compile(r"\b(?:i|we)\b")
 # "This one is, because …": the same before its reason.

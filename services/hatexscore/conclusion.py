@@ -76,6 +76,10 @@ _TURN = re.compile(
 )
 
 
+# A label word that opens a clause, as in "It's crude. Hateful it …".
+_OPENS = re.compile(r"(?:[.;!?\n\u2014]|\bas\s+for|\bbut)\W*$")
+
+
 @dataclass(frozen=True, slots=True)
 class ConclusionStatement:
     """A sentence of the explanation, explanation[start:end], and the label that it states.
@@ -137,9 +141,9 @@ def _is_uncertain(
     live: Sequence[Reading],
 ) -> bool:
     """May the chosen reading be the opposite of what is meant?"""
-    if _is_contradicted(chosen, live):
-        return True
     plain = _plain(explanation, vocabulary)
+    if _is_contradicted(chosen, live) or _is_outranked_unread(plain, vocabulary, chosen):
+        return True
     sentence = plain[chosen.start : chosen.end]
     word, clause, later = chosen.word, chosen.clause, plain[chosen.end :]
     inside = replace(word, start=word.start - chosen.start, end=word.end - chosen.start)
@@ -149,6 +153,17 @@ def _is_uncertain(
     if read_in == "ko":
         return certainty.is_uncertain_ko(*conclusion_ko.clause_of(sentence, inside), clause, later)
     return certainty.is_uncertain(conclusion_en.clause_of(sentence, inside), clause, later)
+
+
+def _is_outranked_unread(plain: str, vocabulary: Vocabulary, chosen: Reading) -> bool:
+    """ "It's offensive. Hateful it …": does a word of the first rank follow in an own clause?"""
+    if chosen.label != "hateful" or chosen.word.word.is_decisive:
+        return False
+    after = plain[chosen.word.end : chosen.word.end + 2 * REACH]
+    return any(
+        found.word.kind == "first" and _OPENS.search(after[: found.start])
+        for found in vocabulary.find(after, after)
+    )
 
 
 def _is_contradicted(chosen: Reading, live: Sequence[Reading]) -> bool:

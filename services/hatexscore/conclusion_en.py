@@ -31,9 +31,9 @@ CONTRACTED = re.compile(r"n['\u2019]t\b")
 
 # "Hateful it is not": the predicate stands first.
 FRONTED = re.compile(
-    rf"^\s+(?:it|this|that|(?:this|the)\s+(?:{cues.TEXT_NOUN}))\s+(?:(?:certainly|simply"
+    rf"^\s+(?:it|this|that|(?:this|the)\s+(?:{cues.TEXT_NOUN}))(?:\s+(?:(?:certainly|simply"
     rf"|most\s+certainly)\s+)?"
-    r"(?:is|was|remains|stays)(?P<no>n['\u2019]t|\s+not)?\s*(?:$|[.,;:!)\u2014])"
+    r"(?:is|was|remains|stays)|['\u2019]s)(?P<no>n['\u2019]t|\s+not)?\s*(?:$|[.,;:!)\u2014])"
 )
 # "Sarcastic, yes; hateful, no."
 ANSWERED_BEHIND = re.compile(

@@ -70,7 +70,7 @@ BEFORE_SELF = re.compile(
     r"|given|despite|in\s+spite\s+of|with\s+no)\s+(?:[\w'\u2019-]+\s+){1,6}?(?=(?:i|we)(?:\s|['\u2019]))"
 )
 BORDER = re.compile(
-    r"[;:()\u2014]|\s[-\u2013]\s"
+    r"[;:()\u2014\u2192\u21d2]|\s[-\u2013=]>?\s"
     r"|,?\s*(?<!anything )(?<!nothing )\bbut\b(?!\s+also\b)|(?<!not\s)\byet\b"
     r"|\b(?:nevertheless|nonetheless|even\s+so|that\s+said|still|all\s+the\s+same|however"
     r"|otherwise)\s*,"

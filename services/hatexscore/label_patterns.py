@@ -286,6 +286,7 @@ LEVEL_AFTER = re.compile(
 # "Calling the text hateful would trivialise real hate."
 TRIVIALISES = re.compile(
     r"^[\s\"']*would\s+(?:\w+ly\s+)?(?:cheapen|trivialise|trivialize|dilute|devalue|distort|stretch|miss|misread"
+    r"|ignore|overlook|disregard|downplay|understate|contradict|fail"
     r"|overstate|exaggerate|misrepresent)\b"
 )
 # "Hate speech requires …", "to be hateful, a text must …": its conditions are told.

@@ -150,7 +150,7 @@ FIRST_SIGHT = re.compile(
 )
 # "I cannot agree with those who find this hateful": "I cannot find".
 SHARED_VIEW = re.compile(
-    r"\b(?:agree|(?P<dis>disagree)|side)\s+with\s+(?:those|people|anyone|everyone|the\s+\w+)\s+(?:who|that)\s+"
+    r"\b(?:agree|(?P<dis>disagree)|side|go\s+along)\s+with\s+(?:those|people|anyone|everyone|the\s+\w+)\s+(?:who|that)\s+"
     r"(?:find|finds|found|call|calls|consider|considers|think|thinks|say|says|believe|believes|see|sees)\b"
 )
 BY_A_MODEL = re.compile(
