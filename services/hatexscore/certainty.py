@@ -43,6 +43,14 @@ _NEUTRAL = (
     r"|nonetheless|nevertheless|says|leads?|well|construed|interpreted|claims|violat\w+|breach\w*|suggests?"
     r"|prediction|written|like|needed|people|reasonable|more|now"
 )
+# What hateful texts do: beside a verdict they are more of the same.
+_HOSTILE = (
+    r"(?:mock|ridicul|violen|dehumani|degrad|aggress|hostil|threat|insult|verbal|abus|bull(?:y|ie)"
+    r"|stereotyp|prejudic|discriminat|contempt|profan|derog|hat(?:e|red)|offens|incit|attack|demean"
+    r"|humiliat|belittl|disrespect|vulgar|obscen|harass|racis|sexis|bigot|xenophob|homophob|vilif"
+    r"|demoni|intoleran|cruel|malic|sexual|personal|direct|escalat|worsen|intensif|reinforc|amplif)\w*"
+    r"|further|adding|adds|strong|ethnic|racial|religious|gender|targeted|against|individuals?|groups?"
+)
 # Words that turn a verdict, whose effect is counted where the clause is read.
 _COUNTED = (
     r"not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|scarcely|barely|absence"
@@ -51,7 +59,7 @@ _COUNTED = (
     r"|den(?:y|ies|ied)|doubts?|disagrees?|rejects?|against|outside|hesitate|claim|few|wrongly"
 )
 _KNOWN = re.compile(
-    rf"(?:{_NEUTRAL}|{_COUNTED}|{cues.TEXT_NOUN}|{cues.BE}|{cues.AUXILIARY}|{cues.JUDGE}"
+    rf"(?:{_NEUTRAL}|{_HOSTILE}|{_COUNTED}|{cues.TEXT_NOUN}|{cues.BE}|{cues.AUXILIARY}|{cues.JUDGE}"
     rf"|{cues.JUDGES}|{cues.SKIPPED}|\d+|\w*['\u2019](?:d|m|s|re|ve|ll|t)?|\w+n['\u2019]t)"
 )
 NEAR = 200  # characters behind the label word that may answer it

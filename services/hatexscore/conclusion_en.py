@@ -52,6 +52,13 @@ SUBJECT_NEXT = re.compile(
 )
 
 
+# "… and should not be considered hateful": the subject is that of the clause before.
+NO_SUBJECT = re.compile(
+    r"(?:(?:should|must|can|cannot|will|would|does|do|did|has|have)(?:n['\u2019]t)?\s+"
+    r"|(?:not|never|therefore|thus|hence|also|\w+ly)\s+)*"
+)
+
+
 def read_word(sentence: str, word: WordInText) -> Clause | None:
     """How the lower-case sentence uses its label word; None where it is no predicate of anything.
 
@@ -221,6 +228,8 @@ def _rejects(own: str, after: str) -> bool | None:
     None where no label is spoken of."""
     if level := labels.LEVEL_AFTER.match(after):
         return level["low"] is not None
+    if level := labels.LEVEL_BEFORE.search(own):
+        return bool(level["low"] or level["little"])
     judged_label = labels.JUDGED_LABEL.match(after) if labels.JUDGING.search(own) else None
     if judged_label is not None:
         return (judged_label["right"] is None) != bool(judged_label["no"])
@@ -393,7 +402,7 @@ def _about_text(own: str, prior: str) -> bool:
     predicate = cues.PREDICATE.search(head)
     if predicate is None and not cues.BARE.fullmatch(head):
         return cues.THIS_TEXT.search(head) is not None
-    if predicate is None or predicate.start() == 0:
+    if predicate is None or NO_SUBJECT.fullmatch(head, 0, predicate.start()):
         return _about_text(prior[-LONG:], "") if any(map(str.isalnum, prior)) else True
     until = len(head) if cues.CLASSIFICATION.search(head) else predicate.end()
     return cues.THIS_TEXT.search(head, 0, until) is not None

@@ -283,6 +283,12 @@ LEVEL_AFTER = re.compile(
     r"^\s*(?:level|score|rating)?\s*(?:as|is|at|to\s+be)\s+(?:very\s+|rather\s+|fairly\s+|extremely\s+)?"
     r"(?:(?:high|severe|extreme|considerable|substantial)|(?P<low>low|minimal|negligible|none|zero|nil))\b"
 )
+# "It scores low on toxicity", "a high degree of toxicity".
+LEVEL_BEFORE = re.compile(
+    r"\b(?:(?:scor|rank|rat)\w+\s+(?:\w+ly\s+)?(?:high|(?P<low>low))\s+(?:on|in|for)"
+    r"|(?:high|considerable|(?P<little>low|minimal|negligible))\s+(?:level|degree|score|rating|amount)s?\s+"
+    r"(?:of|for|on|in))\s+(?:the\s+)?$"
+)
 # "Calling the text hateful would trivialise real hate."
 TRIVIALISES = re.compile(
     r"^[\s\"']*would\s+(?:\w+ly\s+)?(?:cheapen|trivialise|trivialize|dilute|devalue|distort|stretch|miss|misread"

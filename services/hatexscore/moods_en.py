@@ -173,7 +173,7 @@ IF = re.compile(
     r"(?<!even )(?<!as )\bif\b(?!\s+(?:anything|any|at\s+all|not|you\s+(?:ask|will)|one\s+reads"
     r"|(?:i|we)\s+(?:had|have)\s+to|we\s+(?:look|read|take)|\w+\s*(?:$|[.;!])))|\bunless\b"
     r"|\b(?:provided\s+that|assuming|supposing|suppose|imagine)\b|^\W*(?:had|were|should"
-    r"|replace|swap|insert)\s+\S"
+    r"|replace|swap|insert)\s+(?!(?:not|never|be|have|therefore|thus|also|still)\b)\S"
     r"|\b(?:only|had)\s+(?:it|the\s+\w+|this|they|he|she)\s+been\b|\bin\s+place\s+of\b"
     r"|\ba\s+version\b"
 )
