@@ -344,6 +344,8 @@ def _hedged(own: str) -> bool:
 
 def _reported(own: str) -> bool:
     """Does somebody else say it? The model and its moderators speak for the explanation."""
+    if labels.LEVEL_BEFORE.search(own):
+        return False
     for verb in moods.VERBS.finditer(own):
         ahead = CONTRACTED.sub(" not", own[: verb.start()][-OPENING:])
         if verb.group().startswith("reported") and moods.WAS.search(ahead):
