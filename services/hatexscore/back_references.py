@@ -59,13 +59,13 @@ OPEN = (
 )  # moods that a few words may settle
 _ELLIPSIS = re.compile(
     r"(?:^|[,;.]\s*|\b(?:but|yet|and|so|hence|thus|therefore)\s+)(?:which\s+)?(?:it|that|they|s?he|(?:this"
-    r"|the)(?:\s+\w+)?)\s+(?:(?:really|clearly"
+    r"|the|her|his|their)(?:\s+\w+)?)\s+(?:(?:really|clearly"
     r"|certainly|simply)\s+)?"
     r"(?:is|was|does|are|do|did)(?P<no>n['\u2019]t|\s+not)?\s*"
     r"(?:indeed\s*|(?:exactly|just|precisely)?\s*(?:that|this|so)\s*"
     r"|(?:such\s+)?(?:a|an|one)\s+(?:\w+\s+)?(?:case|example|instance)(?:\s+of\s+(?:it|that"
     r"|this))?\s*"
-    r"|one\s+of\s+(?:them|these|those)\s*)?[,.!]?\s*$"
+    r"|one(?:\s+of\s+(?:them|these|those))?\s*)?[,.!]?\s*$"
 )
 # "… so it does not meet the bar", "it qualifies", "this falls short of it".
 _BACK = (

@@ -29,7 +29,7 @@ _NEUTRAL = (
     r"|line|label|class|classification|verdict|answer|conclusion|decision|rating|option|side|policy"
     r"|rules?|guidelines?|section|reasons?|grounds?|basis|indication|evidence|evident|proof"
     r"|hallmarks?|elements?|signs?|hints?|traces?|form|example|instance|case|kind|type|sort|way"
-    r"|sense|textbook|classic|prime|typical|clear|clear-cut|direct|explicit|actual|real|overt"
+    r"|sense|textbook|classic|prime|typical|clear|clear-cut|shred|scrap|ounce|iota|modicum|direct|explicit|actual|real|overt"
     r"|straightforward|obvious|plain|single|sole|purpose|word|words|slurs?|itself|themselves|own"
     r"|opinion|view|judge?ment|assessment|say|saying|said|think|believe|feel|argue|agree|conclude\w*"
     r"|lean|settle[ds]?|opt|choose|pick|decide[ds]?|go|goes|going|come|came|rises?|true|sure|certain|confident"
@@ -113,7 +113,7 @@ _PREDICATED = re.compile(
     r"|understat|overstat|depend|seem|sound|appear)\w*)\b"
 )
 _COMPARED = re.compile(
-    r"\b(?:less|so\s+much|as\s+much|closer\s+to|further\s+from|almost|nearly|half|hardly\s+more)"
+    r"(?<!not )\bas\s+(?:if|though)\b|\b(?:less|so\s+much|as\s+much|closer\s+to|further\s+from|almost|nearly|half|hardly\s+more)"
     r"\s+(?:an?\s+)?[\s\"]*$"
 )
 
@@ -127,7 +127,7 @@ _TAKEN_BACK_ZH = re.compile(
 )
 # Evaluations of a label that stand behind it, and turns before it that are not counted.
 _JUDGED_ZH = re.compile("[不没非未难过太欠误错偏]|为时|牵强|勉强|夸|言重|无(?!关)|有(?:些|点|失)")
-_OBJECTS_ZH = re.compile("[误错]|驳|撤销|推翻|质疑|冤枉|牵强|夸大|何尝|岂|难道|怎么|哪里|何来|才怪")
+_OBJECTS_ZH = re.compile("[误错]|驳|撤销|推翻|质疑|冤枉|牵强|夸大|何尝|岂|难道|怎么|哪里|何来|才(?:是|算|叫|称|构成|属|怪)")
 _NOUNS_ZH = re.compile(
     r"^(?:的|性|言论|内容|文本|评论|表达|表述|语言|色彩|意味|成分|信息|了|任何|一条|社区|平台|我们|规定|规范"
     r"|准则|政策|关于仇恨言论)+"

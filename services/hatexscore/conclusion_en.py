@@ -366,6 +366,8 @@ def _final(own: str, before: str) -> bool:
 
 def _subject_mood(own: str, prior: str, form: Form) -> Mood:
     """An appeal, general, or asserted of this text."""
+    if moods.APPEAL_ALWAYS.search(own):
+        return "appeal"
     appeal = moods.APPEAL.search(own) or moods.APPEAL_ASKS.search(own)
     specific = cues.SPECIFIC.search(own, appeal.end() if appeal else 0)
     if appeal and not moods.APPEAL_EXCEPT.search(own) and not specific:

@@ -65,6 +65,11 @@ _ABOUT_IT = re.compile(
     r"|문제|다루|다룬|정의|연구|탐지|관련|논의|소개|언급|피해|대응|규제|범죄|맞서|대처|신고|추방"
     r"|멈추|줄이|없애|경계|주제|관련|역사|기원|현황|배경|실태|사례)"
 )
+# "인터넷에 혐오 표현이 늘고 있다": of the category, and no text.
+_SPREADS = re.compile(
+    r"^\s*(?:표현|발언|범죄)?(?:이|가|은|는)\s*(?:\S+\s+)?(?:늘|증가|많아|퍼지|퍼져|확산|줄|넘쳐|판치|심해|만연"
+    r"|사라|문제)"
+)
 _TOPIC_ITSELF = re.compile(r"^\s*(?:표현|발언)?(?:은|는)\s")
 _SAID_OF_TEXT = re.compile(r"아니|아닙|아닌|아님|없|않|찾|보이|담|포함|있|못")
 _BEFORE_NO = re.compile(r"(?:이른바|소위|단순한|반)\s*[\"'“‘]?$")
@@ -221,6 +226,8 @@ def _unspecific(leading: str, own: str, form: Form) -> Mood:
         return "partial"
     if (_APPEAL.search(own) or _APPEAL.search(leading[-40:])) and not _SHOULD_JUDGE.search(own):
         return "appeal"
+    if _SPREADS.match(own):
+        return "general"
     general = _GENERAL.search(own) and not _UNUSED.search(own)
     if general or _GENERAL.search(_REASON.split(leading)[-1]):
         return "general"

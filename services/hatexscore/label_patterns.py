@@ -225,7 +225,7 @@ _REJECTING = (
     r"|inappropriate|untenable|rejected|withdrawn|removed|dropped|lifted|reversed|overturned|ignore"
     r"|overlook|misread|misunderstand|inconsistent|questionable|problematic|doubtful|dubious"
     r"|flawed|debatable|inadequate|insufficient|unsuitable|misguided|erroneous|contradictory"
-    r"|contradicted|surprising|puzzling|off|untrue|disputable"
+    r"|contradicted|surprising|puzzling|off|untrue|disputable|absurd|ridiculous|dishonest|naive|foolish|unreasonable|nonsense|silly|preposterous"
 )
 REJECTING = frozenset(_REJECTING.split("|"))
 VERDICT_AFTER = re.compile(
@@ -253,7 +253,7 @@ LABEL_SUBJECT = re.compile(
     rf"\b(?:labels?|predictions?|assessments?|decisions?|classifications?|categor(?:y|ies)"
     rf"|verdicts?|ratings?|tags?|readings?"
     rf"|judge?ments?|descriptions?|conclusions?|claims?|idea|suggestion|calling|classing"
-    rf"|classifying|labell?ing|marking|describing|considering|rating|treating|to\s+(?:{JUDGE}))\b"
+    rf"|classifying|labell?ing|marking|describing|considering|rating|treating|to\s+(?:{JUDGE}|deny|insist|pretend|claim|say|argue|maintain))\b"
 )
 LABEL_NOUN_AFTER = re.compile(
     r"^[\s\"']*(?:labels?|flags?|tags?|ratings?|classifications?|verdicts?|predictions?"

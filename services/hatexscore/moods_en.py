@@ -126,7 +126,7 @@ ASKING = re.compile(
     r"\b(?:is|isn['\u2019]t|constitutes|qualifies)\s"
 )
 HEDGE = re.compile(
-    r"\b(?:may|might|could(?!\s*n['\u2019]t|\s+not)|possibly|perhaps|potentially|maybe|unclear"
+    r"\b(?:may|might|could(?!\s*n['\u2019]t|\s+not)|(?<!n't )(?<!n\u2019t )(?<!cannot )(?<!not )possibly|perhaps|potentially|maybe|unclear"
     r"|unsure|uncertain|ambiguous"
     r"|not\s+(?:entirely\s+|quite\s+|completely\s+|fully\s+)?(?:sure|certain|clear|obvious"
     r"|necessarily(?!\s+(?:amount|meet|constitute|qualify|rise|cross|fall|count)\b))|undecided"
@@ -248,6 +248,12 @@ APPEAL_ASKS = re.compile(
     r"\b(?:ask|urge|encourage|remind|invite|expect|call\s+on|request|want)\s+(?:everyone"
     r"|everybody|users"
     r"|people|all|members|you|readers|each|authors)\b"
+)
+# "No one should have to read hateful messages": whatever the verb is.
+APPEAL_ALWAYS = re.compile(
+    r"\b(?:no\s+one|nobody|every(?:one|body)|people|children|users)\s+(?:should|must|ought)\s+"
+    r"(?:\w+\s+)?(?:(?:to\s+)?have\s+to|be\s+(?:able|forced|allowed|free|safe|exposed|subjected)|ever"
+    r"|feel|suffer|face|endure)\b"
 )
 APPEAL_EXCEPT = re.compile(
     rf"\b(?:must|should|ought\s+to|need\s+to|have\s+to|has\s+to|important\s+to"
