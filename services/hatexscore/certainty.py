@@ -12,10 +12,12 @@ Every pattern meets at most the few hundred characters around one label word.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from services.hatexscore import cues_en as cues
 from services.hatexscore import label_patterns as labels
-from services.hatexscore.conclusion_en import WordContext
+from services.hatexscore import moods_en as moods
+from services.hatexscore.conclusion_en import WordContext, rejects_label
 from services.hatexscore.vocabulary import Clause
 
 # Words that neither turn nor weaken a verdict, beside those of the patterns of the clause.
@@ -26,7 +28,7 @@ _NEUTRAL = (
     r"|thus|hence|because|would|does|do|did|was|were|been|being|have|has|had|having|is|are|am"
     r"|author'?s?|user'?s?|speaker'?s?|writer'?s?|poster'?s?|model'?s?|assistant'?s?|system|classifier|annotators?|moderators?"
     r"|reviewers?|raters?|categor(?:y|ies)|definition|criteri(?:a|on)|threshold|level|bar|standard"
-    r"|line|label|class|classification|verdict|answer|conclusion|decision|rating|option|side|policy"
+    r"|line|label|class|classification|verdict|answer|conclusion|decision|rating|option|policy"
     r"|rules?|guidelines?|section|reasons?|grounds?|basis|indication|evidence|evident|proof"
     r"|hallmarks?|elements?|signs?|hints?|traces?|form|example|instance|case|kind|type|sort|way"
     r"|sense|textbook|classic|prime|typical|clear|clear-cut|shred|scrap|ounce|iota|modicum|direct|explicit|actual|real|overt"
@@ -64,11 +66,11 @@ _KNOWN = re.compile(
 )
 NEAR = 200  # characters behind the label word that may answer it
 FAR = 300  # and of the sentences that follow
-_DETERMINERS = frozenset("the this that these those its his her their entire whole".split())
+_DETERMINERS = frozenset("the this that these those its his her their entire whole too".split())
 _TOKEN = re.compile(r"[\w'\u2019-]+")
 _FINITE = re.compile(
-    rf"(?:{cues.AUXILIARY}|{cues.BE}|{cues.JUDGE}|{cues.JUDGES}|\w+n['\u2019]t|\w+['\u2019](?:s|d|m|re|ve)"
-    r"|contains?|includes?|constitutes?|qualif\w+|amounts?|counts?|falls?|crosses|violates|uses"
+    rf"(?:{cues.AUXILIARY}|{cues.BE}|{cues.JUDGE}|{cues.JUDGES}|\w+n['\u2019]t|(?:it|that|this|there|what|here|who|s?he)['\u2019]s"
+    r"|\w+['\u2019](?:d|m|re|ve)|contains?|includes?|constitutes?|qualif\w+|amounts?|counts?|falls?|crosses|violates|uses"
     r"|meets|spreads?|promotes?|expresses|makes?|lacks?|fits?|goes|takes?|leads?|says?|said|calls?)"
 )
 # Adjectives and verbs of a list that the label ends: "vulgar and", "imply, invite or".
@@ -81,7 +83,7 @@ _OPINIONS = frozenset(
     "claim claims idea notion suggestion allegation accusation misconception myth assumption"
     " impression report reports complaint complaints objection argument temptation probability"
     " likelihood score difference distinction reporting rejecting denying accusing suspecting"
-    " pretending previous earlier former original other another different".split()
+    " pretending topic subject theme title name focus previous earlier former original other another different".split()
 )
 _OPINION = re.compile(rf"\b(?:{'|'.join(sorted(_OPINIONS))})\b")
 _OTHER_JUDGE = re.compile(
@@ -90,6 +92,9 @@ _OTHER_JUDGE = re.compile(
     r"|people|others|many|some|most|everyone|critics|he|she|they)\b"
 )
 _OWN_JUDGE = re.compile(r"\b(?:i|we|my|our)\b")
+_AGREES = re.compile(
+    r"\b(?:so\s+do\s+(?:i|we)|(?:i|we)\s+(?:\w+ly\s+|also\s+)?(?:agree|concur|share|support|endorse))\b"
+)
 # Words by which an explanation goes back on a verdict, or on another's.
 _TAKEN_BACK = re.compile(
     r"\b(?:overturn\w*|overrul\w*|disagree\w*|dissent\w*|object(?:ed)?|mistak(?:e|en)|errors?"
@@ -112,8 +117,9 @@ _PREDICATED = re.compile(
     r"|stretch|trivialis|trivializ|cheapen|dilut|contradict|confus|distort|underestimat|overestimat"
     r"|understat|overstat|depend|seem|sound|appear)\w*)\b"
 )
+_IS = re.compile(r"[\s\"']*(?:speech|content|label)?[\s\"']*(?:is|are|was|were|remains?)\b")
 _COMPARED = re.compile(
-    r"(?<!not )\bas\s+(?:if|though)\b|\b(?:less|so\s+much|as\s+much|closer\s+to|further\s+from|almost|nearly|half|hardly\s+more)"
+    r"(?<!not )\bas\s+(?:if|though)\b|(?<!rather )(?<!other )(?<!less )\bthan\s+(?:an?\s+)?[\s\"]*$|\b(?:less|so\s+much|as\s+much|closer\s+to|further\s+from|almost|nearly|half|hardly\s+more)"
     r"\s+(?:an?\s+)?[\s\"]*$"
 )
 
@@ -141,6 +147,9 @@ _TAKEN_BACK_KO = re.compile(
     r"|취소|철회|뒤집|반박|복구|이의|(?:나는|저는|내가|제가)\s|그렇지\s*않|아니다|아닙니다"
 )
 _OBJECTS_KO = re.compile("오류|오판|실수|착오|오해|오독|성급|억지|비약|번복|취소|뒤집|반박|복구")
+
+
+_MORE_THAN = re.compile(r"\bmore\s+[\w-]+\s+than(?=\s*$)")  # counted as a negation
 
 
 def is_uncertain_zh(own: str, after: str, clause: Clause, later: str) -> bool:
@@ -173,8 +182,8 @@ def is_uncertain(around: WordContext, clause: Clause, later: str) -> bool:
     return (
         _is_answered(around, later)
         or _only_appears(around, clause)
-        or _is_subject(around.after)
-        or _COMPARED.search(around.own) is not None
+        or _is_subject(around.own, around.after)
+        or _COMPARED.search(_MORE_THAN.sub(" ", around.own)) is not None
         or _has_unknown_governor(around.own, clause)
     )
 
@@ -183,8 +192,10 @@ def _is_answered(around: WordContext, later: str) -> bool:
     """Is it another's verdict, and does the explanation go on to judge by itself?"""
     if not _OTHER_JUDGE.search(around.own) or _OWN_JUDGE.search(around.own):
         return False
+    if moods.IN_ERROR.match(around.after):
+        return False
     said = f"{around.after[:NEAR]} {later[:FAR]}"
-    return bool(_TAKEN_BACK.search(said) or _OWN_JUDGE.search(said))
+    return bool(_TAKEN_BACK.search(said) or _OWN_JUDGE.search(_AGREES.sub(" ", said)))
 
 
 def _only_appears(around: WordContext, clause: Clause) -> bool:
@@ -193,18 +204,35 @@ def _only_appears(around: WordContext, clause: Clause) -> bool:
     return bool(turns and _TURNS.search(around.after[:NEAR]))
 
 
-def _is_subject(after: str) -> bool:
-    known = labels.PREFERRED.match(after) or cues.PRESENT.match(after)
-    return _PREDICATED.match(after) is not None and not known
+def _is_subject(own: str, after: str) -> bool:
+    """Is the label part of a subject, and no rule knows what is said of that?"""
+    if labels.PREFERRED.match(after) or cues.PRESENT.match(after):
+        return False
+    if rejects_label(own, after) is not None or labels.unmet(own, after) is not None:
+        return False
+    return bool(
+        _PREDICATED.match(after)
+        or (_IS.match(after) and _TOKEN.search(own) and not cues.MAKES_IT.search(own))
+    )
 
 
 def _has_unknown_governor(own: str, clause: Clause) -> bool:
     """Does a word stand between the verb and the label whose effect no rule knows?"""
-    words = _TOKEN.findall(_LISTED.sub(" ", own))
+    if clause.denials == 0 and cues.MAKES_IT.search(own):
+        return False  # whatever stands before "makes it"
+    words = [*_TOKEN.findall(_LISTED.sub(" ", own)), ""]
     verb = next((place for place, one in enumerate(words) if _FINITE.fullmatch(one)), len(words))
     if clause.denials == 0 and _OPINION.search(" ".join(words[:verb])):
         return True
     return any(
-        not _KNOWN.fullmatch(word) and (word in _OPINIONS or words[place] not in _DETERMINERS)
-        for place, word in enumerate(words[verb + 1 :], start=verb)
+        not _KNOWN.fullmatch(words[place]) and not _is_inert(words, place)
+        for place in range(verb + 1, len(words) - 1)
     )
+
+
+def _is_inert(words: Sequence[str], place: int) -> bool:
+    """ "The lullaby", "a political opinion", but no "a parody of" and no "the claim"."""
+    if words[place] in _OPINIONS:
+        return False
+    before, after = words[place - 1], words[place + 1]
+    return before in _DETERMINERS or (before in ("a", "an") and after not in ("of", "to", ""))

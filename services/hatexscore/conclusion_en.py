@@ -74,7 +74,7 @@ def read_word(sentence: str, word: WordInText) -> Clause | None:
     denies = labels.unmet(own, after) if word.word.side == "hateful" else None
     if denies is None and word.word.kind != "verbs" and _is_name(word, own, before, after):
         return None
-    rejects = _rejects(own, after) if denies is None else None
+    rejects = rejects_label(own, after) if denies is None else None
     if rejects is None and labels.PREDICTED.match(own):
         return Clause("classification", "reported")
     form = _form(own, prior, after, word) if rejects is None else "classification"
@@ -223,7 +223,7 @@ def _negated_after(own: str, after: str) -> bool:
     return preferred is not None and preferred["no"] is not None
 
 
-def _rejects(own: str, after: str) -> bool | None:
+def rejects_label(own: str, after: str) -> bool | None:
     """Whether a label is rejected ("the classification as normal is not accurate") or confirmed;
     None where no label is spoken of."""
     if level := labels.LEVEL_AFTER.match(after):

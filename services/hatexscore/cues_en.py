@@ -118,7 +118,7 @@ JUDGE = (
     r"|file[sd]?|filing|sort(?:s|ed|ing)?|report(?:s|ed)?|vot(?:e|es|ed|ing)|declar(?:e|es|ed|ing)"
     r"|pronounc(?:e|es|ed|ing)|return(?:s|ed)|outputs?|outputted"
     r"|(?:remov|approv|reject|delet|hid|block|pass|clear|kept|keep|allow)(?:e|es|ed|den|s)?(?=(?:\s+(?:it"
-    r"|this|the\s+\w+))?\s+as\b)|let(?:s|ting)?\s+(?:it|this|the\s+\w+)\s+(?:through|pass|stand)(?=\s+as\b)"
+    r"|this|the\s+\w+))?\s+as\b)|let(?:s|ting)?\s+(?:it|this(?:\s+\w+)?|the\s+\w+)\s+(?:through|pass|stand)(?=\s+as\b)"
 )
 SAY = (
     r"say(?:s|ing)?|said|claim(?:s|ed|ing)?|argu(?:e|es|ed|ing)|insist(?:s|ed|ing)?|stat(?:e|es|ed"
@@ -368,7 +368,7 @@ OWN_VIEW = re.compile(
 
 
 DROPPED_SUBJECT = re.compile(r"[;:.]\s*$")
-OPENS_BARE = re.compile(r"[;:,.!)\u2014-]\s*$|\b(?:but|so|thus|hence|therefore)\s*$")
+OPENS_BARE = re.compile(r"[;:,.!)\u2014\u2192\u21d2>-]\s*$|\b(?:but|so|thus|hence|therefore)\s*$")
 CONTRAST = re.compile(r"[;\u2014]|\bbut\b|\bhowever\b|\byet\b")
 REASON = re.compile(r"\b(?:because(?!\s+of)|since)\b")
 NOTHING_THAT = re.compile(

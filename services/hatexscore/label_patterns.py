@@ -191,7 +191,7 @@ ENDORSES = re.compile(
     r"|for|in\s+favou?r\s+of"
     r"|to(?:wards)?|away\s+from)\s+(?:an?|the|any)\s+(?:\w+\s+)?$"
     r"|\b(?:support|favou?r|justif|suggest|indicat)\w*\s+an?\s+(?:\w+\s+)?$"
-    r"|\b(?:confirm|support|uphold|endors|share|reject|disput|contest|justif|affirm"
+    r"|\b(?:confirm|support|uphold|endors|share|reject|disput|contest|justif|affirm|bear\w*\s+out|bore\s+out"
     r"|warrant|reinforc|strengthen|explain)\w*\s+(?:the|this|that|its|his|her)\s+(?:\w+\s+)?$"
 )
 BRACKETED = re.compile(rf"\b{_DECISION}\s*\((?=[\s\"]*$)")
@@ -229,7 +229,7 @@ _REJECTING = (
 )
 REJECTING = frozenset(_REJECTING.split("|"))
 VERDICT_AFTER = re.compile(
-    r"^[^.;!?]{0,80}?\b(?P<verb>is|are|was|were|seems|appears|looks|sounds|(?:would|should)(?:\s+not"
+    r"^[^.;!?]{0,80}?\b(?P<verb>(?:can|could)(?:\s*not|n['\u2019]t)?\s+be|is|are|was|were|seems|appears|looks|sounds|(?:would|should)(?:\s+not"
     r"|n['\u2019]t)?\s+be"
     r"|does|do|did"
     r"|isn['\u2019]t"
@@ -252,8 +252,8 @@ BEHIND_THE_LABEL = re.compile(
 LABEL_SUBJECT = re.compile(
     rf"\b(?:labels?|predictions?|assessments?|decisions?|classifications?|categor(?:y|ies)"
     rf"|verdicts?|ratings?|tags?|readings?"
-    rf"|judge?ments?|descriptions?|conclusions?|claims?|idea|suggestion|calling|classing"
-    rf"|classifying|labell?ing|marking|describing|considering|rating|treating|to\s+(?:{JUDGE}|deny|insist|pretend|claim|say|argue|maintain))\b"
+    rf"|judge?ments?|descriptions?|conclusions?|claims?|accusations?|allegations?|charges?|suspicion|idea|suggestion|calling|classing"
+    rf"|classifying|labell?ing|marking|flagging|passing|removing|tagging|branding|approving|filing|keeping|describing|considering|rating|treating|to\s+(?:{JUDGE}|deny|insist|pretend|claim|say|argue|maintain))\b"
 )
 LABEL_NOUN_AFTER = re.compile(
     r"^[\s\"']*(?:labels?|flags?|tags?|ratings?|classifications?|verdicts?|predictions?"
