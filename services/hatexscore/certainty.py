@@ -152,6 +152,15 @@ _OBJECTS_KO = re.compile("오류|오판|실수|착오|오해|오독|성급|억�
 _MORE_THAN = re.compile(r"\bmore\s+[\w-]+\s+than(?=\s*$)")  # counted as a negation
 
 
+# Last words of a Korean clause whose effect on its label the rules know.
+_KNOWN_KO = re.compile(
+    "이다|이[지고며라니]|입니|인[데지]?|임|아니|아닙|아닌|아님|없|않|있|한[다데]|합니|하[다고며지여므나]|함|해[서야당]|된|됩|됨"
+    "|되[어며고지므]|돼|분류|판단|간주|판정|평가|표시|규정|인정|본다|봅|보[아이기지]|봐|볼|어렵|힘들|가[깝까]|타당|지나치|맞|옳"
+    "|틀[렸리린]|잘못|생각|담|포함|드러|나타|이르|이른|미치|발견|조장|충족|속하|속한|읽|위반|부족|충분|무관|공정|뚜렷|마땅|동의"
+    "|멀|멉|먼|안|못|예|네|아니[오요]|했[다습지]|였[다습지]|되었|이유|까닭|근거|결론|때문|므로|지만|으나|뿐|글|댓글|게시물|표현|발언|여부"
+)
+
+
 def is_uncertain_zh(own: str, after: str, clause: Clause, later: str) -> bool:
     """own: the clause before the label word, without idioms. after: the sentence behind it."""
     if clause.rejected:
@@ -168,7 +177,9 @@ def is_uncertain_ko(before: str, own: str, rest: str, clause: Clause, later: str
     if clause.rejected:
         return False
     answered = _JUDGES_KO.search(before) and _TAKEN_BACK_KO.search(f"{rest} {later[:FAR]}")
-    return bool(answered or _OBJECTS_KO.search(own) or clause.denials > 2)
+    words = own.replace("\x00", " ").split("(")[0].rstrip(" .,!\"'”’)").split()
+    known = not words or len(words[-1]) < 2 or _KNOWN_KO.search(words[-1])
+    return bool(answered or not known or _OBJECTS_KO.search(own) or clause.denials > 2)
 
 
 def is_uncertain(around: WordContext, clause: Clause, later: str) -> bool:
