@@ -16,6 +16,7 @@ from typing import Any
 import snowballstemmer
 
 from services.ftc.report import PhraseType
+from shared.apostrophes import straighten_apostrophes
 from shared.cached import cache_results
 from shared.english import load_pipeline
 
@@ -25,7 +26,6 @@ WORD_BYTES = 600  # a word of a parse, with its texts
 KEPT_BYTES = 2**25  # of each of the three: sentences, phrases, shapes
 
 CONTENT = frozenset({"NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM"})
-APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'"})  # one for one: offsets stay
 
 MOST_WORDS = 15  # of a span
 VERBAL = {"VERB", "AUX"}
@@ -109,7 +109,7 @@ def parse(sentence: str) -> Words:
     with _lock:
         pipeline = _pipeline()
         with pipeline.memory_zone():
-            document = pipeline(sentence.translate(APOSTROPHES))
+            document = pipeline(straighten_apostrophes(sentence))
             return tuple(_word(token, sentence) for token in document)
 
 

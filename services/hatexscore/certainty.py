@@ -26,23 +26,32 @@ _NEUTRAL = (
     r"|she|they|one|some|any|anything|all|whole|entire|every|each|who|which|what|whose|as|to|be|of"
     r"|for|in|into|on|upon|under|by|with|from|within|toward|towards|at|about|and|or|so|how|why|also"
     r"|thus|hence|because|would|does|do|did|was|were|been|being|have|has|had|having|is|are|am"
-    r"|author'?s?|user'?s?|speaker'?s?|writer'?s?|poster'?s?|model'?s?|assistant'?s?|system|classifier|annotators?|moderators?"
+    r"|author'?s?|user'?s?|speaker'?s?|writer'?s?|poster'?s?|model'?s?|assistant'?s?|system"
+    r"|classifier|annotators?|moderators?"
     r"|reviewers?|raters?|categor(?:y|ies)|definition|criteri(?:a|on)|threshold|level|bar|standard"
     r"|line|label|class|classification|verdict|answer|conclusion|decision|rating|option|policy"
     r"|rules?|guidelines?|section|reasons?|grounds?|basis|indication|evidence|evident|proof"
     r"|hallmarks?|elements?|signs?|hints?|traces?|form|example|instance|case|kind|type|sort|way"
-    r"|sense|textbook|classic|prime|typical|clear|clear-cut|shred|scrap|ounce|iota|modicum|direct|explicit|actual|real|overt"
+    r"|sense|textbook|classic|prime|typical|clear|clear-cut|shred|scrap|ounce|iota|modicum|direct"
+    r"|explicit|actual|real|overt"
     r"|straightforward|obvious|plain|single|sole|purpose|word|words|slurs?|itself|themselves|own"
-    r"|opinion|view|judge?ment|assessment|say|saying|said|think|believe|feel|argue|agree|conclude\w*"
-    r"|lean|settle[ds]?|opt|choose|pick|decide[ds]?|go|goes|going|come|came|rises?|true|sure|certain|confident"
+    r"|opinion|view|judge?ment|assessment|say|saying|said|think|believe|feel|argue|agree"
+    r"|conclude\w*"
+    r"|lean|settle[ds]?|opt|choose|pick|decide[ds]?|go|goes|going|come|came|rises?|true|sure"
+    r"|certain|confident"
     r"|comfortable|persuaded|convinced|inclined|best|better|fair|safe|right|correct|justified|able"
-    r"|dealing|meant|intended|enough|sufficient|suffices?|down|up|far|let|alone|leave|passed|take|taken|changing|fits?|suited|motivated|driven|scales|tips?|arrive[ds]?|truth|torn|between|fact|last|first|second|only"
+    r"|dealing|meant|intended|enough|sufficient|suffices?|down|up|far|let|alone|leave|passed|take"
+    r"|taken|changing|fits?|suited|motivated|driven|scales|tips?|arrive[ds]?|truth|torn|between"
+    r"|fact|last|first|second|time|times|only"
     r"|clearly|everything|something|else|itself|even|explanation|language|tone|intent|group|groups"
     r"|constitut\w+|contain\w*|qualif\w+|amount\w*|count\w*|meet\w*|cross\w*|fall\w*|promot\w*"
-    r"|express\w*|convey\w*|impl(?:y|ies)|invites?|incit\w+|display\w*|carr(?:y|ies)|demonstrat\w+|endors\w+"
-    r"|employs?|advocat\w+|encourag\w+|perpetuat\w+|reflects?|represents?|embod\w+|show\w*|spread\w*|us(?:e|es|ed|ing)|lack\w*|free|exhibit\w*|dehumani[sz]ing"
+    r"|express\w*|convey\w*|impl(?:y|ies)|invites?|incit\w+|display\w*|carr(?:y|ies)"
+    r"|demonstrat\w+|endors\w+"
+    r"|employs?|advocat\w+|encourag\w+|perpetuat\w+|reflects?|represents?|embod\w+|show\w*"
+    r"|spread\w*|us(?:e|es|ed|ing)|lack\w*|free|exhibit\w*|dehumani[sz]ing"
     r"|demeaning|derogatory|racist|sexist|insulting|vulgar|rude|crude|harassment|stereotype"
-    r"|nonetheless|nevertheless|says|leads?|well|construed|interpreted|claims|violat\w+|breach\w*|suggests?"
+    r"|nonetheless|nevertheless|says|leads?|well|construed|interpreted|claims|violat\w+|breach\w*"
+    r"|suggests?"
     r"|prediction|written|like|needed|people|reasonable|more|now"
 )
 # What hateful texts do: beside a verdict they are more of the same.
@@ -50,13 +59,16 @@ _HOSTILE = (
     r"(?:mock|ridicul|violen|dehumani|degrad|aggress|hostil|threat|insult|verbal|abus|bull(?:y|ie)"
     r"|stereotyp|prejudic|discriminat|contempt|profan|derog|hat(?:e|red)|offens|incit|attack|demean"
     r"|humiliat|belittl|disrespect|vulgar|obscen|harass|racis|sexis|bigot|xenophob|homophob|vilif"
-    r"|demoni|intoleran|cruel|malic|sexual|personal|direct|escalat|worsen|intensif|reinforc|amplif)\w*"
-    r"|further|adding|adds|strong|ethnic|racial|religious|gender|targeted|against|individuals?|groups?"
+    r"|demoni|intoleran|cruel|malic|sexual|personal|direct|escalat|worsen|intensif|reinforc"
+    r"|amplif)\w*"
+    r"|further|adding|adds|strong|ethnic|racial|religious|gender|targeted|against|individuals?"
+    r"|groups?"
 )
 # Words that turn a verdict, whose effect is counted where the clause is read.
 _COUNTED = (
     r"not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|scarcely|barely|absence"
-    r"|devoid|short|shy|stops?|fails?|failed|rather|instead|than|wrong|mistake|mistaken|false|untrue"
+    r"|devoid|short|shy|stops?|fails?|failed|rather|instead|than|wrong|mistake|mistaken|false"
+    r"|untrue"
     r"|incorrect|inaccurate|stretch|unfair|naive|hard|difficult|impossible|insufficient|other|but"
     r"|den(?:y|ies|ied)|doubts?|disagrees?|rejects?|against|outside|hesitate|claim|few|wrongly"
 )
@@ -66,11 +78,13 @@ _KNOWN = re.compile(
 )
 NEAR = 200  # characters behind the label word that may answer it
 FAR = 300  # and of the sentences that follow
-_DETERMINERS = frozenset("the this that these those its his her their entire whole too".split())
+_DETERMINER = re.compile(r"(?:the|this|that|these|those|its|his|her|their|entire|whole|too)")
 _TOKEN = re.compile(r"[\w'\u2019-]+")
 _FINITE = re.compile(
-    rf"(?:{cues.AUXILIARY}|{cues.BE}|{cues.JUDGE}|{cues.JUDGES}|\w+n['\u2019]t|(?:it|that|this|there|what|here|who|s?he)['\u2019]s"
-    r"|\w+['\u2019](?:d|m|re|ve)|contains?|includes?|constitutes?|qualif\w+|amounts?|counts?|falls?|crosses|violates|uses"
+    rf"(?:{cues.AUXILIARY}|{cues.BE}|{cues.JUDGE}|{cues.JUDGES}|\w+n['\u2019]t|(?:it|that|this"
+    rf"|there|what|here|who|s?he)['\u2019]s"
+    r"|\w+['\u2019](?:d|m|re|ve)|contains?|includes?|constitutes?|qualif\w+|amounts?|counts?"
+    r"|falls?|crosses|violates|uses"
     r"|meets|spreads?|promotes?|expresses|makes?|lacks?|fits?|goes|takes?|leads?|says?|said|calls?)"
 )
 # Adjectives and verbs of a list that the label ends: "vulgar and", "imply, invite or".
@@ -79,13 +93,12 @@ _LISTED = re.compile(
     r"(?:(?:\w+ly|an?|not|without\s+\w+ing|just|even|contain\w*|spread\w*|promot\w*)\s+)*[\s\"]*$"
 )
 # Subjects that are no text and no judge of it: what is said of a claim is not said of the text.
-_OPINIONS = frozenset(
-    "claim claims idea notion suggestion allegation accusation misconception myth assumption"
-    " impression report reports complaint complaints objection argument temptation probability"
-    " likelihood score difference distinction reporting rejecting denying accusing suspecting"
-    " pretending topic subject theme title name focus previous earlier former original other another different".split()
+_OPINION = re.compile(
+    r"\b(?:claims?|idea|notion|suggestion|allegation|accusation|misconception|myth|assumption"
+    r"|impression|reports?|complaints?|objection|argument|temptation|probability|likelihood|score"
+    r"|difference|distinction|reporting|rejecting|denying|accusing|suspecting|pretending|topic"
+    r"|subject|theme|title|name|focus|previous|earlier|former|original|other|another|different)\b"
 )
-_OPINION = re.compile(rf"\b(?:{'|'.join(sorted(_OPINIONS))})\b")
 _OTHER_JUDGE = re.compile(
     r"\b(?:colleagues?|filters?|models?|systems?|classifiers?|detectors?|algorithms?|tools?|bots?"
     r"|moderators?|annotators?|reviewers?|raters?|teams?|users?|readers?|someone|somebody|whoever"
@@ -93,15 +106,19 @@ _OTHER_JUDGE = re.compile(
 )
 _OWN_JUDGE = re.compile(r"\b(?:i|we|my|our)\b")
 _AGREES = re.compile(
-    r"\b(?:so\s+do\s+(?:i|we)|(?:i|we)\s+(?:\w+ly\s+|also\s+)?(?:agree|concur|share|support|endorse))\b"
+    r"\b(?:so\s+do\s+(?:i|we)|(?:i|we)\s+(?:\w+ly\s+|also\s+)?(?:agree|concur|share|support"
+    r"|endorse))\b"
 )
 # Words by which an explanation goes back on a verdict, or on another's.
 _TAKEN_BACK = re.compile(
     r"\b(?:overturn\w*|overrul\w*|disagree\w*|dissent\w*|object(?:ed)?|mistak(?:e|en)|errors?"
-    r"|erroneous\w*|incorrect\w*|wrong(?:ly)?|revers(?:e|ed|ing)|withdr[ae]w\w*|retract\w*|revis(?:e|ed|ing)"
+    r"|erroneous\w*|incorrect\w*|wrong(?:ly)?|revers(?:e|ed|ing)|withdr[ae]w\w*|retract\w*"
+    r"|revis(?:e|ed|ing)"
     r"|reconsider\w*|correction|scratch\s+that|take\s+(?:that|it)\s+back|chang\w+\s+my\s+mind"
-    r"|unwarranted|unjustified|unfounded|false\s+(?:positive|alarm)|mis(?:read|class|judg|understand|understood)\w*"
-    r"|on\s+(?:reflection|second\s+thoughts?|closer)|restor\w+|reinstat\w+|appeal|not\s+(?:justified|warranted"
+    r"|unwarranted|unjustified|unfounded|false\s+(?:positive|alarm)|mis(?:read|class|judg"
+    r"|understand|understood)\w*"
+    r"|on\s+(?:reflection|second\s+thoughts?|closer)|restor\w+|reinstat\w+|appeal"
+    r"|not\s+(?:justified|warranted"
     r"|convinced|persuaded|agree|share|see\s+it)|n['\u2019]t\s+(?:agree|share|see\s+it|hold\s+up)"
     r"|overlook\w*|far-?fetched|exaggerat\w*|overreact\w*|too\s+(?:harsh|far|strong))\b"
 )
@@ -109,17 +126,23 @@ _APPEARS = re.compile(
     r"\b(?:seem(?:s|ed)?|appear(?:s|ed)?|sound(?:s|ed)?|looks?|looked|reads?|feels?|felt"
     r"|comes?\s+across|came\s+across|strikes?|struck|taken|called|mistak\w+)\b"
 )
-_TURNS = re.compile(r"\b(?:but|yet|however|though|although|only|until|actually|in\s+fact|in\s+context)\b")
+_TURNS = re.compile(
+    r"\b(?:but|yet|however|though|although|only|until|actually|in\s+fact|in\s+context)\b"
+)
 # A label word that is itself part of a subject: "calling it hateful would trivialise …".
 _PREDICATED = re.compile(
-    r"[\s\"']*(?:speech|content|language|label|text|here)?[\s\"']*(?:would|must|rests?|relies|needs?"
-    r"|requires?|can|could|might|should|will|goes|takes?|makes?|leads?|has|had|(?:ignor|overlook|miss"
+    r"[\s\"']*(?:speech|content|language|label|text|here)?[\s\"']*(?:would|must|rests?|relies"
+    r"|needs?"
+    r"|requires?|can|could|might|should|will|goes|takes?|makes?|leads?|has|had|(?:ignor|overlook"
+    r"|miss"
     r"|stretch|trivialis|trivializ|cheapen|dilut|contradict|confus|distort|underestimat|overestimat"
     r"|understat|overstat|depend|seem|sound|appear)\w*)\b"
 )
 _IS = re.compile(r"[\s\"']*(?:speech|content|label)?[\s\"']*(?:is|are|was|were|remains?)\b")
 _COMPARED = re.compile(
-    r"(?<!not )\bas\s+(?:if|though)\b|(?<!rather )(?<!other )(?<!less )\bthan\s+(?:an?\s+)?[\s\"]*$|\b(?:less|so\s+much|as\s+much|closer\s+to|further\s+from|almost|nearly|half|hardly\s+more)"
+    r"(?<!not )\bas\s+(?:if|though)\b"
+    r"|(?<!rather )(?<!other )(?<!less )\bthan\s+(?:an?\s+)?[\s\"]*$|\b(?:less|so\s+much"
+    r"|as\s+much|closer\s+to|further\s+from|almost|nearly|half|hardly\s+more)"
     r"\s+(?:an?\s+)?[\s\"]*$"
 )
 
@@ -133,7 +156,9 @@ _TAKEN_BACK_ZH = re.compile(
 )
 # Evaluations of a label that stand behind it, and turns before it that are not counted.
 _JUDGED_ZH = re.compile("[不没非未难过太欠误错偏]|为时|牵强|勉强|夸|言重|无(?!关)|有(?:些|点|失)")
-_OBJECTS_ZH = re.compile("[误错]|驳|撤销|推翻|质疑|冤枉|牵强|夸大|何尝|岂|难道|怎么|哪里|何来|才(?:是|算|叫|称|构成|属|怪)")
+_OBJECTS_ZH = re.compile(
+    "[误错]|驳|撤销|推翻|质疑|冤枉|牵强|夸大|何尝|岂|难道|怎么|哪里|何来|才(?:是|算|叫|称|构成|属|怪)"
+)
 _NOUNS_ZH = re.compile(
     r"^(?:的|性|言论|内容|文本|评论|表达|表述|语言|色彩|意味|成分|信息|了|任何|一条|社区|平台|我们|规定|规范"
     r"|准则|政策|关于仇恨言论)+"
@@ -149,6 +174,19 @@ _TAKEN_BACK_KO = re.compile(
 _OBJECTS_KO = re.compile("오류|오판|실수|착오|오해|오독|성급|억지|비약|번복|취소|뒤집|반박|복구")
 
 
+_PLAIN = re.compile(
+    rf"\W*(?:(?:so|then|thus|hence|therefore|and|but|still|overall|finally|in\s+(?:short"
+    rf"|conclusion|sum)|\w+ly)\W+)*"
+    rf"(?:it|this|(?:the|this|that)\s+(?:\w+\s+)?(?:{cues.TEXT_NOUN})|(?:i"
+    rf"|we)\s+(?:\w+\s+)?(?:{cues.JUDGE})\s+"
+    rf"(?:it|this|the\s+\w+)(?:\s+(?:as|to\s+be))?)"
+    rf"(?:['\u2019]s|\s+(?:{cues.BE}|contains?|constitutes?|qualifies\s+as|amounts?\s+to|does"
+    rf"|do))?(?:n['\u2019]t)?"
+    rf"(?:\s+(?:not|no|an?|any|contain|constitute|qualify\s+as|amount\s+to|\w+ly))*[\s\"]*"
+)
+# "The explanation should quote the words that make it hateful", "a score of 3 for toxic".
+_ASKS_FOR = re.compile(r"\b(?:should|must|needs?\s+to|has\s+to|have\s+to|please|asked|explain)\b")
+_NUMBER = re.compile(r"\d[.,]\d|\d\s*%|\d\s*/\s*\d|\bout\s+of\b|\bpercent\b")
 _MORE_THAN = re.compile(r"\bmore\s+[\w-]+\s+than(?=\s*$)")  # counted as a negation
 
 
@@ -168,7 +206,7 @@ def is_uncertain_zh(own: str, after: str, clause: Clause, later: str) -> bool:
     behind = _PAUSE_ZH.split(after, maxsplit=1)[0]
     said = f"{after[:NEAR]} {later[:FAR]}"
     answered = _JUDGES_ZH.search(own) and _TAKEN_BACK_ZH.search(said)
-    judged = _JUDGED_ZH.search(_NOUNS_ZH.sub("", behind.strip(' "”'))) 
+    judged = _JUDGED_ZH.search(_NOUNS_ZH.sub("", behind.strip(' "”')))
     return bool(answered or judged or _OBJECTS_ZH.search(own) or clause.denials > 2)
 
 
@@ -197,6 +235,11 @@ def is_uncertain(around: WordContext, clause: Clause, later: str) -> bool:
         or _COMPARED.search(_MORE_THAN.sub(" ", around.own)) is not None
         or _has_unknown_governor(around.own, clause)
     )
+
+
+def is_plain(around: WordContext) -> bool:
+    """Is nothing but this text and a verb before the label: "the post is not"?"""
+    return _PLAIN.fullmatch(around.own) is not None
 
 
 def _is_answered(around: WordContext, later: str) -> bool:
@@ -230,7 +273,9 @@ def _is_subject(own: str, after: str) -> bool:
 def _has_unknown_governor(own: str, clause: Clause) -> bool:
     """Does a word stand between the verb and the label whose effect no rule knows?"""
     if clause.denials == 0 and cues.MAKES_IT.search(own):
-        return False  # whatever stands before "makes it"
+        return _ASKS_FOR.search(own) is not None  # whatever else stands before "makes it"
+    if _NUMBER.search(own) and labels.level_before(own) is None:
+        return True
     words = [*_TOKEN.findall(_LISTED.sub(" ", own)), ""]
     verb = next((place for place, one in enumerate(words) if _FINITE.fullmatch(one)), len(words))
     if clause.denials == 0 and _OPINION.search(" ".join(words[:verb])):
@@ -243,7 +288,8 @@ def _has_unknown_governor(own: str, clause: Clause) -> bool:
 
 def _is_inert(words: Sequence[str], place: int) -> bool:
     """ "The lullaby", "a political opinion", but no "a parody of" and no "the claim"."""
-    if words[place] in _OPINIONS:
+    if _OPINION.fullmatch(words[place]):
         return False
     before, after = words[place - 1], words[place + 1]
-    return before in _DETERMINERS or (before in ("a", "an") and after not in ("of", "to", ""))
+    named = _DETERMINER.fullmatch(before) is not None
+    return named or (before in ("a", "an") and after not in ("of", "to", ""))

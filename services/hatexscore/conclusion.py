@@ -108,13 +108,16 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
     readings = list(_read_all(explanation, vocabulary, language))
     live = [reading for reading in readings if reading.clause.mood == "asserted"]
     chosen = _select(live) or _resumed(explanation, vocabulary, readings)
-    uncertain = chosen is not None and _is_uncertain(explanation, vocabulary, language, chosen, live)
+    uncertain = chosen is not None and _is_uncertain(
+        explanation, vocabulary, language, chosen, live
+    )
     if uncertain:
         chosen = None
     others = [
         HatexscoreOtherVerdict(start=reading.start, end=reading.end, label=reading.label, why=why)
         for reading in reversed(readings)
-        if reading.label is not None and (why := _other_reason(reading, chosen, uncertain)) is not None
+        if reading.label is not None
+        and (why := _other_reason(reading, chosen, uncertain)) is not None
     ]
     statement = None if chosen is None else _statement(explanation, chosen, live)
     return VerdictsRead(statement, tuple(dict.fromkeys(others))[:MOST_OTHERS])
@@ -142,7 +145,7 @@ def _is_uncertain(
 ) -> bool:
     """May the chosen reading be the opposite of what is meant?"""
     plain = _plain(explanation, vocabulary)
-    if _is_contradicted(chosen, live) or _is_outranked_unread(plain, vocabulary, chosen):
+    if _is_outranked_unread(plain, vocabulary, chosen):
         return True
     sentence = plain[chosen.start : chosen.end]
     word, clause, later = chosen.word, chosen.clause, plain[chosen.end :]
@@ -152,7 +155,10 @@ def _is_uncertain(
         return certainty.is_uncertain_zh(*conclusion_zh.clause_of(sentence, inside), clause, later)
     if read_in == "ko":
         return certainty.is_uncertain_ko(*conclusion_ko.clause_of(sentence, inside), clause, later)
-    return certainty.is_uncertain(conclusion_en.clause_of(sentence, inside), clause, later)
+    around = conclusion_en.clause_of(sentence, inside)
+    if _is_contradicted(chosen, live) and not certainty.is_plain(around):
+        return True
+    return certainty.is_uncertain(around, clause, later)
 
 
 def _is_outranked_unread(plain: str, vocabulary: Vocabulary, chosen: Reading) -> bool:
@@ -229,9 +235,7 @@ def _rank(reading: Reading) -> tuple[bool, bool, int]:
     return reading.word.word.is_decisive, not clause.conceded, form
 
 
-def _other_reason(
-    reading: Reading, chosen: Reading | None, uncertain: bool
-) -> SetAside | None:
+def _other_reason(reading: Reading, chosen: Reading | None, uncertain: bool) -> SetAside | None:
     """Why a reading is not the conclusion; None for the conclusion and what agrees with it."""
     mood = reading.clause.mood
     if mood == "asked" or mood == "instruction":

@@ -226,10 +226,8 @@ def _negated_after(own: str, after: str) -> bool:
 def rejects_label(own: str, after: str) -> bool | None:
     """Whether a label is rejected ("the classification as normal is not accurate") or confirmed;
     None where no label is spoken of."""
-    if level := labels.LEVEL_AFTER.match(after):
-        return level["low"] is not None
-    if level := labels.LEVEL_BEFORE.search(own):
-        return bool(level["low"] or level["little"])
+    if (low := labels.level(own, after)) is not None:
+        return low
     judged_label = labels.JUDGED_LABEL.match(after) if labels.JUDGING.search(own) else None
     if judged_label is not None:
         return (judged_label["right"] is None) != bool(judged_label["no"])
@@ -344,7 +342,7 @@ def _hedged(own: str) -> bool:
 
 def _reported(own: str) -> bool:
     """Does somebody else say it? The model and its moderators speak for the explanation."""
-    if labels.LEVEL_BEFORE.search(own):
+    if labels.level_before(own) is not None:
         return False
     for verb in moods.VERBS.finditer(own):
         ahead = CONTRACTED.sub(" not", own[: verb.start()][-OPENING:])

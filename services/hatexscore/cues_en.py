@@ -66,15 +66,18 @@ ADJUNCT = re.compile(
 )
 # "In the absence of a target I lean towards …": what it lacks is no denial of the verdict.
 BEFORE_SELF = re.compile(
-    r"^\W*(?:in\s+the\s+absence\s+of|absent|without|lacking|for\s+(?:lack|want)\s+of|because\s+of|due\s+to"
-    r"|given|despite|in\s+spite\s+of|with\s+no)\s+(?:[\w'\u2019-]+\s+){1,6}?(?=(?:i|we)(?:\s|['\u2019]))"
+    r"^\W*(?:in\s+the\s+absence\s+of|absent|without|lacking|for\s+(?:lack|want)\s+of|because\s+of"
+    r"|due\s+to"
+    r"|given|despite|in\s+spite\s+of|with\s+no)\s+(?:[\w'\u2019-]+\s+){1,6}?(?=(?:i|we)(?:\s"
+    r"|['\u2019]))"
 )
 BORDER = re.compile(
     r"[;:()\u2014\u2192\u21d2]|\s[-\u2013=]>?\s"
     r"|,?\s*(?<!anything )(?<!nothing )\bbut\b(?!\s+also\b)|(?<!not\s)\byet\b"
     r"|\b(?:nevertheless|nonetheless|even\s+so|that\s+said|still|all\s+the\s+same|however"
     r"|otherwise)\s*,"
-    r"|\b(?:because(?!\s+of)|since|whereas|although|(?:even\s+|(?<!as )(?<!even ))though|while|even\s+if|albeit)\b"
+    r"|\b(?:because(?!\s+of)|since|whereas|although|(?:even\s+|(?<!as )(?<!even ))though|while"
+    r"|even\s+if|albeit)\b"
     r"|(?:,\s*)?\b(?:and\s+)?(?:that|this|which)(?:['\u2019]s|\s+is)\s+why\b"
     r"|\bso(?=\s+(?:it|this|the|i|we)\b)"
     r"|\bas(?=\s+(?:it|there|they|he|she|nobody|no\s+one|nothing|we|i)\b)"
@@ -92,7 +95,8 @@ BORDER = re.compile(
 # A restrictive relative clause with a verb of its own before the main predicate.
 RELATIVE = re.compile(
     rf"\b(?:(?<!\bon )that|which|who)\s+(?:\w+\s+)?(?:{AUXILIARY}|never"
-    rf"|(?!(?:his|its|this|was|is|has|hers|us|as)\b)\w+s)\b[^,;:]{{0,160}}?(?=\s(?:{BE_FINITE}|constitutes"
+    rf"|(?!(?:his|its|this|was|is|has|hers|us|as)\b)\w+s)\b[^,;:]{{0,160}}?(?=\s(?:{BE_FINITE}"
+    rf"|constitutes"
     r"|qualifies)\s)"
 )
 
@@ -107,7 +111,8 @@ JUDGE = (
     r"|ging)?"
     r"|mark(?:s|ed|ing)?|rat(?:e|es|ed|ing)|grad(?:e|es|ed|ing)|call(?:s|ed|ing)?|treat(?:s|ed"
     r"|ing)?"
-    r"|see(?:s|n|ing)?|saw|view(?:s|ed|ing)?|find(?:s|ing)?|found|assess(?:es|ed|ing)?|describ(?:e|es"
+    r"|see(?:s|n|ing)?|saw|view(?:s|ed|ing)?|find(?:s|ing)?|found|assess(?:es|ed|ing)?"
+    r"|describ(?:e|es"
     r"|ed|ing)"
     r"|evaluat(?:e|es|ed|ing)|tag(?:s|ged|ging)?|identif(?:y|ies|ied|ying)|interpret(?:s|ed|ing)?"
     r"|recogni[sz](?:e|es|ed|ing)|determin(?:e|es|ed|ing)|predict(?:s|ed|ing)?|assign(?:s|ed|ing)?"
@@ -117,8 +122,10 @@ JUDGE = (
     r"|rank(?:s|ed)?"
     r"|file[sd]?|filing|sort(?:s|ed|ing)?|report(?:s|ed)?|vot(?:e|es|ed|ing)|declar(?:e|es|ed|ing)"
     r"|pronounc(?:e|es|ed|ing)|return(?:s|ed)|outputs?|outputted"
-    r"|(?:remov|approv|reject|delet|hid|block|pass|clear|kept|keep|allow)(?:e|es|ed|den|s)?(?=(?:\s+(?:it"
-    r"|this|the\s+\w+))?\s+as\b)|let(?:s|ting)?\s+(?:it|this(?:\s+\w+)?|the\s+\w+)\s+(?:through|pass|stand)(?=\s+as\b)"
+    r"|(?:remov|approv|reject|delet|hid|block|pass|clear|kept|keep|allow)(?:e|es|ed|den"
+    r"|s)?(?=(?:\s+(?:it"
+    r"|this|the\s+\w+))?\s+as\b)|let(?:s|ting)?\s+(?:it|this(?:\s+\w+)?|the\s+\w+)\s+(?:through"
+    r"|pass|stand)(?=\s+as\b)"
 )
 SAY = (
     r"say(?:s|ing)?|said|claim(?:s|ed|ing)?|argu(?:e|es|ed|ing)|insist(?:s|ed|ing)?|stat(?:e|es|ed"
@@ -135,7 +142,8 @@ SAY = (
 # "Distinguishes it from satire as hate speech": what it is told from ends at "as".
 SET_APART = re.compile(
     rf"\b(?:distinguish|separat|differentiat)\w*\s+((?:[\w'\u2019-]+\s+){{1,3}}?)from\s+"
-    rf"(?:(?!what\b|being\b|such\b|\w+(?:ing|ed)\b|count|qualif|(?:{JUDGE})\b)[\w'\u2019-]+\s+){{1,4}}?"
+    rf"(?:(?!what\b|being\b|such\b|\w+(?:ing|ed)\b|count|qualif"
+    rf"|(?:{JUDGE})\b)[\w'\u2019-]+\s+){{1,4}}?"
     r"as\s+(?=(?:(?:an?|being|\w+ly)\s+)*[\s\"]*$)"
 )
 PREDICATE = re.compile(
@@ -152,14 +160,17 @@ PREDICATE = re.compile(
     r"|turn(?:s|ed|ing)?|tip(?:s|ped|ping)?|slid(?:e|es|ing)|slip(?:s|ped|ping)?|veer(?:s|ed|ing)?"
     r"|descend(?:s|ed|ing)?|fall(?:s|ing)?|fell|fits?|stay(?:s|ed|ing)?|sits?|becoming|resort(?:s"
     r"|ed|ing)?|goes|go|going|steers?"
-    r"|suggests?|suggesting|indicates?|lack(?:s|ed|ing)?|avoid(?:s|ed|ing)?|deserv(?:e|es|ed|ing)|merits?|warrants?|earns?|gets?"
+    r"|suggests?|suggesting|indicates?|lack(?:s|ed|ing)?|avoid(?:s|ed|ing)?|deserv(?:e|es|ed|ing)"
+    r"|merits?|warrants?|earns?|gets?"
     r"|stops?|falls"
     r"|com(?:es?|ing)|came|strik(?:es|ing)|struck|proves?|proved|\w+s\s+(?:across\s+|off\s+|over\s+"
     r"|out\s+)?as|render(?:s|ed|ing)?|clears|exceeds?|satisf(?:y|ies)|surpass(?:es)?|pass(?:es|ed)"
     r"|conveys?|holds?|offers?|perpetuat(?:e|es|ing)|encourag(?:e|es|ing)|embod(?:y|ies)|reads?"
     r"|looks?"
-    rf"|refrains?|crossed|denotes?|says?|said|full|belongs?|borders?|search(?:es|ed|ing)?|ticks?|ticked|match(?:es|ed)?|fulfil\w*"
-    rf"|settle[ds]?\s+(?:on|for)|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went|forms?"
+    rf"|refrains?|crossed|denotes?|says?|said|full|belongs?|borders?|search(?:es|ed|ing)?|ticks?"
+    rf"|ticked|match(?:es|ed)?|fulfil\w*"
+    rf"|settle[ds]?\s+(?:on|for)|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went"
+    rf"|forms?"
     rf"|formed|produc(?:e|es|ed|ing)"
     r"|commit(?:s|ted|ting)?|deliver(?:s|ed)?|utters?|uttered|ends?(?:\s+up)?|ended(?:\s+up)?"
     r"|equals?|distinguish(?:es|ed|ing)?|separates?|differentiates?|mounts?\s+to"
@@ -247,10 +258,12 @@ SKIPPED = (
     r"|here|this|that|it"
     r"|short|sum|all|is|it's|deeply|extremely|severely|rather|mildly|completely|entirely|perfectly"
     r"|absolutely|indeed"
-    r"|for|reasons?|these|then|result|as|of|at|by\s+no\s+means|hardly|totally|far|from|anything|but|short|fully"
+    r"|for|reasons?|these|then|result|as|of|at|by\s+no\s+means|hardly|totally|far|from|anything"
+    r"|but|short|fully"
     r"|strongly|really|clear"
     r"|option|choice|such|[bcd]|tl|dr|tldr|bottom|line"
-    r"|both|toxic|offensive|abusive|rude|crude|insulting|harmful|demeaning|unkind|derogatory|case"
+    r"|yeah|yep|yup|nah|nope|imo|imho|tbh|both|toxic|offensive|abusive|rude|crude|insulting"
+    r"|harmful|demeaning|unkind|derogatory|case"
     r"|form|example|kind|evidence|sign|signs|any|step|point|of|with|without|doubt|question|conclude"
     r"|neutral|normal|safe|benign|harmless|acceptable|appropriate|clean|civil|ordinary|hateful"
     r"|i|we|non|nowhere|near|(?!alleged|supposed|reported|seeming|possib|potential|probab"
@@ -272,6 +285,7 @@ AFTER_BARE = re.compile(
     r"|trope|slogan|call"
     r"|threat|taunt|tirade|smear|rhetoric|caricature)?\s*+"
     r"(?:$|[.,;:!?()\]\u2014]|[-\u2013]\s|because\b|since\b|as\b|towards?\b|against\b|at\s+all\b"
+    r"|(?:imo|imho|tbh|to\s+me|in\s+my\s+(?:opinion|view|book))\b"
     r"|in\s+(?:this|the|any|it|here|itself|nature|tone|intent|character|spirit)\b|per\s+se\b"
     r"|either\b"
     r"|enough\b"
@@ -302,7 +316,8 @@ EXPLETIVE = re.compile(
 EXPLETIVE_AFTER = re.compile(r"^\s*(?:to|that|for|when|if)\b")
 
 DEFINITE = re.compile(
-    r"(?:it|this|that|these|those|they|there|here|such|what|whatever|nothing|none|neither(?:\s+\w+)?|nobody|no"
+    r"(?:it|this|that|these|those|they|there|here|such|what|whatever|nothing|none"
+    r"|neither(?:\s+\w+)?|nobody|no"
     r"|never|both|each\s+of|all\s+of|everything|any\s+of|the|her|his|their|its|my|our|your"
     r"|given|said|not"
     r"|does|do|is|isn|can|cannot|should|must|contains?|includes|constitutes|qualifies|meets"
@@ -335,10 +350,12 @@ LEADING = re.compile(
     r"|reading|eyes|book|judge?ment|assessment)|as\s+(?:i|we)\s+see\s+it"
     r"|(?:which|that|this)\s+is\s+(?:why|the\s+reason)"
     r"|ultimately|nonetheless|nevertheless|although|though|while|\w+ly|step|\d+|again|yet|just|here"
-    r"|in\s+(?:conclusion|summary|short|sum|fact|the\s+end)|even|neither(?!\s+\w+\s+(?:is|was|contains|does))|of\s+course|all\s+in\s+all"
+    r"|in\s+(?:conclusion|summary|short|sum|fact|the\s+end)|even|neither(?!\s+\w+\s+(?:is|was"
+    r"|contains|does))|of\s+course|all\s+in\s+all"
     r"|to\s+(?:conclude|sum\s+up))\b(?!['\u2019-]))*"
     # "On balance I lean towards …"
-    r"(?:(?:on|in|with|given|after|for|at|by|from|under|despite)\b(?:\s+[\w'\u2019-]+){1,6}?\s+(?=(?:i"
+    r"(?:(?:on|in|with|given|after|for|at|by|from|under"
+    r"|despite)\b(?:\s+[\w'\u2019-]+){1,6}?\s+(?=(?:i"
     r"|we)(?:\s|['\u2019])))?"
 )
 
@@ -352,11 +369,14 @@ SPECIFIC = re.compile(
 
 JUDGED_AS = re.compile(rf"\b(?:{JUDGE})\b[^,;:]*\bas\s+(?:(?:an?|being|\w+ly)\s+){{0,2}}$")
 JUDGED_OBJECT = re.compile(
-    rf"\b(?:{JUDGE})\s+(?:(?:the|its|his|her|their|your)\s+\w+|that\s*(?:(?:as|to\s+be|an?|\w+ly)\s+)*$)"
+    rf"\b(?:{JUDGE})\s+(?:(?:the|its|his|her|their|your)\s+\w+|that\s*(?:(?:as|to\s+be|an?"
+    rf"|\w+ly)\s+)*$)"
 )
 OWN_VIEW = re.compile(
-    r"\b(?:(?:see|find|detect|found)(?=\s+(?:(?:\w+\s+)?\w+\s+(?:and|but|or)\s+)?(?:(?:clear|plain|outright|open"
-    r"|only|pure)\s+)?$)|point|locate|notice|spot|persuaded|convinced|sure|opinion|view|evidence|verdict|reason"
+    r"\b(?:(?:see|find|detect|found)(?=\s+(?:(?:\w+\s+)?\w+\s+(?:and|but|or)\s+)?(?:(?:clear"
+    r"|plain|outright|open"
+    r"|only|pure)\s+)?$)|point|locate|notice|spot|persuaded|convinced|sure|opinion|view|evidence"
+    r"|verdict|reason"
     r"|doubt"
     r"|decide[ds]?|end(?:s|ed)?\s+(?:up\s+)?(?:with|at|on)|arriv(?:e|ed|ing)\s+at|com(?:e"
     r"|ing)\s+down\s+on|came\s+down\s+on|side\s+with|siding\s+with"
@@ -398,7 +418,8 @@ ACTED = re.compile(
 FIELD = re.compile(r"(?:^|[.;,\n])\s*(?:[\w-]+\s){0,2}[\w-]+\s*:\s*$")
 FIELD_OF_VERDICT = re.compile(
     rf"\b(?:this|it|{TEXT_NOUN}|my|in|short|overall|summary|assessment|evaluation|determination"
-    r"|recommendation|action|enforcement|measure|sanction|resolution|safety|toxicity|outcome|therefore|thus|so|hence|verdict"
+    r"|recommendation|action|enforcement|measure|sanction|resolution|safety|toxicity|outcome"
+    r"|therefore|thus|so|hence|verdict"
     r"|conclusion|final(?:ly)?"
     r"|q|question|nothing|decide|conclude|tl;?dr|dr|line|upshot|gist|ruling|view|opinion|step"
     r"|label|decision|classification|class|category|prediction|rating|result"

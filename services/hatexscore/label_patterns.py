@@ -47,7 +47,7 @@ LINE = re.compile(
     rf"|\d{{1,3}}[.):]?|[一二三四五六七八九十]+[、.])[\s_:：]*){{0,4}}(?:{KEY})"
     rf"\s*(?:\([^()]{{0,40}}\)\s*)?[\"']?\s*(?:[:：=|\u2192\u21d2\u27a1]\ufe0f?|[-=]>"
     rf"|[-\u2013\u2014](?=\s)|(?:is|was)\b\s*[:：]?)"
-    rf"(?P<value>(?:[\s\"'\[(“‘【「=]|\d{{1,2}}(?=\s*[(\[=])|(?:{VALUE})(?![a-z]))*)$"
+    rf"(?P<value>(?:[\s\"'\[(“‘【「=]|\d{{1,2}}(?=\s*[(\[=])|\b[a-e][).]|(?:{VALUE})(?![a-z]))*)$"
 )
 CROSSED = re.compile(r"[\s\"']*[\u274c\u2717\u2718\u2716]")
 KEYED = re.compile(  # "Label 1", "I assign a 0"
@@ -82,7 +82,8 @@ ANSWER = re.compile(
 # "Toxicity score: 0.91", "Hatefulness: 4 out of 5", "Rating: 1/5 (not hateful)".
 SCORE = re.compile(
     rf"\s*+(?:speech|content|text)?\s*+(?:{_LEVEL}|probability|likelihood|scale|index)?[\s\"']*+"
-    r"(?:\([^()\n]{0,30}\))?\s*+(?:[:：=|\u2192]|is|of|at)\s*+[\s\"'(]*+(?P<points>\d{1,3}(?:\.\d{1,4})?)"
+    r"(?:\([^()\n]{0,30}\))?\s*+(?:[:：=|\u2192]|is|of"
+    r"|at)\s*+[\s\"'(]*+(?P<points>\d{1,3}(?:\.\d{1,4})?)"
     r"\s*+(?:(?P<percent>%)|(?:/|out\s+of|of)\s*+(?P<most>\d{1,3}))?(?![\w/]|\.\d)"
 )
 ANSWERED = re.compile(
@@ -98,8 +99,10 @@ _RULE = re.compile(r"[\s|:-]*")
 def is_low_score(after: str) -> bool | None:
     """Is a label's score in its line, as "0.1" or "2/10", on the lower side? None without one."""
     score = SCORE.match(after)
-    if score is None:
-        return None
+    return None if score is None else _is_low(score)
+
+
+def _is_low(score: re.Match[str]) -> bool | None:
     points, most = float(score["points"]), float(score["most"] or 1)
     most = 100.0 if score["percent"] else most
     known = score["percent"] or score["most"] or "." in score["points"]
@@ -136,16 +139,20 @@ _DECISION = (
 )
 # "Toxic is the right label", "I am left with toxic as the label".
 TOO_STRONG = re.compile(
-    r"^[\s\"]*(?:is|was|would\s+be|seems|may\s+be)(?P<no>\s+not|n['\u2019]t)?\s+(?:\w+\s+)?too\s+(?:strong"
+    r"^[\s\"]*(?:is|was|would\s+be|seems|may\s+be)(?P<no>\s+not"
+    r"|n['\u2019]t)?\s+(?:\w+\s+)?too\s+(?:strong"
     r"|harsh|big|heavy|loaded|severe)\b"
 )
 PREFERRED = re.compile(
     rf"^[\"\s]*(?:(?:is|was|seems|remains|would\s+be|does|do|did)(?P<no>\s+not|n['\u2019]t)?\s+)?"
-    rf"(?:(?<=\s)(?:the|my|our)\s+(?:\w+\s+){{0,2}}{_DECISION}\b|(?<=\s)an?\s+(?:fitting|apt|accurate|fair"
-    rf"|suitable|appropriate|correct|good)\s+(?:{_DECISION}|term|word)\b|(?:best\s+)?(?:fits?|appl(?:y"
+    rf"(?:(?<=\s)(?:the|my|our)\s+(?:\w+\s+){{0,2}}{_DECISION}\b|(?<=\s)an?\s+(?:fitting|apt"
+    rf"|accurate|fair"
+    rf"|suitable|appropriate|correct|good)\s+(?:{_DECISION}|term|word)\b|(?:best\s+)?(?:fits?"
+    rf"|appl(?:y"
     rf"|ies))\b(?!\s+to\b)"
     # "… is the one that fits"
-    rf"|(?:(?<=\s)(?:exactly|just|precisely)\s+)?(?<=\s)the\s+(?:\w+\s+)?(?:one|option|word|term)\s+(?:(?:that|which)\s+)?(?:best\s+)?"
+    rf"|(?:(?<=\s)(?:exactly|just|precisely)\s+)?(?<=\s)the\s+(?:\w+\s+)?(?:one|option|word"
+    rf"|term)\s+(?:(?:that|which)\s+)?(?:best\s+)?"
     rf"(?:fits?|applies|i)\b|(?:is\s+)?(?:clos(?:e|er)|near(?:er)?)\s+to\s+the\s+(?:mark|truth)\b"
     r"|(?:comes|came)\s+closer\b|hits?\s+the\s+mark\b)"
     rf"|^[\"\s]*(?:as|for)\s+(?:the|my|our|its)\s+(?:\w+\s+){{0,2}}{_DECISION}\b"
@@ -191,7 +198,8 @@ ENDORSES = re.compile(
     r"|for|in\s+favou?r\s+of"
     r"|to(?:wards)?|away\s+from)\s+(?:an?|the|any)\s+(?:\w+\s+)?$"
     r"|\b(?:support|favou?r|justif|suggest|indicat)\w*\s+an?\s+(?:\w+\s+)?$"
-    r"|\b(?:confirm|support|uphold|endors|share|reject|disput|contest|justif|affirm|bear\w*\s+out|bore\s+out"
+    r"|\b(?:confirm|support|uphold|endors|share|reject|disput|contest|justif|affirm|bear\w*\s+out"
+    r"|bore\s+out"
     r"|warrant|reinforc|strengthen|explain)\w*\s+(?:the|this|that|its|his|her)\s+(?:\w+\s+)?$"
 )
 BRACKETED = re.compile(rf"\b{_DECISION}\s*\((?=[\s\"]*$)")
@@ -214,7 +222,8 @@ FAILS_AFTER = re.compile(
     r"|express"
     r"|acknowledge|match|suit|recogni[sz]e|address|align|fit|take|hold|apply|stand|seem|appear"
     r"|make)"
-    r"|(?:rests?|relies|rely|is\s+based|was\s+based)\s+on\s+(?:an?\s+)?(?:mis\w+|error|confusion|false|wrong)"
+    r"|(?:rests?|relies|rely|is\s+based|was\s+based)\s+on\s+(?:an?\s+)?(?:mis\w+|error|confusion"
+    r"|false|wrong)"
     r"|(?:ignores|overlooks|misses|disregards|contradicts|downplays|understates|overstates))\b"
 )
 SUFFICES = ("fits", "applies", "holds", "fails", "misses", *CHEAPENS)  # that need no adjective
@@ -225,11 +234,13 @@ _REJECTING = (
     r"|inappropriate|untenable|rejected|withdrawn|removed|dropped|lifted|reversed|overturned|ignore"
     r"|overlook|misread|misunderstand|inconsistent|questionable|problematic|doubtful|dubious"
     r"|flawed|debatable|inadequate|insufficient|unsuitable|misguided|erroneous|contradictory"
-    r"|contradicted|surprising|puzzling|off|untrue|disputable|absurd|ridiculous|dishonest|naive|foolish|unreasonable|nonsense|silly|preposterous"
+    r"|contradicted|surprising|puzzling|off|untrue|disputable|absurd|ridiculous|dishonest|naive"
+    r"|foolish|unreasonable|nonsense|silly|preposterous"
 )
 REJECTING = frozenset(_REJECTING.split("|"))
 VERDICT_AFTER = re.compile(
-    r"^[^.;!?]{0,80}?\b(?P<verb>(?:can|could)(?:\s*not|n['\u2019]t)?\s+be|is|are|was|were|seems|appears|looks|sounds|(?:would|should)(?:\s+not"
+    r"^[^.;!?]{0,80}?\b(?P<verb>(?:can|could)(?:\s*not|n['\u2019]t)?\s+be|is|are|was|were|seems"
+    r"|appears|looks|sounds|(?:would|should)(?:\s+not"
     r"|n['\u2019]t)?\s+be"
     r"|does|do|did"
     r"|isn['\u2019]t"
@@ -252,8 +263,11 @@ BEHIND_THE_LABEL = re.compile(
 LABEL_SUBJECT = re.compile(
     rf"\b(?:labels?|predictions?|assessments?|decisions?|classifications?|categor(?:y|ies)"
     rf"|verdicts?|ratings?|tags?|readings?"
-    rf"|judge?ments?|descriptions?|conclusions?|claims?|accusations?|allegations?|charges?|suspicion|idea|suggestion|calling|classing"
-    rf"|classifying|labell?ing|marking|flagging|passing|removing|tagging|branding|approving|filing|keeping|describing|considering|rating|treating|to\s+(?:{JUDGE}|deny|insist|pretend|claim|say|argue|maintain))\b"
+    rf"|judge?ments?|descriptions?|conclusions?|claims?|accusations?|allegations?|charges?"
+    rf"|suspicion|idea|suggestion|calling|classing"
+    rf"|classifying|labell?ing|marking|flagging|passing|removing|tagging|branding|approving"
+    rf"|filing|keeping|describing|considering|rating|treating|to\s+(?:{JUDGE}|deny|insist|pretend"
+    rf"|claim|say|argue|maintain))\b"
 )
 LABEL_NOUN_AFTER = re.compile(
     r"^[\s\"']*(?:labels?|flags?|tags?|ratings?|classifications?|verdicts?|predictions?"
@@ -262,7 +276,8 @@ LABEL_NOUN_AFTER = re.compile(
 
 # "A thin line between mockery and hate": named, and not yet said on which side this text is.
 BETWEEN = re.compile(
-    r"\b(?:line|difference|distinction|boundary|border|divide)\s+between\s+(?:[\w'\u2019-]+\s+){1,5}?and"
+    r"\b(?:line|difference|distinction|boundary|border"
+    r"|divide)\s+between\s+(?:[\w'\u2019-]+\s+){1,5}?and"
     r"(?:\s+\w+)?\s*$"
 )
 _LABEL_NOUN = (
@@ -270,8 +285,10 @@ _LABEL_NOUN = (
 )
 # "I consider the hateful label appropriate": what is judged is the label.
 JUDGED_LABEL = re.compile(
-    rf"^[\s\"']*{_LABEL_NOUN}\s+(?:to\s+be\s+|as\s+)?(?P<no>not\s+)?(?:\w+ly\s+)?(?:(?P<right>correct|right|justified"
-    rf"|accurate|appropriate|reasonable|fitting|apt|fair|warranted|valid|sound|convincing)|{_REJECTING})\b"
+    rf"^[\s\"']*{_LABEL_NOUN}\s+(?:to\s+be\s+"
+    rf"|as\s+)?(?P<no>not\s+)?(?:\w+ly\s+)?(?:(?P<right>correct|right|justified"
+    rf"|accurate|appropriate|reasonable|fitting|apt|fair|warranted|valid|sound|convincing)"
+    rf"|{_REJECTING})\b"
 )
 JUDGING = re.compile(r"\b(?:consider|find|found|deem|judge|think|regard|believe|call)\w*\b")
 OF_A_LABEL = re.compile(
@@ -280,24 +297,50 @@ OF_A_LABEL = re.compile(
 FITTING = ("appropriate", "acceptable", "inappropriate")
 # "I would rate the toxicity as severe", "the toxicity is minimal".
 LEVEL_AFTER = re.compile(
-    r"^\s*(?:level|score|rating)?\s*(?:as|is|at|to\s+be)\s+(?:very\s+|rather\s+|fairly\s+|extremely\s+)?"
-    r"(?:(?:high|severe|extreme|considerable|substantial)|(?P<low>low|minimal|negligible|none|zero|nil))\b"
+    r"^\s*(?:level|score|rating)?\s*(?:as|is|at|to\s+be)\s+(?:very\s+|rather\s+|fairly\s+"
+    r"|extremely\s+)?"
+    r"(?:(?:high|severe|extreme|considerable|substantial)|(?P<low>low|minimal|negligible|none"
+    r"|zero|nil))\b"
 )
+# "I'd score this 0.05 for toxicity", "a rating of 2 out of 10 on harmful content".
+_SCORED = re.compile(
+    r"\b(?:scor|rat|giv|gave|assign|mark)\w*\s[^.;:]{0,40}?(?P<points>\d{1,3}(?:\.\d{1,4})?)\s*"
+    r"(?:(?P<percent>%)|(?:/|out\s+of|of)\s*(?P<most>\d{1,3}))?\s+(?:for|on|in)\s+(?:the\s+)?$"
+)
+
+
+def level(own: str, after: str) -> bool | None:
+    """Is what a label word names said to be low? None where no level stands beside it."""
+    behind = LEVEL_AFTER.match(after)
+    return level_before(own) if behind is None else behind["low"] is not None
+
+
+def level_before(own: str) -> bool | None:
+    """Is what a label word names said to be low? None where no level stands before it."""
+    if level := LEVEL_BEFORE.search(own):
+        return bool(level["low"] or level["little"])
+    score = _SCORED.search(own)
+    return None if score is None else _is_low(score)
+
+
 # "It scores low on toxicity", "a high degree of toxicity".
 LEVEL_BEFORE = re.compile(
     r"\b(?:(?:scor|rank|rat)\w+\s+(?:\w+ly\s+)?(?:high|(?P<low>low))\s+(?:on|in|for)"
-    r"|(?:high|considerable|(?P<little>low|minimal|negligible))\s+(?:level|degree|score|rating|amount)s?\s+"
+    r"|(?:high|considerable|(?P<little>low|minimal|negligible))\s+(?:level|degree|score|rating"
+    r"|amount)s?\s+"
     r"(?:of|for|on|in))\s+(?:the\s+)?$"
 )
 # "Calling the text hateful would trivialise real hate."
 TRIVIALISES = re.compile(
-    r"^[\s\"']*would\s+(?:\w+ly\s+)?(?:cheapen|trivialise|trivialize|dilute|devalue|distort|stretch|miss|misread"
+    r"^[\s\"']*would\s+(?:\w+ly\s+)?(?:cheapen|trivialise|trivialize|dilute|devalue|distort"
+    r"|stretch|miss|misread"
     r"|ignore|overlook|disregard|downplay|understate|contradict|fail"
     r"|overstate|exaggerate|misrepresent)\b"
 )
 # "Hate speech requires …", "to be hateful, a text must …": its conditions are told.
 DEFINES = re.compile(
-    r"^[\s\"]*(?:speech|content)?\s*(?:requires?|needs|presupposes|demands|involves|consists|has\s+to|must"
+    r"^[\s\"]*(?:speech|content)?\s*(?:requires?|needs|presupposes|demands|involves|consists"
+    r"|has\s+to|must"
     r"|means|has\s+(?:two|three|four|several))\b"
 )
 # "The threshold for hate speech is not met": what is met or crossed, and whether it is.

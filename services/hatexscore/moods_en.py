@@ -16,8 +16,10 @@ IDIOM = re.compile(
     r"|\b(?:no|without|little|beyond|any)\s+(?:(?:a|any"
     r"|the)\s+)?(?:reasonable\s+)?(?:shadow\s+of\s+a\s+)?"
     r"(?:doubt|question|ambiguity|denying|mistaking|hesitation|arguing|reservations?|exception)\b"
-    r"|(?:\bnot|n['\u2019]t)\s+so\s+much\s+[^,.;]{1,60}?\s+as\s+(?:it\s+is\s+)?(?=(?:\w+ly\s+|an?\s+)?[\s\"]*$)"
-    r"|\bno\s+\w+\s+other\s+than\b|\btakes?\s+(?:no|little)\s+\w+\s+to\b|\bno\s+less\b|\bno\s+matter\b|\bno\s+way\s+around\b"
+    r"|(?:\bnot|n['\u2019]t)\s+so\s+much\s+[^,.;]{1,60}?\s+as\s+(?:it\s+is\s+)?(?=(?:\w+ly\s+"
+    r"|an?\s+)?[\s\"]*$)"
+    r"|\bno\s+\w+\s+other\s+than\b|\btakes?\s+(?:no|little)\s+\w+\s+to\b|\bno\s+less\b"
+    r"|\bno\s+matter\b|\bno\s+way\s+around\b"
     r"|\bno\s+choice\s+but\b"
     r"|\bnothing\s+(?:but|other\s+than|less\s+than|short\s+of)\b|\bnothing\s+if\s+not\b"
     r"|\b(?:cannot|can\s*not|can['\u2019]t)\s+(?:help\s+but|be\s+(?:denied|disputed|ignored"
@@ -35,11 +37,13 @@ IDIOM = re.compile(
     r"|\b(?:no|nobody|no\s+one|cannot|can['\u2019]t)\s+(?:\w+\s+)?(?:den(?:y|ies|ied)|disput(?:e|es"
     r"|ed))\b"
     # what is denied is a weakening: "does not change the fact that", "does nothing to soften"
-    r"|(?:\b(?:not|cannot|nothing|never|hardly|neither|no\s+\w+|fails?)|n['\u2019]t)\s+(?:to\s+|can\s+"
+    r"|(?:\b(?:not|cannot|nothing|never|hardly|neither|no\s+\w+|fails?)|n['\u2019]t)\s+(?:to\s+"
+    r"|can\s+"
     r"|could\s+"
     r"|will\s+|does\s+|\w+ly\s+|in\s+any\s+way\s+)*(?:chang|alter|negat|diminish|mitigat|excus|hid"
     r"|mask"
-    r"|conceal|disguis|lessen|undo|eras|reduc|soften|obscur|outweigh|offset|detract|distract|dilut)(?:e|es|s|ed"
+    r"|conceal|disguis|lessen|undo|eras|reduc|soften|obscur|outweigh|offset|detract|distract"
+    r"|dilut)(?:e|es|s|ed"
     r"|ing)?\b"
     r"|\bnothing\s+(?:about|in)\s+(?:[\w'\u2019-]+\s+){1,5}?(?:chang|alter|excus|hid|mask|soften"
     r"|lessen)(?:e|es|s)?\b"
@@ -72,22 +76,28 @@ NEGATION = re.compile(
     r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|scarcely|barely"
     r"|lack(?:s|ed|ing)?|absen(?:ce|t)|devoid|(?:free|clear|short|shy)\s+(?:of|from)|fail(?:s|ed"
     r"|ing)?\s+to"
-    r"|(?:rather\s+than|instead\s+of|as\s+opposed\s+to)(?!\s*\")(?![^,]*(?:,|\b(?:is|are|was|were|leads?"
+    r"|(?:rather\s+than|instead\s+of|as\s+opposed\s+to)(?!\s*\")(?![^,]*(?:,|\b(?:is|are|was|were"
+    r"|leads?"
     r"|makes?|constitutes)\b))|anything\s+(?:but|other\s+than)|(?:far"
     r"|miles)\s+from"
     r"|(?:false|untrue|wrong|incorrect|inaccurate|mistaken|unfair|unjustified|misleading|mistake"
     r"|error"
     r"|exaggeration|overstatement|stretch|misreading|inappropriate"
     r"|misconception|myth|fallacy|misunderstanding|illusion)(?=\s+(?:not\s+)?(?:to|that)\b)"
-    r"|den(?:y|ies|ied|ying)|doubts?|doubted|disagrees?|reject(?:s|ed|ing)?|rul(?:e|es|ed|ing)\s+out"
-    r"|(?:disput|contest|dismiss|refut|rebut|challeng)\w*\s+(?:the|any|this|that)\s+(?:\w+\s+)?(?:claim|idea"
-    r"|notion|suggestion|argument|charge|accusation|allegation|view|classification|label)|few(?=\s+(?:would"
+    r"|den(?:y|ies|ied|ying)|doubts?|doubted|disagrees?|reject(?:s|ed|ing)?|rul(?:e|es|ed"
+    r"|ing)\s+out"
+    r"|(?:disput|contest|dismiss|refut|rebut|challeng)\w*\s+(?:the|any|this"
+    r"|that)\s+(?:\w+\s+)?(?:claim|idea"
+    r"|notion|suggestion|argument|charge|accusation|allegation|view|classification|label)"
+    r"|few(?=\s+(?:would"
     r"|will|could|can|people|readers)\b)"
     r"|(?:wrong|mistaken|incorrect|false|erroneous|unfair)ly|in\s+error|by\s+mistake|in\s+vain"
     r"|vainly"
-    r"|(?:argu|speak|spoke|count|weigh|point|tell|plead|recommend|advis|advice|decid|rul|vot|caution|warn"
+    r"|(?:argu|speak|spoke|count|weigh|point|tell|plead|recommend|advis|advice|decid|rul|vot"
+    r"|caution|warn"
     r"|lean|come\s+down|came\s+down)\w*\s+(?:\w+ly\s+)?(?:against|away\s+from)"
-    r"|(?:(?:no\s+one|nobody|not|hard\s+to|impossible\s+to)\b[^,;:]{0,40}?\b)?(?:mistak|confus)\w+\s+(?:it|this"
+    r"|(?:(?:no\s+one|nobody|not|hard\s+to|impossible\s+to)\b[^,;:]{0,40}?\b)?(?:mistak"
+    r"|confus)\w+\s+(?:it|this"
     r"|(?:this|the)\s+\w+)\s+(?:for|with)"
     r"|(?:hesitat\w+|reluctant|loath|unwilling|disinclined|unlikely)\s+to|(?:falls?|fell|lies?"
     r"|remains?|is|stays?)\s+(?:\w+ly\s+|well\s+)?outside"
@@ -96,7 +106,8 @@ NEGATION = re.compile(
     r"|justification|support|indication|proof)"
     r"|(?:prevent|keep|stop|sav|preclud|distinguish|separat|differentiat|disqualif|exempt)(?:e|es|s"
     r"|ed|ing|y|ies)?\s+(?:[\w'\u2019-]+\s+){0,4}?from"
-    r"|more\s+[\w-]+\s+than(?=\s*$)|far\s+be\s+it\s+from|(?:just\s+|on\s+)?this\s+side\s+of|nowhere|a\s+far\s+cry|light\s+years|worlds?\s+away"
+    r"|more\s+[\w-]+\s+than(?=\s*$)|far\s+be\s+it\s+from|(?:just\s+|on\s+)?this\s+side\s+of"
+    r"|nowhere|a\s+far\s+cry|light\s+years|worlds?\s+away"
     r"|(?:naive|dishonest|absurd|ridiculous|odd|strange|generous|disingenuous|silly|foolish"
     r"|premature|reckless"
     r"|irresponsible|(?:hard|difficult|impossible)(?=\s+to\s+(?:see|call|read|regard|consider"
@@ -126,13 +137,15 @@ ASKING = re.compile(
     r"\b(?:is|isn['\u2019]t|constitutes|qualifies)\s"
 )
 HEDGE = re.compile(
-    r"\b(?:may|might|could(?!\s*n['\u2019]t|\s+not)|(?<!n't )(?<!n\u2019t )(?<!cannot )(?<!not )possibly|perhaps|potentially|maybe|unclear"
+    r"\b(?:may|might|could(?!\s*n['\u2019]t|\s+not)"
+    r"|(?<!n't )(?<!n\u2019t )(?<!cannot )(?<!not )possibly|perhaps|potentially|maybe|unclear"
     r"|unsure|uncertain|ambiguous"
     r"|not\s+(?:entirely\s+|quite\s+|completely\s+|fully\s+)?(?:sure|certain|clear|obvious"
     r"|necessarily(?!\s+(?:amount|meet|constitute|qualify|rise|cross|fall|count)\b))|undecided"
     r"|hard\s+to\s+(?:say|tell|decide)|difficult\s+to\s+(?:say|tell|decide|determine)"
     r"|impossible\s+to(?!\s+(?:see|call|read|regard|consider|view|label|classify|find|justify)\b)"
-    r"|tempted\s+to|temptation\s+to|borders?\s+on|bordering\s+on|verg(?:es?|ing)\s+on|borderline|close\s+to|on\s+the\s+(?:edge"
+    r"|tempted\s+to|temptation\s+to|borders?\s+on|bordering\s+on|verg(?:es?|ing)\s+on|borderline"
+    r"|close\s+to|on\s+the\s+(?:edge"
     r"|verge|brink)"
     r"|almost|nearly|approach(?:es|ing)|debatable|open\s+to|up\s+for\s+debate|in\s+some\s+(?:eyes"
     r"|readings?)"
@@ -143,23 +156,28 @@ HEDGE = re.compile(
 )
 FIRST_SIGHT = re.compile(
     r"\b(?:taken|read)\s+(?:literally|out\s+of\s+context)\b|\bout\s+of\s+context\b"
-    r"|\bat\s+first\b|\bat\s+(?:a\s+)?(?:quick\s+|first\s+)?glance\b|\bon\s+the\s+(?:surface|face)\b"
+    r"|\bat\s+first\b|\bat\s+(?:a\s+)?(?:quick\s+|first\s+)?glance\b|\bon\s+the\s+(?:surface"
+    r"|face)\b"
     r"|\binitially\b"
     r"|\boriginally\b|\b(?:my|i)\s+(?:first|initial)(?:ly)?\b|\bat\s+the\s+beginning\b"
     r"|\bprima\s+facie\b|\bused\s+to\b|\bearlier,?\s+(?:i|we)\b|\bpreviously\b"
 )
 # "I cannot agree with those who find this hateful": "I cannot find".
 SHARED_VIEW = re.compile(
-    r"\b(?:agree|(?P<dis>disagree)|side|go\s+along)\s+with\s+(?:those|people|anyone|everyone|the\s+\w+)\s+(?:who|that)\s+"
-    r"(?:find|finds|found|call|calls|consider|considers|think|thinks|say|says|believe|believes|see|sees)\b"
+    r"\b(?:agree|(?P<dis>disagree)|side|go\s+along)\s+with\s+(?:those|people|anyone|everyone"
+    r"|the\s+\w+)\s+(?:who|that)\s+"
+    r"(?:find|finds|found|call|calls|consider|considers|think|thinks|say|says|believe|believes"
+    r"|see|sees)\b"
 )
 BY_A_MODEL = re.compile(
-    r"\b(?:model|classifier|system|detector|filter|algorithm|tool|annotators?|raters?|reviewers?|moderators?)"
+    r"\b(?:model|classifier|system|detector|filter|algorithm|tool|annotators?|raters?|reviewers?"
+    r"|moderators?)"
     r"(?:['\u2019]s)?\b"
 )
 # ", which is hate": of a standard that is named before it.
 NO_TEXT_BEFORE = re.compile(
-    r"\b(?:standards?|criteri(?:a|on)|questions?|rules?|definitions?|categor(?:y|ies)|words?|terms?|polic(?:y"
+    r"\b(?:standards?|criteri(?:a|on)|questions?|rules?|definitions?|categor(?:y|ies)|words?"
+    r"|terms?|polic(?:y"
     r"|ies)|tests?|thresholds?|class|group)\s*,?\s*$"
 )
 # "A previous moderator removed it as hateful": not yet the explanation's own verdict.
@@ -185,9 +203,11 @@ WOULD = re.compile(
     r"|['\u2019]d\b(?!\s+be\s+(?:(?:\w+ly\s+|an?\s+)?\w+\s+(?:not\s+)?to\b|wrong\b|fair\b|right\b))"
 )
 WOULD_JUDGE = re.compile(
-    rf"\b(?:(?:i|we|one|few|nobody|no\s+one|everyone|most(?:\s+\w+)?|moderators?|annotators?|reviewers?)(?:\s+would(?:n['\u2019]t)?"
+    rf"\b(?:(?:i|we|one|few|nobody|no\s+one|everyone|most(?:\s+\w+)?|moderators?|annotators?"
+    rf"|reviewers?)(?:\s+would(?:n['\u2019]t)?"
     rf"|['\u2019]d)|would\s+(?:i|we"
-    rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|agree|disagree|deny|dispute|go\s+(?:with"
+    rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|agree|disagree|deny|dispute"
+    rf"|go\s+(?:with"
     rf"|for)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|lean|tend|incline|side)\b"
     rf"|\b(?:readers?|persons?|observers?|members?|audience)\b[^,;:]{{0,60}}?\bwould\s+"
     rf"(?:\w+ly\s+)?(?:{JUDGE})\b"
@@ -252,7 +272,8 @@ APPEAL_ASKS = re.compile(
 # "No one should have to read hateful messages": whatever the verb is.
 APPEAL_ALWAYS = re.compile(
     r"\b(?:no\s+one|nobody|every(?:one|body)|people|children|users)\s+(?:should|must|ought)\s+"
-    r"(?:\w+\s+)?(?:(?:to\s+)?have\s+to|be\s+(?:able|forced|allowed|free|safe|exposed|subjected)|ever"
+    r"(?:\w+\s+)?(?:(?:to\s+)?have\s+to|be\s+(?:able|forced|allowed|free|safe|exposed|subjected)"
+    r"|ever"
     r"|feel|suffer|face|endure)\b"
 )
 APPEAL_EXCEPT = re.compile(
@@ -273,7 +294,8 @@ PARTIAL = re.compile(
     r"|\b(?:repl(?:y|ies)|comments?|posts?|thread|message|responses?)\s+(?:below|underneath|beneath"
     r"|it\s+answers|above\s+it)\b"
     r"|\b(?:another|other|(?<!about )the\s+original|the\s+previous|the\s+earlier|a\s+different"
-    r"|a\s+second|(?:previous|earlier|older|former|past)(?=\s+\w+s\b))\s+(?:post|comment|tweet|text|message|reply|article|user|caption|version)s?\b"
+    r"|a\s+second|(?:previous|earlier|older|former|past)(?=\s+\w+s\b))\s+(?:post|comment|tweet"
+    r"|text|message|reply|article|user|caption|version)s?\b"
 )
 FINAL = re.compile(
     r"^\W*(?:(?:step\s+|point\s+)?\d{1,3}\W+)?(?:(?:so|and|but|well)\b\W*)?(?:in\s+(?:conclusion"
@@ -295,7 +317,8 @@ REPORTS = re.compile(
     r"\b(?:say|claim|argu|suggest|impl|demand|insist|stat|call|tell|think|believ|wish|want)\w*\b"
 )
 AGENT = re.compile(
-    r"(?:\b(?:comfortable|confident|happy|inclined|justified|safe|satisfied|ready|prepared)\s*$|\b(?:i|we|me|us|nobody|nothing|could|may|might|neither|model|system|classifier|detector"
+    r"(?:\b(?:comfortable|confident|happy|inclined|justified|safe|satisfied|ready|prepared)\s*$"
+    r"|\b(?:i|we|me|us|nobody|nothing|could|may|might|neither|model|system|classifier|detector"
     r"|filter|moderators?|annotators?|reviewers?|raters?|judges"
     r"|observations?|findings?|points?|facts?|features?|considerations?|arguments?|signs?"
     r"|wording|tone|all"
@@ -303,7 +326,8 @@ AGENT = re.compile(
     r"|software|policy"
     r"|guidelines?|it|this|that|which|evidence|reason|context|(?<!\w)to|must|should|can|cannot"
     r"|would|will|not|n['\u2019]t|never"
-    r"|is|are|was|were|be|been|being|has|have|had|gets?|got|it's|'d|\u2019d|given|\w+['\u2019]s|(?:an?|the|any|each"
+    r"|is|are|was|were|be|been|being|has|have|had|gets?|got|it's|'d|\u2019d|given|\w+['\u2019]s"
+    r"|(?:an?|the|any|each"
     r"|every|these"
     r"|some|such|its|their|his|her|every|bold|false|certain|final"
     r"|correct|right|overall|no|this|first|second)"
@@ -315,7 +339,8 @@ AGENT = re.compile(
 OTHERS = re.compile(
     r"\b(?:author|writer|user|speaker|poster|he|she|they|people|some|many|critics|others|somebody"
     r"|someone|reader"
-    r"|readers|whoever|colleagues?|peers?|flaggers?|complainants?|neighbou?rs?|court|judge|lawyers?|friends?|reply|sign|article|users|commenters?"
+    r"|readers|whoever|colleagues?|peers?|flaggers?|complainants?|neighbou?rs?|court|judge"
+    r"|lawyers?|friends?|reply|sign|article|users|commenters?"
     r"|opponents|everyone|everybody|else|post|text|comment|news|report|story|paper|government"
     r"|police|minister|teacher|law)"
     r"\s+(?:\w+\s+){0,3}$"
@@ -363,7 +388,8 @@ NEGATIVE_QUESTION = re.compile(
 OR_NOT = re.compile(r"\s*or\s+not\b")
 THAN = re.compile(r"\s+than\b")
 SOME_PEOPLE = re.compile(
-    r"\W*(?:(?:although|though|while|but|yet|and)\s+)?(?:some|many|others|several|most|people)(?:\s+people"
+    r"\W*(?:(?:although|though|while|but|yet|and)\s+)?(?:some|many|others|several|most"
+    r"|people)(?:\s+people"
     r"|\s+readers|\s+users)?\s*"
 )
 WAS = re.compile(r"\b(?:is|was|were|been|being)(?:\s+\w+ly)?\s*$")
