@@ -50,7 +50,8 @@ _NEUTRAL = (
     r"|employs?|advocat\w+|encourag\w+|perpetuat\w+|reflects?|represents?|embod\w+|show\w*"
     r"|spread\w*|us(?:e|es|ed|ing)|lack\w*|free|exhibit\w*|dehumani[sz]ing"
     r"|demeaning|derogatory|racist|sexist|insulting|vulgar|rude|crude|harassment|stereotype"
-    r"|nonetheless|nevertheless|says|leads?|well|construed|interpreted|claims|violat\w+|breach\w*"
+    r"|nonetheless|nevertheless|stands?|names?|fitting|comes|across|went|ends?|ended|recommend(?:ed)?|checked"
+    r"|looked|reviewed|examined|weighed|analy[sz]ed|doesnot|mind|targets?|original|idea|notion|belongs?|says|leads?|well|construed|interpreted|claims|violat\w+|breach\w*"
     r"|suggests?"
     r"|prediction|written|like|needed|people|reasonable|more|now"
 )
@@ -87,6 +88,7 @@ _FINITE = re.compile(
     r"|falls?|crosses|violates|uses"
     r"|meets|spreads?|promotes?|expresses|makes?|lacks?|fits?|goes|takes?|leads?|says?|said|calls?)"
 )
+_STARTS = re.compile(rf"(?:i|we|you|it|they|s?he|there|nobody|nothing|none|{_FINITE.pattern})")
 # Adjectives and verbs of a list that the label ends: "vulgar and", "imply, invite or".
 _LISTED = re.compile(
     r"(?:\b[a-z-]{3,20}(?:\s*,\s*(?:and|or)\s+|\s*,\s*|\s+(?:and|or|nor|but|yet)\s+)){1,5}"
@@ -277,7 +279,7 @@ def _has_unknown_governor(own: str, clause: Clause) -> bool:
     if _NUMBER.search(own) and labels.level_before(own) is None:
         return True
     words = [*_TOKEN.findall(_LISTED.sub(" ", own)), ""]
-    verb = next((place for place, one in enumerate(words) if _FINITE.fullmatch(one)), len(words))
+    verb = next((place for place, one in enumerate(words) if _STARTS.fullmatch(one)), len(words))
     if clause.denials == 0 and _OPINION.search(" ".join(words[:verb])):
         return True
     return any(

@@ -9,7 +9,7 @@ from typing import Protocol, get_args
 from services.hatexscore.conclusion import ConclusionStatement, VerdictsRead
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.group_terms import GroupMention, Passage, read_passage
-from services.hatexscore.groups import TextGroups, target_group_identified
+from services.hatexscore.groups import target_group_identified
 from services.hatexscore.lexicon import Lexicon, custom_lexicon, load_lexicon
 from services.hatexscore.quote_search import Quote
 from services.hatexscore.quotes import Quotation, quoted_spans
@@ -21,6 +21,7 @@ from services.hatexscore.report import (
     Label,
     QuotationReason,
 )
+from services.hatexscore.text_groups import TextGroups
 from services.hatexscore.words import Language, Span, detect_language
 from shared.contracts import LanguageFound
 from shared.language import UNDECIDED, Obstacle, find_language, requested_language
@@ -33,6 +34,11 @@ LABEL_UNKNOWN = (
 
 RULED: tuple[Language, ...] = get_args(Language)
 BY_RULES = HatexscoreReaderUse(by="rules")
+UNCERTAIN = Obstacle(
+    "conclusion-unread",
+    "the explanation states a verdict in a wording that may mean the opposite; it is in "
+    "`other_verdicts`",
+)
 UNDECIDED_EXPLANATION = (
     "the language of the explanation is undecided, so that no rules read it; send `language`"
 )
@@ -149,6 +155,7 @@ def parse_explanation(request: HatexscoreRequest, rules: ParsingRules) -> Parsed
     language, explanation = languages.explanation, request.explanation
     read = rules.conclusion(request, language)
     stated = read.conclusion.label if read.conclusion else None
+    uncertain = stated is None and any(one.why == "uncertain" for one in read.others)
     label = request.decision or stated
     found = rules.mentions(
         read_passage(explanation, language, quoted_spans(explanation)),
@@ -159,7 +166,8 @@ def parse_explanation(request: HatexscoreRequest, rules: ParsingRules) -> Parsed
     return ParsedExplanation(
         languages=languages,
         statement=read.conclusion,
-        htc=float(read.conclusion is not None),
+        htc=None if uncertain else float(read.conclusion is not None),
+        no_htc=UNCERTAIN if uncertain else None,
         label=label,
         stated_label=stated,
         quoting=rules.quoted(request, languages),
