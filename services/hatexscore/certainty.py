@@ -50,8 +50,10 @@ _NEUTRAL = (
     r"|employs?|advocat\w+|encourag\w+|perpetuat\w+|reflects?|represents?|embod\w+|show\w*"
     r"|spread\w*|us(?:e|es|ed|ing)|lack\w*|free|exhibit\w*|dehumani[sz]ing"
     r"|demeaning|derogatory|racist|sexist|insulting|vulgar|rude|crude|harassment|stereotype"
-    r"|nonetheless|nevertheless|stands?|names?|fitting|comes|across|went|ends?|ended|recommend(?:ed)?|checked"
-    r"|looked|reviewed|examined|weighed|analy[sz]ed|doesnot|mind|targets?|original|idea|notion|belongs?|says|leads?|well|construed|interpreted|claims|violat\w+|breach\w*"
+    r"|nonetheless|nevertheless|stands?|names?|fitting|comes|across|went|ends?|ended"
+    r"|recommend(?:ed)?|checked"
+    r"|looked|reviewed|examined|weighed|analy[sz]ed|doesnot|mind|targets?|original|idea|notion"
+    r"|belongs?|says|leads?|well|construed|interpreted|claims|violat\w+|breach\w*"
     r"|suggests?"
     r"|prediction|written|like|needed|people|reasonable|more|now"
 )
@@ -113,7 +115,8 @@ _AGREES = re.compile(
 )
 # Words by which an explanation goes back on a verdict, or on another's.
 _TAKEN_BACK = re.compile(
-    r"\b(?:overturn\w*|overrul\w*|disagree\w*|dissent\w*|object(?:ed)?|mistak(?:e|en)|errors?"
+    r"n['\u2019]t\s*(?:[.;:!]|$)|\b(?:is|does|do|will|would|should)\s+not\s*(?:[.;:!]|$)"
+    r"|\b(?:overturn\w*|overrul\w*|disagree\w*|dissent\w*|object(?:ed)?|mistak(?:e|en)|errors?"
     r"|erroneous\w*|incorrect\w*|wrong(?:ly)?|revers(?:e|ed|ing)|withdr[ae]w\w*|retract\w*"
     r"|revis(?:e|ed|ing)"
     r"|reconsider\w*|correction|scratch\s+that|take\s+(?:that|it)\s+back|chang\w+\s+my\s+mind"
@@ -140,6 +143,11 @@ _PREDICATED = re.compile(
     r"|stretch|trivialis|trivializ|cheapen|dilut|contradict|confus|distort|underestimat|overestimat"
     r"|understat|overstat|depend|seem|sound|appear)\w*)\b"
 )
+_GERUND = re.compile(
+    rf"\W*(?:(?:and|but|so|also|even|just|merely)\s+)?(?:to\s+)?(?:not\s+)?(?=\w+ing\b"
+    rf"|(?<=to\s))(?:{cues.JUDGE})\b"
+)
+_HAS_VERB = re.compile(rf"\b(?:{cues.AUXILIARY})\b")
 _IS = re.compile(r"[\s\"']*(?:speech|content|label)?[\s\"']*(?:is|are|was|were|remains?)\b")
 _COMPARED = re.compile(
     r"(?<!not )\bas\s+(?:if|though)\b"
@@ -150,19 +158,23 @@ _COMPARED = re.compile(
 
 
 _JUDGES_ZH = re.compile(
-    r"系统|模型|审核|标注|同事|用户|网友|分类器|过滤器|算法|管理员|版主|有人|之前|原先|原来|评审|举报"
+    r"系统|模型|审核|标注|同事|用户|网友|分类器|过滤器|算法|管理员|版主|有人|之前|原先|原来|评审"
+    r"|举报"
 )
 _TAKEN_BACK_ZH = re.compile(
-    r"不(?:同意|认同|赞同|成立|对|妥|准确|正确|是这样)|推翻|撤销|误判|误会|误解|误读|错误|有误|改判|恢复|纠正"
+    r"不(?:同意|认同|赞同|成立|对|妥|准确|正确|是这样)|推翻|撤销|误判|误会|误解|误读|错误|有误"
+    r"|改判|恢复|纠正"
     r"|我(?:认为|觉得|看|判|不)|笔者|复审|申诉|冤枉|牵强|夸大|言过其实"
 )
 # Evaluations of a label that stand behind it, and turns before it that are not counted.
 _JUDGED_ZH = re.compile("[不没非未难过太欠误错偏]|为时|牵强|勉强|夸|言重|无(?!关)|有(?:些|点|失)")
 _OBJECTS_ZH = re.compile(
-    "[误错]|驳|撤销|推翻|质疑|冤枉|牵强|夸大|何尝|岂|难道|怎么|哪里|何来|才(?:是|算|叫|称|构成|属|怪)"
+    "[误错]|驳|撤销|推翻|质疑|冤枉|牵强|夸大|何尝|岂|难道|怎么|哪里|何来|才(?:是|算|叫|称|构成|属"
+    "|怪)"
 )
 _NOUNS_ZH = re.compile(
-    r"^(?:的|性|言论|内容|文本|评论|表达|表述|语言|色彩|意味|成分|信息|了|任何|一条|社区|平台|我们|规定|规范"
+    r"^(?:的|性|言论|内容|文本|评论|表达|表述|语言|色彩|意味|成分|信息|了|任何|一条|社区|平台"
+    r"|我们|规定|规范"
     r"|准则|政策|关于仇恨言论)+"
 )
 _PAUSE_ZH = re.compile("[，,。；;！!：:（(\n]")
@@ -170,7 +182,8 @@ _JUDGES_KO = re.compile(
     "모델|시스템|필터|분류기|동료|검토자|관리자|신고|이용자|사람들|알고리즘|평가자|주석자|처음|기존"
 )
 _TAKEN_BACK_KO = re.compile(
-    r"동의(?:하지|할\s*수)|잘못|오류|오판|실수|착오|오해|무리|과하|지나치|성급|억지|비약|부당|틀[렸린리]|번복"
+    r"동의(?:하지|할\s*수)|잘못|오류|오판|실수|착오|오해|무리|과하|지나치|성급|억지|비약|부당"
+    r"|틀[렸린리]|번복"
     r"|취소|철회|뒤집|반박|복구|이의|(?:나는|저는|내가|제가)\s|그렇지\s*않|아니다|아닙니다"
 )
 _OBJECTS_KO = re.compile("오류|오판|실수|착오|오해|오독|성급|억지|비약|번복|취소|뒤집|반박|복구")
@@ -192,12 +205,23 @@ _NUMBER = re.compile(r"\d[.,]\d|\d\s*%|\d\s*/\s*\d|\bout\s+of\b|\bpercent\b")
 _MORE_THAN = re.compile(r"\bmore\s+[\w-]+\s+than(?=\s*$)")  # counted as a negation
 
 
+# "No intent", "no ground": of other things that are absent ("no hesitation") no rule knows.
+_WITHOUT_KO = re.compile("(?<=\\s)([가-힣]{2,}?)(?:이|가|은|는|도|조차)?\\s*없")
+_MISSING_KO = re.compile(
+    ".*(?:의도|내용|요소|표현|발언|근거|이유|대상|증거|흔적|수|관련|관계|바|것|점|필요|사람|말"
+    "|문장|단어|부분|구석|데|곳|적|혐오|성"
+    "|하나|전혀|조금|아무|여지|상관)"
+)
 # Last words of a Korean clause whose effect on its label the rules know.
 _KNOWN_KO = re.compile(
-    "이다|이[지고며라니]|입니|인[데지]?|임|아니|아닙|아닌|아님|없|않|있|한[다데]|합니|하[다고며지여므나]|함|해[서야당]|된|됩|됨"
-    "|되[어며고지므]|돼|분류|판단|간주|판정|평가|표시|규정|인정|본다|봅|보[아이기지]|봐|볼|어렵|힘들|가[깝까]|타당|지나치|맞|옳"
-    "|틀[렸리린]|잘못|생각|담|포함|드러|나타|이르|이른|미치|발견|조장|충족|속하|속한|읽|위반|부족|충분|무관|공정|뚜렷|마땅|동의"
-    "|멀|멉|먼|안|못|예|네|아니[오요]|했[다습지]|였[다습지]|되었|이유|까닭|근거|결론|때문|므로|지만|으나|뿐|글|댓글|게시물|표현|발언|여부"
+    "이다|이[지고며라니]|입니|인[데지]?|임|아니|아닙|아닌|아님|없|않|있|한[다데]|합니"
+    "|하[다고며지여므나]|함|해[서야당]|된|됩|됨"
+    "|되[어며고지므]|돼|분류|판단|간주|판정|평가|표시|규정|인정|본다|봅|보[아이기지]|봐|볼|어렵"
+    "|힘들|가[깝까]|타당|지나치|맞|옳"
+    "|틀[렸리린]|잘못|생각|담|포함|드러|나타|이르|이른|미치|발견|조장|충족|속하|속한|읽|위반|부족"
+    "|충분|무관|공정|뚜렷|마땅|동의"
+    "|멀|멉|먼|안|못|예|네|아니[오요]|했[다습지]|였[다습지]|되었|이유|까닭|근거|결론|때문|므로"
+    "|지만|으나|뿐|글|댓글|게시물|표현|발언|여부"
 )
 
 
@@ -218,6 +242,8 @@ def is_uncertain_ko(before: str, own: str, rest: str, clause: Clause, later: str
         return False
     answered = _JUDGES_KO.search(before) and _TAKEN_BACK_KO.search(f"{rest} {later[:FAR]}")
     words = own.replace("\x00", " ").split("(")[0].rstrip(" .,!\"'”’)").split()
+    if any(not _MISSING_KO.fullmatch(noun) for noun in _WITHOUT_KO.findall(own)):
+        return True
     known = not words or len(words[-1]) < 2 or _KNOWN_KO.search(words[-1])
     return bool(answered or not known or _OBJECTS_KO.search(own) or clause.denials > 2)
 
@@ -266,6 +292,8 @@ def _is_subject(own: str, after: str) -> bool:
         return False
     if rejects_label(own, after) is not None or labels.unmet(own, after) is not None:
         return False
+    if _GERUND.match(own) and not _HAS_VERB.search(own):
+        return True
     return bool(
         _PREDICATED.match(after)
         or (_IS.match(after) and _TOKEN.search(own) and not cues.MAKES_IT.search(own))
