@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from shared.apostrophes import straighten_apostrophes
+from shared.english import straighten_apostrophes
 
 REFUSAL = re.compile(
     r"\bI(?:'m| am) (?:sorry|unable to (?:assist|help|provide|generate|create|fulfil))|"

@@ -16,9 +16,8 @@ from typing import Any
 import snowballstemmer
 
 from services.ftc.report import PhraseType
-from shared.apostrophes import straighten_apostrophes
 from shared.cached import cache_results
-from shared.english import load_pipeline
+from shared.english import load_pipeline, straighten_apostrophes
 
 UNUSED = ("ner", "senter")
 MOST_CHARACTERS = 600  # of a sentence; the parser is made for less

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.haf.report import Answer, DecidedBy, Stage, Stance
-from shared.apostrophes import straighten_apostrophes
+from shared.english import straighten_apostrophes
 from shared.refusals import REFUSAL, REFUSES_WITHIN
 
 Span = tuple[int, int]  # character offsets into the response, exclusive end

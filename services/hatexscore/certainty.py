@@ -96,6 +96,7 @@ _LISTED = re.compile(
     r"(?:\b[a-z-]{3,20}(?:\s*,\s*(?:and|or)\s+|\s*,\s*|\s+(?:and|or|nor|but|yet)\s+)){1,5}"
     r"(?:(?:\w+ly|an?|not|without\s+\w+ing|just|even|contain\w*|spread\w*|promot\w*)\s+)*[\s\"]*$"
 )
+_PREFERRED = re.compile(r"\b[\w-]+(?=\s+(?:rather\s+than|instead\s+of)\s)")  # "witty rather than"
 # Subjects that are no text and no judge of it: what is said of a claim is not said of the text.
 _OPINION = re.compile(
     r"\b(?:claims?|idea|notion|suggestion|allegation|accusation|misconception|myth|assumption"
@@ -266,8 +267,8 @@ def is_uncertain(around: WordContext, clause: Clause, later: str) -> bool:
 
 
 def is_plain(around: WordContext) -> bool:
-    """Is nothing but this text and a verb before the label: "the post is not"?"""
-    return _PLAIN.fullmatch(around.own) is not None
+    """Is nothing but this text and a verb before the label, or nothing: "the post is not"?"""
+    return (_PLAIN.fullmatch(around.own) or cues.BARE.fullmatch(around.own)) is not None
 
 
 def _is_answered(around: WordContext, later: str) -> bool:
@@ -306,7 +307,8 @@ def _has_unknown_governor(own: str, clause: Clause) -> bool:
         return _ASKS_FOR.search(own) is not None  # whatever else stands before "makes it"
     if _NUMBER.search(own) and labels.level_before(own) is None:
         return True
-    words = [*_TOKEN.findall(_LISTED.sub(" ", own)), ""]
+    said = _LISTED.sub(" ", _PREFERRED.sub(" ", own))
+    words = [*_TOKEN.findall(said), ""]
     verb = next((place for place, one in enumerate(words) if _STARTS.fullmatch(one)), len(words))
     if clause.denials == 0 and _OPINION.search(" ".join(words[:verb])):
         return True

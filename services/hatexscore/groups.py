@@ -40,9 +40,8 @@ from services.hatexscore.group_terms import (
     TermMatch,
     find_terms,
     load_cues,
-    singular,
 )
-from services.hatexscore.lexicon import Lexicon
+from services.hatexscore.lexicon import Lexicon, TextGroups, singular
 from services.hatexscore.negation import (
     Denial,
     SentenceReading,
@@ -56,7 +55,6 @@ from services.hatexscore.negation_cjk import (
     read_ko,
     read_zh,
 )
-from services.hatexscore.text_groups import TextGroups
 from services.hatexscore.words import Span
 
 FOLDER = Path(__file__).with_name("data")

@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from services.hatexscore import kernel, total
+from services.hatexscore import kernel
 from services.hatexscore.batch_report import batch_report
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.explanation import (
     LABEL_UNKNOWN,
     ParsedExplanation,
     QuotedSpans,
+    applicable_weights,
+    not_applicable,
+    partial_score,
+    total_score,
     where_rules_read,
 )
 from services.hatexscore.model_calls import (
@@ -92,12 +96,12 @@ class HateXScore(
         control = self._control(request, collected, components.qf)
         return HatexscoreResult(
             **self.envelope(request, collected, self._validity_warnings(request, collected)),
-            score=total.score(request, parsed, components),
+            score=total_score(request, parsed, components),
             components=components,
             undefined=_undefined(reasons),
-            not_applicable=total.not_applicable(parsed),
+            not_applicable=not_applicable(parsed),
             reasons=reasons,
-            **total.partial(request, parsed, components),
+            **partial_score(request, parsed, components),
             evidence=(*parsed.quoting.evidence, *parsed.groups, *collected.categories),
             **_quotations(parsed.quoting),
             probability_original=collected.original,
@@ -215,7 +219,7 @@ class HateXScore(
             "tgi": (parsed.no_tgi,),
             "cc": coherent,
         }
-        weights = total.weights(request, parsed)
+        weights = applicable_weights(request, parsed)
         null = [part for part in weights if getattr(components, part) is None]
         every = {
             **{part: obstacles[part] for part in null},

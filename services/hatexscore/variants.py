@@ -25,7 +25,9 @@ from services.hatexscore.explanation import (
     parse_explanation,
     quote_evidence,
 )
+from services.hatexscore.group_terms import groups_of_text
 from services.hatexscore.groups import find_mentions
+from services.hatexscore.lexicon import TextGroups
 from services.hatexscore.quote_kinds import attributed, kinds_of
 from services.hatexscore.quote_search import Haystack, Quote, QuoteSearch, is_trivial, word_spans
 from services.hatexscore.quotes import (
@@ -39,7 +41,6 @@ from services.hatexscore.quotes import (
     quoted_spans,
 )
 from services.hatexscore.report import ConsistencyRule, QuotationReason
-from services.hatexscore.text_groups import TextGroups, groups_of_text
 from services.hatexscore.words import Language, Span
 from shared.contracts import Variant
 from shared.errors import BadInput

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Any, Literal
 
 from shared.analysers import chinese_tokens, korean_tokens
-from shared.apostrophes import straighten_apostrophes
+from shared.english import straighten_apostrophes
 from shared.segments import segments
 
 Language = Literal["en", "zh", "ko"]

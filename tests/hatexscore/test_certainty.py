@@ -70,7 +70,7 @@ def test_a_verdict_that_may_be_turned_round_is_left_unread(
 @pytest.mark.parametrize(
     "explanation",
     [
-        "It's worth repeating that the text is hateful. The text isn't hateful, though many say so.",
+        "It's worth repeating that it is hateful. The text isn't hateful, though some say so.",
         "This comment isn't hateful; it calls out a hateful song.",
     ],
 )
