@@ -18,7 +18,7 @@ from services.hatexscore import cues_en as cues
 from services.hatexscore import label_patterns as labels
 from services.hatexscore import moods_en as moods
 from services.hatexscore.conclusion_en import WordContext, rejects_label
-from services.hatexscore.vocabulary import Clause
+from services.hatexscore.vocabulary import Clause, Reading, Vocabulary
 
 # Words that neither turn nor weaken a verdict, beside those of the patterns of the clause.
 _NEUTRAL = (
@@ -190,6 +190,8 @@ _TAKEN_BACK_KO = re.compile(
 _OBJECTS_KO = re.compile("오류|오판|실수|착오|오해|오독|성급|억지|비약|번복|취소|뒤집|반박|복구")
 
 
+# A label word that opens a clause, as in "It's crude. Hateful it …".
+_OPENS = re.compile(r"(?:[.;!?\n\u2014]|\bas\s+for|\bbut)\W*$")
 _PLAIN = re.compile(
     rf"\W*(?:(?:so|then|thus|hence|therefore|and|but|still|overall|finally|in\s+(?:short"
     rf"|conclusion|sum)|\w+ly)\W+)*"
@@ -263,6 +265,17 @@ def is_uncertain(around: WordContext, clause: Clause, later: str) -> bool:
         or _is_subject(around.own, around.after)
         or _COMPARED.search(_MORE_THAN.sub(" ", around.own)) is not None
         or _has_unknown_governor(around.own, clause)
+    )
+
+
+def is_outranked_unread(plain: str, vocabulary: Vocabulary, chosen: Reading) -> bool:
+    """ "It's offensive. Hateful it …": does a word of the first rank follow in an own clause?"""
+    if chosen.label != "hateful" or chosen.word.word.is_decisive:
+        return False
+    after = plain[chosen.word.end : chosen.word.end + NEAR]
+    return any(
+        found.word.kind == "first" and _OPENS.search(after[: found.start])
+        for found in vocabulary.find(after, after)
     )
 
 

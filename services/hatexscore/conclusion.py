@@ -76,10 +76,6 @@ _TURN = re.compile(
 )
 
 
-# A label word that opens a clause, as in "It's crude. Hateful it …".
-_OPENS = re.compile(r"(?:[.;!?\n\u2014]|\bas\s+for|\bbut)\W*$")
-
-
 @dataclass(frozen=True, slots=True)
 class ConclusionStatement:
     """A sentence of the explanation, explanation[start:end], and the label that it states.
@@ -145,7 +141,7 @@ def _is_uncertain(
 ) -> bool:
     """May the chosen reading be the opposite of what is meant?"""
     plain = _plain(explanation, vocabulary)
-    if _is_outranked_unread(plain, vocabulary, chosen):
+    if certainty.is_outranked_unread(plain, vocabulary, chosen):
         return True
     sentence = plain[chosen.start : chosen.end]
     word, clause, later = chosen.word, chosen.clause, plain[chosen.end :]
@@ -159,17 +155,6 @@ def _is_uncertain(
     if _is_contradicted(chosen, live) and not certainty.is_plain(around):
         return True
     return certainty.is_uncertain(around, clause, later)
-
-
-def _is_outranked_unread(plain: str, vocabulary: Vocabulary, chosen: Reading) -> bool:
-    """ "It's offensive. Hateful it …": does a word of the first rank follow in an own clause?"""
-    if chosen.label != "hateful" or chosen.word.word.is_decisive:
-        return False
-    after = plain[chosen.word.end : chosen.word.end + 2 * REACH]
-    return any(
-        found.word.kind == "first" and _OPENS.search(after[: found.start])
-        for found in vocabulary.find(after, after)
-    )
 
 
 def _is_contradicted(chosen: Reading, live: Sequence[Reading]) -> bool:
