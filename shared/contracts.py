@@ -343,6 +343,7 @@ UnreadCode = Literal[  # why a model's answer has no P
 ]
 ReasonCode = Literal[
     "no-rules",
+    "conclusion-unread",
     "no-words",
     "language-undecided",
     "untrained-language",

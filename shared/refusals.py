@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from shared.english import straighten_apostrophes
+
 REFUSAL = re.compile(
     r"\bI(?:'m| am) (?:sorry|unable to (?:assist|help|provide|generate|create|fulfil))|"
     r"\bI (?:cannot|can't|can not|won't|will not|am not able to|must decline to) "
@@ -29,8 +31,3 @@ def is_refusal(sentence: str) -> bool:
     """In English, Chinese or Korean."""
     plain = straighten_apostrophes(sentence)
     return bool(REFUSAL.search(plain) or OTHER_LANGUAGES.search(plain))
-
-
-def straighten_apostrophes(text: str) -> str:
-    """Typographic ones as the patterns of refusals and of stances have them; offsets stay."""
-    return text.replace("’", "'")

@@ -21,7 +21,7 @@ class ExplanationsObstacle(Message):
     """Why something of the answer is null."""
 
     component: Literal["decision", "p", "stated_p", "tokens"]
-    code: Literal["refused", "conclusion-unread", "no-judge", "not-asked"] | ReasonCode
+    code: Literal["refused", "no-judge", "not-asked"] | ReasonCode
     detail: str
 
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from services.ftc import counterfactuals
 from services.ftc.counterfactuals import PREDICATES, EditedHypothesis, Slot
 from services.ftc.phrases import (
-    APOSTROPHES,
     MOST_CHARACTERS,
     Phrase,
     Shape,
@@ -26,6 +25,7 @@ from services.ftc.phrases import (
     stems,
 )
 from services.ftc.report import NliLabel
+from shared.english import straighten_apostrophes
 
 MOST_SENTENCES = 10
 RESTATED = 0.6  # share of stems that a sentence and the hypothesis must have in common
@@ -66,7 +66,7 @@ def _candidates(
     label: NliLabel, explanation: str, *, printed: bool
 ) -> Iterator[tuple[str, Phrase | None, Phrase]]:
     """(rule, A, B) of every pattern that matches a sentence, in order."""
-    text, places = _normalize_space(explanation.translate(APOSTROPHES))
+    text, places = _normalize_space(straighten_apostrophes(explanation))
     for start, end in _sentences(text, parts=not printed):
         if start == end or places[end - 1] - places[start] >= MOST_CHARACTERS:
             continue

@@ -17,7 +17,7 @@ import snowballstemmer
 
 from services.ftc.report import PhraseType
 from shared.cached import cache_results
-from shared.english import load_pipeline
+from shared.english import load_pipeline, straighten_apostrophes
 
 UNUSED = ("ner", "senter")
 MOST_CHARACTERS = 600  # of a sentence; the parser is made for less
@@ -25,7 +25,6 @@ WORD_BYTES = 600  # a word of a parse, with its texts
 KEPT_BYTES = 2**25  # of each of the three: sentences, phrases, shapes
 
 CONTENT = frozenset({"NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM"})
-APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'"})  # one for one: offsets stay
 
 MOST_WORDS = 15  # of a span
 VERBAL = {"VERB", "AUX"}
@@ -109,7 +108,7 @@ def parse(sentence: str) -> Words:
     with _lock:
         pipeline = _pipeline()
         with pipeline.memory_zone():
-            document = pipeline(sentence.translate(APOSTROPHES))
+            document = pipeline(straighten_apostrophes(sentence))
             return tuple(_word(token, sentence) for token in document)
 
 

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.haf.report import Answer, DecidedBy, Stage, Stance
-from shared.refusals import REFUSAL, REFUSES_WITHIN, straighten_apostrophes
+from shared.english import straighten_apostrophes
+from shared.refusals import REFUSAL, REFUSES_WITHIN
 
 Span = tuple[int, int]  # character offsets into the response, exclusive end
 
@@ -79,10 +80,9 @@ def parse_response(response: str, stage: Stage) -> ParsedResponse:
 
 
 def _refuses(intro: list[ParsedStatement]) -> bool:
-    first = intro[:REFUSES_WITHIN]
-    return any(REFUSAL.search(straighten_apostrophes(each.text)) for each in first) and not any(
-        explicit(each.text) or (names_toxicity(each.text) and not REFUSAL.search(each.text))
-        for each in first
+    first = [straighten_apostrophes(each.text) for each in intro[:REFUSES_WITHIN]]
+    return any(map(REFUSAL.search, first)) and not any(
+        explicit(text) or (names_toxicity(text) and not REFUSAL.search(text)) for text in first
     )
 
 

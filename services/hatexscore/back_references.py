@@ -58,14 +58,15 @@ OPEN = (
     "partial",
 )  # moods that a few words may settle
 _ELLIPSIS = re.compile(
-    r"(?:^|[,;.]\s*|\b(?:but|yet|and|so|hence|thus|therefore)\s+)(?:which\s+)?(?:it|that|they|s?he|(?:this"
-    r"|the)(?:\s+\w+)?)\s+(?:(?:really|clearly"
+    r"(?:^|[,;.]\s*|\b(?:but|yet|and|so|hence|thus|therefore)\s+)(?:which\s+)?(?:it|that|they"
+    r"|s?he|(?:this"
+    r"|the|her|his|their)(?:\s+\w+)?)\s+(?:(?:really|clearly"
     r"|certainly|simply)\s+)?"
     r"(?:is|was|does|are|do|did)(?P<no>n['\u2019]t|\s+not)?\s*"
     r"(?:indeed\s*|(?:exactly|just|precisely)?\s*(?:that|this|so)\s*"
     r"|(?:such\s+)?(?:a|an|one)\s+(?:\w+\s+)?(?:case|example|instance)(?:\s+of\s+(?:it|that"
     r"|this))?\s*"
-    r"|one\s+of\s+(?:them|these|those)\s*)?[,.!]?\s*$"
+    r"|one(?:\s+of\s+(?:them|these|those))?\s*)?[,.!]?\s*$"
 )
 # "… so it does not meet the bar", "it qualifies", "this falls short of it".
 _BACK = (
@@ -75,32 +76,45 @@ _BACK = (
 _POINTS_BACK = re.compile(
     r"(?:^|[,;:.]\s*|\b(?:but|yet|and|so|hence|thus|therefore)\s+)(?:(?:as\s+it\s+stands|here"
     r"|\w+ly)[\s,]+)?(?:which|it|that|they|(?:this|the)(?:\s+[\w'\u2019-]+){0,6}?)\s+(?:\w+ly\s+)?"
-    r"(?:(?P<no>(?:does|do|did)(?:\s+not|n['\u2019]t)|never|fails\s+to|cannot)\s+(?:\w+ly\s+|quite\s+)?)?"
-    rf"(?:(?:breaks?|violates?|breach(?:es)?|meets?|reach(?:es)?|clears?|cross(?:es)?|pass(?:es)?|fits?|satisf(?:y|ies)|goes|go"
-    rf"|fulfil\w*)\s+(?:{_BACK})|(?:(?:is|lies|falls|stays|remains|lands)\s+)?(?:firmly\s+|just\s+|well\s+)?on\s+the\s+"
-    rf"(?:wrong|(?P<right>right|safe|acceptable|permissible))\s+side(?:\s+of\s+(?:{_BACK}))?|qualif(?:y|ies)|counts?(?:\s+as\s+(?:such|one))?"
-    rf"|(?P<short>(?:falls?|stops?|remains?|stays?)\s+(?:well\s+|far\s+|just\s+)?(?:short|below|under"
+    r"(?:(?P<no>(?:does|do|did)(?:\s+not|n['\u2019]t)|never|fails\s+to|cannot)\s+(?:\w+ly\s+"
+    r"|quite\s+)?)?"
+    rf"(?:(?:breaks?|violates?|breach(?:es)?|meets?|reach(?:es)?|clears?|cross(?:es)?|pass(?:es)?"
+    rf"|fits?|satisf(?:y|ies)|goes|go"
+    rf"|fulfil\w*)\s+(?:{_BACK})|(?:(?:is|lies|falls|stays|remains|lands)\s+)?(?:firmly\s+"
+    rf"|just\s+|well\s+)?on\s+the\s+"
+    rf"(?:wrong|(?P<right>right|safe|acceptable|permissible))\s+side(?:\s+of\s+(?:{_BACK}))?"
+    rf"|qualif(?:y|ies)|counts?(?:\s+as\s+(?:such|one))?"
+    rf"|(?P<short>(?:falls?|stops?|remains?|stays?)\s+(?:well\s+|far\s+|just\s+)?(?:short|below"
+    rf"|under"
     rf"|outside)(?:\s+(?:of\s+)?(?:{_BACK}))?))\s*[.!]?\s*$"
 )
 # "At first it seemed hateful, but then I changed my mind."
 _CHANGED = re.compile(
-    r"\b(?:chang\w+\s+my\s+mind|(?:revers|revis|chang|withdr[ae]w|dropp)\w*\s+(?:that|this|my)\s+(?:\w+\s+)?"
-    r"(?:view|judge?ment|opinion|impression|reading|verdict|assessment|label)|i\s+(?:was|had\s+been)\s+"
-    r"(?:wrong|mistaken|too\s+(?:quick|hasty))|(?:that|this|the)\s+(?:\w+\s+)?(?:impression|reading|view)\s+"
-    r"(?:is|was|proved|turned\s+out(?:\s+to\s+be)?|proves|turns\s+out(?:\s+to\s+be)?)\s+(?:wrong|false|mistaken"
-    r"|misleading|incorrect)|(?:that|this|the)\s+(?:\w+\s+)?(?:impression|reading|view)\s+(?:does\s+not"
+    r"\b(?:chang\w+\s+my\s+mind|(?:revers|revis|chang|withdr[ae]w|dropp)\w*\s+(?:that|this"
+    r"|my)\s+(?:\w+\s+)?"
+    r"(?:view|judge?ment|opinion|impression|reading|verdict|assessment|label)|i\s+(?:was"
+    r"|had\s+been)\s+"
+    r"(?:wrong|mistaken|too\s+(?:quick|hasty))|(?:that|this|the)\s+(?:\w+\s+)?(?:impression"
+    r"|reading|view)\s+"
+    r"(?:is|was|proved|turned\s+out(?:\s+to\s+be)?|proves|turns\s+out(?:\s+to\s+be)?)\s+(?:wrong"
+    r"|false|mistaken"
+    r"|misleading|incorrect)|(?:that|this|the)\s+(?:\w+\s+)?(?:impression|reading"
+    r"|view)\s+(?:does\s+not"
     r"|doesn['\u2019]t|did\s+not|didn['\u2019]t)\s+(?:hold|last|survive))\b"
 )
 # "It would take a target, and there is none"; "…, which is missing here".
 _MISSING = re.compile(
     r"\b(?:and|but|yet|which)\s+(?:(?:there\s+(?:is|are)(?:n['\u2019]t|\s+not)\s+(?:one|any)"
-    r"|there\s+(?:is|are)\s+(?:none|no\s+such\b)|none\s+(?:is|are|of\s+(?:them|these)\s+(?:is|are))\s+\w+"
+    r"|there\s+(?:is|are)\s+(?:none|no\s+such\b)|none\s+(?:is|are|of\s+(?:them|these)\s+(?:is"
+    r"|are))\s+\w+"
     r"|(?:that|this|it)?\s*(?:is|are)\s+(?:missing|absent|lacking))\b)"
 )
 # "Not everything rude is hateful, and this is a case in point": as the general statement has it.
 _EXAMPLE = re.compile(
-    r"(?:\band|[,;.]|^)\s*(?:this|that|it|(?:this|the)\s+\w+)\s+(?:\w+\s+)?is\s+(?:a\s+(?:good\s+|clear\s+"
-    r"|perfect\s+)?case\s+in\s+point|no\s+exception|a\s+(?:good|clear|perfect|textbook)\s+example)\b"
+    r"(?:\band|[,;.]|^)\s*(?:this|that|it|(?:this|the)\s+\w+)\s+(?:\w+\s+)?is\s+(?:a\s+(?:good\s+"
+    r"|clear\s+"
+    r"|perfect\s+)?case\s+in\s+point|no\s+exception|a\s+(?:good|clear|perfect"
+    r"|textbook)\s+example)\b"
 )
 # "If a post says so it is hateful. This one says precisely that", "… says no such thing".
 _AS_SUPPOSED = re.compile(
@@ -109,18 +123,24 @@ _AS_SUPPOSED = re.compile(
 )
 # "One could call it hateful, but that would be a misreading."
 _REBUTTED = re.compile(
-    r"\b(?:but|yet|though|however)\b[^.;!?]{0,40}?\b(?:that|this|it)(?:['\u2019]d|\s+would)\s+be\s+(?:\w+ly\s+)?"
-    r"(?:an?\s+(?:\w+\s+)?)?(?:misreading|mistake|error|stretch|exaggeration|overreaction|overstatement|wrong"
+    r"\b(?:but|yet|though|however)\b[^.;!?]{0,40}?\b(?:that|this|it)(?:['\u2019]d"
+    r"|\s+would)\s+be\s+(?:\w+ly\s+)?"
+    r"(?:an?\s+(?:\w+\s+)?)?(?:misreading|mistake|error|stretch|exaggeration|overreaction"
+    r"|overstatement|wrong"
     r"|mistaken|unfair|incorrect|inaccurate|far-fetched|too\s+\w+|going\s+too\s+far)\b"
 )
 _SOME = re.compile(r"\b(?:some|many|others|one|people|critics|readers|somebody|someone)\b")
 # Of a doubt or an objection that stands before: "I disagree: …".
 _DISPUTED = re.compile(
-    r"\W*(?:(?:but|yet|however|still|well|here)\W+)?(?:(?:i|we)\s+(?:\w+ly\s+)?(?:(?P<no>disagree|do"
-    r"\s+not\s+(?:agree|think\s+so|share)|don['\u2019]t\s+(?:agree|think\s+so|share)|would\s+not\s+go"
+    r"\W*(?:(?:but|yet|however|still|well|here)\W+)?(?:(?:i|we)\s+(?:\w+ly\s+)?(?:(?P<no>disagree"
+    r"|do"
+    r"\s+not\s+(?:agree|think\s+so|share)|don['\u2019]t\s+(?:agree|think\s+so|share)"
+    r"|would\s+not\s+go"
     r"\s+(?:that|so)\s+far|wouldn['\u2019]t\s+go\s+(?:that|so)\s+far|object|see\s+it\s+differently"
-    r"|beg\s+to\s+differ)|agree\b(?!\s+(?:that|with|it))|concur)|(?P<not_so>not\s+(?:so|quite|really)\b"
-    r"|(?:that|this)(?:['\u2019]s|\s+is|\s+would\s+be)\s+(?:not\s+(?:the\s+case|so|right|true|correct)"
+    r"|beg\s+to\s+differ)|agree\b(?!\s+(?:that|with|it))|concur)|(?P<not_so>not\s+(?:so|quite"
+    r"|really)\b"
+    r"|(?:that|this)(?:['\u2019]s|\s+is|\s+would\s+be)\s+(?:not\s+(?:the\s+case|so|right|true"
+    r"|correct)"
     r"|wrong|mistaken|incorrect|a\s+(?:mistake|misreading|stretch)|going\s+too\s+far))"
     r"|(?:rightly|and\s+rightly)\s+so|(?:that|this)(?:['\u2019]s|\s+is)\s+(?:right|correct|true"
     r"|exactly\s+right))"
@@ -144,8 +164,10 @@ STEM = 5  # letters that two forms of a word share
 _LONG_WORD = re.compile(r"[a-z]{5,}")
 # Beginnings of words that every explanation has.
 _COMMON = re.compile(
-    r"hatef|speec|posts|comme|state|langu|conte|words|peopl|about|someo|their|those|these|there|which"
-    r"|other|merel|simpl|group|toxic|offen|messa|sente|texts|tweet|attac|prote|using|becau|witho|where"
+    r"hatef|speec|posts|comme|state|langu|conte|words|peopl|about|someo|their|those|these|there"
+    r"|which"
+    r"|other|merel|simpl|group|toxic|offen|messa|sente|texts|tweet|attac|prote|using|becau|witho"
+    r"|where"
 )
 _IN_ITSELF = re.compile(r"^\s*\w+ing\b.*\b(?:in\s+itself|by\s+itself|on\s+its\s+own)\b")
 _NEW_CLAUSE = re.compile(r"[.;:\u2014]|,\s+(?:and|but|so|yet)\b")
@@ -155,11 +177,13 @@ _COPULA = re.compile(
 )
 # "That requirement is not met", "none of these criteria is fulfilled".
 _CONDITION = re.compile(
-    r"\b(?:(?P<none>none\s+of|neither(?:\s+of)?|no)|both(?:\s+of)?|all(?:\s+of)?|every(?:\s+one\s+of)?"
+    r"\b(?:(?P<none>none\s+of|neither(?:\s+of)?|no)|both(?:\s+of)?|all(?:\s+of)?"
+    r"|every(?:\s+one\s+of)?"
     r"|each(?:\s+of)?|that|this|the|its|these|those)\s+(?:(?:the|these|those|this|our)\s+)?"
     r"(?:(?:\w+|first|second|two|three|\w+ing)\s+)?(?:requirements?|conditions?|criteri(?:a|on)"
     r"|definitions?|thresholds?|bars?|standards?|tests?|elements?)\s+(?:of\s+\w+\s+)?"
-    r"(?:is|are|was|were|has\s+been|have\s+been)(?P<no>\s+not|n['\u2019]t|\s+never)?\s+(?:\w+ly\s+|all\s+"
+    r"(?:is|are|was|were|has\s+been|have\s+been)(?P<no>\s+not|n['\u2019]t"
+    r"|\s+never)?\s+(?:\w+ly\s+|all\s+"
     r"|both\s+|therefore\s+|thus\s+)?(?P<un>un)?(?:met|satisfied|fulfilled|reached|given|present"
     r"|crossed|passed)\b"
 )
@@ -176,18 +200,22 @@ _SEEMS = (
     r"(?:['\u2019]s|\s+(?:is|was|seems|looks))\s+(?:\w+ly\s+|(?:just|therefore|thus|hence|an?)\s+)*"
 )
 _LABEL_IT_GAVE = (
-    r"(?:this|that|the|its|their)\s+(?:\w+\s+)?(?:label|classification|prediction|verdict|call|reading"
-    r"|assessment|decision|removal|approval|flag|report|complaint|ruling|judge?ment|accusation|charge"
+    r"(?:this|that|the|its|their)\s+(?:\w+\s+)?(?:label|classification|prediction|verdict|call"
+    r"|reading"
+    r"|assessment|decision|removal|approval|flag|report|complaint|ruling|judge?ment|accusation"
+    r"|charge"
     r"|score|tag|rating)"
 )
 _MISTAKEN = re.compile(
-    rf"(?:^|[,;.\u2014-]|\b(?:but|yet|and|though)\b|\b(?:find|think|believe|hold|conclude|consider|agree"
+    rf"(?:^|[,;.\u2014-]|\b(?:but|yet|and|though)\b|\b(?:find|think|believe|hold|conclude"
+    rf"|consider|agree"
     rf"|rule|say|(?<=i )see)\b(?:\s+that)?)\s*(?:however\W+)?"
     rf"(?:(?:this|that|it|which){_SEEMS}{_ERROR}\b(?!\s+(?:to|that)\b)"
     rf"|{_LABEL_IT_GAVE}{_SEEMS}(?:{_ERROR}|{_WRONG})\b)"
     rf"|\b(?:but|yet|though|however)\W+(?:this|that|it){_SEEMS}{_WRONG}(?=\s*(?:$|[.;,:!?]))"
     r"|(?<!no )(?<!not a )\bfalse\s+(?:positive|alarm)"
-    r"|\b(?:must|may|seems?\s+to|appears?\s+to)\s+have\s+(?:overlooked|missed|misread|misunderstood|ignored"
+    r"|\b(?:must|may|seems?\s+to|appears?\s+to)\s+have\s+(?:overlooked|missed|misread"
+    r"|misunderstood|ignored"
     r"|misjudged)\b"
     r"|(?:这|此|该)(?:个|一|种)?(?:判断|分类|标签|结论|判定)?(?:显然|其实|明显)?(?:是|属于)?"
     r"(?:一个|一次|一种)?(?:误判|误会|误报)"
@@ -204,19 +232,24 @@ _MISTAKEN = re.compile(
 )
 # "The first annotator marked it as hateful; I am overturning that."
 _OVERRULES = re.compile(
-    r"(?:^|[,;.:\u2014-]|\b(?:but|yet|and|so|though|which))\s*(?:i|we)(?:['\u2019](?:m|re|ve|d|ll))?"
+    r"(?:^|[,;.:\u2014-]|\b(?:but|yet|and|so|though|which))\s*(?:i|we)(?:['\u2019](?:m|re|ve|d"
+    r"|ll))?"
     r"\s+(?:(?:am|are|have|do|did|would|must|had\s+to|will|can|could|therefore|\w+ly)\s+){0,2}"
-    r"(?:(?:overturn|revers|overrul|reject|revis|correct|disput|disagre)(?:e|es|ed|ing|ling|ed|d)?\b"
+    r"(?:(?:overturn|revers|overrul|reject|revis|correct|disput|disagre)(?:e|es|ed|ing|ling|ed"
+    r"|d)?\b"
     r"|(?:not|n['\u2019]t)\s+(?:agree|share|follow|support|endorse|convinced|persuaded)\b"
     r"|unconvinced\b|unpersuaded\b|beg\s+to\s+differ\b|see\s+(?:it|this)\s+differently\b)"
     r"|\bon\s+appeal\b[^.;!?]{0,40}\b(?:overturned|reversed|set\s+aside|lifted)\b"
+    r"|(?:我|笔者|本人)(?:却|并|对此|不|难以|无法){0,2}(?:不敢苟同|不(?:同意|认同|赞同|认可)|难以认同|持不同意见)"
+    r"|(?:나는|저는|필자는|내가|제가)\s*(?:이에\s*|그에\s*)?(?:동의(?:하지\s*않|할\s*수\s*없)|생각이\s*다르|다르게\s*본)"
 )
 # "A colleague marked it as hateful. That is wrong: …": of the explanation's own verdict a moral.
 _WRONG_ALONE = re.compile(rf"\W*(?:this|that){_SEEMS}{_WRONG}\s*[.:]")
 _OTHER_JUDGE = re.compile(
     r"\b(?:colleagues?|filters?|models?|systems?|classifiers?|detectors?|algorithms?|tools?|bots?"
     r"|moderators?|annotators?|reviewers?|raters?|teams?|users?|readers?|someone|somebody"
-    r"|people|others)\b"
+    r"|people|others)\b|系统|模型|审核|标注|分类器|过滤器|算法|管理员|版主|同事|用户|网友"
+    r"|시스템|모델|필터|분류기|검토자|관리자|신고자|이용자|동료|알고리즘"
 )
 _OWN_JUDGE = re.compile(r"\b(?:i|we)\b")
 # "This one is, because …": the same before its reason.
@@ -229,7 +262,8 @@ _ELLIPSIS_FIRST = re.compile(
 _IN_FACT = re.compile(
     r"\b(?:as\s+it\s+(?:stands|is|reads)|as\s+(?:written|posted)|but|however|yet|in\s+fact"
     r"|actually|in\s+reality"
-    r"|here|this\s+one|and\s+(?:it|this|that|s?he|they|the\s+\w+)\s+(?:does|is|has|do|are|have|did|was)(?:\s+not"
+    r"|here|this\s+one|and\s+(?:it|this|that|s?he|they|the\s+\w+)\s+(?:does|is|has|do|are|have"
+    r"|did|was)(?:\s+not"
     r"|n['\u2019]t)?|which\s+(?:it|this|the\s+\w+)|in\s+its\s+(?:present|current)"
     r"|in\s+this\s+case|since\s+it\s+(?:does|is)(?:\s+not|n['\u2019]t))\b"
     r"|(?<![不非])但|然而|不过|实际|(?:지만|그러나|는데)[\s,]"

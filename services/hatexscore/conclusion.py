@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from services.hatexscore import (
     back_references,
+    certainty,
     conclusion_en,
     conclusion_ko,
     conclusion_zh,
@@ -103,10 +104,16 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
     readings = list(_read_all(explanation, vocabulary, language))
     live = [reading for reading in readings if reading.clause.mood == "asserted"]
     chosen = _select(live) or _resumed(explanation, vocabulary, readings)
+    uncertain = chosen is not None and _is_uncertain(
+        explanation, vocabulary, language, chosen, live
+    )
+    if uncertain:
+        chosen = None
     others = [
         HatexscoreOtherVerdict(start=reading.start, end=reading.end, label=reading.label, why=why)
         for reading in reversed(readings)
-        if reading.label is not None and (why := _other_reason(reading, chosen)) is not None
+        if reading.label is not None
+        and (why := _other_reason(reading, chosen, uncertain)) is not None
     ]
     statement = None if chosen is None else _statement(explanation, chosen, live)
     return VerdictsRead(statement, tuple(dict.fromkeys(others))[:MOST_OTHERS])
@@ -123,6 +130,43 @@ def _resumed(
     plain = _plain(explanation, vocabulary)
     found = (back_references.resumed(plain, one) for one in reversed(general))
     return next((one for one in found if one is not None), None)
+
+
+def _is_uncertain(
+    explanation: str,
+    vocabulary: Vocabulary,
+    language: Language,
+    chosen: Reading,
+    live: Sequence[Reading],
+) -> bool:
+    """May the chosen reading be the opposite of what is meant?"""
+    plain = _plain(explanation, vocabulary)
+    if certainty.is_outranked_unread(plain, vocabulary, chosen):
+        return True
+    sentence = plain[chosen.start : chosen.end]
+    word, clause, later = chosen.word, chosen.clause, plain[chosen.end :]
+    inside = replace(word, start=word.start - chosen.start, end=word.end - chosen.start)
+    read_in = _language(sentence, language)
+    if read_in == "zh":
+        return certainty.is_uncertain_zh(*conclusion_zh.clause_of(sentence, inside), clause, later)
+    if read_in == "ko":
+        return certainty.is_uncertain_ko(*conclusion_ko.clause_of(sentence, inside), clause, later)
+    around = conclusion_en.clause_of(sentence, inside)
+    if _is_contradicted(chosen, live) and not certainty.is_plain(around):
+        return True
+    return certainty.is_uncertain(around, clause, later)
+
+
+def _is_contradicted(chosen: Reading, live: Sequence[Reading]) -> bool:
+    """Does a verdict of the same strength say the opposite, and neither settle the other?"""
+    if chosen.turns or chosen.clause.rejected:
+        return False
+    return any(
+        one.label not in (None, chosen.label)
+        and not one.clause.rejected
+        and _rank(one) >= _rank(chosen)
+        for one in live
+    )
 
 
 def names_label(quoted: str) -> bool:
@@ -176,13 +220,15 @@ def _rank(reading: Reading) -> tuple[bool, bool, int]:
     return reading.word.word.is_decisive, not clause.conceded, form
 
 
-def _other_reason(reading: Reading, chosen: Reading | None) -> SetAside | None:
+def _other_reason(reading: Reading, chosen: Reading | None, uncertain: bool) -> SetAside | None:
     """Why a reading is not the conclusion; None for the conclusion and what agrees with it."""
     mood = reading.clause.mood
     if mood == "asked" or mood == "instruction":
         return None
     if mood != "asserted":
         return mood
+    if uncertain:
+        return "uncertain"
     if chosen is None or reading.label == chosen.label:
         return None
     return "outranked" if _rank(reading) < _rank(chosen) else "earlier"

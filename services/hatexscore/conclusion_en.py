@@ -31,9 +31,9 @@ CONTRACTED = re.compile(r"n['\u2019]t\b")
 
 # "Hateful it is not": the predicate stands first.
 FRONTED = re.compile(
-    rf"^\s+(?:it|this|that|(?:this|the)\s+(?:{cues.TEXT_NOUN}))\s+(?:(?:certainly|simply"
+    rf"^\s+(?:it|this|that|(?:this|the)\s+(?:{cues.TEXT_NOUN}))(?:\s+(?:(?:certainly|simply"
     rf"|most\s+certainly)\s+)?"
-    r"(?:is|was|remains|stays)(?P<no>n['\u2019]t|\s+not)?\s*(?:$|[.,;:!)\u2014])"
+    r"(?:is|was|remains|stays)|['\u2019]s)(?P<no>n['\u2019]t|\s+not)?\s*(?:$|[.,;:!)\u2014])"
 )
 # "Sarcastic, yes; hateful, no."
 ANSWERED_BEHIND = re.compile(
@@ -52,6 +52,13 @@ SUBJECT_NEXT = re.compile(
 )
 
 
+# "… and should not be considered hateful": the subject is that of the clause before.
+NO_SUBJECT = re.compile(
+    r"(?:(?:should|must|can|cannot|will|would|does|do|did|has|have)(?:n['\u2019]t)?\s+"
+    r"|(?:not|never|therefore|thus|hence|also|\w+ly)\s+)*"
+)
+
+
 def read_word(sentence: str, word: WordInText) -> Clause | None:
     """How the lower-case sentence uses its label word; None where it is no predicate of anything.
 
@@ -67,7 +74,7 @@ def read_word(sentence: str, word: WordInText) -> Clause | None:
     denies = labels.unmet(own, after) if word.word.side == "hateful" else None
     if denies is None and word.word.kind != "verbs" and _is_name(word, own, before, after):
         return None
-    rejects = _rejects(own, after) if denies is None else None
+    rejects = rejects_label(own, after) if denies is None else None
     if rejects is None and labels.PREDICTED.match(own):
         return Clause("classification", "reported")
     form = _form(own, prior, after, word) if rejects is None else "classification"
@@ -86,6 +93,13 @@ class WordContext:
     own: str
     prior: str
     after: str
+
+
+def clause_of(sentence: str, word: WordInText) -> WordContext:
+    """A label word's clause, its part before the word without relative clauses and idioms."""
+    before, after = _word_context(sentence, word)
+    own, prior = _scope(before)
+    return WordContext(sentence, own, prior, after)
 
 
 def _judged(
@@ -209,11 +223,11 @@ def _negated_after(own: str, after: str) -> bool:
     return preferred is not None and preferred["no"] is not None
 
 
-def _rejects(own: str, after: str) -> bool | None:
+def rejects_label(own: str, after: str) -> bool | None:
     """Whether a label is rejected ("the classification as normal is not accurate") or confirmed;
     None where no label is spoken of."""
-    if level := labels.LEVEL_AFTER.match(after):
-        return level["low"] is not None
+    if (low := labels.level(own, after)) is not None:
+        return low
     judged_label = labels.JUDGED_LABEL.match(after) if labels.JUDGING.search(own) else None
     if judged_label is not None:
         return (judged_label["right"] is None) != bool(judged_label["no"])
@@ -328,6 +342,8 @@ def _hedged(own: str) -> bool:
 
 def _reported(own: str) -> bool:
     """Does somebody else say it? The model and its moderators speak for the explanation."""
+    if labels.level_before(own) is not None:
+        return False
     for verb in moods.VERBS.finditer(own):
         ahead = CONTRACTED.sub(" not", own[: verb.start()][-OPENING:])
         if verb.group().startswith("reported") and moods.WAS.search(ahead):
@@ -348,6 +364,8 @@ def _final(own: str, before: str) -> bool:
 
 def _subject_mood(own: str, prior: str, form: Form) -> Mood:
     """An appeal, general, or asserted of this text."""
+    if moods.APPEAL_ALWAYS.search(own):
+        return "appeal"
     appeal = moods.APPEAL.search(own) or moods.APPEAL_ASKS.search(own)
     specific = cues.SPECIFIC.search(own, appeal.end() if appeal else 0)
     if appeal and not moods.APPEAL_EXCEPT.search(own) and not specific:
@@ -386,7 +404,7 @@ def _about_text(own: str, prior: str) -> bool:
     predicate = cues.PREDICATE.search(head)
     if predicate is None and not cues.BARE.fullmatch(head):
         return cues.THIS_TEXT.search(head) is not None
-    if predicate is None or predicate.start() == 0:
+    if predicate is None or NO_SUBJECT.fullmatch(head, 0, predicate.start()):
         return _about_text(prior[-LONG:], "") if any(map(str.isalnum, prior)) else True
     until = len(head) if cues.CLASSIFICATION.search(head) else predicate.end()
     return cues.THIS_TEXT.search(head, 0, until) is not None

@@ -45,8 +45,7 @@ TEXT_NOUN = (
 PARENTHESIS = re.compile(
     r",\s*(?:which|who|whose|where|combined|coupled|together|along|paired|with|though|although"
     r"|while|albeit|if|despite|without|in|as|to|on|at"
-    r"|by|for|even)"
-    r"\b[^,;:]{0,120},(?=\s)"
+    r"|by|for|even|whatever|however|regardless|no\s+matter)\b[^,;:]{0,120},(?=\s)"
 )
 ADJUNCT = re.compile(
     r"^[^\w\"]*(?:(?:and|so|but|even|also|still|yet)\s+)?(?:without|despite|in\s+spite|instead"
@@ -54,28 +53,28 @@ ADJUNCT = re.compile(
     r"|far\s+from|apart\s+from|besides|lacking|given|in|on|at|by|with|under|for|from|based"
     r"|regardless"
     r"|although|though|while|whereas|even\s+if|even\s+though|as|since|because|after|before|upon"
-    r"|granted"
-    r"|of|out\s+of|among|between|considering|admittedly|unlike|no(?=\s*,)|yes"
+    r"|granted|of|out\s+of|among|between|considering|admittedly|unlike|no(?=\s*,)|yes"
     r"|not\s+\w+ing)\b[^,;:]{0,300},"
     # without a comma: "Even without the emoji the post would be"
     r"|^\W*(?:in\s+the\s+absence\s+of|even\s+without|even\s+in\s+the\s+absence\s+of|despite"
     r"|in\s+spite\s+of|regardless\s+of|notwithstanding)\s+"
     rf"(?:[\w'\u2019-]+\s+){{1,5}}?(?=(?:the|this|that)\s+(?:\w+\s+)?(?:{TEXT_NOUN}|label"
-    rf"|verdict|classification|answer)"
-    rf"\s+(?:{AUXILIARY}|remains)\b|it\s+(?:{AUXILIARY}|remains)\b)"
+    rf"|verdict|classification|answer)\s+(?:{AUXILIARY}|remains)\b|it\s+(?:{AUXILIARY}|remains)\b)"
 )
 # "In the absence of a target I lean towards …": what it lacks is no denial of the verdict.
 BEFORE_SELF = re.compile(
-    r"^\W*(?:in\s+the\s+absence\s+of|absent|without|lacking|for\s+(?:lack|want)\s+of|because\s+of|due\s+to"
-    r"|given|despite|in\s+spite\s+of|with\s+no)\s+(?:[\w'\u2019-]+\s+){1,6}?(?=(?:i|we)(?:\s|['\u2019]))"
+    r"^\W*(?:in\s+the\s+absence\s+of|absent|without|lacking|for\s+(?:lack|want)\s+of|because\s+of"
+    r"|due\s+to"
+    r"|given|despite|in\s+spite\s+of|with\s+no)\s+(?:[\w'\u2019-]+\s+){1,6}?(?=(?:i|we)(?:\s"
+    r"|['\u2019]))"
 )
 BORDER = re.compile(
-    r"[;:()\u2014]|\s[-\u2013]\s"
+    r"[;:()\u2014\u2192\u21d2]|\s[-\u2013=]>?\s"
     r"|,?\s*(?<!anything )(?<!nothing )\bbut\b(?!\s+also\b)|(?<!not\s)\byet\b"
     r"|\b(?:nevertheless|nonetheless|even\s+so|that\s+said|still|all\s+the\s+same|however"
     r"|otherwise)\s*,"
-    r"|\b(?:because(?!\s+of)|since|whereas|although|(?:even\s+)?though|while|even\s+if|albeit)\b"
-    r"|(?:,\s*)?\b(?:and\s+)?(?:that|this|which)(?:['\u2019]s|\s+is)\s+why\b"
+    r"|\b(?:because(?!\s+of)|since|whereas|although|(?:even\s+|(?<!as )(?<!even ))though|while"
+    r"|even\s+if|albeit)\b|(?:,\s*)?\b(?:and\s+)?(?:that|this|which)(?:['\u2019]s|\s+is)\s+why\b"
     r"|\bso(?=\s+(?:it|this|the|i|we)\b)"
     r"|\bas(?=\s+(?:it|there|they|he|she|nobody|no\s+one|nothing|we|i)\b)"
     r"|\bas(?=\s+(?:the|its|their|his|her)\s+\w+\s+(?:is|does|has|was|are|do|have|never|only)\b)"
@@ -92,7 +91,8 @@ BORDER = re.compile(
 # A restrictive relative clause with a verb of its own before the main predicate.
 RELATIVE = re.compile(
     rf"\b(?:(?<!\bon )that|which|who)\s+(?:\w+\s+)?(?:{AUXILIARY}|never"
-    rf"|(?!(?:his|its|this|was|is|has|hers|us|as)\b)\w+s)\b[^,;:]{{0,160}}?(?=\s(?:{BE_FINITE}|constitutes"
+    rf"|(?!(?:his|its|this|was|is|has|hers|us|as)\b)\w+s)\b[^,;:]{{0,160}}?(?=\s(?:{BE_FINITE}"
+    rf"|constitutes"
     r"|qualifies)\s)"
 )
 
@@ -106,9 +106,8 @@ JUDGE = (
     r"|consider(?:s|ed|ing)?|deem(?:s|ed|ing)?|judg(?:e|es|ed|ing)|regard(?:s|ed|ing)?|flag(?:s|ged"
     r"|ging)?"
     r"|mark(?:s|ed|ing)?|rat(?:e|es|ed|ing)|grad(?:e|es|ed|ing)|call(?:s|ed|ing)?|treat(?:s|ed"
-    r"|ing)?"
-    r"|see(?:s|n|ing)?|view(?:s|ed|ing)?|find(?:s|ing)?|found|assess(?:es|ed|ing)?|describ(?:e|es"
-    r"|ed|ing)"
+    r"|ing)?|see(?:s|n|ing)?|saw|view(?:s|ed|ing)?|find(?:s|ing)?|found|assess(?:es|ed|ing)?"
+    r"|describ(?:e|es|ed|ing)"
     r"|evaluat(?:e|es|ed|ing)|tag(?:s|ged|ging)?|identif(?:y|ies|ied|ying)|interpret(?:s|ed|ing)?"
     r"|recogni[sz](?:e|es|ed|ing)|determin(?:e|es|ed|ing)|predict(?:s|ed|ing)?|assign(?:s|ed|ing)?"
     r"|characteri[sz](?:e|es|ed|ing)|brand(?:s|ed|ing)?|plac(?:e|es|ed|ing)|put(?:s|ting)?"
@@ -117,25 +116,26 @@ JUDGE = (
     r"|rank(?:s|ed)?"
     r"|file[sd]?|filing|sort(?:s|ed|ing)?|report(?:s|ed)?|vot(?:e|es|ed|ing)|declar(?:e|es|ed|ing)"
     r"|pronounc(?:e|es|ed|ing)|return(?:s|ed)|outputs?|outputted"
-    r"|(?:remov|approv|reject|delet|hid|block|pass|clear|kept|keep|allow)(?:e|es|ed|den|s)?(?=(?:\s+(?:it"
-    r"|this|the\s+\w+))?\s+as\b)|let(?:s|ting)?\s+(?:it|this|the\s+\w+)\s+(?:through|pass|stand)(?=\s+as\b)"
+    r"|(?:remov|approv|reject|delet|hid|block|pass|clear|kept|keep|allow)(?:e|es|ed|den"
+    r"|s)?(?=(?:\s+(?:it"
+    r"|this|the\s+\w+))?\s+as\b)|let(?:s|ting)?\s+(?:it|this(?:\s+\w+)?|the\s+\w+)\s+(?:through"
+    r"|pass|stand)(?=\s+as\b)"
 )
 SAY = (
     r"say(?:s|ing)?|said|claim(?:s|ed|ing)?|argu(?:e|es|ed|ing)|insist(?:s|ed|ing)?|stat(?:e|es|ed"
-    r"|ing)"
-    r"|writ(?:e|es|ing)|wrote|complain(?:s|ed|ing)?|believ(?:e|es|ed|ing)|feel(?:s|ing)?|felt"
+    r"|ing)|writ(?:e|es|ing)|wrote|complain(?:s|ed|ing)?|believ(?:e|es|ed|ing)|feel(?:s|ing)?|felt"
     r"|mention(?:s|ed|ing)?|quot(?:e|es|ed|ing)|alleg(?:e|es|ed|ing)|assert(?:s|ed|ing)?|accus(?:e"
     r"|es|ed|ing)"
     r"|ask(?:s|ed|ing)?|wonder(?:s|ed|ing)?|t(?:ell|ells|old|elling)|repl(?:y|ies|ied)|answers"
     r"|answered|respond(?:s|ed)?|suspect(?:s|ed)?"
     r"|den(?:y|ies|ied|ying)(?=\s+that\b)|conclud(?:e|es|ed|ing)|rul(?:e|es|ed|ing)(?!\s+out)"
-    r"|warn(?:s|ed|ing)?|worr(?:y|ies|ied)"
-    r"|agree[sd]?"
+    r"|warn(?:s|ed|ing)?|worr(?:y|ies|ied)|agree[sd]?"
 )
 # "Distinguishes it from satire as hate speech": what it is told from ends at "as".
 SET_APART = re.compile(
     rf"\b(?:distinguish|separat|differentiat)\w*\s+((?:[\w'\u2019-]+\s+){{1,3}}?)from\s+"
-    rf"(?:(?!what\b|being\b|such\b|\w+(?:ing|ed)\b|count|qualif|(?:{JUDGE})\b)[\w'\u2019-]+\s+){{1,4}}?"
+    rf"(?:(?!what\b|being\b|such\b|\w+(?:ing|ed)\b|count|qualif"
+    rf"|(?:{JUDGE})\b)[\w'\u2019-]+\s+){{1,4}}?"
     r"as\s+(?=(?:(?:an?|being|\w+ly)\s+)*[\s\"]*$)"
 )
 PREDICATE = re.compile(
@@ -152,22 +152,22 @@ PREDICATE = re.compile(
     r"|turn(?:s|ed|ing)?|tip(?:s|ped|ping)?|slid(?:e|es|ing)|slip(?:s|ped|ping)?|veer(?:s|ed|ing)?"
     r"|descend(?:s|ed|ing)?|fall(?:s|ing)?|fell|fits?|stay(?:s|ed|ing)?|sits?|becoming|resort(?:s"
     r"|ed|ing)?|goes|go|going|steers?"
-    r"|lack(?:s|ed|ing)?|avoid(?:s|ed|ing)?|deserv(?:e|es|ed|ing)|merits?|warrants?|earns?|gets?"
-    r"|stops?|falls"
+    r"|suggests?|suggesting|indicates?|lack(?:s|ed|ing)?|avoid(?:s|ed|ing)?|deserv(?:e|es|ed|ing)"
+    r"|merits?|warrants?|earns?|gets?|stops?|falls"
     r"|com(?:es?|ing)|came|strik(?:es|ing)|struck|proves?|proved|\w+s\s+(?:across\s+|off\s+|over\s+"
     r"|out\s+)?as|render(?:s|ed|ing)?|clears|exceeds?|satisf(?:y|ies)|surpass(?:es)?|pass(?:es|ed)"
     r"|conveys?|holds?|offers?|perpetuat(?:e|es|ing)|encourag(?:e|es|ing)|embod(?:y|ies)|reads?"
     r"|looks?"
-    rf"|refrains?|crossed|denotes?|says?|said|full|belongs?|borders?|search(?:es|ed|ing)?|ticks?|ticked|match(?:es|ed)?|fulfil\w*"
-    rf"|settle[ds]?\s+(?:on|for)|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went|forms?"
-    rf"|formed|produc(?:e|es|ed|ing)"
+    rf"|refrains?|crossed|denotes?|says?|said|full|belongs?|borders?|search(?:es|ed|ing)?|ticks?"
+    rf"|ticked|match(?:es|ed)?|fulfil\w*"
+    rf"|settle[ds]?\s+(?:on|for)|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went"
+    rf"|forms?|formed|produc(?:e|es|ed|ing)"
     r"|commit(?:s|ted|ting)?|deliver(?:s|ed)?|utters?|uttered|ends?(?:\s+up)?|ended(?:\s+up)?"
     r"|equals?|distinguish(?:es|ed|ing)?|separates?|differentiates?|mounts?\s+to"
     r"|decide[ds]?\s+(?:for|on|in\s+favou?r\s+of)|runs?|ran|(?:posts?"
     r"|posted|writ\w+|wrote|says?|said|shares?|shared)\s+(?:some|any|no)?things?|push(?:es|ed"
     r"|ing)?|mov(?:e|es|ed|ing)|takes?|lands?|landed|drift(?:s|ed)?|brings?"
-    rf"|stray(?:s|ed|ing)?|lean(?:s|ed|ing)?"
-    rf"|{JUDGE})\b"
+    rf"|stray(?:s|ed|ing)?|lean(?:s|ed|ing)?|{JUDGE})\b"
     r"|\b(?:it|this|that|there|what)['\u2019]s\b|\b(?:isn|aren|wasn|weren)['\u2019]t\b"
 )
 # "The text you wrote falls into": whose it is says nothing of a report.
@@ -183,16 +183,13 @@ ABOUT_IT = re.compile(  # between predicate and word: the text speaks of it, and
     r"\b(?:about|against|condemn\w*|criti\w*|discuss\w*|counter\w*|anti|regarding|concerning"
     r"|oppos\w*"
     r"|mention\w*|victims?|denounc\w*|fight\w*|combat\w*|tackl\w*|prevent\w*|research|stud(?:y|ies)"
-    r"|topic|subject"
-    r"|account(?:s|ed)?\s+for|overlooks?|disregards?"
+    r"|topic|subject|account(?:s|ed)?\s+for|overlooks?|disregards?"
     r"|problems?|issues?|debates?|history|awareness|warn\w*|analys\w*|describing|report(?:s"
     r"|ing)?\s+on"
     r"|response\s+to|reaction\s+to|how|why|when|who|whom|people|users|those|everyone|reporting"
     r"|example\s+of\s+how"
     r"|(?<!the )(?<!this )(?<!that )(?<!given )(?<!'s )(?<!\u2019s )conversations?|internet"
-    r"|world|communit(?:y|ies)|society"
-    r"|label\s+of\s+the|committed|dedicated"
-    r"|opposed)\b"
+    r"|world|communit(?:y|ies)|society|label\s+of\s+the|committed|dedicated|opposed)\b"
 )
 NO_VERDICT_AFTER = re.compile(
     r"^[\s-]*(?:detection|polic(?:y|ies)|laws?|legislation|rules?|guidelines?|definitions?|crimes?"
@@ -206,30 +203,25 @@ NO_VERDICT_AFTER = re.compile(
 )
 NO_VERDICT_BEFORE = re.compile(
     r"(?:\b(?:more\s+than(?:\s+(?:just|merely|simply))?|beyond(?:\s+(?:the|merely|being|simply"
-    r"|just))*"
-    r"|worse\s+than(?:\s+\w+)?|not\s+(?:just|only|merely)\s+in"
+    r"|just))*|worse\s+than(?:\s+\w+)?|not\s+(?:just|only|merely)\s+in"
     r"|(?:the|a|an)\s+(?:word|term|expression|phrase)|words|definition\s+of\s+what\s+is|anti"
-    r"|counter"
-    r"|term|word|called\s+a|stay|staying|feels?|feeling|keep(?:s|ing)?(?:\s+\w+){1,2}"
+    r"|counter|term|word|called\s+a|stay|staying|feels?|feeling|keep(?:s|ing)?(?:\s+\w+){1,2}"
     r"|cases?\s+of\s+real|concept\s+of|notion\s+of|meaning\s+of|history\s+of"
     r"|(?:task|goal|job|objective|trained|designed|meant|used|supposed|asked|instructed)"
     r"\s+(?:(?:is|was|here|me|us|it)\s+)*to\s+\w+(?:\s+(?:for|a|any|the))?"
     r"|(?:song|book|film|movie|album|band|game|magazine|blog|show|series|podcast|channel"
-    r"|chapter|poem)\s+(?:(?:is|was)\s+)?"
-    r"(?:called|named|titled|entitled)"
+    r"|chapter|poem)\s+(?:(?:is|was)\s+)?(?:called|named|titled|entitled)"
     r"|topic\s+of|issue\s+of|problem\s+of|victims?\s+of|fight\s+against"
     # "no context justifies the use of such hate": it is presupposed
     r"|(?:(?<!example )(?<!instance )(?<!case )(?<!form )of|to|with|from|against|by|using|use"
     r"|justif(?:y|ies)|excuses?|tolerates?)\s+(?:such|this|these|that\s+kind\s+of)(?:\s+(?:kind"
-    r"|type|sort)"
-    r"\s+of)?))[\s-]*$"
+    r"|type|sort)\s+of)?))[\s-]*$"
 )
 
 # "This would be considered hateful": no condition stands before it.
 NONE_OF_IT = re.compile(
     r"\b(?:no|nothing|none|nobody|neither|anything|not\s+(?:a|any|one)|n['\u2019]t\s+(?:a|any"
-    r"|one)|any|never"
-    r"|lacks?|without|not\s+\w+)\b"
+    r"|one)|any|never|lacks?|without|not\s+\w+)\b"
 )
 # "A violation was found": said of this text, whatever article stands before it.
 FOUND = re.compile(
@@ -247,10 +239,10 @@ SKIPPED = (
     r"|here|this|that|it"
     r"|short|sum|all|is|it's|deeply|extremely|severely|rather|mildly|completely|entirely|perfectly"
     r"|absolutely|indeed"
-    r"|for|reasons?|these|then|result|as|of|at|hardly|totally|far|from|anything|but|short|fully"
-    r"|strongly|really|clear"
-    r"|option|choice|such|[bcd]|tl|dr|tldr|bottom|line"
-    r"|both|toxic|offensive|abusive|rude|crude|insulting|harmful|demeaning|unkind|derogatory|case"
+    r"|for|reasons?|these|then|result|as|of|at|by\s+no\s+means|hardly|totally|far|from|anything"
+    r"|but|short|fully|strongly|really|clear|option|choice|such|[bcd]|tl|dr|tldr|bottom|line"
+    r"|yeah|yep|yup|nah|nope|imo|imho|tbh|both|toxic|offensive|abusive|rude|crude|insulting"
+    r"|harmful|demeaning|unkind|derogatory|case"
     r"|form|example|kind|evidence|sign|signs|any|step|point|of|with|without|doubt|question|conclude"
     r"|neutral|normal|safe|benign|harmless|acceptable|appropriate|clean|civil|ordinary|hateful"
     r"|i|we|non|nowhere|near|(?!alleged|supposed|reported|seeming|possib|potential|probab"
@@ -269,17 +261,14 @@ AFTER_BARE = re.compile(
     rf"|taunt|smear|caricature|{TEXT_NOUN})\s+(?:about|of|that)\b|"
     r"\s*+(?:speech|content|text|language|post|comment|statement|remark|message|here|overall"
     r"|indeed|generali[sz]ation|stereotype|slur|attack|joke|claim|rant|insult|tweet|comparison"
-    r"|trope|slogan|call"
-    r"|threat|taunt|tirade|smear|rhetoric|caricature)?\s*+"
+    r"|trope|slogan|call|threat|taunt|tirade|smear|rhetoric|caricature)?\s*+"
     r"(?:$|[.,;:!?()\]\u2014]|[-\u2013]\s|because\b|since\b|as\b|towards?\b|against\b|at\s+all\b"
+    r"|(?:imo|imho|tbh|to\s+me|in\s+my\s+(?:opinion|view|book))\b"
     r"|in\s+(?:this|the|any|it|here|itself|nature|tone|intent|character|spirit)\b|per\s+se\b"
-    r"|either\b"
-    r"|enough\b"
+    r"|either\b|enough\b"
     r"|about\s+(?:it|this|the)\b|(?:was\s+)?(?:detected|found|identified)\b|and\b|or\b|but\b"
-    r"|nor\b|for\b"
-    r"|(?:directed|aimed|targeted|targeting|levell?ed|expressed)\b"
-    r"|than\b|under\b|by\b|due\b|despite\b|even\b"
-    r"|although\b|though\b)"
+    r"|nor\b|for\b|(?:directed|aimed|targeted|targeting|levell?ed|expressed)\b"
+    r"|than\b|under\b|by\b|due\b|despite\b|even\b|although\b|though\b)"
 )
 PRESENT = re.compile(
     r"^\s*(?:speech|content|language|intent|meaning|reading|interpretation|motive|purpose"
@@ -302,28 +291,26 @@ EXPLETIVE = re.compile(
 EXPLETIVE_AFTER = re.compile(r"^\s*(?:to|that|for|when|if)\b")
 
 DEFINITE = re.compile(
-    r"(?:it|this|that|these|those|they|there|here|such|what|whatever|nothing|none|neither(?:\s+\w+)?|nobody|no"
+    r"(?:it|this|that|these|those|they|there|here|such|what|whatever|nothing|none"
+    r"|neither(?:\s+\w+)?|nobody|no"
     r"|never|both|each\s+of|all\s+of|everything|any\s+of|the|her|his|their|its|my|our|your"
     r"|given|said|not"
     r"|does|do|is|isn|can|cannot|should|must|contains?|includes|constitutes|qualifies|meets"
     r"|falls|crosses"
     r"|amounts|uses|violates|breaches|complies|lacks|remains|classified|labell?ed|rated"
-    r"|considered|deemed"
-    r"|judged|marked|flagged|to|i|we|you|he|she|one|nor|hardly|even"
+    r"|considered|deemed|judged|marked|flagged|to|i|we|you|he|she|one|nor|hardly|even"
     rf"|(?:{TEXT_NOUN})(?=\s+(?:is|was|does|contains|should|has|qualifies|can)\b))(?!\w)"
     r"|[\w-]+['\u2019]s\b|\""
 )
 THIS_TEXT = re.compile(
     rf"\b(?:this|that\s+(?:{TEXT_NOUN})|it|these"
-    rf"|the\s+(?:[\w'\u2019-]+\s+){{0,3}}(?:{TEXT_NOUN})|(?:her|his|their"
-    rf"|user's|author's)\s+\w+)\b"
+    rf"|the\s+(?:[\w'\u2019-]+\s+){{0,3}}(?:{TEXT_NOUN})|(?:her|his|their|user's|author's)\s+\w+)\b"
 )
 # "To say that they carry disease is hateful": what the text says.
 # "Whoever reads it will see a hateful post."
 SIGN_OF = re.compile(
     r"\b(?:signs?|hallmarks?|characteristics?|indicators?|features?|elements?|aspects?|traits?"
-    r"|marks?"
-    r"|components?|requirements?|criteri(?:on|a)|markers?|typical|conditions?"
+    r"|marks?|components?|requirements?|criteri(?:on|a)|markers?|typical|conditions?"
     r"|factors?)\b[^,;]{0,40}$"
 )
 COPULA = re.compile(r"\b(?:is|was|it['\u2019]s|this|are|remains|it)\b")
@@ -331,15 +318,14 @@ LEADING = re.compile(
     r"^(?:[^\w\"]|\b(?:and|or|so|then|also|therefore|thus|hence|overall|finally|clearly|still"
     r"|because|since|as|but|yes|no(?=\s*[,.:;!])|however|consequently"
     r"|(?:to|for)\s+(?:me|us)|to\s+(?:my|our)\s+(?:mind|eyes?|ears?)|in\s+(?:my|our)\s+(?:view"
-    r"|opinion"
-    r"|reading|eyes|book|judge?ment|assessment)|as\s+(?:i|we)\s+see\s+it"
+    r"|opinion|reading|eyes|book|judge?ment|assessment)|as\s+(?:i|we)\s+see\s+it"
     r"|(?:which|that|this)\s+is\s+(?:why|the\s+reason)"
     r"|ultimately|nonetheless|nevertheless|although|though|while|\w+ly|step|\d+|again|yet|just|here"
-    r"|in\s+(?:conclusion|summary|short|sum|fact|the\s+end)|even|neither(?!\s+\w+\s+(?:is|was|contains|does))|of\s+course|all\s+in\s+all"
-    r"|to\s+(?:conclude|sum\s+up))\b(?!['\u2019-]))*"
+    r"|in\s+(?:conclusion|summary|short|sum|fact|the\s+end)|even|neither(?!\s+\w+\s+(?:is|was"
+    r"|contains|does))|of\s+course|all\s+in\s+all|to\s+(?:conclude|sum\s+up))\b(?!['\u2019-]))*"
     # "On balance I lean towards …"
-    r"(?:(?:on|in|with|given|after|for|at|by|from|under|despite)\b(?:\s+[\w'\u2019-]+){1,6}?\s+(?=(?:i"
-    r"|we)(?:\s|['\u2019])))?"
+    r"(?:(?:on|in|with|given|after|for|at|by|from|under"
+    r"|despite)\b(?:\s+[\w'\u2019-]+){1,6}?\s+(?=(?:i|we)(?:\s|['\u2019])))?"
 )
 
 
@@ -352,12 +338,14 @@ SPECIFIC = re.compile(
 
 JUDGED_AS = re.compile(rf"\b(?:{JUDGE})\b[^,;:]*\bas\s+(?:(?:an?|being|\w+ly)\s+){{0,2}}$")
 JUDGED_OBJECT = re.compile(
-    rf"\b(?:{JUDGE})\s+(?:(?:the|its|his|her|their|your)\s+\w+|that\s*(?:(?:as|to\s+be|an?|\w+ly)\s+)*$)"
+    rf"\b(?:{JUDGE})\s+(?:(?:the|its|his|her|their|your)\s+\w+|that\s*(?:(?:as|to\s+be|an?"
+    rf"|\w+ly)\s+)*$)"
 )
 OWN_VIEW = re.compile(
-    r"\b(?:(?:see|find|detect|found)(?=\s+(?:(?:\w+\s+)?\w+\s+(?:and|but|or)\s+)?(?:(?:clear|plain|outright|open"
-    r"|only|pure)\s+)?$)|point|locate|notice|spot|persuaded|convinced|sure|opinion|view|evidence|verdict|reason"
-    r"|doubt"
+    r"\b(?:(?:see|find|detect|found)(?=\s+(?:(?:\w+\s+)?\w+\s+(?:and|but|or)\s+)?(?:(?:clear"
+    r"|plain|outright|open"
+    r"|only|pure)\s+)?$)|point|locate|notice|spot|persuaded|convinced|sure|opinion|view|evidence"
+    r"|verdict|reason|doubt"
     r"|decide[ds]?|end(?:s|ed)?\s+(?:up\s+)?(?:with|at|on)|arriv(?:e|ed|ing)\s+at|com(?:e"
     r"|ing)\s+down\s+on|came\s+down\s+on|side\s+with|siding\s+with"
     r"|(?:go(?:es|ing)?|went|lean(?:s|ed|ing)?)\s+(?:with|for|towards?)|choose|chose|pick(?:ed)?"
@@ -368,7 +356,7 @@ OWN_VIEW = re.compile(
 
 
 DROPPED_SUBJECT = re.compile(r"[;:.]\s*$")
-OPENS_BARE = re.compile(r"[;:,.!)\u2014-]\s*$|\b(?:but|so|thus|hence|therefore)\s*$")
+OPENS_BARE = re.compile(r"[;:,.!)\u2014\u2192\u21d2>-]\s*$|\b(?:but|so|thus|hence|therefore)\s*$")
 CONTRAST = re.compile(r"[;\u2014]|\bbut\b|\bhowever\b|\byet\b")
 REASON = re.compile(r"\b(?:because(?!\s+of)|since)\b")
 NOTHING_THAT = re.compile(
@@ -378,8 +366,7 @@ NOTHING_THAT = re.compile(
 OURSELVES = re.compile(r"(?:i|we)\b")
 NOT_A_TEXT = re.compile(
     r"(?:the|this|that)\s+(?:policy|law|court|definition|topic|subject|word|term|concept|rules?"
-    r"|guidelines?"
-    r"|category|fight|debate|discussion|problem|question\s+of|issue)\b"
+    r"|guidelines?|category|fight|debate|discussion|problem|question\s+of|issue)\b"
 )
 OBJECT = re.compile(rf"\s*(?:it|this|that|the\s+(?:{TEXT_NOUN}))\b")  # of what a moderator does
 ACTOR = re.compile(
@@ -398,16 +385,15 @@ ACTED = re.compile(
 FIELD = re.compile(r"(?:^|[.;,\n])\s*(?:[\w-]+\s){0,2}[\w-]+\s*:\s*$")
 FIELD_OF_VERDICT = re.compile(
     rf"\b(?:this|it|{TEXT_NOUN}|my|in|short|overall|summary|assessment|evaluation|determination"
-    r"|recommendation|action|enforcement|measure|sanction|resolution|safety|toxicity|outcome|therefore|thus|so|hence|verdict"
-    r"|conclusion|final(?:ly)?"
+    r"|recommendation|action|enforcement|measure|sanction|resolution|safety|toxicity|outcome"
+    r"|therefore|thus|so|hence|verdict|conclusion|final(?:ly)?"
     r"|q|question|nothing|decide|conclude|tl;?dr|dr|line|upshot|gist|ruling|view|opinion|step"
     r"|label|decision|classification|class|category|prediction|rating|result"
     r"|judge?ment|word|finding|point|item|yes|no|reason\s+why)\b[^:]*:\s*$"
 )
 MAKES_IT = re.compile(
     rf"\b(?:makes?|making|made|renders?|rendering)\s+(?:it|this|(?:this"
-    rf"|the)\s+(?:[\w'\u2019-]+\s+){{0,2}}?"
-    rf"(?:{TEXT_NOUN}))\s+(?:\w+ly\s+|so\s+)*$"
+    rf"|the)\s+(?:[\w'\u2019-]+\s+){{0,2}}?(?:{TEXT_NOUN}))\s+(?:\w+ly\s+|so\s+)*$"
 )
 # "Flagged as hateful, but wrongly."
 # "If this is not hateful, nothing is."

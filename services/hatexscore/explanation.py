@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Protocol, get_args
+from typing import Any, Protocol, get_args
 
+from services.hatexscore import kernel
 from services.hatexscore.conclusion import ConclusionStatement, VerdictsRead
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.group_terms import GroupMention, Passage, read_passage
-from services.hatexscore.groups import TextGroups, target_group_identified
-from services.hatexscore.lexicon import Lexicon, custom_lexicon, load_lexicon
+from services.hatexscore.groups import target_group_identified
+from services.hatexscore.lexicon import Lexicon, TextGroups, custom_lexicon, load_lexicon
 from services.hatexscore.quote_search import Quote
 from services.hatexscore.quotes import Quotation, quoted_spans
 from services.hatexscore.report import (
+    HatexscoreComponents,
     HatexscoreGroupEvidence,
     HatexscoreOtherVerdict,
     HatexscoreQuoteEvidence,
     HatexscoreReaderUse,
     Label,
+    Part,
     QuotationReason,
 )
 from services.hatexscore.words import Language, Span, detect_language
@@ -33,6 +36,11 @@ LABEL_UNKNOWN = (
 
 RULED: tuple[Language, ...] = get_args(Language)
 BY_RULES = HatexscoreReaderUse(by="rules")
+UNCERTAIN = Obstacle(
+    "conclusion-unread",
+    "the explanation states a verdict in a wording that may mean the opposite; it is in "
+    "`other_verdicts`",
+)
 UNDECIDED_EXPLANATION = (
     "the language of the explanation is undecided, so that no rules read it; send `language`"
 )
@@ -149,6 +157,7 @@ def parse_explanation(request: HatexscoreRequest, rules: ParsingRules) -> Parsed
     language, explanation = languages.explanation, request.explanation
     read = rules.conclusion(request, language)
     stated = read.conclusion.label if read.conclusion else None
+    uncertain = stated is None and any(one.why == "uncertain" for one in read.others)
     label = request.decision or stated
     found = rules.mentions(
         read_passage(explanation, language, quoted_spans(explanation)),
@@ -159,7 +168,8 @@ def parse_explanation(request: HatexscoreRequest, rules: ParsingRules) -> Parsed
     return ParsedExplanation(
         languages=languages,
         statement=read.conclusion,
-        htc=float(read.conclusion is not None),
+        htc=None if uncertain else float(read.conclusion is not None),
+        no_htc=UNCERTAIN if uncertain else None,
         label=label,
         stated_label=stated,
         quoting=rules.quoted(request, languages),
@@ -273,3 +283,42 @@ def group_evidence(mentions: Iterable[GroupMention]) -> tuple[HatexscoreGroupEvi
         )
         for mention in mentions
     )
+
+
+def total_score(
+    request: HatexscoreRequest, parsed: ParsedExplanation, components: HatexscoreComponents
+) -> float | None:
+    """Eq. 6; None where a part with weight is, or no part that applies has weight."""
+    weighed = applicable_weights(request, parsed)
+    if not any(weighed.values()):
+        return None
+    values = [getattr(components, part) for part in weighed]
+    return kernel.weighted_mean(values, list(weighed.values()))
+
+
+def applicable_weights(request: HatexscoreRequest, parsed: ParsedExplanation) -> dict[Part, float]:
+    """Of the parts that apply."""
+    own = request.weights
+    every: dict[Part, float] = {"htc": own.htc, "qf": own.qf, "tgi": own.tgi, "cc": own.cc}
+    return {part: weight for part, weight in every.items() if part not in not_applicable(parsed)}
+
+
+def not_applicable(parsed: ParsedExplanation) -> dict[Part, str]:
+    """Parts of which the question does not arise, and why."""
+    return {"tgi": parsed.tgi_not_applicable} if parsed.tgi_not_applicable else {}
+
+
+def partial_score(
+    request: HatexscoreRequest, parsed: ParsedExplanation, components: HatexscoreComponents
+) -> dict[str, Any]:
+    """The mean over the parts with weight that are defined."""
+    defined = {
+        part: weight
+        for part, weight in applicable_weights(request, parsed).items()
+        if weight > 0 and getattr(components, part) is not None
+    }
+    if not defined:
+        return {}
+    values = [getattr(components, part) for part in defined]
+    mean = kernel.weighted_mean(values, list(defined.values()))
+    return {"partial_score": mean, "partial_parts": tuple(defined)}

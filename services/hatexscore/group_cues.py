@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from services.hatexscore.group_terms import Passage, TermMatch, person_nouns, singular
+from services.hatexscore.group_terms import Passage, TermMatch, person_nouns
+from services.hatexscore.lexicon import singular
 from services.hatexscore.words import Language, Span
 
 FOLDER = Path(__file__).with_name("data")

@@ -17,7 +17,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from services.hatexscore.lexicon import Kind, Lexicon, LexiconEntry
+from services.hatexscore.lexicon import (
+    Kind,
+    Lexicon,
+    LexiconEntry,
+    TextGroups,
+    canonical_group,
+    singular,
+)
 from services.hatexscore.words import Language, Span, TextWord, sentences, words
 from shared.cached import cache_results
 
@@ -36,7 +43,6 @@ SHORTEST = 2  # characters of a term that may stop inside a word: not 女 in 女
 SPACES = frozenset(" \u00a0\u3000")
 HYPHENS = frozenset("-\u2010\u2011\u2013")
 LONGEST_GAP = 3  # characters: " - "
-IRREGULAR = {"children": "child", "peoples": "people", "persons": "person", "dwarves": "dwarf"}
 
 
 def find_terms(passage: Passage, lexicon: Lexicon) -> list[TermMatch]:
@@ -423,21 +429,6 @@ def _forms(word: TextWord) -> Forms:
     return tuple(found)
 
 
-def singular(word: str) -> str:
-    """The singular by rule; a word that is no plural stays as it is."""
-    if word in IRREGULAR:
-        return IRREGULAR[word]
-    if word.endswith("men"):
-        return word[:-2] + "an"
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "xes", "ches", "shes")):
-        return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is", "'s")) and len(word) > 3:
-        return word[:-1]
-    return word
-
-
 def _word_ends(
     forms: Sequence[Forms], position: int, node: TermTree
 ) -> Iterator[tuple[int, LexiconEntry]]:
@@ -465,3 +456,16 @@ def _found_as(entry: LexiconEntry, found: Sequence[TextWord]) -> FoundAs:
     if printed.endswith(seen):
         return "term" if printed == seen or "-" in printed or "'" in printed else "lemma"
     return "plural" if len(seen) > len(printed) or singular(seen) == printed else "lemma"
+
+
+def groups_of_text(
+    text: str, language: Language, lexicon: Lexicon, explained_in: Language
+) -> TextGroups:
+    """Slurs name their group here, unlike in an explanation; categories name none."""
+    passage, cues = read_passage(text, language, ()), load_cues(language)
+    found = frozenset(
+        canonical_group(match.entry.group)
+        for match in find_terms(passage, lexicon)
+        if match.entry.kind != "category_term" and match.entry.term not in cues.needs_person_noun
+    )
+    return TextGroups(found, language == explained_in or lexicon.language is None)

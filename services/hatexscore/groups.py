@@ -5,8 +5,7 @@ explanation and the group list share an element; for hateful samples tied to hat
 
 Deviates: quotations, slurs, prefixes, ordinary words, institutions, bystanders and mentions on
 which an attack is denied do not identify anybody; plurals, demonyms, groups that the printed lists
-miss and grounds ("based on their race") do. The groups that the text names (`TextGroups`) are
-found here, too, to compare them with.
+miss and grounds ("based on their race") do.
 """
 
 from __future__ import annotations
@@ -41,10 +40,8 @@ from services.hatexscore.group_terms import (
     TermMatch,
     find_terms,
     load_cues,
-    read_passage,
-    singular,
 )
-from services.hatexscore.lexicon import Lexicon
+from services.hatexscore.lexicon import Lexicon, TextGroups, singular
 from services.hatexscore.negation import (
     Denial,
     SentenceReading,
@@ -58,7 +55,7 @@ from services.hatexscore.negation_cjk import (
     read_ko,
     read_zh,
 )
-from services.hatexscore.words import Language, Span
+from services.hatexscore.words import Span
 
 FOLDER = Path(__file__).with_name("data")
 QUOTED = "inside a quotation"
@@ -441,64 +438,3 @@ def _is_capitalized(passage: Passage, match: TermMatch, before: str) -> bool:
     """A capital that is not owed to the start of a sentence or of a label."""
     begun = before.rstrip(" \"'“‘(*_")
     return passage.text[match.start].isupper() and bool(begun) and begun[-1] not in ":.-•"
-
-
-# One group under several names of the lists.
-_SAME = {
-    name: names[0]
-    for names in (
-        ("muslim", "islam", "islamic", "moslem", "islamophobia", "islamophobic"),
-        ("무슬림", "이슬람", "이슬람교도", "이슬람교"),
-        ("jew", "jewish", "judaism", "antisemitism", "antisemitic"),
-        ("유대인", "유대교도", "유대교인"),
-        ("women", "female", "girls", "misogyny", "misogynist", "misogynistic"),
-        ("여성", "여자", "소녀"),
-        ("men", "male", "boys"),
-        ("gay", "lgbt", "homosexual", "gay men", "homophobia", "homophobic", "lgbtq", "lgbtq+"),
-        ("immigrant", "migrant", "foreigner", "xenophobia", "xenophobic"),
-        ("이주민", "이민자"),
-        ("christian", "christianity"),
-        ("hindu", "hinduism"),
-        ("buddhist", "buddhism"),
-        ("sikh", "sikhism"),
-        ("catholic", "catholicism"),
-        ("女性", "女人", "女孩", "女生", "妇女", "女"),
-        ("男性", "男人", "男孩", "男生", "男"),
-        ("disabled", "disabled people", "people with disabilities"),
-        ("black", "african american", "african"),
-    )
-    for name in names
-}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class TextGroups:
-    """groups: as the lists call them; same_language: as the explanation's, else they cannot be
-    compared."""
-
-    groups: frozenset[str]
-    same_language: bool
-
-    def names(self, group: str) -> bool | None:
-        """Does the text name this group? None where it names none, or in another language."""
-        if not self.groups or not self.same_language:
-            return None
-        return canonical_group(group) in self.groups
-
-
-def groups_of_text(
-    text: str, language: Language, lexicon: Lexicon, explained_in: Language
-) -> TextGroups:
-    """Slurs name their group here, unlike in an explanation; categories name none."""
-    passage, cues = read_passage(text, language, ()), load_cues(language)
-    found = frozenset(
-        canonical_group(match.entry.group)
-        for match in find_terms(passage, lexicon)
-        if match.entry.kind != "category_term" and match.entry.term not in cues.needs_person_noun
-    )
-    return TextGroups(found, language == explained_in or lexicon.language is None)
-
-
-def canonical_group(group: str) -> str:
-    lower = group.lower()
-    return _SAME.get(lower) or _SAME.get(singular(lower)) or singular(lower)

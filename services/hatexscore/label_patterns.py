@@ -23,9 +23,7 @@ WHOSE = (
     r"final|overall|my|the|our|predicted|assigned|correct|step|point|model|text|post|content|safety"
     r"|toxicity|policy|moderation"
     r"|hate|speech|sentiment|output|summary|classification|assessment|moderation|evaluation"
-    r"|analysis|review|so|and|item|最终|总体|综合|整体|我的|最后|总的|三|二|一"
-    r"|四|五|六|最終"
-    r"|최종|종합|전체|나의|모델|전반적인|종합적인|정답"
+    r"|analysis|review|so|and|item|最终|总体|综合|整体|我的|最后|总的|三|二|一|四|五|六|最終|최종|종합|전체|나의|모델|전반적인|종합적인|정답"
 )
 EARLIER = (
     r"initial|first|previous|earlier|old|preliminary|gold|original|初步|最初|原|初始|처음|초기|이전"
@@ -39,15 +37,14 @@ KEY = (
 VALUE = (
     r"it|is|the|this|that|text|post|comment|message|a|an|not|no|non|clearly|very|highly|mildly|as"
     r"|likely|definitely|yes|explicit|implicit"
-    r"|该?文本|该|这是?|是|为|属于?|不是|并非|不构成|构成|不属于|不含|含有?|没有?|无|不|明显|명백한"
-    r"|이\s*글은|이것은|매우"
+    r"|该?文本|该|这是?|是|为|属于?|不是|并非|不构成|构成|不属于|不含|含有?|没有?|无|不|明显|명백한|이\s*글은|이것은|매우"
 )
 LINE = re.compile(
     rf"(?:^|[\n\r,;.。；、，!?(\u2014|-]|\d[.)]?)[\s\"']*(?:(?:(?P<earlier>{EARLIER})|{WHOSE}"
     rf"|\d{{1,3}}[.):]?|[一二三四五六七八九十]+[、.])[\s_:：]*){{0,4}}(?:{KEY})"
     rf"\s*(?:\([^()]{{0,40}}\)\s*)?[\"']?\s*(?:[:：=|\u2192\u21d2\u27a1]\ufe0f?|[-=]>"
     rf"|[-\u2013\u2014](?=\s)|(?:is|was)\b\s*[:：]?)"
-    rf"(?P<value>(?:[\s\"'\[(“‘【「=]|\d{{1,2}}(?=\s*[(\[=])|(?:{VALUE})(?![a-z]))*)$"
+    rf"(?P<value>(?:[\s\"'\[(“‘【「=]|\d{{1,2}}(?=\s*[(\[=])|\b[a-e][).]|(?:{VALUE})(?![a-z]))*)$"
 )
 CROSSED = re.compile(r"[\s\"']*[\u274c\u2717\u2718\u2716]")
 KEYED = re.compile(  # "Label 1", "I assign a 0"
@@ -60,8 +57,7 @@ KEY_ALONE = re.compile(rf"(?:{KEY})")
 ASKING = re.compile(r"(?:is|contains|has)\s+")  # of a key that asks: "is_hateful"
 DENIAL = re.compile(r"\bnot\b|\bno\b|\bnon\b|不|没|无|并非")
 ENDS = re.compile(
-    r"\s*(?:speech|content|language|text|post|comment|conduct|言论|内容|的|表현|표현|발언|적|글"
-    r"|콘텐츠)?\s*"
+    r"\s*(?:speech|content|language|text|post|comment|conduct|言论|内容|的|表현|표현|발언|적|글|콘텐츠)?\s*"
     r"(?P<ko>(?:이|은|가)?\s*(?:아님|아닙니다|아니다|아닌\s*것|없음|없다))?(?:임|입니다|이다|함)?"
     r"[\s\"'\])”’】」\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]*(?:$|[\n\r.,;!。，；！(（\[{|\u2014-]"
     r"|because\b|since\b|as\b|towards?\b"
@@ -76,13 +72,13 @@ ANSWER = re.compile(
     r"(?:(?P<yes>yes|true|1|y|(?:very\s+)?high|severe|strong|moderate|detected|present|是的?|有|对|高|예"
     r"|네|그렇다|있음|해당|높음|[\u2705\u2713\u2714\u2611])|(?P<no>[\u274c\u2717\u2718\u2716]|no|none"
     r"|false|0(?!\.?\d)|n|not|(?:very\s+)?low|minimal|negligible|absent"
-    r"|不是|否|无|没有|低|아니요|아니오|아님|없음|아니다|낮음|해당\s*없음))"
-    r"(?![\w])"
+    r"|不是|否|无|没有|低|아니요|아니오|아님|없음|아니다|낮음|해당\s*없음))(?![\w])"
 )
 # "Toxicity score: 0.91", "Hatefulness: 4 out of 5", "Rating: 1/5 (not hateful)".
 SCORE = re.compile(
     rf"\s*+(?:speech|content|text)?\s*+(?:{_LEVEL}|probability|likelihood|scale|index)?[\s\"']*+"
-    r"(?:\([^()\n]{0,30}\))?\s*+(?:[:：=|\u2192]|is|of|at)\s*+[\s\"'(]*+(?P<points>\d{1,3}(?:\.\d{1,4})?)"
+    r"(?:\([^()\n]{0,30}\))?\s*+(?:[:：=|\u2192]|is|of"
+    r"|at)\s*+[\s\"'(]*+(?P<points>\d{1,3}(?:\.\d{1,4})?)"
     r"\s*+(?:(?P<percent>%)|(?:/|out\s+of|of)\s*+(?P<most>\d{1,3}))?(?![\w/]|\.\d)"
 )
 ANSWERED = re.compile(
@@ -98,8 +94,10 @@ _RULE = re.compile(r"[\s|:-]*")
 def is_low_score(after: str) -> bool | None:
     """Is a label's score in its line, as "0.1" or "2/10", on the lower side? None without one."""
     score = SCORE.match(after)
-    if score is None:
-        return None
+    return None if score is None else _is_low(score)
+
+
+def _is_low(score: re.Match[str]) -> bool | None:
     points, most = float(score["points"]), float(score["most"] or 1)
     most = 100.0 if score["percent"] else most
     known = score["percent"] or score["most"] or "." in score["points"]
@@ -136,16 +134,18 @@ _DECISION = (
 )
 # "Toxic is the right label", "I am left with toxic as the label".
 TOO_STRONG = re.compile(
-    r"^[\s\"]*(?:is|was|would\s+be|seems|may\s+be)(?P<no>\s+not|n['\u2019]t)?\s+(?:\w+\s+)?too\s+(?:strong"
-    r"|harsh|big|heavy|loaded|severe)\b"
+    r"^[\s\"]*(?:is|was|would\s+be|seems|may\s+be)(?P<no>\s+not"
+    r"|n['\u2019]t)?\s+(?:\w+\s+)?too\s+(?:strong|harsh|big|heavy|loaded|severe)\b"
 )
 PREFERRED = re.compile(
     rf"^[\"\s]*(?:(?:is|was|seems|remains|would\s+be|does|do|did)(?P<no>\s+not|n['\u2019]t)?\s+)?"
-    rf"(?:(?<=\s)(?:the|my|our)\s+(?:\w+\s+){{0,2}}{_DECISION}\b|(?<=\s)an?\s+(?:fitting|apt|accurate|fair"
-    rf"|suitable|appropriate|correct|good)\s+(?:{_DECISION}|term|word)\b|(?:best\s+)?(?:fits?|appl(?:y"
-    rf"|ies))\b(?!\s+to\b)"
+    rf"(?:(?<=\s)(?:the|my|our)\s+(?:\w+\s+){{0,2}}{_DECISION}\b|(?<=\s)an?\s+(?:fitting|apt"
+    rf"|accurate|fair"
+    rf"|suitable|appropriate|correct|good)\s+(?:{_DECISION}|term|word)\b|(?:best\s+)?(?:fits?"
+    rf"|appl(?:y|ies))\b(?!\s+to\b)"
     # "… is the one that fits"
-    rf"|(?:(?<=\s)(?:exactly|just|precisely)\s+)?(?<=\s)the\s+(?:\w+\s+)?(?:one|option|word|term)\s+(?:(?:that|which)\s+)?(?:best\s+)?"
+    rf"|(?:(?<=\s)(?:exactly|just|precisely)\s+)?(?<=\s)the\s+(?:\w+\s+)?(?:one|option|word"
+    rf"|term)\s+(?:(?:that|which)\s+)?(?:best\s+)?"
     rf"(?:fits?|applies|i)\b|(?:is\s+)?(?:clos(?:e|er)|near(?:er)?)\s+to\s+the\s+(?:mark|truth)\b"
     r"|(?:comes|came)\s+closer\b|hits?\s+the\s+mark\b)"
     rf"|^[\"\s]*(?:as|for)\s+(?:the|my|our|its)\s+(?:\w+\s+){{0,2}}{_DECISION}\b"
@@ -167,8 +167,7 @@ EARNS_LABEL = re.compile(
     rf"|in\s+favou?r\s+of))\s+(?:its|the|this|that|an?)\s+(?:\w+\s+)?(?:classification"
     rf"|categori[sz]ation|designation"
     rf"|labell?ing|classifying)\s+(?:of\s+(?:it|this|the)(?:\s+\w+)?\s+)?(?:as|of)\s+(?:an?\s+"
-    rf"|the\s+|not\s+|being\s+"
-    rf"|label\s+|form\s+of\s+|\w+ly\s+)*[\s\"]*$"
+    rf"|the\s+|not\s+|being\s+|label\s+|form\s+of\s+|\w+ly\s+)*[\s\"]*$"
 )
 # "It attacks nobody, which supports its classification as normal": of all that stands before.
 WHICH_EARNS = re.compile(
@@ -188,10 +187,10 @@ PREDICTED = re.compile(
 ENDORSES = re.compile(
     r"\b(?:agree[sd]?|concur(?:s|red)?|disagree[sd]?)\s+with\s+(?:the|this|that|its)\s+(?:\w+\s+)?$"
     r"|\b(?:argu|speak|spoke|count|weigh|point|tell|plead|tip)\w*\s+(?:\w+ly\s+)?(?:against"
-    r"|for|in\s+favou?r\s+of"
-    r"|to(?:wards)?|away\s+from)\s+(?:an?|the|any)\s+(?:\w+\s+)?$"
+    r"|for|in\s+favou?r\s+of|to(?:wards)?|away\s+from)\s+(?:an?|the|any)\s+(?:\w+\s+)?$"
     r"|\b(?:support|favou?r|justif|suggest|indicat)\w*\s+an?\s+(?:\w+\s+)?$"
-    r"|\b(?:confirm|support|uphold|endors|share|reject|disput|contest|justif|affirm"
+    r"|\b(?:confirm|support|uphold|endors|share|reject|disput|contest|justif|affirm|bear\w*\s+out"
+    r"|bore\s+out"
     r"|warrant|reinforc|strengthen|explain)\w*\s+(?:the|this|that|its|his|her)\s+(?:\w+\s+)?$"
 )
 BRACKETED = re.compile(rf"\b{_DECISION}\s*\((?=[\s\"]*$)")
@@ -214,7 +213,8 @@ FAILS_AFTER = re.compile(
     r"|express"
     r"|acknowledge|match|suit|recogni[sz]e|address|align|fit|take|hold|apply|stand|seem|appear"
     r"|make)"
-    r"|(?:rests?|relies|rely|is\s+based|was\s+based)\s+on\s+(?:an?\s+)?(?:mis\w+|error|confusion|false|wrong)"
+    r"|(?:rests?|relies|rely|is\s+based|was\s+based)\s+on\s+(?:an?\s+)?(?:mis\w+|error|confusion"
+    r"|false|wrong)"
     r"|(?:ignores|overlooks|misses|disregards|contradicts|downplays|understates|overstates))\b"
 )
 SUFFICES = ("fits", "applies", "holds", "fails", "misses", *CHEAPENS)  # that need no adjective
@@ -225,14 +225,13 @@ _REJECTING = (
     r"|inappropriate|untenable|rejected|withdrawn|removed|dropped|lifted|reversed|overturned|ignore"
     r"|overlook|misread|misunderstand|inconsistent|questionable|problematic|doubtful|dubious"
     r"|flawed|debatable|inadequate|insufficient|unsuitable|misguided|erroneous|contradictory"
-    r"|contradicted|surprising|puzzling|off|untrue|disputable"
+    r"|contradicted|surprising|puzzling|off|untrue|disputable|absurd|ridiculous|dishonest|naive"
+    r"|foolish|unreasonable|nonsense|silly|preposterous"
 )
 REJECTING = frozenset(_REJECTING.split("|"))
 VERDICT_AFTER = re.compile(
-    r"^[^.;!?]{0,80}?\b(?P<verb>is|are|was|were|seems|appears|looks|sounds|(?:would|should)(?:\s+not"
-    r"|n['\u2019]t)?\s+be"
-    r"|does|do|did"
-    r"|isn['\u2019]t"
+    r"^[^.;!?]{0,80}?\b(?P<verb>(?:can|could)(?:\s*not|n['\u2019]t)?\s+be|is|are|was|were|seems"
+    r"|appears|looks|sounds|(?:would|should)(?:\s+not|n['\u2019]t)?\s+be|does|do|did|isn['\u2019]t"
     r"|doesn['\u2019]t|goes|fits|applies|holds|fails|misses|cheapens|trivialises|trivializes"
     r"|dilutes|devalues|distorts|stretches)\b"
     r"\s*(?P<no>not\s+|n['\u2019]t\s+)?(?:\w+ly\s+|therefore\s+|thus\s+|hence\s+|quite\s+|a\s+"
@@ -252,8 +251,11 @@ BEHIND_THE_LABEL = re.compile(
 LABEL_SUBJECT = re.compile(
     rf"\b(?:labels?|predictions?|assessments?|decisions?|classifications?|categor(?:y|ies)"
     rf"|verdicts?|ratings?|tags?|readings?"
-    rf"|judge?ments?|descriptions?|conclusions?|claims?|idea|suggestion|calling|classing"
-    rf"|classifying|labell?ing|marking|describing|considering|rating|treating|to\s+(?:{JUDGE}))\b"
+    rf"|judge?ments?|descriptions?|conclusions?|claims?|accusations?|allegations?|charges?"
+    rf"|suspicion|idea|suggestion|calling|classing"
+    rf"|classifying|labell?ing|marking|flagging|passing|removing|tagging|branding|approving"
+    rf"|filing|keeping|describing|considering|rating|treating|to\s+(?:{JUDGE}|deny|insist|pretend"
+    rf"|claim|say|argue|maintain))\b"
 )
 LABEL_NOUN_AFTER = re.compile(
     r"^[\s\"']*(?:labels?|flags?|tags?|ratings?|classifications?|verdicts?|predictions?"
@@ -262,16 +264,18 @@ LABEL_NOUN_AFTER = re.compile(
 
 # "A thin line between mockery and hate": named, and not yet said on which side this text is.
 BETWEEN = re.compile(
-    r"\b(?:line|difference|distinction|boundary|border|divide)\s+between\s+(?:[\w'\u2019-]+\s+){1,5}?and"
-    r"(?:\s+\w+)?\s*$"
+    r"\b(?:line|difference|distinction|boundary|border"
+    r"|divide)\s+between\s+(?:[\w'\u2019-]+\s+){1,5}?and(?:\s+\w+)?\s*$"
 )
 _LABEL_NOUN = (
     r"(?:label|classification|verdict|decision|rating|removal|category|tag|description|term|word)"
 )
 # "I consider the hateful label appropriate": what is judged is the label.
 JUDGED_LABEL = re.compile(
-    rf"^[\s\"']*{_LABEL_NOUN}\s+(?:to\s+be\s+|as\s+)?(?P<no>not\s+)?(?:\w+ly\s+)?(?:(?P<right>correct|right|justified"
-    rf"|accurate|appropriate|reasonable|fitting|apt|fair|warranted|valid|sound|convincing)|{_REJECTING})\b"
+    rf"^[\s\"']*{_LABEL_NOUN}\s+(?:to\s+be\s+"
+    rf"|as\s+)?(?P<no>not\s+)?(?:\w+ly\s+)?(?:(?P<right>correct|right|justified"
+    rf"|accurate|appropriate|reasonable|fitting|apt|fair|warranted|valid|sound|convincing)"
+    rf"|{_REJECTING})\b"
 )
 JUDGING = re.compile(r"\b(?:consider|find|found|deem|judge|think|regard|believe|call)\w*\b")
 OF_A_LABEL = re.compile(
@@ -280,24 +284,53 @@ OF_A_LABEL = re.compile(
 FITTING = ("appropriate", "acceptable", "inappropriate")
 # "I would rate the toxicity as severe", "the toxicity is minimal".
 LEVEL_AFTER = re.compile(
-    r"^\s*(?:level|score|rating)?\s*(?:as|is|at|to\s+be)\s+(?:very\s+|rather\s+|fairly\s+|extremely\s+)?"
-    r"(?:(?:high|severe|extreme|considerable|substantial)|(?P<low>low|minimal|negligible|none|zero|nil))\b"
+    r"^\s*(?:level|score|rating)?\s*(?:as|is|at|to\s+be)\s+(?:very\s+|rather\s+|fairly\s+"
+    r"|extremely\s+)?"
+    r"(?:(?:high|severe|extreme|considerable|substantial)|(?P<low>low|minimal|negligible|none"
+    r"|zero|nil))\b"
+)
+# "I'd score this 0.05 for toxicity", "a rating of 2 out of 10 on harmful content".
+_SCORED = re.compile(
+    r"\b(?:scor|rat|giv|gave|assign|mark)\w*\s[^.;:]{0,40}?(?P<points>\d{1,3}(?:\.\d{1,4})?)\s*"
+    r"(?:(?P<percent>%)|(?:/|out\s+of|of)\s*(?P<most>\d{1,3}))?\s+(?:for|on|in)\s+(?:the\s+)?$"
+)
+
+
+def level(own: str, after: str) -> bool | None:
+    """Is what a label word names said to be low? None where no level stands beside it."""
+    behind = LEVEL_AFTER.match(after)
+    return level_before(own) if behind is None else behind["low"] is not None
+
+
+def level_before(own: str) -> bool | None:
+    """Is what a label word names said to be low? None where no level stands before it."""
+    if level := LEVEL_BEFORE.search(own):
+        return bool(level["low"] or level["little"])
+    score = _SCORED.search(own)
+    return None if score is None else _is_low(score)
+
+
+# "It scores low on toxicity", "a high degree of toxicity".
+LEVEL_BEFORE = re.compile(
+    r"\b(?:(?:scor|rank|rat)\w+\s+(?:\w+ly\s+)?(?:high|(?P<low>low))\s+(?:on|in|for)"
+    r"|(?:high|considerable|(?P<little>low|minimal|negligible))\s+(?:level|degree|score|rating"
+    r"|amount)s?\s+(?:of|for|on|in))\s+(?:the\s+)?$"
 )
 # "Calling the text hateful would trivialise real hate."
 TRIVIALISES = re.compile(
-    r"^[\s\"']*would\s+(?:\w+ly\s+)?(?:cheapen|trivialise|trivialize|dilute|devalue|distort|stretch|miss|misread"
+    r"^[\s\"']*would\s+(?:\w+ly\s+)?(?:cheapen|trivialise|trivialize|dilute|devalue|distort"
+    r"|stretch|miss|misread|ignore|overlook|disregard|downplay|understate|contradict|fail"
     r"|overstate|exaggerate|misrepresent)\b"
 )
 # "Hate speech requires …", "to be hateful, a text must …": its conditions are told.
 DEFINES = re.compile(
-    r"^[\s\"]*(?:speech|content)?\s*(?:requires?|needs|presupposes|demands|involves|consists|has\s+to|must"
-    r"|means|has\s+(?:two|three|four|several))\b"
+    r"^[\s\"]*(?:speech|content)?\s*(?:requires?|needs|presupposes|demands|involves|consists"
+    r"|has\s+to|must|means|has\s+(?:two|three|four|several))\b"
 )
 # "The threshold for hate speech is not met": what is met or crossed, and whether it is.
 THRESHOLD = (
     r"(?:threshold|bar|line|level|standard|definition|criteri(?:a|on)|requirements?"
-    r"|conditions?|test|tests"
-    r"|thresholds|standards|mark)"
+    r"|conditions?|test|tests|thresholds|standards|mark)"
 )
 THRESHOLD_BEFORE = re.compile(
     rf"\b{THRESHOLD}\s+(?:\w+\s+){{0,2}}?(?:for|of|to\s+be|to\s+count\s+as"
@@ -318,8 +351,7 @@ VIOLATES = re.compile(
 )
 RESPECTS = re.compile(
     r"\b(?:compl(?:y|ies|iant)|consistent|in\s+line|within|adher\w+|abid\w+|conforms?|follows?"
-    r"|respects?"
-    r"|allowed|permitted)\b[^,;:]{0,60}$"
+    r"|respects?|allowed|permitted)\b[^,;:]{0,60}$"
 )
 RULES = (
     r"(?:polic(?:y|ies)|rules?|guidelines?|standards?|terms|laws?|provisions?|clauses?|sections?"

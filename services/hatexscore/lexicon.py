@@ -147,3 +147,69 @@ def custom_lexicon(dictionary: Mapping[str, Sequence[str]]) -> Lexicon:
     if not any(category.terms for category in categories):
         raise BadInput("a policy of your own needs at least one term", pointer="/policy")
     return Lexicon(CUSTOM, None, categories)
+
+
+IRREGULAR = {"children": "child", "peoples": "people", "persons": "person", "dwarves": "dwarf"}
+
+
+def singular(word: str) -> str:
+    """The singular by rule; a word that is no plural stays as it is."""
+    if word in IRREGULAR:
+        return IRREGULAR[word]
+    if word.endswith("men"):
+        return word[:-2] + "an"
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "xes", "ches", "shes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is", "'s")) and len(word) > 3:
+        return word[:-1]
+    return word
+
+
+# One group under several names of the lists.
+_SAME = {
+    name: names[0]
+    for names in (
+        ("muslim", "islam", "islamic", "moslem", "islamophobia", "islamophobic"),
+        ("무슬림", "이슬람", "이슬람교도", "이슬람교"),
+        ("jew", "jewish", "judaism", "antisemitism", "antisemitic"),
+        ("유대인", "유대교도", "유대교인"),
+        ("women", "female", "girls", "misogyny", "misogynist", "misogynistic"),
+        ("여성", "여자", "소녀"),
+        ("men", "male", "boys"),
+        ("gay", "lgbt", "homosexual", "gay men", "homophobia", "homophobic", "lgbtq", "lgbtq+"),
+        ("immigrant", "migrant", "foreigner", "xenophobia", "xenophobic"),
+        ("이주민", "이민자"),
+        ("christian", "christianity"),
+        ("hindu", "hinduism"),
+        ("buddhist", "buddhism"),
+        ("sikh", "sikhism"),
+        ("catholic", "catholicism"),
+        ("女性", "女人", "女孩", "女生", "妇女", "女"),
+        ("男性", "男人", "男孩", "男生", "男"),
+        ("disabled", "disabled people", "people with disabilities"),
+        ("black", "african american", "african"),
+    )
+    for name in names
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TextGroups:
+    """groups: as the lists call them; same_language: as the explanation's, else they cannot be
+    compared."""
+
+    groups: frozenset[str]
+    same_language: bool
+
+    def names(self, group: str) -> bool | None:
+        """Does the text name this group? None where it names none, or in another language."""
+        if not self.groups or not self.same_language:
+            return None
+        return canonical_group(group) in self.groups
+
+
+def canonical_group(group: str) -> str:
+    lower = group.lower()
+    return _SAME.get(lower) or _SAME.get(singular(lower)) or singular(lower)

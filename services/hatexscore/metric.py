@@ -15,6 +15,10 @@ from services.hatexscore.explanation import (
     LABEL_UNKNOWN,
     ParsedExplanation,
     QuotedSpans,
+    applicable_weights,
+    not_applicable,
+    partial_score,
+    total_score,
     where_rules_read,
 )
 from services.hatexscore.model_calls import (
@@ -92,12 +96,12 @@ class HateXScore(
         control = self._control(request, collected, components.qf)
         return HatexscoreResult(
             **self.envelope(request, collected, self._validity_warnings(request, collected)),
-            score=_score(request, parsed, components),
+            score=total_score(request, parsed, components),
             components=components,
             undefined=_undefined(reasons),
-            not_applicable=_not_applicable(parsed),
+            not_applicable=not_applicable(parsed),
             reasons=reasons,
-            **_partial(request, parsed, components),
+            **partial_score(request, parsed, components),
             evidence=(*parsed.quoting.evidence, *parsed.groups, *collected.categories),
             **_quotations(parsed.quoting),
             probability_original=collected.original,
@@ -215,7 +219,7 @@ class HateXScore(
             "tgi": (parsed.no_tgi,),
             "cc": coherent,
         }
-        weights = _weights(request, parsed)
+        weights = applicable_weights(request, parsed)
         null = [part for part in weights if getattr(components, part) is None]
         every = {
             **{part: obstacles[part] for part in null},
@@ -402,43 +406,6 @@ def _named_groups(parsed: ParsedExplanation) -> kernel.NamedGroups | None:
         return None
     named = parsed.tgi == 1
     return kernel.NamedGroups(named, named if parsed.attacked is None else parsed.attacked)
-
-
-def _score(
-    request: HatexscoreRequest, parsed: ParsedExplanation, components: HatexscoreComponents
-) -> float | None:
-    weights = _weights(request, parsed)
-    if not any(weights.values()):
-        return None
-    values = [getattr(components, part) for part in weights]
-    return kernel.weighted_mean(values, list(weights.values()))
-
-
-def _weights(request: HatexscoreRequest, parsed: ParsedExplanation) -> dict[Part, float]:
-    """Of the parts that apply."""
-    own = request.weights
-    every: dict[Part, float] = {"htc": own.htc, "qf": own.qf, "tgi": own.tgi, "cc": own.cc}
-    return {part: weight for part, weight in every.items() if part not in _not_applicable(parsed)}
-
-
-def _not_applicable(parsed: ParsedExplanation) -> dict[Part, str]:
-    return {"tgi": parsed.tgi_not_applicable} if parsed.tgi_not_applicable else {}
-
-
-def _partial(
-    request: HatexscoreRequest, parsed: ParsedExplanation, components: HatexscoreComponents
-) -> dict[str, Any]:
-    """The mean over the parts with weight that are defined."""
-    defined = {
-        part: weight
-        for part, weight in _weights(request, parsed).items()
-        if weight > 0 and getattr(components, part) is not None
-    }
-    if not defined:
-        return {}
-    values = [getattr(components, part) for part in defined]
-    mean = kernel.weighted_mean(values, list(defined.values()))
-    return {"partial_score": mean, "partial_parts": tuple(defined)}
 
 
 def _conclusion(

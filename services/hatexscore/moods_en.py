@@ -12,21 +12,20 @@ from services.hatexscore.cues_en import AUXILIARY, JUDGE, JUDGES, SAY, TEXT_NOUN
 
 # Words that look like a denial and are none, and what a reader may skip.
 IDIOM = re.compile(
-    r"\bnot\s+(?:only|just|merely|simply|solely)\b"
-    r"|\b(?:no|without|little|beyond|any)\s+(?:(?:a|any"
+    r"\bnot\s+(?:only|just|merely|simply|solely)\b|\b(?:no|without|little|beyond|any)\s+(?:(?:a|any"
     r"|the)\s+)?(?:reasonable\s+)?(?:shadow\s+of\s+a\s+)?"
     r"(?:doubt|question|ambiguity|denying|mistaking|hesitation|arguing|reservations?|exception)\b"
-    r"|(?:\bnot|n['\u2019]t)\s+so\s+much\s+[^,.;]{1,60}?\s+as\s+(?:it\s+is\s+)?(?=(?:\w+ly\s+|an?\s+)?[\s\"]*$)"
-    r"|\bno\s+\w+\s+other\s+than\b|\btakes?\s+(?:no|little)\s+\w+\s+to\b|\bno\s+less\b|\bno\s+matter\b|\bno\s+way\s+around\b"
-    r"|\bno\s+choice\s+but\b"
+    r"|(?:\bnot|n['\u2019]t)\s+so\s+much\s+[^,.;]{1,60}?\s+as\s+(?:it\s+is\s+)?(?=(?:\w+ly\s+"
+    r"|an?\s+)?[\s\"]*$)"
+    r"|\bno\s+\w+\s+other\s+than\b|\btakes?\s+(?:no|little)\s+\w+\s+to\b|\bno\s+less\b"
+    r"|\bno\s+matter\b|\bno\s+way\s+around\b|\bno\s+choice\s+but\b"
     r"|\bnothing\s+(?:but|other\s+than|less\s+than|short\s+of)\b|\bnothing\s+if\s+not\b"
     r"|\b(?:cannot|can\s*not|can['\u2019]t)\s+(?:help\s+but|be\s+(?:denied|disputed|ignored"
     r"|overlooked))\b"
     r"|(?:\bnot|n['\u2019]t)\s+(?:be\s+)?(?:hesitate|hesitant|hesitating|hard|difficult)\s+to\b"
     r"|\b(?:hard|difficult|impossible)\s+not\s+to\b"
     r"|\b(?:nothing|no\s+\w+|hardly\s+\w+)\s+(?:could|can|would|is)\s+(?:be\s+)?(?:more"
-    r"|clearer|plainer)\b"
-    r"|\bundeniabl[ey]\b"
+    r"|clearer|plainer)\b|\bundeniabl[ey]\b"
     r"|\bmore\s+often\s+than\s+not\b|\bif\s+not\b|\bwhether\s+or\s+not\s+(?:it\s+was\s+)?intended\b"
     r"|\b(?:un)?intentionally\s+or\s+not\b|\bjoke\s+or\s+not\b|\bnot\s+to\s+mention\b"
     r"|\b(?:nobody|no\s+one|no\s+\w+|(?:can|could)(?:not|n['\u2019]t|\s+not)|hard\s+to"
@@ -35,12 +34,11 @@ IDIOM = re.compile(
     r"|\b(?:no|nobody|no\s+one|cannot|can['\u2019]t)\s+(?:\w+\s+)?(?:den(?:y|ies|ied)|disput(?:e|es"
     r"|ed))\b"
     # what is denied is a weakening: "does not change the fact that", "does nothing to soften"
-    r"|(?:\b(?:not|cannot|nothing|never|hardly|neither|no\s+\w+|fails?)|n['\u2019]t)\s+(?:to\s+|can\s+"
-    r"|could\s+"
+    r"|(?:\b(?:not|cannot|nothing|never|hardly|neither|no\s+\w+|fails?)|n['\u2019]t)\s+(?:to\s+"
+    r"|can\s+|could\s+"
     r"|will\s+|does\s+|\w+ly\s+|in\s+any\s+way\s+)*(?:chang|alter|negat|diminish|mitigat|excus|hid"
-    r"|mask"
-    r"|conceal|disguis|lessen|undo|eras|reduc|soften|obscur|outweigh|offset|detract|distract|dilut)(?:e|es|s|ed"
-    r"|ing)?\b"
+    r"|mask|conceal|disguis|lessen|undo|eras|reduc|soften|obscur|outweigh|offset|detract|distract"
+    r"|dilut)(?:e|es|s|ed|ing)?\b"
     r"|\bnothing\s+(?:about|in)\s+(?:[\w'\u2019-]+\s+){1,5}?(?:chang|alter|excus|hid|mask|soften"
     r"|lessen)(?:e|es|s)?\b"
     # "no other category than", "nothing else but": all but this is denied
@@ -72,30 +70,28 @@ NEGATION = re.compile(
     r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|scarcely|barely"
     r"|lack(?:s|ed|ing)?|absen(?:ce|t)|devoid|(?:free|clear|short|shy)\s+(?:of|from)|fail(?:s|ed"
     r"|ing)?\s+to"
-    r"|(?:rather\s+than|instead\s+of|as\s+opposed\s+to)(?!\s*\")(?![^,]*(?:,|\b(?:is|are|was|were|leads?"
-    r"|makes?|constitutes)\b))|anything\s+(?:but|other\s+than)|(?:far"
-    r"|miles)\s+from"
+    r"|(?:rather\s+than|instead\s+of|as\s+opposed\s+to)(?!\s*\")(?![^,]*(?:,|\b(?:is|are|was|were"
+    r"|leads?|makes?|constitutes)\b))|anything\s+(?:but|other\s+than)|(?:far|miles)\s+from"
     r"|(?:false|untrue|wrong|incorrect|inaccurate|mistaken|unfair|unjustified|misleading|mistake"
-    r"|error"
-    r"|exaggeration|overstatement|stretch|misreading|inappropriate"
+    r"|error|exaggeration|overstatement|stretch|misreading|inappropriate"
     r"|misconception|myth|fallacy|misunderstanding|illusion)(?=\s+(?:not\s+)?(?:to|that)\b)"
-    r"|den(?:y|ies|ied|ying)|doubts?|doubted|disagrees?|reject(?:s|ed|ing)?|rul(?:e|es|ed|ing)\s+out"
-    r"|(?:disput|contest|dismiss|refut|rebut|challeng)\w*\s+(?:the|any|this|that)\s+(?:\w+\s+)?(?:claim|idea"
-    r"|notion|suggestion|argument|charge|accusation|allegation|view|classification|label)|few(?=\s+(?:would"
-    r"|will|could|can|people|readers)\b)"
+    r"|den(?:y|ies|ied|ying)|doubts?|doubted|disagrees?|reject(?:s|ed|ing)?|rul(?:e|es|ed"
+    r"|ing)\s+out|(?:disput|contest|dismiss|refut|rebut|challeng)\w*\s+(?:the|any|this"
+    r"|that)\s+(?:\w+\s+)?(?:claim|idea"
+    r"|notion|suggestion|argument|charge|accusation|allegation|view|classification|label)"
+    r"|few(?=\s+(?:would|will|could|can|people|readers)\b)"
     r"|(?:wrong|mistaken|incorrect|false|erroneous|unfair)ly|in\s+error|by\s+mistake|in\s+vain"
-    r"|vainly"
-    r"|(?:argu|speak|spoke|count|weigh|point|tell|plead|recommend|advis|advice|decid|rul|vot|caution|warn"
-    r"|lean|come\s+down|came\s+down)\w*\s+(?:\w+ly\s+)?(?:against|away\s+from)"
-    r"|(?:(?:no\s+one|nobody|not|hard\s+to|impossible\s+to)\b[^,;:]{0,40}?\b)?(?:mistak|confus)\w+\s+(?:it|this"
-    r"|(?:this|the)\s+\w+)\s+(?:for|with)"
+    r"|vainly|(?:argu|speak|spoke|count|weigh|point|tell|plead|recommend|advis|advice|decid|rul|vot"
+    r"|caution|warn|lean|come\s+down|came\s+down)\w*\s+(?:\w+ly\s+)?(?:against|away\s+from)"
+    r"|(?:(?:no\s+one|nobody|not|hard\s+to|impossible\s+to)\b[^,;:]{0,40}?\b)?(?:mistak"
+    r"|confus)\w+\s+(?:it|this|(?:this|the)\s+\w+)\s+(?:for|with)"
     r"|(?:hesitat\w+|reluctant|loath|unwilling|disinclined|unlikely)\s+to|(?:falls?|fell|lies?"
     r"|remains?|is|stays?)\s+(?:\w+ly\s+|well\s+)?outside"
     r"|(?:insufficient|inadequate|scant|little)\s+(?:\w+\s+)?(?:evidence|grounds?|reasons?|basis"
-    r"|cause"
-    r"|justification|support|indication|proof)"
+    r"|cause|justification|support|indication|proof)"
     r"|(?:prevent|keep|stop|sav|preclud|distinguish|separat|differentiat|disqualif|exempt)(?:e|es|s"
     r"|ed|ing|y|ies)?\s+(?:[\w'\u2019-]+\s+){0,4}?from"
+    r"|more\s+[\w-]+\s+than(?=\s*$)|far\s+be\s+it\s+from|(?:just\s+|on\s+)?this\s+side\s+of"
     r"|nowhere|a\s+far\s+cry|light\s+years|worlds?\s+away"
     r"|(?:naive|dishonest|absurd|ridiculous|odd|strange|generous|disingenuous|silly|foolish"
     r"|premature|reckless"
@@ -105,20 +101,17 @@ NEGATION = re.compile(
     r"|exclud(?:e|es|ed|ing)|refus(?:e|es|ed|ing)|avoid(?:s|ed|ing)?|steers?\s+clear|refrain(?:s|ed"
     r"|ing)?"
     r"|too\s+\w+\s+(?:\w+\s+){0,2}to\s+(?:be|count|qualify|amount|constitute|deserve)|below|isnt"
-    r"|doesnt|(?:do|does|is|did)not)\b"
-    r"|n['\u2019]t\b"
+    r"|doesnt|(?:do|does|is|did)not)\b|n['\u2019]t\b"
 )
 # Of a text, and no verb of what it does to people ("denies them a right").
 PLAIN_NEGATION = re.compile(
     r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|lack(?:s|ed"
-    r"|ing)?|absence"
-    r"|devoid|free\s+(?:of|from))\b|n['\u2019]t\b"
+    r"|ing)?|absence|devoid|free\s+(?:of|from))\b|n['\u2019]t\b"
 )
 ASKED = re.compile(
     r"\b(?:asked|told|instructed|requested|tasked|prompts?|task|question)\b[^,;]{0,40}\bwhy\b"
     r"|\bwhether\b|\b(?:know|see|say|tell|determine|decide|ask|judge|asked|unclear|check|wonder"
-    r"|sure)\s+if\b"
-    r"|\b(?:hateful|safe|toxic|offensive|normal)?\s*or\s+not\s*$"
+    r"|sure)\s+if\b|\b(?:hateful|safe|toxic|offensive|normal)?\s*or\s+not\s*$"
 )
 # "Asking whether a people deserves to exist is hateful": what is judged is the question.
 ASKING = re.compile(
@@ -126,14 +119,15 @@ ASKING = re.compile(
     r"\b(?:is|isn['\u2019]t|constitutes|qualifies)\s"
 )
 HEDGE = re.compile(
-    r"\b(?:may|might|could(?!\s*n['\u2019]t|\s+not)|possibly|perhaps|potentially|maybe|unclear"
+    r"\b(?:may|might|could(?!\s*n['\u2019]t|\s+not)"
+    r"|(?<!n't )(?<!n\u2019t )(?<!cannot )(?<!not )possibly|perhaps|potentially|maybe|unclear"
     r"|unsure|uncertain|ambiguous"
     r"|not\s+(?:entirely\s+|quite\s+|completely\s+|fully\s+)?(?:sure|certain|clear|obvious"
     r"|necessarily(?!\s+(?:amount|meet|constitute|qualify|rise|cross|fall|count)\b))|undecided"
     r"|hard\s+to\s+(?:say|tell|decide)|difficult\s+to\s+(?:say|tell|decide|determine)"
     r"|impossible\s+to(?!\s+(?:see|call|read|regard|consider|view|label|classify|find|justify)\b)"
-    r"|borders?\s+on|bordering\s+on|verg(?:es?|ing)\s+on|borderline|close\s+to|on\s+the\s+(?:edge"
-    r"|verge|brink)"
+    r"|tempted\s+to|temptation\s+to|borders?\s+on|bordering\s+on|verg(?:es?|ing)\s+on|borderline"
+    r"|close\s+to|on\s+the\s+(?:edge|verge|brink)"
     r"|almost|nearly|approach(?:es|ing)|debatable|open\s+to|up\s+for\s+debate|in\s+some\s+(?:eyes"
     r"|readings?)"
     r"|(?:cannot|can['\u2019]t|can\s+not|unable\s+to)\s+(?:say|tell|decide|determine|know"
@@ -143,24 +137,26 @@ HEDGE = re.compile(
 )
 FIRST_SIGHT = re.compile(
     r"\b(?:taken|read)\s+(?:literally|out\s+of\s+context)\b|\bout\s+of\s+context\b"
-    r"|\bat\s+first\b|\bat\s+(?:a\s+)?(?:quick\s+|first\s+)?glance\b|\bon\s+the\s+(?:surface|face)\b"
-    r"|\binitially\b"
+    r"|\bat\s+first\b|\bat\s+(?:a\s+)?(?:quick\s+|first\s+)?glance\b|\bon\s+the\s+(?:surface"
+    r"|face)\b|\binitially\b"
     r"|\boriginally\b|\b(?:my|i)\s+(?:first|initial)(?:ly)?\b|\bat\s+the\s+beginning\b"
     r"|\bprima\s+facie\b|\bused\s+to\b|\bearlier,?\s+(?:i|we)\b|\bpreviously\b"
 )
 # "I cannot agree with those who find this hateful": "I cannot find".
 SHARED_VIEW = re.compile(
-    r"\b(?:agree|(?P<dis>disagree)|side)\s+with\s+(?:those|people|anyone|everyone|the\s+\w+)\s+(?:who|that)\s+"
-    r"(?:find|finds|found|call|calls|consider|considers|think|thinks|say|says|believe|believes|see|sees)\b"
+    r"\b(?:agree|(?P<dis>disagree)|side|go\s+along)\s+with\s+(?:those|people|anyone|everyone"
+    r"|the\s+\w+)\s+(?:who|that)\s+"
+    r"(?:find|finds|found|call|calls|consider|considers|think|thinks|say|says|believe|believes"
+    r"|see|sees)\b"
 )
 BY_A_MODEL = re.compile(
-    r"\b(?:model|classifier|system|detector|filter|algorithm|tool|annotators?|raters?|reviewers?|moderators?)"
-    r"(?:['\u2019]s)?\b"
+    r"\b(?:model|classifier|system|detector|filter|algorithm|tool|annotators?|raters?|reviewers?"
+    r"|moderators?)(?:['\u2019]s)?\b"
 )
 # ", which is hate": of a standard that is named before it.
 NO_TEXT_BEFORE = re.compile(
-    r"\b(?:standards?|criteri(?:a|on)|questions?|rules?|definitions?|categor(?:y|ies)|words?|terms?|polic(?:y"
-    r"|ies)|tests?|thresholds?|class|group)\s*,?\s*$"
+    r"\b(?:standards?|criteri(?:a|on)|questions?|rules?|definitions?|categor(?:y|ies)|words?"
+    r"|terms?|polic(?:y|ies)|tests?|thresholds?|class|group)\s*,?\s*$"
 )
 # "A previous moderator removed it as hateful": not yet the explanation's own verdict.
 EARLIER_JUDGE = re.compile(
@@ -173,29 +169,28 @@ IF = re.compile(
     r"(?<!even )(?<!as )\bif\b(?!\s+(?:anything|any|at\s+all|not|you\s+(?:ask|will)|one\s+reads"
     r"|(?:i|we)\s+(?:had|have)\s+to|we\s+(?:look|read|take)|\w+\s*(?:$|[.;!])))|\bunless\b"
     r"|\b(?:provided\s+that|assuming|supposing|suppose|imagine)\b|^\W*(?:had|were|should"
-    r"|replace|swap|insert)\s+\S"
+    r"|replace|swap|insert)\s+(?!(?:not|never|be|have|therefore|thus|also|still)\b)\S"
     r"|\b(?:only|had)\s+(?:it|the\s+\w+|this|they|he|she)\s+been\b|\bin\s+place\s+of\b"
     r"|\ba\s+version\b"
 )
 WOULD = re.compile(
     r"\bwould\b(?!\s*$|\s*(?:not\s+)?be\s+(?:wrong|incorrect|a\s+mistake|an\s+error|fair"
-    r"|unfair|right"
-    r"|inaccurate|accurate|mistaken|misleading|a\s+stretch|an\s+exaggeration"
+    r"|unfair|right|inaccurate|accurate|mistaken|misleading|a\s+stretch|an\s+exaggeration"
     r"|(?:\w+ly\s+|an?\s+)?\w+\s+(?:not\s+)?to\b))"
     r"|['\u2019]d\b(?!\s+be\s+(?:(?:\w+ly\s+|an?\s+)?\w+\s+(?:not\s+)?to\b|wrong\b|fair\b|right\b))"
 )
 WOULD_JUDGE = re.compile(
-    rf"\b(?:(?:i|we|one|few|nobody|no\s+one|everyone|most(?:\s+\w+)?|moderators?|annotators?|reviewers?)(?:\s+would(?:n['\u2019]t)?"
-    rf"|['\u2019]d)|would\s+(?:i|we"
-    rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|agree|disagree|deny|dispute|go\s+(?:with"
+    rf"\b(?:(?:i|we|one|few|nobody|no\s+one|everyone|most(?:\s+\w+)?|moderators?|annotators?"
+    rf"|reviewers?)(?:\s+would(?:n['\u2019]t)?|['\u2019]d)|would\s+(?:i|we"
+    rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|agree|disagree|deny|dispute"
+    rf"|go\s+(?:with"
     rf"|for)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|lean|tend|incline|side)\b"
     rf"|\b(?:readers?|persons?|observers?|members?|audience)\b[^,;:]{{0,60}}?\bwould\s+"
     rf"(?:\w+ly\s+)?(?:{JUDGE})\b"
 )
 WOULD_OF_TEXT = re.compile(
     rf"(?:^\s*|[^\w\s]\s*)(?:(?:so|thus|therefore|hence|and|overall)\W+)?(?:this|that|it|which"
-    rf"|these"
-    rf"|(?:this|the|that)\s+(?:[\w'\u2019-]+\s+){{0,3}}(?:{TEXT_NOUN}))\s+would\s+(?:\w+ly\s+"
+    rf"|these|(?:this|the|that)\s+(?:[\w'\u2019-]+\s+){{0,3}}(?:{TEXT_NOUN}))\s+would\s+(?:\w+ly\s+"
     rf"|also\s+"
     r"|therefore\s+|thus\s+|not\s+)*(?!(?:have|take|need|require|depend)\b)\w+"
 )
@@ -204,15 +199,12 @@ BECAUSE = re.compile(
     r"|because|since|as|based|considering|due|owing|thus|therefore|overall|hence|so"
     r"|in\s+(?:conclusion"
     r"|short|summary|sum|view|light|all)|taken|under\s+(?:the|this|our|these)|all|on\s+balance"
-    r"|for|by\s+(?:this"
-    r"|that|these))\b"
+    r"|for|by\s+(?:this|that|these))\b"
 )
 GENERAL = re.compile(
     rf"\b(?:make|makes|render|renders)\s+(?:an?|any|every|some)\s+(?:{TEXT_NOUN}|thing|remark)\s+"
-    r"(?:\w+ly\s+)?$|"
-    r"\b(?:is|are|was|be)\s+defined\s+as\b|\b(?:(?<!no\s)means|refers\s+to|denotes"
-    r"|is\s+speech\s+that"
-    r"|by\s+definition)\b"
+    r"(?:\w+ly\s+)?$|\b(?:is|are|was|be)\s+defined\s+as\b|\b(?:(?<!no\s)means|refers\s+to|denotes"
+    r"|is\s+speech\s+that|by\s+definition)\b"
     r"|\bwhat\s+(?:constitutes|counts\s+as|qualifies\s+as|amounts\s+to|is"
     r"|makes(?!\s+(?:it|this|that)\b))\s+(?:an?\s+)?(?:\w+\s+)?$"
     r"|\bnot\s+(?:every|all|always|everything)\b|\b(?:insults|posts|comments|words"
@@ -222,22 +214,17 @@ GENERAL = re.compile(
 APPEAL = re.compile(
     r"\b(?:never|not)\s+(?:\w+ly\s+)?(?:ok(?:ay)?|acceptable|right|fine|alright|cool|justified"
     r"|justifiable|appropriate|funny)\s+(?:to|for)\b|\bno\s+(?:excuse|room|justification"
-    r"|tolerance)\s+for\b"
-    r"|\b(?:important|essential|crucial|vital|necessary|imperative|critical"
+    r"|tolerance)\s+for\b|\b(?:important|essential|crucial|vital|necessary|imperative|critical"
     r"|paramount)\s+(?:that|we)\b"
-    r"|\b(?:everyone|everybody|all\s+people|nobody|no\s+one|people)\s+deserves?\b"
-    r"|"
+    r"|\b(?:everyone|everybody|all\s+people|nobody|no\s+one|people)\s+deserves?\b|"
     r"^\W*(?:please\s+)?report\b|\btolerat\w+|\bstand(?:s|ing)?\s+up\b|\bspeak(?:s"
-    r"|ing)?\s+(?:out|up)\b|\blet\s+(?:us|'s)\b"
-    r"|\blet['\u2019]s\b"
+    r"|ing)?\s+(?:out|up)\b|\blet\s+(?:us|'s)\b|\blet['\u2019]s\b"
     r"|\bzero[\s-]tolerance\b|\bno\s+place\s+(?:in|on|for)\b|\bremember\b|\bplease\b"
     r"|\bnever\s+acceptable\b"
     r"|\b(?:committed|strive|striving|dedicated)\s+to\b|\b(?:important|essential|crucial|vital"
-    r"|critical"
-    r"|necessary|imperative|paramount|better|best|right|wise)\s+(?:for\s+\w+\s+)?to\b"
+    r"|critical|necessary|imperative|paramount|better|best|right|wise)\s+(?:for\s+\w+\s+)?to\b"
     r"|\bmake\s+sure\b|\bensur(?:e|es|ing)\b|\bfoster\w*|\bkeep(?:ing)?\b[^,;]{0,40}\b(?:free|clear"
-    r"|safe)\b"
-    r"|\bwork(?:ing)?\s+(?:together|towards?)\b|\bcombat(?:s|ing)?\b|\bfight(?:s|ing)?\b"
+    r"|safe)\b|\bwork(?:ing)?\s+(?:together|towards?)\b|\bcombat(?:s|ing)?\b|\bfight(?:s|ing)?\b"
     r"|\bavoid\s+using\b"
     r"|\b(?:we|you|one|everyone|everybody|people|platforms?|communit(?:y|ies)|society|users|all"
     r"|each\s+of\s+us|nobody|no\s+one|anyone|sites?|companies|moderators)"
@@ -246,8 +233,13 @@ APPEAL = re.compile(
 )
 APPEAL_ASKS = re.compile(
     r"\b(?:ask|urge|encourage|remind|invite|expect|call\s+on|request|want)\s+(?:everyone"
-    r"|everybody|users"
-    r"|people|all|members|you|readers|each|authors)\b"
+    r"|everybody|users|people|all|members|you|readers|each|authors)\b"
+)
+# "No one should have to read hateful messages": whatever the verb is.
+APPEAL_ALWAYS = re.compile(
+    r"\b(?:no\s+one|nobody|every(?:one|body)|people|children|users)\s+(?:should|must|ought)\s+"
+    r"(?:\w+\s+)?(?:(?:to\s+)?have\s+to|be\s+(?:able|forced|allowed|free|safe|exposed|subjected)"
+    r"|ever|feel|suffer|face|endure)\b"
 )
 APPEAL_EXCEPT = re.compile(
     rf"\b(?:must|should|ought\s+to|need\s+to|have\s+to|has\s+to|important\s+to"
@@ -267,7 +259,8 @@ PARTIAL = re.compile(
     r"|\b(?:repl(?:y|ies)|comments?|posts?|thread|message|responses?)\s+(?:below|underneath|beneath"
     r"|it\s+answers|above\s+it)\b"
     r"|\b(?:another|other|(?<!about )the\s+original|the\s+previous|the\s+earlier|a\s+different"
-    r"|a\s+second|(?:previous|earlier|older|former|past)(?=\s+\w+s\b))\s+(?:post|comment|tweet|text|message|reply|article|user|caption|version)s?\b"
+    r"|a\s+second|(?:previous|earlier|older|former|past)(?=\s+\w+s\b))\s+(?:post|comment|tweet"
+    r"|text|message|reply|article|user|caption|version)s?\b"
 )
 FINAL = re.compile(
     r"^\W*(?:(?:step\s+|point\s+)?\d{1,3}\W+)?(?:(?:so|and|but|well)\b\W*)?(?:in\s+(?:conclusion"
@@ -289,7 +282,8 @@ REPORTS = re.compile(
     r"\b(?:say|claim|argu|suggest|impl|demand|insist|stat|call|tell|think|believ|wish|want)\w*\b"
 )
 AGENT = re.compile(
-    r"(?:\b(?:comfortable|confident|happy|inclined|justified|safe|satisfied|ready|prepared)\s*$|\b(?:i|we|me|us|nobody|nothing|could|may|might|neither|model|system|classifier|detector"
+    r"(?:\b(?:comfortable|confident|happy|inclined|justified|safe|satisfied|ready|prepared)\s*$"
+    r"|\b(?:i|we|me|us|nobody|nothing|could|may|might|neither|model|system|classifier|detector"
     r"|filter|moderators?|annotators?|reviewers?|raters?|judges"
     r"|observations?|findings?|points?|facts?|features?|considerations?|arguments?|signs?"
     r"|wording|tone|all"
@@ -297,9 +291,8 @@ AGENT = re.compile(
     r"|software|policy"
     r"|guidelines?|it|this|that|which|evidence|reason|context|(?<!\w)to|must|should|can|cannot"
     r"|would|will|not|n['\u2019]t|never"
-    r"|is|are|was|were|be|been|being|has|have|had|gets?|got|it's|'d|\u2019d|given|\w+['\u2019]s|(?:an?|the|any|each"
-    r"|every|these"
-    r"|some|such|its|their|his|her|every|bold|false|certain|final"
+    r"|is|are|was|were|be|been|being|has|have|had|gets?|got|it's|'d|\u2019d|given|\w+['\u2019]s"
+    r"|(?:an?|the|any|each|every|these|some|such|its|their|his|her|every|bold|false|certain|final"
     r"|correct|right|overall|no|this|first|second)"
     r"|and|or|hence|therefore|thus|so|for|by|of|on|without|in)\b|^|[,;:]|[\"])"
     r"(?:\s*\b(?:therefore|thus|also|clearly|further|rightly|correctly|still|then|hereby|best"
@@ -309,15 +302,14 @@ AGENT = re.compile(
 OTHERS = re.compile(
     r"\b(?:author|writer|user|speaker|poster|he|she|they|people|some|many|critics|others|somebody"
     r"|someone|reader"
-    r"|readers|whoever|colleagues?|peers?|flaggers?|complainants?|neighbou?rs?|court|judge|lawyers?|friends?|reply|sign|article|users|commenters?"
+    r"|readers|whoever|colleagues?|peers?|flaggers?|complainants?|neighbou?rs?|court|judge"
+    r"|lawyers?|friends?|reply|sign|article|users|commenters?"
     r"|opponents|everyone|everybody|else|post|text|comment|news|report|story|paper|government"
-    r"|police|minister|teacher|law)"
-    r"\s+(?:\w+\s+){0,3}$"
+    r"|police|minister|teacher|law)\s+(?:\w+\s+){0,3}$"
 )
 VERBS = re.compile(
     rf"\b(?P<say>{SAY})\b(?!\s+(?:nothing|something|anything|things|no|is|are|was|were|here"
-    rf"|does|remains)\b)"
-    rf"|\b(?P<judge>{JUDGE})\b"
+    rf"|does|remains)\b)|\b(?P<judge>{JUDGE})\b"
 )
 
 INDEFINITE = re.compile(
@@ -357,8 +349,8 @@ NEGATIVE_QUESTION = re.compile(
 OR_NOT = re.compile(r"\s*or\s+not\b")
 THAN = re.compile(r"\s+than\b")
 SOME_PEOPLE = re.compile(
-    r"\W*(?:(?:although|though|while|but|yet|and)\s+)?(?:some|many|others|several|most|people)(?:\s+people"
-    r"|\s+readers|\s+users)?\s*"
+    r"\W*(?:(?:although|though|while|but|yet|and)\s+)?(?:some|many|others|several|most"
+    r"|people)(?:\s+people|\s+readers|\s+users)?\s*"
 )
 WAS = re.compile(r"\b(?:is|was|were|been|being)(?:\s+\w+ly)?\s*$")
 WHAT = re.compile(r"\bwhat\b")
@@ -375,6 +367,5 @@ IF_NOT_THIS = re.compile(
 )
 NOTHING_IS = re.compile(
     r"[^,.;]{0,20},\s*(?:then\s+)?(?:nothing|(?:i|we)\s+(?:do\s+not"
-    r"|don['\u2019]t)\s+know\s+what|what)\s+"
-    r"(?:is|would|does|can|could|ever)\b"
+    r"|don['\u2019]t)\s+know\s+what|what)\s+(?:is|would|does|can|could|ever)\b"
 )

@@ -43,6 +43,7 @@ SET_ASIDE: dict[SetAside, str] = {
     "reported": "somebody else says it",
     "partial": "about a part, or another text",
     "outranked": "a stronger one stands against it",
+    "uncertain": "its wording may mean the opposite",
 }
 QUOTATION_KINDS: dict[QuotationReason, str] = {
     "label": "the name of a label or a field",

@@ -42,8 +42,9 @@ VocabularyName = Literal[
 Form = Literal["final", "classification", "predication", "bare"]
 Confidence = Literal["plain", "inferred", "contested"]
 SetAside = Literal[
-    "earlier", "hedged", "hypothetical", "appeal", "general", "reported", "partial", "outranked"
-]
+    "earlier", "hedged", "hypothetical", "appeal", "general", "reported", "partial", "outranked",
+    "uncertain",
+]  # fmt: skip
 QuotationReason = Literal["label", "idiom", "gloss", "other_source", "echo", "unattributed"]
 Part = Literal["htc", "qf", "tgi", "cc", "score"]
 ConsistencyRule = Literal["causal", "eq5", "reference"]
@@ -346,7 +347,7 @@ class HatexscoreResult(Report):
         description="`signed_drop` over P of the decision, [-19, 19], to compare across texts; "
         "null where that P is under 0.05",
     )
-    drop_direction: DropDirection | None = Field(
+    drop_direction: DropDirection | None = Field(  # `direction` is that of every report's score
         default=None,
         description="whether what is quoted makes for the decision (`supports`) or against it "
         "(`opposes`); `none`: masking moves nothing; null where `signed_drop` is, or the decision",

@@ -39,8 +39,7 @@ from services.hatexscore.group_terms import (
     TermMatch,
     load_cues,
 )
-from services.hatexscore.groups import TextGroups
-from services.hatexscore.lexicon import Lexicon, LexiconEntry
+from services.hatexscore.lexicon import Lexicon, LexiconEntry, TextGroups
 from services.hatexscore.negation_cjk import denials, rejections
 from services.hatexscore.quote_search import Quote, fold, locate, word_spans
 from services.hatexscore.quotes import mask_spans, merge_spans, quotations

@@ -16,6 +16,7 @@ from threading import Lock
 from typing import Any, Literal
 
 from shared.analysers import chinese_tokens, korean_tokens
+from shared.english import straighten_apostrophes
 from shared.segments import segments
 
 Language = Literal["en", "zh", "ko"]
@@ -170,7 +171,6 @@ def detect_language(text: str) -> Language:
 MODEL = "en_core_web_sm"
 UNUSED = ("ner", "parser", "senter")
 
-_APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'"})  # one character for one: offsets stay
 LONGEST_ENGLISH_RUN = 100  # characters without a blank
 _english_lock = Lock()
 
@@ -202,7 +202,7 @@ def _words_en(text: str) -> list[TextWord]:
         pipeline = _pipeline()
         for start, end in segments(text, LONGEST_ENGLISH_RUN):
             with pipeline.memory_zone():
-                document = pipeline(text[start:end].translate(_APOSTROPHES))
+                document = pipeline(straighten_apostrophes(text[start:end]))
                 found.extend(_word_en(token, start) for token in document)
     return found
 

@@ -120,6 +120,8 @@ def test_none_is_no_reason(nothing: str) -> None:
         "I cannot generate text that is toxic. Is there anything else I can help you with?",
         "I'm sorry, but I can’t assist with that.",
         "I am unable to provide an answer to this request.",
+        "I can't respond because the text is toxic.",
+        "I can’t respond because the text is toxic.",
     ],
 )
 def test_refusals_are_told_apart(response: str) -> None:

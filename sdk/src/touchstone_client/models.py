@@ -645,7 +645,7 @@ class ExplanationsGeneration(Message):
 
 class ExplanationsObstacle(Message):
     component: Literal['decision', 'p', 'stated_p', 'tokens']
-    code: Literal['refused', 'conclusion-unread', 'no-judge', 'not-asked', 'no-rules', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    code: Literal['refused', 'no-judge', 'not-asked', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
     detail: str
 
 
@@ -1254,7 +1254,7 @@ class HatexscoreOtherVerdict(Message):
         Literal['hateful', 'non-hateful'], Field(description='what it would state')
     ]
     why: Annotated[
-        Literal['earlier', 'hedged', 'hypothetical', 'appeal', 'general', 'reported', 'partial', 'outranked'],
+        Literal['earlier', 'hedged', 'hypothetical', 'appeal', 'general', 'reported', 'partial', 'outranked', 'uncertain'],
         Field(description='why it does not hold'),
     ]
 
@@ -1319,7 +1319,7 @@ class HatexscoreReaderUse(Message):
 
 class HatexscoreReason(Message):
     component: Literal['htc', 'qf', 'tgi', 'cc', 'score']
-    code: Literal['no-rules', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    code: Literal['no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
     detail: str
 
 
@@ -2184,7 +2184,7 @@ class NliQuestion(Message):
 
 class NullReason(Message):
     component: Annotated[str, Field(description='the component, or `score`')]
-    code: Literal['no-rules', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    code: Literal['no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
     detail: str
 
 
@@ -7491,7 +7491,7 @@ class HatexscoreResult(Result):
         Field(description='parts with weight that are defined'),
     ] = []
     undefined: Annotated[
-        dict[str, Literal['no-rules', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']] | None,
+        dict[str, Literal['no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']] | None,
         Field(
             description='part that is null → why, the first of its `reasons`; the score is null if the part has weight'
         ),

@@ -1,0 +1,340 @@
+"""Whether a verdict is read with confidence, or better left unread.
+
+A verdict is believed only if every word that governs its label is one whose effect the rules know.
+An unknown verb between subject and label ("would trivialise it as hateful"), another judge whom
+the explanation goes on to answer, an appearance that a "but" follows, or two statements of the same
+strength that contradict one another may each turn it round: such a verdict is left unread.
+
+Source: our own. An inverted verdict is worse than a missing one, for it blames the explanation.
+Every pattern meets at most the few hundred characters around one label word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from services.hatexscore import cues_en as cues
+from services.hatexscore import label_patterns as labels
+from services.hatexscore import moods_en as moods
+from services.hatexscore.conclusion_en import WordContext, rejects_label
+from services.hatexscore.vocabulary import Clause, Reading, Vocabulary
+
+# Words that neither turn nor weaken a verdict, beside those of the patterns of the clause.
+_NEUTRAL = (
+    r"a|an|the|this|that|these|those|it|its|there|here|i|we|you|me|us|my|our|his|her|their|your|he"
+    r"|she|they|one|some|any|anything|all|whole|entire|every|each|who|which|what|whose|as|to|be|of"
+    r"|for|in|into|on|upon|under|by|with|from|within|toward|towards|at|about|and|or|so|how|why|also"
+    r"|thus|hence|because|would|does|do|did|was|were|been|being|have|has|had|having|is|are|am"
+    r"|author'?s?|user'?s?|speaker'?s?|writer'?s?|poster'?s?|model'?s?|assistant'?s?|system"
+    r"|classifier|annotators?|moderators?"
+    r"|reviewers?|raters?|categor(?:y|ies)|definition|criteri(?:a|on)|threshold|level|bar|standard"
+    r"|line|label|class|classification|verdict|answer|conclusion|decision|rating|option|policy"
+    r"|rules?|guidelines?|section|reasons?|grounds?|basis|indication|evidence|evident|proof"
+    r"|hallmarks?|elements?|signs?|hints?|traces?|form|example|instance|case|kind|type|sort|way"
+    r"|sense|textbook|classic|prime|typical|clear|clear-cut|shred|scrap|ounce|iota|modicum|direct"
+    r"|explicit|actual|real|overt"
+    r"|straightforward|obvious|plain|single|sole|purpose|word|words|slurs?|itself|themselves|own"
+    r"|opinion|view|judge?ment|assessment|say|saying|said|think|believe|feel|argue|agree"
+    r"|conclude\w*"
+    r"|lean|settle[ds]?|opt|choose|pick|decide[ds]?|go|goes|going|come|came|rises?|true|sure"
+    r"|certain|confident"
+    r"|comfortable|persuaded|convinced|inclined|best|better|fair|safe|right|correct|justified|able"
+    r"|dealing|meant|intended|enough|sufficient|suffices?|down|up|far|let|alone|leave|passed|take"
+    r"|taken|changing|fits?|suited|motivated|driven|scales|tips?|arrive[ds]?|truth|torn|between"
+    r"|fact|last|first|second|time|times|only"
+    r"|clearly|everything|something|else|itself|even|explanation|language|tone|intent|group|groups"
+    r"|constitut\w+|contain\w*|qualif\w+|amount\w*|count\w*|meet\w*|cross\w*|fall\w*|promot\w*"
+    r"|express\w*|convey\w*|impl(?:y|ies)|invites?|incit\w+|display\w*|carr(?:y|ies)"
+    r"|demonstrat\w+|endors\w+"
+    r"|employs?|advocat\w+|encourag\w+|perpetuat\w+|reflects?|represents?|embod\w+|show\w*"
+    r"|spread\w*|us(?:e|es|ed|ing)|lack\w*|free|exhibit\w*|dehumani[sz]ing"
+    r"|demeaning|derogatory|racist|sexist|insulting|vulgar|rude|crude|harassment|stereotype"
+    r"|nonetheless|nevertheless|stands?|names?|fitting|comes|across|went|ends?|ended"
+    r"|recommend(?:ed)?|checked"
+    r"|looked|reviewed|examined|weighed|analy[sz]ed|doesnot|mind|targets?|original|idea|notion"
+    r"|belongs?|says|leads?|well|construed|interpreted|claims|violat\w+|breach\w*"
+    r"|suggests?"
+    r"|prediction|written|like|needed|people|reasonable|more|now"
+)
+# What hateful texts do: beside a verdict they are more of the same.
+_HOSTILE = (
+    r"(?:mock|ridicul|violen|dehumani|degrad|aggress|hostil|threat|insult|verbal|abus|bull(?:y|ie)"
+    r"|stereotyp|prejudic|discriminat|contempt|profan|derog|hat(?:e|red)|offens|incit|attack|demean"
+    r"|humiliat|belittl|disrespect|vulgar|obscen|harass|racis|sexis|bigot|xenophob|homophob|vilif"
+    r"|demoni|intoleran|cruel|malic|sexual|personal|direct|escalat|worsen|intensif|reinforc"
+    r"|amplif)\w*"
+    r"|further|adding|adds|strong|ethnic|racial|religious|gender|targeted|against|individuals?"
+    r"|groups?"
+)
+# Words that turn a verdict, whose effect is counted where the clause is read.
+_COUNTED = (
+    r"not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|scarcely|barely|absence"
+    r"|devoid|short|shy|stops?|fails?|failed|rather|instead|than|wrong|mistake|mistaken|false"
+    r"|untrue"
+    r"|incorrect|inaccurate|stretch|unfair|naive|hard|difficult|impossible|insufficient|other|but"
+    r"|den(?:y|ies|ied)|doubts?|disagrees?|rejects?|against|outside|hesitate|claim|few|wrongly"
+)
+_KNOWN = re.compile(
+    rf"(?:{_NEUTRAL}|{_HOSTILE}|{_COUNTED}|{cues.TEXT_NOUN}|{cues.BE}|{cues.AUXILIARY}|{cues.JUDGE}"
+    rf"|{cues.JUDGES}|{cues.SKIPPED}|\d+|\w*['\u2019](?:d|m|s|re|ve|ll|t)?|\w+n['\u2019]t)"
+)
+NEAR = 200  # characters behind the label word that may answer it
+FAR = 300  # and of the sentences that follow
+_DETERMINER = re.compile(r"(?:the|this|that|these|those|its|his|her|their|entire|whole|too)")
+_TOKEN = re.compile(r"[\w'\u2019-]+")
+_FINITE = re.compile(
+    rf"(?:{cues.AUXILIARY}|{cues.BE}|{cues.JUDGE}|{cues.JUDGES}|\w+n['\u2019]t|(?:it|that|this"
+    rf"|there|what|here|who|s?he)['\u2019]s"
+    r"|\w+['\u2019](?:d|m|re|ve)|contains?|includes?|constitutes?|qualif\w+|amounts?|counts?"
+    r"|falls?|crosses|violates|uses"
+    r"|meets|spreads?|promotes?|expresses|makes?|lacks?|fits?|goes|takes?|leads?|says?|said|calls?)"
+)
+_STARTS = re.compile(rf"(?:i|we|you|it|they|s?he|there|nobody|nothing|none|{_FINITE.pattern})")
+# Adjectives and verbs of a list that the label ends: "vulgar and", "imply, invite or".
+_LISTED = re.compile(
+    r"(?:\b[a-z-]{3,20}(?:\s*,\s*(?:and|or)\s+|\s*,\s*|\s+(?:and|or|nor|but|yet)\s+)){1,5}"
+    r"(?:(?:\w+ly|an?|not|without\s+\w+ing|just|even|contain\w*|spread\w*|promot\w*)\s+)*[\s\"]*$"
+)
+_PREFERRED = re.compile(r"\b[\w-]+(?=\s+(?:rather\s+than|instead\s+of)\s)")  # "witty rather than"
+# Subjects that are no text and no judge of it: what is said of a claim is not said of the text.
+_OPINION = re.compile(
+    r"\b(?:claims?|idea|notion|suggestion|allegation|accusation|misconception|myth|assumption"
+    r"|impression|reports?|complaints?|objection|argument|temptation|probability|likelihood|score"
+    r"|difference|distinction|reporting|rejecting|denying|accusing|suspecting|pretending|topic"
+    r"|subject|theme|title|name|focus|previous|earlier|former|original|other|another|different)\b"
+)
+_OTHER_JUDGE = re.compile(
+    r"\b(?:colleagues?|filters?|models?|systems?|classifiers?|detectors?|algorithms?|tools?|bots?"
+    r"|moderators?|annotators?|reviewers?|raters?|teams?|users?|readers?|someone|somebody|whoever"
+    r"|people|others|many|some|most|everyone|critics|he|she|they)\b"
+)
+_OWN_JUDGE = re.compile(r"\b(?:i|we|my|our)\b")
+_AGREES = re.compile(
+    r"\b(?:so\s+do\s+(?:i|we)|(?:i|we)\s+(?:\w+ly\s+|also\s+)?(?:agree|concur|share|support"
+    r"|endorse))\b"
+)
+# Words by which an explanation goes back on a verdict, or on another's.
+_TAKEN_BACK = re.compile(
+    r"n['\u2019]t\s*(?:[.;:!]|$)|\b(?:is|does|do|will|would|should)\s+not\s*(?:[.;:!]|$)"
+    r"|\b(?:overturn\w*|overrul\w*|disagree\w*|dissent\w*|object(?:ed)?|mistak(?:e|en)|errors?"
+    r"|erroneous\w*|incorrect\w*|wrong(?:ly)?|revers(?:e|ed|ing)|withdr[ae]w\w*|retract\w*"
+    r"|revis(?:e|ed|ing)"
+    r"|reconsider\w*|correction|scratch\s+that|take\s+(?:that|it)\s+back|chang\w+\s+my\s+mind"
+    r"|unwarranted|unjustified|unfounded|false\s+(?:positive|alarm)|mis(?:read|class|judg"
+    r"|understand|understood)\w*"
+    r"|on\s+(?:reflection|second\s+thoughts?|closer)|restor\w+|reinstat\w+|appeal"
+    r"|not\s+(?:justified|warranted"
+    r"|convinced|persuaded|agree|share|see\s+it)|n['\u2019]t\s+(?:agree|share|see\s+it|hold\s+up)"
+    r"|overlook\w*|far-?fetched|exaggerat\w*|overreact\w*|too\s+(?:harsh|far|strong))\b"
+)
+_APPEARS = re.compile(
+    r"\b(?:seem(?:s|ed)?|appear(?:s|ed)?|sound(?:s|ed)?|looks?|looked|reads?|feels?|felt"
+    r"|comes?\s+across|came\s+across|strikes?|struck|taken|called|mistak\w+)\b"
+)
+_TURNS = re.compile(
+    r"\b(?:but|yet|however|though|although|only|until|actually|in\s+fact|in\s+context)\b"
+)
+# A label word that is itself part of a subject: "calling it hateful would trivialise …".
+_PREDICATED = re.compile(
+    r"[\s\"']*(?:speech|content|language|label|text|here)?[\s\"']*(?:would|must|rests?|relies"
+    r"|needs?"
+    r"|requires?|can|could|might|should|will|goes|takes?|makes?|leads?|has|had|(?:ignor|overlook"
+    r"|miss"
+    r"|stretch|trivialis|trivializ|cheapen|dilut|contradict|confus|distort|underestimat|overestimat"
+    r"|understat|overstat|depend|seem|sound|appear)\w*)\b"
+)
+_GERUND = re.compile(
+    rf"\W*(?:(?:and|but|so|also|even|just|merely)\s+)?(?:to\s+)?(?:not\s+)?(?=\w+ing\b"
+    rf"|(?<=to\s))(?:{cues.JUDGE})\b"
+)
+_HAS_VERB = re.compile(rf"\b(?:{cues.AUXILIARY})\b")
+_IS = re.compile(r"[\s\"']*(?:speech|content|label)?[\s\"']*(?:is|are|was|were|remains?)\b")
+_COMPARED = re.compile(
+    r"(?<!not )\bas\s+(?:if|though)\b"
+    r"|(?<!rather )(?<!other )(?<!less )\bthan\s+(?:an?\s+)?[\s\"]*$|\b(?:less|so\s+much"
+    r"|as\s+much|closer\s+to|further\s+from|almost|nearly|half|hardly\s+more)"
+    r"\s+(?:an?\s+)?[\s\"]*$"
+)
+
+
+_JUDGES_ZH = re.compile(
+    r"系统|模型|审核|标注|同事|用户|网友|分类器|过滤器|算法|管理员|版主|有人|之前|原先|原来|评审"
+    r"|举报"
+)
+_TAKEN_BACK_ZH = re.compile(
+    r"不(?:同意|认同|赞同|成立|对|妥|准确|正确|是这样)|推翻|撤销|误判|误会|误解|误读|错误|有误"
+    r"|改判|恢复|纠正"
+    r"|我(?:认为|觉得|看|判|不)|笔者|复审|申诉|冤枉|牵强|夸大|言过其实"
+)
+# Evaluations of a label that stand behind it, and turns before it that are not counted.
+_JUDGED_ZH = re.compile("[不没非未难过太欠误错偏]|为时|牵强|勉强|夸|言重|无(?!关)|有(?:些|点|失)")
+_OBJECTS_ZH = re.compile(
+    "[误错]|驳|撤销|推翻|质疑|冤枉|牵强|夸大|何尝|岂|难道|怎么|哪里|何来|才(?:是|算|叫|称|构成|属"
+    "|怪)"
+)
+_NOUNS_ZH = re.compile(
+    r"^(?:的|性|言论|内容|文本|评论|表达|表述|语言|色彩|意味|成分|信息|了|任何|一条|社区|平台"
+    r"|我们|规定|规范"
+    r"|准则|政策|关于仇恨言论)+"
+)
+_PAUSE_ZH = re.compile("[，,。；;！!：:（(\n]")
+_JUDGES_KO = re.compile(
+    "모델|시스템|필터|분류기|동료|검토자|관리자|신고|이용자|사람들|알고리즘|평가자|주석자|처음|기존"
+)
+_TAKEN_BACK_KO = re.compile(
+    r"동의(?:하지|할\s*수)|잘못|오류|오판|실수|착오|오해|무리|과하|지나치|성급|억지|비약|부당"
+    r"|틀[렸린리]|번복"
+    r"|취소|철회|뒤집|반박|복구|이의|(?:나는|저는|내가|제가)\s|그렇지\s*않|아니다|아닙니다"
+)
+_OBJECTS_KO = re.compile("오류|오판|실수|착오|오해|오독|성급|억지|비약|번복|취소|뒤집|반박|복구")
+
+
+# A label word that opens a clause, as in "It's crude. Hateful it …".
+_OPENS = re.compile(r"(?:[.;!?\n\u2014]|\bas\s+for|\bbut)\W*$")
+_PLAIN = re.compile(
+    rf"\W*(?:(?:so|then|thus|hence|therefore|and|but|still|overall|finally|in\s+(?:short"
+    rf"|conclusion|sum)|\w+ly)\W+)*"
+    rf"(?:it|this|(?:the|this|that)\s+(?:\w+\s+)?(?:{cues.TEXT_NOUN})|(?:i"
+    rf"|we)\s+(?:\w+\s+)?(?:{cues.JUDGE})\s+"
+    rf"(?:it|this|the\s+\w+)(?:\s+(?:as|to\s+be))?)"
+    rf"(?:['\u2019]s|\s+(?:{cues.BE}|contains?|constitutes?|qualifies\s+as|amounts?\s+to|does"
+    rf"|do))?(?:n['\u2019]t)?"
+    rf"(?:\s+(?:not|no|an?|any|contain|constitute|qualify\s+as|amount\s+to|\w+ly))*[\s\"]*"
+)
+# "The explanation should quote the words that make it hateful", "a score of 3 for toxic".
+_ASKS_FOR = re.compile(r"\b(?:should|must|needs?\s+to|has\s+to|have\s+to|please|asked|explain)\b")
+_NUMBER = re.compile(r"\d[.,]\d|\d\s*%|\d\s*/\s*\d|\bout\s+of\b|\bpercent\b")
+_MORE_THAN = re.compile(r"\bmore\s+[\w-]+\s+than(?=\s*$)")  # counted as a negation
+
+
+# "No intent", "no ground": of other things that are absent ("no hesitation") no rule knows.
+_WITHOUT_KO = re.compile("(?<=\\s)([가-힣]{2,}?)(?:이|가|은|는|도|조차)?\\s*없")
+_MISSING_KO = re.compile(
+    ".*(?:의도|내용|요소|표현|발언|근거|이유|대상|증거|흔적|수|관련|관계|바|것|점|필요|사람|말"
+    "|문장|단어|부분|구석|데|곳|적|혐오|성"
+    "|하나|전혀|조금|아무|여지|상관)"
+)
+# Last words of a Korean clause whose effect on its label the rules know.
+_KNOWN_KO = re.compile(
+    "이다|이[지고며라니]|입니|인[데지]?|임|아니|아닙|아닌|아님|없|않|있|한[다데]|합니"
+    "|하[다고며지여므나]|함|해[서야당]|된|됩|됨"
+    "|되[어며고지므]|돼|분류|판단|간주|판정|평가|표시|규정|인정|본다|봅|보[아이기지]|봐|볼|어렵"
+    "|힘들|가[깝까]|타당|지나치|맞|옳"
+    "|틀[렸리린]|잘못|생각|담|포함|드러|나타|이르|이른|미치|발견|조장|충족|속하|속한|읽|위반|부족"
+    "|충분|무관|공정|뚜렷|마땅|동의"
+    "|멀|멉|먼|안|못|예|네|아니[오요]|했[다습지]|였[다습지]|되었|이유|까닭|근거|결론|때문|므로"
+    "|지만|으나|뿐|글|댓글|게시물|표현|발언|여부"
+)
+
+
+def is_uncertain_zh(own: str, after: str, clause: Clause, later: str) -> bool:
+    """own: the clause before the label word, without idioms. after: the sentence behind it."""
+    if clause.rejected:
+        return False
+    behind = _PAUSE_ZH.split(after, maxsplit=1)[0]
+    said = f"{after[:NEAR]} {later[:FAR]}"
+    answered = _JUDGES_ZH.search(own) and _TAKEN_BACK_ZH.search(said)
+    judged = _JUDGED_ZH.search(_NOUNS_ZH.sub("", behind.strip(' "”')))
+    return bool(answered or judged or _OBJECTS_ZH.search(own) or clause.denials > 2)
+
+
+def is_uncertain_ko(before: str, own: str, rest: str, clause: Clause, later: str) -> bool:
+    """own: the clause behind the label word, without idioms. rest: the sentence behind that."""
+    if clause.rejected:
+        return False
+    answered = _JUDGES_KO.search(before) and _TAKEN_BACK_KO.search(f"{rest} {later[:FAR]}")
+    words = own.replace("\x00", " ").split("(")[0].rstrip(" .,!\"'”’)").split()
+    if any(not _MISSING_KO.fullmatch(noun) for noun in _WITHOUT_KO.findall(own)):
+        return True
+    known = not words or len(words[-1]) < 2 or _KNOWN_KO.search(words[-1])
+    return bool(answered or not known or _OBJECTS_KO.search(own) or clause.denials > 2)
+
+
+def is_uncertain(around: WordContext, clause: Clause, later: str) -> bool:
+    """May the verdict of a clause be the opposite of what was read?
+
+    around: the label word's sentence, lower case, as `conclusion_en` cuts it. later: what follows
+    the sentence. A label that the explanation rejects itself was read together with its rejection.
+    """
+    if clause.rejected:
+        return False
+    return (
+        _is_answered(around, later)
+        or _only_appears(around, clause)
+        or _is_subject(around.own, around.after)
+        or _COMPARED.search(_MORE_THAN.sub(" ", around.own)) is not None
+        or _has_unknown_governor(around.own, clause)
+    )
+
+
+def is_outranked_unread(plain: str, vocabulary: Vocabulary, chosen: Reading) -> bool:
+    """ "It's offensive. Hateful it …": does a word of the first rank follow in an own clause?"""
+    if chosen.label != "hateful" or chosen.word.word.is_decisive:
+        return False
+    after = plain[chosen.word.end : chosen.word.end + NEAR]
+    return any(
+        found.word.kind == "first" and _OPENS.search(after[: found.start])
+        for found in vocabulary.find(after, after)
+    )
+
+
+def is_plain(around: WordContext) -> bool:
+    """Is nothing but this text and a verb before the label, or nothing: "the post is not"?"""
+    return (_PLAIN.fullmatch(around.own) or cues.BARE.fullmatch(around.own)) is not None
+
+
+def _is_answered(around: WordContext, later: str) -> bool:
+    """Is it another's verdict, and does the explanation go on to judge by itself?"""
+    if not _OTHER_JUDGE.search(around.own) or _OWN_JUDGE.search(around.own):
+        return False
+    if moods.IN_ERROR.match(around.after):
+        return False
+    said = f"{around.after[:NEAR]} {later[:FAR]}"
+    return bool(_TAKEN_BACK.search(said) or _OWN_JUDGE.search(_AGREES.sub(" ", said)))
+
+
+def _only_appears(around: WordContext, clause: Clause) -> bool:
+    """ "It sounds hateful, but it quotes a song." """
+    turns = clause.form != "final" and _APPEARS.search(around.own)
+    return bool(turns and _TURNS.search(around.after[:NEAR]))
+
+
+def _is_subject(own: str, after: str) -> bool:
+    """Is the label part of a subject, and no rule knows what is said of that?"""
+    if labels.PREFERRED.match(after) or cues.PRESENT.match(after):
+        return False
+    if rejects_label(own, after) is not None or labels.unmet(own, after) is not None:
+        return False
+    if _GERUND.match(own) and not _HAS_VERB.search(own):
+        return True
+    return bool(
+        _PREDICATED.match(after)
+        or (_IS.match(after) and _TOKEN.search(own) and not cues.MAKES_IT.search(own))
+    )
+
+
+def _has_unknown_governor(own: str, clause: Clause) -> bool:
+    """Does a word stand between the verb and the label whose effect no rule knows?"""
+    if clause.denials == 0 and cues.MAKES_IT.search(own):
+        return _ASKS_FOR.search(own) is not None  # whatever else stands before "makes it"
+    if _NUMBER.search(own) and labels.level_before(own) is None:
+        return True
+    said = _LISTED.sub(" ", _PREFERRED.sub(" ", own))
+    words = [*_TOKEN.findall(said), ""]
+    verb = next((place for place, one in enumerate(words) if _STARTS.fullmatch(one)), len(words))
+    if clause.denials == 0 and _OPINION.search(" ".join(words[:verb])):
+        return True
+    return any(
+        not _KNOWN.fullmatch(words[place]) and not _is_inert(words, place)
+        for place in range(verb + 1, len(words) - 1)
+    )
+
+
+def _is_inert(words: Sequence[str], place: int) -> bool:
+    """ "The lullaby", "a political opinion", but no "a parody of" and no "the claim"."""
+    if _OPINION.fullmatch(words[place]):
+        return False
+    before, after = words[place - 1], words[place + 1]
+    named = _DETERMINER.fullmatch(before) is not None
+    return named or (before in ("a", "an") and after not in ("of", "to", ""))
