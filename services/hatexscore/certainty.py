@@ -94,9 +94,11 @@ _STARTS = re.compile(rf"(?:i|we|you|it|they|s?he|there|nobody|nothing|none|{_FIN
 # Adjectives and verbs of a list that the label ends: "vulgar and", "imply, invite or".
 _LISTED = re.compile(
     r"(?:\b[a-z-]{3,20}(?:\s*,\s*(?:and|or)\s+|\s*,\s*|\s+(?:and|or|nor|but|yet)\s+)){1,5}"
-    r"(?:(?:\w+ly|an?|not|without\s+\w+ing|just|even|contain\w*|spread\w*|promot\w*)\s+)*[\s\"]*$"
+    r"(?:(?:\w{1,20}ly|an?|not|without\s+\w{1,20}ing|just|even|contain\w*|spread\w*"
+    r"|promot\w*)\s+){0,3}[\s\"]{0,5}$"
 )
-_PREFERRED = re.compile(r"\b[\w-]+(?=\s+(?:rather\s+than|instead\s+of)\s)")  # "witty rather than"
+# "Witty rather than".
+_PREFERRED = re.compile(r"\b[\w-]{1,30}(?=\s+(?:rather\s+than|instead\s+of)\s)")
 # Subjects that are no text and no judge of it: what is said of a claim is not said of the text.
 _OPINION = re.compile(
     r"\b(?:claims?|idea|notion|suggestion|allegation|accusation|misconception|myth|assumption"
@@ -152,9 +154,9 @@ _HAS_VERB = re.compile(rf"\b(?:{cues.AUXILIARY})\b")
 _IS = re.compile(r"[\s\"']*(?:speech|content|label)?[\s\"']*(?:is|are|was|were|remains?)\b")
 _COMPARED = re.compile(
     r"(?<!not )\bas\s+(?:if|though)\b"
-    r"|(?<!rather )(?<!other )(?<!less )\bthan\s+(?:an?\s+)?[\s\"]*$|\b(?:less|so\s+much"
+    r"|(?<!rather )(?<!other )(?<!less )\bthan\s+(?:an?\s+)?[\s\"]{0,5}$|\b(?:less|so\s+much"
     r"|as\s+much|closer\s+to|further\s+from|almost|nearly|half|hardly\s+more)"
-    r"\s+(?:an?\s+)?[\s\"]*$"
+    r"\s+(?:an?\s+)?[\s\"]{0,5}$"
 )
 
 
@@ -205,13 +207,14 @@ _PLAIN = re.compile(
 # "The explanation should quote the words that make it hateful", "a score of 3 for toxic".
 _ASKS_FOR = re.compile(r"\b(?:should|must|needs?\s+to|has\s+to|have\s+to|please|asked|explain)\b")
 _NUMBER = re.compile(r"\d[.,]\d|\d\s*%|\d\s*/\s*\d|\bout\s+of\b|\bpercent\b")
-_MORE_THAN = re.compile(r"\bmore\s+[\w-]+\s+than(?=\s*$)")  # counted as a negation
+_MORE_THAN = re.compile(r"\bmore\s+[\w-]{1,30}\s+than(?=\s{0,5}$)")  # counted as a negation
 
 
 # "No intent", "no ground": of other things that are absent ("no hesitation") no rule knows.
-_WITHOUT_KO = re.compile("(?<=\\s)([가-힣]{2,}?)(?:이|가|은|는|도|조차)?\\s*없")
+_WITHOUT_KO = re.compile("(?<=\\s)([가-힣]{2,12}?)(?:이|가|은|는|도|조차)?\\s*없")
 _MISSING_KO = re.compile(
-    ".*(?:의도|내용|요소|표현|발언|근거|이유|대상|증거|흔적|수|관련|관계|바|것|점|필요|사람|말"
+    ".{0,12}?(?:의도|내용|요소|표현|발언|근거|이유|대상|증거|흔적|수|관련|관계|바|것|점|필요|사람"
+    "|말"
     "|문장|단어|부분|구석|데|곳|적|혐오|성"
     "|하나|전혀|조금|아무|여지|상관)"
 )
