@@ -76,7 +76,7 @@ _COUNTED = (
     r"|den(?:y|ies|ied)|doubts?|disagrees?|rejects?|against|outside|hesitate|claim|few|wrongly"
 )
 _KNOWN = re.compile(
-    rf"(?:{_NEUTRAL}|{_HOSTILE}|{_COUNTED}|{cues.TEXT_NOUN}|{cues.BE}|{cues.AUXILIARY}|{cues.JUDGE}"
+    rf"(?<!\w)(?:{_NEUTRAL}|{_HOSTILE}|{_COUNTED}|{cues.TEXT_NOUN}|{cues.BE}|{cues.AUXILIARY}|{cues.JUDGE}"
     rf"|{cues.JUDGES}|{cues.SKIPPED}|\d+|\w*['\u2019](?:d|m|s|re|ve|ll|t)?|\w+n['\u2019]t)"
 )
 NEAR = 200  # characters behind the label word that may answer it
@@ -84,13 +84,15 @@ FAR = 300  # and of the sentences that follow
 _DETERMINER = re.compile(r"(?:the|this|that|these|those|its|his|her|their|entire|whole|too)")
 _TOKEN = re.compile(r"[\w'\u2019-]+")
 _FINITE = re.compile(
-    rf"(?:{cues.AUXILIARY}|{cues.BE}|{cues.JUDGE}|{cues.JUDGES}|\w+n['\u2019]t|(?:it|that|this"
+    rf"(?<!\w)(?:{cues.AUXILIARY}|{cues.BE}|{cues.JUDGE}|{cues.JUDGES}|\w+n['\u2019]t|(?:it|that|this"
     rf"|there|what|here|who|s?he)['\u2019]s"
     r"|\w+['\u2019](?:d|m|re|ve)|contains?|includes?|constitutes?|qualif\w+|amounts?|counts?"
     r"|falls?|crosses|violates|uses"
     r"|meets|spreads?|promotes?|expresses|makes?|lacks?|fits?|goes|takes?|leads?|says?|said|calls?)"
 )
-_STARTS = re.compile(rf"(?:i|we|you|it|they|s?he|there|nobody|nothing|none|{_FINITE.pattern})")
+_STARTS = re.compile(
+    rf"(?<!\w)(?:i|we|you|it|they|s?he|there|nobody|nothing|none|{_FINITE.pattern})"
+)
 # Adjectives and verbs of a list that the label ends: "vulgar and", "imply, invite or".
 _LISTED = re.compile(
     r"(?:\b[a-z-]{3,20}(?:\s*,\s*(?:and|or)\s+|\s*,\s*|\s+(?:and|or|nor|but|yet)\s+)){1,5}"
@@ -139,7 +141,7 @@ _TURNS = re.compile(
 )
 # A label word that is itself part of a subject: "calling it hateful would trivialise …".
 _PREDICATED = re.compile(
-    r"[\s\"']*(?:speech|content|language|label|text|here)?[\s\"']*(?:would|must|rests?|relies"
+    r"[\s\"']{0,3}(?:speech|content|language|label|text|here)?[\s\"']{0,3}(?:would|must|rests?|relies"
     r"|needs?"
     r"|requires?|can|could|might|should|will|goes|takes?|makes?|leads?|has|had|(?:ignor|overlook"
     r"|miss"
@@ -151,7 +153,7 @@ _GERUND = re.compile(
     rf"|(?<=to\s))(?:{cues.JUDGE})\b"
 )
 _HAS_VERB = re.compile(rf"\b(?:{cues.AUXILIARY})\b")
-_IS = re.compile(r"[\s\"']*(?:speech|content|label)?[\s\"']*(?:is|are|was|were|remains?)\b")
+_IS = re.compile(r"[\s\"']{0,3}(?:speech|content|label)?[\s\"']{0,3}(?:is|are|was|were|remains?)\b")
 _COMPARED = re.compile(
     r"(?<!not )\bas\s+(?:if|though)\b"
     r"|(?<!rather )(?<!other )(?<!less )\bthan\s+(?:an?\s+)?[\s\"]{0,5}$|\b(?:less|so\s+much"
