@@ -26,7 +26,15 @@ from shared.gold_contracts import (
     LabelAccuracy,
     Plausibility,
 )
-from shared.gold_metadata import Span, fold_label, gold_label, gold_spans, ratings
+from shared.gold_metadata import (
+    COLUMNS,
+    Span,
+    fold_label,
+    gold_label,
+    gold_spans,
+    has_column,
+    ratings,
+)
 from shared.human_ratings import NONE, RatedResult, RatedResults
 from shared.report_contracts import Interval
 from shared.score_splits import value_at
@@ -96,12 +104,21 @@ class GoldResults:
 
     def agreement(self) -> GoldAgreement | None:
         """None where no line has anything that people say."""
+        self.warnings.extend(self._missing())
         labels, rationales, rated = self._labels(), self._rationales(), self._ratings()
         if labels is None and rationales is None and rated is None and not self.warnings:
             return None
         return GoldAgreement(
             labels=labels, rationales=rationales, ratings=rated, warnings=tuple(self.warnings)
         )
+
+    def _missing(self) -> Iterator[str]:
+        """Of keys that the request names and no line has."""
+        columns = self.columns
+        for name in COLUMNS:
+            told = (has_column(row.request.metadata, columns, name) for row in self.over.rows)
+            if name in columns.model_fields_set and not any(told):
+                yield f"gold: no line has `{getattr(columns, name)}` in its metadata"
 
     def _read(self, what: str, of: Callable[[Any, GoldColumns], T | None]) -> list[tuple[Row, T]]:
         found, wrong = [], 0
@@ -261,6 +278,9 @@ def _label_warnings(pairs: Sequence[tuple[Row, str, str | None]]) -> Iterator[st
         yield "gold labels: none of them is a label that results have"
     elif len(golds) == 1:
         yield "gold labels: all are the same, so accuracy tells little"
+    if decided and golds & decided and (unknown := golds - decided):
+        lines = sum(gold in unknown for _, gold, _ in pairs)
+        yield f"gold labels: no result decides what {lines} lines say; other words count as wrong"
     if 0 < len(pairs) < FEW:
         yield f"few: {len(pairs)} results have a gold label"
 

@@ -106,7 +106,8 @@ class CalibratedThreshold(Message):
     )
     kappa: Interval = Field(description="Cohen's, of the same decisions, [-1, 1]")
     alpha_people: Interval = Field(
-        description="Krippendorff's, nominal, of the people's yes and no among each other"
+        description="Krippendorff's, nominal, of the people's yes and no among each other, over "
+        "all texts that several rated, those on which they are divided as well"
     )
     alpha_with_score: Interval = Field(
         description="the same with the score's decisions as one person more; not far below "

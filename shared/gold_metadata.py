@@ -11,6 +11,7 @@ from typing import Any
 from shared.gold_contracts import GoldColumns
 
 Span = tuple[int, int]
+COLUMNS = ("label", "rationale", "rating")
 WORDS = {
     **dict.fromkeys(("yes", "true", "agree", "accept", "accepted"), 1.0),
     **dict.fromkeys(("no", "false", "disagree", "reject", "rejected"), 0.0),
@@ -25,8 +26,14 @@ def fold_label(label: str) -> str:
 
 def has_gold(metadata: Mapping[str, str], columns: GoldColumns) -> bool:
     """Whether a line has anything that people say."""
-    named = (columns.label, columns.rationale)
-    return any(key in named or _person(key, columns) is not None for key in metadata)
+    return any(has_column(metadata, columns, name) for name in COLUMNS)
+
+
+def has_column(metadata: Mapping[str, str], columns: GoldColumns, name: str) -> bool:
+    """Whether a line has this of the columns."""
+    if name == "rating":
+        return any(_person(key, columns) is not None for key in metadata)
+    return getattr(columns, name) in metadata
 
 
 def _person(key: str, columns: GoldColumns) -> str | None:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import kendalltau, rankdata
 
 from shared.contracts import Scored
@@ -136,8 +137,15 @@ class RatedResults:
             results=said.size,
             ties=ties,
             **self._ends(found),
-            **self._agreement(said, found.decided, votes[clear], keys),
+            **self._agreement(said, found.decided, keys),
+            **self._alphas(votes, self._decided(found.value, found.decided, clear)),
         )
+
+    def _decided(self, start: float | None, of_clear: Floats, clear: NDArray[np.bool_]) -> Floats:
+        """(N,) 0 or 1 of every rated text: a tie had no part in choosing where yes starts."""
+        decided = (self.pairs[:, 0] >= (math.inf if start is None else start)).astype(np.float64)
+        decided[clear] = of_clear
+        return decided
 
     def _start(self) -> float | None:
         """The least rating that accepts."""
@@ -155,22 +163,24 @@ class RatedResults:
         ends = (low, high) if self.higher_is_better else (high, low)
         return {"value": value, "low": ends[0], "high": ends[1]}
 
-    def _agreement(
-        self, said: Floats, decided: Floats, votes: Floats, keys: Sequence[str]
-    ) -> dict[str, Any]:
-        """said, decided: (N,) 0 or 1 of people and score; votes: (N, 2) people who say no, yes."""
+    def _agreement(self, said: Floats, decided: Floats, keys: Sequence[str]) -> dict[str, Any]:
+        """said, decided: (N,) 0 or 1 of most people and score."""
         cells = list(zip(said.astype(int).tolist(), decided.astype(int).tolist(), strict=True))
         counts = classification.label_counts(cells, NO_AND_YES)
-        several = bool((votes.sum(axis=1) > 1).any())
-        joined = votes + np.stack([1 - decided, decided], axis=1)
-        with_score = self._alpha("with score", joined, nominal_alpha, keys) if several else NONE
         return {
             "agreed": self.over.share((said == decided).astype(np.float64), keys),
             "chance": float(max(said.mean(), 1 - said.mean())),
             "kappa": self.over.ratio("gold kappa", counts, classification.kappa, keys),
-            "alpha_people": self._alpha("people", votes, nominal_alpha, keys),
-            "alpha_with_score": with_score,
         }
+
+    def _alphas(self, votes: Floats, decided: Floats) -> dict[str, Interval]:
+        """Of all texts, ties as well. votes: (N, 2) people who say no, yes; decided: (N,)."""
+        people = self._alpha("people", votes, nominal_alpha, self.keys)
+        if people.of == 0:
+            return {"alpha_people": NONE, "alpha_with_score": NONE}
+        joined = votes + np.stack([1 - decided, decided], axis=1)
+        with_score = self._alpha("with score", joined, nominal_alpha, self.keys)
+        return {"alpha_people": people, "alpha_with_score": with_score}
 
 
 def _counts(rows: Sequence[Sequence[float]], values: Sequence[float]) -> Floats:

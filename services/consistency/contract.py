@@ -343,7 +343,7 @@ def elicited(found: ElicitedExplanation) -> dict[str, Any]:
         "explanation": found.explanation or None,
         "model": found.model,
     }
-    if found.decision in found.judge_labels:
+    if not found.judge_labels or found.decision in found.judge_labels:
         fields["label"] = found.decision
     if found.turns:
         turns = [turn.model_dump() for turn in found.turns]

@@ -26,6 +26,7 @@ from services.explanations.contract import ExplanationsRequest
 from services.explanations.service import SERVICE as EXPLANATIONS
 from shared.models.catalogue import load_catalogue
 from shared.models.ports import bind, models
+from tests.promises import as_promised
 from tests.tiny_models.causal import CAUSAL, STEEP, save_causal
 
 ENTRIES = """
@@ -157,5 +158,9 @@ def test_its_own_explanation_is_scored_in_the_same_job() -> None:
         "preceding": found.elicitation.answer.partition(found.elicitation.explanation)[0],
     }
     own = SERVICE.score(ConsistencyRequest.model_validate(body))
-    assert own.word_values == report.word_values
-    assert own.score == report.score
+    [use] = own.provenance.models
+    for name in ("answer", "explanation"):
+        values = [[getattr(one, name) for one in r.word_values or ()] for r in (own, report)]
+        assert values[0]
+        assert as_promised(use, *values)
+    assert as_promised(use, [own.score or 0.0], [report.score or 0.0])

@@ -44,6 +44,9 @@ ELSEWHERE = {
         "touchstone submit": "with ids of the reader's; the same commands are run in compare.md",
         "KEY=$": "it closes the service that the other blocks use; the README's is run",
     },
+    "docs/guide/capacity.md": {
+        "TOUCHSTONE_QUEUE_REDIS=": "further Redis servers; tests/end_to_end/test_two_redis.py",
+    },
     "docs/guide/data.md": {"touchstone submit posts.csv": "a bucket; tests/shared/test_s3.py"},
     "docs/guide/deploy.md": {
         "cp .env.example": "containers; .ci/run",

@@ -270,3 +270,35 @@ def test_what_people_say_is_read_in_every_way_it_may_stand() -> None:
 def test_what_is_no_number_is_no_rating(wrong: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         ratings({"rating": wrong}, GoldColumns())
+
+
+def test_where_people_are_divided_their_alpha_says_so() -> None:
+    """A third of the texts is a tie: it has no majority, and is disagreement all the same."""
+    rows = [
+        row(number, number % 2, metadata={"rating_a": number % 2, "rating_b": told})
+        for number in range(90)
+        for told in [number % 2 if number % 3 else 1 - number % 2]
+    ]
+    threshold = rating_of(rows).threshold
+    assert (threshold.results, threshold.ties) == (60, 30)
+    assert threshold.agreed.value == 1.0
+    assert threshold.alpha_people.value == pytest.approx(1 - 30 * (2 * 90 - 1) / (2 * 90 * 45))
+    assert threshold.alpha_with_score.value is not None
+    assert threshold.alpha_with_score.value > threshold.alpha_people.value  # two of three at least
+
+
+def rating_of(rows: list[Any]) -> Any:
+    told = found(rows).ratings
+    assert told is not None
+    return told
+
+
+def test_labels_in_other_words_and_keys_of_no_line_are_said() -> None:
+    rows = [row(number, 0.5, "hateful", metadata={"gold": "hateful"}) for number in range(4)]
+    odd = [row(4 + number, 0.5, "hateful", metadata={"gold": "1"}) for number in range(3)]
+    said = found([*rows, *odd], rationale="marked").warnings
+    assert "gold labels: no result decides what 3 lines say; other words count as wrong" in said
+    assert "gold: no line has `marked` in its metadata" in said
+    alone = found(odd, label="moderator")
+    assert alone.labels is None
+    assert "gold: no line has `moderator` in its metadata" in alone.warnings

@@ -3342,7 +3342,7 @@ class CalibratedThreshold(Message):
     alpha_people: Annotated[
         Interval,
         Field(
-            description="Krippendorff's, nominal, of the people's yes and no among each other"
+            description="Krippendorff's, nominal, of the people's yes and no among each other, over all texts that several rated, those on which they are divided as well"
         ),
     ]
     alpha_with_score: Annotated[

@@ -116,7 +116,7 @@ SERVER = "openai:http://v:1/v1"
         (model("path:x", more='preset = "nosuch"'), "preset: there is no 'nosuch'; there are"),
         (model("embedded:hate", more="trust_remote_code = true"), "models.0.trust_remote_code"),
         (model("path:x", more="lables = {}"), "lables: there is no such key; did you mean labels"),
-        (model("embedded:hate", more='dtype = "int4"'), "'auto', 'float32', 'bfloat16'"),
+        (model("embedded:hate", more='dtype = "int4"'), "'auto', 'fast', 'float32'"),
         (model("embedded:hate", more='device = "tpu"'), "models.0.device"),
         (model("embedded:hate") * 2, "'m' is configured 2 times"),
         (model("embedded:hate") + model("pickle:x"), "'m' is configured 2 times"),
