@@ -92,12 +92,17 @@ class BatchStatistics(Generic[BatchRequest]):
                 found[key] = judged
         return found
 
+    @property
+    def score_bounds(self) -> Bounds:
+        """What the scores can be; unbounded where the results' ranges differ."""
+        ranges: set[Bounds] = {row.report.range for row in self.rows}
+        return ranges.pop() if len(ranges) == 1 else UNBOUNDED
+
     def envelope(self) -> dict[str, Any]:
         """The fields of every batch report: `MyBatchReport(**over.envelope(), …)`."""
         scores = [row.report.score for row in self.rows]
         undefined = sum(score is None for score in scores)
-        ranges = {row.report.range for row in self.rows}
-        bounds = ranges.pop() if len(ranges) == 1 else UNBOUNDED
+        bounds = self.score_bounds
         found = intervals.mean("score", scores, self.keys(), bounds, self.how)
         nothing = () if len(scores) > undefined else ("no result has a score",)
         return {
@@ -136,7 +141,7 @@ class BatchStatistics(Generic[BatchRequest]):
         return LanguageScores(
             results=len(scores),
             undefined=scores.count(None),
-            score=self.mean(f"score in {code}", scores, self.keys(rows)),
+            score=self.mean(f"score in {code}", scores, self.keys(rows), self.score_bounds),
         )
 
     def _sequence(self, scores: Sequence[float | None], bounds: Bounds) -> SequenceInterval | None:

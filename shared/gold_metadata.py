@@ -11,6 +11,7 @@ from typing import Any
 from shared.gold_contracts import GoldColumns
 
 Span = tuple[int, int]
+MOST_RATING = 1e6  # no scale has more; squares and sums stay far from overflow
 COLUMNS = ("label", "rationale", "rating")
 WORDS = {
     **dict.fromkeys(("yes", "true", "agree", "accept", "accepted"), 1.0),
@@ -92,8 +93,8 @@ def ratings(metadata: Mapping[str, str], columns: GoldColumns) -> dict[str, floa
 def _rating(written: Any) -> float:
     word = str(written).strip().casefold()
     number = WORDS[word] if word in WORDS else float(word)
-    if not math.isfinite(number):
-        raise ValueError("a rating is a number")
+    if not math.isfinite(number) or abs(number) > MOST_RATING:
+        raise ValueError(f"a rating is a number of at most {MOST_RATING:.0e}")
     return number
 
 

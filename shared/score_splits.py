@@ -85,7 +85,7 @@ def value_at(message: Any, path: str) -> Any:
 
 def _value(over: BatchStatistics[Any], by: str, value: str, rows: Sequence[Row]) -> SplitValue:
     scores = [row.report.score for row in rows]
-    mean = over.mean(f"split {by} {value}", scores, over.keys(rows))
+    mean = over.mean(f"split {by} {value}", scores, over.keys(rows), over.score_bounds)
     return SplitValue(value=value, results=len(rows), undefined=scores.count(None), score=mean)
 
 

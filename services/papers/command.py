@@ -40,6 +40,7 @@ PAPERS: dict[str, Paper] = {
     paper.name: paper
     for paper in (HatexscorePaper(), HafPaper(), IcePaper(), Cot2elPaper(), FtcPaper())
 }
+FEWEST_RESAMPLES, MOST_RESAMPLES = 100, 100_000
 EMBEDDED = ""  # `--local` without a file
 
 
@@ -52,7 +53,9 @@ def parser() -> argparse.ArgumentParser:
     )
     _add_data(made)
     _add_requests(made)
-    made.add_argument("--resamples", type=int, default=2_000, help="of intervals (default 2000)")
+    made.add_argument(
+        "--resamples", type=resample_count, default=2_000, help="of intervals (default 2000)"
+    )
     made.add_argument("--output", type=Path, metavar="FOLDER", help="(default bench-PAPER)")
     made.add_argument("--again", action="store_true", help="ask again what failed")
     made.add_argument(
@@ -80,6 +83,15 @@ def _add_data(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--rows", type=at_least_one, metavar="N", help="of each data set, drawn by the seed"
     )
+
+
+def resample_count(text: str) -> int:
+    """As many as a batch report may ask for."""
+    if not text.isdecimal() or not FEWEST_RESAMPLES <= int(text) <= MOST_RESAMPLES:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no number from {FEWEST_RESAMPLES} to {MOST_RESAMPLES}"
+        )
+    return int(text)
 
 
 def _add_requests(made: argparse.ArgumentParser) -> None:

@@ -79,8 +79,15 @@ def read_dataset(told: str, columns: Mapping[str, str]) -> DataSet:
     name, _, place = told.rpartition("=")
     path = Path(place)
     name = name or path.stem
-    with table_of(path) as table:
-        read = [row for _, row in table.rows]
+    try:
+        with table_of(path) as table:
+            read = [row for _, row in table.rows]
+        for row in read:
+            json.dumps(row, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{place}: half of a surrogate pair is no text") from None
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
     if not read:
         raise ValueError(f"{place} has no rows")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()

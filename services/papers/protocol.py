@@ -43,9 +43,10 @@ class RunOptions:
             return None
         found = self.labels.get(row.gold, row.gold)
         if found not in known:
+            ways = " or ".join(f"--label {row.gold}={label}" for label in known)
             raise ValueError(
                 f"the gold label {row.gold!r} of {row.dataset} is none of {', '.join(known)}: "
-                f"say --label {row.gold}={known[0]}, for example"
+                f"say which it is by {ways}"
             )
         return found
 

@@ -6,6 +6,9 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 
+from pydantic import ValidationError
+
+from services.discovery import contracts
 from services.papers.answers import KeptAnswers, PaperRequest
 from services.papers.columns import Observation
 from services.papers.elicitation import failed
@@ -79,19 +82,35 @@ def _requests(
 
 
 def check_rows(paper: Paper, every: Sequence[Case], options: RunOptions) -> None:
-    """Raises ValueError for a gold label that the paper does not know, and where all rows of a data
-    set lack what is asked about."""
+    """Raises ValueError for a gold label that the paper does not know, for parameters that no
+    service takes, and where all rows of a data set lack what is asked about."""
     lacking: dict[str, str] = {}
-    complete = set()
+    complete, valid = set(), set()
     for case in every:
         try:
-            list(paper.requests(case, _not_asked, options))
+            asked = list(paper.requests(case, _not_asked, options))
             complete.add(case.row.dataset)
+            for request in asked:
+                if (kind := (case.setting, request.service)) not in valid:
+                    check_request(request)
+                    valid.add(kind)
         except Incomplete as error:
             lacking.setdefault(case.row.dataset, str(error))
     for dataset, said in lacking.items():
         if dataset not in complete:
             raise ValueError(said)
+
+
+def check_request(request: PaperRequest) -> None:
+    """Raises ValueError for a body that its service would refuse, whatever the row."""
+    try:
+        contracts()[request.service].request.model_validate(request.body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(
+            f"{request.service} does not take this: {place or 'request'}: {first['msg']}"
+        ) from None
 
 
 def _not_asked(_: PaperRequest) -> None:

@@ -104,13 +104,14 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
         sent = requested_language(request)
         statement = "\n".join(request.documents().values())
         post, found = find_language(request.text, sent), find_language(statement, sent)
-        if request.fields is None and len(words(statement)) < FEWEST_WORDS:
+        by_model = is_read_by_model(request)
+        if request.fields is None and not by_model and len(words(statement)) < FEWEST_WORDS:
             few = f"the statement has fewer than {FEWEST_WORDS} words"
             return LanguageCoverage(
                 Languages(text=post, explanation=found), (Obstacle("no-words", few),)
             )
         languages = Languages(text=post, explanation=found)
-        if not is_read_by_model(request):
+        if not by_model:
             unread = language_obstacle(request)
             return LanguageCoverage(languages, (unread,) if unread else ())
         known = reader_languages(request)

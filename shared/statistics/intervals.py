@@ -291,12 +291,14 @@ def median(
 
 
 def wilson(rate: float, count: float, quantile: float) -> tuple[float, float]:
-    """Wilson's score interval of a rate among `count` > 0 rows, within [0, 1]."""
+    """Wilson's score interval of a rate among `count` > 0 rows, within [0, 1]: exactly 0 at a rate
+    of 0, exactly 1 at one of 1, whatever the last bits of the formula say."""
     squared = quantile * quantile
     centre = rate + squared / (2 * count)
     half = quantile * math.sqrt(rate * (1 - rate) / count + squared / (4 * count * count))
     scale = 1 + squared / count
-    return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
+    low = 0.0 if rate == 0 else max(0.0, (centre - half) / scale)
+    return low, 1.0 if rate == 1 else min(1.0, (centre + half) / scale)
 
 
 def detectable(error: float, groups: int, confidence: float) -> float | None:

@@ -95,3 +95,9 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "broken.jsonl").write_text("{", "utf-8")
     with pytest.raises(ValueError, match="line 1"):
         read_dataset(str(tmp_path / "broken.jsonl"), {})
+
+
+def test_half_a_character_is_said_with_its_file(tmp_path: Path) -> None:
+    (tmp_path / "half.jsonl").write_text('{"text": "a\\ud800b"}', "utf-8")
+    with pytest.raises(ValueError, match=r"half\.jsonl: half of a surrogate pair"):
+        read_dataset(str(tmp_path / "half.jsonl"), {})

@@ -302,3 +302,16 @@ def test_labels_in_other_words_and_keys_of_no_line_are_said() -> None:
     alone = found(odd, label="moderator")
     assert alone.labels is None
     assert "gold: no line has `moderator` in its metadata" in alone.warnings
+
+
+@pytest.mark.parametrize("given", ["[1e308, 1.2e308, 1.7e308]", "[1e160, 0]", "-1e7"])
+def test_ratings_of_no_scale_are_left_out_and_counted(given: str) -> None:
+    rows = [
+        row(number, number / 30, metadata={"rating": given if number == 3 else number % 2})
+        for number in range(30)
+    ]
+    report = found(rows)
+    assert report.ratings is not None
+    assert report.ratings.results == 29
+    assert any("1 lines could not be read" in said for said in report.warnings)
+    json.loads(report.model_dump_json())

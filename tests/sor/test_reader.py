@@ -190,3 +190,12 @@ def test_a_reader_needs_a_model_and_a_plain_statement() -> None:
     for body in ({"statement": STATEMENT}, {"fields": {"puid": "1"}, "reader_model": "reader"}):
         with pytest.raises(ValidationError):
             SorRequest.model_validate({"text": POST, "reader": "llm", **body})
+
+
+def test_a_statement_in_a_script_without_blanks_is_read() -> None:
+    statement = "您的商品已被删除,因为它违反了我们的市场规则。您可以申诉。"
+    says = {"restriction": "您的商品已被删除", "internal_complaint": "您可以申诉。"}
+    report = scored(says, statement, language="zh")
+    assert report.reader is not None
+    assert report.components.redress is not None
+    assert {item.name for item in report.items if item.value} >= {"restriction"}
