@@ -226,11 +226,11 @@ def _negated_after(own: str, after: str) -> bool:
 def rejects_label(own: str, after: str) -> bool | None:
     """Whether a label is rejected ("the classification as normal is not accurate") or confirmed;
     None where no label is spoken of."""
-    if (low := labels.level(own, after)) is not None:
-        return low
-    judged_label = labels.JUDGED_LABEL.match(after) if labels.JUDGING.search(own) else None
-    if judged_label is not None:
-        return (judged_label["right"] is None) != bool(judged_label["no"])
+    if (judged := labels.judged_label(own, after)) is not None:
+        return judged
+    found = labels.JUDGED_LABEL.match(after) if labels.JUDGING.search(own) else None
+    if found is not None:
+        return (found["right"] is None) != bool(found["no"])
     if too_strong := labels.TOO_STRONG.match(after):
         return too_strong["no"] is None
     after = labels.BEHIND_THE_LABEL.split(after, maxsplit=1)[0]

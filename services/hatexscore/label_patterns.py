@@ -277,6 +277,16 @@ JUDGED_LABEL = re.compile(
     rf"|accurate|appropriate|reasonable|fitting|apt|fair|warranted|valid|sound|convincing)"
     rf"|{_REJECTING})\b"
 )
+# "Hate speech is the wrong label here", and "the wrong label would be hateful".
+_IS_A = r"(?:is|was|are|were|seems|looks|(?:would|must|might|may|can|could)\s+(?:not\s+)?be)"
+LABEL_IS = re.compile(
+    rf"^[\s\"']{{0,3}}(?:speech\b|content\b|language\b)?[\s\"']{{0,3}}{_IS_A}\s+(?P<no>not\s+)?"
+    rf"(?:\w+ly\s+)?(?:the|a|an|any)\s+(?:\w+ly\s+)?(?:(?P<right>right|correct|proper|appropriate"
+    rf"|accurate|fitting|apt)|{_REJECTING})\s+{_LABEL_NOUN}\b"
+)
+WRONG_LABEL_IS = re.compile(
+    rf"\b(?:{_REJECTING})\s+{_LABEL_NOUN}\s+(?:here\s+)?{_IS_A}\s+(?:an?\s+)?[\s\"']{{0,3}}$"
+)
 JUDGING = re.compile(r"\b(?:consider|find|found|deem|judge|think|regard|believe|call)\w*\b")
 OF_A_LABEL = re.compile(
     rf"\b{_LABEL_NOUN}\s+(?:(?:is|was|seems|as|to\s+be|would\s+be)\s+)?(?:not\s+|\w+ly\s+)*[\s\"]*$"
@@ -294,6 +304,15 @@ _SCORED = re.compile(
     r"\b(?:scor|rat|giv|gave|assign|mark)\w*\s[^.;:]{0,40}?(?P<points>\d{1,3}(?:\.\d{1,4})?)\s*"
     r"(?:(?P<percent>%)|(?:/|out\s+of|of)\s*(?P<most>\d{1,3}))?\s+(?:for|on|in)\s+(?:the\s+)?$"
 )
+
+
+def judged_label(own: str, after: str) -> bool | None:
+    """Is a label word said to be the wrong label, or what it names to be low? None: neither."""
+    if (low := level(own, after)) is not None:
+        return low
+    if (said := LABEL_IS.match(after)) is not None:
+        return (said["right"] is None) != (" not " in said.group())
+    return True if WRONG_LABEL_IS.search(own) else None
 
 
 def level(own: str, after: str) -> bool | None:

@@ -95,7 +95,7 @@ NEGATION = re.compile(
     r"|nowhere|a\s+far\s+cry|light\s+years|worlds?\s+away"
     r"|(?:naive|dishonest|absurd|ridiculous|odd|strange|generous|disingenuous|silly|foolish"
     r"|premature|reckless"
-    r"|irresponsible|(?:hard|difficult|impossible)(?=\s+to\s+(?:see|call|read|regard|consider"
+    r"|irresponsible|(?:hard|difficult|impossible)(?=\s+to\s+(?:see|call|read|regard|consider|argue|maintain|claim|justify|defend"
     r"|view|label|classify|find|justify))"
     r"|unreasonable|excessive|nonsense|hasty|unwise|careless|cynical|perverse|harsh)\s+to"
     r"|exclud(?:e|es|ed|ing)|refus(?:e|es|ed|ing)|avoid(?:s|ed|ing)?|steers?\s+clear|refrain(?:s|ed"

@@ -107,3 +107,27 @@ def test_its_reason_is_told_and_the_score_is_undefined() -> None:
 def test_an_explanation_without_a_verdict_still_has_no_conclusion_to_show() -> None:
     report = scored("It speaks of people.")
     assert report.components.htc == 0
+
+
+@pytest.mark.parametrize("judged", ["wrong", "incorrect", "right", "appropriate"])
+@pytest.mark.parametrize("noun", ["label", "category", "word"])
+@pytest.mark.parametrize("turned", ["", "not "])
+def test_a_label_that_is_called_wrong_is_none(judged: str, noun: str, turned: str) -> None:
+    right = (judged in ("right", "appropriate")) != bool(turned)
+    for label in ("Hate speech", "Non-hateful"):
+        found = read(f"{label} is {turned}the {judged} {noun} here.").conclusion
+        assert found is not None
+        assert (found.label == "hateful") == ((label == "Hate speech") == right)
+
+
+@pytest.mark.parametrize("hard", ["hard", "difficult", "impossible"])
+@pytest.mark.parametrize("verb", ["argue", "claim", "maintain"])
+def test_what_is_hard_to_argue_is_not_so(hard: str, verb: str) -> None:
+    labels = {
+        f"It is {hard} to {verb} that this is hateful.": "non-hateful",
+        f"It is {hard} to {verb} that this is not hateful.": "hateful",
+        f"It is {hard} to {verb} that this is anything other than hateful.": "hateful",
+    }
+    for said, label in labels.items():
+        found = read(said).conclusion
+        assert found is None or found.label == label, said
