@@ -226,8 +226,8 @@ def _negated_after(own: str, after: str) -> bool:
 def rejects_label(own: str, after: str) -> bool | None:
     """Whether a label is rejected ("the classification as normal is not accurate") or confirmed;
     None where no label is spoken of."""
-    if (judged := labels.judged_label(own, after)) is not None:
-        return judged
+    if (rejected := labels.judged_label(own, after)) is not None:
+        return rejected
     found = labels.JUDGED_LABEL.match(after) if labels.JUDGING.search(own) else None
     if found is not None:
         return (found["right"] is None) != bool(found["no"])
