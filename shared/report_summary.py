@@ -7,6 +7,7 @@ what chance would have.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from shared.page_text import significant
 from shared.report_contracts import Interval
 from shared.service_contract import MetricContract
 
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 FEW = 30  # results: fewer are said to be few
 MUCH = 0.1  # an undefined share above it is said first
 DEPTH = 4  # of a report, where a part's interval is looked for
@@ -70,11 +72,16 @@ def sentences(
 
 
 def _most(why: Mapping[str, int]) -> str:
-    """The most frequent reason, where there is one."""
-    sentence, count = next(iter(why.items()), ("", 0))
-    if not sentence:
+    """The most frequent reason, where there is one; sentences that differ in a number are one."""
+    alike: dict[str, list[tuple[str, int]]] = {}
+    for sentence, count in why.items():
+        alike.setdefault(_NUMBER.sub("…", sentence), []).append((sentence, count))
+    most = max(alike.items(), key=lambda one: sum(count for _, count in one[1]), default=None)
+    if most is None or not most[0]:
         return ""
-    told = sentence.rstrip(".")
+    folded, found = most
+    count = sum(count for _, count in found)
+    told = (found[0][0] if len(found) == 1 else folded).rstrip(".")
     return f": {told}" if count == sum(why.values()) else f", most often ({count:,}): {told}"
 
 

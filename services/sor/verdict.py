@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.sor.report import SorItemName, SorResult
+from services.sor.report import ROUTES, SorItemName, SorResult
 from shared.contracts import Finding
 from shared.page_text import Tone, Verdict, finding, significant
 
@@ -37,9 +37,16 @@ def _summary(report: SorResult) -> tuple[str, Tone]:
     if beaten is not None and beaten < EVEN:
         return "It names facts, but would name as many of other posts.", "neutral"
     if not report.missing:
-        return "It names the facts of this post and every item that was looked for.", "good"
+        every = "It names the facts of this post and every item that was looked for"
+        return f"{every}{_ways(report)}.", "good"
     named = ", ".join(NAMES[item] for item in report.missing)
     return f"It is about this post; missing: {named}.", "neutral" if _few(report) else "bad"
+
+
+def _ways(report: SorResult) -> str:
+    """One way of redress is redress; which others Article 17(3)(f) names and the statement not."""
+    others = [route.replace("_", " ") for route in ROUTES if route not in report.routes]
+    return f"; of the ways of redress these are missing: {', '.join(others)}" if others else ""
 
 
 def _items(count: int) -> str:

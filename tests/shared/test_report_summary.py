@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -107,3 +108,11 @@ def test_a_report_from_before_tells_what_it_has() -> None:
     )
     assert told[:2] == ["Of 110 explanations 37 could be scored.", "73 have no score."]
     assert told[2].startswith("Their quotes move the model better")
+
+
+def test_reasons_that_differ_in_a_number_are_one() -> None:
+    why = {"P is 0.1; no.": 1, "None at all.": 2, "P is 0.25; no.": 1, "P is 0.3; no.": 1}
+    tally = ResultTally(results=6, scored=1, why=why)
+    told = " ".join(sentences(None, tally, {}))
+    assert "most often (3): P is …; no" in told
+    assert "…" not in " ".join(sentences(None, replace(tally, why={"P is 0.1; no.": 5}), {}))
