@@ -47,7 +47,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def test_the_same_results_apart_and_here_though_the_inference_worker_is_killed(
     service: Service,
 ) -> None:
-    apart = all_succeed_once(service, 60, 12, lambda running: running.kill("inference"))
+    apart = all_succeed_once(service, 40, 8, lambda running: running.kill("inference"))
     metric = metrics()["hatexscore"]
     for body, result in zip(examples(), apart, strict=True):
         here = registry.service("hatexscore").score(metric.request.model_validate(body))

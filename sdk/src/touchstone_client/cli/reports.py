@@ -124,12 +124,16 @@ def _numbers(ts: Touchstone, batch: Any, asked: Namespace, output: Output) -> No
         output.line(f"  {count} for {reason}")
     output.line("")
     output.table(("mean of", "value", "low", "high", "n"), list(parts_in(found)))
+    if told := list(beside_people(found)):
+        output.line("")
+        output.table(("beside people", "value", "low", "high", "n"), told)
     if rows := Lines.of(batch).worst():
         output.line("")
         output.table(("worst lines", "score", "why"), rows)
     for split in getattr(found, "splits", ()):
         _show_split(split, output)
-    for one in found.warnings:
+    gold = getattr(found, "gold", None)
+    for one in (*found.warnings, *(() if gold is None else gold.warnings)):
         output.say(f"warning: {one}")
 
 
@@ -180,17 +184,37 @@ def sentence_of(found: Any) -> str:
     return f"{said}. Their mean score is {found.score.value:.3f}{bounds}."
 
 
+def beside_people(found: Any) -> Iterator[tuple[Any, ...]]:
+    """What gold labels, marked passages and ratings of the lines say of the results."""
+    gold = getattr(found, "gold", None)
+    for group in ("labels", "rationales", "ratings"):
+        figures = getattr(gold, group, None)
+        for one in (figures, getattr(figures, "threshold", None)):
+            for name in type(one).model_fields if one is not None else ():
+                if _is_interval(value := getattr(one, name)) and value.value is not None:
+                    yield (name.replace("_", " "), *_ends(value))
+
+
+def _is_interval(one: Any) -> bool:
+    return hasattr(one, "value") and hasattr(one, "of")
+
+
 def parts_in(found: Any) -> Iterator[tuple[Any, ...]]:
-    """The score, its parts, and what chance would do, where the report says it."""
-    yield ("score", *_ends(found.score))
+    """The score, its parts, and what chance would do, where the report says it; of answers that
+    have no score of their own, the mean of each metric that scored them."""
+    means = getattr(found, "scores", None)
+    if means is None:
+        yield ("score", *_ends(found.score))
+    for mean in means or ():
+        yield (mean.metric, *_ends(mean.score))
     parts = getattr(found, "components", None)
     listed = parts.items() if isinstance(parts, Mapping) else parts or ()
     for name, one in listed:
-        if hasattr(one, "value") and hasattr(one, "of"):
+        if _is_interval(one):
             yield (name, *_ends(one))
     for name in CHANCE:
         one = getattr(found, name, None)
-        if hasattr(one, "value") and hasattr(one, "of"):
+        if _is_interval(one):
             yield (f"chance: {name.replace('_', ' ')}", *_ends(one))
 
 

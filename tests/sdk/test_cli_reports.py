@@ -1,0 +1,33 @@
+"""`touchstone report`: which figures of a report stand in its table."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from shared.report_contracts import Interval
+from tests.shared.test_gold_agreement import found, rated, row
+from touchstone_client.cli.reports import beside_people, parts_in
+
+MEAN = Interval(value=0.4, low=0.2, high=0.6, of=12)
+
+
+def test_gold_labels_and_ratings_stand_in_the_table() -> None:
+    rows = [
+        row(number, 0.5, "hateful", metadata={"gold": "hateful" if number % 3 else "non-hateful"})
+        for number in range(12)
+    ]
+    told = {name: value for name, value, *_ in beside_people(SimpleNamespace(gold=found(rows)))}
+    assert told["accuracy"] == 8 / 12
+    assert {"macro f1", "kappa", "accuracy of all"} <= told.keys()
+    of_ratings = {name for name, *_ in beside_people(SimpleNamespace(gold=found(rated(2, 200))))}
+    assert {"spearman", "alpha", "agreed", "alpha people"} <= of_ratings
+    assert list(beside_people(SimpleNamespace(gold=None))) == []
+    assert list(beside_people(SimpleNamespace())) == []
+
+
+def test_answers_without_a_score_show_the_means_of_their_metrics() -> None:
+    none = Interval(value=None, low=None, high=None, of=0)
+    mean = SimpleNamespace(metric="hatexscore", score=MEAN)
+    report = SimpleNamespace(score=none, scores=(mean,), components=None)
+    assert list(parts_in(report)) == [("hatexscore", 0.4, 0.2, 0.6, 12)]
+    assert next(parts_in(SimpleNamespace(score=MEAN)))[0] == "score"
