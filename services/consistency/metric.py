@@ -215,19 +215,11 @@ def _simulatability_null(
 
 def _against(observed: float, null: Floats, placements: int, most: int) -> dict[str, Any]:
     """A score among those of its rivals, as a null tells it."""
-    above, below = ranks.p_value(observed, null), ranks.p_anti(observed, null)
     return {
+        **ranks.null_fields(observed, null),
         "placements": placements if placements <= MOST_TOLD else None,
-        "draws": null.size,
-        "win_rate_draws": null.size,
         "exact": null.size == placements,
-        "win_rate": ranks.win_rate(observed, null),
-        "p_value": above,
-        "p_anti": below,
-        "p_two_sided": ranks.two_sided(above, below),
         "attainable_p": ranks.attainable_p(min(most, placements)),
-        "ties": ranks.tie_rate(observed, null),
-        **ranks.null_summary(null),
     }
 
 

@@ -170,18 +170,8 @@ def _warnings(judge: Judge, request: SorRequest) -> Iterator[str]:
 
 
 def _null(observed: float, null: np.ndarray, masked: MaskedPost) -> SorMaskNull:
-    above, below = ranks.p_value(observed, null), ranks.p_anti(observed, null)
-    exact = null.size == masked.others
     return SorMaskNull(
         placements=masked.others if masked.others <= 10**15 else None,
-        draws=null.size,
-        win_rate_draws=null.size,
-        exact=exact,
-        win_rate=ranks.win_rate(observed, null),
-        p_value=above,
-        p_anti=below,
-        p_two_sided=ranks.two_sided(above, below),
-        attainable_p=ranks.attainable_p(null.size),
-        ties=ranks.tie_rate(observed, null),
-        **ranks.null_summary(null),
+        exact=null.size == masked.others,
+        **ranks.null_fields(observed, null),
     )

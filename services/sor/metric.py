@@ -220,20 +220,11 @@ def _control(request: SorRequest, collected: SorCollected) -> SorNull | None:
     if not collected.null:
         return None
     observed, null = float(collected.read.facts.weight), np.array(collected.null, np.float64)
-    above, below = ranks.p_value(observed, null), ranks.p_anti(observed, null)
     return SorNull(
         placements=null.size,
-        draws=null.size,
-        win_rate_draws=null.size,
         exact=True,
-        win_rate=ranks.win_rate(observed, null),
-        p_value=above,
-        p_anti=below,
-        p_two_sided=ranks.two_sided(above, below),
-        attainable_p=ranks.attainable_p(null.size),
-        ties=ranks.tie_rate(observed, null),
         pool="request" if request.other_posts else "own",
-        **ranks.null_summary(null),
+        **ranks.null_fields(observed, null),
     )
 
 

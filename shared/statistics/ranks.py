@@ -84,6 +84,23 @@ def chance_sd(draws: int) -> float:
     return math.sqrt((draws + 2) / (12 * draws))
 
 
+def null_fields(observed: float, null: Floats) -> dict[str, Any]:
+    """What a report's `Null` says of the observed value among these draws, one-sided and two-sided;
+    all draws count for the win rate. null: (M,), M >= 1."""
+    above, below = p_value(observed, null), p_anti(observed, null)
+    return {
+        "draws": null.size,
+        "win_rate_draws": null.size,
+        "win_rate": win_rate(observed, null),
+        "p_value": above,
+        "p_anti": below,
+        "p_two_sided": two_sided(above, below),
+        "attainable_p": attainable_p(null.size),
+        "ties": tie_rate(observed, null),
+        **null_summary(null),
+    }
+
+
 def null_summary(null: Floats, ddof: int = 1) -> dict[str, Any]:
     """mean, sd, deciles and histogram of (M,) scores, as a null is told; None and () without them.
 
