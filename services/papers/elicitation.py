@@ -15,6 +15,28 @@ OF_DECIDED = (
 )
 
 
+def request_about(
+    service: str,
+    case: Case,
+    inputs: Sequence[str],
+    options: RunOptions,
+    fields: Mapping[str, Any],
+) -> PaperRequest:
+    """inputs: columns of text that it asks about. What the command sets stands above `fields`.
+    Raises Incomplete for a row without an input."""
+    return PaperRequest(
+        service,
+        {
+            **input_fields(case, inputs),
+            **language_field(case),
+            "seed": options.seed,
+            "metadata": {"dataset": case.row.dataset, "model": case.model},
+            **fields,
+            **options.fields(service),
+        },
+    )
+
+
 def explanation_request(
     case: Case, inputs: Sequence[str], options: RunOptions, more: Mapping[str, Any]
 ) -> PaperRequest:
@@ -22,18 +44,7 @@ def explanation_request(
     it has one, stands in the place of the model. Raises Incomplete for a row without an input."""
     answer = case.row.answer_of(case.model)
     source = {"model": case.model} if answer is None else {"answer": {"text": answer}}
-    return PaperRequest(
-        EXPLANATIONS.name,
-        {
-            **input_fields(case, inputs),
-            **language_field(case),
-            **source,
-            "seed": options.seed,
-            "metadata": {"dataset": case.row.dataset, "model": case.model},
-            **more,
-            **options.fields(EXPLANATIONS.name),
-        },
-    )
+    return request_about(EXPLANATIONS.name, case, inputs, options, {**source, **more})
 
 
 def input_fields(case: Case, names: Sequence[str]) -> dict[str, str]:

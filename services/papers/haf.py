@@ -14,7 +14,7 @@ from services.haf.contract import CONTRACT
 from services.haf.report import HafComponents, HafResult, HafStagePart, Stage
 from services.papers.answers import PaperRequest
 from services.papers.columns import MeanColumn, Observation, Outcome
-from services.papers.elicitation import failed, input_fields, jobs_of, language_field
+from services.papers.elicitation import failed, jobs_of, request_about
 from services.papers.protocol import Answers, Case, RunOptions
 from services.papers.tables import Place, TablePlan
 
@@ -42,17 +42,7 @@ class HafPaper:
         yield self._request(case, options)
 
     def _request(self, case: Case, options: RunOptions) -> PaperRequest:
-        return PaperRequest(
-            self.name,
-            {
-                **input_fields(case, ("text",)),
-                **language_field(case),
-                "model": case.model,
-                "seed": options.seed,
-                "metadata": {"dataset": case.row.dataset, "model": case.model},
-                **options.fields(self.name),
-            },
-        )
+        return request_about(self.name, case, ("text",), options, {"model": case.model})
 
     def observations(
         self, case: Case, answers: Answers, options: RunOptions

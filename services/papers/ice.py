@@ -16,7 +16,7 @@ from services.ice.contract import CONTRACT
 from services.ice.report import IceResult, IceTest
 from services.papers.answers import PaperRequest
 from services.papers.columns import MeanColumn, Observation, ShareColumn
-from services.papers.elicitation import failed, input_fields, jobs_of, language_field
+from services.papers.elicitation import failed, jobs_of, request_about
 from services.papers.protocol import Answers, Case, RunOptions
 from services.papers.tables import Place, TablePlan
 from shared.statistics.intervals import UNBOUNDED
@@ -40,19 +40,9 @@ class IcePaper:
 
     def _request(self, case: Case, options: RunOptions) -> PaperRequest:
         marked = case.row.list_of("rationale")
-        return PaperRequest(
-            self.name,
-            {
-                **input_fields(case, ("text",)),
-                **language_field(case),
-                "model": case.model,
-                "attribution": list(METHODS),
-                "seed": options.seed,
-                "metadata": {"dataset": case.row.dataset, "model": case.model},
-                **({"human": marked} if marked else {}),
-                **options.fields(self.name),
-            },
-        )
+        human = {"human": marked} if marked else {}
+        fields = {"model": case.model, "attribution": list(METHODS), **human}
+        return request_about(self.name, case, ("text",), options, fields)
 
     def observations(
         self, case: Case, answers: Answers, options: RunOptions
