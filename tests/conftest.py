@@ -29,9 +29,16 @@ from tests.end_to_end.service import Service, serving
 from tests.patience import eventually
 from tests.servers import redis_server
 
-# no test depends on the clock of a busy machine: not how long an example takes, nor making one
+# no test depends on the clock of a busy machine: not how long an example takes, nor making one.
+# A change is tried with the same examples everywhere; each night looks for new ones
 hypothesis.settings.register_profile(
-    "steady", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "steady",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.register_profile(
+    "nightly", hypothesis.settings.get_profile("steady"), derandomize=False
 )
 hypothesis.settings.load_profile("steady")
 

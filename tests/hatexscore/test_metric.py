@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
@@ -49,6 +49,9 @@ def ask(**fields: Any) -> HatexscoreRequest:
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(requests())
+@example(
+    HatexscoreRequest(text="ABSA㼃", explanation="“ABSA“혐오ᄀᄀᄀ다", predicted_label="hateful")
+)
 def test_any_request_is_survived_and_stays_in_its_ranges(request: HatexscoreRequest) -> None:
     with bound(FakeClassifier()):
         report = score(request)
