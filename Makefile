@@ -45,10 +45,12 @@ test nightly: export OMP_NUM_THREADS := 1
 
 test: $(VENV)/dev  ## the whole suite: real Redis, real PostgreSQL, no network, no GPU
 	rm -rf $(MET)
-	ANSWERS_MET=$(CURDIR)/$(MET) $(BIN)/pytest -m "not end_to_end and not nightly" \
-		--numprocesses 3 --dist worksteal
-	ANSWERS_MET=$(CURDIR)/$(MET) $(BIN)/pytest -m "end_to_end and not nightly" \
-		--numprocesses 3 --dist loadfile --no-loadscope-reorder
+	failed=0; export ANSWERS_MET=$(CURDIR)/$(MET); \
+	$(BIN)/pytest -m "not end_to_end and not nightly" \
+		--numprocesses 3 --dist worksteal || failed=1; \
+	$(BIN)/pytest -m "end_to_end and not nightly" \
+		--numprocesses 3 --dist loadfile --no-loadscope-reorder || failed=1; \
+	exit $$failed
 
 met:  ## after `make test`: fails where an answer or a problem of the API was never met
 	$(BIN)/python -m tests.answers_met $(MET)

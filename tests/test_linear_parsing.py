@@ -52,7 +52,7 @@ BOUNDED = {
 LONGEST_BOUNDED = 6.0  # seconds of a match in the longest text that such a pattern is given
 FIRST_LOOK = 800  # characters; most patterns need no longer text to be seen through
 UNSEEN = 0.001  # seconds
-DAILY = 4  # of the families one in so many by day, beside the hard ones; at night all of them
+DAILY = 12  # of the families one in so many by day, beside the hard ones; at night all of them
 by_day_and_night = pytest.mark.parametrize(
     "step", [pytest.param(DAILY, id="day"), pytest.param(1, id="all", marks=pytest.mark.nightly)]
 )
