@@ -42,7 +42,7 @@ RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
 
 FROM build AS build-models
 RUN PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu \
-    sh install.sh /venv/bin/python models torch-cpu
+    sh install.sh /venv/bin/python models openvino torch-cpu
 COPY shared shared
 COPY services services
 RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs locked packages, each checked against its SHA-256, into the environment of a Python:
-#   sh install.sh .venv/bin/python [gateway | metrics | models | embedded | dev | guide | object-storage | torch-cpu | torch-gpu]...
+#   sh install.sh .venv/bin/python [gateway | metrics | models | embedded | dev | guide | object-storage | openvino | torch-cpu | torch-gpu]...
 # No target: all that the service on one machine needs, with the torch that suits the machine.
 # The locks are complete, so that nothing is resolved; source distributions are built with the
 # setuptools of the lock, since what pip fetches to build them with it would not check.

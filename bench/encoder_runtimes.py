@@ -2,7 +2,7 @@
 
 `embedded-hate` as torch computes it against ONNX Runtime (torch's own exporter) and OpenVINO, in
 float32 and cheaper, where these packages are installed (`pip install onnx onnxscript onnxruntime
-openvino`; none is a dependency of ours). One thread each, in turn, medians; ratios are torch
+openvino`; ours is OpenVINO alone, as `runtime`). One thread each, in turn, medians; ratios are torch
 float32's processor time over theirs; `change`: the largest of P against it. The last line is JSON.
 """
 

@@ -17,7 +17,7 @@ from pip._vendor.packaging.requirements import Requirement
 from pip._vendor.packaging.utils import canonicalize_name
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
-ALONE = {"guide", "object-storage"}  # beside the project, or on top of another target
+ALONE = {"guide", "object-storage", "openvino"}  # beside the project, or on top of another target
 OF_TORCH = re.compile(r"torch|nvidia-.*|triton|cuda-.*")
 
 

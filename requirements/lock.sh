@@ -11,6 +11,7 @@
 #   embedded.lock   what the service on one machine needs besides
 #   dev.lock        what tests and linters need besides
 #   guide.lock      what builds the guide, and nothing else
+#   openvino.lock   what computes encoders beside torch, in the models' image for CPUs
 #   object-storage.lock  what the gateway's image needs besides, for s3://, gs:// and az://
 #   tests/clients/requirements.lock: the generator of `make clients`, in an environment of its own
 # Made by the oldest Python that is supported; the pins must exist for the others too (`supported`).
@@ -42,7 +43,7 @@ grep -v '^setuptools==' "$work/all.pins" > "$work/runtime.pins"
 extras dev > "$work/dev.in"
 "$bin/pip" install --quiet --requirement "$work/dev.in"
 pins | grep -vxFf "$work/all.pins" > "$work/dev.pins"
-for alone in guide object-storage; do extras "$alone" > "$work/alone.in"; "$bin/pip" install --quiet --requirement "$work/alone.in"; done
+for alone in guide openvino object-storage; do extras "$alone" > "$work/alone.in"; "$bin/pip" install --quiet --requirement "$work/alone.in"; done
 pins > "$work/every.pins"
 
 # which libraries the public build wants is asked without downloading them; `===` is no local build
@@ -71,7 +72,7 @@ for target in gateway:gateway metrics:metrics models:models embedded:embedded; d
 done
 hashed < "$work/dev.pins" > requirements/dev.lock
 hashed < "$work/every.pins" > "$work/every.lock"
-for alone in guide object-storage; do
+for alone in guide openvino object-storage; do
   "$bin/python" requirements/closure.py "$alone" < "$work/every.lock" > "requirements/$alone.lock"
 done
 "$python" -m venv "$work/clients"

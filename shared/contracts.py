@@ -23,6 +23,7 @@ from pydantic_core import CoreSchema
 Variant = Literal["robust", "paper", "reference"]
 Direction = Literal["higher_is_better", "lower_is_better"]
 ModelKind = Literal["classifier", "causal", "similarity", "cross-encoder"]
+Runtime = Literal["torch", "openvino"]
 Numerics = Literal["bytes", "tolerance"]
 
 MetadataKey = Annotated[str, StringConstraints(min_length=1, max_length=64)]
@@ -260,6 +261,11 @@ class ModelUse(Message):
         default=None,
         exclude_if=lambda preset: preset is None,
         description="the bundle of keys, prompt included, that its entry names, as name@version",
+    )
+    runtime: Literal["openvino"] | None = Field(
+        default=None,
+        exclude_if=lambda runtime: runtime is None,
+        description="what computed it, where it was not torch",
     )
     system_fingerprint: Annotated[str, Word] | None = Field(
         default=None,

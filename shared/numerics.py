@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from shared.contracts import ModelKind, Numerics
+from shared.contracts import ModelKind, Numerics, Runtime
 from shared.settings import environment_default, environment_value
 
 Vendor = Literal["intel", "amd", "other"]
@@ -95,15 +95,18 @@ def fast_arithmetic(kind: ModelKind) -> Arithmetic:
     return Arithmetic("float32", f"this processor multiplies {without}")
 
 
-def promised(device: str, dtype: str, *, small_products: bool) -> Numerics:
+def promised(
+    device: str, dtype: str, *, small_products: bool, runtime: Runtime = "torch"
+) -> Numerics:
     """Whether a row's answer has the same bytes in any company, or moves by the dtype's tolerance.
 
     device:         as torch calls it, `cpu` or `cuda:0`.
     small_products: whether some have fewer than 16 rows: then MKL's default will not do.
+    runtime:        another than torch promises nothing.
 
     Read when a model is loaded: MKL obeys the mode that was there at its first product.
     """
-    if device != "cpu" or dtype != "float32":
+    if device != "cpu" or dtype != "float32" or runtime != "torch":
         return "tolerance"
     if any(environment_value(name) is not None for name in OTHER_KERNELS):
         return "tolerance"

@@ -227,6 +227,8 @@ def _dtype(entry: ModelEntry) -> str:
     """As configured; beside `fast` what that is on this machine's processor."""
     if entry.is_served:
         return "-"
+    if entry.runtime != "torch":
+        return f"{entry.dtype} ({entry.runtime})"
     if entry.dtype != "fast" or entry.device.startswith("cuda"):
         return entry.dtype
     return f"fast (cpu: {fast_arithmetic(entry.kind).dtype})"

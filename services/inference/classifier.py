@@ -104,7 +104,8 @@ class LocalClassifier:
 
     @property
     def abilities(self) -> frozenset[Ability]:
-        return frozenset((*LOCAL_ABILITIES, "truncated"))
+        inside = () if self._weights.runtime == "torch" else ("attributions",)
+        return frozenset((*LOCAL_ABILITIES, "truncated")).difference(inside)
 
     @property
     def mask_text(self) -> str:

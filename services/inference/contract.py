@@ -87,7 +87,10 @@ def cost(request: InferenceRequest, reads: int) -> Sequence[Work]:
 
 def needs(request: InferenceRequest) -> tuple[str, ...]:
     """The ability that the operation is."""
-    ability = NEEDED.get(request.ask.operation)
+    ask = request.ask
+    if ask.operation == "attributions" and ask.method.name == "lime":
+        return ("token_rows",)
+    ability = NEEDED.get(ask.operation)
     return () if ability is None else (ability,)
 
 

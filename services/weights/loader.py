@@ -26,6 +26,7 @@ from transformers import (
 
 from services.weights.folder import demand_readable, model_folder, weights_folder
 from services.weights.limits import (
+    LONGEST_PROOF,
     counts_positions,
     demand_same_tokens,
     find_max_length,
@@ -34,6 +35,7 @@ from services.weights.limits import (
     max_positions,
     verify_length,
 )
+from services.weights.openvino_runtime import converted
 from services.weights.placement import (
     check_memory,
     device_of,
@@ -44,7 +46,7 @@ from services.weights.placement import (
     torch_dtype,
 )
 from services.weights.quantization import quantize
-from shared.contracts import ModelUse
+from shared.contracts import ModelUse, Runtime
 from shared.errors import ScoringError
 from shared.models.availability import LoadingError, Placement, load_error, placed
 from shared.models.calls import MASK_TEXT
@@ -94,6 +96,7 @@ class LoadedModel:
     own_prompts: bool = True  # whether a request may bring its own in its place
     task: Task | None = None  # as its entry states it
     mask_text: str = MASK_TEXT  # what stands for a masked word in a string
+    runtime: Runtime = "torch"  # another shows neither attention nor gradients
 
 
 @dataclass(frozen=True)
@@ -125,10 +128,8 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
         demand_same_tokens(model, tokenizer)
         verify_length(model, max_length_ids(tokenizer, longest), len(mapping.outputs))
         pads = is_padding_invariant(model, tokenizer, longest)
-        if use.dtype == "int8":
-            quantize(model.base_model)
         return LoadedModel(
-            model=model,
+            model=_computed(model, tokenizer, longest, use),
             tokenizer=tokenizer,
             longest=longest,
             mapping=mapping,
@@ -139,7 +140,17 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
             overlong=entry.overlong,
             pads=pads,
             mask_text=_mask_text(entry, tokenizer),
+            runtime=entry.runtime,
         )
+
+
+def _computed(model: Any, tokenizer: Any, longest: int, use: ModelUse) -> Any:
+    """A classifier's network as its dtype and runtime ask for."""
+    if use.runtime == "openvino":
+        return converted(model, tokenizer, longest, output="logits", dtype=str(use.dtype))
+    if use.dtype == "int8":
+        quantize(model.base_model)
+    return model
 
 
 def _calibration_kwargs(entry: ModelEntry, note: EmbeddedMetadata | None) -> dict[str, Any]:
@@ -159,7 +170,7 @@ def _of_classifier(
         "thresholds": mapping.thresholds,
         **card,
     }
-    if not pads:
+    if not pads and use.numerics == "bytes":
         found |= {"numerics": promised(str(use.device), str(use.dtype), small_products=True)}
     return use.model_copy(update=found)
 
@@ -206,10 +217,12 @@ def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> L
             model = make(folder, use)
         if entry.kind == "cross-encoder":
             shorten(model[0].auto_model)
-        model.to(dtype=torch_dtype(use.dtype)).eval()  # modules after the transformer too
+        model.to(dtype=_weights_dtype(use)).eval()  # modules after the transformer too
         _cut_to_positions(model)
         if use.dtype == "int8":
             quantize(model[0].auto_model.base_model)
+        if entry.runtime == "openvino":
+            _convert(model, use)
         output: Literal["sentence_embedding", "scores"] = (
             "sentence_embedding" if entry.kind == "similarity" else "scores"
         )
@@ -257,7 +270,10 @@ def _verify(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
         device=device,
         dtype=dtype,
         # a classifier's rows have 16 tokens and more (`padded_width`); of others any number
-        numerics=promised(device, dtype, small_products=entry.kind != "classifier"),
+        numerics=promised(
+            device, dtype, small_products=entry.kind != "classifier", runtime=entry.runtime
+        ),
+        runtime=None if entry.runtime == "torch" else entry.runtime,
     )
 
 
@@ -265,7 +281,8 @@ def planned(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, Placement]:
     """Where its files are, and how they would be loaded. Raises ValueError."""
     folder, device = model_folder(catalogue, entry), device_of(entry)
     dtype = dtype_of(entry, device, folder)
-    needed = estimate_memory(folder, dtype, parameters(folder))
+    copies = 1 if entry.runtime == "torch" else 2  # the network as loaded, and as compiled
+    needed = estimate_memory(folder, dtype, copies * parameters(folder))
     device_name = str(device)
     return folder, Placement(
         size=needed.size, memory=needed.memory, device=device_name, dtype=dtype
@@ -356,8 +373,26 @@ def _head(note: EmbeddedMetadata | None, config: Any) -> Head:
 
 def _to_device(model: Any, use: ModelUse) -> Any:
     """The model on its device, for answers only: attributions need no gradient of its weights."""
-    model = model.to(device=torch.device(use.device), dtype=torch_dtype(use.dtype))
+    model = model.to(device=torch.device(use.device), dtype=_weights_dtype(use))
     return model.eval().requires_grad_(requires_grad=False)
+
+
+def _weights_dtype(use: ModelUse) -> torch.dtype:
+    """OpenVINO rounds float32 weights itself."""
+    return torch.float32 if use.runtime == "openvino" else torch_dtype(str(use.dtype))
+
+
+def _convert(model: Any, use: ModelUse) -> None:
+    """The transformer of a sentence-transformers model, in place."""
+    first, longest = model[0], int(model.max_seq_length or LONGEST_PROOF)
+    reads = getattr(first, "modality_config", {}).get("text", {})
+    output = reads.get("method_output_name")
+    if reads.get("method") != "forward" or not isinstance(output, str):
+        raise ValueError("runtime openvino computes encoders whose one output is read")
+    made = converted(
+        first.auto_model, model.tokenizer, longest, output=output, dtype=str(use.dtype)
+    )
+    first.model = made
 
 
 def _bi_encoder(folder: Path, use: ModelUse) -> Any:

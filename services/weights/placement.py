@@ -25,6 +25,8 @@ LARGE = 1_000_000_000  # parameters from which a causal model is worth bfloat16 
 
 def device_of(entry: ModelEntry) -> torch.device:
     """Raises ValueError where a GPU is configured and there is none."""
+    if entry.runtime == "openvino":
+        return torch.device("cpu")
     if entry.device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if entry.device != "cpu" and not torch.cuda.is_available():
@@ -42,7 +44,8 @@ def dtype_of(entry: ModelEntry, device: torch.device, folder: Path) -> str:
     if entry.dtype == "int8" and (device.type != "cpu" or not computes_int8()):
         raise ValueError("dtype int8 needs a processor with VNNI or AMX: take fast or auto")
     if entry.dtype == "fast" and device.type == "cpu":
-        return fast_arithmetic(entry.kind).dtype
+        found = fast_arithmetic(entry.kind).dtype
+        return "float32" if entry.runtime == "openvino" and found == "int8" else found
     if entry.dtype not in ("auto", "fast"):
         return entry.dtype
     if device.type == "cuda":

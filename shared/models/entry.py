@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from shared.contracts import Message, ModelKind, ModelName
+from shared.contracts import Message, ModelKind, ModelName, Runtime
 from shared.errors import BadInput, ModelCannot
 from shared.models.calls import Example, Part
 from shared.models.checkpoint import BASE, Language, Sha256, embedded_adapters
@@ -118,6 +118,9 @@ class ModelEntry(LabelKeys, ServerKeys):
     preset: str | None = Field(default=None, description="a named bundle of these keys")
     dtype: Dtype = "auto"
     device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
+    runtime: Runtime = Field(
+        default="torch", description="openvino: an encoder on a processor, without attributions"
+    )
     input: InputTable | None = None
     prompt: PromptTable | None = None
     allow_request_prompt: bool = True
@@ -188,6 +191,18 @@ class ModelEntry(LabelKeys, ServerKeys):
         of_judges = LabelKeys.model_fields.keys() | {"overlong"}
         if self.kind not in ("classifier", "causal") and (keys := sorted(stated & of_judges)):
             raise ValueError(f"{' and '.join(keys)} belong to a model that tells labels")
+        return self
+
+    @model_validator(mode="after")
+    def _runtime_fits(self) -> Self:
+        if self.runtime == "torch":
+            return self
+        if self.is_served or self.kind == "causal":
+            raise ValueError(f"runtime {self.runtime} computes encoders in this process only")
+        if self.device not in ("auto", "cpu"):
+            raise ValueError(f'runtime {self.runtime} computes on processors: device = "cpu"')
+        if self.dtype in ("float16", "int8"):
+            raise ValueError(f"runtime {self.runtime} computes in float32, bfloat16 or fast")
         return self
 
     @model_validator(mode="after")
@@ -337,6 +352,10 @@ INSTEAD_OF: dict[Ability, str] = {
     "attributions": ": it shows neither attention nor gradients. Ask for lime, which needs words "
     "alone, send values of your own, or",
 }
+WITHOUT_GRADIENTS = (
+    ": its runtime shows neither attention nor gradients. Ask for lime, send values of your own, "
+    'or name an entry of the same weights with runtime = "torch"'
+)
 
 
 def abilities(entry: ModelEntry) -> tuple[Ability, ...]:
@@ -345,6 +364,8 @@ def abilities(entry: ModelEntry) -> tuple[Ability, ...]:
         return ("judge", "word_rows", "generate", "score")
     if entry.scheme == "classify":
         return ("judge", "word_rows")
+    if entry.kind == "classifier" and entry.runtime == "openvino":
+        return (*(one for one in LOCAL_ABILITIES if one != "attributions"), "truncated")
     if entry.kind == "classifier":
         return (*LOCAL_ABILITIES, "truncated")
     return (*LOCAL_ABILITIES, "generate", "score") if entry.kind == "causal" else ()
@@ -369,6 +390,8 @@ def unsupported_error(entry: ModelEntry, ability: Ability) -> ModelCannot:
 
 
 def _advice(entry: ModelEntry, ability: Ability) -> str:
+    if ability == "attributions" and entry.runtime == "openvino":
+        return WITHOUT_GRADIENTS
     if not entry.is_served:
         return ""
     return f"{INSTEAD_OF.get(ability, ':')} name the same model as hf: or path:"

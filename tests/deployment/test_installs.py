@@ -21,7 +21,7 @@ TARGETS = {  # as the Dockerfile installs them; entries; megabytes of packages a
     ),
     "metrics": (("metrics",), ("services.worker", "services.hatexscore.metric"), 1_200),
     "models": (
-        ("models", "torch"),
+        ("models", "openvino", "torch"),
         ("services.worker", "services.inference.service", "services.similarity.service"),
         2_500,  # with torch's build for processors
     ),

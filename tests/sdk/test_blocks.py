@@ -98,7 +98,7 @@ ELSEWHERE = {
         "touchstone models add openai:": "a server; tests/command/test_models.py",
         "docker compose run": "containers; tests/command/test_models.py",
         "resources:": "a cluster; tests/deployment/test_components.py",
-        "schema = 2": "a repository of a hub; tests/shared/models/test_catalogue.py",
+        "schema = 2": "a hub or a folder of one's own; test_catalogue.py, test_openvino_runtime.py",
     },
     "examples/integrations/ci_gate/README.md": {"export": "tests/integrations/test_ci_gate.py"},
     "examples/integrations/coop/README.md": {

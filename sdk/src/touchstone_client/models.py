@@ -6227,6 +6227,10 @@ class ModelUse(Message):
             description='the bundle of keys, prompt included, that its entry names, as name@version'
         ),
     ] = None
+    runtime: Annotated[
+        Literal['openvino'] | None,
+        Field(description='what computed it, where it was not torch'),
+    ] = None
     system_fingerprint: Annotated[
         str | None,
         Field(description="of the build of a model's server, as it last said"),
