@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from services.inference.causal import LocalLanguageModel
-from services.inference.generation import GeneratedText, draw, prompt_generator
+from services.inference.generated_text import GeneratedText, prompt_generator
+from services.inference.generation_batch import draw
 from shared.errors import BadInput
 from shared.models.calls import Prompt, Sampling, Turn
 from tests.inference.loops import log_probabilities, next_logits
