@@ -41,6 +41,8 @@ class CausalRow:
     candidates: tokens whose logits after the last one are asked for.
     followed:   log-probabilities of these tokens, the first of them after rest[-len(followed)].
     whole:      the candidates' log-probabilities among the whole vocabulary are asked for, too.
+    continued:  whether its prefix may be read on from the beginning of one that is cached: what was
+                asked before then moves the row, by rounding.
     """
 
     prefix: Ids
@@ -48,11 +50,12 @@ class CausalRow:
     candidates: Ids = ()
     followed: Ids = ()
     whole: bool = False
+    continued: bool = False
 
     @property
     def kind(self) -> Hashable:
         """Rows of equal kind may share a pass."""
-        return self.prefix, len(self.rest), len(self.followed), self.whole
+        return self.prefix, len(self.rest), len(self.followed), self.whole, self.continued
 
     def cost(self, device: str) -> int:
         """Tokens that it takes in a pass. On a GPU those in its cache count in full: their memory
@@ -101,7 +104,7 @@ class CausalPass:
         PADDED_SHARE.labels(self.name).observe(0)
         keep = max(1, len(rows[0].followed))
         with self.lock:
-            past = self.repeat_prefix(rows[0].prefix, len(rows))
+            past = self.repeat_prefix(rows[0].prefix, len(rows), continued=rows[0].continued)
             ids = self._tensor([row.rest for row in rows])
             states, _ = self.readout.states(
                 keep, input_ids=ids, past_key_values=past, use_cache=past is not None
@@ -135,15 +138,15 @@ class CausalPass:
         with self.lock:
             self._prefixes.clear()
 
-    def repeat_prefix(self, prefix: Ids, rows: int) -> Any:
+    def repeat_prefix(self, prefix: Ids, rows: int, *, continued: bool = False) -> Any:
         """Its keys and values, once a row, for a pass to append to; of an empty one None.
 
-        To be called with the lock held.
+        continued: see `CausalRow`. To be called with the lock held.
         """
         if not prefix:
             return None
         if prefix not in self._prefixes:
-            self._prefixes[prefix] = self._read_prefix(prefix)
+            self._prefixes[prefix] = self._read_prefix(prefix, continued=continued)
         self._prefixes.move_to_end(prefix)
         while len(self._prefixes) > CACHED_PREFIXES:
             self._prefixes.popitem(last=False)
@@ -152,9 +155,22 @@ class CausalPass:
         return past
 
     @torch.no_grad()
-    def _read_prefix(self, prefix: Ids) -> Any:
-        answer = self.model.base_model(input_ids=self._tensor([prefix]), use_cache=True)
+    def _read_prefix(self, prefix: Ids, *, continued: bool = False) -> Any:
+        known, past = self._beginning(prefix) if continued and self.plain_cache else (0, None)
+        ids = self._tensor([prefix[known:]])
+        answer = self.model.base_model(input_ids=ids, past_key_values=past, use_cache=True)
         return answer.past_key_values
+
+    def _beginning(self, prefix: Ids) -> tuple[int, Any]:
+        """The longest beginning of it that a cached prefix has too: how many tokens, keys and
+        values. Its last token is left to be read."""
+        shared = {one: common_length((one, prefix[:-1])) for one in self._prefixes}
+        best = max(shared, key=shared.__getitem__, default=())
+        if shared.get(best, 0) < LEAST_PREFIX:
+            return 0, None
+        past = copy.deepcopy(self._prefixes[best])
+        past.crop(shared[best] - len(best))
+        return shared[best], past
 
     def _tensor(self, numbers: Any) -> torch.Tensor:
         return torch.tensor(numbers, device=self.model.device)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from services.inference.causal_pass import CausalPass, CausalRow, share_prefix
+from services.inference.causal_pass import LEAST_PREFIX, CausalPass, CausalRow, share_prefix
 from services.inference.generated_text import GeneratedText, prompt_generator
 from services.inference.generation_queue import GenerationQueue
 from services.inference.tokenization import EncodedToken, Encoder, Ids, TokenContext
@@ -83,7 +83,8 @@ class LocalWriter:
             for before, places in groups.items()
         ]
         futures = [
-            self._batcher.submit(share_prefix([row for row, _ in several])) for several in rows
+            self._batcher.submit(_after(before, [row for row, _ in several]))
+            for before, several in zip(groups, rows, strict=True)
         ]
         answers: dict[int, Floats] = {}
         for several, found in zip(rows, wait_all(futures), strict=True):
@@ -143,6 +144,17 @@ def _rows(before: Ids, completions: Completions) -> list[tuple[CausalRow, list[i
         own = CausalRow((), before, candidates=tuple(single.values()), whole=True)
         rows.append((own, list(single)))
     return rows
+
+
+def _after(before: Ids, rows: list[CausalRow]) -> list[CausalRow]:
+    """The same rows, read after all of their prompt but its last token: prompts of other calls, and
+    of this one, that begin as it does have read that already."""
+    if len(before) <= LEAST_PREFIX:
+        return share_prefix(rows)
+    end = len(before) - 1
+    return [
+        replace(row, prefix=row.rest[:end], rest=row.rest[end:], continued=True) for row in rows
+    ]
 
 
 def _completion(

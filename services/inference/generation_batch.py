@@ -164,7 +164,7 @@ class _Reading:
     def read(self) -> Tensor:
         """(N, V) logits after each text."""
         with self._causal.lock:
-            past = self._causal.repeat_prefix(self._prefix, len(self._texts))
+            past = self._causal.repeat_prefix(self._prefix, len(self._texts), continued=True)
             logits, self.past = _read(self._causal, self._ids, self.mask, past)
         return logits
 
