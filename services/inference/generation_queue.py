@@ -96,9 +96,7 @@ class GenerationQueue:
     def _step(self) -> None:
         """Everybody's next token is written, and those that wait begin."""
         for batch in list(self._batches):
-            batch.drop({one.owner for one in batch.drafts if one.owner.future.done()})
-            if batch.drafts:
-                self._run(batch, batch.drafts, batch.step)
+            self._run(batch, batch.drafts, partial(_advance, batch))
         if joining := self._joining():
             batch = self._open_batch()
             self._run(batch, [*batch.drafts, *joining], partial(batch.add, joining))
@@ -165,12 +163,20 @@ class GenerationQueue:
             drafts[0].owner.end(error=_error(self._causal.name, error))
             return
         for owner in owners:
+            if owner.future.done():
+                continue
             own = [draft for draft in drafts if draft.owner is owner]
             owner.end(sum(draft.text.finish is not None for draft in own))
             if growing := [draft for draft in own if draft.text.finish is None]:
                 alone: TextBatch = GenerationBatch(self._causal, self._longest, alone=True)
                 self._batches.append(alone)
                 self._run(alone, growing, partial(alone.add, growing))
+
+
+def _advance(batch: TextBatch) -> Iterable[TextDraft]:
+    """Who waits for no answer leaves; the others' next token; those that it finished."""
+    batch.drop({one.owner for one in batch.drafts if one.owner.future.done()})
+    return batch.step() if batch.drafts else ()
 
 
 def _error(model: str, error: Exception) -> Exception:
