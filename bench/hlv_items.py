@@ -80,22 +80,29 @@ def _paired(score: Score, requests: Sequence[Any], rounds: int) -> tuple[float, 
 def _catalogue(folder: Path) -> Path:
     """The shipped models and one random causal model, `random`, with a byte vocabulary."""
     torch.manual_seed(0)
+    words = byte_words(2_048)
+    config = GPT2Config(
+        vocab_size=len(words), bos_token_id=None, eos_token_id=words.eos_token_id, **SHAPE
+    )
+    GPT2LMHeadModel(config).save_pretrained(folder / "random")
+    words.save_pretrained(folder / "random")
+    entry = '\n[[models]]\nname = "random"\nkind = "causal"\nsource = "path:random"\n'
+    path = folder / "models.toml"
+    path.write_text((ROOT / "models.toml").read_text("utf-8") + entry, "utf-8")
+    return path
+
+
+def byte_words(longest: int, chat: str | None = None) -> PreTrainedTokenizerFast:
+    """A tokenizer whose tokens are the bytes, and one that ends a text."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {letter: place for place, letter in enumerate([*alphabet, "<end>"])}
     words = Tokenizer(models.BPE(vocabulary, []))
     words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     words.decoder = decoders.ByteLevel()
     ends = {"eos_token": "<end>", "pad_token": "<end>"}
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, model_max_length=2_048, **ends)
-    config = GPT2Config(
-        vocab_size=len(vocabulary), bos_token_id=None, eos_token_id=len(alphabet), **SHAPE
+    return PreTrainedTokenizerFast(
+        tokenizer_object=words, model_max_length=longest, chat_template=chat, **ends
     )
-    GPT2LMHeadModel(config).save_pretrained(folder / "random")
-    tokenizer.save_pretrained(folder / "random")
-    entry = '\n[[models]]\nname = "random"\nkind = "causal"\nsource = "path:random"\n'
-    path = folder / "models.toml"
-    path.write_text((ROOT / "models.toml").read_text("utf-8") + entry, "utf-8")
-    return path
 
 
 def _item(place: int, model: str) -> dict[str, Any]:

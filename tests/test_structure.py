@@ -60,7 +60,7 @@ ONE_OF_EACH = {  # what -> (how it is made, where)
             "shared/statistics/seeds.py",
             "shared/statistics/lime.py",  # the seed of a call, as is that of what is written
             "shared/models/openai/text.py",
-            "services/inference/generation.py",
+            "services/inference/generated_text.py",
             "services/ice/variants.py",  # as released
             "services/cot2el/refinement.py",  # of the published variants
             "services/sor/likeness.py",  # hash functions, always the same

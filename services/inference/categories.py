@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from services.inference.causal_pass import CausalPass
 from services.inference.causal_prompt import CausalReading
-from services.inference.generation import GeneratedText, generate, prompt_generator
+from services.inference.generated_text import GeneratedText, prompt_generator
+from services.inference.generation_queue import GenerationQueue
 from services.inference.tokenization import Encoder
-from services.weights.batcher import device_run
 from shared.models.calls import Sampling
 from shared.models.guard_categories import (
     CATEGORY_TOKENS,
@@ -29,24 +28,22 @@ GREEDY = Sampling.model_construct(
 def with_categories(
     readings: Sequence[CausalReading],
     judged: Sequence[Judgement],
-    model: tuple[CausalPass, Encoder, int],
+    model: tuple[GenerationQueue, Encoder],
     least: Mapping[str, float],
 ) -> list[Judgement]:
     """(N,) judgements with the categories that the model names after each prompt.
 
-    model: with its tokenizer and the tokens that it reads. least: label → P from which its entry
+    model: what it writes with, and its tokenizer. least: label → P from which its entry
     decides it.
     """
     tables = [one.prompt.table if one.prompt else None for one in readings]
-    causal, encoder, longest = model
+    generation, encoder = model
     drafts = {
         place: GeneratedText(reading.tokens.ids, encoder, prompt_generator(0, 0))
         for place, reading in enumerate(readings)
         if is_written(tables[place]) and judged[place].unread is None and not reading.reasons
     }
-    if drafts:
-        with device_run(causal.name):
-            generate(causal, list(drafts.values()), GREEDY, longest)
+    generation.finish(list(drafts.values()), GREEDY)
     found = [with_only_category(*one, least) for one in zip(judged, tables, strict=True)]
     for place, draft in drafts.items():
         named = named_categories(tables[place], draft.text)

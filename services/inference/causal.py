@@ -4,7 +4,7 @@ Labels are scored at the last position of `prefix + text + suffix`: softmax over
 logit of each verbalizer's token, where every verbalizer is one token; else softmax of the sum of
 log-probabilities of each verbalizer's tokens (longer ones are then less likely by nature).
 A row moves with its company by rounding only: to 1e-5 in float32, to 0.02 in bfloat16 and float16;
-in float32 on an Intel processor not at all (`shared.numerics`).
+in float32 on an Intel processor not at all (`shared.numerics`). What it writes moves everywhere.
 
 With `thinking = "before"` the label is read after the model has written its reasoning (`Reasoner`).
 P depends on the drawn reasoning, so it is a mean over draws, of which each has a seed of its own.
@@ -34,7 +34,9 @@ from services.inference.attribution import (
 from services.inference.categories import with_categories
 from services.inference.causal_pass import CausalPass, CausalRow, share_prefix
 from services.inference.causal_prompt import CausalReader, CausalReading, LabelPrompt
-from services.inference.generation import GeneratedText, LocalWriter, generate, prompt_generator
+from services.inference.generated_text import GeneratedText, prompt_generator
+from services.inference.generation import LocalWriter
+from services.inference.generation_queue import GenerationQueue
 from services.inference.tokenization import Encoder, Ids, InputSpan, TokenContext
 from services.weights.batcher import Device, MicroBatcher, device_run, measure_stage, padded_tokens
 from services.weights.loader import LoadedModel
@@ -86,7 +88,7 @@ class LocalLanguageModel(LocalWriter):
         encoder = Encoder(weights.tokenizer, chat_keys)
         super().__init__(weights, causal, batcher, encoder)
         self._reader = CausalReader(weights, encoder)
-        self._reasoner = Reasoner(causal, encoder, self._reader, weights.longest)
+        self._reasoner = Reasoner(self._generation, encoder, self._reader, weights.longest)
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -158,7 +160,7 @@ class LocalLanguageModel(LocalWriter):
         places = [place for place, one in enumerate(examples) if one.categories]
         if not places:
             return judged
-        model = self._causal, self._encoder, self._weights.longest
+        model = self._generation, self._encoder
         found = with_categories(
             [readings[place] for place in places],
             [judged[place] for place in places],
@@ -349,7 +351,7 @@ class Reasoned:
 class Reasoner:
     """A causal model that writes before it is asked for a label."""
 
-    causal: CausalPass
+    generation: GenerationQueue
     encoder: Encoder
     reader: CausalReader
     longest: int
@@ -364,8 +366,7 @@ class Reasoner:
         sampling = Sampling.model_construct(
             temperature=1.0, top_p=1.0, max_tokens=table.reasoning_tokens, stop=(CLOSES,), seed=0
         )
-        with device_run(self.causal.name):
-            generate(self.causal, drafts, sampling, self.longest)
+        self.generation.finish(drafts, sampling)
         return [self._after(reading, prompt, draft) for draft in drafts]
 
     def _after(self, reading: CausalReading, prompt: LabelPrompt, draft: GeneratedText) -> Reasoned:

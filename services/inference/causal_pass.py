@@ -1,15 +1,16 @@
 """Rows through a causal model: nothing padded, a shared beginning read once, few logits computed.
 
 Rows of equal length and equal `prefix` travel together. The prefix goes through the model alone,
-its keys and values are repeated for the rows; the last prefix is kept for the next batch. Logits
-are in float32, of no more tokens and positions than are needed. Models that do something to their
-logits after the head (Gemma caps them, Cohere and Granite scale them) are found by one comparison
-at load; they answer through their own head.
+its keys and values are repeated for the rows; the latest prefixes are kept for later batches.
+Logits are in float32, of no more tokens and positions than are needed. Models that do something to
+their logits after the head (Gemma caps them, Cohere and Granite scale them) are found by one
+comparison at load; they answer through their own head.
 """
 
 from __future__ import annotations
 
 import copy
+from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from transformers.cache_utils import DynamicLayer
 
 from services.inference.tokenization import Ids
 from services.weights.batcher import PADDED_SHARE
@@ -26,6 +28,7 @@ from shared.priority_lock import PriorityLock
 
 LEAST_PREFIX = 8  # tokens; below, repeating the cache costs more than reading them again
 LEAST_ROWS = 4
+CACHED_PREFIXES = 4  # of the latest calls; one of 1,000 tokens may be 100 MB for a large model
 CACHED_PER_READ = 8  # tokens of a cache that take the time of one that is read; rather too few
 
 
@@ -38,6 +41,8 @@ class CausalRow:
     candidates: tokens whose logits after the last one are asked for.
     followed:   log-probabilities of these tokens, the first of them after rest[-len(followed)].
     whole:      the candidates' log-probabilities among the whole vocabulary are asked for, too.
+    continued:  whether its prefix may be read on from the beginning of one that is cached: what was
+                asked before then moves the row, by rounding.
     """
 
     prefix: Ids
@@ -45,11 +50,12 @@ class CausalRow:
     candidates: Ids = ()
     followed: Ids = ()
     whole: bool = False
+    continued: bool = False
 
     @property
     def kind(self) -> Hashable:
         """Rows of equal kind may share a pass."""
-        return self.prefix, len(self.rest), len(self.followed), self.whole
+        return self.prefix, len(self.rest), len(self.followed), self.whole, self.continued
 
     def cost(self, device: str) -> int:
         """Tokens that it takes in a pass. On a GPU those in its cache count in full: their memory
@@ -62,23 +68,34 @@ def share_prefix(rows: Sequence[CausalRow]) -> list[CausalRow]:
     """The same rows with their common beginning as prefix, where that pays."""
     if len(rows) < LEAST_ROWS:
         return list(rows)
-    columns = zip(*(row.rest for row in rows), strict=False)
-    length = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
+    length = common_length([row.rest for row in rows])
     length = min(length, *(len(row.rest) - max(1, len(row.followed)) for row in rows))
     if length < LEAST_PREFIX:
         return list(rows)
     return [replace(row, prefix=row.rest[:length], rest=row.rest[length:]) for row in rows]
 
 
+def common_length(texts: Sequence[Ids]) -> int:
+    """How many tokens they all begin with."""
+    columns = zip(*texts, strict=False)
+    return sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
+
+
 class CausalPass:
-    """The body and the head of one model on one device. `lock`: one pass at a time."""
+    """The body and the head of one model on one device.
+
+    lock: one pass at a time. plain_cache: whether a position's keys and values are all that is kept
+    of it, and none is dropped.
+    """
 
     def __init__(self, model: Any, name: str) -> None:
         self.model = model
         self.readout = Readout(model)
         self.lock = PriorityLock()
         self.name = name
-        self._last: tuple[Ids, Any] | None = None  # a prefix and its keys and values
+        self._prefixes: OrderedDict[Ids, Any] = OrderedDict()  # keys and values of the latest
+        layers = getattr(self._read_prefix((0,)), "layers", [None])
+        self.plain_cache = all(type(layer) is DynamicLayer for layer in layers)
 
     @torch.no_grad()
     def run(self, rows: list[CausalRow]) -> list[Floats]:
@@ -87,7 +104,7 @@ class CausalPass:
         PADDED_SHARE.labels(self.name).observe(0)
         keep = max(1, len(rows[0].followed))
         with self.lock:
-            past = self._past(rows[0].prefix, len(rows))
+            past = self.repeat_prefix(rows[0].prefix, len(rows), continued=rows[0].continued)
             ids = self._tensor([row.rest for row in rows])
             states, _ = self.readout.states(
                 keep, input_ids=ids, past_key_values=past, use_cache=past is not None
@@ -111,15 +128,49 @@ class CausalPass:
         totals = self.readout.total(states).double().cpu().numpy()
         return [np.append(own, total) for own, total in zip(found, totals, strict=True)]
 
-    def _past(self, prefix: Ids, rows: int) -> Any:
+    def longest_cached(self, tokens: Ids) -> Ids:
+        """The longest cached prefix that these tokens begin with; empty: none."""
+        known = [one for one in list(self._prefixes) if tokens[: len(one)] == one]
+        return max(known, key=len, default=())
+
+    def forget_prefixes(self) -> None:
+        """None is cached any more."""
+        with self.lock:
+            self._prefixes.clear()
+
+    def repeat_prefix(self, prefix: Ids, rows: int, *, continued: bool = False) -> Any:
+        """Its keys and values, once a row, for a pass to append to; of an empty one None.
+
+        continued: see `CausalRow`. To be called with the lock held.
+        """
         if not prefix:
             return None
-        if self._last is None or self._last[0] != prefix:
-            answer = self.model.base_model(input_ids=self._tensor([prefix]), use_cache=True)
-            self._last = prefix, answer.past_key_values
-        past = copy.deepcopy(self._last[1])  # passes append to it
+        if prefix not in self._prefixes:
+            self._prefixes[prefix] = self._read_prefix(prefix, continued=continued)
+        self._prefixes.move_to_end(prefix)
+        while len(self._prefixes) > CACHED_PREFIXES:
+            self._prefixes.popitem(last=False)
+        past = copy.deepcopy(self._prefixes[prefix])
         past.batch_repeat_interleave(rows)
         return past
+
+    @torch.no_grad()
+    def _read_prefix(self, prefix: Ids, *, continued: bool = False) -> Any:
+        known, past = self._beginning(prefix) if continued and self.plain_cache else (0, None)
+        ids = self._tensor([prefix[known:]])
+        answer = self.model.base_model(input_ids=ids, past_key_values=past, use_cache=True)
+        return answer.past_key_values
+
+    def _beginning(self, prefix: Ids) -> tuple[int, Any]:
+        """The longest beginning of it that a cached prefix has too: how many tokens, keys and
+        values. Its last token is left to be read."""
+        shared = {one: common_length((one, prefix[:-1])) for one in self._prefixes}
+        best = max(shared, key=shared.__getitem__, default=())
+        if shared.get(best, 0) < LEAST_PREFIX:
+            return 0, None
+        past = copy.deepcopy(self._prefixes[best])
+        past.crop(shared[best] - len(best))
+        return shared[best], past
 
     def _tensor(self, numbers: Any) -> torch.Tensor:
         return torch.tensor(numbers, device=self.model.device)

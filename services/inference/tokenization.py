@@ -294,13 +294,16 @@ class Encoder:
                 yield place
                 place = text.find(token, place + 1)
 
-    def completion_tokens(self, context: TokenContext, written: str) -> list[EncodedToken]:
+    def completion_tokens(
+        self, context: TokenContext, written: str, read: list[EncodedToken] | None = None
+    ) -> list[EncodedToken]:
         """The tokens that `written` adds after the context; offsets into `written`.
 
+        read: the context's own tokens, where they are known.
         Where its beginning would merge with the context's end, it is read by itself instead: the
         model was asked with the context's own tokens.
         """
-        before = self.tokens(context)
+        before = self.tokens(context) if read is None else read
         whole = self.tokens(replace(context, text=context.text + written))
         if [token.id for token in whole[: len(before)]] == [token.id for token in before]:
             shift, added = len(context.text), whole[len(before) :]

@@ -110,7 +110,7 @@ def test_a_shared_prefix_changes_nothing_but_the_work(causal: LocalLanguageModel
     kept = [tuple(p for p in range(len(tokens.ids)) if p != gone) for gone in range(18, 24)]
     asked = [ExampleRows(example=example, rows=tuple(Row(kept=one) for one in kept))]
     shared = causal.judge_rows(asked)[0]
-    assert causal._causal._last is not None
+    assert causal._causal._prefixes
     with mock.patch.object(causal_pass, "LEAST_PREFIX", 10**6):
         assert shared == pytest.approx(causal.judge_rows(asked)[0], abs=1e-5)
 

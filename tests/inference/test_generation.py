@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from services.inference.causal import LocalLanguageModel
-from services.inference.generation import GeneratedText, draw, prompt_generator
+from services.inference.generated_text import GeneratedText, prompt_generator
+from services.inference.generation_batch import draw
 from shared.errors import BadInput
 from shared.models.calls import Prompt, Sampling, Turn
 from tests.inference.loops import log_probabilities, next_logits
@@ -37,6 +38,21 @@ def test_scores_are_those_of_a_loop(causal: LocalLanguageModel) -> None:
         assert [token.logprob for token in scored.tokens] == pytest.approx(oracle, abs=1e-5)
         assert all(0 <= token.start <= token.end <= len(text) for token in scored.tokens)
         assert "".join(text[t.start : t.end] for t in scored.tokens[:3]).strip() in text
+
+
+def test_prompts_that_begin_alike_are_scored_as_alone(causal: LocalLanguageModel) -> None:
+    """One goes on where another ended, in any order, and a short one after a long one."""
+    head = "Is the weather good or bad today? It is good. "
+    texts = [head, head + "The garden", head + "The town is lovely", head[:30], "No", head + "The"]
+    for order in (texts, texts[::-1], texts[2:] + texts[:2]):
+        prompts = [Prompt(text=text) for text in order for _ in range(3)]
+        written = [" good", " the", " zebra"] * len(order)
+        found = causal.score(prompts, written)
+        for prompt, text, scored in zip(prompts, written, found, strict=True):
+            before = ids_of(causal, prompt.text or "")
+            after = ids_of(causal, text, add_special_tokens=False)
+            oracle = log_probabilities(causal._weights.model, before, after)
+            assert [token.logprob for token in scored.tokens] == pytest.approx(oracle, abs=1e-5)
 
 
 def test_greedy_text_is_the_loops_and_its_log_probabilities_the_models(

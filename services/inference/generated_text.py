@@ -1,0 +1,109 @@
+"""A text that a causal model writes token by token: its tokens, offsets and log-probabilities.
+
+Each text has a generator of its own, so that what it draws depends on no other text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import torch
+
+from services.inference.tokenization import Encoder, Ids
+from shared.models.calls import Completion, WrittenToken
+
+CUT_CHARACTER = "\ufffd"  # what the first bytes of a character decode to
+
+
+def prompt_generator(seed: int, place: int) -> torch.Generator:
+    """The generator of prompt number `place`: independent of every other prompt."""
+    state = np.random.SeedSequence([seed, place]).generate_state(1, np.uint64)[0]
+    return torch.Generator().manual_seed(int(state >> np.uint64(1)))
+
+
+class GeneratedText:
+    """Offsets: a token covers the characters that it completed."""
+
+    def __init__(self, prompt: Ids, encoder: Encoder, generator: torch.Generator) -> None:
+        self.prompt = prompt
+        self.finish: Literal["stop", "length"] | None = None
+        self.text = ""
+        self._encoder = encoder
+        self._generator = generator
+        self._drawn: float | None = None
+        self._ids: list[int] = []
+        self._logprobs: list[float] = []
+        self._spans: list[tuple[int, int]] = []
+        self._context, self._read = 0, 0  # tokens decoded again, tokens that are text already
+
+    @property
+    def ids(self) -> Ids:
+        """The prompt's tokens and those so far."""
+        return (*self.prompt, *self._ids)
+
+    @property
+    def written(self) -> int:
+        """Tokens so far."""
+        return len(self._ids)
+
+    @property
+    def length(self) -> int:
+        """Tokens of the prompt and so far."""
+        return len(self.prompt) + len(self._ids)
+
+    def uniform(self) -> float:
+        """The next token's random number, in [0, 1): the same one until the token is there."""
+        if self._drawn is None:
+            self._drawn = float(torch.rand((), generator=self._generator, dtype=torch.float64))
+        return self._drawn
+
+    def add(self, token: int, logprob: float, stop: Sequence[str]) -> None:
+        """One more token; ends where a stop string stands in the text, which is cut before it."""
+        self._drawn = None
+        self._ids.append(token)
+        self._logprobs.append(logprob)
+        before = len(self.text)
+        self._decode()
+        self._spans.append((before, len(self.text)))
+        reach = before - max(map(len, stop), default=0)
+        found = [self.text.find(string, max(0, reach)) for string in stop]
+        ends = [place for place in found if place >= 0]
+        if ends:
+            self._end(min(ends))
+
+    def end(self, why: Literal["stop", "length"]) -> None:
+        """No more tokens. Characters that are still incomplete are written as U+FFFD."""
+        if not self.finish:
+            self._decode(whatever=True)
+            if self._spans:
+                self._spans[-1] = (self._spans[-1][0], len(self.text))
+            self.finish = why
+
+    def completion(self) -> Completion:
+        return Completion(
+            text=self.text,
+            tokens=tuple(
+                WrittenToken(id=token, start=start, end=end, logprob=min(0.0, logprob))
+                for token, (start, end), logprob in zip(
+                    self._ids, self._spans, self._logprobs, strict=True
+                )
+            ),
+            finish=self.finish or "length",
+        )
+
+    def _decode(self, *, whatever: bool = False) -> None:
+        """Only the last tokens are decoded, after those before them, which decide on spaces."""
+        known = self._encoder.text(self._ids[self._context : self._read])
+        more = self._encoder.text(self._ids[self._context :])
+        if len(more) > len(known) and (whatever or not more.endswith(CUT_CHARACTER)):
+            self.text += more[len(known) :]
+            self._context, self._read = self._read, len(self._ids)
+
+    def _end(self, cut: int) -> None:
+        kept = sum(start < cut for start, _ in self._spans)
+        self.text = self.text[:cut]
+        self._ids, self._logprobs = self._ids[:kept], self._logprobs[:kept]
+        self._spans = [(start, min(end, cut)) for start, end in self._spans[:kept]]
+        self.finish = "stop"

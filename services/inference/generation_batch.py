@@ -1,0 +1,228 @@
+"""Texts that a causal model writes together, each at its own place: some begin while others grow.
+
+One step gives every text its next token. A text that begins is read first, padded on the left
+beside those that begin with it, and its keys and values are put beside those of the texts that
+are there; a beginning that several prompts share is read once. Padding and gaps are masked, and
+every token keeps the position that it has alone, so that a text's logits move by rounding only:
+by 1e-5 in float32. Source: continuous batching, Yu et al., "Orca", OSDI 2022.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Generic, TypeVar
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from services.inference.causal_pass import CausalPass, common_length
+from services.inference.generated_text import GeneratedText
+from services.inference.tokenization import Ids
+from shared.models.calls import Sampling
+
+LEAST_SHARED = 32  # tokens of a beginning that is read by itself: it takes a pass of its own
+Owner = TypeVar("Owner")
+
+
+@dataclass(frozen=True, eq=False)
+class Draft(Generic[Owner]):
+    """A text that grows, how its tokens are drawn, and who waits for it."""
+
+    text: GeneratedText
+    sampling: Sampling
+    owner: Owner
+
+
+class GenerationBatch(Generic[Owner]):
+    """Drafts that grow together; finished ones leave, others may join.
+
+    The device's lock is taken for each pass, so that rows of other callers pass in between.
+    """
+
+    def __init__(self, causal: CausalPass, longest: int, *, alone: bool = False) -> None:
+        """`longest`: tokens that the model reads. `alone`: nobody may join."""
+        self.drafts: list[Draft[Owner]] = []
+        self._causal, self._longest, self._alone = causal, longest, alone
+        self._ends = ends_of(causal.model)
+        self._past: Any = None
+        self._mask = torch.empty(0, 0)  # (N, T) 0 where a cached position is none of its text's
+        self._ids = torch.empty(0, 1)  # (N, 1) tokens that are read next
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether others may join: keys and values of windows cannot be put beside others."""
+        return not self._alone and self._causal.plain_cache
+
+    @torch.no_grad()
+    def add(self, drafts: Sequence[Draft[Owner]]) -> list[Draft[Owner]]:
+        """Read these texts so far, and write the next token of each; those that it finished."""
+        beginner = _Reading(self._causal, [draft.text.ids for draft in drafts])
+        logits = beginner.read()
+        chosen = self._draw(drafts, logits)
+        if not self.drafts:
+            self._past, self._mask, self._ids = beginner.past, beginner.mask, chosen
+        else:
+            self._join(beginner.past, beginner.mask, chosen)
+        self.drafts += drafts
+        return self._remove(lambda draft: draft.text.finish is not None)
+
+    @torch.no_grad()
+    def step(self) -> list[Draft[Owner]]:
+        """Write one more token of each draft; those that it finished."""
+        self._mask = torch.cat([self._mask, self._mask.new_ones(len(self.drafts), 1)], dim=1)
+        with self._causal.lock:
+            logits, self._past = _read(self._causal, self._ids, self._mask, self._past)
+        self._ids = self._draw(self.drafts, logits)
+        return self._remove(lambda draft: draft.text.finish is not None)
+
+    def drop(self, owners: set[Owner]) -> None:
+        """Nobody waits for these owners' drafts."""
+        self._remove(lambda draft: draft.owner in owners)
+
+    def _draw(self, drafts: Sequence[Draft[Owner]], logits: Tensor) -> Tensor:
+        """(N, 1) tokens, written into their drafts."""
+        uniforms = torch.tensor([draft.text.uniform() for draft in drafts], dtype=torch.float64)
+        chosen = _draw_each(logits, [draft.sampling for draft in drafts], uniforms)
+        own = logits.log_softmax(dim=1).gather(1, chosen[:, None])[:, 0].tolist()
+        for draft, token, logprob in zip(drafts, chosen.tolist(), own, strict=True):
+            text = draft.text
+            if token in self._ends:
+                text.end("stop")
+            else:
+                text.add(token, logprob, draft.sampling.stop)
+            if text.written >= draft.sampling.max_tokens or text.length >= self._longest:
+                text.end("length")
+        return chosen[:, None]
+
+    def _join(self, past: Any, mask: Tensor, ids: Tensor) -> None:
+        """These keys and values, (M, ..., U, d), below ours, the shorter padded on the left."""
+        width = max(self._mask.shape[1], mask.shape[1])
+        for ours, theirs in zip(self._past.layers, past.layers, strict=True):
+            ours.keys = torch.cat([_left(ours.keys, width, 2), _left(theirs.keys, width, 2)])
+            ours.values = torch.cat([_left(ours.values, width, 2), _left(theirs.values, width, 2)])
+        self._mask = torch.cat([_left(self._mask, width, 1), _left(mask, width, 1)])
+        self._ids = torch.cat([self._ids, ids])
+
+    def _remove(self, is_over: Callable[[Draft[Owner]], bool]) -> list[Draft[Owner]]:
+        """Those that were there and are over."""
+        over = [draft for draft in self.drafts if is_over(draft)]
+        left = [place for place, draft in enumerate(self.drafts) if not is_over(draft)]
+        if over:
+            self.drafts = [self.drafts[place] for place in left]
+            self._select(left)
+        return over
+
+    def _select(self, left: list[int]) -> None:
+        """Keys and values of these rows only."""
+        if not left:
+            self._past = None
+            return
+        self._past.batch_select_indices(torch.tensor(left, device=self._ids.device))
+        self._mask, self._ids = self._mask[left], self._ids[left]
+        if self._causal.plain_cache:
+            self._trim()
+
+    def _trim(self) -> None:
+        """Columns at the left that are padding to every draft."""
+        empty = int((self._mask.cumsum(dim=1) == 0).all(dim=0).sum())
+        if empty:
+            self._mask = self._mask[:, empty:]
+            for layer in self._past.layers:
+                layer.keys, layer.values = layer.keys[:, :, empty:], layer.values[:, :, empty:]
+
+
+class _Reading:
+    """Texts that begin together. past, mask: of all their tokens, once they are read."""
+
+    def __init__(self, causal: CausalPass, texts: Sequence[Ids]) -> None:
+        self.past: Any = None
+        self._causal, self._texts = causal, texts
+        self._prefix = self._shared_prefix()
+        width = max(map(len, texts)) - len(self._prefix)
+        rests = [text[len(self._prefix) :] for text in texts]
+        device = causal.model.device
+        padded = [[0] * (width - len(rest)) + [*rest] for rest in rests]
+        seen = [[0] * (width - len(rest)) + [1] * len(rest) for rest in rests]
+        before = [[1] * len(self._prefix)] * len(texts)
+        self._ids = torch.tensor(padded, device=device)
+        self.mask = torch.tensor([[*b, *s] for b, s in zip(before, seen, strict=True)]).to(device)
+
+    def _shared_prefix(self) -> Ids:
+        """What is read by itself: a beginning in the cache, or one that these texts share."""
+        if not self._causal.plain_cache:
+            return ()
+        length = min(common_length(self._texts), min(map(len, self._texts)) - 1)
+        known = self._causal.longest_cached(self._texts[0][:length])
+        if len(known) >= max(LEAST_SHARED, length // 2):
+            return known
+        shared = len(self._texts) > 1 and length >= LEAST_SHARED
+        return self._texts[0][:length] if shared else ()
+
+    def read(self) -> Tensor:
+        """(N, V) logits after each text."""
+        with self._causal.lock:
+            past = self._causal.repeat_prefix(self._prefix, len(self._texts), continued=True)
+            logits, self.past = _read(self._causal, self._ids, self.mask, past)
+        return logits
+
+
+def _read(causal: CausalPass, ids: Tensor, mask: Tensor, past: Any) -> tuple[Tensor, Any]:
+    """((N, V) logits after the last of (N, W) ids, keys and values). mask: (N, T), T >= W."""
+    states, past = causal.readout.states(
+        1,
+        input_ids=ids,
+        attention_mask=mask,
+        position_ids=(mask.cumsum(dim=1) - 1).clamp(min=0)[:, -ids.shape[1] :],
+        past_key_values=past,
+        use_cache=True,
+    )
+    return causal.readout.logits(states[:, -1]), past
+
+
+def _left(values: Tensor, width: int, dim: int) -> Tensor:
+    """With zeros on the left, up to this width of dimension `dim` (of 2, or 2 of 4)."""
+    more = width - values.shape[dim]
+    after = values.dim() - 1 - dim
+    return pad(values, (*(0, 0) * after, more, 0)) if more else values
+
+
+def _draw_each(logits: Tensor, samplings: Sequence[Sampling], uniforms: Tensor) -> Tensor:
+    """(N,) tokens: rows that are drawn alike together."""
+    chosen = torch.empty(len(samplings), dtype=torch.long, device=logits.device)
+
+    def alike(place: int) -> tuple[float, float]:
+        return samplings[place].temperature, samplings[place].top_p
+
+    for _, group in groupby(sorted(range(len(samplings)), key=alike), alike):
+        places = list(group)
+        chosen[places] = draw(logits[places], samplings[places[0]], uniforms[places])
+    return chosen
+
+
+def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor) -> Tensor:
+    """(N,) tokens by inversion of the nucleus's distribution function.
+
+    logits: (N, V). uniforms: (N,) in [0, 1). Temperature first, then the smallest set of most
+    likely tokens whose probability reaches `top_p`; temperature 0 takes the most likely token.
+    """
+    if sampling.temperature == 0:
+        return logits.argmax(dim=1)
+    ordered, tokens = (logits / sampling.temperature).sort(dim=1, descending=True, stable=True)
+    shares = ordered.double().softmax(dim=1)
+    before = shares.cumsum(dim=1) - shares
+    shares = shares * (before < sampling.top_p)
+    reached = shares.cumsum(dim=1)
+    threshold = uniforms.to(logits.device)[:, None] * reached[:, -1:]
+    place = (reached <= threshold).sum(dim=1).clamp(max=logits.shape[1] - 1)
+    return tokens.gather(1, place[:, None])[:, 0]
+
+
+def ends_of(model: Any) -> set[int]:
+    """The tokens with which the model ends a text."""
+    named = model.generation_config.eos_token_id
+    if named is None:
+        named = model.config.eos_token_id
+    return set(named if isinstance(named, list) else [] if named is None else [named])

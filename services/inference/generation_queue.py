@@ -1,0 +1,188 @@
+"""Texts of many callers, written together: a continuous batch over jobs.
+
+One thread writes. Before each token those that wait join the batch, the party whose turn it is
+first, and finished texts leave it; who waits for no answer any more is dropped. Where a pass
+raises, its callers go on apart, each from the tokens that it has, and only whose own pass raises
+gets the error. Nobody has more than `TOGETHER` texts in a batch at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+
+import torch
+
+from services.inference.causal_pass import CausalPass
+from services.inference.generated_text import GeneratedText
+from services.inference.generation_batch import Draft, GenerationBatch
+from services.weights.batcher import IDLE_SECONDS, measure_stage
+from shared.errors import Unavailable
+from shared.job_context import acting_for, party, wait_all
+from shared.models.calls import Sampling
+from shared.priority import Party, Turns
+
+TOGETHER = 32  # texts of one party; their keys and values are held all at once
+MOST = 4 * TOGETHER  # of all parties
+JOINED = 8  # texts that are read at once where so many wait: reading one takes nearly as long
+
+
+@dataclass(eq=False)
+class PendingTexts:
+    """One caller's texts. The future ends when the last one does."""
+
+    missing: int
+    party: Party
+    future: Future[None] = field(default_factory=Future)
+
+    def end(self, texts: int = 0, *, error: Exception | None = None) -> None:
+        """So many more are finished, or none will be."""
+        self.missing -= texts
+        with suppress(InvalidStateError):  # cancelled, at any moment
+            if error is not None:
+                self.future.set_exception(error)
+            elif self.missing == 0:
+                self.future.set_result(None)
+
+
+TextDraft = Draft[PendingTexts]
+TextBatch = GenerationBatch[PendingTexts]
+
+
+class GenerationQueue:
+    """The texts that one model writes, for any number of threads."""
+
+    def __init__(self, causal: CausalPass, longest: int) -> None:
+        """`longest`: tokens that the model reads."""
+        self._causal, self._longest = causal, longest
+        self._waiting: dict[Party, deque[TextDraft]] = {}
+        self._turns = Turns()
+        self._batches: list[TextBatch] = []
+        self._something = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def finish(self, texts: Sequence[GeneratedText], sampling: Sampling) -> None:
+        """Write these texts to their ends. Raises Unavailable where the device has no memory for
+        them, and JobCancelled or DeadlineExceeded where nobody wants them any more."""
+        if not texts:
+            return
+        call = PendingTexts(len(texts), party())
+        drafts = [Draft(text, sampling, call) for text in sorted(texts, key=lambda one: one.length)]
+        with self._something:
+            self._waiting.setdefault(call.party, deque()).extend(drafts)
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._work, name="generation", daemon=True)
+                self._thread.start()
+            self._something.notify()
+        wait_all([call.future])
+
+    def _work(self) -> None:
+        while True:
+            with self._something:
+                idle = False
+                while not (self._batches or self._waiting):
+                    if idle:  # it must not keep a model that was let go of
+                        self._thread = None
+                        return
+                    idle = not self._something.wait(IDLE_SECONDS)
+            with measure_stage(self._causal.name, "run"):
+                self._step()
+
+    def _step(self) -> None:
+        """Everybody's next token is written, and those that wait begin."""
+        for batch in list(self._batches):
+            self._run(batch, batch.drafts, partial(_advance, batch))
+        if joining := self._joining():
+            batch = self._open_batch()
+            self._run(batch, [*batch.drafts, *joining], partial(batch.add, joining))
+        self._batches = [batch for batch in self._batches if batch.drafts]
+
+    def _open_batch(self) -> TextBatch:
+        for batch in self._batches:
+            if batch.takes_more:
+                return batch
+        self._batches.append(GenerationBatch(self._causal, self._longest))
+        return self._batches[-1]
+
+    def _joining(self) -> list[TextDraft]:
+        """Those that begin now: of a party as many as it has room for, unless more of it wait and
+        the room is so small that it pays to wait for more."""
+        there = Counter(one.owner.party for batch in self._batches for one in batch.drafts)
+        found: list[TextDraft] = []
+        with self._something:
+            self._forget()
+            rooms = {
+                whom: room
+                for whom, drafts in self._waiting.items()
+                if (room := TOGETHER - there[whom]) >= min(JOINED, len(drafts))
+            }
+            while rooms and there.total() + len(found) < MOST:
+                whom = self._turns.next(rooms)
+                if whom is None:
+                    break
+                found.append(self._waiting[whom].popleft())
+                rooms[whom] -= 1
+                if not (rooms[whom] and self._waiting[whom]):
+                    del rooms[whom]
+            self._forget()
+        return found
+
+    def _forget(self) -> None:
+        """Those that nobody waits for."""
+        left = {
+            whom: deque(draft for draft in drafts if not draft.owner.future.done())
+            for whom, drafts in self._waiting.items()
+        }
+        self._waiting = {whom: drafts for whom, drafts in left.items() if drafts}
+
+    def _run(
+        self, batch: TextBatch, drafts: Sequence[TextDraft], work: Callable[[], Iterable[TextDraft]]
+    ) -> None:
+        """One pass for these drafts."""
+        drafts = list(drafts)
+        whom = min((draft.owner.party for draft in drafts), key=lambda one: one.batch)
+        try:
+            with acting_for(whom):
+                finished = work()
+        except Exception as error:  # noqa: BLE001 - the callers get it
+            self._split(batch, drafts, error)
+        else:
+            for draft in finished:
+                draft.owner.end(1)
+
+    def _split(self, batch: TextBatch, drafts: Sequence[TextDraft], error: Exception) -> None:
+        """Each caller's texts go on alone; where they are one caller's, it gets the error."""
+        self._batches = [one for one in self._batches if one is not batch]
+        owners = dict.fromkeys(draft.owner for draft in drafts)
+        if len(owners) == 1:
+            drafts[0].owner.end(error=_error(self._causal.name, error))
+            return
+        for owner in owners:
+            if owner.future.done():
+                continue
+            own = [draft for draft in drafts if draft.owner is owner]
+            owner.end(sum(draft.text.finish is not None for draft in own))
+            if growing := [draft for draft in own if draft.text.finish is None]:
+                alone: TextBatch = GenerationBatch(self._causal, self._longest, alone=True)
+                self._batches.append(alone)
+                self._run(alone, growing, partial(alone.add, growing))
+
+
+def _advance(batch: TextBatch) -> Iterable[TextDraft]:
+    """Who waits for no answer leaves; the others' next token; those that it finished."""
+    batch.drop({one.owner for one in batch.drafts if one.owner.future.done()})
+    return batch.step() if batch.drafts else ()
+
+
+def _error(model: str, error: Exception) -> Exception:
+    """A device without memory may have some later."""
+    if not isinstance(error, torch.OutOfMemoryError):
+        return error
+    full = Unavailable(f"the device of {model!r} is full")
+    full.__cause__ = error
+    return full
