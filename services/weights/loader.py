@@ -46,7 +46,7 @@ from services.weights.placement import (
     torch_dtype,
 )
 from services.weights.quantization import quantize
-from shared.contracts import ModelUse, Runtime
+from shared.contracts import ModelUse, Numerics, Runtime
 from shared.errors import ScoringError
 from shared.models.availability import LoadingError, Placement, load_error, placed
 from shared.models.calls import MASK_TEXT
@@ -269,12 +269,18 @@ def _verify(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
         preset=with_version(entry.preset),
         device=device,
         dtype=dtype,
-        # a classifier's rows have 16 tokens and more (`padded_width`); of others any number
-        numerics=promised(
-            device, dtype, small_products=entry.kind != "classifier", runtime=entry.runtime
-        ),
+        numerics=_numerics(entry, device, dtype),
         runtime=None if entry.runtime == "torch" else entry.runtime,
     )
+
+
+def _numerics(entry: ModelEntry, device: str, dtype: str) -> Numerics:
+    """What a causal model writes and scores moves with what others ask it for at that time."""
+    if entry.kind == "causal":
+        return "tolerance"
+    # a classifier's rows have 16 tokens and more (`padded_width`); of others any number
+    small = entry.kind != "classifier"
+    return promised(device, dtype, small_products=small, runtime=entry.runtime)
 
 
 def planned(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, Placement]:
