@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from services.explanations.parsing import answer_of, parse_answer
+from services.explanations.yes_or_no import read_yes_or_no
 from services.registry import service
 from shared.metric import Metric, StatedDecision
 from shared.models.calls import Completion
@@ -29,7 +30,8 @@ def read_label(answer: Snippet) -> str | None:
     assert isinstance(metric, Metric)
 
     def stated(text: str) -> StatedDecision | None:
-        return metric.stated_decision("A post.", text, answer.language)
+        read = metric.stated_decision("A post.", text, answer.language)
+        return read or read_yes_or_no(text)
 
     completion = Completion(text=answer.explanation, tokens=(), finish="stop")
     decision = parse_answer(answer_of(completion), stated).decision
