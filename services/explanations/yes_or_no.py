@@ -31,7 +31,9 @@ _DENIED = re.compile(
 _WORD = re.compile(
     r"^[^\w\n]*(?:(?:(?:the|my|final|short)\s+)*(?:answer|verdict|conclusion|decision|答案|结论|답변?"
     r"|결론|최종\s*답변)\s*(?:is|：|:|은|는)[^\w\n]*)?"
-    r"(?:(?P<yes>yes|是的?|对|네|예)|(?P<no>no|不是|不|否|아니[요오]))"
+    r"(?:(?P<yes>yes|i\s+(?:do\s+)?(?:think|believe|would\s+say)\s+so|是的?|对|네|예)"
+    r"|(?P<no>no|i\s+(?:don['\u2019]t|do\s+not|would\s+not|wouldn['\u2019]t)\s+(?:think|believe|say)\s+so"
+    r"|不是|不|否|아니[요오]))"
     r"(?:(?=[^\w\n]*$)|[*_\"]{0,3}(?:[.!;:。！；：]|\s*[-\u2013\u2014]\s|[,，]\s*"
     r"(?=(?:it|this|the\s+(?:post|text|comment|message|tweet|statement)|because|since|as)\b"
     r"|[^\x00-\x7f])))",
