@@ -92,7 +92,7 @@ def test_whatever_may_mean_something_else_is_left_unread(answer: str) -> None:
     assert read_yes_or_no(answer) is None
 
 
-@pytest.mark.parametrize("batch", ["unseen_18", "unseen_19"])
+@pytest.mark.parametrize("batch", ["unseen_18", "unseen_19", "unseen_20"])
 def test_no_elicited_answer_is_inverted(batch: str) -> None:
     """Batches whose labels were written first; the figures of the first reading are in the card."""
     found = [(one.expected, read_label(one)) for one in answers(batch)]
