@@ -1,8 +1,9 @@
 """Doubles of servers that compute with weights of ours, so that every reading must find their P.
 
 A language model's double has the endpoints of its `style`: vLLM (`/tokenize`, `prompt_logprobs`,
-`/generative_scoring`), SGLang (`/tokenize`, `/v1/score`), llama-cpp-python (echo of a text), a server
-that only chats, one that lists nothing. A classifier's double speaks vLLM's, SGLang's, TEI's, infinity's or KServe's protocol.
+`/generative_scoring`), SGLang (`/tokenize`, `/v1/score`), llama-cpp-python (a text's echo), a
+server that only chats, one that lists nothing. A classifier's double speaks vLLM's, SGLang's,
+TEI's, infinity's or KServe's protocol.
 """
 
 from __future__ import annotations
