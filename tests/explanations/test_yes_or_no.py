@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from services.explanations.contract import ExplanationsRequest
 from services.explanations.prompts import load_prompts
+from services.explanations.service import SERVICE
 from services.explanations.yes_or_no import asks_if_hateful, read_yes_or_no
 from tests.explanations.elicited_answers import answers, read_label
 
@@ -43,7 +45,7 @@ def test_a_prompt_whose_yes_may_mean_something_else(prompt: str) -> None:
 
 
 def test_no_prompt_of_ours_asks_for_yes_or_no() -> None:
-    assert not any(asks_if_hateful(one.user) for one in load_prompts().values())
+    assert not any(one.asks_if_hateful for one in load_prompts().values())
 
 
 @pytest.mark.parametrize(
@@ -90,6 +92,23 @@ def test_yes_is_hateful_and_no_is_not(answer: str, label: str) -> None:
 )
 def test_whatever_may_mean_something_else_is_left_unread(answer: str) -> None:
     assert read_yes_or_no(answer) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "decision"),
+    [("Is this post hateful?", "non-hateful"), ("Is this post acceptable?", None)],
+)
+def test_the_question_of_a_request_decides_what_no_means(
+    question: str, decision: str | None
+) -> None:
+    request = ExplanationsRequest.model_validate(
+        {
+            "text": "The bakery opens at six.",
+            "prompt": {"user": question + "\n{text}"},
+            "answer": {"text": "No. It tells when a bakery opens."},
+        }
+    )
+    assert SERVICE.score(request).elicitation.decision == decision
 
 
 @pytest.mark.parametrize("batch", ["unseen_18", "unseen_19", "unseen_20"])
