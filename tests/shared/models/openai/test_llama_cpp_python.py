@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import venv
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,7 +46,6 @@ dtype = "float32"
 """
 TEXTS = ("The garden was", "Is the weather good", "We lost")
 TEMPLATE = Template(verbalizers={"hateful": " good", "non-hateful": " the river"})
-Serve = Callable[[Path], Path]
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +69,7 @@ def serving(python: str, file: Path) -> Iterator[LocalModels]:
     port = free_port()
     command = [
         python, "-m", "llama_cpp.server", "--model", str(file), "--model_alias", "tiny",
-        "--host", HOST, "--port", str(port), "--n_ctx", "96", "--n_threads", "1",
+        "--host", HOST, "--port", str(port), "--n_ctx", "1024", "--n_threads", "1",
         "--n_gpu_layers", "0", "--type_k", "0", "--type_v", "0", "--flash_attn", "false",
     ]  # fmt: skip
     told = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
@@ -120,4 +119,4 @@ def test_p_is_that_of_the_same_weights(models: LocalModels) -> None:
 
 def test_check_prints_what_it_can_do(models: LocalModels) -> None:
     printed = render(probe(served(models).server.entry))
-    assert "echo" in printed
+    assert "score given text echo" in " ".join(printed.split())
