@@ -1,6 +1,6 @@
 """Figures of what is read of models' answers to "is this hateful?": a label, or null.
 
-`python -m tests.explanations.elicited_answers unseen_18 …` prints them by language, with `wrong`
+`python -m tests.explanations.elicited_answers elicited_1 …` prints them by language, with `wrong`
 also each answer that is read otherwise than its label says. The whole way of an elicited answer:
 reasoning taken off, refusals, HateXScore's conclusion reader.
 """
@@ -19,7 +19,7 @@ from tests.hatexscore.golden_conclusions import Snippet, own
 
 
 def answers(batch: str) -> list[Snippet]:
-    """batch: such as `unseen_18`, without the language."""
+    """batch: such as `elicited_1`, without the language."""
     return [one for one in own() if one.name.startswith(f"{batch}.")]
 
 

@@ -111,7 +111,7 @@ def test_the_question_of_a_request_decides_what_no_means(
     assert SERVICE.score(request).elicitation.decision == decision
 
 
-@pytest.mark.parametrize("batch", ["unseen_18", "unseen_19", "unseen_20"])
+@pytest.mark.parametrize("batch", ["elicited_1", "elicited_2", "elicited_3"])
 def test_no_elicited_answer_is_inverted(batch: str) -> None:
     """Batches whose labels were written first; the figures of the first reading are in the card."""
     found = [(one.expected, read_label(one)) for one in answers(batch)]
