@@ -42,6 +42,7 @@ from services.explanations.report import (
     ExplanationsSpan,
     ExplanationsUnscored,
 )
+from services.explanations.yes_or_no import read_yes_or_no
 from services.registry import metrics, service
 from shared.contracts import Message, ModelUse, Report, ScoreRequest
 from shared.errors import AnswerCut, BadInput, pointing_to
@@ -208,7 +209,13 @@ def _reader(request: ExplanationsRequest, prompt: ElicitationPrompt, language: s
     metric, text = service(prompt.reader), next(iter(request.inputs.values()), "")
     if not isinstance(metric, Metric):
         raise RuntimeError(f"{prompt.reader} reads no decisions")  # prompts name metrics alone
-    return lambda answer: metric.stated_decision(text, answer, request.language)
+
+    def stated(answer: str) -> StatedDecision | None:
+        return metric.stated_decision(text, answer, request.language)
+
+    if prompt.asks_if_hateful:
+        return lambda answer: stated(answer) or read_yes_or_no(answer)
+    return stated
 
 
 def _target_decision(request: ExplanationsRequest, answer: str) -> StatedDecision | None:

@@ -54,7 +54,7 @@ _NEUTRAL = (
     r"|recommend(?:ed)?|checked"
     r"|looked|reviewed|examined|weighed|analy[sz]ed|doesnot|mind|targets?|original|idea|notion"
     r"|belongs?|says|leads?|well|construed|interpreted|claims|violat\w+|breach\w*"
-    r"|suggests?"
+    r"|suggests?|full|filled|replete|riddled"
     r"|prediction|written|like|needed|people|reasonable|more|now"
 )
 # What hateful texts do: beside a verdict they are more of the same.

@@ -32,6 +32,7 @@ MOST_OTHERS = 10  # verdicts that do not hold, reported
 LONGEST_LABEL = 60  # characters in quotation marks
 REACH = 100  # characters before a word that may be an instruction
 
+NEAR_NEITHER = 60  # characters before a label that hold its "neither"
 NEAR = 8  # characters before a quoted answer that hold its colon
 _ANSWERS = frozenset(
     {"yes", "no", "true", "false", "是", "否", "有", "无", "예", "아니오", "아니요"}
@@ -57,6 +58,8 @@ _BETWEEN_SIDES = re.compile(
     r"[\s\"',]*(?:(?:or|/|\||vs\.?|versus|and|或者?|还是|또는|혹은|이나|、)[\s\"']*(?:(?:a|not"
     r"|is)\s+)*|,[\s\"']*(?:a\s+)?)"
 )
+_NEITHER = re.compile(r"\bneither\s+(?:\w+\s+){0,3}[\"']?$")
+_NOR = re.compile(r"(?:\s+speech|\s+content)?[\s\"',]*nor\s+(?:\w+\s+){0,3}[\"']?")
 _EITHER_OR = frozenset(
     {"or", "/", "|", "vs", "vs.", "versus", "或", "或者", "还是", "또는", "혹은"}
 )
@@ -297,6 +300,8 @@ def _read(
         return None
     if _is_instruction(plain, span, word, *beside, denied=clause.denials % 2 == 1):
         clause = Clause(clause.form, "instruction", clause.denials)
+    elif _denies_both_sides(plain, word, *beside):
+        clause = Clause(clause.form, "hedged", clause.denials)
     turns = _TURN.search(plain, max(span[0], word.start - REACH), word.start) is not None
     return Reading(*span, word, clause, word.label(clause.denials), turns)
 
@@ -309,16 +314,20 @@ def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause |
     before = plain[max(line[0], word.start - label_patterns.REACH) : word.start]
     after = plain[word.end : min(line[1], word.end + label_patterns.BEYOND)]
     answer = label_patterns.ANSWER.match(after)
-    if answer is not None and label_patterns.ANSWERED.search(before):
+    answered = label_patterns.ANSWERED.search(before) is not None
+    if answer is not None and answered:
         return Clause("final", denials=int(answer["no"] is not None))
-    score = label_patterns.is_low_score(after) if label_patterns.ANSWERED.search(before) else None
+    if answered and label_patterns.is_even_score(after):
+        return Clause("bare", "hedged")
+    score = label_patterns.is_low_score(after) if answered else None
     if score is not None:
         return Clause("bare", denials=int(score), rejected=True)
     key = label_patterns.LINE.search(before)
     ends = label_patterns.ENDS.match(after)
     if key is not None and ends is not None:
         denials = len(label_patterns.DENIAL.findall(key["value"])) + (ends["ko"] is not None)
-        denials += label_patterns.CROSSED.match(after) is not None
+        if label_patterns.CROSSED.match(after):  # crossed out, or marked as bad: either
+            return Clause("final", "hedged", denials)
         return Clause("final", "earlier" if key["earlier"] else "asserted", denials)
     if word.word.line_only and label_patterns.KEYED.search(before) and ends is not None:
         return Clause("final")
@@ -356,6 +365,25 @@ def _is_instruction(
     return listed or (
         previous is not None
         and _are_sides(plain, previous, word, lambda link: link.strip(" \"'") in _EITHER_OR)
+    )
+
+
+def _denies_both_sides(
+    plain: str, word: WordInText, previous: WordInText | None, following: WordInText | None
+) -> bool:
+    """Is it neither the one nor the other, as in "neither clearly hateful nor harmless"?
+
+    With a third class, "neither hate speech nor offensive" is as plain a denial as any.
+    """
+    pairs = ((previous, word), (word, following))
+    return any(
+        left is not None
+        and right is not None
+        and right.word.side == "non-hateful"
+        and right.word.kind != "one_way"
+        and _NEITHER.search(plain[max(0, left.start - NEAR_NEITHER) : left.start]) is not None
+        and _are_sides(plain, left, right, _NOR.fullmatch)
+        for left, right in pairs
     )
 
 

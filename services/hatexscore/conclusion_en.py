@@ -185,7 +185,8 @@ def _scope(before: str) -> tuple[str, str]:
     if earns := labels.WHICH_EARNS.search(text, cut):
         cut = earns.end()
     text = text[:cut] + cues.BEFORE_SELF.sub(" ", text[cut:])
-    own = moods.IDIOM.sub(_idiom_left, moods.NO_LESS.sub(r" makes \1 ", text[cut:]))
+    fronted = moods.DENIED_FIRST.sub(r" \g<subject> \g<verb> not ", text[cut:])
+    own = moods.IDIOM.sub(_idiom_left, moods.NO_LESS.sub(r" makes \1 ", fronted))
     own = moods.NO_LIST.sub(" ", cues.SET_APART.sub(r"marks \1 as ", own))
     own = moods.SHARED_VIEW.sub(r"\g<dis> find ", own)
     own = labels.BETTER_LABEL.sub("the right label is ", moods.ANY_READER.sub("it is ", own))

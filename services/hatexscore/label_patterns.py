@@ -97,12 +97,23 @@ def is_low_score(after: str) -> bool | None:
     return None if score is None else _is_low(score)
 
 
+def is_even_score(after: str) -> bool:
+    """Is a label's score in its line half of the most, as "50 %" or "0.5"?"""
+    score = SCORE.match(after)
+    return score is not None and _share(score) == 0.5
+
+
 def _is_low(score: re.Match[str]) -> bool | None:
+    share = _share(score)
+    return None if share is None or share == 0.5 or share > 1 else share < 0.5
+
+
+def _share(score: re.Match[str]) -> float | None:
+    """Of the most; None where nothing says what that is."""
     points, most = float(score["points"]), float(score["most"] or 1)
     most = 100.0 if score["percent"] else most
     known = score["percent"] or score["most"] or "." in score["points"]
-    share = points / most if known and most else 0.5
-    return None if share == 0.5 or share > 1 else share < 0.5
+    return points / most if known and most else None
 
 
 def in_column(plain: str, start: int, end: int) -> bool:

@@ -184,7 +184,7 @@ WOULD_JUDGE = re.compile(
     rf"|reviewers?)(?:\s+would(?:n['\u2019]t)?|['\u2019]d)|would\s+(?:i|we"
     rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|agree|disagree|deny|dispute"
     rf"|go\s+(?:with"
-    rf"|for)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|lean|tend|incline|side)\b"
+    rf"|for|so\s+far\s+as\s+to|as\s+far\s+as\s+to)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|lean|tend|incline|side)\b"
     rf"|\b(?:readers?|persons?|observers?|members?|audience)\b[^,;:]{{0,60}}?\bwould\s+"
     rf"(?:\w+ly\s+)?(?:{JUDGE})\b"
 )
@@ -332,6 +332,12 @@ OTHER_THING = re.compile(
     r"|authors)\s+(?:who|that|whose)\b[^,;]*$"
     r"|\b(?:that|which|who)\s+(?:(?:is|are|was|were|may|can|could|might|will|does|do|not"
     r"|be)\s+)+(?:\w+\s+){0,2}$"
+)
+# "By no means is this …": the negation stands first, and turns subject and verb round.
+DENIED_FIRST = re.compile(
+    rf"^\W*(?:by\s+no\s+means|in\s+no\s+(?:way|sense)|at\s+no\s+point|under\s+no\s+circumstances"
+    rf"|nowhere)\s+(?P<verb>is|was|does|can|could|would)\s+"
+    rf"(?P<subject>it|this|(?:the|this)\s+(?:{TEXT_NOUN}))\b"
 )
 ANY_READER = re.compile(
     rf"\b(?:anyone|anybody|everyone|everybody|whoever|those)\s+(?:who\s+)?"

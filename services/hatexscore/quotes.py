@@ -177,7 +177,9 @@ def plain_format(explanation: str) -> str:
     text, but one in a list, or of a key that names quotations ("evidence"), is. Each field becomes
     a line of its own.
     """
-    found = _TEX.sub(lambda match: " " * len(match.group()), explanation)
+    found = explanation
+    if _TEX.search(found):  # "$" is no currency there
+        found = _TEX.sub(lambda match: " " * len(match.group()), found).replace("$", " ")
     found = _TAG.sub(_as_line, found)
     return _plain_json(found) if _OBJECT.search(found) else found
 

@@ -8,6 +8,9 @@ thread is loading waits as long as the process says.
 Redis that runs out. Nothing rests on it: a holder that dies, or a Redis that is flushed, leaves the
 gateway without news until the next ones come. Times are Redis's own, since machines' clocks differ.
 Source: specs "models" §2.4.
+
+Deviates: that page names a table of the ledger. States change every few seconds and are worthless
+once their holder is gone, so they are kept where they run out by themselves.
 """
 
 from __future__ import annotations

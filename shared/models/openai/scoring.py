@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import accumulate
 from typing import Any, Protocol
 
 import numpy as np
@@ -93,8 +94,15 @@ class Echo(Completions):
     def read_tokens(
         self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
     ) -> list[ServerToken]:
-        """By count where ids are known, else by the offsets of what is repeated."""
+        """By count where ids are known, else by the offsets of what is repeated.
+
+        Raises ScoringError where a token was written and none is listed behind the prompt: so
+        answers llama-cpp-python (0.3.36) for a model that puts no token before a text, and each of
+        its log-probabilities is then that of the token's next place.
+        """
         found = choices[0].pieces or []
+        if _lacks_what_was_written(asked, choices[0]):
+            raise ScoringError("the server's log-probabilities are of other places")
         if asked.ids is not None:
             before, after = asked.ids
             chosen = found[len(before) : len(before) + len(after)]
@@ -103,6 +111,14 @@ class Echo(Completions):
             ids = zip(chosen, after, strict=True)
             return [ServerToken(piece.spelled, piece.logprob, token) for piece, token in ids]
         return _completion_tokens(asked, found)
+
+
+def _lacks_what_was_written(asked: TokenizedPrompt, choice: ServerChoice) -> bool:
+    prompt = len(((asked.before or "") + asked.written).encode())
+    if len((choice.text or "").encode()) <= prompt:
+        return False
+    ends = accumulate(len(piece.spelled) for piece in choice.pieces or [])
+    return not any(end >= prompt for end in list(ends)[:-1])
 
 
 class Prefill:

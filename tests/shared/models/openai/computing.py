@@ -1,8 +1,9 @@
 """Doubles of servers that compute with weights of ours, so that every reading must find their P.
 
 A language model's double has the endpoints of its `style`: vLLM (`/tokenize`, `prompt_logprobs`,
-`/generative_scoring`), SGLang (`/tokenize`, `/v1/score`), a server that only chats, one that lists
-nothing. A classifier's double speaks vLLM's, SGLang's, TEI's, infinity's or KServe's protocol.
+`/generative_scoring`), SGLang (`/tokenize`, `/v1/score`), llama-cpp-python (a text's echo), a
+server that only chats, one that lists nothing. A classifier's double speaks vLLM's, SGLang's,
+TEI's, infinity's or KServe's protocol.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.shared.models.openai.stub import Reply
 
-Style = Literal["vllm", "vllm-prompt", "sglang", "tgi", "chat", "silent"]
+Style = Literal["vllm", "vllm-prompt", "sglang", "tgi", "llama-cpp-python", "chat", "silent"]
 Kind = Literal["vllm", "vllm-old", "sglang", "tei", "infinity", "infinity-old", "kserve"]
 Floats = NDArray[np.float64]
 Logits = Callable[[Sequence[str]], Floats]
@@ -39,6 +40,8 @@ class LanguageModelDouble:
         known = {"/v1/chat/completions": self.chat}
         if self.style in ("vllm", "vllm-prompt", "sglang"):
             known |= {"/tokenize": self.tokenize, "/v1/completions": self.completion}
+        if self.style == "llama-cpp-python":
+            known["/v1/completions"] = self.echo
         if self.style == "tgi":
             known["/generate"] = self.generate
         if self.style == "vllm":
@@ -76,6 +79,29 @@ class LanguageModelDouble:
                               self.words.decode([token])}}
                 for place, token in enumerate(ids[1:])
             ]  # fmt: skip
+        return 200, {}, {"choices": [made]}
+
+    def echo(self, body: dict[str, Any]) -> Reply:
+        """llama-cpp-python's (0.3.36, `Llama._create_completion`): of what is repeated, the n-th
+        token has what was predicted at the n-th place, whether or not <s> comes first."""
+        ids = self.ids(body["prompt"])
+        table = self.logprobs(ids)
+        written = int(table[-1].argmax())
+        echo = bool(body.get("echo"))
+        begins = ids[0] == self.words.bos_token_id
+        tokens = [*ids[1 if begins else 0 :], written] if echo else [written]
+        rows = list(zip(tokens, table if echo else table[-1:], strict=False))
+        spelled = [self.words.decode([token]) for token, _ in rows]
+        told: list[float | None] = [float(row[token]) for token, row in rows]
+        tops = [
+            {self.words.decode([int(top)]): float(row[int(top)])
+             for top in torch.topk(row, body.get("logprobs") or 1).indices}
+            for _, row in rows
+        ]  # fmt: skip
+        text = (body["prompt"] if echo else "") + self.words.decode([written])
+        told[:1] = [None] if echo else told[:1]
+        logprobs = {"tokens": spelled, "token_logprobs": told, "top_logprobs": tops}
+        made = {"text": text, "finish_reason": "length", "index": 0, "logprobs": logprobs}
         return 200, {}, {"choices": [made]}
 
     def generate(self, body: dict[str, Any]) -> Reply:

@@ -17,7 +17,7 @@ from shared.models.entry import ModelEntry
 from shared.models.openai.labels import match_labels
 from shared.models.openai.model import ServedLanguageModel
 from shared.models.prompt_table import PromptKeys, PromptTable, Shot
-from tests.inference.shapes import save_llama
+from tests.inference.shapes import save_gpt2, save_llama
 from tests.shared.models.openai.computing import LanguageModelDouble, Style
 from tests.shared.models.openai.stub import listening
 
@@ -83,6 +83,7 @@ def model(double: LanguageModelDouble) -> Iterator[ServedLanguageModel]:
         ("sglang", "label-endpoint"),
         ("vllm-prompt", "scored"),
         ("tgi", "scored"),
+        ("llama-cpp-python", "scored"),
         ("chat", "top-logprobs"),
     ],
 )
@@ -97,6 +98,15 @@ def test_every_reading_finds_the_same_p(
         assert one.probabilities == pytest.approx(other.probabilities, abs=1e-4)
         assert 0.01 <= (one.mass or 0) <= 1
         assert one.uncertainty == 0
+
+
+def test_an_echo_that_is_a_place_off_is_not_used(tmp_path: Path) -> None:
+    """llama-cpp-python's, of a model that puts no token before a text."""
+    double = LanguageModelDouble(save_gpt2(tmp_path / "gpt2"), "llama-cpp-python")
+    with listening(double) as url:
+        served = ServedLanguageModel(ModelEntry(name="m", kind="causal", source=f"openai:{url}"))
+        assert served.server.scoring_method is None
+    assert any(body.get("echo") for _, body, _ in double.asked)
 
 
 @pytest.mark.parametrize("style", ["silent"])

@@ -1,0 +1,83 @@
+"""An answer of yes or no to a prompt that asks "is this hateful?".
+
+"Yes." says nothing without its question, so that metrics, who are shown the explanation alone,
+leave it unread. Here the question is known. Read only where it is the prompt's one question, names
+one side of the decision and denies nothing; and only an answer that begins or ends with the word,
+never doubts it, and names no label by itself. Source: our own; an inverted decision is worse than a
+missing one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from shared.metric import StatedDecision
+
+_QUESTION = re.compile(r"[^?？.。!！\n]{1,400}[?？]")  # the last sentence, to its mark
+_ASKS_YES_NO = re.compile(
+    r"^\W*(?:please\s+)?(?:\w+[\s,:]+){0,12}?(?:is|are|does|do|would)\b|吗[?？]$|是否"
+    r"|(?:까|나요|가요|ㄴ가요)[?？]$",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(r"\b(?:what|which|who|whom|whose|why|how|where|when)\b", re.IGNORECASE)
+_HATEFUL = re.compile(
+    r"\b(?:hateful|hate(?:[\s-]+(?:speech|content))?|hatred)\b|仇恨|혐오|증오", re.IGNORECASE
+)
+_DENIED = re.compile(
+    r"\b(?:not|non|no|or|free|without|lack\w*|harmless|acceptable|safe|allowed)\b|n['\u2019]t\b"
+    r"|[不非没无]|还是|或|아니|아닌|않|없|비(?=혐오|증오)",
+    re.IGNORECASE,
+)
+_WORD = re.compile(
+    r"^[^\w\n]*(?:(?:(?:the|my|final|short)\s+)*(?:answer|verdict|conclusion|decision|答案|结论|답변?"
+    r"|결론|최종\s*답변)\s*(?:is|：|:|은|는)[^\w\n]*)?"
+    r"(?:(?P<yes>yes|i\s+(?:do\s+)?(?:think|believe|would\s+say)\s+so|是的?|对|네|예)"
+    r"|(?P<no>no|i\s+(?:don['\u2019]t|do\s+not|would\s+not|wouldn['\u2019]t)\s+(?:think|believe|say)\s+so"
+    r"|不是|不|否|아니[요오]))"
+    r"(?:(?=[^\w\n]*$)|[*_\"]{0,3}(?:[.!;:。！；：]|\s*[-\u2013\u2014]\s|[,，]\s*"
+    r"(?=(?:it|this|the\s+(?:post|text|comment|message|tweet|statement)|because|since|as)\b"
+    r"|[^\x00-\x7f])))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_DOUBTS = re.compile(
+    r"\b(?:cannot|can(?:no|['\u2019])t|could|unable|unclear|unsure|uncertain|not\s+(?:sure|certain"
+    r"|clear)|depends?|context|might|may|maybe|perhaps|possibl[ye]|however|but|although|though"
+    r"|yet|sorry|wait|actually|unless|if|whether|both|either)\b"
+    r"|可能|也许|无法|不能|不确定|如果|但|然而|取决于|抱歉|수도|모르|없습니다|지만|하지만|만약|죄송|맥락",
+    re.IGNORECASE,
+)
+
+
+def asks_if_hateful(prompt: str) -> bool:
+    """Is the one question of a prompt whether a text is hateful, as in "Is this post hateful?"?"""
+    asked: list[str] = _QUESTION.findall(prompt)
+    if len(asked) != 1:
+        return False
+    [question] = asked
+    return bool(
+        _ASKS_YES_NO.search(question.strip())
+        and _HATEFUL.search(question)
+        and not _DENIED.search(question)
+        and not _OPEN.search(question)
+    )
+
+
+def read_yes_or_no(answer: str) -> StatedDecision | None:
+    """The decision of an answer to such a question, as its first line or sentence has it, or a
+    line such as `Answer: yes`; None for anything that may mean something else."""
+    found = [match for match in _WORD.finditer(answer) if _is_apart(answer, match)]
+    if not found or len({match["yes"] is None for match in found}) != 1:
+        return None
+    if _HATEFUL.search(answer) or _DOUBTS.search(answer):
+        return None
+    match = found[-1]
+    label = "non-hateful" if match["yes"] is None else "hateful"
+    words = match.span("no" if match["yes"] is None else "yes")
+    return StatedDecision(label=label, start=match.start(), end=match.end(), words=words)
+
+
+def _is_apart(answer: str, match: re.Match[str]) -> bool:
+    """The first words of the answer, or a line that is nothing else."""
+    ends = answer.find("\n", match.start())
+    line = answer[match.start() : None if ends < 0 else ends]
+    return not answer[: match.start()].strip() or match.end() - match.start() >= len(line.rstrip())
