@@ -166,3 +166,18 @@ def test_a_search_swaps_the_table_alone_and_back_works(filled_batch: str, visits
     again.goto(page.url)
     assert counted(again) == 1
     assert grave(page) == []
+
+
+def test_a_narrow_window_shows_a_card_a_line(filled_batch: str, visits: Visits) -> None:
+    page = visits(filled_batch, viewport=PHONE)
+    page.goto(PATH)
+    table = page.locator("table.results")
+    assert table.evaluate("one => one.parentElement.scrollWidth <= one.parentElement.clientWidth")
+    for name in ("word", "why", "snippet"):
+        cell = table.locator(f"tbody tr >> nth=0 >> .{name}").first
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= PHONE["width"]
+    assert table.evaluate("one => one.tHead.rows[0].cells[1].offsetHeight") > 0  # sorts stay
+    assert grave(page) == []
