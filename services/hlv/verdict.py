@@ -44,12 +44,13 @@ def _change_text(report: HlvResult, gain: float) -> tuple[str, Tone]:
     way = f"Kendall's tau goes from {_signed(parts.kendall_baseline)} to {_signed(parts.kendall)}"
     said = f"{way}, a gain of {_signed(gain)}{_pairs(moved)}."
     enough = moved is not None and moved[0] >= FEWEST_PAIRS
+    if gain and not enough:
+        nearer = "closer to" if gain > 0 else "away from"
+        return f"One step {nearer} humans, which is too small to say more: {said}", "neutral"
     if gain > 0:
-        tone: Tone = "good" if enough else "neutral"
-        return f"The explanations bring the judge closer to humans: {said}", tone
+        return f"The explanations bring the judge closer to humans: {said}", "good"
     if gain < 0:
-        tone = "bad" if enough else "neutral"
-        return f"The explanations lead the judge away from humans: {said}", tone
+        return f"The explanations lead the judge away from humans: {said}", "bad"
     return f"The explanations change nothing in the agreement: {said}", "neutral"
 
 

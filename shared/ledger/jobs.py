@@ -223,6 +223,7 @@ IN_A_LINE = (
     *(jobs.c[name] for name in ("id", "metric", "status", "created_at")),
     jobs.c.result["range"].is_not(None),  # a metric's result
     jobs.c.result["score"],
+    jobs.c.result["verdict"],
 )
 
 
@@ -268,6 +269,7 @@ class JobSummary:
     created_at: datetime
     is_scored: bool
     score: float | None
+    verdict: str | None = None  # of the metric
 
 
 def summary_page(connection: Connection, page: JobPage) -> tuple[list[JobSummary], bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from sqlalchemy import Engine
 
 from bench.pages import PATH, fill
@@ -133,3 +133,51 @@ def test_a_table_is_uploaded_without_javascript(open_gateway: str, visits: Visit
     page.get_by_role("button", name="Show it again").click()
     page.get_by_role("button", name="Score 1 line").click()
     expect(page.locator("h1")).to_contain_text("Batch batch_")
+
+
+def test_a_search_swaps_the_table_alone_and_back_works(filled_batch: str, visits: Visits) -> None:
+    page = visits(filled_batch)
+    page.goto(PATH)
+    page.evaluate("window.stays = true")
+    held: list[Route] = []
+    page.route("**/batches/**", lambda route: held.append(route))
+    page.get_by_label("Text contains").fill("number 199")
+    page.get_by_role("button", name="Filter").click()
+    expect(page.locator(".chips")).to_have_text(f"Searching {LINES} lines…")
+    expect(page.locator("#items")).to_have_attribute("aria-busy", "true")
+    held[0].continue_()
+    expect(page.locator(".results tbody tr")).to_have_count(1)
+    expect(page.locator("#items")).not_to_have_attribute("aria-busy", "true")
+    assert counted(page) == 1
+    assert "1 of" in page.locator("#news").inner_text()
+    assert "text=number+199" in page.url
+    page.unroute("**/batches/**")
+    page.locator("a.chip").click()
+    expect(page.locator(".results tbody tr")).to_have_count(50)
+    page.get_by_role("link", name="Next lines").click()
+    expect(page.get_by_role("link", name="First lines")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("link", name="First lines")).to_have_count(0)
+    page.go_back()
+    expect(page.locator(".results tbody tr")).to_have_count(1)
+    assert page.evaluate("window.stays") is True
+    assert page.evaluate("Object.keys(sessionStorage).concat(Object.keys(localStorage))") == []
+    again = visits(filled_batch)
+    again.goto(page.url)
+    assert counted(again) == 1
+    assert grave(page) == []
+
+
+def test_a_narrow_window_shows_a_card_a_line(filled_batch: str, visits: Visits) -> None:
+    page = visits(filled_batch, viewport=PHONE)
+    page.goto(PATH)
+    table = page.locator("table.results")
+    assert table.evaluate("one => one.parentElement.scrollWidth <= one.parentElement.clientWidth")
+    for name in ("word", "why", "snippet"):
+        cell = table.locator(f"tbody tr >> nth=0 >> .{name}").first
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= PHONE["width"]
+    assert table.evaluate("one => one.tHead.rows[0].cells[1].offsetHeight") > 0  # sorts stay
+    assert grave(page) == []

@@ -95,6 +95,8 @@ def test_a_gain_of_one_pair_is_no_praise() -> None:
         assert report.score * gain > 0
         assert found.verdict.tone == "neutral"
         assert "1 of 3 pairs of options changed order" in found.verdict.text
+        assert ("One step" in found.verdict.text) == (report.score != 0)
+        assert "bring the judge closer" not in found.verdict.text
         assert "explanations without effect would have 0" in page.bare
         assert "A single item proves little" in page.bare
 

@@ -25,6 +25,7 @@ from services.gateway.pages.job_texts import load_row_detail
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.report_design import design_of
 from services.gateway.pages.result_query import VERDICTS, ResultQuery, parse_query
+from services.gateway.pages.review import batch_agreement
 from services.gateway.pages.saved_views import saved_views
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import NoReport
@@ -143,6 +144,7 @@ async def batch_page(
 
 NOT_ENDED: dict[str, Any] = {
     "finding": None, "scale": None, "split": None, "split_keys": {}, "opened": None, "tabs": [],
+    "people": None,
 }  # fmt: skip
 
 
@@ -159,6 +161,7 @@ async def _results_context(
         "split_keys": split_keys(view, results.whole.keys, counts.values),
         "opened": await load_row_detail(gateway, batch, view),
         "tabs": await saved_views(gateway, caller.tenant, batch.metric),
+        "people": await batch_agreement(batch, gateway, caller),
     }
 
 

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from services.gateway.auth import authenticate
 from services.gateway.caller import SESSION_SECONDS
 from services.gateway.pages import templates
-from services.gateway.pages.page_route import page_router
+from services.gateway.pages.page_route import KEPT_BYTES, page_router, resumed
 from services.gateway.pages.templates import (
     REVEAL_COOKIE,
     SESSION_COOKIE,
@@ -22,6 +22,7 @@ from services.gateway.refusals import NotAuthenticated
 from services.gateway.state import Gateway, requires_key
 
 YEAR = 365 * 86_400
+LOGIN_BYTES = 3 * KEPT_BYTES  # a form that waits is percent-encoded once more
 
 router = page_router()
 
@@ -33,25 +34,37 @@ async def login_form(
     """Ask for a key; where none is needed there is nothing to ask."""
     if not await requires_key(gateway):
         return RedirectResponse(local(next), 303)
-    return page(request, "login.html", next=local(next), wrong=None)
+    return page(request, "login.html", next=local(next), wrong=None, kept="", action="")
 
 
 @router.post("/login")
 async def login(request: Request, gateway: Gateway) -> Response:
-    """Open a session for this key."""
-    form = await form_of(request)
+    """Open a session for this key; a form that waited for it is shown again."""
+    form = await form_of(request, limit=LOGIN_BYTES)
     templates.check_csrf(request, form)
     secret, target = form.get("key", "").strip(), local(form.get("next", "/"))
+    kept, action = form.get("kept", ""), local(form.get("action", "/"))
     try:
         caller = await authenticate(gateway, secret)
     except NotAuthenticated as error:
-        return page(request, "login.html", 401, next=target, wrong=error.detail)
-    response = RedirectResponse(target, 303)
-    if caller.key is not None:
-        token = await gateway.sessions.open(caller.key)
+        shown = {"next": target, "wrong": error.detail, "kept": kept, "action": action}
+        return page(request, "login.html", 401, **shown)
+    token = None if caller.key is None else await gateway.sessions.open(caller.key)
+    if token is not None:
+        request.state.session = token  # the form's own token is made for it
+    response = _resumed(request, kept, action) or RedirectResponse(target, 303)
+    if token is not None:
         templates.set_cookie(request, response, SESSION_COOKIE, token, SESSION_SECONDS)
     templates.drop_cookie(request, response, VISIT_COOKIE)
     return response
+
+
+def _resumed(request: Request, kept: str, action: str) -> Response | None:
+    """None where no form waits, or what is said of one cannot be read."""
+    try:
+        return resumed(request, kept, action) if kept else None
+    except ValueError:
+        return None
 
 
 @router.post("/logout")

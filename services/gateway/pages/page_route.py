@@ -6,10 +6,10 @@ A page that is open learns by server-sent events when it should be fetched again
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
 from services.gateway.auth import Look
-from services.gateway.pages.templates import FIELD, SentForm, page
+from services.gateway.pages.templates import FIELD, Pair, SentForm, form_of, page, pairs_of
 from services.gateway.refusals import NotAuthenticated, http_error
 from services.gateway.routes.events import KEEP_ALIVE_SECONDS, RETRY_MILLISECONDS, STREAM_HEADERS
 from services.gateway.site_security import is_same_origin
@@ -53,7 +53,7 @@ class PageRoute(APIRoute):
             try:
                 response = await inner(request)
             except NotAuthenticated:
-                response = RedirectResponse(f"/login?next={quote(_url(request))}", 303)
+                response = await _login(request)
             except RequestValidationError:
                 response = _problem(request, 422, *NO_PAGE)
             except HTTPException as error:
@@ -83,6 +83,39 @@ def page_or_problem(request: Request, error: Exception) -> Response:
     response = _problem(request, 404, *NO_PAGE)
     response.headers.update(PAGE_HEADERS)
     return response
+
+
+KEPT_BYTES = 65_536  # of a form that waits for a log-in: who has no session sends no more
+KEPT_FIELDS = 200
+
+
+async def _login(request: Request) -> Response:
+    """The log-in: at an address of its own, or, where a form was sent whose session has ended, with
+    what was typed in it. It stands in the page alone: in no address, log or storage."""
+    form = await _unsent_form(request)
+    if form is None:
+        return RedirectResponse(f"/login?next={quote(_url(request))}", 303)
+    kept = urlencode([pair for pair in form.pairs if pair[0] != FIELD])
+    action = _url(request, any_method=True)
+    return page(request, "login.html", 401, next="/", wrong=None, kept=kept, action=action)
+
+
+async def _unsent_form(request: Request) -> SentForm | None:
+    """None where there is none, it is too large, or another site may have sent it."""
+    if request.method != "POST" or not is_same_origin(request.headers):
+        return None
+    try:
+        form = await form_of(request, limit=KEPT_BYTES, fields=KEPT_FIELDS)
+    except ScoringError:
+        return None
+    return None if "key" in form else form
+
+
+def resumed(request: Request, kept: str, action: str) -> Response:
+    """A form that waited for the log-in, to be sent again. Raises ValueError."""
+    again = retry_form(pairs_of(kept), action)
+    title, detail = "You are logged in", "Your session had ended when you sent a form."
+    return page(request, "problem.html", title=title, detail=detail, again=again)
 
 
 def _problem(request: Request, status: int, title: str, detail: str) -> Response:
@@ -120,10 +153,15 @@ def _retry_form(request: Request) -> RetryForm | None:
     form: SentForm | None = getattr(request.state, "form", None)
     if form is None or "key" in form or not is_same_origin(request.headers):
         return None
-    pairs = [pair for pair in form.pairs if pair[0] != FIELD]
-    typed = [(name, TYPED[name], value) for name, value in pairs if name in TYPED]
-    kept = [pair for pair in pairs if pair[0] not in TYPED]
-    return RetryForm(_url(request, any_method=True), typed, kept) if typed else None
+    found = retry_form(form.pairs, _url(request, any_method=True))
+    return found if found.typed else None
+
+
+def retry_form(pairs: Sequence[Pair], action: str) -> RetryForm:
+    """These fields without the token, which the page gives anew."""
+    own = [pair for pair in pairs if pair[0] != FIELD]
+    typed = [(name, TYPED[name], value) for name, value in own if name in TYPED]
+    return RetryForm(action, typed, [pair for pair in own if pair[0] not in TYPED])
 
 
 def _url(request: Request, *, any_method: bool = False) -> str:

@@ -103,9 +103,7 @@ async def queue_list(
         return [(one, review_queues.progress(connection, one)) for one in some], count
 
     queues, count = await gateway.in_ledger(read)
-    job = None
-    if chosen is not None and count >= ENOUGH:
-        job = await queue_routes.batch_agreement_job(chosen, gateway, caller)
+    job = None if chosen is None else await batch_agreement(chosen, gateway, caller)
     return page(
         request,
         "queues.html",
@@ -117,6 +115,19 @@ async def queue_list(
         may_make=caller.has_scope("batch"),
         may_judge=caller.has_scope("review"),
     )
+
+
+async def batch_agreement(batch: Batch, gateway: State, caller: Caller) -> Job | None:
+    """The job whose report says how far people agree; None below `ENOUGH` judgements, and where
+    the service of the batch gives no scores to agree with."""
+    wanted = JudgementFilter(caller.tenant, batch_id=batch.id)
+    count = await gateway.in_ledger(lambda one: judgements.count_of(one, wanted))
+    if count < ENOUGH:
+        return None
+    try:
+        return await queue_routes.batch_agreement_job(batch, gateway, caller)
+    except NoReport:
+        return None
 
 
 def _selected_query(request: Request, batch: Batch | None) -> str:

@@ -165,7 +165,8 @@ def set_cookie(
 
 
 def _secret(request: Request) -> str:
-    known = get_cookie(request, SESSION_COOKIE) or get_cookie(request, VISIT_COOKIE)
+    opened: str | None = getattr(request.state, "session", None)  # by this very request
+    known = opened or get_cookie(request, SESSION_COOKIE) or get_cookie(request, VISIT_COOKIE)
     if known is not None:
         return known
     if not hasattr(request.state, "visit"):

@@ -7,12 +7,15 @@ import hashlib
 import io
 import json
 import re
+from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import Engine, String, cast, select, update
+from sqlalchemy import Engine, String, cast, event, func, select, update
 
-from shared.ledger.tables import batch_lines, jobs
+from shared.ledger import result_pairs
+from shared.ledger.result_pairs import PairFilter
+from shared.ledger.tables import DEFAULT_TENANT, batch_lines, jobs
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch, run_reports
 
@@ -210,3 +213,23 @@ def test_no_text_stands_bare_and_strangers_find_nothing(
     for body in ({"against": against}, {"against": {"batch": own}, "further": [against]}):
         answer = foreign.post("/v1/reports/hatexscore", json={"batch": own} | body)
         assert answer.status_code == 422, json.dumps(body)
+
+
+def test_pairs_are_never_looked_for_in_a_loop_over_both_sides(
+    engine: Engine, batches: tuple[str, str]
+) -> None:
+    loops: list[str] = []
+
+    def ask(_: Any, cursor: Any, statement: str, *_more: Any) -> None:
+        if "left_facts" in statement:
+            cursor.execute("SHOW enable_nestloop")
+            loops.append(cursor.fetchone()[0])
+
+    with engine.begin() as connection:
+        event.listen(connection, "before_cursor_execute", ask)
+        wanted = PairFilter(DEFAULT_TENANT, batches, verdicts=("supported", "supported"))
+        result_pairs.pairs_of(connection, wanted, 20)
+        event.remove(connection, "before_cursor_execute", ask)
+        setting = func.current_setting("enable_nestloop")
+        assert connection.execute(select(setting)).scalar_one() == "on"
+    assert loops == ["off", "off"]

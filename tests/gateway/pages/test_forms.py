@@ -16,7 +16,7 @@ from tests.gateway.pages.test_pages import token
 
 KIND = {"Content-Type": "application/x-www-form-urlencoded"}
 JOB, BATCH = "/jobs/job_" + "0" * 32, "/batches/batch_" + "0" * 32
-PATHS = ("/login", "/logout", "/settings", f"{JOB}/cancel", f"{BATCH}/cancel")
+PATHS = ("/logout", "/settings", f"{JOB}/cancel", f"{BATCH}/cancel")
 
 
 def in_pieces(content: bytes) -> Iterator[bytes]:
@@ -115,3 +115,43 @@ def test_a_form_with_a_key_is_not_shown_again(client: httpx.Client) -> None:
     assert answer.status_code == 403
     assert "tsk_secret" not in answer.text
     assert "Send it again" not in answer.text
+
+
+def logged_in(client: httpx.Client, secret: str, form: httpx.Response) -> httpx.Response:
+    """The answer to this page's log-in with a key, and whatever else the page keeps."""
+    return client.post("/login", data=FormFields(form.text).sent | {"key": secret})
+
+
+def test_what_was_typed_survives_a_session_that_has_ended(opens: Opens) -> None:
+    with opens() as client:
+        secret = client.headers.pop("Authorization").removeprefix("Bearer ")
+        assert logged_in(client, secret, client.get("/login")).status_code == 303
+        form = {"csrf": token(client.get("/try")), "metric": "hatexscore", "rest": "{}"}
+        form |= {"text": "a & <b>\r\né \U0001f600", "explanation": "It is kind.", "action": "show"}
+        client.cookies.clear()
+        stopped = client.post("/try", data=form)
+        assert stopped.status_code == 401
+        assert "<b>" not in stopped.text
+        wrong = logged_in(client, "tsk_wrong", stopped)
+        assert wrong.status_code == 401
+        again = logged_in(client, secret, wrong)
+        assert again.status_code == 200
+        assert 'action="/try"' in again.text
+        sent = FormFields(again.text).sent
+        assert sent["csrf"] != form["csrf"]
+        answer = client.post("/try", data=sent)
+        assert answer.status_code == 200
+        shown = FormFields(answer.text).sent
+        assert shown["text"].strip() == "a & <b>\né \U0001f600"
+        assert shown["explanation"].strip() == "It is kind."
+
+
+def test_another_site_leaves_no_form_for_after_the_log_in(opens: Opens) -> None:
+    with opens() as client:
+        del client.headers["Authorization"]
+        elsewhere = {"Origin": "https://elsewhere.example", "Sec-Fetch-Site": "cross-site"}
+        answer = client.post("/try", data={"text": "a"}, headers=elsewhere)
+        assert answer.status_code in (303, 403)
+        assert "kept" not in answer.text
+        outside = {"csrf": token(client.get("/login")), "kept": "a=b", "action": "//elsewhere"}
+        assert "elsewhere" not in client.post("/login", data=outside | {"key": "wrong"}).text

@@ -115,3 +115,23 @@ def test_a_form_of_another_page_judges_nothing(client: httpx.Client, engine: Eng
     form = {"verdict": "agree", "reviewer": "Ann"}
     assert client.post(f"/jobs/{job_id}/judgements", data=form).status_code == 403
     assert client.get("/v1/judgements").json()["data"] == []
+
+
+def test_the_page_of_a_batch_says_how_far_people_agree_once_there_are_enough(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, ids = make_batch(engine, [place / 20 for place in range(20)])
+    path = f"/batches/{batch_id}"
+    for place, job_id in enumerate(ids):
+        assert "How far people agree" not in client.get(path).text
+        answer = client.post(
+            f"/v1/jobs/{job_id}/judgements",
+            json={"verdict": "agree" if place < 15 else "disagree", "reviewer": "Ann"},
+        )
+        assert answer.status_code == 201
+    assert "How far people agree is being worked out" in client.get(path).text
+    run_reports(engine)
+    shown = client.get(path).text
+    assert "Agree with the metric" in shown
+    assert "0.75" in shown.partition("Agree with the metric")[2][:200]
+    assert "hold for the batch" in shown or "no sample" in shown

@@ -101,10 +101,14 @@ document.addEventListener("click", (event) => {
   }
   last = box;
 });
-for (const button of document.querySelectorAll("[data-copy]")) {
-  button.hidden = !navigator.clipboard;
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(location.href);
-    button.textContent = "Copied";
-  });
-}
+const offerCopies = () => {
+  for (const one of document.querySelectorAll("[data-copy]")) one.hidden = !navigator.clipboard;
+};
+document.addEventListener("click", async (event) => {
+  const one = event.target.closest?.("[data-copy]");
+  if (!one) return;
+  await navigator.clipboard.writeText(location.href);
+  one.textContent = "Copied";
+});
+document.addEventListener("touchstone:changed", offerCopies);
+offerCopies();
