@@ -8,6 +8,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
+from services.gateway.pages.login import LOGIN_BYTES
 from services.gateway.pages.templates import FORM_BYTES, MOST_FIELDS
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch
@@ -16,7 +17,8 @@ from tests.gateway.pages.test_pages import token
 
 KIND = {"Content-Type": "application/x-www-form-urlencoded"}
 JOB, BATCH = "/jobs/job_" + "0" * 32, "/batches/batch_" + "0" * 32
-PATHS = ("/logout", "/settings", f"{JOB}/cancel", f"{BATCH}/cancel")
+LIMITS = {path: FORM_BYTES for path in ("/logout", "/settings", f"{JOB}/cancel", f"{BATCH}/cancel")}
+LIMITS["/login"] = LOGIN_BYTES  # with the form that waits for it
 
 
 def in_pieces(content: bytes) -> Iterator[bytes]:
@@ -25,17 +27,17 @@ def in_pieces(content: bytes) -> Iterator[bytes]:
         yield content[start : start + 1_000]
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", LIMITS)
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_form_has_a_few_kilobytes(client: httpx.Client, path: str, chunked: bool) -> None:
-    content = b"&" * (FORM_BYTES + 1)
+    content = b"&" * (LIMITS[path] + 1)
     sent = in_pieces(content) if chunked else content
     answer = client.post(path, content=sent, headers=KIND)
     assert answer.status_code == 413
     assert answer.headers["content-type"].startswith("text/html")
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", LIMITS)
 def test_a_form_has_a_few_fields(client: httpx.Client, path: str) -> None:
     for content in (b"&" * MOST_FIELDS, b"a=b&" * MOST_FIELDS):
         assert client.post(path, content=content, headers=KIND).status_code == 422
