@@ -175,7 +175,10 @@ def parse_explanation(request: HatexscoreRequest, rules: ParsingRules) -> Parsed
         quoting=rules.quoted(request, languages),
         groups=group_evidence(found),
         tgi=float(target_group_identified(found)),
-        warnings=() if label else (LABEL_UNKNOWN,),
+        warnings=(
+            *(() if label else (LABEL_UNKNOWN,)),
+            *((UNCERTAIN.detail,) if uncertain else ()),
+        ),
         others=read.others,
     )
 
