@@ -20,6 +20,7 @@ from services.hatexscore import (
     conclusion_ko,
     conclusion_zh,
     label_patterns,
+    unread_verdicts,
 )
 from services.hatexscore.quotes import quoted_spans
 from services.hatexscore.report import Confidence, Form, HatexscoreOtherVerdict, Label, SetAside
@@ -93,10 +94,14 @@ class ConclusionStatement:
 
 @dataclass(frozen=True, slots=True)
 class VerdictsRead:
-    """The conclusion, None where there is none, and what was not believed, the last first."""
+    """The conclusion, None where there is none, and what was not believed, the last first.
+
+    unread: there is none, and the explanation may state one all the same.
+    """
 
     conclusion: ConclusionStatement | None
     others: tuple[HatexscoreOtherVerdict, ...]
+    unread: bool = False
 
 
 def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language) -> VerdictsRead:
@@ -116,7 +121,19 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
         and (why := _other_reason(reading, chosen, uncertain)) is not None
     ]
     statement = None if chosen is None else _statement(explanation, chosen, live)
-    return VerdictsRead(statement, tuple(dict.fromkeys(others))[:MOST_OTHERS])
+    unread = uncertain or (
+        statement is None and _may_conclude(explanation, vocabulary, language, readings)
+    )
+    return VerdictsRead(statement, tuple(dict.fromkeys(others))[:MOST_OTHERS], unread)
+
+
+def _may_conclude(
+    explanation: str, vocabulary: Vocabulary, language: Language, readings: Sequence[Reading]
+) -> bool:
+    spans = sentences(explanation, language)[-MOST_SENTENCES:]
+    return unread_verdicts.may_conclude(
+        _plain(explanation, vocabulary), spans, vocabulary, readings
+    )
 
 
 def _resumed(
