@@ -129,6 +129,11 @@ _REBUTTED = re.compile(
     r"|overstatement|wrong"
     r"|mistaken|unfair|incorrect|inaccurate|far-fetched|too\s+\w+|going\s+too\s+far)\b"
 )
+# "If this were hateful, so would be every cookbook. It isn't."
+_SUPPOSED = re.compile(
+    r"\bif\s+(?:this|it|that|(?:this|the|that)\s+\w+)\s+(?:were|was|is)(?:n['\u2019]t|\s+not)?\s+"
+    r"(?:\w+ly\s+|an?\s+)?$"
+)
 _SOME = re.compile(r"\b(?:some|many|others|one|people|critics|readers|somebody|someone)\b")
 # Of a doubt or an objection that stands before: "I disagree: …".
 _DISPUTED = re.compile(
@@ -410,7 +415,9 @@ def elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[R
         yield Reading(*span, named.word, clause, named.word.label(turned), turns=True)
         return
     disputed = _DISPUTED.match(opening) if _is_disputable(plain, named) else None
-    fact = named.clause.mood != "hypothetical" or _IN_FACT.search(plain, first, last)
+    before = plain[max(named.start, named.word.start - REACH) : named.word.start]
+    supposed = first >= named.end and _SUPPOSED.search(before)
+    fact = named.clause.mood != "hypothetical" or supposed or _IN_FACT.search(plain, first, last)
     if not (fact or disputed):
         return
     said = (

@@ -55,7 +55,8 @@ _NEUTRAL = (
     r"|looked|reviewed|examined|weighed|analy[sz]ed|doesnot|mind|targets?|original|idea|notion"
     r"|belongs?|says|leads?|well|construed|interpreted|claims|violat\w+|breach\w*"
     r"|suggests?"
-    r"|prediction|written|like|needed|people|reasonable|more|now"
+    r"|prediction|written|like|needed|people|reasonable|more|now|lot|plenty|deal|great|start\w*"
+    r"|begin\w*|keep\w*|prevent\w*|chang\w+|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two|both"
 )
 # What hateful texts do: beside a verdict they are more of the same.
 _HOSTILE = (
@@ -115,7 +116,7 @@ _OTHER_JUDGE = re.compile(
 )
 _OWN_JUDGE = re.compile(r"\b(?:i|we|my|our)\b")
 _AGREES = re.compile(
-    r"\b(?:so\s+do\s+(?:i|we)|(?:i|we)\s+(?:\w+ly\s+|also\s+)?(?:agree|concur|share|support"
+    r"\b(?:so\s+do\s+(?:i|we)|(?:neither|nor)\s+(?:do|did|would|can)\s+(?:i|we)|(?:i|we)\s+(?:\w+ly\s+|also\s+)?(?:agree|concur|share|support"
     r"|endorse))\b"
 )
 # Words by which an explanation goes back on a verdict, or on another's.
@@ -148,6 +149,18 @@ _PREDICATED = re.compile(
     r"|stretch|trivialis|trivializ|cheapen|dilut|contradict|confus|distort|underestimat|overestimat"
     r"|understat|overstat|depend|seem|sound|appear)\w*)\b"
 )
+# "What keeps me from calling it hateful is that …".
+_WHAT_DECIDES = re.compile(
+    r"\W*(?:\w+\W+)?what\s+(?:keeps?|kept|prevents?|prevented|stops?|stopped|makes?|made|tips?|tipped"
+    r"|leads?|led|settles?|settled|convinces?|convinced|persuades?|persuaded|saves?|saved)\b"
+)
+# "That it is loud does not make it hateful": whatever it is that does not.
+_MAKES_NOT = re.compile(
+    r"(?:\b(?:does|do|did|will|would|can|could)(?:\s+not|n['\u2019]t)|\bcannot|\bnever)\s+"
+    r"(?:\w+ly\s+)?(?:makes?|renders?)\s+(?:it|this|the\s+\w+|this\s+\w+)\s+(?:an?\s+)?$"
+)
+# "A joke among friends and not".
+_JOINED = re.compile(r"(?:(?<=\ba )|(?<=\ban ))[\w\s'\u2019-]{1,60}?\s(?:and|but)(?=\s+not\s*$)")
 _GERUND = re.compile(
     rf"\W*(?:(?:and|but|so|also|even|just|merely)\s+)?(?:to\s+)?(?:not\s+)?(?=\w+ing\b"
     rf"|(?<=to\s))(?:{cues.JUDGE})\b"
@@ -307,7 +320,7 @@ def _only_appears(around: WordContext, clause: Clause) -> bool:
 
 def _is_subject(own: str, after: str) -> bool:
     """Is the label part of a subject, and no rule knows what is said of that?"""
-    if labels.PREFERRED.match(after) or cues.PRESENT.match(after):
+    if labels.PREFERRED.match(after) or cues.PRESENT.match(after) or _WHAT_DECIDES.match(own):
         return False
     if rejects_label(own, after) is not None or labels.unmet(own, after) is not None:
         return False
@@ -323,9 +336,11 @@ def _has_unknown_governor(own: str, clause: Clause) -> bool:
     """Does a word stand between the verb and the label whose effect no rule knows?"""
     if clause.denials == 0 and cues.MAKES_IT.search(own):
         return _ASKS_FOR.search(own) is not None  # whatever else stands before "makes it"
+    if clause.denials == 1 and _MAKES_NOT.search(own):
+        return False
     if _NUMBER.search(own) and labels.level_before(own) is None:
         return True
-    said = _LISTED.sub(" ", _PREFERRED.sub(" ", own))
+    said = _LISTED.sub(" ", _PREFERRED.sub(" ", _JOINED.sub(" ", own)))
     words = [*_TOKEN.findall(said), ""]
     verb = next((place for place, one in enumerate(words) if _STARTS.fullmatch(one)), len(words))
     if clause.denials == 0 and _OPINION.search(" ".join(words[:verb])):

@@ -178,6 +178,7 @@ def _is_name(word: WordInText, own: str, before: str, after: str) -> bool:
 def _scope(before: str) -> tuple[str, str]:
     """The words that a negation of the label word may stand in, and those before them."""
     text = cues.WHOSE_TEXT.sub(r"\1", cues.PARENTHESIS.sub(" ", before))
+    text = moods.RIGHT_IN_SAYING.sub(_judged_statement, text)
     adjunct = cues.ADJUNCT.match(text)
     cut = adjunct.end() if adjunct else 0
     for border in cues.BORDER.finditer(text, cut):
@@ -192,6 +193,10 @@ def _scope(before: str) -> tuple[str, str]:
     own = moods.SUBJECT_LACKS.sub(" ", own)
     of_a_person = moods.OF_A_PERSON.match(own.lstrip()) is not None
     return own if of_a_person else cues.RELATIVE.sub(" ", own), text[:cut]
+
+
+def _judged_statement(said: re.Match[str]) -> str:
+    return " it is false that " if said["wrong"] else " it is true that "
 
 
 def _idiom_left(idiom: re.Match[str]) -> str:

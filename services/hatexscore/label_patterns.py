@@ -144,6 +144,7 @@ PREFERRED = re.compile(
     rf"|suitable|appropriate|correct|good)\s+(?:{_DECISION}|term|word)\b|(?:best\s+)?(?:fits?"
     rf"|appl(?:y|ies))\b(?!\s+to\b)"
     # "… is the one that fits"
+    rf"|(?<=\s)one\s+of\s+(?:them|those|these)\b"
     rf"|(?:(?<=\s)(?:exactly|just|precisely)\s+)?(?<=\s)the\s+(?:\w+\s+)?(?:one|option|word"
     rf"|term)\s+(?:(?:that|which)\s+)?(?:best\s+)?"
     rf"(?:fits?|applies|i)\b|(?:is\s+)?(?:clos(?:e|er)|near(?:er)?)\s+to\s+the\s+(?:mark|truth)\b"

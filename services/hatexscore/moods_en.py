@@ -79,7 +79,7 @@ NEGATION = re.compile(
     r"|ing)\s+out|(?:disput|contest|dismiss|refut|rebut|challeng)\w*\s+(?:the|any|this"
     r"|that)\s+(?:\w+\s+)?(?:claim|idea"
     r"|notion|suggestion|argument|charge|accusation|allegation|view|classification|label)"
-    r"|few(?=\s+(?:would|will|could|can|people|readers)\b)"
+    r"|few(?=\s+(?:would|will|could|can|people|readers)\b)|(?:little|few)(?=\s+(?:in|of|about|here)\b)"
     r"|(?:wrong|mistaken|incorrect|false|erroneous|unfair)ly|in\s+error|by\s+mistake|in\s+vain"
     r"|vainly|(?:argu|speak|spoke|count|weigh|point|tell|plead|recommend|advis|advice|decid|rul|vot"
     r"|caution|warn|lean|come\s+down|came\s+down)\w*\s+(?:\w+ly\s+)?(?:against|away\s+from)"
@@ -313,7 +313,7 @@ VERBS = re.compile(
 )
 
 INDEFINITE = re.compile(
-    r"^(?:an?|any|every|each|some|many|most|not\s+every|not\s+all|all|few|certain|one(?=\s+must"
+    r"^(?:an?|any|every|each|some|many|most|not\s+every|not\s+all|all(?!\s+(?:signs?|three|two|four|of\s+(?:it|this|that|them|these)|evidence)\b)|few|certain|one(?=\s+must"
     r"|\s+should)|several|people|everyone|anyone)\b"
 )
 GERUND = re.compile(r"^(?:not\s+)?(?!being|nothing|anything|everything|according)\w{2,}ing\b|^to\s")
@@ -354,6 +354,14 @@ SOME_PEOPLE = re.compile(
 )
 WAS = re.compile(r"\b(?:is|was|were|been|being)(?:\s+\w+ly)?\s*$")
 WHAT = re.compile(r"\bwhat\b")
+# "The user is right when she says her post isn't hateful": a report that is judged.
+RIGHT_IN_SAYING = re.compile(
+    r"\b(?:the|this|that)\s+(?:[\w'\u2019-]+\s+){1,2}?(?:(?:is|are|was|were)\s+(?:\w+ly\s+)?(?:(?P<wrong>"
+    r"wrong|mistaken|incorrect)|right|correct|justified)|(?:has|have|had)\s+a\s+point)\s+"
+    r"(?:when\s+(?:it|he|she|they)\s+(?:says?|claims?|argues?|insists?|writes?|said|claimed|argued"
+    r"|insisted|wrote|states?|stated)|(?:in|to)\s+(?:say|claim|argu|insist|writ|stat)(?:e|es|ing)?)"
+    r"\s+(?:that\s+)?(?=(?:it|this|that|the|her|his|their)\b)"
+)
 IN_ERROR = re.compile(
     r"^\s*(?:by\s+(?:mistake|accident)|in\s+error)\b|"
     r"^[^.;!?]{0,40}?(?:\b(?:but|yet|though|albeit)|,)\s+(?:(?:quite|clearly"
