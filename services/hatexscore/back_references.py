@@ -48,6 +48,10 @@ _YES_NO = re.compile(
     r"|(?:我(?:认为|觉得|看)|在我看来[，,]?|答案是|显然)?(?:并?不是|并?不算|并?不构成|并?不属于|并非)"
     r"|不[，。,.!！]|否|没有|아니|아닙|없|그렇지\s?않))(?![a-z])"
 )
+# "Is this harassment? One unanswered message isn't."
+_ANSWERED_OF = re.compile(
+    r"\W*(?:[\w'\u2019-]+\s+){1,6}?(?:is|are|was|does|do)(?P<no>n['\u2019]t|\s+not)?\s*[.!]?\s*$"
+)
 OPEN = (
     "asked",
     "earlier",
@@ -318,7 +322,7 @@ def answered(plain: str, span: Span, asked: Reading) -> Iterator[Reading]:
     if asked.clause.mood != "asked":
         yield from elliptical(plain, span, span, asked)
         return
-    answer = _YES_NO.match(plain, span[0], span[1])
+    answer = _YES_NO.match(plain, *span) or _ANSWERED_OF.match(plain, *span)
     if answer is None:
         return
     clause = Clause(

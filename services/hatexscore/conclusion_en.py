@@ -178,7 +178,8 @@ def _is_name(word: WordInText, own: str, before: str, after: str) -> bool:
 def _scope(before: str) -> tuple[str, str]:
     """The words that a negation of the label word may stand in, and those before them."""
     text = cues.WHOSE_TEXT.sub(r"\1", cues.PARENTHESIS.sub(" ", before))
-    text = moods.RIGHT_IN_SAYING.sub(_judged_statement, text)
+    text = moods.LYING.sub(" it is false that ", moods.RIGHT_IN_SAYING.sub(_as_judged, text))
+    text = moods.UNDER_NO.sub(lambda said: " it is not " if said["no"] else " it is ", text)
     adjunct = cues.ADJUNCT.match(text)
     cut = adjunct.end() if adjunct else 0
     for border in cues.BORDER.finditer(text, cut):
@@ -195,7 +196,7 @@ def _scope(before: str) -> tuple[str, str]:
     return own if of_a_person else cues.RELATIVE.sub(" ", own), text[:cut]
 
 
-def _judged_statement(said: re.Match[str]) -> str:
+def _as_judged(said: re.Match[str]) -> str:
     return " it is false that " if said["wrong"] else " it is true that "
 
 
@@ -285,7 +286,8 @@ def _bare(own: str, prior: str, after: str, word: WordInText) -> Form | None:
     if not cues.AFTER_BARE.match(after):
         return None
     listed = cues.ADJECTIVES.fullmatch(own) and word.word.text.endswith(cues.ADJECTIVAL)
-    if listed and (not prior.strip() or moods.FINAL.match(prior)):
+    qualities = cues.QUALITIES.fullmatch(prior) and cues.BARE.fullmatch(own)
+    if qualities or (listed and (not prior.strip() or moods.FINAL.match(prior))):
         return "bare"
     if not cues.BARE.fullmatch(own):
         return None

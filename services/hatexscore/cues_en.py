@@ -162,7 +162,7 @@ PREDICATE = re.compile(
     r"|looks?"
     rf"|refrains?|crossed|denotes?|says?|said|full|belongs?|borders?|search(?:es|ed|ing)?|ticks?"
     rf"|ticked|match(?:es|ed)?|fulfil\w*"
-    rf"|settle[ds]?\s+(?:on|for)|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went"
+    rf"|(?:settle[ds]?|bets?|votes?|voted)\s+(?:on|for)|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went"
     rf"|forms?|formed|produc(?:e|es|ed|ing)"
     r"|commit(?:s|ted|ting)?|deliver(?:s|ed)?|utters?|uttered|ends?(?:\s+up)?|ended(?:\s+up)?"
     r"|equals?|distinguish(?:es|ed|ing)?|separates?|differentiates?|mounts?\s+to"
@@ -351,13 +351,15 @@ OWN_VIEW = re.compile(
     r"|decide[ds]?|end(?:s|ed)?\s+(?:up\s+)?(?:with|at|on)|arriv(?:e|ed|ing)\s+at|com(?:e"
     r"|ing)\s+down\s+on|came\s+down\s+on|side\s+with|siding\s+with"
     r"|(?:go(?:es|ing)?|went|lean(?:s|ed|ing)?)\s+(?:with|for|towards?)|choose|chose|pick(?:ed)?"
-    r"|select(?:ed)?|settled?\s+(?:on|for)|opt(?:ed|ing)?\s+for|agree|concur"
+    r"|select(?:ed)?|settled?\s+(?:on|for)|bet\s+on|opt(?:ed|ing)?\s+for|agree|concur"
     r"|disagree|decision|conclu\w+|judge?ment|say|vote|answer|label|classification|category"
     r"|rating)\b"
 )
 
 
-DROPPED_SUBJECT = re.compile(r"[;:.]\s*$")
+DROPPED_SUBJECT = re.compile(r"(?:[;:.\u2192\u21d2]|\s[-=]>?)\s*$")
+# The qualities of "Curious, patient, polite: non-toxic".
+QUALITIES = re.compile(r"\W*[a-z-]{3,30}(?:\s*,\s*(?:and\s+)?[a-z-]{3,30}){1,8}\s*:\s*")
 OPENS_BARE = re.compile(r"[;:,.!)\u2014\u2192\u21d2>-]\s*$|\b(?:but|so|thus|hence|therefore)\s*$")
 CONTRAST = re.compile(r"[;\u2014]|\bbut\b|\bhowever\b|\byet\b")
 REASON = re.compile(r"\b(?:because(?!\s+of)|since)\b")

@@ -231,7 +231,7 @@ _REJECTING = (
 )
 REJECTING = frozenset(_REJECTING.split("|"))
 VERDICT_AFTER = re.compile(
-    r"^[^.;!?]{0,80}?\b(?P<verb>(?:can|could)(?:\s*not|n['\u2019]t)?\s+be|is|are|was|were|seems"
+    r"^[^.;!?]{0,80}?\b(?P<verb>(?:can|could)(?:\s*not|n?['\u2019]t)?\s+be|is|are|was|were|seems"
     r"|appears|looks|sounds|(?:would|should)(?:\s+not|n['\u2019]t)?\s+be|does|do|did|isn['\u2019]t"
     r"|doesn['\u2019]t|goes|fits|applies|holds|fails|misses|cheapens|trivialises|trivializes"
     r"|dilutes|devalues|distorts|stretches)\b"
@@ -240,7 +240,7 @@ VERDICT_AFTER = re.compile(
     r"|fully\s+)*(?P<judged>correct|right|justified|accurate|appropriate"
     r"|founded|grounded|reasonable|plausible|convincing|understandable|defensible"
     r"|fitting|apt|fair|warranted|true|valid|sound|tenable|supported|case|fit|apply|hold|stand"
-    r"|here|word|term"
+    r"|here|word|term|upheld|sustained|maintained|confirmed|defended|endorsed|accepted"
     rf"|{_REJECTING})?"
 )
 # "… as hateful because the claims are false": the reason rejects no label. A closed ", which …,"

@@ -184,7 +184,7 @@ WOULD_JUDGE = re.compile(
     rf"|reviewers?)(?:\s+would(?:n['\u2019]t)?|['\u2019]d)|would\s+(?:i|we"
     rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|agree|disagree|deny|dispute"
     rf"|go\s+(?:with"
-    rf"|for)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|lean|tend|incline|side)\b"
+    rf"|for)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|lean|tend|incline|side|bet)\b"
     rf"|\b(?:readers?|persons?|observers?|members?|audience)\b[^,;:]{{0,60}}?\bwould\s+"
     rf"(?:\w+ly\s+)?(?:{JUDGE})\b"
 )
@@ -313,7 +313,7 @@ VERBS = re.compile(
 )
 
 INDEFINITE = re.compile(
-    r"^(?:an?|any|every|each|some|many|most|not\s+every|not\s+all|all(?!\s+(?:signs?|three|two|four|of\s+(?:it|this|that|them|these)|evidence)\b)|few|certain|one(?=\s+must"
+    r"^(?:an?|any|every|each|some|many|most|not\s+every|not\s+all|all(?!\s+(?:signs?|three|two|four|of\s+(?:it|this|that|them|these)|evidence)\b)|few|certain|one(?=\s+must|\s+(?:reading|interpretation|view|version|annotator|reviewer)\b"
     r"|\s+should)|several|people|everyone|anyone)\b"
 )
 GERUND = re.compile(r"^(?:not\s+)?(?!being|nothing|anything|everything|according)\w{2,}ing\b|^to\s")
@@ -361,6 +361,17 @@ RIGHT_IN_SAYING = re.compile(
     r"(?:when\s+(?:it|he|she|they)\s+(?:says?|claims?|argues?|insists?|writes?|said|claimed|argued"
     r"|insisted|wrote|states?|stated)|(?:in|to)\s+(?:say|claim|argu|insist|writ|stat)(?:e|es|ing)?)"
     r"\s+(?:that\s+)?(?=(?:it|this|that|the|her|his|their)\b)"
+)
+# "I'd be lying if I said this wasn't hateful."
+LYING = re.compile(
+    r"\b(?:i|we|one)(?:['\u2019]d|\s+would)\s+be\s+(?:lying|dishonest|kidding\s+\w+|fooling\s+\w+)\s+"
+    r"(?:if\s+(?:i|we|one)\s+(?:said|claimed|pretended|wrote|argued)|to\s+(?:say|claim|pretend|argue))"
+    r"(?:\s+that)?\b"
+)
+# "Under no reasonable interpretation is this hateful."
+UNDER_NO = re.compile(
+    r"(?:^|[,;:.])\W*(?:under|by|in|on)\s+(?:(?P<no>no)|any|every|all|each)\s+(?:[\w-]+\s+){1,4}?"
+    r"(?:is|was|does|would|could|can|should)\s+(?:this|it|(?:the|this)\s+\w+)\s+(?!not\b)"
 )
 IN_ERROR = re.compile(
     r"^\s*(?:by\s+(?:mistake|accident)|in\s+error)\b|"
