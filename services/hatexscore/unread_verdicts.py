@@ -70,6 +70,8 @@ _OF_A_THING = re.compile(
     r"|as|by|for|and|or|but|with|under|here|than|if|because|since|rather|enough|overall|it|this|the"
     r"|is|was|not|no|from|at|on|of|that|which)\b)[a-z]{3,})"
 )
+# "It may look hateful, but …": of the same sentence.
+_BUT = re.compile(r"\b(?:but|yet|however)\b|(?<![不非])但|然而|不过|其实")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,5 +123,6 @@ def _is_answered(plain: str, sentence: _Sentence) -> bool:
     after = plain[sentence.end : sentence.end + MOST]
     if _QUESTION.search(sentence.text) and not _UNDECIDED.search(after):
         return any(map(str.isalnum, after))
-    doubts = any(one.clause.mood in ("asked", "hedged", "appeal") for one in sentence.readings)
-    return doubts and _ANSWERS.search(after) is not None
+    doubts = [one for one in sentence.readings if one.clause.mood in ("asked", "hedged", "appeal")]
+    turned = any(_BUT.search(plain, one.word.end, sentence.end) for one in doubts)
+    return turned or (bool(doubts) and _ANSWERS.search(after) is not None)

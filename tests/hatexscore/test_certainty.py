@@ -121,6 +121,7 @@ I was asked to sort the post. Its removal was an error.
 Is it hateful? Far from that.
 Some might say this is hateful. But the joke is on the speaker.
 The last word is hateful.
+The post may look hateful, but it quotes a play.
 """,
     "zh": """
 该帖子被误判下架。

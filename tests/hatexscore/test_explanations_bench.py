@@ -42,8 +42,9 @@ def test_real_explanations_stand_above_shuffled_ones_as_measured() -> None:
     """Asked for are .93, and leaks of at most .72 and .25. Reached by rationales that mark a part
     of their post (the others quote all of it: QF 0 by Eq. 3, as if they quoted nothing), and of all
     against those that quote nothing of the other post; others quote a word that both posts have,
-    which is then a true quotation. Explanations of toxicity are asked of a model of hate speech: it makes few
-    of these decisions, so that hardly a score is defined, and of their leaks nothing is known.
+    which is then a true quotation. Explanations of toxicity are asked of a model of hate speech: it
+    makes few of these decisions, so that hardly a score is defined, and of their leaks nothing is
+    known.
     """
     before = ports._Binding.models
     ports.bind(local(load_catalogue(Path("models.toml"))))
