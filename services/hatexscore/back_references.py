@@ -94,7 +94,8 @@ _POINTS_BACK = re.compile(
 )
 # "At first it seemed hateful, but then I changed my mind."
 _CHANGED = re.compile(
-    r"\b(?:chang\w+\s+my\s+mind|(?:revers|revis|chang|withdr[ae]w|dropp)\w*\s+(?:that|this"
+    r"\buntil\s+(?:i|we)\s+(?:saw|read|noticed|reali[sz]ed|learn(?:ed|t)|understood|found|got|checked"
+    r"|looked|heard)\b|\b(?:chang\w+\s+my\s+mind|(?:revers|revis|chang|withdr[ae]w|dropp)\w*\s+(?:that|this"
     r"|my)\s+(?:\w+\s+)?"
     r"(?:view|judge?ment|opinion|impression|reading|verdict|assessment|label)|i\s+(?:was"
     r"|had\s+been)\s+"
@@ -115,6 +116,8 @@ _MISSING = re.compile(
 )
 # "Not everything rude is hateful, and this is a case in point": as the general statement has it.
 _EXAMPLE = re.compile(
+    r"\b(?:and|;)\s+(?:this|that|the)\s+\w+\s+does\s+(?:no\s+more\s+than|nothing\s+(?:but|more\s+than)"
+    r"|precisely|exactly|just)\s+(?:that|this|so)\b|"
     r"(?:\band|[,;.]|^)\s*(?:this|that|it|(?:this|the)\s+\w+)\s+(?:\w+\s+)?is\s+(?:a\s+(?:good\s+"
     r"|clear\s+"
     r"|perfect\s+)?case\s+in\s+point|no\s+exception|a\s+(?:good|clear|perfect"
@@ -162,6 +165,7 @@ _ELLIPSIS_CJK = re.compile(
     r"|[，,](?:而|但)?(?:这|该|此|它)[^，。]{0,6}?(?:(?:就|也|却|则)(?P<no_this>不是|不算|不属于|不构成)|(?:正|就)是)[。.！!]?$"
     # a consequence: "and so it is not", "it does not apply"
     r"|[，,][^，。]{0,6}(?:所以|因此|因而|故而?)(?:它|这|其)?(?P<no_so>并?不是|并非|并?不算|并?不构成|并?不属于)[。.！!]?$"
+    r"|(?P<no_ground>그렇게\s?볼\s?(?:근거|이유|수)(?:가|는)?\s?없[가-힣]{1,3})[.]?$"
     r"|(?P<no_case>(?:여기에\s?)?해당(?:하지|되지)\s?(?:는\s?)?않(?:는다|습니다|음))[.!]?$"
 )
 # "It was reported as hateful, but it is not."
@@ -266,6 +270,17 @@ _ELLIPSIS_FIRST = re.compile(
     r"\s*(?:(?:but|yet|however)\W+)?(?:it|that|they|this(?:\s+one)?|(?:this"
     r"|the)\s+\w+)\s+(?:is|does|are|do)"
     r"(?P<no>n['\u2019]t|\s+not)?\s*,?\s+(?:because|since|as\s+(?:it|the)|for\s+it|given)\b"
+)
+# "Such remarks are often hateful. This one, addressed to a computer, is not."
+_THIS_ONE = re.compile(
+    r"\W*(?:but\s+)?this\s+one(?:,[^,.]{1,80},)?\s+(?:\w+ly\s+)?(?:is|does|was)(?P<no>n['\u2019]t"
+    r"|\s+not)?\s*[.!]?\s*$"
+)
+# "He calls it hateful. We looked into it and cannot confirm that."
+_CONFIRMED = re.compile(
+    r"\b(?:i|we)\b[^.;]{0,60}?\b(?:(?P<no>can(?:\s*not|n?['\u2019]t)|could\s*(?:not|n['\u2019]t)|do\s*(?:not"
+    r"|n['\u2019]t)|did\s*(?:not|n['\u2019]t))|can|could|do|did)\s+(?:\w+ly\s+)?(?:confirm|substantiate|verify)"
+    r"\s+(?:that|this|it)\s*[.!]?\s*$"
 )
 # After "if it named a people, it would be hateful" only what is said of the facts counts.
 _IN_FACT = re.compile(
@@ -424,8 +439,11 @@ def elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[R
     fact = named.clause.mood != "hypothetical" or supposed or _IN_FACT.search(plain, first, last)
     if not (fact or disputed):
         return
+    reported = named.clause.mood == "reported"
     said = (
         disputed
+        or (reported and _CONFIRMED.search(tail))
+        or _THIS_ONE.match(opening)
         or _ELLIPSIS_FIRST.match(opening)
         or _ELLIPSIS.search(tail)
         or _POINTS_BACK.search(tail)
@@ -433,6 +451,6 @@ def elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[R
     )
     if said is not None:
         denials = sum(held is not None for held in said.groups())
-        denials += named.clause.denials if disputed else 0
+        denials += named.clause.denials if disputed or said.re is _CONFIRMED else 0
         clause = Clause("bare", denials=denials, rejected=True)
         yield Reading(*span, named.word, clause, named.word.label(clause.denials), turns=True)

@@ -148,10 +148,10 @@ def _inverse_order(sentence: str, own: str, after: str) -> Clause | None:
     """
     if labels.BETWEEN.search(own):
         return Clause("predication", "general")
-    if _asks(sentence):
-        return None
     if moods.IF_NOT_THIS.fullmatch(own) and moods.NOTHING_IS.match(after):
         return Clause("predication")
+    if _asks(sentence):
+        return None
     behind = FRONTED.match(after) or ANSWERED_BEHIND.match(after)
     if behind is not None and cues.BARE.fullmatch(own):
         return Clause("predication", denials=_denials(own) + bool(behind["no"]))
@@ -179,6 +179,7 @@ def _scope(before: str) -> tuple[str, str]:
     """The words that a negation of the label word may stand in, and those before them."""
     text = cues.WHOSE_TEXT.sub(r"\1", cues.PARENTHESIS.sub(" ", before))
     text = moods.LYING.sub(" it is false that ", moods.RIGHT_IN_SAYING.sub(_as_judged, text))
+    text = moods.CLEFT.sub(" it ", text)
     text = moods.UNDER_NO.sub(lambda said: " it is not " if said["no"] else " it is ", text)
     adjunct = cues.ADJUNCT.match(text)
     cut = adjunct.end() if adjunct else 0
@@ -241,6 +242,7 @@ def rejects_label(own: str, after: str) -> bool | None:
         return too_strong["no"] is None
     after = labels.BEHIND_THE_LABEL.split(after, maxsplit=1)[0]
     label = labels.LABEL_SUBJECT.search(own) or labels.LABEL_NOUN_AFTER.match(after)
+    label = label or labels.GIVEN_LABEL.search(own)
     if labels.LABEL_NOUN_AFTER.match(after) and labels.ENDORSES.search(own):
         return False  # a disagreement is a negation like others
     if label and (labels.FAILS_AFTER.match(after) or labels.TRIVIALISES.match(after)):

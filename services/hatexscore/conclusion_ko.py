@@ -37,11 +37,11 @@ _PREDICATE = re.compile(
     r"|아님|않|없|볼\s|본다|봅니다|보아야|봐야|보인|보입|할\s*수|됩니다|된다|됨|한다|합니다|함(?=\W"
     r"|$)"
     r"|거리가|여긴|여겨|표시|이르|미치|넘|인정|규정|부를|있다|있습|하다|하고|이므로|이며|이고|이지"
-    r"|이라|라고|하지만|하며|하므로|하여|해서|드러|나타|보이|(?:로|라고)\s(?:보았|봤)|맞"
+    r"|이라|라고|하지만|하며|하므로|하여|해서|드러|나타|보이|(?:로|라고)\s(?:보았|봤)|바꾸|바꿨|변경|정정|만드는|맞"
 )
 _JUDGE = re.compile(
     r"분류|판단|간주|판정|평가|본다|봅니다|볼\s|보아야|봐야|보지|보기|여긴|여겨|표시|인정|규정|부를"
-    r"|부르|생각|태그|라벨|구분|(?:로|라고)\s(?:보았|봤)"
+    r"|부르|생각|태그|라벨|구분|(?:로|라고)\s(?:보았|봤)|바꾸|바꿨|변경|정정"
 )
 _NEGATION = re.compile(
     r"라기보다|것은\s*(?:명백한\s*)?(?:실수|오류|오판)|^\s*(?:표현|발언)?보다(?:는"
@@ -93,6 +93,9 @@ _HEDGE = re.compile(
     r"|(?<!로 )판단하기\s*(?:어렵|힘들)|판단할\s*수\s*없|단정(?:할|하기|짓기)|애매|모호"
     r"|의심(?:된|됩|스)|우려|논란|여지가\s*있|일\s*수\s*있|될\s*수\s*있"
 )
+_INTENDED = re.compile(r"^\s*(?:표현)?(?:으로|로)\s*\S{1,6}려(?:다|고\s*했)")
+# "이 글을 혐오로 만드는 것은 욕설이 아니라 …": what is denied is the cause alone.
+_CLEFT = re.compile(r"^\s*(?:표현|발언)?(?:으로|로)\s*만드는\s*(?:것은|건|요소는|이유는)")
 _LOOKS = re.compile("(?:적)?(?:처럼|으로|같아)\\s*보이(?:지만|나|는데|겠지만)")
 _NEARER = re.compile("가[까깝]")
 _RATHER = re.compile("보다(?:는|도)?\\s")  # "혐오라기보다 비판에 가깝다"
@@ -130,7 +133,7 @@ _GENERAL = re.compile(
 _UNUSED = re.compile("(?:사용|쓰|포함|등장|나타나|보이)[가-힣]{0,3}\\s?(?:않|없)")
 _REPORTED = re.compile(
     r"(?:라고|다고|이라며|라며|다며)\s*(?:[가-힣]+\s+){0,2}(?:주장|말(?=했|한다|하[며고는]|합)|썼"
-    r"|쓴|적|불평|외치|했다|한다|하였|하는\s*사람|비난|항의|전했|보도|느끼|우긴|이야기|얘기|지적)"
+    r"|쓴|적|불평|외치|했다|한다|하였|했(?=지만|으나|는데)|하(?=지만)|하는\s*사람|비난|항의|전했|보도|느끼|우긴|이야기|얘기|지적)"
 )
 _OTHERS = re.compile(
     r"(?:작성자|글쓴이|저자|사람들|누군가|이웃|친구|법원|판사|기자|독자|네티즌|누리꾼|댓글러|그들?"
@@ -183,7 +186,7 @@ def read_word(sentence: str, word: WordInText) -> Clause | None:
         return None
     mood = _mood(sentence, before, own, rest, form)
     final = mood == "asserted" and (_FINAL.search(before[-120:]) or _FINAL.search(own))
-    denials, rejected = _denials(own)
+    denials, rejected = (0, False) if _CLEFT.match(own) else _denials(own)
     return Clause(
         "final" if final else form, mood, denials, rejected, own.endswith(("지만", "으나"))
     )
@@ -229,7 +232,7 @@ def _mood(sentence: str, before: str, own: str, rest: str, form: Form) -> Mood:
         hedged and not (_NEARER.match(hedged.group()) and _RATHER.search(leading))
     ) or _HEDGE_BEFORE.search(leading):
         return "hedged"
-    if _FIRST_SIGHT.search(leading) or _LOOKS.match(own):
+    if _FIRST_SIGHT.search(leading) or _LOOKS.match(own) or _INTENDED.match(own):
         return "earlier"
     if _REPORTED.search(own) or (_OTHERS.search(leading) and _JUDGE.search(own)):
         return "reported"

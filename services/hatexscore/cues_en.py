@@ -284,7 +284,7 @@ PRESENT = re.compile(
     r"|plain|obvious|undeniable|apparent|unmistakable|established"
     r"|said|written|voiced|uttered|occur|appear|at\s+work|read"
     r"|(?P<absent>absent|missing|lacking|nowhere|not\s+to\s+be\s+found))\b|(?:appears|occurs"
-    r"|exists)\b)"
+    r"|exists|remains?|is\s+left)\b)"
 )
 EXPLETIVE = re.compile(
     r"\bit\s+(?:is|was|would\s+be|may\s+be|seems|['\u2019]s)\s+(?:\w+\s+){0,2}$"
@@ -344,7 +344,7 @@ JUDGED_OBJECT = re.compile(
     rf"|\w+ly)\s+)*$)"
 )
 OWN_VIEW = re.compile(
-    r"\b(?:(?:see|find|detect|found)(?=\s+(?:(?:\w+\s+)?\w+\s+(?:and|but|or)\s+)?(?:(?:clear"
+    r"\b(?:(?:see|find|detect|found)(?=\s+(?:(?:\w+\s+)?\w+\s+(?:and|but|or)\s+)?(?:(?:an?\s+)?(?:clear"
     r"|plain|outright|open"
     r"|only|pure)\s+)?$)|point|locate|notice|spot|persuaded|convinced|sure|opinion|view|evidence"
     r"|verdict|reason|doubt"

@@ -285,6 +285,16 @@ LABEL_IS = re.compile(
     rf"(?:\w+ly\s+)?(?:the|a|an|any)\s+(?:\w+ly\s+)?(?:(?P<right>right|correct|proper|appropriate"
     rf"|accurate|fitting|apt)|{_REJECTING})\s+{_LABEL_NOUN}\b"
 )
+# "Hateful would be an overstatement", "an understatement".
+STRENGTH = re.compile(
+    r"^[\s\"']{0,3}(?:is|was|would\s+be|seems)\s+(?:\w+ly\s+)?an?\s+(?:\w+\s+)?(?:overstatement|exaggeration"
+    r"|stretch|misnomer|misreading|overreaction|(?P<under>understatement|euphemism))\b"
+)
+# "The classifier's \"hateful\" does not hold up."
+GIVEN_LABEL = re.compile(
+    r"\b(?:classifier|model|system|annotator|filter|moderator|reviewer|user|author|report|complaint"
+    r"|tool|bot)(?:['\u2019]s|s['\u2019])[\s\"]*$"
+)
 WRONG_LABEL_IS = re.compile(
     rf"\b(?:{_REJECTING})\s+{_LABEL_NOUN}\s+(?:here\s+)?{_IS_A}\s+(?:an?\s+)?[\s\"']{{0,3}}$"
 )
@@ -311,6 +321,8 @@ def judged_label(own: str, after: str) -> bool | None:
     """Is a label word said to be the wrong label, or what it names to be low? None: neither."""
     if (low := level(own, after)) is not None:
         return low
+    if (strength := STRENGTH.match(after)) is not None and not any(map(str.isalnum, own)):
+        return strength["under"] is None
     if (said := LABEL_IS.match(after)) is not None:
         return (said["right"] is None) != (" not " in said.group())
     return True if WRONG_LABEL_IS.search(own) else None

@@ -139,6 +139,7 @@ FIRST_SIGHT = re.compile(
     r"\b(?:taken|read)\s+(?:literally|out\s+of\s+context)\b|\bout\s+of\s+context\b"
     r"|\bat\s+first\b|\bat\s+(?:a\s+)?(?:quick\s+|first\s+)?glance\b|\bon\s+the\s+(?:surface"
     r"|face)\b|\binitially\b"
+    r"|\b(?:i|we)\s+(?:was|were)\s+(?:ready|about|going|tempted|inclined|prepared)\s+to\b"
     r"|\boriginally\b|\b(?:my|i)\s+(?:first|initial)(?:ly)?\b|\bat\s+the\s+beginning\b"
     r"|\bprima\s+facie\b|\bused\s+to\b|\bearlier,?\s+(?:i|we)\b|\bpreviously\b"
 )
@@ -361,6 +362,11 @@ RIGHT_IN_SAYING = re.compile(
     r"(?:when\s+(?:it|he|she|they)\s+(?:says?|claims?|argues?|insists?|writes?|said|claimed|argued"
     r"|insisted|wrote|states?|stated)|(?:in|to)\s+(?:say|claim|argu|insist|writ|stat)(?:e|es|ing)?)"
     r"\s+(?:that\s+)?(?=(?:it|this|that|the|her|his|their)\b)"
+)
+# "It isn't the swear word that makes this hateful": what is denied is the cause alone.
+CLEFT = re.compile(
+    r"\b(?:it|this|that)(?:\s+(?:is|was)(?:\s+not|n['\u2019]t)|['\u2019]s\s+not)\s+(?:(?:just|only|merely)\s+)?"
+    r"(?:[\w'\u2019\"-]+\s+){1,8}?(?:that|which)\s+(?=makes?\s+(?:it|this|that|the\s+\w+|this\s+\w+)\s)"
 )
 # "I'd be lying if I said this wasn't hateful."
 LYING = re.compile(
