@@ -64,7 +64,7 @@ OPEN = (
 _ELLIPSIS = re.compile(
     r"(?:^|[,;.]\s*|\b(?:but|yet|and|so|hence|thus|therefore)\s+)(?:which\s+)?(?:it|that|they"
     r"|s?he|(?:this"
-    r"|the|her|his|their)(?:\s+\w+)?)\s+(?:(?:really|clearly"
+    r"|the|her|his|their)(?:\s+\w+)?(?:\s+itself)?)\s+(?:(?:really|clearly"
     r"|certainly|simply)\s+)?"
     r"(?:is|was|does|are|do|did)(?P<no>n['\u2019]t|\s+not)?\s*"
     r"(?:indeed\s*|(?:exactly|just|precisely)?\s*(?:that|this|so)\s*"
@@ -226,6 +226,8 @@ _MISTAKEN = re.compile(
     rf"(?:(?:this|that|it|which){_SEEMS}{_ERROR}\b(?!\s+(?:to|that)\b)"
     rf"|{_LABEL_IT_GAVE}{_SEEMS}(?:{_ERROR}|{_WRONG})\b)"
     rf"|\b(?:but|yet|though|however)\W+(?:this|that|it){_SEEMS}{_WRONG}(?=\s*(?:$|[.;,:!?]))"
+    r"|\b(?:but|yet|though|however)\b[^.;]{0,20}?\b(?:no|little|without)\s+(?:basis|grounds?|evidence"
+    r"|support|justification)\s+(?:for|of)\s+(?:it|that|this)\b"
     r"|(?<!no )(?<!not a )\bfalse\s+(?:positive|alarm)"
     r"|\b(?:must|may|seems?\s+to|appears?\s+to)\s+have\s+(?:overlooked|missed|misread"
     r"|misunderstood|ignored"

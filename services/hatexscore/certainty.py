@@ -74,7 +74,8 @@ _COUNTED = (
     r"|devoid|short|shy|stops?|fails?|failed|rather|instead|than|wrong|mistake|mistaken|false"
     r"|untrue"
     r"|incorrect|inaccurate|stretch|unfair|naive|hard|difficult|impossible|insufficient|other|but"
-    r"|den(?:y|ies|ied)|doubts?|disagrees?|rejects?|against|outside|hesitate|claim|few|wrongly"
+    r"|den(?:y|ies|ied)|doubts?|disagrees?|rejects?|against|outside|hesitate|claim|few|wrongly|harsh|generous|dishonest|absurd|ridiculous|odd|strange|silly|foolish"
+    r"|premature|unreasonable|excessive|hasty|unwise|disingenuous|irresponsible"
 )
 _KNOWN = re.compile(
     rf"(?<!\w)(?:{_NEUTRAL}|{_HOSTILE}|{_COUNTED}|{cues.TEXT_NOUN}|{cues.BE}|{cues.AUXILIARY}|{cues.JUDGE}"
@@ -129,6 +130,7 @@ _TAKEN_BACK = re.compile(
     r"|unwarranted|unjustified|unfounded|false\s+(?:positive|alarm)|mis(?:read|class|judg"
     r"|understand|understood)\w*"
     r"|on\s+(?:reflection|second\s+thoughts?|closer)|restor\w+|reinstat\w+|appeal"
+    r"|(?:no|little|without)\s+(?:basis|grounds?|evidence|support|justification)\b"
     r"|not\s+(?:justified|warranted"
     r"|convinced|persuaded|agree|share|see\s+it)|n['\u2019]t\s+(?:agree|share|see\s+it|hold\s+up)"
     r"|overlook\w*|far-?fetched|exaggerat\w*|overreact\w*|too\s+(?:harsh|far|strong))\b"
@@ -140,6 +142,12 @@ _APPEARS = re.compile(
 _TURNS = re.compile(
     r"\b(?:but|yet|however|though|although|only|until|actually|in\s+fact|in\s+context)\b"
 )
+_CONTRASTED = re.compile(r"\b(?:but|yet|however)\b")
+_CONTRASTED_NEXT = re.compile(
+    r"\W*(?:but|yet|however|nevertheless|nonetheless|in\s+fact|actually)\b"
+)
+_CONTRASTED_ZH = re.compile("(?<![不非])但|然而|不过|可是|却")
+_CONTRASTED_KO = re.compile(r"\W*(?:그러나|하지만|그렇지만)")
 # A label word that is itself part of a subject: "calling it hateful would trivialise …".
 _PREDICATED = re.compile(
     r"[\s\"']{0,3}(?:speech|content|language|label|text|here)?[\s\"']{0,3}(?:would|must|rests?|relies"
@@ -182,6 +190,7 @@ _JUDGES_ZH = re.compile(
 _TAKEN_BACK_ZH = re.compile(
     r"不(?:同意|认同|赞同|成立|对|妥|准确|正确|是这样)|推翻|撤销|误判|误会|误解|误读|错误|有误"
     r"|改判|恢复|纠正"
+    r"|(?:找不到|没有|毫无|缺乏)(?:任何)?(?:依据|根据|证据|理由)"
     r"|我(?:认为|觉得|看|判|不)|笔者|复审|申诉|冤枉|牵强|夸大|言过其实"
 )
 # Evaluations of a label that stand behind it, and turns before it that are not counted.
@@ -202,6 +211,7 @@ _JUDGES_KO = re.compile(
 _TAKEN_BACK_KO = re.compile(
     r"동의(?:하지|할\s*수)|잘못|오류|오판|실수|착오|오해|무리|과하|지나치|성급|억지|비약|부당"
     r"|틀[렸린리]|번복"
+    r"|(?:근거|증거|이유)(?:를|가|는)?\s*(?:찾을\s*수\s*없|없)"
     r"|취소|철회|뒤집|반박|복구|이의|(?:나는|저는|내가|제가)\s|그렇지\s*않|아니다|아닙니다"
 )
 _OBJECTS_KO = re.compile("오류|오판|실수|착오|오해|오독|성급|억지|비약|번복|취소|뒤집|반박|복구")
@@ -252,7 +262,9 @@ def is_uncertain_zh(own: str, after: str, clause: Clause, later: str) -> bool:
         return False
     behind = _PAUSE_ZH.split(after, maxsplit=1)[0]
     said = f"{after[:NEAR]} {later[:FAR]}"
-    answered = _JUDGES_ZH.search(own) and _TAKEN_BACK_ZH.search(said)
+    answered = _JUDGES_ZH.search(own) and (
+        _TAKEN_BACK_ZH.search(said) or _CONTRASTED_ZH.search(after[:NEAR])
+    )
     judged = _JUDGED_ZH.search(_NOUNS_ZH.sub("", behind.strip(' "”')))
     return bool(answered or judged or _OBJECTS_ZH.search(own) or clause.denials > 2)
 
@@ -261,7 +273,9 @@ def is_uncertain_ko(before: str, own: str, rest: str, clause: Clause, later: str
     """own: the clause behind the label word, without idioms. rest: the sentence behind that."""
     if clause.rejected:
         return False
-    answered = _JUDGES_KO.search(before) and _TAKEN_BACK_KO.search(f"{rest} {later[:FAR]}")
+    said = f"{rest} {later[:FAR]}"
+    contrasted = own.rstrip(" ,").endswith(("지만", "으나")) or _CONTRASTED_KO.match(said)
+    answered = _JUDGES_KO.search(before) and (contrasted or _TAKEN_BACK_KO.search(said))
     words = own.replace("\x00", " ").split("(")[0].rstrip(" .,!\"'”’)").split()
     if any(not _MISSING_KO.fullmatch(noun) for noun in _WITHOUT_KO.findall(own)):
         return True
@@ -309,6 +323,8 @@ def _is_answered(around: WordContext, later: str) -> bool:
     if moods.IN_ERROR.match(around.after):
         return False
     said = f"{around.after[:NEAR]} {later[:FAR]}"
+    if _CONTRASTED.search(around.after[:NEAR]) or _CONTRASTED_NEXT.match(later):
+        return True
     return bool(_TAKEN_BACK.search(said) or _OWN_JUDGE.search(_AGREES.sub(" ", said)))
 
 

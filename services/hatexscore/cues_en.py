@@ -233,7 +233,7 @@ FOUND = re.compile(
 # What another clause reports may deny what it likes.
 CLASSIFICATION = re.compile(rf"\b(?:{JUDGE}|categor(?:y|ies)|label|classification|class)\b")
 SKIPPED = (
-    r"therefore|thus|so|hence|overall|finally|in|conclusion|summary|final|my|the|a|an|answer|not"
+    r"therefore|thus|so|hence|doubtless|undoubtedly|unquestionably|overall|finally|in|conclusion|summary|final|my|the|a|an|answer|not"
     r"|clearly|definitely"
     r"|plainly|simply|obviously|certainly|explicitly|implicitly|blatantly|openly|outright|pure"
     r"|plain|again|text|post"

@@ -122,7 +122,7 @@ HEDGE = re.compile(
     r"\b(?:may|might|could(?!\s*n['\u2019]t|\s+not)"
     r"|(?<!n't )(?<!n\u2019t )(?<!cannot )(?<!not )possibly|perhaps|potentially|maybe|unclear"
     r"|unsure|uncertain|ambiguous"
-    r"|not\s+(?:entirely\s+|quite\s+|completely\s+|fully\s+)?(?:sure|certain|clear|obvious"
+    r"|not\s+(?:entirely\s+|quite\s+|completely\s+|fully\s+)?(?:sure|certain|confident|clear|obvious"
     r"|necessarily(?!\s+(?:amount|meet|constitute|qualify|rise|cross|fall|count)\b))|undecided"
     r"|hard\s+to\s+(?:say|tell|decide)|difficult\s+to\s+(?:say|tell|decide|determine)"
     r"|impossible\s+to(?!\s+(?:see|call|read|regard|consider|view|label|classify|find|justify)\b)"
@@ -140,6 +140,7 @@ FIRST_SIGHT = re.compile(
     r"|\bat\s+first\b|\bat\s+(?:a\s+)?(?:quick\s+|first\s+)?glance\b|\bon\s+the\s+(?:surface"
     r"|face)\b|\binitially\b"
     r"|\b(?:i|we)\s+(?:was|were)\s+(?:ready|about|going|tempted|inclined|prepared)\s+to\b"
+    r"|\bin\s+(?:the\s+)?1\d\d\ds?\b|\bback\s+then\b|\bin\s+those\s+days\b"
     r"|\boriginally\b|\b(?:my|i)\s+(?:first|initial)(?:ly)?\b|\bat\s+the\s+beginning\b"
     r"|\bprima\s+facie\b|\bused\s+to\b|\bearlier,?\s+(?:i|we)\b|\bpreviously\b"
 )
