@@ -74,7 +74,7 @@ _COUNTED = (
     r"|devoid|short|shy|stops?|fails?|failed|rather|instead|than|wrong|mistake|mistaken|false"
     r"|untrue"
     r"|incorrect|inaccurate|stretch|unfair|naive|hard|difficult|impossible|insufficient|other|but"
-    r"|den(?:y|ies|ied)|doubts?|disagrees?|rejects?|against|outside|hesitate|claim|few|wrongly|harsh|generous|dishonest|absurd|ridiculous|odd|strange|silly|foolish"
+    r"|den(?:y|ies|ied)|doubts?|disagrees?|rejects?|against|outside|hesitate|claim|few|wrongly|harsh|generous|paranoid|petty|dishonest|absurd|ridiculous|odd|strange|silly|foolish"
     r"|premature|unreasonable|excessive|hasty|unwise|disingenuous|irresponsible"
 )
 _KNOWN = re.compile(

@@ -120,6 +120,7 @@ def _judged(
         form = "final"
     denials = _denials(own, asked=mood == "asked") + bool(rejects) + denies
     denials += rejects is None and _negated_after(own, after)
+    denials += word.word.kind == "verbs" and cues.NO_OBJECT.match(after) is not None
     return Clause(form, mood, denials, bool(rejects), conceded)
 
 

@@ -93,7 +93,7 @@ RELATIVE = re.compile(
     rf"\b(?:(?<!\bon )that|which|who)\s+(?:\w+\s+)?(?:{AUXILIARY}|never"
     rf"|(?!(?:his|its|this|was|is|has|hers|us|as)\b)\w+s)\b[^,;:]{{0,160}}?(?=\s(?:{BE_FINITE}"
     rf"|constitutes"
-    r"|qualifies)\s)"
+    r"|qualifies|can|could|would|will|should|must)\s)"
 )
 
 CONCESSION = re.compile(r"\b(?:although|(?:even\s+)?though|while|whereas|even\s+if|albeit)\s*$")
@@ -230,6 +230,8 @@ FOUND = re.compile(
     r"^\s*(?:speech|content|language|material)?\s*(?:is|are|was|were|has\s+been|have\s+been)"
     r"(?:\s+(?:not|never)|n['\u2019]t)?\s+(?:clearly\s+)?(?:present|found|detected|identified)\b"
 )
+# "It violates none of them."
+NO_OBJECT = re.compile(r"\s+(?:none|neither|no|nothing)\b(?!\s+(?:less|fewer|other))")
 # What another clause reports may deny what it likes.
 CLASSIFICATION = re.compile(rf"\b(?:{JUDGE}|categor(?:y|ies)|label|classification|class)\b")
 SKIPPED = (

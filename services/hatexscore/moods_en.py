@@ -93,7 +93,7 @@ NEGATION = re.compile(
     r"|ed|ing|y|ies)?\s+(?:[\w'\u2019-]+\s+){0,4}?from"
     r"|more\s+[\w-]+\s+than(?=\s*$)|far\s+be\s+it\s+from|(?:just\s+|on\s+)?this\s+side\s+of"
     r"|nowhere|a\s+far\s+cry|light\s+years|worlds?\s+away"
-    r"|(?:naive|dishonest|absurd|ridiculous|odd|strange|generous|disingenuous|silly|foolish"
+    r"|(?:naive|paranoid|petty|dishonest|absurd|ridiculous|odd|strange|generous|disingenuous|silly|foolish"
     r"|premature|reckless"
     r"|irresponsible|(?:hard|difficult|impossible)(?=\s+to\s+(?:see|call|read|regard|consider|argue|maintain|claim|justify|defend"
     r"|view|label|classify|find|justify))"
