@@ -386,7 +386,7 @@ SETTLED = ("asked", "instruction", "hedged", "appeal")  # moods of which no verd
 _CUE = re.compile(
     r"\b(?:violat\w+|breach\w*|infring\w+|contraven\w+|polic(?:y|ies)|guidelines?"
     r"|(?:community|platform|house|content|our|the|any|no|of)\s+(?:rules?|standards?)"
-    r"|rule\s+\d+|flagged|flag|classif(?:y|ied|ies)|categori[sz]ed|labell?ed|verdict|removal|removed"
+    r"|rule\s+\d+|br(?:eak\w*|oken?)\s+(?:\w+\s+){0,3}rules?|flagged|flag|classif(?:y|ied|ies)|categori[sz]ed|labell?ed|verdict|removal|removed"
     r"|take(?:n|s)?\s+(?:it\s+)?down|reinstated?|restored|approved|false\s+(?:positive|alarm)"
     r"|hateful\w*|hate\s+speech|anti-?hate|line\s+(?:is|was)\s+crossed)\b"
     r"|违反|违规|违背|触犯|准则|规定|规范|政策|标记|举报|下架|删除|误判|判定|归类|定性|仇恨"

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from services.hatexscore.conclusion import VerdictsRead, read_conclusion
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
+from services.hatexscore.quotes import plain_format
 from services.hatexscore.report import HatexscoreResult
 from services.hatexscore.vocabulary import built_in
 from services.hatexscore.words import Language
+from tests.hatexscore.golden_conclusions import GOLDEN, Snippet, golden, own, vocabulary_of
 
 # No English word has them, so that no rule knows what they do to a verdict.
 INVENTED = st.text("bcdfghjklmnpqrstvwz", min_size=4, max_size=9).map(lambda stem: f"x{stem}")
@@ -196,6 +198,22 @@ def test_an_unread_verdict_has_no_htc_and_says_so_in_the_report() -> None:
     assert report.score is None
     assert any("no rule reads" in warning for warning in report.warnings)
     assert scored("The text may be hateful, depending on who is meant.").components.htc == 0
+
+
+def unread(snippet: Snippet) -> bool:
+    explanation = plain_format(snippet.explanation)
+    return read_conclusion(explanation, vocabulary_of(snippet.vocabulary), snippet.language).unread
+
+
+def test_of_verdicts_that_no_rule_reads_hardly_one_is_taken_for_no_decision() -> None:
+    verdicts = [one for one in own() if one.unread]
+    assert sum(map(unread, verdicts)) >= 0.98 * len(verdicts)
+
+
+@pytest.mark.skipif(not GOLDEN.exists(), reason="the golden files are on development machines")
+def test_of_golden_texts_without_a_verdict_most_are_known_to_have_none() -> None:
+    without = [one for one in golden() if one.expected is None]
+    assert sum(map(unread, without)) <= 11  # of 53
 
 
 def test_where_a_conclusion_holds_nothing_is_unread() -> None:
