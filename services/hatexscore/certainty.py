@@ -384,13 +384,16 @@ SETTLED = ("asked", "instruction", "hedged", "appeal")  # moods of which no verd
 
 # Words of a verdict beside those of the vocabulary: of rules and of what moderators do.
 _CUE = re.compile(
-    r"\b(?:violat\w+|breach\w*|infring\w+|contraven\w+|polic(?:y|ies)|guidelines?"
-    r"|(?:community|platform|house|content|our|the|any|no|of)\s+(?:rules?|standards?)"
-    r"|rule\s+\d+|br(?:eak\w*|oken?)\s+(?:\w+\s+){0,3}rules?|flagged|flag|classif(?:y|ied|ies)|categori[sz]ed|labell?ed|verdict|removal|removed"
+    r"\b(?:violat\w+|breach\w*|infring\w+|contraven\w+|guidelines?"
+    r"|(?:community|platform|house|content|our|the|this|any|no|of|hate|speech|conduct|safety)\s+"
+    r"(?:rules?|standards?|polic(?:y|ies))|rule\s+\d+|br(?:eak\w*|oken?)\s+(?:\w+\s+){0,3}rules?"
+    r"|flagged|flag|classif(?:y|ied|ies)|categori[sz]ed|labell?ed|verdict|removal|removed"
     r"|take(?:n|s)?\s+(?:it\s+)?down|reinstated?|restored|approved|false\s+(?:positive|alarm)"
     r"|hateful\w*|hate\s+speech|anti-?hate|line\s+(?:is|was)\s+crossed)\b"
-    r"|违反|违规|违背|触犯|准则|规定|规范|政策|标记|举报|下架|删除|误判|判定|归类|定性|仇恨"
-    r"|위반|정책|규정|지침|가이드라인|신고|삭제|분류|판정|혐오|증오"
+    r"|违反|违规|违背|触犯|准则|规定|规范|(?:社区|平台|内容|我们的?)政策|标记|举报|下架|删除|误判|判定"
+    r"|归类|定性|仇恨"
+    r"|위반|(?:운영|커뮤니티|콘텐츠|우리|혐오|플랫폼)\s*정책|규정|지침|가이드라인|신고|삭제|분류|판정"
+    r"|혐오|증오"
 )
 _QUESTION = re.compile("[?？][\\s\"”'’)]*$|吗[。\\s]*$")
 # What hate speech is, what a policy bans, what is to be answered: no verdict on this text.
