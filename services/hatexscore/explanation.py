@@ -119,6 +119,11 @@ class ParsedExplanation:
     reader: HatexscoreReaderUse | None = BY_RULES
     others: tuple[HatexscoreOtherVerdict, ...] = ()
 
+    @property
+    def is_unread(self) -> bool:
+        """By rules: they have none for the language, or none for the wording of its verdict."""
+        return self.languages.no_rules is not None or self.no_htc == UNREAD
+
 
 class FindMentions(Protocol):
     """As `groups.find_mentions`."""

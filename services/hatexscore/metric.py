@@ -27,7 +27,7 @@ from services.hatexscore.model_calls import (
     ask_classifiers,
     one_sided,
 )
-from services.hatexscore.reader import is_unread, read_by_model
+from services.hatexscore.reader import read_by_model
 from services.hatexscore.report import (
     NO_WITNESS,
     HatexscoreBatchReport,
@@ -81,7 +81,7 @@ class HateXScore(
         parsed = [self.variant(request).read(request) for request in requests]
         read = list(map(where_rules_read, requests, parsed))
         pairs = zip(requests, read, strict=True)
-        if any(one.reader_model or is_unread(own) for one, own in pairs):
+        if any(one.reader_model or own.is_unread for one, own in pairs):
             read = read_by_model(requests, read)
         return list(map(_with_languages, ask_classifiers(requests, read)))
 

@@ -24,7 +24,6 @@ from services.hatexscore.conclusion import ConclusionStatement
 from services.hatexscore.contract import DEFAULT_MODEL, HatexscoreRequest
 from services.hatexscore.explanation import (
     LABEL_UNKNOWN,
-    UNREAD,
     ParsedExplanation,
     lexicon_of,
     unread,
@@ -117,7 +116,7 @@ def read_by_model(
 def _with_reader(request: HatexscoreRequest, parsed: ParsedExplanation) -> HatexscoreRequest:
     """`auto`: else the reader of the judge's entry. A name that is not configured is told of where
     the judge is asked. With `probabilities` there is no judge to ask."""
-    if request.reader != "auto" or request.reader_model is not None or not is_unread(parsed):
+    if request.reader != "auto" or request.reader_model is not None or not parsed.is_unread:
         return request
     if request.probabilities is not None and parsed.languages.no_rules is None:
         return request
@@ -131,12 +130,7 @@ def _is_asked(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
     """`auto`: rules where they read it. An explanation without a letter has nothing to read."""
     if request.reader_model is None or not any(map(str.isalpha, request.explanation)):
         return False
-    return request.reader == "llm" or (request.reader == "auto" and is_unread(parsed))
-
-
-def is_unread(parsed: ParsedExplanation) -> bool:
-    """By rules: they have none for the language, or none for the wording of its verdict."""
-    return parsed.languages.no_rules is not None or parsed.no_htc == UNREAD
+    return request.reader == "llm" or (request.reader == "auto" and parsed.is_unread)
 
 
 def _is_second_try(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
