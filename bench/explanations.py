@@ -145,6 +145,7 @@ def told_apart(rows: Sequence[Explained]) -> dict[str, Any]:
     )
     own, others = scores(real), scores(shuffled)
     elsewhere = scores(one for one in shuffled if not quotes(one))
+    pointing = scores(one for one in real if not is_echo(one))
     return {
         "posts": len(rows),
         "read_right": sum(one.label_match is True for one in real),
@@ -157,10 +158,17 @@ def told_apart(rows: Sequence[Explained]) -> dict[str, Any]:
         "mean_score": {"real": float(np.mean(own)), "shuffled": float(np.mean(others))},
         "area_real_against_shuffled": area(own, others),
         "area_against_those_that_quote_nothing": area(own, elsewhere),
+        "area_of_those_that_do_not_quote_all": area(pointing, others),
+        "that_do_not_quote_all": len(pointing),
         "corr_p_qf": correlation(of_p(real, "qf")),
         "corr_p_relative_drop": correlation(of_p(real, "relative_drop")),
         "of": len(of_p(real, "qf")),
     }
+
+
+def is_echo(report: HatexscoreResult) -> bool:
+    """Is all of the post quoted (Q = {T} of Eq. 3, QF 0), so that nothing is singled out?"""
+    return bool(quotes(report)) and report.probability_masked is None
 
 
 def measure(folder: Path = DATA) -> dict[str, Any]:

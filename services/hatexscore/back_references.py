@@ -48,6 +48,10 @@ _YES_NO = re.compile(
     r"|(?:我(?:认为|觉得|看)|在我看来[，,]?|答案是|显然)?(?:并?不是|并?不算|并?不构成|并?不属于|并非)"
     r"|不[，。,.!！]|否|没有|아니|아닙|없|그렇지\s?않))(?![a-z])"
 )
+# "Is this harassment? One unanswered message isn't."
+_ANSWERED_OF = re.compile(
+    r"\W*(?:[\w'\u2019-]+\s+){1,6}?(?:is|are|was|does|do)(?P<no>n['\u2019]t|\s+not)?\s*[.!]?\s*$"
+)
 OPEN = (
     "asked",
     "earlier",
@@ -60,7 +64,7 @@ OPEN = (
 _ELLIPSIS = re.compile(
     r"(?:^|[,;.]\s*|\b(?:but|yet|and|so|hence|thus|therefore)\s+)(?:which\s+)?(?:it|that|they"
     r"|s?he|(?:this"
-    r"|the|her|his|their)(?:\s+\w+)?)\s+(?:(?:really|clearly"
+    r"|the|her|his|their)(?:\s+\w+)?(?:\s+itself)?)\s+(?:(?:really|clearly"
     r"|certainly|simply)\s+)?"
     r"(?:is|was|does|are|do|did)(?P<no>n['\u2019]t|\s+not)?\s*"
     r"(?:indeed\s*|(?:exactly|just|precisely)?\s*(?:that|this|so)\s*"
@@ -90,7 +94,8 @@ _POINTS_BACK = re.compile(
 )
 # "At first it seemed hateful, but then I changed my mind."
 _CHANGED = re.compile(
-    r"\b(?:chang\w+\s+my\s+mind|(?:revers|revis|chang|withdr[ae]w|dropp)\w*\s+(?:that|this"
+    r"\buntil\s+(?:i|we)\s+(?:saw|read|noticed|reali[sz]ed|learn(?:ed|t)|understood|found|got|checked"
+    r"|looked|heard)\b|\b(?:chang\w+\s+my\s+mind|(?:revers|revis|chang|withdr[ae]w|dropp)\w*\s+(?:that|this"
     r"|my)\s+(?:\w+\s+)?"
     r"(?:view|judge?ment|opinion|impression|reading|verdict|assessment|label)|i\s+(?:was"
     r"|had\s+been)\s+"
@@ -111,6 +116,8 @@ _MISSING = re.compile(
 )
 # "Not everything rude is hateful, and this is a case in point": as the general statement has it.
 _EXAMPLE = re.compile(
+    r"\b(?:and|;)\s+(?:this|that|the)\s+\w+\s+does\s+(?:no\s+more\s+than|nothing\s+(?:but|more\s+than)"
+    r"|precisely|exactly|just)\s+(?:that|this|so)\b|"
     r"(?:\band|[,;.]|^)\s*(?:this|that|it|(?:this|the)\s+\w+)\s+(?:\w+\s+)?is\s+(?:a\s+(?:good\s+"
     r"|clear\s+"
     r"|perfect\s+)?case\s+in\s+point|no\s+exception|a\s+(?:good|clear|perfect"
@@ -128,6 +135,11 @@ _REBUTTED = re.compile(
     r"(?:an?\s+(?:\w+\s+)?)?(?:misreading|mistake|error|stretch|exaggeration|overreaction"
     r"|overstatement|wrong"
     r"|mistaken|unfair|incorrect|inaccurate|far-fetched|too\s+\w+|going\s+too\s+far)\b"
+)
+# "If this were hateful, so would be every cookbook. It isn't."
+_SUPPOSED = re.compile(
+    r"\bif\s+(?:this|it|that|(?:this|the|that)\s+\w+)\s+(?:were|was|is)(?:n['\u2019]t|\s+not)?\s+"
+    r"(?:\w+ly\s+|an?\s+)?$"
 )
 _SOME = re.compile(r"\b(?:some|many|others|one|people|critics|readers|somebody|someone)\b")
 # Of a doubt or an objection that stands before: "I disagree: …".
@@ -153,6 +165,7 @@ _ELLIPSIS_CJK = re.compile(
     r"|[，,](?:而|但)?(?:这|该|此|它)[^，。]{0,6}?(?:(?:就|也|却|则)(?P<no_this>不是|不算|不属于|不构成)|(?:正|就)是)[。.！!]?$"
     # a consequence: "and so it is not", "it does not apply"
     r"|[，,][^，。]{0,6}(?:所以|因此|因而|故而?)(?:它|这|其)?(?P<no_so>并?不是|并非|并?不算|并?不构成|并?不属于)[。.！!]?$"
+    r"|(?P<no_ground>그렇게\s?볼\s?(?:근거|이유|수)(?:가|는)?\s?없[가-힣]{1,3})[.]?$"
     r"|(?P<no_case>(?:여기에\s?)?해당(?:하지|되지)\s?(?:는\s?)?않(?:는다|습니다|음))[.!]?$"
 )
 # "It was reported as hateful, but it is not."
@@ -213,6 +226,8 @@ _MISTAKEN = re.compile(
     rf"(?:(?:this|that|it|which){_SEEMS}{_ERROR}\b(?!\s+(?:to|that)\b)"
     rf"|{_LABEL_IT_GAVE}{_SEEMS}(?:{_ERROR}|{_WRONG})\b)"
     rf"|\b(?:but|yet|though|however)\W+(?:this|that|it){_SEEMS}{_WRONG}(?=\s*(?:$|[.;,:!?]))"
+    r"|\b(?:but|yet|though|however)\b[^.;]{0,20}?\b(?:no|little|without)\s+(?:basis|grounds?|evidence"
+    r"|support|justification)\s+(?:for|of)\s+(?:it|that|this)\b"
     r"|(?<!no )(?<!not a )\bfalse\s+(?:positive|alarm)"
     r"|\b(?:must|may|seems?\s+to|appears?\s+to)\s+have\s+(?:overlooked|missed|misread"
     r"|misunderstood|ignored"
@@ -257,6 +272,17 @@ _ELLIPSIS_FIRST = re.compile(
     r"\s*(?:(?:but|yet|however)\W+)?(?:it|that|they|this(?:\s+one)?|(?:this"
     r"|the)\s+\w+)\s+(?:is|does|are|do)"
     r"(?P<no>n['\u2019]t|\s+not)?\s*,?\s+(?:because|since|as\s+(?:it|the)|for\s+it|given)\b"
+)
+# "Such remarks are often hateful. This one, addressed to a computer, is not."
+_THIS_ONE = re.compile(
+    r"\W*(?:but\s+)?this\s+one(?:,[^,.]{1,80},)?\s+(?:\w+ly\s+)?(?:is|does|was)(?P<no>n['\u2019]t"
+    r"|\s+not)?\s*[.!]?\s*$"
+)
+# "He calls it hateful. We looked into it and cannot confirm that."
+_CONFIRMED = re.compile(
+    r"\b(?:i|we)\b[^.;]{0,60}?\b(?:(?P<no>can(?:\s*not|n?['\u2019]t)|could\s*(?:not|n['\u2019]t)|do\s*(?:not"
+    r"|n['\u2019]t)|did\s*(?:not|n['\u2019]t))|can|could|do|did)\s+(?:\w+ly\s+)?(?:confirm|substantiate|verify)"
+    r"\s+(?:that|this|it)\s*[.!]?\s*$"
 )
 # After "if it named a people, it would be hateful" only what is said of the facts counts.
 _IN_FACT = re.compile(
@@ -313,7 +339,7 @@ def answered(plain: str, span: Span, asked: Reading) -> Iterator[Reading]:
     if asked.clause.mood != "asked":
         yield from elliptical(plain, span, span, asked)
         return
-    answer = _YES_NO.match(plain, span[0], span[1])
+    answer = _YES_NO.match(plain, *span) or _ANSWERED_OF.match(plain, *span)
     if answer is None:
         return
     clause = Clause(
@@ -410,11 +436,16 @@ def elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[R
         yield Reading(*span, named.word, clause, named.word.label(turned), turns=True)
         return
     disputed = _DISPUTED.match(opening) if _is_disputable(plain, named) else None
-    fact = named.clause.mood != "hypothetical" or _IN_FACT.search(plain, first, last)
+    before = plain[max(named.start, named.word.start - REACH) : named.word.start]
+    supposed = first >= named.end and _SUPPOSED.search(before)
+    fact = named.clause.mood != "hypothetical" or supposed or _IN_FACT.search(plain, first, last)
     if not (fact or disputed):
         return
+    reported = named.clause.mood == "reported"
     said = (
         disputed
+        or (reported and _CONFIRMED.search(tail))
+        or _THIS_ONE.match(opening)
         or _ELLIPSIS_FIRST.match(opening)
         or _ELLIPSIS.search(tail)
         or _POINTS_BACK.search(tail)
@@ -422,6 +453,6 @@ def elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[R
     )
     if said is not None:
         denials = sum(held is not None for held in said.groups())
-        denials += named.clause.denials if disputed else 0
+        denials += named.clause.denials if disputed or said.re is _CONFIRMED else 0
         clause = Clause("bare", denials=denials, rejected=True)
         yield Reading(*span, named.word, clause, named.word.label(clause.denials), turns=True)

@@ -3,7 +3,8 @@
 A verdict is believed only if every word that governs its label is one whose effect the rules know.
 An unknown verb between subject and label ("would trivialise it as hateful"), another judge whom
 the explanation goes on to answer, an appearance that a "but" follows, or two statements of the same
-strength that contradict one another may each turn it round: such a verdict is left unread.
+strength that contradict one another may each turn it round: such a verdict is left unread. So is a
+word of a verdict in a wording that no rule takes for one (`may_conclude`).
 
 Source: our own. An inverted verdict is worse than a missing one, for it blames the explanation.
 Every pattern meets at most the few hundred characters around one label word.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from services.hatexscore import cues_en as cues
 from services.hatexscore import label_patterns as labels
@@ -55,7 +57,8 @@ _NEUTRAL = (
     r"|looked|reviewed|examined|weighed|analy[sz]ed|doesnot|mind|targets?|original|idea|notion"
     r"|belongs?|says|leads?|well|construed|interpreted|claims|violat\w+|breach\w*"
     r"|suggests?|full|filled|replete|riddled"
-    r"|prediction|written|like|needed|people|reasonable|more|now"
+    r"|prediction|written|like|needed|people|reasonable|more|now|lot|plenty|deal|great|start\w*"
+    r"|begin\w*|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two|both"
 )
 # What hateful texts do: beside a verdict they are more of the same.
 _HOSTILE = (
@@ -73,7 +76,8 @@ _COUNTED = (
     r"|devoid|short|shy|stops?|fails?|failed|rather|instead|than|wrong|mistake|mistaken|false"
     r"|untrue"
     r"|incorrect|inaccurate|stretch|unfair|naive|hard|difficult|impossible|insufficient|other|but"
-    r"|den(?:y|ies|ied)|doubts?|disagrees?|rejects?|against|outside|hesitate|claim|few|wrongly"
+    r"|den(?:y|ies|ied)|doubts?|disagrees?|rejects?|against|outside|hesitate|claim|few|wrongly|harsh|generous|paranoid|petty|dishonest|absurd|ridiculous|odd|strange|silly|foolish"
+    r"|premature|unreasonable|excessive|hasty|unwise|disingenuous|irresponsible"
 )
 _KNOWN = re.compile(
     rf"(?<!\w)(?:{_NEUTRAL}|{_HOSTILE}|{_COUNTED}|{cues.TEXT_NOUN}|{cues.BE}|{cues.AUXILIARY}|{cues.JUDGE}"
@@ -115,7 +119,7 @@ _OTHER_JUDGE = re.compile(
 )
 _OWN_JUDGE = re.compile(r"\b(?:i|we|my|our)\b")
 _AGREES = re.compile(
-    r"\b(?:so\s+do\s+(?:i|we)|(?:i|we)\s+(?:\w+ly\s+|also\s+)?(?:agree|concur|share|support"
+    r"\b(?:so\s+do\s+(?:i|we)|(?:neither|nor)\s+(?:do|did|would|can)\s+(?:i|we)|(?:i|we)\s+(?:\w+ly\s+|also\s+)?(?:agree|concur|share|support"
     r"|endorse))\b"
 )
 # Words by which an explanation goes back on a verdict, or on another's.
@@ -128,6 +132,7 @@ _TAKEN_BACK = re.compile(
     r"|unwarranted|unjustified|unfounded|false\s+(?:positive|alarm)|mis(?:read|class|judg"
     r"|understand|understood)\w*"
     r"|on\s+(?:reflection|second\s+thoughts?|closer)|restor\w+|reinstat\w+|appeal"
+    r"|(?:no|little|without)\s+(?:basis|grounds?|evidence|support|justification)\b"
     r"|not\s+(?:justified|warranted"
     r"|convinced|persuaded|agree|share|see\s+it)|n['\u2019]t\s+(?:agree|share|see\s+it|hold\s+up)"
     r"|overlook\w*|far-?fetched|exaggerat\w*|overreact\w*|too\s+(?:harsh|far|strong))\b"
@@ -139,6 +144,12 @@ _APPEARS = re.compile(
 _TURNS = re.compile(
     r"\b(?:but|yet|however|though|although|only|until|actually|in\s+fact|in\s+context)\b"
 )
+_CONTRASTED = re.compile(r"\b(?:but|yet|however)\b")
+_CONTRASTED_NEXT = re.compile(
+    r"\W*(?:but|yet|however|nevertheless|nonetheless|in\s+fact|actually)\b"
+)
+_CONTRASTED_ZH = re.compile("(?<![不非])但|然而|不过|可是|却")
+_CONTRASTED_KO = re.compile(r"\W*(?:그러나|하지만|그렇지만)")
 # A label word that is itself part of a subject: "calling it hateful would trivialise …".
 _PREDICATED = re.compile(
     r"[\s\"']{0,3}(?:speech|content|language|label|text|here)?[\s\"']{0,3}(?:would|must|rests?|relies"
@@ -148,6 +159,18 @@ _PREDICATED = re.compile(
     r"|stretch|trivialis|trivializ|cheapen|dilut|contradict|confus|distort|underestimat|overestimat"
     r"|understat|overstat|depend|seem|sound|appear)\w*)\b"
 )
+# "What keeps me from calling it hateful is that …".
+_WHAT_DECIDES = re.compile(
+    r"\W*(?:\w+\W+)?what\s+(?:keeps?|kept|prevents?|prevented|stops?|stopped|makes?|made|tips?|tipped"
+    r"|leads?|led|settles?|settled|convinces?|convinced|persuades?|persuaded|saves?|saved)\b"
+)
+# "That it is loud does not make it hateful": whatever it is that does not.
+_MAKES_NOT = re.compile(
+    r"(?:\b(?:does|do|did|will|would|can|could)(?:\s+not|n['\u2019]t)|\bcannot|\bnever)\s+"
+    r"(?:\w+ly\s+)?(?:makes?|renders?)\s+(?:it|this|the\s+\w+|this\s+\w+)\s+(?:an?\s+)?$"
+)
+# "A joke among friends and not".
+_JOINED = re.compile(r"(?:(?<=\ba )|(?<=\ban ))[\w\s'\u2019-]{1,60}?\s(?:and|but)(?=\s+not\s*$)")
 _GERUND = re.compile(
     rf"\W*(?:(?:and|but|so|also|even|just|merely)\s+)?(?:to\s+)?(?:not\s+)?(?=\w+ing\b"
     rf"|(?<=to\s))(?:{cues.JUDGE})\b"
@@ -169,6 +192,7 @@ _JUDGES_ZH = re.compile(
 _TAKEN_BACK_ZH = re.compile(
     r"不(?:同意|认同|赞同|成立|对|妥|准确|正确|是这样)|推翻|撤销|误判|误会|误解|误读|错误|有误"
     r"|改判|恢复|纠正"
+    r"|(?:找不到|没有|毫无|缺乏)(?:任何)?(?:依据|根据|证据|理由)"
     r"|我(?:认为|觉得|看|判|不)|笔者|复审|申诉|冤枉|牵强|夸大|言过其实"
 )
 # Evaluations of a label that stand behind it, and turns before it that are not counted.
@@ -189,6 +213,7 @@ _JUDGES_KO = re.compile(
 _TAKEN_BACK_KO = re.compile(
     r"동의(?:하지|할\s*수)|잘못|오류|오판|실수|착오|오해|무리|과하|지나치|성급|억지|비약|부당"
     r"|틀[렸린리]|번복"
+    r"|(?:근거|증거|이유)(?:를|가|는)?\s*(?:찾을\s*수\s*없|없)"
     r"|취소|철회|뒤집|반박|복구|이의|(?:나는|저는|내가|제가)\s|그렇지\s*않|아니다|아닙니다"
 )
 _OBJECTS_KO = re.compile("오류|오판|실수|착오|오해|오독|성급|억지|비약|번복|취소|뒤집|반박|복구")
@@ -228,7 +253,7 @@ _KNOWN_KO = re.compile(
     "|힘들|가[깝까]|타당|지나치|맞|옳"
     "|틀[렸리린]|잘못|생각|담|포함|드러|나타|이르|이른|미치|발견|조장|충족|속하|속한|읽|위반|부족"
     "|충분|무관|공정|뚜렷|마땅|동의"
-    "|멀|멉|먼|안|못|예|네|아니[오요]|했[다습지]|였[다습지]|되었|이유|까닭|근거|결론|때문|므로"
+    "|멀|멉|먼|안|못|예|네|아니[오요]|했[다습지]|였[다습지]|되었|이유|이었|바꾸|바꿨|변경|정정|까닭|근거|결론|때문|므로"
     "|지만|으나|뿐|글|댓글|게시물|표현|발언|여부"
 )
 
@@ -239,7 +264,9 @@ def is_uncertain_zh(own: str, after: str, clause: Clause, later: str) -> bool:
         return False
     behind = _PAUSE_ZH.split(after, maxsplit=1)[0]
     said = f"{after[:NEAR]} {later[:FAR]}"
-    answered = _JUDGES_ZH.search(own) and _TAKEN_BACK_ZH.search(said)
+    answered = _JUDGES_ZH.search(own) and (
+        _TAKEN_BACK_ZH.search(said) or _CONTRASTED_ZH.search(after[:NEAR])
+    )
     judged = _JUDGED_ZH.search(_NOUNS_ZH.sub("", behind.strip(' "”')))
     return bool(answered or judged or _OBJECTS_ZH.search(own) or clause.denials > 2)
 
@@ -248,7 +275,9 @@ def is_uncertain_ko(before: str, own: str, rest: str, clause: Clause, later: str
     """own: the clause behind the label word, without idioms. rest: the sentence behind that."""
     if clause.rejected:
         return False
-    answered = _JUDGES_KO.search(before) and _TAKEN_BACK_KO.search(f"{rest} {later[:FAR]}")
+    said = f"{rest} {later[:FAR]}"
+    contrasted = own.rstrip(" ,").endswith(("지만", "으나")) or _CONTRASTED_KO.match(said)
+    answered = _JUDGES_KO.search(before) and (contrasted or _TAKEN_BACK_KO.search(said))
     words = own.replace("\x00", " ").split("(")[0].rstrip(" .,!\"'”’)").split()
     if any(not _MISSING_KO.fullmatch(noun) for noun in _WITHOUT_KO.findall(own)):
         return True
@@ -296,6 +325,8 @@ def _is_answered(around: WordContext, later: str) -> bool:
     if moods.IN_ERROR.match(around.after):
         return False
     said = f"{around.after[:NEAR]} {later[:FAR]}"
+    if _CONTRASTED.search(around.after[:NEAR]) or _CONTRASTED_NEXT.match(later):
+        return True
     return bool(_TAKEN_BACK.search(said) or _OWN_JUDGE.search(_AGREES.sub(" ", said)))
 
 
@@ -307,7 +338,7 @@ def _only_appears(around: WordContext, clause: Clause) -> bool:
 
 def _is_subject(own: str, after: str) -> bool:
     """Is the label part of a subject, and no rule knows what is said of that?"""
-    if labels.PREFERRED.match(after) or cues.PRESENT.match(after):
+    if labels.PREFERRED.match(after) or cues.PRESENT.match(after) or _WHAT_DECIDES.match(own):
         return False
     if rejects_label(own, after) is not None or labels.unmet(own, after) is not None:
         return False
@@ -323,9 +354,11 @@ def _has_unknown_governor(own: str, clause: Clause) -> bool:
     """Does a word stand between the verb and the label whose effect no rule knows?"""
     if clause.denials == 0 and cues.MAKES_IT.search(own):
         return _ASKS_FOR.search(own) is not None  # whatever else stands before "makes it"
+    if clause.denials == 1 and _MAKES_NOT.search(own):
+        return False
     if _NUMBER.search(own) and labels.level_before(own) is None:
         return True
-    said = _LISTED.sub(" ", _PREFERRED.sub(" ", own))
+    said = _LISTED.sub(" ", _PREFERRED.sub(" ", _JOINED.sub(" ", own)))
     words = [*_TOKEN.findall(said), ""]
     verb = next((place for place, one in enumerate(words) if _STARTS.fullmatch(one)), len(words))
     if clause.denials == 0 and _OPINION.search(" ".join(words[:verb])):
@@ -343,3 +376,120 @@ def _is_inert(words: Sequence[str], place: int) -> bool:
     before, after = words[place - 1], words[place + 1]
     named = _DETERMINER.fullmatch(before) is not None
     return named or (before in ("a", "an") and after not in ("of", "to", ""))
+
+
+Span = tuple[int, int]  # half-open character offsets
+REST = 600  # characters of a sentence of which no conclusion is read, from its end
+SETTLED = ("asked", "instruction", "hedged", "appeal")  # moods of which no verdict is made
+
+# Words of a verdict beside those of the vocabulary: of rules and of what moderators do.
+_CUE = re.compile(
+    r"\b(?:violat\w+|breach\w*|infring\w+|contraven\w+|guidelines?"
+    r"|(?:community|platform|house|content|our|the|this|any|no|of|hate|speech|conduct|safety)\s+"
+    r"(?:rules?|standards?|polic(?:y|ies))|rule\s+\d+|br(?:eak\w*|oken?)\s+(?:\w+\s+){0,3}rules?"
+    r"|flagged|flag|classif(?:y|ied|ies)|categori[sz]ed|labell?ed|verdict|removal|removed"
+    r"|take(?:n|s)?\s+(?:it\s+)?down|reinstated?|restored|approved|false\s+(?:positive|alarm)"
+    r"|hateful\w*|hate\s+speech|anti-?hate|line\s+(?:is|was)\s+crossed)\b"
+    r"|违反|违规|违背|触犯|准则|规定|规范|(?:社区|平台|内容|我们的?)政策|标记|举报|下架|删除|误判|判定"
+    r"|归类|定性|仇恨"
+    r"|위반|(?:운영|커뮤니티|콘텐츠|우리|혐오|플랫폼)\s*정책|규정|지침|가이드라인|신고|삭제|분류|판정"
+    r"|혐오|증오"
+)
+_QUESTION = re.compile("[?？][\\s\"”'’)]*$|吗[。\\s]*$")
+# What hate speech is, what a policy bans, what is to be answered: no verdict on this text.
+_DEFINES = re.compile(
+    r"\b(?:is|are|was|were|be)\s+defined\s+as\b|\brefers\s+to\b|\bdenotes\b|\bis\s+speech\s+that\b"
+    r"|\b(?:text|post|comment|message|reply|remark|content)\s+is\s+(?:one|any)\s+that\b"
+    r"|\blabel\s+definitions?\b|\boptions?\s*:|\b(?:hateful|hate\s+speech|toxic|safe)\s+means\b"
+    r"|\b(?:polic(?:y|ies)|rules?|guidelines?|terms|laws?|standards?)\s+(?:prohibits?|bans?|forbids?"
+    r"|define[sd]?|(?:do|does)\s+not\s+(?:allow|permit))\b"
+    r"|是指|指的是|定义为|的定义是|标签说明|标签定义"
+    r"|(?:政策|规定|准则|规则|法律)(?:禁止|不允许)"
+    r"|라벨\s*(?:설명|정의)|(?:이란|란)\s|(?:정책|규정|지침|규칙|법)(?:은|이|에서)\s.{0,20}금지"
+    r"|가운데\s*하나로\s*답"
+)
+_APPEALS = re.compile(
+    r"\bno\s+place\s+(?:in|on|for)\b|容忍|让我们|法外之地|零容忍|공동체를\s*함께|용납|맞서|만듭시다"
+)
+_UNDECIDED = re.compile(
+    r"\b(?:cannot|can\s*not|can['\u2019]t|could\s+not|couldn['\u2019]t|unable\s+to|not\s+able\s+to"
+    r"|impossible\s+to|hard\s+to|difficult\s+to)\s+(?:say|tell|decide|determine|know|judge|assess"
+    r"|analy[sz]e|be\s+(?:sure|certain|decided|determined))\b(?!\s+that\b)"
+    r"|\bno\s+(?:decision|judge?ment|verdict|classification)\s+(?:is|was|can|could)\b"
+    r"|\bnot\s+(?:entirely\s+|quite\s+)?(?:sure|certain|clear)\s+(?:if|whether|that)\b"
+    r"|\bunclear\s+(?:if|whether)\b"
+    r"|(?:无法|难以|不能)(?:判断|确定|断定|判定|分析|决定)"
+    r"|판단(?:하기\s*(?:어렵|힘들)|할\s*수\s*없)|분석할\s*수\s*없|단정(?:하기|할\s*수)"
+)
+# What may settle a doubt, or go back on it, without a word of the vocabulary.
+_ANSWERS = re.compile(
+    r"\b(?:but|yet|however|though|still|nonetheless|nevertheless|actually|in\s+fact|i|we|my|our"
+    r"|no|not|none|nothing|yes|it\s+(?:is|does)|this\s+(?:is|does|one)|so|answer|exactly|neither"
+    r"|right|wrong|correct|mistak\w+|error)\b|n['\u2019]t\b"
+    r"|但|然而|不过|其实|实际上|我|不|没|是的|对|错|误|所以|因此|正是"
+    r"|그러나|하지만|지만|실제로|사실|나는|저는|아니|않|없|그렇|맞|틀|잘못"
+)
+# "Clean water", "a normal life", "safe to say": said of something else than a text.
+_OF_A_THING = re.compile(
+    rf"\s+(?:to\s+say\b|(?!(?:{cues.TEXT_NOUN}|label|rating|class\w*|category|verdict|side|territory|to|in"
+    r"|as|by|for|and|or|but|with|under|here|than|if|because|since|rather|enough|overall|it|this|the"
+    r"|is|was|not|no|from|at|on|of|that|which)\b)[a-z]{3,})"
+)
+# "It may look hateful, but …": of the same sentence.
+_BUT = re.compile(r"\b(?:but|yet|however)\b|(?<![不非])但|然而|不过|其实")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    end: int
+    text: str
+    readings: tuple[Reading, ...]
+
+    @property
+    def is_settled(self) -> bool:
+        """Is every word of a verdict in it one of which no verdict is made?"""
+        moods = {one.clause.mood for one in self.readings}
+        if _DEFINES.search(self.text) or _APPEALS.search(self.text):
+            return moods <= {*SETTLED, "general"}
+        known = self.readings or _QUESTION.search(self.text) or _UNDECIDED.search(self.text)
+        return bool(known) and moods <= {*SETTLED}
+
+
+def may_conclude(
+    plain: str,
+    spans: Sequence[Span],
+    vocabulary: Vocabulary,
+    readings: Sequence[Reading],
+) -> bool:
+    """May an explanation of which no conclusion was read state one all the same?
+
+    Not where it has no word of a verdict, nor where each stands in a question, a doubt, an appeal
+    or a definition that nothing answers later: a missing or an ambiguous judgement, 0 by Eq. 2.
+    plain: in lower case without mark-up and quotations. spans: its sentences, in order.
+    """
+    held: dict[Span, list[Reading]] = {}
+    for one in readings:
+        held.setdefault((one.start, one.end), []).append(one)
+    met: list[_Sentence] = []
+    for span in spans:
+        text = plain[max(span[0], span[1] - REST) : span[1]]
+        if span in held or _CUE.search(text) or _has_label(text, vocabulary):
+            met.append(_Sentence(span[1], text, tuple(held.get(span, ()))))
+    return any(not one.is_settled or _goes_on(plain, one) for one in met)
+
+
+def _has_label(text: str, vocabulary: Vocabulary) -> bool:
+    return any(
+        found.word.side == "hateful" or found.denied or not _OF_A_THING.match(text, found.end)
+        for found in vocabulary.find(text, text)
+    )
+
+
+def _goes_on(plain: str, sentence: _Sentence) -> bool:
+    """Does anything follow a question, or words that may settle it a doubt?"""
+    after = plain[sentence.end : sentence.end + REST]
+    if _QUESTION.search(sentence.text) and not _UNDECIDED.search(after):
+        return any(map(str.isalnum, after))
+    doubts = [one for one in sentence.readings if one.clause.mood in ("asked", "hedged", "appeal")]
+    turned = any(_BUT.search(plain, one.word.end, sentence.end) for one in doubts)
+    return turned or (bool(doubts) and _ANSWERS.search(after) is not None)

@@ -96,20 +96,24 @@ class ConclusionStatement:
 
 @dataclass(frozen=True, slots=True)
 class VerdictsRead:
-    """The conclusion, None where there is none, and what was not believed, the last first."""
+    """The conclusion, None where there is none, and what was not believed, the last first.
+
+    unread: there is none, and the explanation may state one all the same.
+    """
 
     conclusion: ConclusionStatement | None
     others: tuple[HatexscoreOtherVerdict, ...]
+    unread: bool = False
 
 
 def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language) -> VerdictsRead:
     """What an explanation concludes in the words of a vocabulary. Linear in its length."""
-    readings = list(_read_all(explanation, vocabulary, language))
+    plain = _plain(explanation, vocabulary)
+    spans = sentences(explanation, language)
+    readings = list(_read_all(explanation, plain, spans, vocabulary, language))
     live = [reading for reading in readings if reading.clause.mood == "asserted"]
-    chosen = _select(live) or _resumed(explanation, vocabulary, readings)
-    uncertain = chosen is not None and _is_uncertain(
-        explanation, vocabulary, language, chosen, live
-    )
+    chosen = _select(live) or _resumed(plain, readings)
+    uncertain = chosen is not None and _is_uncertain(plain, vocabulary, language, chosen, live)
     if uncertain:
         chosen = None
     others = [
@@ -119,31 +123,29 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
         and (why := _other_reason(reading, chosen, uncertain)) is not None
     ]
     statement = None if chosen is None else _statement(explanation, chosen, live)
-    return VerdictsRead(statement, tuple(dict.fromkeys(others))[:MOST_OTHERS])
+    unread = uncertain or (
+        statement is None
+        and certainty.may_conclude(plain, spans[-MOST_SENTENCES:], vocabulary, readings)
+    )
+    return VerdictsRead(statement, tuple(dict.fromkeys(others))[:MOST_OTHERS], unread)
 
 
-def _resumed(
-    explanation: str, vocabulary: Vocabulary, readings: Sequence[Reading]
-) -> Reading | None:
+def _resumed(plain: str, readings: Sequence[Reading]) -> Reading | None:
     """The last general statement that resumes what was said of this text."""
     moods = ("general", "partial")  # "reporting a number is not hateful in itself"
     general = [one for one in readings if one.clause.mood in moods and one.label is not None]
-    if not general:
-        return None
-    plain = _plain(explanation, vocabulary)
     found = (back_references.resumed(plain, one) for one in reversed(general))
     return next((one for one in found if one is not None), None)
 
 
 def _is_uncertain(
-    explanation: str,
+    plain: str,
     vocabulary: Vocabulary,
     language: Language,
     chosen: Reading,
     live: Sequence[Reading],
 ) -> bool:
     """May the chosen reading be the opposite of what is meant?"""
-    plain = _plain(explanation, vocabulary)
     if certainty.is_outranked_unread(plain, vocabulary, chosen):
         return True
     sentence = plain[chosen.start : chosen.end]
@@ -237,10 +239,10 @@ def _other_reason(reading: Reading, chosen: Reading | None, uncertain: bool) -> 
     return "outranked" if _rank(reading) < _rank(chosen) else "earlier"
 
 
-def _read_all(explanation: str, vocabulary: Vocabulary, language: Language) -> Iterator[Reading]:
-    """Every use of a label word as a predicate, in order."""
-    plain = _plain(explanation, vocabulary)
-    spans = sentences(explanation, language)
+def _read_all(
+    explanation: str, plain: str, spans: Sequence[Span], vocabulary: Vocabulary, language: Language
+) -> Iterator[Reading]:
+    """Every use of a label word as a predicate, in order. spans: of the sentences."""
     looked_at = max(0, len(spans) - MOST_SENTENCES)
     named = back_references.NamedLabels(plain)
     for place, span in enumerate(spans):

@@ -120,6 +120,7 @@ def _judged(
         form = "final"
     denials = _denials(own, asked=mood == "asked") + bool(rejects) + denies
     denials += rejects is None and _negated_after(own, after)
+    denials += word.word.kind == "verbs" and cues.NO_OBJECT.match(after) is not None
     return Clause(form, mood, denials, bool(rejects), conceded)
 
 
@@ -148,10 +149,10 @@ def _inverse_order(sentence: str, own: str, after: str) -> Clause | None:
     """
     if labels.BETWEEN.search(own):
         return Clause("predication", "general")
-    if _asks(sentence):
-        return None
     if moods.IF_NOT_THIS.fullmatch(own) and moods.NOTHING_IS.match(after):
         return Clause("predication")
+    if _asks(sentence):
+        return None
     behind = FRONTED.match(after) or ANSWERED_BEHIND.match(after)
     if behind is not None and cues.BARE.fullmatch(own):
         return Clause("predication", denials=_denials(own) + bool(behind["no"]))
@@ -178,6 +179,9 @@ def _is_name(word: WordInText, own: str, before: str, after: str) -> bool:
 def _scope(before: str) -> tuple[str, str]:
     """The words that a negation of the label word may stand in, and those before them."""
     text = cues.WHOSE_TEXT.sub(r"\1", cues.PARENTHESIS.sub(" ", before))
+    text = moods.LYING.sub(" it is false that ", moods.RIGHT_IN_SAYING.sub(_as_judged, text))
+    text = moods.CLEFT.sub(" it ", text)
+    text = moods.UNDER_NO.sub(lambda said: " it is not " if said["no"] else " it is ", text)
     adjunct = cues.ADJUNCT.match(text)
     cut = adjunct.end() if adjunct else 0
     for border in cues.BORDER.finditer(text, cut):
@@ -193,6 +197,10 @@ def _scope(before: str) -> tuple[str, str]:
     own = moods.SUBJECT_LACKS.sub(" ", own)
     of_a_person = moods.OF_A_PERSON.match(own.lstrip()) is not None
     return own if of_a_person else cues.RELATIVE.sub(" ", own), text[:cut]
+
+
+def _as_judged(said: re.Match[str]) -> str:
+    return " it is false that " if said["wrong"] else " it is true that "
 
 
 def _idiom_left(idiom: re.Match[str]) -> str:
@@ -236,6 +244,7 @@ def rejects_label(own: str, after: str) -> bool | None:
         return too_strong["no"] is None
     after = labels.BEHIND_THE_LABEL.split(after, maxsplit=1)[0]
     label = labels.LABEL_SUBJECT.search(own) or labels.LABEL_NOUN_AFTER.match(after)
+    label = label or labels.GIVEN_LABEL.search(own)
     if labels.LABEL_NOUN_AFTER.match(after) and labels.ENDORSES.search(own):
         return False  # a disagreement is a negation like others
     if label and (labels.FAILS_AFTER.match(after) or labels.TRIVIALISES.match(after)):
@@ -281,7 +290,8 @@ def _bare(own: str, prior: str, after: str, word: WordInText) -> Form | None:
     if not cues.AFTER_BARE.match(after):
         return None
     listed = cues.ADJECTIVES.fullmatch(own) and word.word.text.endswith(cues.ADJECTIVAL)
-    if listed and (not prior.strip() or moods.FINAL.match(prior)):
+    qualities = cues.QUALITIES.fullmatch(prior) and cues.BARE.fullmatch(own)
+    if qualities or (listed and (not prior.strip() or moods.FINAL.match(prior))):
         return "bare"
     if not cues.BARE.fullmatch(own):
         return None

@@ -16,6 +16,7 @@ REACH = 200  # characters around a label word
 _BORDER_AFTER = re.compile(
     r"(?:이유|까닭|근거)(?:는|은|로)(?=\s)|지만|으나(?=[\s,])|나(?=,\s)|는데(?=[\s,])|ㄴ데"
     r"|은데(?=[\s,])|인데(?=[\s,])"
+    r"|(?:아니|없|있)어서(?=\s)"
     r"|(?<=[이아])며(?=[\s,])|으며|하며|[;；]|므로|(?:이|으)?기 때문|해서(?=\s)|여서|이라서"
     r"|라서(?=[\s,])|니까"
     r"|(?<=[가-힣])고(?=,)|(?:이|아니|하|크|있|없|적이|되|르|높|강하|담)고(?=\s(?!있|없|할|볼|하기"
@@ -25,7 +26,8 @@ _BORDER_BEFORE = re.compile(
     r"지만|그러나|하지만|그렇지만|다만|반면|그럼에도|[;；:：]|므로|기 때문에|따라서|으나\s|는데\s"
     r"|은데\s|아니라\s|(?:하|이|되|으)며\s|[가-힣]고,|(?:있|없|하|이|크)고\s|(?:있|없)어,?\s"
     r"|하여\s|니까|그래서|어서\s"
-    r"|아서\s|해서\s"
+    r"|아서\s|해서\s|(?:하|되|이)기에\s|기는\s*하나\s|긴\s*하나\s"
+    r"|(?:뚜렷|분명|명백|확실)해\s"
 )
 _PREDICATE = re.compile(
     r"충족|부합|겠|있나"
@@ -35,11 +37,11 @@ _PREDICATE = re.compile(
     r"|아님|않|없|볼\s|본다|봅니다|보아야|봐야|보인|보입|할\s*수|됩니다|된다|됨|한다|합니다|함(?=\W"
     r"|$)"
     r"|거리가|여긴|여겨|표시|이르|미치|넘|인정|규정|부를|있다|있습|하다|하고|이므로|이며|이고|이지"
-    r"|이라|라고|하지만|하며|하므로|하여|해서|드러|나타|보이|맞"
+    r"|이라|라고|하지만|하며|하므로|하여|해서|드러|나타|보이|(?:로|라고)\s(?:보았|봤)|바꾸|바꿨|변경|정정|만드는|맞"
 )
 _JUDGE = re.compile(
     r"분류|판단|간주|판정|평가|본다|봅니다|볼\s|보아야|봐야|보지|보기|여긴|여겨|표시|인정|규정|부를"
-    r"|부르|생각|태그|라벨|구분"
+    r"|부르|생각|태그|라벨|구분|(?:로|라고)\s(?:보았|봤)|바꾸|바꿨|변경|정정"
 )
 _NEGATION = re.compile(
     r"라기보다|것은\s*(?:명백한\s*)?(?:실수|오류|오판)|^\s*(?:표현|발언)?보다(?:는"
@@ -86,11 +88,14 @@ _ASKED = re.compile(
     r"인지|한지|는지|은지|ㄴ지|여부|인가|한가|일까|ㄹ까|할까|을까|나요|까요|습니까|입니까|[?？]"
 )
 _HEDGE = re.compile(
-    r"수도\s*있|지도?\s*모[르른릅]|가능성|소지가|불분명|불확실|분명(?:하지|치)\s*않|확실(?:하지"
+    r"수도\s*있|확신(?:할\s*수|하지\s*못|이\s*없|은\s*없)|장담할\s*수\s*없|지도?\s*모[르른릅]|가능성|소지가|불분명|불확실|분명(?:하지|치)\s*않|확실(?:하지"
     r"|치)\s*않|듯하|듯\s*하|것\s*같|경계(?:에|선)|가[까깝]|달려\s*있|따라\s*다르|달라"
     r"|(?<!로 )판단하기\s*(?:어렵|힘들)|판단할\s*수\s*없|단정(?:할|하기|짓기)|애매|모호"
     r"|의심(?:된|됩|스)|우려|논란|여지가\s*있|일\s*수\s*있|될\s*수\s*있"
 )
+_INTENDED = re.compile(r"^\s*(?:표현)?(?:으로|로)\s*\S{1,6}려(?:다|고\s*했)")
+# "이 글을 혐오로 만드는 것은 욕설이 아니라 …": what is denied is the cause alone.
+_CLEFT = re.compile(r"^\s*(?:표현|발언)?(?:으로|로)\s*만드는\s*(?:것은|건|요소는|이유는)")
 _LOOKS = re.compile("(?:적)?(?:처럼|으로|같아)\\s*보이(?:지만|나|는데|겠지만)")
 _NEARER = re.compile("가[까깝]")
 _RATHER = re.compile("보다(?:는|도)?\\s")  # "혐오라기보다 비판에 가깝다"
@@ -111,7 +116,7 @@ _APPEAL = re.compile(
     r"|해서는\s*안|하면\s*안|안\s*됩니다|안\s*된다|안\s*돼|근절|없는\s*(?:세상|사회|공간|커뮤니티"
     r"|인터넷|곳|게시판|토론|환경|대화)|우리\s*(?:모두|는|가)|모두가|누구나|서로|반대해야|막아야"
     r"|거부해야|삼가|지양|멀리해야|노력|기억|주의해|허용하지\s*않|받아들여서는|참지|해야\s*(?:한다"
-    r"|합니다|할)|커뮤니티는|플랫폼은|공동체는"
+    r"|합니다|할)(?!고|는|며)|커뮤니티는|플랫폼은|공동체는"
 )
 _SHOULD_JUDGE = re.compile(
     r"(?:분류|판단|간주|판정|평가|표시|규정|인정|여겨|보아|봐|불러)(?:해|되어|돼|져)?야|(?:분류"
@@ -128,7 +133,7 @@ _GENERAL = re.compile(
 _UNUSED = re.compile("(?:사용|쓰|포함|등장|나타나|보이)[가-힣]{0,3}\\s?(?:않|없)")
 _REPORTED = re.compile(
     r"(?:라고|다고|이라며|라며|다며)\s*(?:[가-힣]+\s+){0,2}(?:주장|말(?=했|한다|하[며고는]|합)|썼"
-    r"|쓴|적|불평|외치|했다|한다|하였|하는\s*사람|비난|항의|전했|보도|느끼|우긴|이야기|얘기|지적)"
+    r"|쓴|적|불평|외치|했다|한다|하였|했(?=지만|으나|는데)|하(?=지만)|하는\s*사람|비난|항의|전했|보도|느끼|우긴|이야기|얘기|지적)"
 )
 _OTHERS = re.compile(
     r"(?:작성자|글쓴이|저자|사람들|누군가|이웃|친구|법원|판사|기자|독자|네티즌|누리꾼|댓글러|그들?"
@@ -181,7 +186,7 @@ def read_word(sentence: str, word: WordInText) -> Clause | None:
         return None
     mood = _mood(sentence, before, own, rest, form)
     final = mood == "asserted" and (_FINAL.search(before[-120:]) or _FINAL.search(own))
-    denials, rejected = _denials(own)
+    denials, rejected = (0, False) if _CLEFT.match(own) else _denials(own)
     return Clause(
         "final" if final else form, mood, denials, rejected, own.endswith(("지만", "으나"))
     )
@@ -227,7 +232,7 @@ def _mood(sentence: str, before: str, own: str, rest: str, form: Form) -> Mood:
         hedged and not (_NEARER.match(hedged.group()) and _RATHER.search(leading))
     ) or _HEDGE_BEFORE.search(leading):
         return "hedged"
-    if _FIRST_SIGHT.search(leading) or _LOOKS.match(own):
+    if _FIRST_SIGHT.search(leading) or _LOOKS.match(own) or _INTENDED.match(own):
         return "earlier"
     if _REPORTED.search(own) or (_OTHERS.search(leading) and _JUDGE.search(own)):
         return "reported"

@@ -62,7 +62,7 @@ _JUDGE = re.compile(
     r"|评为|评定|标记|标注|标为|标成|分类|划为|划归|划入|称(?:其|它|之)?为|算作"
 )
 _ABOUT_IT = re.compile(
-    r"反对|谴责|批评|批判|抵制|关于|讨论|谈论|谈到|打击|受害|引用|报道|研究|禁止|揭露|探讨|有关"
+    r"反对|谴责|(?:批评|批判|讨论)(?!都|是|不|也|并|就)|抵制|关于|谈论|谈到|打击|受害|引用|报道|研究|禁止|揭露|探讨|有关"
     r"|对抗|防止|预防|治理|举报|监管|定义|介绍|提到|提及|回应|警惕|呼吁"
 )
 _AFTER_NO = re.compile(
@@ -72,13 +72,13 @@ _AFTER_NO = re.compile(
 )
 _BEFORE_NO = re.compile(r"(?:一词|词语|这个词|“|所谓|何为|什么是|超出|不止于|超越|比)[“”\"的]*$")
 _ASKED = re.compile(
-    r"是否|是不是|有没有|能否|会不会|算不算|属不属于|构不构成|与否|还是不|吗\s*[。.？?]?\s*$"
+    r"(?<!就是)(?<!这是)(?<!正是)(?<!也是)(?:为什么|为何)|是否|是不是|有没有|能否|会不会|算不算|属不属于|构不构成|与否|还是不|吗\s*[。.？?]?\s*$"
     r"|[?？][\s\"”]*$"
 )
 _ASKED_AFTER = re.compile(r"^[^，,。；;]{0,12}(?:吗|呢)?[?？]|^(?:与否|还是)")
 _HEDGE = re.compile(
     r"(?<!不)可能|也许|或许|说不定|恐怕|未必|不一定|不确定|不清楚|不明确|取决于|视.{0,8}而定"
-    r"|难以(?:判断|确定|断定|判定)|无法(?:判断|确定|断定|判定|决定)|(?:很)?难说|接近|近乎|几近|边缘"
+    r"|难以(?:判断|确定|断定|判定)|无法(?:判断|确定|断定|判定|决定)|(?:很)?难说|要么|没有?把握|说不准|接近|近乎|几近|边缘"
     r"|有人会|某些人会|疑似|嫌疑|有待|看情况|如何理解"
 )
 _LOOKS = re.compile("看似|貌似|看(?:起来|上去)(?:像|好像)")  # "看似仇恨，实则自嘲"
@@ -163,13 +163,13 @@ _AFTER_BARE = re.compile(
 )
 _REJECTED = re.compile(
     r"^[^，,；;。]{0,20}?(?:是|并|显然|完全|有|属)?\s*(?P<no>不|没|并不|难以)?\s*(?P<judged>错误"
-    r"|有误|正确|准确|恰当|妥当|公平|公正|公道|成立|合适|合理|站不住脚|过于严厉|言过其实|夸大"
+    r"|有误|正确|准确|恰当|妥当|公平|公正|公道|成立|合适|合理|站得住脚|站不住脚|过于严厉|言过其实|夸大"
     r"|误判|误读|曲解|误解|失当|牵强|勉强|欠妥|不妥|过火|小题大做|言重|夸张|属实|确切"
     r"|对的?(?=[。，]|$)|过头|过分|不当|错)"
 )
 _DISBELIEVED = re.compile(
-    "^[，,]?(?:恐怕|大概|也|是|更|都)*(?:没有?人(?:会|能)?(?:相)?信|说不过去|难以服众|站不住脚"
-    "|难以令人信服|未免|自欺欺人|说不通|讲不通|荒唐|可笑|牵强|为时过早|言之过早)"
+    "^[，,]?(?:恐怕|大概|也|是|更|都)*(?:没有?人(?:会|能)?(?:相)?信|说不过去|言过其实|夸大其词|小题大做|难以服众|站不住脚"
+    "|难以令人信服|[^，,。；;]{0,12}(?:不会|不能|难以|不可能)(?:同意|认同|赞同|接受|苟同|相信|信服)|未免|自欺欺人|说不通|讲不通|荒唐|可笑|牵强|为时过早|言之过早)"
 )
 _EVIDENT = re.compile(
     "^(?:性质|性|意味|意图|倾向|色彩)?(?:是)?(?:毋庸置疑|不容置疑|毫无疑问|显而易见|一目了然"
@@ -225,7 +225,7 @@ def read_word(sentence: str, word: WordInText) -> Clause | None:
     if form is None:
         return None
     denials = _denials(own) + bool(rejected) + (_UNRELATED.match(after) is not None)
-    mood = _mood(sentence, own, prior, after, form)
+    mood = _mood(sentence, own, prior, after, "bare" if rejected is not None else form)
     final = mood == "asserted" and _FINAL.search((own + " " + prior[-60:])[: len(own) + 61])
     return Clause("final" if final else form, mood, denials, bool(rejected), _conceded(prior))
 
@@ -263,8 +263,14 @@ def _denials(own: str) -> int:
     return len(_NEGATION.findall(_LONG_NEGATIONS.sub("不", _WHETHER.sub("是", own))))
 
 
+_DESCRIBED = re.compile('^[”"’]?来?(?:形容|描述|称呼|概括)[^，,；;。]{0,8}')
+
+
 def _rejection(own: str, after: str) -> bool | None:
     """Whether a label is rejected ("归类为仇恨言论是错误的"); None where none is spoken of."""
+    described = _DESCRIBED.match(after)
+    if described and _DISBELIEVED.match(after, described.end()):
+        return True
     if not (_LABEL_SUBJECT.search(own) or _JUDGE.search(own) or _LABEL_AFTER.match(after)):
         return None
     if _DISBELIEVED.match(after):

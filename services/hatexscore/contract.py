@@ -165,8 +165,8 @@ class HatexscoreRequest(LanguageRequest):
     reader: Literal["rules", "llm", "auto"] = Field(
         default="auto",
         description="what reads the explanation's conclusion and groups (HTC, TGI): the rules; "
-        "`reader_model`; `auto`: the rules where they know its language, else `reader_model` where "
-        "one is named, else nothing",
+        "`reader_model`; `auto`: the rules where they know its language and read its verdict with "
+        "confidence, else `reader_model` where one is named",
     )
     reader_model: ModelName | None = Field(
         default=None,

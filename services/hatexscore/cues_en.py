@@ -93,7 +93,7 @@ RELATIVE = re.compile(
     rf"\b(?:(?<!\bon )that|which|who)\s+(?:\w+\s+)?(?:{AUXILIARY}|never"
     rf"|(?!(?:his|its|this|was|is|has|hers|us|as)\b)\w+s)\b[^,;:]{{0,160}}?(?=\s(?:{BE_FINITE}"
     rf"|constitutes"
-    r"|qualifies)\s)"
+    r"|qualifies|can|could|would|will|should|must)\s)"
 )
 
 CONCESSION = re.compile(r"\b(?:although|(?:even\s+)?though|while|whereas|even\s+if|albeit)\s*$")
@@ -113,7 +113,9 @@ JUDGE = (
     r"|characteri[sz](?:e|es|ed|ing)|brand(?:s|ed|ing)?|plac(?:e|es|ed|ing)|put(?:s|ting)?"
     r"|detect(?:s|ed|ing)?"
     r"|scor(?:e|es|ed|ing)|read(?:s|ing)?|think(?:s|ing)?|thought|perceiv(?:e|es|ed|ing)|understood"
-    r"|rank(?:s|ed)?"
+    r"|rank(?:s|ed)?|(?:chang|switch|revis|correct|amend|updat)\w+(?=\s+(?:it|this|that"
+    r"|(?:my|the|our|its)\s+(?:\w+\s+)?(?:label|rating|verdict|decision|classification|answer|flag"
+    r"|tag))\s+(?:from\s+[\w-]+\s+)?to\b)"
     r"|file[sd]?|filing|sort(?:s|ed|ing)?|report(?:s|ed)?|vot(?:e|es|ed|ing)|declar(?:e|es|ed|ing)"
     r"|pronounc(?:e|es|ed|ing)|return(?:s|ed)|outputs?|outputted"
     r"|(?:remov|approv|reject|delet|hid|block|pass|clear|kept|keep|allow)(?:e|es|ed|den"
@@ -154,13 +156,13 @@ PREDICATE = re.compile(
     r"|ed|ing)?|goes|go|going|steers?"
     r"|suggests?|suggesting|indicates?|lack(?:s|ed|ing)?|avoid(?:s|ed|ing)?|deserv(?:e|es|ed|ing)"
     r"|merits?|warrants?|earns?|gets?|stops?|falls"
-    r"|com(?:es?|ing)|came|strik(?:es|ing)|struck|proves?|proved|\w+s\s+(?:across\s+|off\s+|over\s+"
+    r"|point(?:s|ed)?\s+(?:\w+ly\s+)?to(?:wards?)?|com(?:es?|ing)|came|strik(?:es|ing)|struck|proves?|proved|\w+s\s+(?:across\s+|off\s+|over\s+"
     r"|out\s+)?as|render(?:s|ed|ing)?|clears|exceeds?|satisf(?:y|ies)|surpass(?:es)?|pass(?:es|ed)"
     r"|conveys?|holds?|offers?|perpetuat(?:e|es|ing)|encourag(?:e|es|ing)|embod(?:y|ies)|reads?"
     r"|looks?"
     rf"|refrains?|crossed|denotes?|says?|said|full|belongs?|borders?|search(?:es|ed|ing)?|ticks?"
     rf"|ticked|match(?:es|ed)?|fulfil\w*"
-    rf"|settle[ds]?\s+(?:on|for)|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went"
+    rf"|(?:settle[ds]?|bets?|votes?|voted)\s+(?:on|for)|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went"
     rf"|forms?|formed|produc(?:e|es|ed|ing)"
     r"|commit(?:s|ted|ting)?|deliver(?:s|ed)?|utters?|uttered|ends?(?:\s+up)?|ended(?:\s+up)?"
     r"|equals?|distinguish(?:es|ed|ing)?|separates?|differentiates?|mounts?\s+to"
@@ -228,10 +230,12 @@ FOUND = re.compile(
     r"^\s*(?:speech|content|language|material)?\s*(?:is|are|was|were|has\s+been|have\s+been)"
     r"(?:\s+(?:not|never)|n['\u2019]t)?\s+(?:clearly\s+)?(?:present|found|detected|identified)\b"
 )
+# "It violates none of them."
+NO_OBJECT = re.compile(r"\s+(?:none|neither|no|nothing)\b(?!\s+(?:less|fewer|other))")
 # What another clause reports may deny what it likes.
 CLASSIFICATION = re.compile(rf"\b(?:{JUDGE}|categor(?:y|ies)|label|classification|class)\b")
 SKIPPED = (
-    r"therefore|thus|so|hence|overall|finally|in|conclusion|summary|final|my|the|a|an|answer|not"
+    r"therefore|thus|so|hence|doubtless|undoubtedly|unquestionably|overall|finally|in|conclusion|summary|final|my|the|a|an|answer|not"
     r"|clearly|definitely"
     r"|plainly|simply|obviously|certainly|explicitly|implicitly|blatantly|openly|outright|pure"
     r"|plain|again|text|post"
@@ -282,7 +286,7 @@ PRESENT = re.compile(
     r"|plain|obvious|undeniable|apparent|unmistakable|established"
     r"|said|written|voiced|uttered|occur|appear|at\s+work|read"
     r"|(?P<absent>absent|missing|lacking|nowhere|not\s+to\s+be\s+found))\b|(?:appears|occurs"
-    r"|exists)\b)"
+    r"|exists|remains?|is\s+left)\b)"
 )
 EXPLETIVE = re.compile(
     r"\bit\s+(?:is|was|would\s+be|may\s+be|seems|['\u2019]s)\s+(?:\w+\s+){0,2}$"
@@ -342,20 +346,22 @@ JUDGED_OBJECT = re.compile(
     rf"|\w+ly)\s+)*$)"
 )
 OWN_VIEW = re.compile(
-    r"\b(?:(?:see|find|detect|found)(?=\s+(?:(?:\w+\s+)?\w+\s+(?:and|but|or)\s+)?(?:(?:clear"
+    r"\b(?:(?:see|find|detect|found)(?=\s+(?:(?:\w+\s+)?\w+\s+(?:and|but|or)\s+)?(?:(?:an?\s+)?(?:clear"
     r"|plain|outright|open"
     r"|only|pure)\s+)?$)|point|locate|notice|spot|persuaded|convinced|sure|opinion|view|evidence"
     r"|verdict|reason|doubt"
     r"|decide[ds]?|end(?:s|ed)?\s+(?:up\s+)?(?:with|at|on)|arriv(?:e|ed|ing)\s+at|com(?:e"
     r"|ing)\s+down\s+on|came\s+down\s+on|side\s+with|siding\s+with"
     r"|(?:go(?:es|ing)?|went|lean(?:s|ed|ing)?)\s+(?:with|for|towards?)|choose|chose|pick(?:ed)?"
-    r"|select(?:ed)?|settled?\s+(?:on|for)|opt(?:ed|ing)?\s+for|agree|concur"
+    r"|select(?:ed)?|settled?\s+(?:on|for)|bet\s+on|opt(?:ed|ing)?\s+for|agree|concur"
     r"|disagree|decision|conclu\w+|judge?ment|say|vote|answer|label|classification|category"
     r"|rating)\b"
 )
 
 
-DROPPED_SUBJECT = re.compile(r"[;:.]\s*$")
+DROPPED_SUBJECT = re.compile(r"(?:[;:.\u2192\u21d2]|\s[-=]>?)\s*$")
+# The qualities of "Curious, patient, polite: non-toxic".
+QUALITIES = re.compile(r"\W*[a-z-]{3,30}(?:\s*,\s*(?:and\s+)?[a-z-]{3,30}){1,8}\s*:\s*")
 OPENS_BARE = re.compile(r"[;:,.!)\u2014\u2192\u21d2>-]\s*$|\b(?:but|so|thus|hence|therefore)\s*$")
 CONTRAST = re.compile(r"[;\u2014]|\bbut\b|\bhowever\b|\byet\b")
 REASON = re.compile(r"\b(?:because(?!\s+of)|since)\b")

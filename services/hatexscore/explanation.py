@@ -36,10 +36,10 @@ LABEL_UNKNOWN = (
 
 RULED: tuple[Language, ...] = get_args(Language)
 BY_RULES = HatexscoreReaderUse(by="rules")
-UNCERTAIN = Obstacle(
+UNREAD = Obstacle(
     "conclusion-unread",
-    "the explanation states a verdict in a wording that may mean the opposite; it is in "
-    "`other_verdicts`",
+    "the explanation has words of a verdict in a wording that no rule reads with confidence; what "
+    "was met is in `other_verdicts`",
 )
 UNDECIDED_EXPLANATION = (
     "the language of the explanation is undecided, so that no rules read it; send `language`"
@@ -119,6 +119,11 @@ class ParsedExplanation:
     reader: HatexscoreReaderUse | None = BY_RULES
     others: tuple[HatexscoreOtherVerdict, ...] = ()
 
+    @property
+    def is_unread(self) -> bool:
+        """By rules: they have none for the language, or none for the wording of its verdict."""
+        return self.languages.no_rules is not None or self.no_htc == UNREAD
+
 
 class FindMentions(Protocol):
     """As `groups.find_mentions`."""
@@ -157,7 +162,6 @@ def parse_explanation(request: HatexscoreRequest, rules: ParsingRules) -> Parsed
     language, explanation = languages.explanation, request.explanation
     read = rules.conclusion(request, language)
     stated = read.conclusion.label if read.conclusion else None
-    uncertain = stated is None and any(one.why == "uncertain" for one in read.others)
     label = request.decision or stated
     found = rules.mentions(
         read_passage(explanation, language, quoted_spans(explanation)),
@@ -168,8 +172,8 @@ def parse_explanation(request: HatexscoreRequest, rules: ParsingRules) -> Parsed
     return ParsedExplanation(
         languages=languages,
         statement=read.conclusion,
-        htc=None if uncertain else float(read.conclusion is not None),
-        no_htc=UNCERTAIN if uncertain else None,
+        htc=None if read.unread else float(read.conclusion is not None),
+        no_htc=UNREAD if read.unread else None,
         label=label,
         stated_label=stated,
         quoting=rules.quoted(request, languages),
@@ -177,7 +181,7 @@ def parse_explanation(request: HatexscoreRequest, rules: ParsingRules) -> Parsed
         tgi=float(target_group_identified(found)),
         warnings=(
             *(() if label else (LABEL_UNKNOWN,)),
-            *((UNCERTAIN.detail,) if uncertain else ()),
+            *((UNREAD.detail,) if read.unread else ()),
         ),
         others=read.others,
     )

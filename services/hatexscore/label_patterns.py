@@ -155,6 +155,7 @@ PREFERRED = re.compile(
     rf"|suitable|appropriate|correct|good)\s+(?:{_DECISION}|term|word)\b|(?:best\s+)?(?:fits?"
     rf"|appl(?:y|ies))\b(?!\s+to\b)"
     # "… is the one that fits"
+    rf"|(?<=\s)one\s+of\s+(?:them|those|these)\b"
     rf"|(?:(?<=\s)(?:exactly|just|precisely)\s+)?(?<=\s)the\s+(?:\w+\s+)?(?:one|option|word"
     rf"|term)\s+(?:(?:that|which)\s+)?(?:best\s+)?"
     rf"(?:fits?|applies|i)\b|(?:is\s+)?(?:clos(?:e|er)|near(?:er)?)\s+to\s+the\s+(?:mark|truth)\b"
@@ -241,7 +242,7 @@ _REJECTING = (
 )
 REJECTING = frozenset(_REJECTING.split("|"))
 VERDICT_AFTER = re.compile(
-    r"^[^.;!?]{0,80}?\b(?P<verb>(?:can|could)(?:\s*not|n['\u2019]t)?\s+be|is|are|was|were|seems"
+    r"^[^.;!?]{0,80}?\b(?P<verb>(?:can|could)(?:\s*not|n?['\u2019]t)?\s+be|is|are|was|were|seems"
     r"|appears|looks|sounds|(?:would|should)(?:\s+not|n['\u2019]t)?\s+be|does|do|did|isn['\u2019]t"
     r"|doesn['\u2019]t|goes|fits|applies|holds|fails|misses|cheapens|trivialises|trivializes"
     r"|dilutes|devalues|distorts|stretches)\b"
@@ -250,7 +251,7 @@ VERDICT_AFTER = re.compile(
     r"|fully\s+)*(?P<judged>correct|right|justified|accurate|appropriate"
     r"|founded|grounded|reasonable|plausible|convincing|understandable|defensible"
     r"|fitting|apt|fair|warranted|true|valid|sound|tenable|supported|case|fit|apply|hold|stand"
-    r"|here|word|term"
+    r"|here|word|term|upheld|sustained|maintained|confirmed|defended|endorsed|accepted"
     rf"|{_REJECTING})?"
 )
 # "… as hateful because the claims are false": the reason rejects no label. A closed ", which …,"
@@ -295,6 +296,16 @@ LABEL_IS = re.compile(
     rf"(?:\w+ly\s+)?(?:the|a|an|any)\s+(?:\w+ly\s+)?(?:(?P<right>right|correct|proper|appropriate"
     rf"|accurate|fitting|apt)|{_REJECTING})\s+{_LABEL_NOUN}\b"
 )
+# "Hateful would be an overstatement", "an understatement".
+STRENGTH = re.compile(
+    r"^[\s\"']{0,3}(?:is|was|would\s+be|seems)\s+(?:\w+ly\s+)?an?\s+(?:\w+\s+)?(?:overstatement|exaggeration"
+    r"|stretch|misnomer|misreading|overreaction|(?P<under>understatement|euphemism))\b"
+)
+# "The classifier's \"hateful\" does not hold up."
+GIVEN_LABEL = re.compile(
+    r"\b(?:classifier|model|system|annotator|filter|moderator|reviewer|user|author|report|complaint"
+    r"|tool|bot)(?:['\u2019]s|s['\u2019])[\s\"]*$"
+)
 WRONG_LABEL_IS = re.compile(
     rf"\b(?:{_REJECTING})\s+{_LABEL_NOUN}\s+(?:here\s+)?{_IS_A}\s+(?:an?\s+)?[\s\"']{{0,3}}$"
 )
@@ -321,6 +332,8 @@ def judged_label(own: str, after: str) -> bool | None:
     """Is a label word said to be the wrong label, or what it names to be low? None: neither."""
     if (low := level(own, after)) is not None:
         return low
+    if (strength := STRENGTH.match(after)) is not None and not any(map(str.isalnum, own)):
+        return strength["under"] is None
     if (said := LABEL_IS.match(after)) is not None:
         return (said["right"] is None) != (" not " in said.group())
     return True if WRONG_LABEL_IS.search(own) else None

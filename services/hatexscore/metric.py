@@ -81,7 +81,7 @@ class HateXScore(
         parsed = [self.variant(request).read(request) for request in requests]
         read = list(map(where_rules_read, requests, parsed))
         pairs = zip(requests, read, strict=True)
-        if any(one.reader_model or own.languages.no_rules for one, own in pairs):
+        if any(one.reader_model or own.is_unread for one, own in pairs):
             read = read_by_model(requests, read)
         return list(map(_with_languages, ask_classifiers(requests, read)))
 

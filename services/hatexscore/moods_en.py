@@ -79,7 +79,7 @@ NEGATION = re.compile(
     r"|ing)\s+out|(?:disput|contest|dismiss|refut|rebut|challeng)\w*\s+(?:the|any|this"
     r"|that)\s+(?:\w+\s+)?(?:claim|idea"
     r"|notion|suggestion|argument|charge|accusation|allegation|view|classification|label)"
-    r"|few(?=\s+(?:would|will|could|can|people|readers)\b)"
+    r"|few(?=\s+(?:would|will|could|can|people|readers)\b)|(?:little|few)(?=\s+(?:in|of|about|here)\b)"
     r"|(?:wrong|mistaken|incorrect|false|erroneous|unfair)ly|in\s+error|by\s+mistake|in\s+vain"
     r"|vainly|(?:argu|speak|spoke|count|weigh|point|tell|plead|recommend|advis|advice|decid|rul|vot"
     r"|caution|warn|lean|come\s+down|came\s+down)\w*\s+(?:\w+ly\s+)?(?:against|away\s+from)"
@@ -93,7 +93,7 @@ NEGATION = re.compile(
     r"|ed|ing|y|ies)?\s+(?:[\w'\u2019-]+\s+){0,4}?from"
     r"|more\s+[\w-]+\s+than(?=\s*$)|far\s+be\s+it\s+from|(?:just\s+|on\s+)?this\s+side\s+of"
     r"|nowhere|a\s+far\s+cry|light\s+years|worlds?\s+away"
-    r"|(?:naive|dishonest|absurd|ridiculous|odd|strange|generous|disingenuous|silly|foolish"
+    r"|(?:naive|paranoid|petty|dishonest|absurd|ridiculous|odd|strange|generous|disingenuous|silly|foolish"
     r"|premature|reckless"
     r"|irresponsible|(?:hard|difficult|impossible)(?=\s+to\s+(?:see|call|read|regard|consider|argue|maintain|claim|justify|defend"
     r"|view|label|classify|find|justify))"
@@ -122,7 +122,7 @@ HEDGE = re.compile(
     r"\b(?:may|might|could(?!\s*n['\u2019]t|\s+not)"
     r"|(?<!n't )(?<!n\u2019t )(?<!cannot )(?<!not )possibly|perhaps|potentially|maybe|unclear"
     r"|unsure|uncertain|ambiguous"
-    r"|not\s+(?:entirely\s+|quite\s+|completely\s+|fully\s+)?(?:sure|certain|clear|obvious"
+    r"|not\s+(?:entirely\s+|quite\s+|completely\s+|fully\s+)?(?:sure|certain|confident|clear|obvious"
     r"|necessarily(?!\s+(?:amount|meet|constitute|qualify|rise|cross|fall|count)\b))|undecided"
     r"|hard\s+to\s+(?:say|tell|decide)|difficult\s+to\s+(?:say|tell|decide|determine)"
     r"|impossible\s+to(?!\s+(?:see|call|read|regard|consider|view|label|classify|find|justify)\b)"
@@ -139,6 +139,8 @@ FIRST_SIGHT = re.compile(
     r"\b(?:taken|read)\s+(?:literally|out\s+of\s+context)\b|\bout\s+of\s+context\b"
     r"|\bat\s+first\b|\bat\s+(?:a\s+)?(?:quick\s+|first\s+)?glance\b|\bon\s+the\s+(?:surface"
     r"|face)\b|\binitially\b"
+    r"|\b(?:i|we)\s+(?:was|were)\s+(?:ready|about|going|tempted|inclined|prepared)\s+to\b"
+    r"|\bin\s+(?:the\s+)?1\d\d\ds?\b|\bback\s+then\b|\bin\s+those\s+days\b"
     r"|\boriginally\b|\b(?:my|i)\s+(?:first|initial)(?:ly)?\b|\bat\s+the\s+beginning\b"
     r"|\bprima\s+facie\b|\bused\s+to\b|\bearlier,?\s+(?:i|we)\b|\bpreviously\b"
 )
@@ -184,7 +186,7 @@ WOULD_JUDGE = re.compile(
     rf"|reviewers?)(?:\s+would(?:n['\u2019]t)?|['\u2019]d)|would\s+(?:i|we"
     rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|agree|disagree|deny|dispute"
     rf"|go\s+(?:with"
-    rf"|for|so\s+far\s+as\s+to|as\s+far\s+as\s+to)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|lean|tend|incline|side)\b"
+    rf"|for|so\s+far\s+as\s+to|as\s+far\s+as\s+to)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|lean|tend|incline|side|bet)\b"
     rf"|\b(?:readers?|persons?|observers?|members?|audience)\b[^,;:]{{0,60}}?\bwould\s+"
     rf"(?:\w+ly\s+)?(?:{JUDGE})\b"
 )
@@ -313,7 +315,7 @@ VERBS = re.compile(
 )
 
 INDEFINITE = re.compile(
-    r"^(?:an?|any|every|each|some|many|most|not\s+every|not\s+all|all|few|certain|one(?=\s+must"
+    r"^(?:an?|any|every|each|some|many|most|not\s+every|not\s+all|all(?!\s+(?:signs?|three|two|four|of\s+(?:it|this|that|them|these)|evidence)\b)|few|certain|one(?=\s+must|\s+(?:reading|interpretation|view|version|annotator|reviewer)\b"
     r"|\s+should)|several|people|everyone|anyone)\b"
 )
 GERUND = re.compile(r"^(?:not\s+)?(?!being|nothing|anything|everything|according)\w{2,}ing\b|^to\s")
@@ -360,6 +362,30 @@ SOME_PEOPLE = re.compile(
 )
 WAS = re.compile(r"\b(?:is|was|were|been|being)(?:\s+\w+ly)?\s*$")
 WHAT = re.compile(r"\bwhat\b")
+# "The user is right when she says her post isn't hateful": a report that is judged.
+RIGHT_IN_SAYING = re.compile(
+    r"\b(?:the|this|that)\s+(?:[\w'\u2019-]+\s+){1,2}?(?:(?:is|are|was|were)\s+(?:\w+ly\s+)?(?:(?P<wrong>"
+    r"wrong|mistaken|incorrect)|right|correct|justified)|(?:has|have|had)\s+a\s+point)\s+"
+    r"(?:when\s+(?:it|he|she|they)\s+(?:says?|claims?|argues?|insists?|writes?|said|claimed|argued"
+    r"|insisted|wrote|states?|stated)|(?:in|to)\s+(?:say|claim|argu|insist|writ|stat)(?:e|es|ing)?)"
+    r"\s+(?:that\s+)?(?=(?:it|this|that|the|her|his|their)\b)"
+)
+# "It isn't the swear word that makes this hateful": what is denied is the cause alone.
+CLEFT = re.compile(
+    r"\b(?:it|this|that)(?:\s+(?:is|was)(?:\s+not|n['\u2019]t)|['\u2019]s\s+not)\s+(?:(?:just|only|merely)\s+)?"
+    r"(?:[\w'\u2019\"-]+\s+){1,8}?(?:that|which)\s+(?=makes?\s+(?:it|this|that|the\s+\w+|this\s+\w+)\s)"
+)
+# "I'd be lying if I said this wasn't hateful."
+LYING = re.compile(
+    r"\b(?:i|we|one)(?:['\u2019]d|\s+would)\s+be\s+(?:lying|dishonest|kidding\s+\w+|fooling\s+\w+)\s+"
+    r"(?:if\s+(?:i|we|one)\s+(?:said|claimed|pretended|wrote|argued)|to\s+(?:say|claim|pretend|argue))"
+    r"(?:\s+that)?\b"
+)
+# "Under no reasonable interpretation is this hateful."
+UNDER_NO = re.compile(
+    r"(?:^|[,;:.])\W*(?:under|by|in|on)\s+(?:(?P<no>no)|any|every|all|each)\s+(?:[\w-]+\s+){1,4}?"
+    r"(?:is|was|does|would|could|can|should)\s+(?:this|it|(?:the|this)\s+\w+)\s+(?!not\b)"
+)
 IN_ERROR = re.compile(
     r"^\s*(?:by\s+(?:mistake|accident)|in\s+error)\b|"
     r"^[^.;!?]{0,40}?(?:\b(?:but|yet|though|albeit)|,)\s+(?:(?:quite|clearly"

@@ -1,4 +1,4 @@
-"""Conclusion and groups of an explanation, read by a language model where no rules know it.
+"""Conclusion and groups of an explanation, read by a language model where no rules read it.
 
 Source: Hu & Lee, arXiv:2601.13547, sections 3.1 and 3.3; the prompt is `readers/htc-tgi.v1.toml`.
 A model may invent: what it quotes must stand in the explanation word for word, else it is dropped,
@@ -22,7 +22,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from services.hatexscore.conclusion import ConclusionStatement
 from services.hatexscore.contract import DEFAULT_MODEL, HatexscoreRequest
-from services.hatexscore.explanation import LABEL_UNKNOWN, ParsedExplanation, lexicon_of, unread
+from services.hatexscore.explanation import (
+    LABEL_UNKNOWN,
+    ParsedExplanation,
+    lexicon_of,
+    unread,
+)
 from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreReaderUse, Label
 from shared.errors import BadInput, pointing_to
 from shared.language import ModelLanguages, Obstacle
@@ -99,7 +104,7 @@ def read_by_model(
         obstacle = _language_obstacle(request, own)
         if obstacle is None:
             asked.append(place)
-        else:
+        elif not _is_second_try(request, own):
             found[place] = replace(_without_result(request, own, obstacle), reader=None)
     with pointing_to("/reader_model", only=("/model",)):
         answers = generate([_prompt(place, requests[place]) for place in asked])
@@ -110,9 +115,10 @@ def read_by_model(
 
 def _with_reader(request: HatexscoreRequest, parsed: ParsedExplanation) -> HatexscoreRequest:
     """`auto`: else the reader of the judge's entry. A name that is not configured is told of where
-    the judge is asked."""
-    unruled = parsed.languages.no_rules is not None
-    if request.reader != "auto" or request.reader_model is not None or not unruled:
+    the judge is asked. With `probabilities` there is no judge to ask."""
+    if request.reader != "auto" or request.reader_model is not None or not parsed.is_unread:
+        return request
+    if request.probabilities is not None and parsed.languages.no_rules is None:
         return request
     with suppress(BadInput):
         named = models().reader_of(request.model or DEFAULT_MODEL)
@@ -121,11 +127,15 @@ def _with_reader(request: HatexscoreRequest, parsed: ParsedExplanation) -> Hatex
 
 
 def _is_asked(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
-    """`auto`: rules where they exist. An explanation without a letter has nothing to read."""
+    """`auto`: rules where they read it. An explanation without a letter has nothing to read."""
     if request.reader_model is None or not any(map(str.isalpha, request.explanation)):
         return False
-    unruled = parsed.languages.no_rules is not None
-    return request.reader == "llm" or (request.reader == "auto" and unruled)
+    return request.reader == "llm" or (request.reader == "auto" and parsed.is_unread)
+
+
+def _is_second_try(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
+    """Did rules read all but the verdict, so that a reader that fails takes nothing away?"""
+    return request.reader == "auto" and parsed.languages.no_rules is None
 
 
 def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
@@ -166,6 +176,8 @@ def _apply_completion(
     request: HatexscoreRequest, parsed: ParsedExplanation, completion: Completion
 ) -> ParsedExplanation:
     answer = _answer(completion.text)
+    if answer is None and _is_second_try(request, parsed):
+        return replace(parsed, warnings=(*parsed.warnings, UNREADABLE.detail))
     if answer is None:
         return _without_result(request, parsed, UNREADABLE)
     statement, no_htc = _statement(request.explanation, answer)

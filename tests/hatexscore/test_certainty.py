@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from services.hatexscore.conclusion import VerdictsRead, read_conclusion
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
+from services.hatexscore.quotes import plain_format
 from services.hatexscore.report import HatexscoreResult
 from services.hatexscore.vocabulary import built_in
 from services.hatexscore.words import Language
+from tests.hatexscore.golden_conclusions import GOLDEN, Snippet, golden, own, vocabulary_of
 
 # No English word has them, so that no rule knows what they do to a verdict.
 INVENTED = st.text("bcdfghjklmnpqrstvwz", min_size=4, max_size=9).map(lambda stem: f"x{stem}")
@@ -107,6 +109,117 @@ def test_its_reason_is_told_and_the_score_is_undefined() -> None:
 def test_an_explanation_without_a_verdict_still_has_no_conclusion_to_show() -> None:
     report = scored("It speaks of people.")
     assert report.components.htc == 0
+
+
+WORDS_OF_A_VERDICT = {
+    "en": """
+Insults are hateful.
+Had it named a religion, the post would be hateful.
+He claims that the post is hateful.
+The post does not fit our policy.
+The post was flagged by mistake.
+It falls under our hate policy.
+I was asked to sort the post. Its removal was an error.
+Is it hateful? Far from that.
+Some might say this is hateful. But the joke is on the speaker.
+The last word is hateful.
+The post may look hateful, but it quotes a play.
+""",
+    "zh": """
+该帖子被误判下架。
+有用户指责这条评论是仇恨言论，我找不到任何依据。
+""",
+    "ko": """
+이 글은 실수로 신고되었다.
+신고자는 혐오라고 주장했지만, 살펴본 결과 그렇지 않다.
+""",
+}
+NO_DECISION = {
+    "en": """
+It speaks of people.
+There is no context, so I cannot decide.
+The text may be hateful, depending on who is meant.
+I cannot say whether the remark is hateful.
+Is the post hateful?
+We must all work together so that the internet is free of hate speech.
+Hate speech is defined as speech that attacks people for who they are.
+Our guidelines prohibit hateful conduct.
+Clean water is mentioned.
+""",
+    "zh": """
+文本谈论两个城市之间的比赛。
+无法确定该文本是否属于仇恨言论。
+仇恨言论是指因身份而攻击他人的言论。
+""",
+    "ko": """
+이 글은 축구 경기를 다룬다.
+혐오 표현인지 판단하기 어렵다.
+혐오 표현이 없는 공동체를 함께 만듭시다.
+""",
+}
+
+
+def lines(by_language: dict[str, str]) -> list[tuple[str, str]]:
+    return [
+        (language, said)
+        for language, block in by_language.items()
+        for said in block.strip().splitlines()
+    ]
+
+
+@pytest.mark.parametrize(("language", "said"), lines(WORDS_OF_A_VERDICT))
+def test_words_of_a_verdict_that_no_rule_reads_leave_it_unknown(
+    language: Language, said: str
+) -> None:
+    found = read(said, language)
+    assert (found.conclusion, found.unread) == (None, True)
+
+
+@pytest.mark.parametrize(("language", "said"), lines(NO_DECISION))
+def test_a_missing_or_ambiguous_judgement_is_known_to_be_none(
+    language: Language, said: str
+) -> None:
+    found = read(said, language)
+    assert (found.conclusion, found.unread) == (None, False)
+
+
+@given(st.sampled_from(lines(NO_DECISION)), st.sampled_from(lines(WORDS_OF_A_VERDICT)))
+def test_what_is_unknown_stays_unknown_beside_what_is_no_decision(
+    none: tuple[str, str], unread: tuple[str, str]
+) -> None:
+    found = read(f"{none[1]} {unread[1]}", unread[0])  # type: ignore[arg-type]
+    assert found.unread == (found.conclusion is None)
+
+
+def test_an_unread_verdict_has_no_htc_and_says_so_in_the_report() -> None:
+    report = scored("The post does not fit our policy.")
+    assert report.components.htc is None
+    assert report.undefined["htc"] == "conclusion-unread"
+    assert report.score is None
+    assert any("no rule reads" in warning for warning in report.warnings)
+    assert scored("The text may be hateful, depending on who is meant.").components.htc == 0
+
+
+def unread(snippet: Snippet) -> bool:
+    explanation = plain_format(snippet.explanation)
+    return read_conclusion(explanation, vocabulary_of(snippet.vocabulary), snippet.language).unread
+
+
+def test_of_verdicts_that_no_rule_reads_hardly_one_is_taken_for_no_decision() -> None:
+    verdicts = [one for one in own() if one.unread]
+    assert sum(map(unread, verdicts)) >= 0.98 * len(verdicts)
+
+
+@pytest.mark.skipif(not GOLDEN.exists(), reason="the golden files are on development machines")
+def test_of_golden_texts_without_a_verdict_most_are_known_to_have_none() -> None:
+    without = [one for one in golden() if one.expected is None]
+    assert sum(map(unread, without)) <= 11  # of 53
+
+
+def test_where_a_conclusion_holds_nothing_is_unread() -> None:
+    found = read("Insults are hateful. The post is not hateful.")
+    assert found.conclusion is not None
+    assert not found.unread
 
 
 @pytest.mark.parametrize("judged", ["wrong", "incorrect", "right", "appropriate"])

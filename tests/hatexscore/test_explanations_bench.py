@@ -39,10 +39,12 @@ def test_rationales_are_quoted_word_for_word() -> None:
     reason="no shared data on this machine",
 )
 def test_real_explanations_stand_above_shuffled_ones_as_measured() -> None:
-    """Asked for are .93, and leaks of at most .72 and .25. Reached by rationales against those
-    that quote nothing of the other post; others quote a word that both posts have, which is then
-    a true quotation. Explanations of toxicity are asked of a model of hate speech: it makes few
-    of these decisions, so that hardly a score is defined, and of their leaks nothing is known.
+    """Asked for are .93, and leaks of at most .72 and .25. Reached by rationales that mark a part
+    of their post (the others quote all of it: QF 0 by Eq. 3, as if they quoted nothing), and of all
+    against those that quote nothing of the other post; others quote a word that both posts have,
+    which is then a true quotation. Explanations of toxicity are asked of a model of hate speech: it
+    makes few of these decisions, so that hardly a score is defined, and of their leaks nothing is
+    known.
     """
     before = ports._Binding.models
     ports.bind(local(load_catalogue(Path("models.toml"))))
@@ -53,6 +55,8 @@ def test_real_explanations_stand_above_shuffled_ones_as_measured() -> None:
     people, written = found["by_people"], found["by_language_models"]
     assert people["area_real_against_shuffled"] >= 0.89
     assert people["area_against_those_that_quote_nothing"] >= 0.93 - 0.01
+    assert people["area_of_those_that_do_not_quote_all"] >= 0.93
+    assert people["that_do_not_quote_all"] >= 0.8 * people["with_a_score"]["real"]
     assert people["corr_p_qf"] <= 0.72
     assert people["corr_p_relative_drop"] <= 0.25
     assert people["read_right"] == people["group_named"] == people["posts"]

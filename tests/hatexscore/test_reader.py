@@ -163,6 +163,43 @@ def test_auto_leaves_to_the_rules_what_they_read() -> None:
     assert codes(by_model)["htc"] == ["quote-not-found"]
 
 
+UNREAD = {**ENGLISH, "explanation": "The note about Germans does not fit our policy."}
+UNREAD_ANSWER = {
+    "conclusion": "hateful",
+    "conclusion_quote": "does not fit our policy",
+    "groups": [{"quote": "Germans", "category": "National", "attacked": True}],
+}
+
+
+@pytest.mark.parametrize("named", [{"reader_model": "reader"}, {"reader_model": None}])
+def test_auto_leaves_to_the_model_a_verdict_that_no_rule_reads(named: dict[str, Any]) -> None:
+    """Whether the request names the reader or the judge's entry."""
+    with reading(UNREAD_ANSWER, "reader") as asked:
+        report = score(ask(UNREAD, **named))
+        by_rules = score(ask(UNREAD, reader="rules", **named))
+    assert len(asked.prompts) == 1
+    assert report.reader is not None
+    assert (report.reader.by, report.components.htc) == ("llm", 1)
+    assert report.conclusion is not None
+    assert report.conclusion.text == "does not fit our policy"
+    assert by_rules.components.htc is None
+    assert codes(by_rules)["htc"] == ["conclusion-unread"]
+
+
+def test_a_reader_that_fails_takes_nothing_from_the_rules() -> None:
+    with reading("I would rather not."):
+        report = score(ask(UNREAD))
+    with reading(UNREAD_ANSWER, languages=("de",)) as asked:
+        unlearned = score(ask(UNREAD))
+    assert asked.prompts == []
+    for one in (report, unlearned):
+        assert one.reader is not None
+        assert one.reader.by == "rules"
+        assert codes(one)["htc"] == ["conclusion-unread"]
+        assert one.components.tgi is not None
+    assert any("no JSON" in warning for warning in report.warnings)
+
+
 def test_an_invented_quote_is_dropped() -> None:
     invented = ANSWER["groups"][0] | {"quote": "die Nachbarn aus dem Norden"}
     with reading(ANSWER | {"groups": [invented]}):

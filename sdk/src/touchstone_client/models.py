@@ -5261,7 +5261,7 @@ class HatexscoreRequest(Message):
     reader: Annotated[
         Literal['rules', 'llm', 'auto'],
         Field(
-            description="what reads the explanation's conclusion and groups (HTC, TGI): the rules; `reader_model`; `auto`: the rules where they know its language, else `reader_model` where one is named, else nothing"
+            description="what reads the explanation's conclusion and groups (HTC, TGI): the rules; `reader_model`; `auto`: the rules where they know its language and read its verdict with confidence, else `reader_model` where one is named"
         ),
     ] = 'auto'
     reader_model: Annotated[
