@@ -13,6 +13,11 @@ from shared.statistics.intervals import IntervalEstimate
 
 NOTHING = "–"
 MOST_ERRORS = 5  # of a line, in words
+UNLIKE = (
+    "An interval is of its own number, made by resampling and not corrected; p asks another "
+    "question, by turning round who is first (t too, of means: the larger counts), so an interval "
+    "may leave out 0 where p does not call the difference found. What is found is said by p (Holm)."
+)
 NUMBERS = ("value", "low", "high", "n", "clusters", "method")
 
 
@@ -157,7 +162,7 @@ def _shown_differences(table: PaperTable) -> Iterator[str]:
     titles = {one.name: one.title for one in table.plan.columns}
     yield ""
     on = "of lines that share no row" if table.plan.contrasts else "on the rows that both have"
-    yield f"Differences, {on}; p after Holm over all {len(told)} of them."
+    yield f"Differences, {on}; p after Holm over all {len(told)} of them. {UNLIKE}"
     yield ""
     yield from _grid(
         ["first", "second", "column", "first - second", "p", "p (Holm)"],
