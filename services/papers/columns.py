@@ -2,7 +2,8 @@
 compared between two models on the rows that both answered.
 
 Draws are named by the kind of number alone, so that equal rows have equal intervals and p-values in
-every cell, table and column. Cells share draws, which neither interval nor Holm's test minds."""
+every cell, table and column. Cells share draws, which neither interval nor Holm's test minds.
+"""
 
 from __future__ import annotations
 

@@ -15,8 +15,9 @@ NOTHING = "–"
 MOST_ERRORS = 5  # of a line, in words
 UNLIKE = (
     "An interval is of its own number, made by resampling and not corrected; p asks another "
-    "question, by turning round who is first (t too, of means: the larger counts), so an interval "
-    "may leave out 0 where p does not call the difference found. What is found is said by p (Holm)."
+    "question, by exchanging the rows of both (t too, of paired means: the larger counts). So "
+    "an interval may leave out 0 where p does not call the difference found. What is found is said "
+    "by p (Holm)."
 )
 NUMBERS = ("value", "low", "high", "n", "clusters", "method")
 
