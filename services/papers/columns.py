@@ -1,5 +1,9 @@
 """Columns of the papers' tables: a number of each observation, summed up with its interval, and
-compared between two models on the rows that both answered."""
+compared between two models on the rows that both answered.
+
+Draws are named by the kind of number alone, so that equal rows have equal intervals and p-values in
+every cell, table and column. Cells share draws, which neither interval nor Holm's test minds.
+"""
 
 from __future__ import annotations
 
@@ -68,78 +72,63 @@ class TableColumn(Protocol):
         """Whether this observation counts in it."""
         ...
 
-    def estimate(
-        self, about: str, some: Sequence[Observation], how: Resampling
-    ) -> IntervalEstimate:
-        """Over those that count. about: names the cell; each has draws of its own."""
+    def estimate(self, some: Sequence[Observation], how: Resampling) -> IntervalEstimate:
+        """Over those that count."""
         ...
 
-    def compare(self, about: str, pairs: Sequence[ObservedPair], how: Resampling) -> ColumnTest:
+    def compare(self, pairs: Sequence[ObservedPair], how: Resampling) -> ColumnTest:
         """Over the pairs where both count."""
         ...
 
-    def against_chance(
-        self, about: str, some: Sequence[Observation], how: Resampling
-    ) -> float | None:
+    def against_chance(self, some: Sequence[Observation], how: Resampling) -> float | None:
         """p, (0, 1], that the mean is what chance gives; None where that is not known."""
         ...
 
 
 @dataclass(frozen=True)
 class MeanColumn:
-    """The mean of a number. chance: what it is of an explanation that knows nothing. draws: the
-    name that columns have in common which are resampled alike; None: its own."""
+    """The mean of a number. chance: what it is of an explanation that knows nothing."""
 
     name: str
     title: str
     value: Value
     bounds: Bounds = UNIT
     chance: float | None = None
-    draws: str | None = None
 
     def has(self, one: Observation) -> bool:
         return self.value(one) is not None
 
-    def estimate(
-        self, about: str, some: Sequence[Observation], how: Resampling
-    ) -> IntervalEstimate:
+    def estimate(self, some: Sequence[Observation], how: Resampling) -> IntervalEstimate:
         values, keys = self._known(some)
-        name = f"{about} {self.draws or self.name}"
-        return intervals.mean(name, values, keys, self.bounds, how)
+        return intervals.mean("mean", values, keys, self.bounds, how)
 
-    def compare(self, about: str, pairs: Sequence[ObservedPair], how: Resampling) -> ColumnTest:
+    def compare(self, pairs: Sequence[ObservedPair], how: Resampling) -> ColumnTest:
         differences, keys = self._differences(pairs)
-        found = paired(f"{about} {self.name}", differences, keys, self._of_differences, how)
+        found = paired("difference", differences, keys, self._of_differences, how)
         return ColumnTest(found.difference, found.test.p_value)
 
     def contrast(
-        self,
-        about: str,
-        first: Sequence[Observation],
-        second: Sequence[Observation],
-        how: Resampling,
+        self, first: Sequence[Observation], second: Sequence[Observation], how: Resampling
     ) -> ColumnTest:
         """Of lines that share no row: the difference of two means; the test permutes which line
         a row is in."""
         (one, own_keys), (other, other_keys) = self._known(first), self._known(second)
-        name, keys = f"{about} {self.name}", [*own_keys, *other_keys]
+        keys = [*own_keys, *other_keys]
         if not one or not other:
             return ColumnTest(IntervalEstimate(None), None)
         values = np.array([*one, *other])
         places = np.array([0] * len(one) + [1] * len(other), dtype=np.int64)
         sides = np.stack([places == 0, places == 1], axis=1).astype(np.float64)
         rows = np.concatenate([sides * values[:, None], sides], axis=1)
-        test = split_test(name, values, places, keys, how)
+        test = split_test("contrast", values, places, keys, how)
         p = None if test is None else test.p_value
-        return ColumnTest(intervals.ratio(name, rows, _gap_of_means, keys, how), p)
+        return ColumnTest(intervals.ratio("contrast", rows, _gap_of_means, keys, how), p)
 
-    def against_chance(
-        self, about: str, some: Sequence[Observation], how: Resampling
-    ) -> float | None:
+    def against_chance(self, some: Sequence[Observation], how: Resampling) -> float | None:
         if self.chance is None:
             return None
         rows = clustered(*self._known(some))
-        return mean_test(rows, self.chance, how.seed, f"{about} {self.name}").p_value
+        return mean_test(rows, self.chance, how.seed).p_value
 
     @property
     def _of_differences(self) -> Bounds:
@@ -172,9 +161,7 @@ def _gap_of_means(sums: Floats) -> Floats:
 class ShareColumn(MeanColumn):
     """The share of ones among zeros and ones."""
 
-    def estimate(
-        self, about: str, some: Sequence[Observation], how: Resampling
-    ) -> IntervalEstimate:
+    def estimate(self, some: Sequence[Observation], how: Resampling) -> IntervalEstimate:
         values, keys = self._known(some)
         return intervals.share(values, keys, how)
 
@@ -190,15 +177,13 @@ class MacroF1Column:
     def has(self, one: Observation) -> bool:
         return self.decided(one) is not None
 
-    def estimate(
-        self, about: str, some: Sequence[Observation], how: Resampling
-    ) -> IntervalEstimate:
+    def estimate(self, some: Sequence[Observation], how: Resampling) -> IntervalEstimate:
         found = [(self.decided(one), one.row.cluster) for one in some]
         known = [(decided, key) for decided, key in found if decided is not None]
         keys = [key for _, key in known]
-        return macro_f1_estimate(f"{about} {self.name}", [one for one, _ in known], keys, how)
+        return macro_f1_estimate([one for one, _ in known], keys, how)
 
-    def compare(self, about: str, pairs: Sequence[ObservedPair], how: Resampling) -> ColumnTest:
+    def compare(self, pairs: Sequence[ObservedPair], how: Resampling) -> ColumnTest:
         known: list[tuple[Decided, Decided]] = []
         keys: list[str] = []
         for first, second in pairs:
@@ -206,9 +191,7 @@ class MacroF1Column:
             if a is not None and b is not None:
                 known.append((a, b))
                 keys.append(first.row.cluster)
-        return ColumnTest(*macro_f1_difference(f"{about} {self.name}", known, keys, how))
+        return ColumnTest(*macro_f1_difference(known, keys, how))
 
-    def against_chance(
-        self, about: str, some: Sequence[Observation], how: Resampling
-    ) -> float | None:
+    def against_chance(self, some: Sequence[Observation], how: Resampling) -> float | None:
         return None

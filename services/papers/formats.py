@@ -13,6 +13,12 @@ from shared.statistics.intervals import IntervalEstimate
 
 NOTHING = "–"
 MOST_ERRORS = 5  # of a line, in words
+UNLIKE = (
+    "An interval is of its own number, made by resampling and not corrected; p asks another "
+    "question, by exchanging the rows of both (t too, of paired means: the larger counts). So "
+    "an interval may leave out 0 where p does not call the difference found. What is found is said "
+    "by p (Holm)."
+)
 NUMBERS = ("value", "low", "high", "n", "clusters", "method")
 
 
@@ -157,7 +163,7 @@ def _shown_differences(table: PaperTable) -> Iterator[str]:
     titles = {one.name: one.title for one in table.plan.columns}
     yield ""
     on = "of lines that share no row" if table.plan.contrasts else "on the rows that both have"
-    yield f"Differences, {on}; p after Holm over all {len(told)} of them."
+    yield f"Differences, {on}; p after Holm over all {len(told)} of them. {UNLIKE}"
     yield ""
     yield from _grid(
         ["first", "second", "column", "first - second", "p", "p (Holm)"],

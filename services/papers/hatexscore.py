@@ -149,10 +149,7 @@ def _sweep(name: str, setting: str) -> TablePlan:
         "Mean score by the threshold tau, computed from the stored parts",
         ("data set", "model"),
         places,
-        tuple(
-            MeanColumn(f"tau_{tau}", f"tau {tau}", partial(_score_at, tau), draws="tau")
-            for tau in TAUS
-        ),
+        tuple(MeanColumn(f"tau_{tau}", f"tau {tau}", partial(_score_at, tau)) for tau in TAUS),
         compared=None,
     )
 

@@ -7,7 +7,6 @@ Methods for Testing Hypotheses, 2.2.4). Pure functions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -31,28 +30,17 @@ def count_rows(decided: Sequence[Decided], labels: Sequence[str]) -> Floats:
 
 
 def macro_f1_estimate(
-    name: str, decided: Sequence[Decided], keys: Sequence[str], how: Resampling
+    decided: Sequence[Decided], keys: Sequence[str], how: Resampling
 ) -> IntervalEstimate:
     """With BCa ends over clusters."""
     if not decided:
         return IntervalEstimate(None)
     rows = count_rows(decided, labels_of(decided))
-    return _without_false_ends(ratio(name, rows, macro_f1, keys, how))
-
-
-def _without_false_ends(found: IntervalEstimate) -> IntervalEstimate:
-    """Resamples of rows that are all alike are alike, which does not make the number certain."""
-    if found.low is None or found.low != found.high:
-        return found
-    warnings = (*found.warnings, "no interval: all resamples give the same")
-    return replace(found, low=None, high=None, method=None, warnings=warnings)
+    return ratio("macro F1", rows, macro_f1, keys, how)
 
 
 def macro_f1_difference(
-    name: str,
-    pairs: Sequence[tuple[Decided, Decided]],
-    keys: Sequence[str],
-    how: Resampling,
+    pairs: Sequence[tuple[Decided, Decided]], keys: Sequence[str], how: Resampling
 ) -> tuple[IntervalEstimate, float | None]:
     """(first - second on the same rows, two-sided p (0, 1]; None without rows)."""
     if not pairs:
@@ -65,8 +53,8 @@ def macro_f1_difference(
         return macro_f1(sums[:, :width]) - macro_f1(sums[:, width:])
 
     rows = np.concatenate([first, second], axis=1)
-    found = _without_false_ends(ratio(name, rows, difference, keys, how))
-    return found, _exchange_p(name, rows, difference, keys, how)
+    found = ratio("difference of macro F1", rows, difference, keys, how)
+    return found, _exchange_p(rows, difference, keys, how)
 
 
 def labels_of(decided: Sequence[Decided]) -> list[str]:
@@ -75,7 +63,6 @@ def labels_of(decided: Sequence[Decided]) -> list[str]:
 
 
 def _exchange_p(
-    name: str,
     rows: Floats,
     difference: Callable[[Floats], Floats],
     keys: Sequence[str],
@@ -89,7 +76,7 @@ def _exchange_p(
     total, turned = sums.sum(axis=0), sums[:, width:] - sums[:, :width]
     observed = abs(float(difference(total[None])[0])) - TIE
     reached, draws = 0, 0
-    for swapped in _exchanges(name, len(sums), how):
+    for swapped in _exchanges(len(sums), how):
         moved = swapped @ turned
         found = difference(total + np.concatenate([moved, -moved], axis=1))
         reached += int(np.count_nonzero(np.abs(found) >= observed))
@@ -98,13 +85,13 @@ def _exchange_p(
     return reached / draws if exact else (1 + reached) / (1 + draws)
 
 
-def _exchanges(name: str, groups: int, how: Resampling) -> Iterator[Floats]:
+def _exchanges(groups: int, how: Resampling) -> Iterator[Floats]:
     """Blocks of (B, G) zeros and ones: all of them for 13 clusters and fewer."""
     if groups <= ENUMERATED:
         numbers = np.arange(2**groups)[:, None]
         yield ((numbers >> np.arange(groups)) & 1).astype(np.float64)
         return
-    random = generator(how.seed, "exchanges", name, groups)
+    random = generator(how.seed, "exchanges", groups)
     for start in range(0, SWAPS, AT_ONCE):
         how.check()
         size = (min(AT_ONCE, SWAPS - start), groups)

@@ -121,25 +121,24 @@ def _key(one: Observation) -> tuple[str, str, str]:
 
 
 def _line(plan: TablePlan, place: Place, some: Sequence[Observation], how: Resampling) -> Line:
-    about = " / ".join((plan.name, *place))
     return Line(
         place,
-        tuple(_cell(plan, column, about, some, how) for column in plan.columns),
+        tuple(_cell(plan, column, some, how) for column in plan.columns),
         {kind: sum(one.outcome == kind for one in some) for kind in OUTCOMES},
         tuple(sorted({one.error for one in some if one.error is not None})),
     )
 
 
 def _cell(
-    plan: TablePlan, column: TableColumn, about: str, some: Sequence[Observation], how: Resampling
+    plan: TablePlan, column: TableColumn, some: Sequence[Observation], how: Resampling
 ) -> TableCell:
     used = [one for one in some if column.has(one)]
     jobs = tuple(sorted({job for one in used for job in one.jobs}))
     if plan.counts:
         count = IntervalEstimate(float(len(used)), rows=len(used))
         return TableCell(column.name, count, jobs)
-    found = column.estimate(about, some, how)
-    return TableCell(column.name, found, jobs, column.against_chance(about, some, how))
+    found = column.estimate(some, how)
+    return TableCell(column.name, found, jobs, column.against_chance(some, how))
 
 
 def _corrected_lines(lines: Sequence[Line]) -> Iterator[Line]:
@@ -158,14 +157,12 @@ def _differences(
 ) -> list[LineDifference]:
     rivals = list(_rivals(plan, list(lines)))
     found = [
-        _difference(plan, column, places, lines, how)
+        _difference(column, places, lines, how)
         for places in rivals
         for column in (() if plan.contrasts else plan.columns)
     ]
     found += [
-        _contrast(plan, column, places, lines, how)
-        for places in rivals
-        for column in plan.contrasts
+        _contrast(column, places, lines, how) for places in rivals for column in plan.contrasts
     ]
     adjusted = iter(holm([one.p for one in found if one.p is not None]))
     return [one if one.p is None else replace(one, p_adjusted=next(adjusted)) for one in found]
@@ -183,19 +180,16 @@ def _rivals(plan: TablePlan, places: Sequence[Place]) -> Iterator[tuple[Place, P
 
 
 def _contrast(
-    plan: TablePlan,
     column: MeanColumn,
     places: tuple[Place, Place],
     lines: dict[Place, list[Observation]],
     how: Resampling,
 ) -> LineDifference:
-    about = " / ".join((plan.name, *places[0], "against", *places[1]))
-    test = column.contrast(about, lines[places[0]], lines[places[1]], how)
+    test = column.contrast(lines[places[0]], lines[places[1]], how)
     return LineDifference(*places, column.name, test.difference, test.p)
 
 
 def _difference(
-    plan: TablePlan,
     column: TableColumn,
     places: tuple[Place, Place],
     lines: dict[Place, list[Observation]],
@@ -203,6 +197,5 @@ def _difference(
 ) -> LineDifference:
     first, second = ({one.row.key: one for one in lines[place]} for place in places)
     pairs = [(first[key], second[key]) for key in sorted(first.keys() & second.keys())]
-    about = " / ".join((plan.name, *places[0], "against", *places[1]))
-    test: ColumnTest = column.compare(about, pairs, how)
+    test: ColumnTest = column.compare(pairs, how)
     return LineDifference(*places, column.name, test.difference, test.p)

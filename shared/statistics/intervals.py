@@ -369,6 +369,8 @@ def _accelerated(
     ends = bca_ends(made.value or 0.0, drawn, jackknife, how.tail)
     if ends is None:
         return replace(made, warnings=(*made.warnings, "no interval: resamples leave it undefined"))
+    if ends[1] - ends[0] <= FLAT * max(1.0, abs(ends[0])):  # which makes no number certain
+        return replace(made, warnings=(*made.warnings, "no interval: all resamples give the same"))
     error = float(np.std(drawn, ddof=1))
     least = detectable(error, made.clusters, how.confidence)
     return replace(made, low=ends[0], high=ends[1], method="bca", se=error, detectable=least)

@@ -60,6 +60,35 @@ def test_another_model_changes_no_cell_of_the_others() -> None:
             assert cell.found == all_cells[line.place, cell.column]
 
 
+def test_equal_rows_have_equal_intervals_and_p_wherever_they_stand() -> None:
+    """In another line, another table, another column: a number has one interval."""
+    one = several(("a",), 30)
+    named = plan()
+    again = replace(named, name="again", columns=tuple(
+        replace(column, name=f"{column.name}_again") for column in named.columns))  # type: ignore[type-var]  # fmt: skip
+    twins = [*one, *(replace(each, model="b") for each in one)]
+    other = [replace(each, model="c") for each in several(("a",), 30, seed=9)]
+    here, there = (table_of(each, [*twins, *other], HOW) for each in (named, again))
+    cells = [
+        [(cell.found, cell.p) for cell in line.cells]
+        for found in (here, there)
+        for line in found.lines
+        if line.place[1] in ("a", "b")
+    ]
+    assert len(cells) == 4
+    assert all(line == cells[0] for line in cells)
+    gaps = [
+        (one.found, one.p) for found in (here, there) for one in found.differences
+        if one.second[1] == "c"
+    ]  # fmt: skip
+    assert gaps[:3] == gaps[3:6] == gaps[6:9] == gaps[9:]
+
+
+def test_a_table_says_why_an_interval_and_p_may_differ() -> None:
+    written = as_markdown(ABOUT, [table(several(MODELS, 12))])
+    assert "an interval may leave out 0 where p does not call the difference found" in written
+
+
 def test_models_that_answer_alike_do_not_differ() -> None:
     one = several(("a",), 30)
     twin = [replace(each, model="b") for each in one]
@@ -164,7 +193,7 @@ def test_lines_that_share_no_row_are_compared_as_two_samples() -> None:
             (range(50, 59), random.random(9) * 0.8 + 0.2),
         )
     )
-    found = score.contrast("a", high, low, Resampling(resamples=1_999))
+    found = score.contrast(high, low, Resampling(resamples=1_999))
     values = [[one.result.score for one in some] for some in (high, low)]
     gap = float(np.mean(values[0]) - np.mean(values[1]))
     assert found.difference.value == pytest.approx(gap)
@@ -172,9 +201,9 @@ def test_lines_that_share_no_row_are_compared_as_two_samples() -> None:
         values, lambda a, b: np.mean(a) - np.mean(b), n_resamples=9_999, rng=random
     )
     assert found.p == pytest.approx(oracle.pvalue, abs=0.04)
-    assert score.contrast("a", high[::-1], low[::-1], Resampling(resamples=1_999)) == found
-    alike = score.contrast("a", low, [replace(one, row=row(99 + n)) for n, one in enumerate(low)],
+    assert score.contrast(high[::-1], low[::-1], Resampling(resamples=1_999)) == found
+    alike = score.contrast(low, [replace(one, row=row(99 + n)) for n, one in enumerate(low)],
                            HOW)  # fmt: skip
     assert alike.difference.value == pytest.approx(0.0)
     assert alike.p == 1
-    assert score.contrast("a", low, [], HOW).p is None
+    assert score.contrast(low, [], HOW).p is None

@@ -88,6 +88,17 @@ def test_accuracy_and_f1_are_scikit_learns_and_their_intervals_hold_them(seed: i
     assert sum(cell.results for cell in told.confusion) == 80
 
 
+def test_decisions_without_a_mistake_have_no_false_certainty() -> None:
+    """Of macro-F1 and kappa, whose resamples are all alike; accuracy has Wilson's ends."""
+    golds = ["hateful", "non-hateful"] * 10
+    rows = [row(i, 0.5, gold, metadata={"gold": gold}) for i, gold in enumerate(golds)]
+    told = found(rows).labels
+    assert told is not None
+    for one in (told.macro_f1, told.kappa, *(label.f1 for label in told.labels)):
+        assert (one.value, one.low, one.high) == (1, None, None)
+    assert told.accuracy.low == pytest.approx(0.839, abs=5e-4)
+
+
 def test_unread_and_refused_decisions_stand_apart_and_are_not_right() -> None:
     rows = [
         *(row(i, 0.5, "hateful", metadata={"gold": "Hateful"}) for i in range(6)),

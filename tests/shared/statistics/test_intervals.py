@@ -257,6 +257,28 @@ def test_a_statistic_that_a_draw_leaves_undefined_has_no_interval() -> None:
     assert (found.value, found.low, found.high) == (2, None, None)
 
 
+def right(sums: Floats) -> Floats:
+    return np.asarray(sums[..., 0] / sums[..., 1])
+
+
+@pytest.mark.parametrize("count", [2, 8, 300])
+def test_a_ratio_whose_resamples_are_all_alike_is_not_certain(count: int) -> None:
+    """Of macro-F1 without a mistake [1, 1] would say that there can be none."""
+    found = intervals.ratio("x", np.ones((count, 2)), right)
+    assert (found.value, found.low, found.high) == (1, None, None)
+    assert (found.method, found.se) == (None, None)
+    assert "no interval: all resamples give the same" in found.warnings
+
+
+def test_a_ratio_with_one_mistake_has_ends() -> None:
+    rows = np.ones((20, 2))
+    rows[3, 0] = 0
+    found = intervals.ratio("x", rows, right)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < (found.value or 0) <= found.high
+
+
 def test_the_check_is_called_between_blocks() -> None:
     calls: list[int] = []
     how = Resampling(resamples=2_000, check=lambda: calls.append(1))
