@@ -50,6 +50,10 @@ class LocalService:
         self._catalogue = on_device(load_catalogue(path), device)
         ports.bind(local(self._catalogue))
 
+    def model_names(self) -> frozenset[str]:
+        """Models that a request may name."""
+        return frozenset(entry.name for entry in self._catalogue.entries)
+
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
         """Status and JSON of an answer to a request that waits for its job's end."""
         try:

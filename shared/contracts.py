@@ -28,6 +28,7 @@ Numerics = Literal["bytes", "tolerance"]
 
 MetadataKey = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 MetadataValue = Annotated[str, StringConstraints(max_length=512)]
+MOST_METADATA = 16  # pairs
 ModelName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 Id = Annotated[str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9_-]*$")]  # no NUL
 Count = Annotated[int, Field(ge=0)]
@@ -159,7 +160,9 @@ class JobRequest(Message):
         default=None, description="a configured model's name; the service's default if absent"
     )
     metadata: dict[MetadataKey, MetadataValue] = Field(
-        default_factory=dict, max_length=16, description="at most 16 pairs, returned with the job"
+        default_factory=dict,
+        max_length=MOST_METADATA,
+        description=f"at most {MOST_METADATA} pairs, returned with the job",
     )
     context: Context | None = Field(default=None, description="audit fields, returned with the job")
     webhook: EndpointId | None = Field(

@@ -145,7 +145,6 @@ class GoldResults:
         pairs = [(row, fold_label(label), self._decided(row)) for row, label in told]
         names |= {one: one for _, _, one in pairs if one is not None and one not in names}
         read = [(row, gold, one) for row, gold, one in pairs if one is not None]
-        golds = Counter(gold for _, gold, _ in pairs)
         rows = [row for row, _, _ in read]
         right = [float(gold == one) for _, gold, one in read]
         self.warnings.extend(_label_warnings(pairs))
@@ -158,7 +157,8 @@ class GoldResults:
                 [float(gold == one) for _, gold, one in pairs],
                 self.over.keys([row for row, _, _ in pairs]),
             ),
-            chance=max(golds.values()) / len(pairs),
+            chance=_majority_share([gold for _, gold, _ in read]),
+            chance_of_all=_majority_share([gold for _, gold, _ in pairs]),
             **self._table(read, names),
             confusion=tuple(_cells(pairs, names)),
         )
@@ -255,6 +255,11 @@ class GoldResults:
         found = rated.ratings()
         self.warnings.extend(rated.warnings())
         return found
+
+
+def _majority_share(labels: Sequence[str]) -> float | None:
+    """Of the most frequent label, (0, 1]; None without any."""
+    return max(Counter(labels).values()) / len(labels) if labels else None
 
 
 def _finite(value: float) -> float | None:

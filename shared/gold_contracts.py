@@ -23,8 +23,9 @@ class GoldColumns(Message):
     )
     rating: Annotated[MetadataKey, Word] = Field(
         default="rating",
-        description="ratings of the explanation: one number, a JSON list of one a person, or one "
-        "key a person that begins with this and `_`, as in `rating_anna`; yes and no are 1 and 0",
+        description="ratings of the explanation: one number, a list of one a person (`4; 5`, or "
+        "JSON), or one key a person that begins with this and `_`, as in `rating_anna`; yes and no "
+        "are 1 and 0",
     )
     accepted_from: float | None = Field(
         default=None,
@@ -63,7 +64,13 @@ class GoldLabels(Message):
         description="the same of all: what was not decided is not right"
     )
     chance: float | None = Field(
-        ge=0, le=1, description="accuracy of always deciding for the most frequent gold label"
+        ge=0,
+        le=1,
+        description="accuracy that always deciding for the most frequent gold label would have on "
+        "what was decided; null where nothing was",
+    )
+    chance_of_all: float | None = Field(
+        default=None, ge=0, le=1, description="the same of all results with a gold label"
     )
     macro_f1: Interval = Field(description="mean of the labels' F1, of what was decided, [0, 1]")
     kappa: Interval = Field(description="Cohen's, of decisions and gold labels, [-1, 1]")

@@ -17,6 +17,7 @@ WORDS = {
     **dict.fromkeys(("yes", "true", "agree", "accept", "accepted"), 1.0),
     **dict.fromkeys(("no", "false", "disagree", "reject", "rejected"), 0.0),
 }
+BETWEEN = ";"  # ratings of one cell
 _BETWEEN = re.compile(r"[\s_-]+")
 
 
@@ -82,12 +83,19 @@ def ratings(metadata: Mapping[str, str], columns: GoldColumns) -> dict[str, floa
         if person:
             found[person] = _rating(written)
             continue
-        listed = _json(written) if written.lstrip().startswith("[") else [written]
-        if not isinstance(listed, list):
-            raise ValueError("several ratings are a JSON list")
-        told = {str(place): one for place, one in enumerate(listed, 1) if one is not None}
-        found |= {place: _rating(one) for place, one in told.items()}
+        told = {str(place): one for place, one in enumerate(_listed(written), 1)}
+        found |= {place: _rating(one) for place, one in told.items() if one is not None}
     return found
+
+
+def _listed(written: str) -> list[Any]:
+    """JSON, or `4; ; 5`; None stands for who rated nothing. Raises ValueError."""
+    if written.lstrip().startswith("["):
+        found = _json(written)
+        if not isinstance(found, list):
+            raise ValueError("several ratings are a list")
+        return found
+    return [one if one.strip() else None for one in written.split(BETWEEN)]
 
 
 def _rating(written: Any) -> float:

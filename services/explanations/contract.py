@@ -35,13 +35,16 @@ from services.explanations.score_requests import score_request, scoring_metric
 from shared.batch_contracts import BatchReportRequest
 from shared.contracts import (
     MAX_TEXT,
+    MOST_METADATA,
     Input,
     JobRequest,
     LanguageTag,
     Message,
+    MetadataValue,
     Parameter,
     ScoreRequest,
 )
+from shared.gold_contracts import GoldColumns
 from shared.models.calls import WrittenToken
 from shared.request_cost import Size, Work, words_of
 from shared.service_contract import ElicitedExplanation, FurtherRequest, ReportedContract
@@ -51,6 +54,7 @@ MOST_METRICS = 16
 OWN_TOKENS = 512  # of the answer to a prompt of the caller's, where nothing else is said
 NEEDS_SCORES = ("against", "by", "judged", "plan", "sequence")  # of a report's request
 DEFAULT_PROMPT = "hatexscore-table8"
+GOLD_KEY = GoldColumns().label  # where reports look for gold labels
 
 PromptName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,64}(@[0-9]{1,6})?$")]
 PolicyName = Literal["un", "meta", "twitter", "youtube"]
@@ -151,6 +155,13 @@ class ExplanationsRequest(JobRequest):
         "own parameters: `hatexscore`, `haf`, `ftc`, `cot2el` (of the reasoning), `sor`, "
         "`consistency`",
     )
+    gold: MetadataValue | None = Field(
+        default=None,
+        min_length=1,
+        exclude=True,
+        description="the gold label of the text, which batch reports compare the decision with; "
+        f"becomes `{GOLD_KEY}` of `metadata`",
+    )
 
     @property
     def full_prompt(self) -> ElicitationPrompt:
@@ -239,6 +250,17 @@ class ExplanationsRequest(JobRequest):
             raise _refusal(("policy",), f"the prompt {prompt.name} needs a policy")
         if self.shots > len(prompt.shots):
             raise _refusal(("shots",), f"the prompt {prompt.name} has {len(prompt.shots)} of them")
+        return self
+
+    @model_validator(mode="after")
+    def _gold_into_metadata(self) -> Self:
+        if self.gold is None:
+            return self
+        if self.metadata.get(GOLD_KEY, self.gold) != self.gold:
+            raise _refusal(("gold",), f"`metadata` has another `{GOLD_KEY}`")
+        if len(self.metadata | {GOLD_KEY: self.gold}) > MOST_METADATA:
+            raise _refusal(("gold",), f"`metadata` has {MOST_METADATA} pairs already")
+        self.metadata[GOLD_KEY] = self.gold
         return self
 
     @model_validator(mode="after")

@@ -28,6 +28,7 @@ LINES_AT_ONCE = 500
 FIRST = ("custom_id", "line", "job", "status", "score")
 LAST = ("warnings", "error")
 PARTS = ("components", "control")
+TOLD_ELSEWHERE = frozenset({"warnings", "provenance"})  # of a result that is no metric's
 MARKS = (Word, Column)  # strings that have a column
 COUNT = "count"  # the column of a list
 SCALARS = (bool, int, float, str)
@@ -42,7 +43,7 @@ def csv_chunks(engine: Engine, batch: Batch, contract: ServiceContract | None) -
 
     contract: of the batch's metric; None where this version has none: then there are no components.
     """
-    columns = [] if contract is None else numbers_of(contract.report)
+    columns = [] if contract is None else numbers_of(_result_type(contract))
     with transaction(engine) as connection:
         keys = batch_lines.metadata_keys(connection, batch.id)
     people = [key for key in keys if has_gold({key: ""}, GoldColumns())]
@@ -59,10 +60,16 @@ def csv_chunks(engine: Engine, batch: Batch, contract: ServiceContract | None) -
         )
 
 
+def _result_type(contract: ServiceContract) -> Any:
+    """The most that is known of the results."""
+    return contract.report if contract.answers is None else contract.answers()
+
+
 def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
     """The paths of all single values in the components and the control of such a report, then of
     its metric's own numbers and words beside them, and of what is within those; of a list of
-    evidence how much there is of it. No text of a caller is among them but a `Column`.
+    evidence how much there is of it, of a list of reports the score of each metric. No text of a
+    caller is among them but a `Column`.
     """
     return [
         path
@@ -74,10 +81,9 @@ def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
 
 def _extra_values(report: type[Message]) -> Iterator[tuple[str, ...]]:
     """What every report has is in columns of its own, or about the whole batch."""
-    if not issubclass(report, Report):
-        return
+    told = Report.model_fields if issubclass(report, Report) else TOLD_ELSEWHERE
     for name, field in report.model_fields.items():
-        if name not in Report.model_fields:
+        if name not in told:
             yield from _extra_paths(field_type(field), (name,))
 
 
@@ -91,7 +97,7 @@ def _extra_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             for name, field in kind.model_fields.items():
                 yield from _extra_paths(field_type(field), (*path, name))
         elif get_origin(kind) is tuple and _has_messages(kind):
-            yield (*path, COUNT)
+            yield from ((*path, *end) for end in _list_columns(kind))
         elif get_origin(kind) is dict and get_origin(get_args(kind)[0]) is Literal:
             for key in get_args(get_args(kind)[0]):
                 yield from _extra_paths(get_args(kind)[1], (*path, key))
@@ -100,6 +106,15 @@ def _extra_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 def _has_messages(several: Any) -> bool:
     one = _union_types(get_args(several)[0])
     return bool(one) and all(isinstance(kind, type) and issubclass(kind, Message) for kind in one)
+
+
+def _list_columns(several: Any) -> list[tuple[str, ...]]:
+    """The score of each metric whose report such a list may hold; else how long it is."""
+    kinds = _union_types(get_args(several)[0])
+    if not all(issubclass(kind, Report) for kind in kinds):
+        return [(COUNT,)]
+    named = (kind.model_fields["metric"].annotation for kind in kinds)
+    return [(metric, "score") for literal in named for metric in get_args(literal)]
 
 
 def _paths(kind: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -155,6 +170,9 @@ def _at(result: Any, path: tuple[str, ...]) -> Any:
     for name in path:
         if name == COUNT and isinstance(result, list):
             return len(result)
+        if isinstance(result, list):
+            result = next((one for one in result if one.get("metric") == name), None)
+            continue
         if not isinstance(result, dict):
             return None
         result = result.get(name)

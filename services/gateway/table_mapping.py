@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import IO, Any, TypeVar
 
+from shared.contracts import MOST_METADATA
 from shared.gold_contracts import GoldColumns
 from shared.gold_metadata import has_gold
 from shared.service_contract import MetricContract
@@ -32,7 +33,6 @@ SYNONYMS = {
 ID = "custom_id"
 IDS = (ID, "id")
 MOST_COLUMNS = 200
-MOST_METADATA = 16
 LONGEST_NAME = 200  # characters of a column's name
 LONGEST_LINE = 2_000_000  # bytes
 MOST_LINES = 2_000_000  # of the file; a quoted cell may have many

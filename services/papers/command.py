@@ -24,7 +24,7 @@ from services.papers.haf import HafPaper
 from services.papers.hatexscore import HatexscorePaper
 from services.papers.ice import IcePaper
 from services.papers.protocol import Paper, RunOptions, cases
-from services.papers.run import ask_all, check_rows, observed
+from services.papers.run import ask_all, check_models, check_rows, observed, unanswered
 from services.papers.service_calls import Asking, OwnProcess, RunningService
 from services.papers.tables import PaperTable, table_of
 from shared import telemetry
@@ -137,6 +137,7 @@ def run(asked: argparse.Namespace) -> int:
     if asked.again:
         kept.without_failures()
     with service_of(asked, folder) as asking:
+        check_models(unanswered(paper, every, kept, options), asking)
         ask_all(paper, every, kept, asking, options)
     observations = list(observed(paper, every, kept, options))
     how = Resampling(options.seed, asked.resamples)

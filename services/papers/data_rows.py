@@ -2,7 +2,7 @@
 
 Columns: what the paper asks about (`text`; `premise`, `hypothesis`; …); `gold` or `label`;
 `language`; `group` (rows that belong together: one cluster); `rationale`; `annotators` (a label
-each); `answers` (model → an answer that is there already). Others are left alone.
+each, a list or `a; b`); `answers` (model → an answer that is there already). Others are left alone.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from touchstone_client.data.readers import table_of
 
 JUDGED = ("text", "premise", "hypothesis", "scenario", "question")  # what tells a text from others
 JSON_CELLS = ("{", "[")
+LISTED = ("annotators",)  # whose cells may be a list without JSON: `hateful; non-hateful`
+BETWEEN = ";"
 PAIR = "."  # between a column of objects and a key: `answers.llama`
 
 
@@ -135,12 +137,16 @@ def _fields(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any
 
 
 def _cell(name: str, cell: Any) -> Any:
-    if name in JUDGED or not (isinstance(cell, str) and cell.startswith(JSON_CELLS)):
+    if name in JUDGED or not isinstance(cell, str):
         return cell
-    try:
-        return json.loads(cell)
-    except ValueError:
-        return cell
+    if cell.startswith(JSON_CELLS):
+        try:
+            return json.loads(cell)
+        except ValueError:
+            return cell
+    if name in LISTED:
+        return [one.strip() for one in cell.split(BETWEEN) if one.strip()]
+    return cell
 
 
 def spelled(cell: Any) -> str:

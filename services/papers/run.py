@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -51,7 +52,7 @@ def ask_all(
     progress = RunProgress(paper.name)
     for answers in asking.resume():
         kept.add(answers)
-    while wanted := _unanswered(paper, every, kept, options):
+    while wanted := unanswered(paper, every, kept, options):
         progress.begin(len(wanted))
         for answers in asking.ask(wanted, progress.reach):
             kept.add(answers)
@@ -59,10 +60,10 @@ def ask_all(
             raise ValueError(f"{lost} requests came back without an answer: run it again")
 
 
-def _unanswered(
+def unanswered(
     paper: Paper, every: Sequence[Case], kept: KeptAnswers, options: RunOptions
 ) -> list[PaperRequest]:
-    """Each once."""
+    """What can be asked by now and has no answer, each once."""
     found: dict[str, PaperRequest] = {}
     for case in every:
         for request in _requests(paper, case, kept, options):
@@ -99,6 +100,27 @@ def check_rows(paper: Paper, every: Sequence[Case], options: RunOptions) -> None
     for dataset, said in lacking.items():
         if dataset not in complete:
             raise ValueError(said)
+
+
+def check_models(wanted: Sequence[PaperRequest], asking: Asking) -> None:
+    """Raises ValueError for a model that the service does not have; whatever it raises."""
+    named = {name for request in wanted for name in _models_in(request.body)}
+    if not named:
+        return
+    known = asking.model_names()
+    if unknown := sorted(named - known):
+        told = ", ".join(sorted(known)) or "none"
+        raise ValueError(f"no model {unknown[0]!r} is configured; configured: {told}")
+
+
+def _models_in(body: Mapping[str, Any]) -> Iterator[str]:
+    """Of the request, and of the metrics that it has score."""
+    if isinstance(model := body.get("model"), str):
+        yield model
+    scores = body.get("score")
+    for inner in scores.values() if isinstance(scores, Mapping) else ():
+        if isinstance(inner, Mapping):
+            yield from _models_in(inner)
 
 
 def check_request(request: PaperRequest) -> None:

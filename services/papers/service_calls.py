@@ -21,6 +21,10 @@ Told = Callable[[int], None]  # how many of these have ended
 class Asking(Protocol):
     """Something that answers requests."""
 
+    def model_names(self) -> frozenset[str]:
+        """The models that requests may name."""
+        ...
+
     def resume(self) -> Iterator[list[KeptAnswer]]:
         """What was asked by a run that was cut off."""
         ...
@@ -37,6 +41,10 @@ class RunningService:
     def __init__(self, client: Touchstone, note: Path) -> None:
         self._client = client
         self._note = note
+
+    def model_names(self) -> frozenset[str]:
+        """As `GET /v1/models` lists them."""
+        return frozenset(one.name for one in self._client.models.list())
 
     def resume(self) -> Iterator[list[KeptAnswer]]:
         """Of the batch that was under way, where the service still has it."""
@@ -126,12 +134,20 @@ class InProcess(Protocol):
         """Status and JSON."""
         ...
 
+    def model_names(self) -> frozenset[str]:
+        """Those of its `models.toml`."""
+        ...
+
 
 class OwnProcess:
     """The service's code in this process, without servers: one request after the other."""
 
     def __init__(self, service: InProcess) -> None:
         self._service = service
+
+    def model_names(self) -> frozenset[str]:
+        """As its file says."""
+        return self._service.model_names()
 
     def resume(self) -> Iterator[list[KeptAnswer]]:
         """Nothing outlives this process."""

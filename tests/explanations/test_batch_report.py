@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import Counter
 from collections.abc import Iterator
 
 import httpx
 import numpy as np
 import pytest
+from markupsafe import escape
 from sklearn.metrics import accuracy_score, f1_score  # type: ignore[import-untyped]
 from sqlalchemy import Engine
 
@@ -39,7 +42,7 @@ def line(number: int, gold: str, ends: str) -> Json:
     body = {
         "text": f"Those immigrants are ruining our town, says number {number}",
         "answer": {"text": ANSWERS[ends]},
-        "metadata": {"gold": gold},
+        **({"gold": gold} if number % 2 else {"metadata": {"gold": gold}}),  # the same
         "score": ["sor"] if number < 20 else [],
     }
     return {"custom_id": str(number), "method": "POST", "url": URL, "body": body}
@@ -89,6 +92,46 @@ def test_two_hundred_answers_beside_gold_labels(scene: WorkedScene) -> None:
     told = f"Of 200 answers {ends['answered']} decide and explain, {ends['refused']} refuse"
     assert told in page
     assert "gold › labels" in page
+
+
+def test_items_csv_has_decisions_and_scores(scene: WorkedScene) -> None:
+    pairs = drawn()[:30]
+    lines = [line(number, *pair) for number, pair in enumerate(pairs)]
+    batch = scene.finish(scene.make(lines, endpoint=URL))
+    results = {
+        one["custom_id"]: one["response"]["body"]["result"]
+        for one in scene.file(batch["output_file_id"])
+    }
+    sheet = scene.client.get(f"/v1/batches/{batch['id']}/items.csv").text
+    rows = list(csv.DictReader(io.StringIO(sheet)))
+    assert [row["gold"] for row in rows] == [gold for gold, _ in pairs]
+    for row in rows:
+        result = results[row["custom_id"]]
+        told = result["elicitation"]
+        assert row["elicitation.outcome"] == told["outcome"]
+        assert row["elicitation.decision"] == (told["decision"] or "")
+        scores = {one["metric"]: one["score"] for one in result["scores"]}
+        own = scores.get("sor")
+        assert row["scores.sor.score"] == ("" if own is None else repr(own))
+        assert row["scores.hatexscore.score"] == ""
+        assert row["unscored.count"] == str(len(result["unscored"]))
+    assert any(row["scores.sor.score"] for row in rows)
+    assert not set(rows[0]) & {"elicitation.answer", "elicitation.explanation"}  # no texts
+
+
+def test_gold_labels_are_shown_as_they_are_and_never_run(scene: WorkedScene) -> None:
+    wild = ("<b>hateful</b>", '"><script>alert(1)</script>', "{{ 7 * 7 }}", "<img src=x onerror=a>")
+    lines = [line(number, gold, "hateful") for number, gold in enumerate(wild)]
+    batch = scene.finish(scene.make(lines, endpoint=URL))
+    scene.client.get(f"/v1/batches/{batch['id']}/report")
+    scene.work()
+    page = scene.client.get(f"/batches/{batch['id']}").text
+    for gold in wild:
+        assert str(escape(gold)) in page
+    for gold in (one for one in wild if "<" in one):
+        assert gold not in page
+    found = scene.client.get(f"/v1/batches/{batch['id']}/report").json()["gold"]["labels"]
+    assert {one["gold"] for one in found["confusion"]} == set(wild)
 
 
 def test_what_is_about_scores_is_refused(scene: WorkedScene) -> None:

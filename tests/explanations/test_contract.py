@@ -49,6 +49,10 @@ def refusals(body: dict[str, Any]) -> dict[str, str]:
         ({"score": {"sor": {"colour": 1}}}, "score/sor/colour", "Extra inputs"),
         ({"answer": {"text": "a"}}, "", "either `model` or `answer`"),
         ({"model": None}, "", "either `model` or `answer`"),
+        ({"gold": ""}, "gold", "at least 1 character"),
+        ({"gold": "a" * 513}, "gold", "at most 512 characters"),
+        ({"gold": "a", "metadata": {"gold": "b"}}, "gold", "`metadata` has another `gold`"),
+        ({"gold": "a", "metadata": {str(i): "" for i in range(16)}}, "gold", "16 pairs already"),
     ],
 )
 def test_a_request_that_cannot_be_carried_out_says_where(
@@ -56,6 +60,18 @@ def test_a_request_that_cannot_be_carried_out_says_where(
 ) -> None:
     found = refusals(BASE | more)
     assert says in found[where]
+
+
+@pytest.mark.parametrize("metadata", [{}, {"market": "de"}, {"gold": "hateful"}])
+def test_a_gold_label_is_that_of_metadata_and_changes_nothing_else(
+    metadata: dict[str, str],
+) -> None:
+    sent = BASE | {"gold": "hateful", "metadata": metadata}
+    same = BASE | {"metadata": metadata | {"gold": "hateful"}}
+    stored = ExplanationsRequest.model_validate(sent).model_dump(mode="json")
+    assert stored == ExplanationsRequest.model_validate(same).model_dump(mode="json")
+    assert ExplanationsRequest.model_validate(stored).metadata["gold"] == "hateful"
+    assert "gold" not in metadata or sent["metadata"] == metadata
 
 
 @pytest.mark.parametrize(

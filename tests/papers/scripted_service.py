@@ -27,6 +27,9 @@ class Replaced:
         self._script = script
         self.asked: list[tuple[str, Body]] = []
 
+    def model_names(self) -> frozenset[str]:
+        return self._service.model_names()
+
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
         sent = json.loads(body)
         self.asked.append((path, sent))

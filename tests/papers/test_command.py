@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from services.papers.answers import PaperRequest
 from services.papers.command import WRONG, main
+from services.papers.run import check_models
+from shared.models import ports
 
 ROW = {"text": "The garden is open.", "gold": "non-hateful", "answers": {"m": "It is fine."}}
 AWAY = ("--url", "http://127.0.0.1:9")  # where nobody listens
+
+
+@pytest.fixture(autouse=True)
+def _unbound() -> Iterator[None]:
+    yield
+    ports.bind(None)
 
 
 def bench(folder: Path, paper: str, *more: str) -> int:
@@ -51,3 +61,43 @@ def test_resamples_are_as_many_as_a_report_may_ask_for(
         bench(tmp_path, "hatexscore", "--resamples", count)
     assert caught.value.code == WRONG
     assert "from 100 to 100000" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "unknown"),
+    [
+        (("--models", "embedded-hate", "nobody"), "nobody"),
+        (("--models", "a", "--set", "hlv.model=b"), "a"),
+    ],
+)
+def test_a_model_that_is_not_there_is_refused_before_anything_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], unknown: str
+) -> None:
+    file, out = tmp_path / "rows.jsonl", tmp_path / "out"
+    file.write_text(json.dumps(ROW), "utf-8")
+    how = ("--data", str(file), "--output", str(out), "--local")
+    assert main(["hatexscore", *more, *how]) == WRONG
+    said = capsys.readouterr().err
+    assert f"no model '{unknown}' is configured; configured: " in said
+    assert "embedded-hate" in said
+    assert list(out.iterdir()) == []
+
+
+def test_a_model_whose_answers_are_there_need_not_be(tmp_path: Path) -> None:
+    """`m` is no model of anybody's: all its answers came with the rows."""
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps(ROW), "utf-8")
+    how = ("--models", "m", "--data", str(file), "--output", str(tmp_path / "out"), "--local")
+    assert main(["hatexscore", *how]) != WRONG
+
+
+def test_models_of_metrics_are_looked_up_too() -> None:
+    class Known:
+        def model_names(self) -> frozenset[str]:
+            return frozenset({"a"})
+
+    body = {"model": "a", "metadata": {"model": "x"}, "score": {"hatexscore": {"model": "b"}}}
+    wanted = [PaperRequest("explanations", body)]
+    with pytest.raises(ValueError, match="no model 'b' is configured; configured: a"):
+        check_models(wanted, Known())  # type: ignore[arg-type]
+    check_models([PaperRequest("explanations", body | {"score": ["sor"]})], Known())  # type: ignore[arg-type]

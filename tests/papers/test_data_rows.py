@@ -58,6 +58,15 @@ def test_cells_of_json_are_what_they_hold(tmp_path: Path) -> None:
     assert row.text("text") == "[1] a text"
 
 
+@pytest.mark.parametrize("cell", ["x; y", "x;y;", '"[""x"", ""y""]"'])
+def test_a_list_of_labels_needs_no_json(tmp_path: Path, cell: str) -> None:
+    file = tmp_path / "posts.csv"
+    file.write_text(f"text,annotators\nfirst; second,{cell}\n", "utf-8")
+    [row] = read_dataset(str(file), {}).rows
+    assert row.list_of("annotators") == ["x", "y"]
+    assert row.text("text") == "first; second"
+
+
 @pytest.mark.parametrize(("cell", "spelled"), [(True, "true"), (1, "1"), ("1", "1"), (None, None)])
 def test_gold_labels_are_words(cell: object, spelled: str | None) -> None:
     assert DataRow("d", {"text": "a", "gold": cell}, "1").gold == spelled

@@ -109,10 +109,46 @@ def test_unread_and_refused_decisions_stand_apart_and_are_not_right() -> None:
     assert (told.results, told.unread, told.refused) == (10, 4, 0)
     assert (told.accuracy.value, told.accuracy.of) == (1, 6)
     assert (told.accuracy_of_all.value, told.accuracy_of_all.of) == (0.6, 10)
+    assert (told.chance, told.chance_of_all) == (1, 0.6)
     assert [(one.gold, one.decided, one.results) for one in told.confusion] == [
         ("Hateful", "Hateful", 6),
         ("non_hateful", None, 4),
     ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_chance_is_of_the_results_that_its_accuracy_is_of(seed: int) -> None:
+    """Whoever always decides for the most frequent label is as good as chance, and no better."""
+    random = np.random.default_rng(seed)
+    golds = random.choice(["a", "b", "c"], 60).tolist()
+    decided = (random.random(60) < 0.5).tolist()
+    most = max("abc", key=[gold for gold, own in zip(golds, decided, strict=True) if own].count)
+    told = found(
+        [
+            row(i, 0.5, most if own else None, metadata={"gold": gold})
+            for i, (gold, own) in enumerate(zip(golds, decided, strict=True))
+        ]
+    ).labels
+    assert told is not None
+    assert told.chance == pytest.approx(told.accuracy.value)
+    best = max(map(golds.count, "abc")) / 60
+    assert told.chance_of_all == best
+    assert (told.accuracy_of_all.value or 0) <= best
+
+
+def test_without_a_decision_there_is_no_chance_of_the_decided() -> None:
+    told = found([row(1, 0.5, None, metadata={"gold": "a"})]).labels
+    assert told is not None
+    assert (told.chance, told.chance_of_all) == (None, 1)
+
+
+@pytest.mark.parametrize(
+    ("plain", "as_json"),
+    [("0.3;0.5", "[0.3, 0.5]"), ("4; ;5", "[4, null, 5]"), (" yes ; no", '["yes", "no"]')],
+)
+def test_ratings_of_several_people_need_no_json(plain: str, as_json: str) -> None:
+    columns = GoldColumns()
+    assert ratings({"rating": plain}, columns) == ratings({"rating": as_json}, columns)
 
 
 def test_results_of_one_text_are_one_observation() -> None:

@@ -921,7 +921,7 @@ class GoldColumns(Message):
     rating: Annotated[
         str,
         Field(
-            description='ratings of the explanation: one number, a JSON list of one a person, or one key a person that begins with this and `_`, as in `rating_anna`; yes and no are 1 and 0'
+            description='ratings of the explanation: one number, a list of one a person (`4; 5`, or JSON), or one key a person that begins with this and `_`, as in `rating_anna`; yes and no are 1 and 0'
         ),
     ] = 'rating'
     accepted_from: Annotated[
@@ -4226,6 +4226,12 @@ class ExplanationsRequest(Message):
             description='metrics that score the explanation in the same job, by name, or name → its own parameters: `hatexscore`, `haf`, `ftc`, `cot2el` (of the reasoning), `sor`, `consistency`'
         ),
     ] = None
+    gold: Annotated[
+        str | None,
+        Field(
+            description='the gold label of the text, which batch reports compare the decision with; becomes `gold` of `metadata`'
+        ),
+    ] = None
 
 
 class ExplanationsScoreMean(Message):
@@ -4649,9 +4655,12 @@ class GoldLabels(Message):
     chance: Annotated[
         float | None,
         Field(
-            description='accuracy of always deciding for the most frequent gold label'
+            description='accuracy that always deciding for the most frequent gold label would have on what was decided; null where nothing was'
         ),
     ]
+    chance_of_all: Annotated[
+        float | None, Field(description='the same of all results with a gold label')
+    ] = None
     macro_f1: Annotated[
         Interval,
         Field(description="mean of the labels' F1, of what was decided, [0, 1]"),

@@ -36,7 +36,6 @@ from services.gateway.routes.batches import find_batch
 from services.gateway.state import Gateway, State
 from services.gateway.table_mapping import (
     ID,
-    MOST_METADATA,
     Row,
     TableError,
     TableMapping,
@@ -46,6 +45,7 @@ from services.gateway.table_mapping import (
     rows_of,
 )
 from services.registry import metrics
+from shared.contracts import MOST_METADATA
 from shared.errors import BadInput, QuotaExceeded, ScoringError
 from shared.ledger import files, result_pages, saved_views
 from shared.ledger.batches import Batch

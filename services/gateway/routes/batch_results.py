@@ -26,7 +26,7 @@ from services.gateway.refusals import NoReport, UnknownPlot, problem_response
 from services.gateway.routes.batches import find_batch
 from services.gateway.routes.scores import LOCATION, Prefer, wait_for_job
 from services.gateway.state import Gateway, State
-from services.registry import fact_plan, metrics, reported, surprising_rules
+from services.registry import fact_plan, reported, surprising_rules
 from shared.batch_contracts import Plot
 from shared.ledger import batches, result_facts, result_pages
 from shared.ledger.batches import Batch
@@ -190,7 +190,7 @@ async def as_html(
 async def as_csv(batch: Batch, gateway: State) -> Response:
     """The file, as it is read from the ledger. Raises NoReport, Unavailable."""
     check_final(batch)
-    pieces = batch_csv.csv_chunks(gateway.engine, batch, metrics().get(batch.metric))
+    pieces = batch_csv.csv_chunks(gateway.engine, batch, reported().get(batch.metric))
     first = await run_in_threadpool(lambda: [next(pieces, b""), next(pieces, b"")])
     return StreamingResponse(
         chain(first, pieces),
