@@ -38,16 +38,17 @@ PAGES = [
 ]
 FENCED = RawFencedCodeBlockLexer(re.compile(r"(?P<language>\w+)[^\n]*\n"))
 STARTS = "make demo "  # of the README's block that starts services of its own: `test_commands.py`
+DOUBLED = "tests/sdk/test_doubled_blocks.py"  # as it is typed, what only readers have doubled
 # page -> {how a block begins: who runs it, or what it needs that no test has}
 ELSEWHERE = {
     "docs/guide/api.md": {
-        "touchstone submit": "with ids of the reader's; the same commands are run in compare.md",
+        "touchstone submit": DOUBLED,
         "KEY=$": "it closes the service that the other blocks use; the README's is run",
     },
     "docs/guide/capacity.md": {
-        "TOUCHSTONE_QUEUE_REDIS=": "further Redis servers; tests/end_to_end/test_two_redis.py",
+        "TOUCHSTONE_QUEUE_REDIS=": DOUBLED,
     },
-    "docs/guide/data.md": {"touchstone submit posts.csv": "a bucket; tests/shared/test_s3.py"},
+    "docs/guide/data.md": {"touchstone submit posts.csv": DOUBLED},
     "docs/guide/deploy.md": {
         "cp .env.example": "containers; .ci/run",
         "docker compose exec": "containers; the README's makes the same key",
@@ -57,13 +58,13 @@ ELSEWHERE = {
         "touchstone bench hatexscore --models llama": "models of the reader's; tests/papers",
     },
     "docs/guide/explanations.md": {
-        "curl ": "a model of the reader's; tests/explanations",
-        '{"text"': "a model of the reader's; tests/explanations",
+        "curl ": f"a model of the reader's; {DOUBLED} reads it, tests/explanations asks",
+        '{"text"': f"a model of the reader's; {DOUBLED} reads it",
     },
     "docs/guide/first-hour.md": {". .venv": "a browser; the notebook's cells are run"},
     "docs/guide/index.md": {"make serve": "tests/end_to_end/test_commands.py"},
     "docs/guide/integrations.md": {
-        ". .venv": "a file of the reader's; tests/integrations/test_ci_gate.py",
+        ". .venv": DOUBLED,
     },
     "docs/guide/operations.md": {
         "limit_conn_zone": "nginx",
@@ -73,9 +74,9 @@ ELSEWHERE = {
         "kubectl create": "a cluster; tests/deployment",
         "kubectl -n": "a cluster; tests/deployment/test_storage.py",
     },
-    "docs/guide/pushes.md": {"{": "a part of a request; tests/shared/webhooks"},
+    "docs/guide/pushes.md": {"{": DOUBLED},
     "docs/guide/sdk.md": {
-        "from touchstone_client import Local": "tests/sdk/test_local.py",
+        "from touchstone_client import Local": DOUBLED,
         "npx ": "`make clients`",
         "import { client": "`make clients`",
     },
@@ -84,9 +85,9 @@ ELSEWHERE = {
     },
     "docs/guide/webhooks.md": {
         "TOUCHSTONE_WEBHOOK_ALLOW": "it starts the service; tests/sdk/test_service.py",
-        "# receiver.py": "it never ends; tests/sdk/test_service.py has one",
-        ". .venv": "ids of the reader's; tests/sdk/test_cli.py",
-        "touchstone webhooks failed": "ids of the reader's; tests/sdk/test_cli.py",
+        "# receiver.py": DOUBLED,
+        ". .venv": DOUBLED,
+        "touchstone webhooks failed": DOUBLED,
         "import { createHmac": "tests/sdk/test_webhook_languages.py",
         "static void": "tests/sdk/test_webhook_languages.py",
         "func verify": "tests/sdk/test_webhook_languages.py",
@@ -97,7 +98,7 @@ ELSEWHERE = {
         "curl ": "tests/end_to_end/test_own_model.py",
         "touchstone models add openai:": "a server; tests/command/test_models.py",
         "docker compose run": "containers; tests/command/test_models.py",
-        "resources:": "a cluster; tests/deployment/test_components.py",
+        "resources:": DOUBLED,
         "schema = 2": "a hub or a folder of one's own; test_catalogue.py, test_openvino_runtime.py",
     },
     "examples/integrations/ci_gate/README.md": {"export": "tests/integrations/test_ci_gate.py"},
@@ -111,8 +112,8 @@ ELSEWHERE = {
         "WeakExplanation": "Osprey; tests/integrations/test_osprey.py",
     },
     "sdk/README.md": {
-        "from touchstone_client import Touchstone": "the guide's page of the SDK is run",
-        "from touchstone_client.data": "a bucket; tests/sdk/test_data.py",
+        "from touchstone_client import Touchstone": DOUBLED,
+        "from touchstone_client.data": DOUBLED,
     },
 }
 RECORDED = ("docs/guide/metrics/", "json")  # requests and answers of services/gateway/examples

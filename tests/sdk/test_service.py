@@ -1,7 +1,6 @@
 """Every call of the client against the real service, blocking and awaited.
 
-A released client passes these tests of its own against the next service (`.ci/nightly`): its
-metrics are those that it knows.
+An earlier client's calls are in `test_released.py`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,211 @@
+"""Blocks that name what only their reader has: run as they are typed, with a double for that alone.
+
+A bucket is a folder, an id is that of a batch made here, a model is the embedded one's name, a port
+is a free one. What asks for more, a part of a message, a file, is read by what reads it in the
+service.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from services.explanations.contract import ExplanationsRequest
+from services.hatexscore.contract import HatexscoreRequest
+from services.stack.servers import free_port
+from shared.settings import Settings
+from tests.deployment.manifests import KUBECTL
+from tests.end_to_end.service import ROOT, Service, environment
+from tests.patience import eventually
+from tests.sdk.test_blocks import blocks
+from tests.sdk.test_guide import TYPED
+from touchstone_client import Touchstone
+
+end_to_end = pytest.mark.end_to_end
+POSTS = ROOT / "examples" / "posts.jsonl"
+PRELUDE = """
+import pandas
+from touchstone_client import Touchstone
+ts = Touchstone()
+frame = pandas.read_json("posts.jsonl", lines=True).rename(
+    columns={"id": "name", "text": "post", "explanation": "why"}).head(3)
+post, why = frame.iloc[0][["post", "why"]]
+"""
+
+
+def block(page: str, begins: str) -> str:
+    """The one of this page that begins so."""
+    [found] = [one.source for one in blocks(ROOT / page) if one.begins.startswith(begins)]
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """What readers bring: posts, as JSON Lines and as a table with names of its own."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    shutil.copy(POSTS, tmp_path)
+    shutil.copy(POSTS, tmp_path / "explanations.jsonl")
+    (tmp_path / "bucket").mkdir()
+    return tmp_path
+
+
+def table(file: Path, separator: str, *names: str) -> None:
+    """Two posts: under these names, those of text, explanation and predicted label first."""
+    posts = [json.loads(line) for line in POSTS.read_text("utf-8").splitlines()[:2]]
+    rows = [[post["text"], post["explanation"], "1", "v7", "en"] for post in posts]
+    quoted = [[f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in row] for row in rows]
+    lines = [list(names), *quoted]
+    file.write_text("".join(f"{separator.join(line)}\n" for line in lines), "utf-8")
+
+
+def run(command: list[str], folder: Path, service: Service, **told: str) -> str:
+    path = {"PATH": f"{sys.prefix}/bin:{environment()['PATH']}", "TOUCHSTONE_URL": service.url}
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment() | path | {"PYTHONWARNINGS": "ignore"} | told,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def shell(source: str, folder: Path, service: Service, **told: str) -> str:
+    return run(["bash", "-euc", source.replace(TYPED, service.url)], folder, service, **told)
+
+
+@pytest.fixture
+def batch(service: Service) -> str:
+    """One that is scored."""
+    with Touchstone(service.url) as client:
+        return client.batches.submit(POSTS, "hatexscore").wait().id
+
+
+@end_to_end
+def test_a_table_goes_to_a_bucket(service: Service, folder: Path) -> None:
+    table(folder / "posts.csv", ",", "body", "why", "predicted_label", "model", "market")
+    typed = block("docs/guide/data.md", "touchstone submit posts.csv")
+    shell(typed.replace("s3://ours", f"file://{folder}/bucket"), folder, service)
+    assert (folder / "bucket" / "scores.parquet").read_bytes()[:4] == b"PAR1"
+
+
+@pytest.mark.nightly
+@end_to_end
+def test_a_batch_is_sent_reported_and_compared(service: Service, folder: Path, batch: str) -> None:
+    table(folder / "posts.csv", ",", "body", "explanation", "predicted_label", "model", "market")
+    text = (folder / "posts.csv").read_text("utf-8").replace(',"1",', ',"hateful",')
+    (folder / "posts.csv").write_text(text, "utf-8")
+    typed = block("docs/guide/api.md", "touchstone submit")
+    shell(re.sub(r"batch_\w+…", batch, typed), folder, service)
+    for made in ("scores.jsonl", "scores.parquet", "report.html", "items.csv"):
+        assert (folder / made).stat().st_size
+
+
+@end_to_end
+def test_a_gate_of_two_commands_lets_the_same_scores_pass(
+    service: Service, folder: Path, batch: str
+) -> None:
+    """Of few texts an interval is as wide as their scores: the threshold is doubled, too."""
+    typed = block("docs/guide/integrations.md", ". .venv")
+    shell(typed.replace("-0.02", "-1"), folder, service, NEW=batch, BASE=batch)
+
+
+@pytest.mark.nightly
+@end_to_end
+@pytest.mark.parametrize("begins", ["from touchstone_client import", "from touchstone_client.data"])
+def test_the_clients_page(service: Service, folder: Path, begins: str) -> None:
+    table(folder / "posts.csv", ";", "body", "why", "flag", "model", "market")
+    typed = block("sdk/README.md", begins).replace("s3://ours", f"file://{folder}/bucket")
+    run([sys.executable, "-c", f"{PRELUDE}{typed}"], folder, service)
+    if begins.endswith("data"):
+        assert (folder / "bucket" / "scores.parquet").exists()
+        assert (folder / "posts.csv").stat().st_size
+
+
+@pytest.mark.nightly
+@end_to_end
+def test_without_servers(service: Service, folder: Path) -> None:
+    typed = block("docs/guide/sdk.md", "from touchstone_client import Local")
+    said = typed.replace("…", "They bring soup to the ill, so they are kind.")
+    run([sys.executable, "-c", said], folder, service)
+
+
+@pytest.fixture
+def receiver(folder: Path) -> Iterator[str]:
+    """The page's own, on a free port."""
+    port = free_port()
+    source = block("docs/guide/webhooks.md", "# receiver.py").replace("9000", str(port))
+    with (folder / "received").open("wb") as received:
+        process = subprocess.Popen(
+            [sys.executable, "-u", "-c", source],
+            stdout=received,
+            stderr=subprocess.DEVNULL,
+        )
+    yield f"http://127.0.0.1:{port}"
+    process.terminate()
+    process.wait(10)
+
+
+@pytest.mark.nightly
+@end_to_end
+def test_an_endpoint_is_made_tried_and_given_a_new_secret(
+    service: Service, folder: Path, receiver: str
+) -> None:
+    typed = block("docs/guide/webhooks.md", ". .venv").replace("http://127.0.0.1:9000", receiver)
+    create, test = re.split(r"(?=^touchstone webhooks test)", typed, flags=re.M)
+    made = re.search(r"we_[0-9a-f]+", shell(create, folder, service))
+    assert made
+    try:
+        shell(test.replace("we_…", made[0]), folder, service)
+        eventually(lambda: b"endpoint.test" in (folder / "received").read_bytes(), "no event came")
+        later = block("docs/guide/webhooks.md", "touchstone webhooks failed")
+        shell(later.replace("we_…", made[0]), folder, service)
+    finally:
+        with Touchstone(service.url) as client:
+            client.webhooks.delete(made[0])
+
+
+def test_a_request_with_its_trace_is_read() -> None:
+    said = json.loads(block("docs/guide/pushes.md", "{"))
+    assert HatexscoreRequest.model_validate(said).trace
+
+
+def test_requests_for_explanations_are_read() -> None:
+    page = "docs/guide/explanations.md"
+    sources = [one.source for one in blocks(ROOT / page) if one.begins.startswith("curl ")]
+    bodies = [re.search(r"-d '(\{.*?\})'$", one, re.S | re.M) for one in sources]
+    assert all(bodies)
+    for body in (*(one[1] for one in bodies if one), block(page, '{"text"')):
+        assert ExplanationsRequest.model_validate_json(body).score
+
+
+def test_a_queue_of_its_own_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = block("docs/guide/capacity.md", "TOUCHSTONE_QUEUE_REDIS=")
+    [[name, value]] = [word.split("=", 1) for word in shlex.split(typed)]
+    monkeypatch.setenv(name, value)
+    assert Settings().queue_redis is not None
+
+
+@pytest.mark.skipif(KUBECTL is None, reason="kubectl builds the overlays")
+def test_an_overlay_of_the_readers_is_built(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "k8s", tmp_path / "k8s")
+    mine = tmp_path / "k8s" / "overlays" / "mine"
+    mine.mkdir()
+    text = block("docs/guide/your-own-model.md", "resources:")
+    (mine / "kustomization.yaml").write_text(text, "utf-8")
+    shutil.copy(ROOT / "models.toml", mine)
+    ran = subprocess.run([str(KUBECTL), "kustomize", str(mine)], capture_output=True, check=True)
+    found = [one for one in yaml.safe_load_all(ran.stdout) if one]
+    assert any(one["metadata"]["name"] == "egress-hub" for one in found)
