@@ -2,8 +2,9 @@
 
 `embedded-hate` as torch computes it against ONNX Runtime (torch's own exporter) and OpenVINO, in
 float32 and cheaper, where these packages are installed (`pip install onnx onnxscript onnxruntime
-openvino`; ours is OpenVINO alone, as `runtime`). One thread each, in turn, medians; ratios are torch
-float32's processor time over theirs; `change`: the largest of P against it. The last line is JSON.
+openvino`; ours is OpenVINO alone, as `runtime`). One thread each, in turn, medians; ratios are
+torch float32's processor time over theirs; `change`: the largest of P against it. The last line is
+JSON.
 """
 
 from __future__ import annotations

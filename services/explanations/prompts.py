@@ -16,7 +16,6 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from services.explanations.yes_or_no import asks_if_hateful
 from shared.contracts import Message
 from shared.models.calls import Label, Prompt, Turn
 from shared.models.prompt_table import Template, parse_template
@@ -108,12 +107,6 @@ class ElicitationPrompt(ExplanationsOwnPrompt):
     @property
     def inputs(self) -> tuple[str, ...]:
         return tuple(name for name in INPUTS if name in self.placeholders)
-
-    @property
-    def asks_if_hateful(self) -> bool:
-        """Does yes mean hateful, and no the other?"""
-        asked = f"{self.system or ''}\n{self.user}"
-        return self.reader == "hatexscore" and asks_if_hateful(asked)
 
     def turns(self, values: Mapping[str, str], shots: int) -> tuple[Turn, ...]:
         """The conversation, with so many demonstrations before the question."""

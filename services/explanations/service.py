@@ -42,7 +42,7 @@ from services.explanations.report import (
     ExplanationsSpan,
     ExplanationsUnscored,
 )
-from services.explanations.yes_or_no import read_yes_or_no
+from services.explanations.yes_or_no import asks_if_hateful, read_yes_or_no
 from services.registry import metrics, service
 from shared.contracts import Message, ModelUse, Report, ScoreRequest
 from shared.errors import AnswerCut, BadInput, pointing_to
@@ -213,7 +213,7 @@ def _reader(request: ExplanationsRequest, prompt: ElicitationPrompt, language: s
     def stated(answer: str) -> StatedDecision | None:
         return metric.stated_decision(text, answer, request.language)
 
-    if prompt.asks_if_hateful:
+    if asks_if_hateful(prompt):
         return lambda answer: stated(answer) or read_yes_or_no(answer)
     return stated
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from services.explanations.prompts import ElicitationPrompt
 from shared.metric import StatedDecision
 
 _QUESTION = re.compile(r"[^?？.。!！\n]{1,400}[?？]")  # the last sentence, to its mark
@@ -48,7 +49,14 @@ _DOUBTS = re.compile(
 )
 
 
-def asks_if_hateful(prompt: str) -> bool:
+def asks_if_hateful(prompt: ElicitationPrompt) -> bool:
+    """Does yes mean hateful, and no the other? Only of decisions in hateful or not."""
+    return prompt.reader == "hatexscore" and is_asked_if_hateful(
+        f"{prompt.system or ''}\n{prompt.user}"
+    )
+
+
+def is_asked_if_hateful(prompt: str) -> bool:
     """Is the one question of a prompt whether a text is hateful, as in "Is this post hateful?"?"""
     asked: list[str] = _QUESTION.findall(prompt)
     if len(asked) != 1:

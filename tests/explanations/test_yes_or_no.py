@@ -7,7 +7,7 @@ import pytest
 from services.explanations.contract import ExplanationsRequest
 from services.explanations.prompts import load_prompts
 from services.explanations.service import SERVICE
-from services.explanations.yes_or_no import asks_if_hateful, read_yes_or_no
+from services.explanations.yes_or_no import asks_if_hateful, is_asked_if_hateful, read_yes_or_no
 from tests.explanations.elicited_answers import answers, read_label
 
 
@@ -22,7 +22,7 @@ from tests.explanations.elicited_answers import answers, read_label
     ],
 )
 def test_a_prompt_that_asks_whether_a_text_is_hateful(prompt: str) -> None:
-    assert asks_if_hateful(prompt)
+    assert is_asked_if_hateful(prompt)
 
 
 @pytest.mark.parametrize(
@@ -41,11 +41,11 @@ def test_a_prompt_that_asks_whether_a_text_is_hateful(prompt: str) -> None:
     ],
 )
 def test_a_prompt_whose_yes_may_mean_something_else(prompt: str) -> None:
-    assert not asks_if_hateful(prompt)
+    assert not is_asked_if_hateful(prompt)
 
 
 def test_no_prompt_of_ours_asks_for_yes_or_no() -> None:
-    assert not any(one.asks_if_hateful for one in load_prompts().values())
+    assert not any(asks_if_hateful(one) for one in load_prompts().values())
 
 
 @pytest.mark.parametrize(

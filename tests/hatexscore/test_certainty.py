@@ -206,7 +206,8 @@ def unread(snippet: Snippet) -> bool:
 
 
 def test_of_verdicts_that_no_rule_reads_hardly_one_is_taken_for_no_decision() -> None:
-    verdicts = [one for one in own() if one.unread]
+    # answers of a mere yes have no word of a verdict: their own reader takes them
+    verdicts = [one for one in own() if one.unread and not one.name.startswith("elicited")]
     assert sum(map(unread, verdicts)) >= 0.98 * len(verdicts)
 
 
