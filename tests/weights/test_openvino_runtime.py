@@ -97,10 +97,10 @@ def test_the_embedded_encoders(dtype: str, tmp_path: Path) -> None:
     for name, asked in (("hate", examples), ("nli", sentences)):
         ours, expected = (models.classifier(one).judge(asked) for one in (f"{name}-openvino", name))
         near(ours, expected, far)
-    ours, expected = (
+    quick, usual = (
         encoders.similarity(one).similarities(pairs) for one in ("base-openvino", "base")
     )
-    near(ours, expected, far)
+    near(quick, usual, far)
 
 
 def near(found: Any, expected: Any, far: float) -> None:
