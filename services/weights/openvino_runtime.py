@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Mapping, Sequence
+from threading import Lock
 from typing import Any
 
 import torch
@@ -21,6 +22,7 @@ from services.weights.limits import max_length_ids
 INSTALL = "pip install 'touchstone[openvino]'"
 PRECISION = {"float32": "f32", "bfloat16": "bf16"}
 APART = {"float32": 1e-3, "bfloat16": 0.1}  # of torch's float32 numbers: rounding
+CAUSE = "Exception:"  # before the reason in what the frontend says of a trace
 TRACED = (2, 8)  # rows, tokens; other than one, which a trace would keep
 COMPARED = ((1, 6), (3, 16), (2, 48), (1, 512))  # or as long as it reads
 FIRST, SECOND = "input_ids", "attention_mask"
@@ -82,6 +84,9 @@ class _Tensors(nn.Module):
         return answer
 
 
+_conversion = Lock()  # tracing and the library's own patches of torch are of the whole process
+
+
 @torch.inference_mode()
 def converted(
     network: nn.Module, tokenizer: Any, longest: int, *, output: str, dtype: str
@@ -92,7 +97,8 @@ def converted(
     Raises ValueError where OpenVINO is not installed, cannot convert the network, or answers
     otherwise than torch.
     """
-    made = OpenVinoNetwork(network, output, dtype)
+    with _conversion:
+        made = OpenVinoNetwork(network, output, dtype)
     for rows, width in COMPARED:
         batch = _texts(tokenizer, rows, min(width, longest), made._inputs)  # noqa: SLF001
         expected, found = (_answer(one, batch, output) for one in (network, made))
@@ -121,8 +127,10 @@ def _answer(network: nn.Module, batch: Mapping[str, Any], output: str) -> torch.
 
 
 def _refusal(error: Exception) -> str:
-    reason = str(error).strip().splitlines()[-1][:200]
-    return f"runtime openvino cannot compute this network: {reason}"
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    named = [place for place, line in enumerate(lines) if line == CAUSE]  # then what was raised
+    reason = lines[named[0] + 1] if named and named[0] + 1 < len(lines) else lines[-1]
+    return f"runtime openvino cannot compute this network: {reason[:300]}"
 
 
 def _inputs(network: nn.Module) -> tuple[str, ...]:

@@ -191,7 +191,7 @@ class Catalogue:
         if (prompt := _request_prompt(request)) is not None:
             _check_prompt(entry, prompt)
         abilities = contract.needs(request)
-        if entry.is_served:
+        if entry.is_served or entry.runtime != "torch":
             check_abilities(entry, abilities)
         if "judge" in abilities:
             self._check_labels(contract, entry, request)
@@ -419,7 +419,8 @@ def _check_prompt(entry: ModelEntry, prompt: PromptKeys) -> None:
 def _capabilities(entry: ModelEntry) -> tuple[str, ...]:
     if entry.is_served:
         return BEHIND_HTTP if entry.scheme == "openai" else BEHIND_CLASSIFY
-    return CAPABILITIES[entry.kind]
+    found = CAPABILITIES[entry.kind]
+    return found if entry.runtime == "torch" else tuple(c for c in found if c != "attributions")
 
 
 def _error_card(fault: InvalidEntry, changed: int) -> ModelCard:
