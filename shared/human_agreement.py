@@ -29,21 +29,37 @@ from shared.statistics.clusters import FEW
 from shared.system_comparison import ReportPart, parts_of
 
 VALUES = ("agree", "disagree", "unsure")
+GOOD = {"supported": True, "unsupported": False}  # verdicts of a metric that decide
 PLACES = {value: place for place, value in enumerate(VALUES)}
 MOST_DISPUTED, MOST_PAIRS, MOST_PEOPLE = 20, 45, 20
 UPPER, LOWER = 0.7, 0.3  # shares of the score's range
-CHOSEN = "these lines were chosen because they are odd; the figures do not hold for the batch"
+CHOSEN = (
+    "no random sample: people or a queue chose these lines; the figures do not hold for the batch"
+)
 NONE = Interval(value=None, low=None, high=None, of=0)
 
 
 @dataclass(frozen=True)
 class GivenJudgement:
-    """One person's opinion of one result's score."""
+    """One person's opinion of one result's score.
+
+    verdict: of `VALUES`. blind: who saw no score says whether the explanation is a good one.
+    """
 
     job_id: str
     reviewer: str
     verdict: str
     human_score: float | None
+    blind: bool = False
+
+    def agrees_with(self, verdict: str) -> float | None:
+        """1 or 0; None where one of the two decides nothing. verdict: the metric's."""
+        if self.verdict == "unsure":
+            return None
+        agrees = self.verdict == "agree"
+        if not self.blind:
+            return float(agrees)
+        return float(agrees == GOOD[verdict]) if verdict in GOOD else None
 
 
 @dataclass(frozen=True)
@@ -174,11 +190,21 @@ class JudgedResults:
             if one.job_id in self.rows and one.verdict != "unsure"
         ]
 
+    @cached_property
+    def _beside_metric(self) -> list[tuple[Scored[Any, Any], float, None]]:
+        """(result, 1 agrees with the metric or 0 does not, nothing)."""
+        found = []
+        for one in self.given:
+            if (row := self.rows.get(one.job_id)) is not None:
+                agrees = one.agrees_with(str(row.report.verdict))
+                found += [] if agrees is None else [(row, agrees, None)]
+        return found
+
     def _with_metric(self) -> dict[str, Any]:
         score = parts_of(self.over.metric.report)[0]
         low, high = score.bounds
         found: dict[str, Any] = {
-            "with_metric": self._share(self._decided),
+            "with_metric": self._share(self._beside_metric),
             "above": NONE,
             "below": NONE,
             "parts": tuple(map(self._part, parts_of(self.over.metric.report))),
@@ -201,7 +227,7 @@ class JudgedResults:
         return self._share(
             [
                 one
-                for one in self._decided
+                for one in self._beside_metric
                 if (score := one[0].report.score) is not None
                 and low <= score <= high
                 and (last or score < high)
@@ -214,7 +240,7 @@ class JudgedResults:
 
     def _by(self, value_of: Any) -> dict[str, Interval]:
         found: defaultdict[str, list[Any]] = defaultdict(list)
-        for one in self._decided:
+        for one in self._beside_metric:
             if (value := value_of(one[0])) is not None:
                 found[str(value)].append(one)
         return {value: self._share(some) for value, some in sorted(found.items())}

@@ -273,7 +273,10 @@ class HumanAgreement(Message):
     alpha: Interval = Field(description="Krippendorff's, nominal, gaps allowed")
     pairs: tuple[ReviewerPair, ...] = ()
     disputed: tuple[DisputedResult, ...] = ()
-    with_metric: Interval = Field(description="share that agrees with the metric")
+    with_metric: Interval = Field(
+        description="share that agrees with the metric: of those who judged blind, who calls the "
+        "explanation good where the verdict is `supported`, and not where it is `unsupported`"
+    )
     above: Interval = Field(description="the same, of scores in the upper 3 tenths of the range")
     below: Interval = Field(description="the same, of scores in the lower 3 tenths of the range")
     deciles: tuple[ScoreDecile, ...] = ()

@@ -69,6 +69,15 @@ class ExplanationsOwnPrompt(Message):
         return template
 
     @model_validator(mode="after")
+    def _check_inputs(self) -> Self:
+        found = {piece.inserted for piece in parse_template(self.user, PLACEHOLDERS)}
+        found |= {piece.inserted for piece in parse_template(self.system or "", PLACEHOLDERS)}
+        if not found & {*INPUTS}:
+            named = ", ".join(f"{{{name}}}" for name in INPUTS)
+            raise ValueError(f"shows the model nothing of what is judged: it has none of {named}")
+        return self
+
+    @model_validator(mode="after")
     def _check_labels(self) -> Self:
         if self.reader == "labels" and len(self.labels) < 2:
             raise ValueError("the reader `labels` needs two `labels` or more")

@@ -62,6 +62,11 @@ from shared.worker.job import with_text_key
 from shared.worker.steps import run_step
 
 SAME_JUDGE = "{metric}: the model that decided was asked for its probabilities, too"
+BARE = (
+    "the answer's yes or no is a decision beside the prompt's question only, and the metric reads "
+    "the answer alone: it would find no conclusion there. Ask for a sentence that states the "
+    "decision"
+)
 CUT_SHORT = "the answer was cut at {tokens} tokens"
 TEXT_HERE = "\0"  # no text can hold it
 PROMPTS = ("/prompts", "/completions")  # what a model refuses of these, it refuses of the text
@@ -119,7 +124,7 @@ class ExplanationsService(ReportedService):
         elicitation = _elicitation(request, prompt, answer, read, judge).model_copy(
             update={"language": language}
         )
-        scores, unscored, warnings = _score_metrics(request, elicitation, judge)
+        scores, unscored, warnings = _score_metrics(request, prompt, elicitation, judge)
         if answer.finish == "length" and not answer.cut:
             warnings = (CUT_SHORT.format(tokens=request.most_tokens), *warnings)
         return ExplanationsResult(
@@ -216,6 +221,16 @@ def _reader(request: ExplanationsRequest, prompt: ElicitationPrompt, language: s
     if asks_if_hateful(prompt):
         return lambda answer: stated(answer) or read_yes_or_no(answer)
     return stated
+
+
+def _is_bare_yes_or_no(
+    request: ExplanationsRequest, prompt: ElicitationPrompt, answer: str
+) -> bool:
+    """Is the decision known by the prompt's question alone, which no metric is shown?"""
+    if not asks_if_hateful(prompt) or read_yes_or_no(answer) is None:
+        return False
+    metric, text = service(prompt.reader), next(iter(request.inputs.values()), "")
+    return isinstance(metric, Metric) and not metric.stated_decision(text, answer, request.language)
 
 
 def _target_decision(request: ExplanationsRequest, answer: str) -> StatedDecision | None:
@@ -319,7 +334,10 @@ def _token_obstacles(
 
 
 def _score_metrics(
-    request: ExplanationsRequest, found: ExplanationsElicitation, judge: JudgeResult
+    request: ExplanationsRequest,
+    prompt: ElicitationPrompt,
+    found: ExplanationsElicitation,
+    judge: JudgeResult,
 ) -> tuple[tuple[Report, ...], tuple[ExplanationsUnscored, ...], tuple[str, ...]]:
     """Reports, the metrics that were not asked and why, and doubts."""
     if found.outcome != "answered":
@@ -327,7 +345,11 @@ def _score_metrics(
         told = [_unscored(name, found.outcome, detail) for name in request.parameters]
         return (), tuple(told), ()
     elicited = _elicited(request, found, judge)
-    asked = [_metric_request(request, name, elicited) for name in check_each(request.parameters)]
+    bare = prompt.reader if _is_bare_yes_or_no(request, prompt, found.answer) else None
+    asked = [
+        _unscored(name, "unfit", BARE) if name == bare else _metric_request(request, name, elicited)
+        for name in check_each(request.parameters)
+    ]
     answered = [one if isinstance(one, ExplanationsUnscored) else _report(one) for one in asked]
     doubts = [
         SAME_JUDGE.format(metric=one.contract.name)

@@ -206,7 +206,9 @@ def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor) -> Tensor:
     """(N,) tokens by inversion of the nucleus's distribution function.
 
     logits: (N, V). uniforms: (N,) in [0, 1). Temperature first, then the smallest set of most
-    likely tokens whose probability reaches `top_p`; temperature 0 takes the most likely token.
+    likely tokens whose probability reaches `top_p`; temperature 0 takes the most likely token. The
+    distribution function goes by the tokens' ids: by probability, two tokens that are nearly as
+    likely would change places by rounding, and with them all that lies between.
     """
     if sampling.temperature == 0:
         return logits.argmax(dim=1)
@@ -214,10 +216,11 @@ def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor) -> Tensor:
     shares = ordered.double().softmax(dim=1)
     before = shares.cumsum(dim=1) - shares
     shares = shares * (before < sampling.top_p)
-    reached = shares.cumsum(dim=1)
+    by_id = torch.zeros_like(shares).scatter_(1, tokens, shares)
+    reached = by_id.cumsum(dim=1)
     threshold = uniforms.to(logits.device)[:, None] * reached[:, -1:]
-    place = (reached <= threshold).sum(dim=1).clamp(max=logits.shape[1] - 1)
-    return tokens.gather(1, place[:, None])[:, 0]
+    drawn = (reached <= threshold).sum(dim=1)
+    return drawn.minimum(by_id.shape[1] - 1 - (by_id.flip(1) > 0).int().argmax(dim=1))
 
 
 def ends_of(model: Any) -> set[int]:

@@ -3,7 +3,9 @@
 One thread writes. Before each token those that wait join the batch, the party whose turn it is
 first, and finished texts leave it; who waits for no answer any more is dropped. Where a pass
 raises, its callers go on apart, each from the tokens that it has, and only whose own pass raises
-gets the error. Nobody has more than `TOGETHER` texts in a batch at a time.
+gets the error. Where the device has no memory for a pass, half of its texts wait again, with their
+tokens, and fewer are written at a time from then on; who finds none alone gets the error. Nobody
+has more than `TOGETHER` texts in a batch at a time.
 """
 
 from __future__ import annotations
@@ -63,6 +65,7 @@ class GenerationQueue:
         self._waiting: dict[Party, deque[TextDraft]] = {}
         self._turns = Turns()
         self._batches: list[TextBatch] = []
+        self._most = MOST  # texts at a time; fewer once the device was full
         self._something = threading.Condition()
         self._thread: threading.Thread | None = None
 
@@ -121,7 +124,7 @@ class GenerationQueue:
                 for whom, drafts in self._waiting.items()
                 if (room := TOGETHER - there[whom]) >= min(JOINED, len(drafts))
             }
-            while rooms and there.total() + len(found) < MOST:
+            while rooms and there.total() + len(found) < self._most:
                 whom = self._turns.next(rooms)
                 if whom is None:
                     break
@@ -154,10 +157,14 @@ class GenerationQueue:
         else:
             for draft in finished:
                 draft.owner.end(1)
+                self._most = min(MOST, self._most + 1)
 
     def _split(self, batch: TextBatch, drafts: Sequence[TextDraft], error: Exception) -> None:
         """Each caller's texts go on alone; where they are one caller's, it gets the error."""
         self._batches = [one for one in self._batches if one is not batch]
+        if isinstance(error, torch.OutOfMemoryError) and len(drafts) > 1:
+            self._halve(drafts)
+            return
         owners = dict.fromkeys(draft.owner for draft in drafts)
         if len(owners) == 1:
             drafts[0].owner.end(error=_error(self._causal.name, error))
@@ -171,6 +178,22 @@ class GenerationQueue:
                 alone: TextBatch = GenerationBatch(self._causal, self._longest, alone=True)
                 self._batches.append(alone)
                 self._run(alone, growing, partial(alone.add, growing))
+
+    def _halve(self, drafts: Sequence[TextDraft]) -> None:
+        """One half goes on, the other waits before all others of its parties."""
+        for draft in drafts:
+            if draft.text.finish is not None:
+                draft.owner.end(1)
+        growing = [draft for draft in drafts if draft.text.finish is None]
+        kept = growing[: max(1, len(drafts) // 2)]
+        self._most = max(1, min(self._most, len(drafts)) // 2)
+        with self._something:
+            for draft in reversed(growing[len(kept) :]):
+                self._waiting.setdefault(draft.owner.party, deque()).appendleft(draft)
+        if kept:
+            alone: TextBatch = GenerationBatch(self._causal, self._longest, alone=True)
+            self._batches.append(alone)
+            self._run(alone, kept, partial(alone.add, kept))
 
 
 def _advance(batch: TextBatch) -> Iterable[TextDraft]:

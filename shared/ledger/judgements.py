@@ -340,14 +340,15 @@ def list_by_job(
 
 def list_current(
     connection: Connection, ids: Sequence[str], queue_id: str | None
-) -> list[tuple[str, str, str, float | None]]:
-    """(job, reviewer, verdict, human score) of the current judgements of these jobs' scores, by id;
-    queue_id: only those that this queue asked for."""
+) -> list[tuple[str, str, str, float | None, bool]]:
+    """(job, reviewer, verdict, human score, blind) of the current judgements of these jobs' scores,
+    by id; queue_id: only those that this queue asked for."""
     query = select(
         judgements.c.job_id,
         judgements.c.reviewer,
         judgements.c.verdict,
         judgements.c.human_score,
+        judgements.c.blind,
     ).where(
         judgements.c.job_id == func.any(literal(sorted(set(ids)), ARRAY(String))),
         judgements.c.current,
@@ -358,7 +359,7 @@ def list_current(
         query = query.where(judgements.c.queue_id == queue_id)
     order = judgements.c.job_id, judgements.c.reviewer, judgements.c.verified
     rows = connection.execute(query.order_by(*order))
-    said = {(row.job_id, row.reviewer): (row.verdict, row.human_score) for row in rows}
+    said = {(row.job_id, row.reviewer): tuple(row)[2:] for row in rows}
     return [(*whose, *opinion) for whose, opinion in said.items()]  # who proved the name counts
 
 

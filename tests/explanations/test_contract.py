@@ -81,6 +81,8 @@ def test_a_gold_label_is_that_of_metadata_and_changes_nothing_else(
         {"user": "{text}", "reader": "labels", "labels": ["one"]},
         {"user": "{text}", "reader": "labels", "labels": ["Yes", "yes"]},
         {"user": "a { b"},
+        {"user": "Is this post hateful?"},
+        {"user": "Is it?", "system": "You know {policy}."},
     ],
 )
 def test_a_prompt_of_your_own_is_checked(prompt: dict[str, Any]) -> None:

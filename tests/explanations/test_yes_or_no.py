@@ -106,9 +106,13 @@ def test_the_question_of_a_request_decides_what_no_means(
             "text": "The bakery opens at six.",
             "prompt": {"user": question + "\n{text}"},
             "answer": {"text": "No. It tells when a bakery opens."},
+            "score": {"sor": {}, "hatexscore": {"probabilities": {"original": 0.2, "masked": 0.1}}},
         }
     )
-    assert SERVICE.score(request).elicitation.decision == decision
+    found = SERVICE.score(request)
+    assert found.elicitation.decision == decision
+    told = [one.detail for one in found.unscored if one.metric == "hatexscore"]
+    assert any("no conclusion there" in one for one in told) == (decision is not None)
 
 
 @pytest.mark.parametrize("batch", ["elicited_1", "elicited_2", "elicited_3"])

@@ -139,7 +139,7 @@ def test_only_whose_text_raises_gets_the_error(causal: LocalLanguageModel) -> No
             assert_same(one, other)
 
 
-def test_where_there_is_no_memory_for_all_each_goes_on_apart(causal: LocalLanguageModel) -> None:
+def test_where_there_is_no_memory_for_all_some_wait(causal: LocalLanguageModel) -> None:
     alone = [causal.generate(*asked) for asked in CALLERS]
 
     def step(batch: TextBatch) -> Any:
@@ -150,11 +150,17 @@ def test_where_there_is_no_memory_for_all_each_goes_on_apart(causal: LocalLangua
     own = GenerationBatch.step
     with mock.patch.object(GenerationBatch, "step", step):
         found = together(causal, contexts())
-    for (prompts, _), one, other in zip(CALLERS, found, alone, strict=True):
-        if len(prompts) > 3:
-            assert isinstance(one, Unavailable)
-        else:
-            assert_same(one, other)
+    for one, other in zip(found, alone, strict=True):
+        assert_same(one, other)
+
+
+def test_who_finds_no_memory_alone_gets_the_error(causal: LocalLanguageModel) -> None:
+    def full(batch: TextBatch, drafts: Any) -> Any:
+        raise torch.OutOfMemoryError
+
+    with mock.patch.object(GenerationBatch, "add", full):
+        found = together(causal, contexts())
+    assert all(isinstance(one, Unavailable) for one in found)
 
 
 def test_no_party_fills_the_batch(causal: LocalLanguageModel) -> None:

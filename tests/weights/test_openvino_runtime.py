@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ import numpy as np
 import pytest
 import torch
 
+from services.ice.contract import CONTRACT as ICE
+from services.ice.contract import IceRequest
 from services.inference.local_models import LocalModels
 from services.similarity.encoders import LocalSimilarityModels
 from services.weights.openvino_runtime import OpenVinoNetwork, converted
@@ -136,6 +140,23 @@ def test_nothing_is_shown_of_its_inside_and_lime_explains(hate: LocalModels) -> 
     method = AttributionMethod(name="lime", samples=32, seed=0)
     [values] = judge.attributions([Example(text="We lost the match")], ["hateful"], method)
     assert np.isfinite(values.values).all()
+
+
+def test_models_that_load_at_once_wait_for_each_other(tmp_path: Path) -> None:
+    names = ("one", "two", "three")
+    tables = [entry(name, "embedded:hate", runtime="openvino") for name in names]
+    models = LocalModels(catalogue(tmp_path, *tables))
+    with ThreadPoolExecutor(len(names)) as pool:
+        judges = list(pool.map(models.local_classifier, names))
+    assert {one.use.runtime for one in judges} == {"openvino"}
+
+
+def test_attributions_are_refused_when_they_are_asked_for(hate: LocalModels) -> None:
+    asked = {"text": "We lost the match again", "draws": 50}
+    for method, refused in (("attention", True), ("lime", False)):
+        request = IceRequest.model_validate(asked | {"model": "m", "attribution": method})
+        with pytest.raises(ModelCannot) if refused else nullcontext():
+            hate._catalogue.check_request(ICE, "m", request)
 
 
 class TextsOfEight(torch.nn.Module):

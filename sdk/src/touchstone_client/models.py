@@ -5546,7 +5546,10 @@ class HumanAgreement(Message):
     pairs: Annotated[list[ReviewerPair], Field(validate_default=True)] = []
     disputed: Annotated[list[DisputedResult], Field(validate_default=True)] = []
     with_metric: Annotated[
-        Interval, Field(description='share that agrees with the metric')
+        Interval,
+        Field(
+            description='share that agrees with the metric: of those who judged blind, who calls the explanation good where the verdict is `supported`, and not where it is `unsupported`'
+        ),
     ]
     above: Annotated[
         Interval,

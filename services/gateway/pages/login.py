@@ -18,7 +18,8 @@ from services.gateway.pages.templates import (
     form_of,
     page,
 )
-from services.gateway.refusals import NotAuthenticated
+from services.gateway.refusals import Forbidden, NotAuthenticated
+from services.gateway.site_security import is_same_origin
 from services.gateway.state import Gateway, requires_key
 
 YEAR = 365 * 86_400
@@ -41,9 +42,16 @@ async def login_form(
 async def login(request: Request, gateway: Gateway) -> Response:
     """Open a session for this key; a form that waited for it is shown again."""
     form = await form_of(request, limit=LOGIN_BYTES)
-    templates.check_csrf(request, form)
-    secret, target = form.get("key", "").strip(), local(form.get("next", "/"))
+    target = local(form.get("next", "/"))
     kept, action = form.get("kept", ""), local(form.get("action", "/"))
+    try:
+        templates.check_csrf(request, form)
+    except Forbidden as error:  # another tab has logged in meanwhile; what was typed stays
+        if not (kept and is_same_origin(request.headers)):
+            raise
+        shown = {"next": target, "wrong": str(error), "kept": kept, "action": action}
+        return page(request, "login.html", 403, **shown)
+    secret = form.get("key", "").strip()
     try:
         caller = await authenticate(gateway, secret)
     except NotAuthenticated as error:

@@ -131,7 +131,7 @@ def test_what_was_typed_survives_a_session_that_has_ended(opens: Opens) -> None:
         form = {"csrf": token(client.get("/try")), "metric": "hatexscore", "rest": "{}"}
         form |= {"text": "a & <b>\r\né \U0001f600", "explanation": "It is kind.", "action": "show"}
         client.cookies.clear()
-        stopped = client.post("/try", data=form)
+        stopped, other_tab = (client.post("/try", data=form) for _ in range(2))
         assert stopped.status_code == 401
         assert "<b>" not in stopped.text
         wrong = logged_in(client, "tsk_wrong", stopped)
@@ -146,6 +146,9 @@ def test_what_was_typed_survives_a_session_that_has_ended(opens: Opens) -> None:
         shown = FormFields(answer.text).sent
         assert shown["text"].strip() == "a & <b>\né \U0001f600"
         assert shown["explanation"].strip() == "It is kind."
+        late = logged_in(client, secret, other_tab)  # its token is of before the log-in
+        assert (late.status_code, "out of date" in late.text) == (403, True)
+        assert "It is kind." in logged_in(client, secret, late).text
 
 
 def test_another_site_leaves_no_form_for_after_the_log_in(opens: Opens) -> None:
