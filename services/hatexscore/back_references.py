@@ -50,7 +50,7 @@ _YES_NO = re.compile(
 )
 # "Is this harassment? One unanswered message isn't."
 _ANSWERED_OF = re.compile(
-    r"\W*(?:[\w'\u2019-]+\s+){1,6}?(?:is|are|was|does|do)(?P<no>n['\u2019]t|\s+not)?\s*[.!]?\s*$"
+    r"\W{0,8}(?:[\w'\u2019-]{1,30}\s{1,3}){1,6}?(?:is|are|was|does|do)(?P<no>n['\u2019]t|\s{1,3}not)?\s{0,3}[.!]?\s{0,3}$"
 )
 OPEN = (
     "asked",
@@ -275,14 +275,14 @@ _ELLIPSIS_FIRST = re.compile(
 )
 # "Such remarks are often hateful. This one, addressed to a computer, is not."
 _THIS_ONE = re.compile(
-    r"\W*(?:but\s+)?this\s+one(?:,[^,.]{1,80},)?\s+(?:\w+ly\s+)?(?:is|does|was)(?P<no>n['\u2019]t"
-    r"|\s+not)?\s*[.!]?\s*$"
+    r"\W{0,8}(?:but\s{1,3})?this\s{1,3}one(?:,[^,.]{1,80},)?\s{1,3}(?:\w{1,20}ly\s{1,3})?(?:is|does|was)(?P<no>n['\u2019]t"
+    r"|\s{1,3}not)?\s{0,3}[.!]?\s{0,3}$"
 )
 # "He calls it hateful. We looked into it and cannot confirm that."
 _CONFIRMED = re.compile(
-    r"\b(?:i|we)\b[^.;]{0,60}?\b(?:(?P<no>can(?:\s*not|n?['\u2019]t)|could\s*(?:not|n['\u2019]t)|do\s*(?:not"
-    r"|n['\u2019]t)|did\s*(?:not|n['\u2019]t))|can|could|do|did)\s+(?:\w+ly\s+)?(?:confirm|substantiate|verify)"
-    r"\s+(?:that|this|it)\s*[.!]?\s*$"
+    r"\b(?:i|we)\b[^.;]{0,60}?\b(?:(?P<no>can(?:\s{0,3}not|n?['\u2019]t)|could\s{0,3}(?:not|n['\u2019]t)|do\s{0,3}(?:not"
+    r"|n['\u2019]t)|did\s{0,3}(?:not|n['\u2019]t))|can|could|do|did)\s{1,3}(?:\w{1,20}ly\s{1,3})?(?:confirm|substantiate|verify)"
+    r"\s{1,3}(?:that|this|it)\s{0,3}[.!]?\s{0,3}$"
 )
 # After "if it named a people, it would be hateful" only what is said of the facts counts.
 _IN_FACT = re.compile(

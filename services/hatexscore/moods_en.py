@@ -183,18 +183,15 @@ WOULD = re.compile(
 )
 WOULD_JUDGE = re.compile(
     rf"\b(?:(?:i|we|one|few|nobody|no\s+one|everyone|most(?:\s+\w+)?|moderators?|annotators?"
-    rf"|reviewers?)(?:\s+would(?:n['\u2019]t)?|['\u2019]d)|would\s+(?:i|we"
-    rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|agree|disagree|deny|dispute"
-    rf"|go\s+(?:with"
-    rf"|for|so\s+far\s+as\s+to|as\s+far\s+as\s+to)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|lean|tend|incline|side|bet)\b"
+    rf"|reviewers?)(?:\s+would(?:n['\u2019]t)?|['\u2019]d)|would\s+(?:i|we|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|agree|disagree|deny|dispute"
+    rf"|go\s+(?:with|for|so\s+far\s+as\s+to|as\s+far\s+as\s+to)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|lean|tend|incline|side|bet)\b"
     rf"|\b(?:readers?|persons?|observers?|members?|audience)\b[^,;:]{{0,60}}?\bwould\s+"
     rf"(?:\w+ly\s+)?(?:{JUDGE})\b"
 )
 WOULD_OF_TEXT = re.compile(
     rf"(?:^\s*|[^\w\s]\s*)(?:(?:so|thus|therefore|hence|and|overall)\W+)?(?:this|that|it|which"
     rf"|these|(?:this|the|that)\s+(?:[\w'\u2019-]+\s+){{0,3}}(?:{TEXT_NOUN}))\s+would\s+(?:\w+ly\s+"
-    rf"|also\s+"
-    r"|therefore\s+|thus\s+|not\s+)*(?!(?:have|take|need|require|depend)\b)\w+"
+    r"|also\s+|therefore\s+|thus\s+|not\s+)*(?!(?:have|take|need|require|depend)\b)\w+"
 )
 BECAUSE = re.compile(
     r"\W*(?:even\s+(?:if|though)|regardless|no\s+matter|whatever|with\s+or\s+without|given"

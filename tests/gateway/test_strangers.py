@@ -131,7 +131,8 @@ def flood(gateway: Process, begin: bytes, piece: bytes) -> tuple[int, bytes]:
 CHUNKED = "Transfer-Encoding: chunked"
 FORM = "Content-Type: application/x-www-form-urlencoded"
 ENDLESS = {
-    "a form": (head("POST", "/login", FORM, CHUNKED), PIECE),
+    "a form": (head("POST", "/logout", FORM, CHUNKED), PIECE),
+    "a log-in": (head("POST", "/login", FORM, CHUNKED), PIECE),
     "a form that says its length": (
         head("POST", "/settings", FORM, "Content-Length: 999999999999"),
         b"&" * 65_536,
