@@ -142,6 +142,7 @@ def test_nothing_is_shown_of_its_inside_and_lime_explains(hate: LocalModels) -> 
     assert np.isfinite(values.values).all()
 
 
+@pytest.mark.filterwarnings("ignore")  # threads share the filters: libraries' words are no errors
 def test_models_that_load_at_once_wait_for_each_other(tmp_path: Path) -> None:
     names = ("one", "two", "three")
     tables = [entry(name, "embedded:hate", runtime="openvino") for name in names]
