@@ -137,14 +137,12 @@ def running_job(running: Service, job: str) -> dict[str, Any]:
     return found
 
 
-def test_a_model_that_is_not_there_stands_in_its_cells(place: Path, running: Service) -> None:
+def test_a_model_that_is_not_there_is_refused_before_anything_is_asked(
+    place: Path, running: Service
+) -> None:
     more = ("--url", running.url, "--models", "thorough", "nobody")
     code, printed, said = bench(place, "hatexscore", "c", *more)
-    assert code == 3, said
-    told = json.loads((place / "c" / "tables.json").read_text("utf-8"))
-    lines = {(one["data set"], one["model"]): one for one in told["tables"][0]["lines"]}
-    assert lines["ours", "nobody"]["rows"]["failed"] == 6
-    assert lines["ours", "nobody"]["cells"]["score"]["value"] is None
-    assert lines["ours", "thorough"]["rows"]["answered"] == 6
-    assert "nobody" in lines["ours", "nobody"]["errors"][0]
-    assert "- ours, nobody: " in printed
+    assert (code, printed) == (2, "")
+    assert "no model 'nobody' is configured" in said
+    assert "thorough" in said
+    assert not (place / "c" / "answers.jsonl").exists()
