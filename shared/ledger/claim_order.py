@@ -19,10 +19,10 @@ from sqlalchemy import (
     Select,
     String,
     and_,
+    bindparam,
     exists,
     func,
     lateral,
-    literal,
     literal_column,
     select,
     true,
@@ -32,6 +32,9 @@ from sqlalchemy.sql.expression import CTE
 from shared.ledger.tables import jobs
 
 EXPIRED = (jobs.c.status == "running", jobs.c.lease_expires_at < func.now())
+NAMED = bindparam("named", type_=String)  # the job of the message
+SERVED = bindparam("served", type_=ARRAY(String))
+FULL = bindparam("full", type_=ARRAY(String))
 
 
 class MetricQueue(NamedTuple):
@@ -59,16 +62,16 @@ class ClaimOrder:
     full: Sequence[str] = ()
 
 
-def next_job(turn: ClaimOrder, named: str) -> ColumnElement[Any]:
-    """The id of the job that a message about the job `named` lets a worker take; null for none.
+def next_job(queue: MetricQueue, *, again: bool) -> ColumnElement[Any]:
+    """The id of the job that a message about the job `NAMED` lets a worker take; null for none.
 
     A message that was sent again means its own job, if that was tried. Another one may stand for
     any job by now: what it named can have been taken in another's turn, and be waiting to be tried
     again.
     """
-    lost, gone_back = (_tried(named, free) for free in (and_(*EXPIRED), jobs.c.status == "queued"))
-    fair = _fair(turn).scalar_subquery()
-    if turn.again:
+    lost, gone_back = (_tried(free) for free in (and_(*EXPIRED), jobs.c.status == "queued"))
+    fair = _fair(queue).scalar_subquery()
+    if again:
         return func.coalesce(lost, gone_back, fair)
     return func.coalesce(lost, fair, gone_back)
 
@@ -91,26 +94,25 @@ def oldest(connection: Connection, queue: MetricQueue, count: int) -> list[str]:
     return list(connection.execute(query).scalars())
 
 
-def _tried(named: str, free: ColumnElement[bool]) -> ScalarSelect[Any]:
+def _tried(free: ColumnElement[bool]) -> ScalarSelect[Any]:
     """The named job, if it was tried before and is free in this way."""
-    return select(jobs.c.id).where(jobs.c.id == named, jobs.c.attempts > 0, free).scalar_subquery()
+    return select(jobs.c.id).where(jobs.c.id == NAMED, jobs.c.attempts > 0, free).scalar_subquery()
 
 
-def _fair(turn: ClaimOrder) -> Select[Any]:
+def _fair(queue: MetricQueue) -> Select[Any]:
     """The oldest fresh job of the tenant whose turn it is; what another worker takes is skipped."""
-    waiting = _tenants(turn.queue)
+    waiting = _tenants(queue)
     tenant = waiting.c.tenant
-    served = literal(list(turn.served), ARRAY(String))
     order = (
         select(tenant)
-        .where(tenant.is_not(None), tenant != func.all(literal(list(turn.full), ARRAY(String))))
-        .order_by(func.array_position(served, tenant).nulls_first(), tenant)
+        .where(tenant.is_not(None), tenant != func.all(FULL))
+        .order_by(func.array_position(SERVED, tenant).nulls_first(), tenant)
         .offset(0)  # the order is made before jobs are locked: one job is, not one a tenant
         .subquery("next_tenant")
     )
     job = lateral(
         select(jobs.c.id)
-        .where(*_fresh(turn.queue), jobs.c.tenant == order.c.tenant)
+        .where(*_fresh(queue), jobs.c.tenant == order.c.tenant)
         .order_by(jobs.c.id)
         .limit(1)
         .with_for_update(skip_locked=True),

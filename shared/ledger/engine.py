@@ -120,6 +120,19 @@ def transaction(engine: Engine) -> Iterator[Connection]:
         raise Unavailable(detail) from error
 
 
+@contextmanager
+def single_statements(engine: Engine) -> Iterator[Connection]:
+    """Each statement is a transaction of its own: no journeys to begin and to commit one."""
+    with transaction(_autocommit(engine)) as connection:
+        yield connection
+
+
+@lru_cache(maxsize=1)
+def _autocommit(engine: Engine) -> Engine:
+    """With the pool of this engine."""
+    return engine.execution_options(isolation_level="AUTOCOMMIT")
+
+
 def _is_unavailable(error: DBAPIError) -> bool:
     """Whether the server is to blame, not the statement: the same one may succeed later."""
     state = str(getattr(error.orig, "sqlstate", None) or "")[:2]

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
     Row,
+    Select,
     and_,
+    bindparam,
     exists,
     func,
     or_,
@@ -23,12 +26,23 @@ from sqlalchemy import (
     tuple_,
     update,
 )
+from sqlalchemy.sql.dml import ReturningUpdate
 
-from shared.ledger.claim_order import EXPIRED, ClaimOrder, next_job
+from shared.ledger.claim_order import (
+    EXPIRED,
+    FULL,
+    NAMED,
+    SERVED,
+    ClaimOrder,
+    MetricQueue,
+    next_job,
+)
 from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.tables import jobs, tried_attempts
 from shared.ledger.webhooks import EVENT_COLUMNS, job_ended
 
+ATTEMPT = bindparam("attempt", type_=jobs.c.attempts.type)
+TOLD = bindparam("told", type_=jobs.c.result.type)
 ONE_AT_A_TIME = func.pg_advisory_xact_lock(func.hashtextextended("last attempts", 0))
 
 
@@ -49,6 +63,11 @@ class Claim:
     request_id: str | None = field(compare=False, default=None)
 
 
+class ClaimTerms(NamedTuple):
+    lease: timedelta
+    max_attempts: int
+
+
 def claim(
     connection: Connection,
     job_id: str,
@@ -64,33 +83,88 @@ def claim(
 
     turn: where it is given, the job of this queue whose turn it is, instead of exactly that one.
     """
-    innocent = tried_attempts < max_attempts - 1
-    free = or_(jobs.c.status == "queued", and_(*EXPIRED, innocent))
-    wanted = job_id if turn is None else next_job(turn, job_id)
-    found = _claimed(connection, wanted, lease, free, tried_attempts < max_attempts)
-    if found is not None:
-        return found
-    suspect = (*EXPIRED, tried_attempts == max_attempts - 1)
-    if connection.execute(select(jobs.c.id).where(jobs.c.id == job_id, *suspect)).first() is None:
+    terms = ClaimTerms(lease, max_attempts)
+    found = claim_free(connection, job_id, terms, turn)
+    return found or claim_suspect(connection, job_id, terms)
+
+
+def claim_free(
+    connection: Connection, job_id: str, terms: ClaimTerms, turn: ClaimOrder | None = None
+) -> Claim | None:
+    """As `claim`, but no job that has one attempt left after it lost its workers: one statement."""
+    named = {NAMED.key: job_id}
+    if turn is None:
+        return _claimed(connection, named_claim(terms), named)
+    tenants = {SERVED.key: list(turn.served), FULL.key: list(turn.full)}
+    statement = next_claim(terms, turn.queue, again=turn.again)
+    return _claimed(connection, statement, named | tenants)
+
+
+def claim_suspect(connection: Connection, job_id: str, terms: ClaimTerms) -> Claim | None:
+    """The job, if it has lost all its workers and has one attempt left, and no other of its queue
+    has its last one now. Holds a lock until the transaction ends."""
+    named = {NAMED.key: job_id}
+    if connection.execute(suspect_lookup(terms.max_attempts), named).first() is None:
         return None
     connection.execute(select(ONE_AT_A_TIME))  # the next statement sees who was before us
-    return _claimed(connection, job_id, lease, *suspect, ~_on_trial(max_attempts))
+    return _claimed(connection, suspect_claim(terms), named)
 
 
 def _claimed(
-    connection: Connection,
-    wanted: str | ColumnElement[str],
-    lease: timedelta,
-    *conditions: ColumnElement[bool],
+    connection: Connection, statement: ReturningUpdate[Any], values: Mapping[str, Any]
 ) -> Claim | None:
-    row = connection.execute(
+    row = connection.execute(statement, values).one_or_none()
+    return None if row is None else _claim_of(row)
+
+
+# Statements are made once: making one costs as much processor time as all else in a short job.
+
+
+@lru_cache(maxsize=64)
+def named_claim(terms: ClaimTerms) -> ReturningUpdate[Any]:
+    """Takes the job `NAMED`, if it is free."""
+    return _claim_where(terms, jobs.c.id == NAMED, *_free(terms.max_attempts))
+
+
+@lru_cache(maxsize=64)
+def next_claim(terms: ClaimTerms, queue: MetricQueue, *, again: bool) -> ReturningUpdate[Any]:
+    """Takes the job of this queue whose turn it is."""
+    wanted = next_job(queue, again=again)
+    return _claim_where(terms, jobs.c.id == wanted, *_free(terms.max_attempts))
+
+
+@lru_cache(maxsize=64)
+def suspect_lookup(max_attempts: int) -> Select[Any]:
+    """The job `NAMED`, if it has lost all its workers and has one attempt left."""
+    return select(jobs.c.id).where(jobs.c.id == NAMED, *_suspect(max_attempts))
+
+
+@lru_cache(maxsize=64)
+def suspect_claim(terms: ClaimTerms) -> ReturningUpdate[Any]:
+    """Takes it, if no other of its queue has its last attempt."""
+    alone = ~_on_trial(terms.max_attempts)
+    return _claim_where(terms, jobs.c.id == NAMED, *_suspect(terms.max_attempts), alone)
+
+
+def _free(max_attempts: int) -> tuple[ColumnElement[bool], ...]:
+    innocent = tried_attempts < max_attempts - 1
+    free = or_(jobs.c.status == "queued", and_(*EXPIRED, innocent))
+    return (free, tried_attempts < max_attempts)
+
+
+def _suspect(max_attempts: int) -> tuple[ColumnElement[bool], ...]:
+    return (*EXPIRED, tried_attempts == max_attempts - 1)
+
+
+def _claim_where(terms: ClaimTerms, *conditions: ColumnElement[bool]) -> ReturningUpdate[Any]:
+    return (
         update(jobs)
-        .where(jobs.c.id == wanted, *conditions)
+        .where(*conditions)
         .values(
             status="running",
             attempts=jobs.c.attempts + 1,
             started_at=func.coalesce(jobs.c.started_at, func.now()),
-            lease_expires_at=func.now() + lease,
+            lease_expires_at=func.now() + terms.lease,
             waiting_for=None,
             claimed_by=func.current_setting("application_name"),
         )
@@ -104,8 +178,7 @@ def _claimed(
             jobs.c.batch_id,
             jobs.c.request_id,
         )
-    ).one_or_none()
-    return None if row is None else _claim_of(row)
+    )
 
 
 def _claim_of(row: Row[Any]) -> Claim:
@@ -156,12 +229,12 @@ def still_claimed(connection: Connection, claims: Collection[Claim]) -> set[str]
 
 def succeed(connection: Connection, claim: Claim, result: Mapping[str, Any]) -> bool:
     """Finish with a result; False where the claim is no longer ours."""
-    return _finish(connection, claim, {"status": "succeeded", "result": result})
+    return _finish(connection, claim, finish_statement("succeeded", "result"), result)
 
 
 def fail(connection: Connection, claim: Claim, error: Mapping[str, Any]) -> bool:
     """Finish with a problem; False where the claim is no longer ours."""
-    return _finish(connection, claim, {"status": "failed", "error": error})
+    return _finish(connection, claim, finish_statement("failed", "error"), error)
 
 
 def release(connection: Connection, claim: Claim, *, resend_after: timedelta) -> bool:
@@ -205,14 +278,24 @@ def _fence(claim: Claim) -> tuple[Any, ...]:
     )
 
 
-def _finish(connection: Connection, claim: Claim, final: Mapping[str, Any]) -> bool:
-    row = connection.execute(
-        update(jobs)
-        .where(*_fence(claim))
-        .values(finished_at=func.now(), lease_expires_at=None, **final)
-        .returning(*EVENT_COLUMNS, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
-    ).one_or_none()
+def _finish(
+    connection: Connection, claim: Claim, statement: ReturningUpdate[Any], told: Mapping[str, Any]
+) -> bool:
+    values = {NAMED.key: claim.job_id, ATTEMPT.key: claim.attempt, TOLD.key: told}
+    row = connection.execute(statement, values).one_or_none()
     if row is None:
         return False
     job_ended(connection, row)
     return True
+
+
+@cache
+def finish_statement(status: str, column: str) -> ReturningUpdate[Any]:
+    """Ends the job `NAMED` behind the fence of its attempt, told in this column."""
+    final = {"status": status, column: TOLD}
+    return (
+        update(jobs)
+        .where(jobs.c.id == NAMED, jobs.c.attempts == ATTEMPT, jobs.c.status == "running")
+        .values(finished_at=func.now(), lease_expires_at=None, **final)
+        .returning(*EVENT_COLUMNS, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
+    )

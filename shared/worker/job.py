@@ -40,8 +40,8 @@ from shared.errors import (
 from shared.job_context import JobContext, use_context
 from shared.ledger import claim_order, leases
 from shared.ledger.claim_order import ClaimOrder, MetricQueue
-from shared.ledger.engine import ledger, transaction
-from shared.ledger.leases import Claim
+from shared.ledger.engine import ledger, single_statements, transaction
+from shared.ledger.leases import Claim, ClaimTerms
 from shared.ledger.private_requests import check_readable
 from shared.priority import standing_back
 from shared.problems import (
@@ -215,17 +215,19 @@ def _next_claim(
     def claim(tenants: Tenants) -> Claim | None:
         nonlocal waits
         chosen = settings()
-        with run_first(turn.queue.batch), transaction(ledger()) as connection:
-            found = leases.claim(
-                connection,
-                job_id,
-                lease=timedelta(seconds=chosen.lease_seconds),
-                max_attempts=chosen.max_attempts,
-                turn=replace(turn, served=tenants.served, full=tenants.full),
-            )
-            waits = (
-                found is None and bool(tenants.full) and claim_order.waits(connection, turn.queue)
-            )
+        terms = ClaimTerms(timedelta(seconds=chosen.lease_seconds), chosen.max_attempts)
+        order = replace(turn, served=tenants.served, full=tenants.full)
+        with run_first(turn.queue.batch):
+            with single_statements(ledger()) as connection:
+                found = leases.claim_free(connection, job_id, terms, order)
+            if found is None:
+                with transaction(ledger()) as connection:
+                    found = leases.claim_suspect(connection, job_id, terms)
+                    waits = (
+                        found is None
+                        and bool(tenants.full)
+                        and claim_order.waits(connection, turn.queue)
+                    )
         return found
 
     return of_tenants.next_claim(claim), waits
