@@ -56,8 +56,8 @@ met:  ## after `make test`: fails where an answer or a problem of the API was ne
 	$(BIN)/python -m tests.answers_met $(MET)
 
 nightly: $(VENV)/dev  ## coverage of intervals and size of tests, at full size, and laws with new examples 
-	$(BIN)/pytest -m nightly --numprocesses 2
-	$(BIN)/pytest -m "not end_to_end and not nightly" --hypothesis-profile nightly --numprocesses 2
+	$(BIN)/pytest -m nightly --numprocesses 2 --timeout 14400
+	$(BIN)/pytest -m "not end_to_end and not nightly" --hypothesis-profile nightly --numprocesses 2 --timeout 3600
 
 lint: $(VENV)/dev  ## ruff, mypy --strict, import borders, generated manifests and pages
 	$(BIN)/ruff check .
