@@ -74,7 +74,11 @@ ELSEWHERE = {
         "kubectl create": "a cluster; tests/deployment",
         "kubectl -n": "a cluster; tests/deployment/test_storage.py",
     },
-    "docs/guide/pushes.md": {"{": DOUBLED},
+    "docs/guide/pushes.md": {
+        ". .venv": DOUBLED,
+        "touchstone webhooks create": f"tools of the reader's; {DOUBLED} reads it",
+        "{": DOUBLED,
+    },
     "docs/guide/sdk.md": {
         "from touchstone_client import Local": DOUBLED,
         "npx ": "`make clients`",

@@ -14,12 +14,12 @@ from pydantic import BaseModel
 from touchstone_client import models
 from touchstone_client._async.api import AsyncApi
 from touchstone_client._async.handles import AsyncBatch, AsyncJob
+from touchstone_client._async.judgements import AsyncJudgements, AsyncReviewQueues
 from touchstone_client._async.many import AsyncMany, OnError, Via
 from touchstone_client._async.resources import (
     AsyncBatches,
     AsyncFiles,
     AsyncJobs,
-    AsyncJudgements,
     AsyncModels,
     AsyncReports,
     AsyncWebhooks,
@@ -71,6 +71,7 @@ class AsyncTouchstone:
         self.reports = AsyncReports(self._api)
         self.webhooks = AsyncWebhooks(self._api)
         self.judgements = AsyncJudgements(self._api)
+        self.review_queues = AsyncReviewQueues(self._api)
 
     async def __aenter__(self) -> AsyncTouchstone:
         return self

@@ -15,12 +15,12 @@ from pydantic import BaseModel
 from touchstone_client import models
 from touchstone_client._sync.api import Api
 from touchstone_client._sync.handles import Batch, Job
+from touchstone_client._sync.judgements import Judgements, ReviewQueues
 from touchstone_client._sync.many import Many, OnError, Via
 from touchstone_client._sync.resources import (
     Batches,
     Files,
     Jobs,
-    Judgements,
     Models,
     Reports,
     Webhooks,
@@ -72,6 +72,7 @@ class Touchstone:
         self.reports = Reports(self._api)
         self.webhooks = Webhooks(self._api)
         self.judgements = Judgements(self._api)
+        self.review_queues = ReviewQueues(self._api)
 
     def __enter__(self) -> Touchstone:
         return self

@@ -1,4 +1,4 @@
-"""`list`, `get`, `cancel`, `webhooks`, `metrics`: what the service has."""
+"""`list`, `get`, `cancel`, `judgements`, `metrics`: what the service has."""
 
 from __future__ import annotations
 
@@ -51,7 +51,12 @@ def listing(ts: Touchstone, asked: Namespace, output: Output) -> int:
 
 
 def judgements(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """Into a file."""
+    """Out into a file, or in from one."""
+    if asked.action == "import":
+        found = ts.judgements.take_in(asked.file, asked.source)
+        output.line(f"{found.imported} taken in, {found.unchanged} were there already")
+        output.document(found)
+        return DONE
     chosen = {"batch": asked.batch, "queue": asked.queue}
     ts.judgements.export(asked.output, format=asked.format, **chosen)
     output.line(f"written to {asked.output}")
@@ -243,44 +248,3 @@ def _metric(name: str, operation: Any, described: Any, output: Output) -> None:
     output.line(f"touchstone score {name} - <<'JSON'")
     output.line(json.dumps(example, ensure_ascii=False, indent=2))
     output.line("JSON")
-
-
-def webhooks(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """Endpoints and what was not delivered."""
-    found: Any
-    if asked.action == "list":
-        found = list(ts.webhooks.list())
-        rows = [(e.id, e.url, "on" if e.enabled else "off", ",".join(e.events)) for e in found]
-        output.table(("endpoint", "address", "", "events"), rows)
-    elif asked.action == "create":
-        found = ts.webhooks.create(
-            asked.receiver, events=asked.event, description=asked.description
-        )
-        output.line(f"{found.id} {found.secret}")
-        output.say("the secret is shown this once")
-    elif asked.action == "test":
-        found = ts.webhooks.test(asked.id)
-        output.line(f"delivered: {found.delivered}, status {found.status}, {found.error or ''}")
-        output.document(found)
-        return DONE if found.delivered else REFUSED
-    elif asked.action == "rotate":
-        found = ts.webhooks.rotate_secret(asked.id)
-        output.line(found.secret)
-    elif asked.action == "failed":
-        found = list(ts.webhooks.deliveries(asked.id, status="failed"))
-        rows = [(d.id, d.event, d.status, d.attempts) for d in found]
-        output.table(("delivery", "event", "status", "attempts"), rows)
-    else:
-        found = _replayed(ts, asked, output)
-    output.document(found)
-    return DONE
-
-
-def _replayed(ts: Touchstone, asked: Namespace, output: Output) -> Any:
-    if asked.delivery is not None:
-        delivery = ts.webhooks.replay(asked.id, asked.delivery)
-        output.line(f"{delivery.id} {delivery.status}")
-        return delivery
-    count = ts.webhooks.replay_failed(asked.id)
-    output.line(f"{count} deliveries go out again")
-    return {"replayed": count}
