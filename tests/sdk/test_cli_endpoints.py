@@ -1,8 +1,9 @@
-"""`touchstone webhooks`, `judgements` and `doctor`: what they ask of the service, and say of it."""
+"""`touchstone webhooks`, `judgements`, `doctor`, and what is shown of an elicited answer."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,26 @@ def test_judgements_are_taken_in_as_they_lie(
     assert main(["judgements", "import", str(file), "--source", "label-studio"]) == 0
     assert service.sent[operation] == file.read_bytes()
     assert "taken in" in capsys.readouterr().out
+
+
+def test_an_elicited_answer_is_shown_with_what_scores_it(
+    service: RecordedService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = recorded("ask_explanations")["answer"]
+    service.changed["GET /v1/jobs/ID"] = job
+    assert main(["get", job["id"]]) == 0
+    said = capsys.readouterr().out
+    assert job["result"]["elicitation"]["explanation"] in said
+    for one in job["result"]["scores"]:
+        assert re.search(rf"^{one['metric']} +{one['verdict']} +", said, re.MULTILINE)
+
+
+def test_what_is_no_metric_has_an_example_as_well(
+    service: RecordedService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["metrics", "explanations"]) == 0
+    assert "touchstone score explanations -" in capsys.readouterr().out
+    assert main(["metrics", "nobodys"]) == 2
 
 
 @pytest.mark.parametrize(

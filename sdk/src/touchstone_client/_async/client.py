@@ -251,7 +251,8 @@ class AsyncTouchstone:
                   and `"metadata": ["model", "market"]`. An empty cell is not sent.
         progress: a bar by tqdm where it is installed; or a function of (done, total).
         on_error: "keep": a row without a result has its error; "raise": the first one is raised.
-        via:      "calls" of up to 1,000 rows, a "batch", or "auto": a batch above 1,000 rows.
+        via:      "calls" of up to 1,000 rows, a "batch", or "auto": a batch above 1,000 rows, and
+                  of `explanations`, which give the columns `elicitation.*` and `scores.*`.
 
         Raises TypeError for what is neither, NotFound where there is no such metric.
         """

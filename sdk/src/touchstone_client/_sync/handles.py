@@ -13,7 +13,7 @@ from pydantic import PrivateAttr
 
 from touchstone_client import models
 from touchstone_client._sync.api import Api, StreamLost, unseen
-from touchstone_client._base import JobMessage, Report, Result
+from touchstone_client._base import Answered, JobMessage, Report
 from touchstone_client._http import Answer, Request
 from touchstone_client._lines import BatchLine, answer_of
 from touchstone_client._progress import Progressing, progress_of
@@ -65,7 +65,7 @@ class Job(Generic[R]):
     def result(self) -> R | None:
         """None until the job has succeeded."""
         found: R | None = self.data.result
-        if isinstance(found, Result):
+        if isinstance(found, Answered):
             found._job, found._sent = self, self._sent  # noqa: SLF001 - a result knows its job
         return found
 

@@ -13,10 +13,12 @@ from typing import Any
 
 from touchstone_client._base import Result
 from touchstone_client._sync.client import Touchstone
+from touchstone_client._sync.resources import OTHERS
 from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse, has_ended
 from touchstone_client.cli.scoring import show_result
 from touchstone_client.data.addresses import created, target_form
 from touchstone_client.errors import ApiError
+from touchstone_client.models import ExplanationsResult
 
 SPAN = re.compile(r"(\d+)([smhdw])")
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
@@ -163,18 +165,22 @@ def _show_job(job: Any, output: Output) -> None:
     if data.error is not None:
         output.line(f"{data.error.title}: {data.error.detail}")
     result = job.result
-    if not isinstance(result, Result):
-        return
-    output.line("")
-    show_result(output, result)
+    if isinstance(result, Result | ExplanationsResult):
+        output.line("")
+        show_result(output, result)
+    if isinstance(result, Result):
+        _show_evidence(result, output)
+    provenance = getattr(result, "provenance", None)
+    for one in getattr(provenance, "models", None) or ():
+        output.line(f"model {one.name} {(one.sha256 or '')[:12]}")
+
+
+def _show_evidence(result: Result, output: Output) -> None:
     marked = [one for one in result.evidence or () if getattr(one, "start", None) is not None]
     if marked:
         output.line("")
         rows = [(one.kind, one.start, one.end, getattr(one, "value", None)) for one in marked]
         output.table(("evidence", "from", "to", "value"), rows)
-    provenance = getattr(result, "provenance", None)
-    for one in getattr(provenance, "models", None) or ():
-        output.line(f"model {one.name} {(one.sha256 or '')[:12]}")
 
 
 def _show_batch(batch: Any, output: Output) -> None:
@@ -216,14 +222,16 @@ def metrics(ts: Touchstone, asked: Namespace, output: Output) -> int:
         for path, one in described["paths"].items()
         if path.startswith("/v1/scores/") and ":" not in path
     }
+    others = {name: described["paths"][f"/v1/{name}"]["post"] for name in OTHERS}
     if asked.name is None:
         rows = [(name, _claim(one)) for name, one in listed.items()]
         output.table(("metric", "the question"), rows)
         output.document([{"name": name, "summary": _claim(one)} for name, one in listed.items()])
         return DONE
-    if asked.name not in listed:
+    asked_for = (listed | others).get(asked.name)
+    if asked_for is None:
         raise WrongUse(f"there is no metric {asked.name!r}; there are: {', '.join(listed)}")
-    _metric(asked.name, listed[asked.name], described, output)
+    _metric(asked.name, asked_for, described, output)
     return DONE
 
 
