@@ -127,6 +127,18 @@ def test_a_gate_of_two_commands_lets_the_same_scores_pass(
     shell(typed.replace("-0.02", "-1"), folder, service, NEW=batch, BASE=batch)
 
 
+@end_to_end
+def test_a_gate_keeps_its_base(service: Service, folder: Path) -> None:
+    """The first run writes it; the second, on the same texts, is not worse."""
+    shutil.copy(ROOT / "examples" / "integrations" / "ci_gate" / "gate.sh", folder)
+    typed = block("examples/integrations/ci_gate/README.md", "export").replace("-0.02", "-1")
+    said = typed.replace("https://touchstone.example", service.url).replace("tsk_…", "")
+    assert "is the base from now on" in shell(said, folder, service)
+    base = (folder / "base-batch.txt").read_text("utf-8")
+    assert re.search(r"^batch_\w+$", shell(said, folder, service), re.MULTILINE)
+    assert (folder / "base-batch.txt").read_text("utf-8") == base
+
+
 @pytest.mark.nightly
 @end_to_end
 @pytest.mark.parametrize("begins", ["from touchstone_client import", "from touchstone_client.data"])
