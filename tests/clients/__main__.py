@@ -125,7 +125,16 @@ def generate(description: Path) -> None:
     run("npx", "openapi-ts", "-i", description, "-o", MADE / "hey")
 
 
+def write_guide_block() -> None:
+    """The TypeScript of the guide, beside what it says it is beside."""
+    page = (ROOT / "docs" / "guide" / "sdk.md").read_text("utf-8")
+    [block] = re.findall(r"^```ts\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    named = block.replace('"./client/client.gen"', '"./hey/client.gen.js"')
+    (MADE / "guide.ts").write_text(named.replace('"./client"', '"./hey/index.js"'), "utf-8")
+
+
 def check_types() -> None:
+    write_guide_block()
     shutil.copy(FOLDER / SCRIPT, PACKAGE.parent)
     run(
         *(sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-incremental"),

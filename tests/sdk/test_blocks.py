@@ -29,6 +29,7 @@ from tests.sdk.test_guide import TESTED, TYPED, matches
 from touchstone_client.cli.parser import parser
 
 README = ROOT / "README.md"
+API = ROOT / "docs" / "guide" / "api.md"
 CLIENT = ROOT / "sdk" / "README.md"
 PAGES = [
     README,
@@ -39,11 +40,12 @@ PAGES = [
 FENCED = RawFencedCodeBlockLexer(re.compile(r"(?P<language>\w+)[^\n]*\n"))
 STARTS = "make demo "  # of the README's block that starts services of its own: `test_commands.py`
 DOUBLED = "tests/sdk/test_doubled_blocks.py"  # as it is typed, what only readers have doubled
+OPERATOR = "tests/sdk/test_operator_blocks.py"  # the same of who runs the service
 # page -> {how a block begins: who runs it, or what it needs that no test has}
 ELSEWHERE = {
     "docs/guide/api.md": {
         "touchstone submit": DOUBLED,
-        "KEY=$": "it closes the service that the other blocks use; the README's is run",
+        "KEY=$": "run after the README's, since it closes the service",
     },
     "docs/guide/capacity.md": {
         "TOUCHSTONE_QUEUE_REDIS=": DOUBLED,
@@ -55,7 +57,7 @@ ELSEWHERE = {
     },
     "docs/guide/errors.md": {"{": "made from the code; tests/stack/test_reference.py"},
     "docs/guide/side-by-side.md": {
-        "touchstone bench hatexscore --models llama": "models of the reader's; tests/papers",
+        "touchstone bench hatexscore": f"models of the reader's; {OPERATOR} reads it",
     },
     "docs/guide/explanations.md": {
         "curl ": f"a model of the reader's; {DOUBLED} reads it, tests/explanations asks",
@@ -68,23 +70,27 @@ ELSEWHERE = {
     },
     "docs/guide/operations.md": {
         "limit_conn_zone": "nginx",
-        '{"event"': "a line of the log; tests/gateway/test_requests.py",
-        "curl -s $TOUCHSTONE_URL": "Langfuse; tests/shared/webhooks",
+        '{"event"': f"a line of the log; {OPERATOR}",
+        "curl -s $TOUCHSTONE_URL": f"Langfuse; {OPERATOR} reads it",
         "cp .env.example": "containers; .ci/run",
         "kubectl create": "a cluster; tests/deployment",
         "kubectl -n": "a cluster; tests/deployment/test_storage.py",
     },
-    "docs/guide/pushes.md": {"{": DOUBLED},
+    "docs/guide/pushes.md": {
+        ". .venv": DOUBLED,
+        "touchstone webhooks create": f"tools of the reader's; {DOUBLED} reads it",
+        "{": DOUBLED,
+    },
     "docs/guide/sdk.md": {
         "from touchstone_client import Local": DOUBLED,
         "npx ": "`make clients`",
-        "import { client": "`make clients`",
+        "import { client": "`make clients` compiles it",
     },
     "docs/guide/upgrade.md": {
         "docker compose exec": "containers; tests/deployment/test_storage.py"
     },
     "docs/guide/webhooks.md": {
-        "TOUCHSTONE_WEBHOOK_ALLOW": "it starts the service; tests/sdk/test_service.py",
+        "TOUCHSTONE_WEBHOOK_ALLOW": f"it starts the service; {OPERATOR} reads it",
         "# receiver.py": DOUBLED,
         ". .venv": DOUBLED,
         "touchstone webhooks failed": DOUBLED,
@@ -96,17 +102,19 @@ ELSEWHERE = {
     "docs/guide/your-own-model.md": {
         "MODEL=": "tests/end_to_end/test_own_model.py",
         "curl ": "tests/end_to_end/test_own_model.py",
-        "touchstone models add openai:": "a server; tests/command/test_models.py",
-        "docker compose run": "containers; tests/command/test_models.py",
+        "touchstone models add openai:": OPERATOR,
+        "docker compose run": f"containers; {OPERATOR} reads it",
         "resources:": DOUBLED,
-        "schema = 2": "a hub or a folder of one's own; test_catalogue.py, test_openvino_runtime.py",
+        "schema = 2": OPERATOR,
     },
-    "examples/integrations/ci_gate/README.md": {"export": "tests/integrations/test_ci_gate.py"},
+    "examples/integrations/ci_gate/README.md": {"export": DOUBLED},
     "examples/integrations/coop/README.md": {
         "npm install": "`make clients`",
         '{"integrations"': "Coop",
     },
-    "examples/integrations/kafka_bridge/README.md": {"pip install": "Kafka; tests/integrations"},
+    "examples/integrations/kafka_bridge/README.md": {
+        "pip install": f"Kafka; {OPERATOR} reads it, tests/integrations runs it"
+    },
     "examples/integrations/osprey/README.md": {
         "pip install": "tests/integrations/test_osprey.py",
         "WeakExplanation": "Osprey; tests/integrations/test_osprey.py",
@@ -227,5 +235,12 @@ def test_the_readmes_commands_run_in_their_order(tmp_path: Path) -> None:
             assert ran.returncode == 0, f"{block.source}\n{ran.stdout}\n{ran.stderr}"
             printed, ran_blocks = ran.stdout, ran_blocks + 1
         assert ran_blocks == 3
+        assert json.loads(printed)["data"], "the first key's tenant does not see what was made"
+        [keys] = [one for one in blocks(API) if one.begins.startswith("KEY=$")]
+        typed = ["bash", "-euc", keys.source.replace(TYPED, service.url)]
+        ran = subprocess.run(
+            typed, cwd=tmp_path, env=told, capture_output=True, text=True, check=True
+        )
+        printed = ran.stdout
         assert (tmp_path / "scores.jsonl").read_text("utf-8").count("\n") > 3
         assert json.loads(printed)["data"], "the first key's tenant does not see what was made"

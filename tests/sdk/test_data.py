@@ -258,6 +258,17 @@ def test_answers_become_a_flat_table() -> None:
     assert (rows[2]["status"], rows[2]["error"], rows[2]["score"]) == ("failed", "'=no", "")
 
 
+def test_elicited_answers_become_a_flat_table_too() -> None:
+    body = recorded("ask_explanations")["answer"]
+    line = {"custom_id": "a", "error": None, "response": {"status_code": 200, "body": body}}
+    made = io.BytesIO()
+    as_table(io.BytesIO(json.dumps(line).encode() + b"\n"), made, "csv")
+    (row,) = csv.DictReader(io.StringIO(made.getvalue().decode(), newline=""))
+    assert row["elicitation.outcome"] == body["result"]["elicitation"]["outcome"]
+    first = body["result"]["scores"][0]
+    assert row[f"scores.{first['metric']}.verdict"] == first["verdict"]
+
+
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_numbers_are_columns_and_the_schema_says_what_scored(tmp_path: Path, form: Any) -> None:
     pyarrow = pytest.importorskip("pyarrow")

@@ -20,17 +20,22 @@ import pytest
 import yaml
 
 from services.explanations.contract import ExplanationsRequest
+from services.gateway.routes.webhooks import EndpointRequest
 from services.hatexscore.contract import HatexscoreRequest
 from services.stack.servers import free_port
 from shared.settings import Settings
 from tests.deployment.manifests import KUBECTL
 from tests.end_to_end.service import ROOT, Service, environment
 from tests.patience import eventually
+from tests.receivers import Receiver, receiving
 from tests.sdk.test_blocks import blocks
 from tests.sdk.test_guide import TYPED
 from touchstone_client import Touchstone
+from touchstone_client.cli.endpoints import push_of
+from touchstone_client.cli.parser import parser
 
 end_to_end = pytest.mark.end_to_end
+SPAN = b"00f067aa0ba902b7"
 POSTS = ROOT / "examples" / "posts.jsonl"
 PRELUDE = """
 import pandas
@@ -122,6 +127,18 @@ def test_a_gate_of_two_commands_lets_the_same_scores_pass(
     shell(typed.replace("-0.02", "-1"), folder, service, NEW=batch, BASE=batch)
 
 
+@end_to_end
+def test_a_gate_keeps_its_base(service: Service, folder: Path) -> None:
+    """The first run writes it; the second, on the same texts, is not worse."""
+    shutil.copy(ROOT / "examples" / "integrations" / "ci_gate" / "gate.sh", folder)
+    typed = block("examples/integrations/ci_gate/README.md", "export").replace("-0.02", "-1")
+    said = typed.replace("https://touchstone.example", service.url).replace("tsk_…", "")
+    assert "is the base from now on" in shell(said, folder, service)
+    base = (folder / "base-batch.txt").read_text("utf-8")
+    assert re.search(r"^batch_\w+$", shell(said, folder, service), re.MULTILINE)
+    assert (folder / "base-batch.txt").read_text("utf-8") == base
+
+
 @pytest.mark.nightly
 @end_to_end
 @pytest.mark.parametrize("begins", ["from touchstone_client import", "from touchstone_client.data"])
@@ -175,6 +192,38 @@ def test_an_endpoint_is_made_tried_and_given_a_new_secret(
     finally:
         with Touchstone(service.url) as client:
             client.webhooks.delete(made[0])
+
+
+@end_to_end
+def test_a_score_goes_to_a_collector(service: Service, folder: Path) -> None:
+    """Over the page's own commands, at a collector on a free port."""
+    with receiving(Receiver(status=200)) as collector:
+        typed = block("docs/guide/pushes.md", ". .venv")
+        base = f"http://127.0.0.1:{collector.port}"
+        shell(typed.replace("http://127.0.0.1:4318", base), folder, service)
+        eventually(lambda: SPAN in pushed(collector), "the score was not pushed")
+    assert b"ruining" not in pushed(collector), "a text left"
+    with Touchstone(service.url) as client:
+        for one in client.webhooks.list():
+            if one.url.startswith(base):
+                client.webhooks.delete(one.id)
+
+
+def pushed(collector: Receiver) -> bytes:
+    return b"".join(one.body for one in collector.received if one.path == "/v1/logs")
+
+
+def test_endpoints_of_tools_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what reads them in the service."""
+    monkeypatch.chdir(tmp_path)
+    for key in ("langfuse.key", "phoenix.key"):
+        (tmp_path / key).write_text("Bearer of-somebody\n", "utf-8")
+    lines = block("docs/guide/pushes.md", "touchstone webhooks create https").splitlines()
+    for line in lines:
+        asked = parser().parse_args(shlex.split(line)[1:])
+        body = {"url": asked.receiver} | push_of(asked)
+        assert EndpointRequest.model_validate(body).authorization == "Bearer of-somebody"
+    assert len(lines) == 2
 
 
 def test_a_request_with_its_trace_is_read() -> None:

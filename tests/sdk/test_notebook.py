@@ -39,6 +39,20 @@ def result_of(metric: str) -> Any:
     return job_of(recorded(f"score_{metric}")["answer"]).result
 
 
+def test_an_elicited_answer_is_a_table_and_its_explanation_closed() -> None:
+    result = job_of(recorded("ask_explanations")["answer"]).result
+    said = result.elicitation.model_copy(update={"explanation": NASTY, "decision": NASTY})
+    result = result.model_copy(update={"elicitation": said, "warnings": [NASTY]})
+    shown = result._repr_html_()
+    tags = Tags(shown)
+    assert tags.found <= ALLOWED
+    assert tags.attributes <= {"style"}
+    assert shown.count("&lt;script&gt;alert") == 3
+    assert shown.index("<details>") < shown.index("<summary>")
+    assert [one.verdict in shown for one in result.scores] == [True] * len(result.scores)
+    assert str(result).count("\n") == 2
+
+
 @pytest.fixture
 def opened() -> Iterator[None]:
     options.show_texts = True

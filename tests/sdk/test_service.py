@@ -328,6 +328,20 @@ def test_rows_keep_their_order_and_a_faulty_one_its_error(ts: Touchstone, via: A
         ts.score_many(data, "hatexscore", via=via, progress=False, on_error="raise")
 
 
+def test_answers_of_a_model_are_scored_row_by_row(ts: Touchstone) -> None:
+    """They go as a batch, since there is no call for many."""
+    answer = {"text": POST["explanation"]}
+    asked = {"text": POST["text"], "answer": answer, "score": ["hatexscore"]}
+    frame = pd.DataFrame([asked, asked], index=["a", "b"])
+    found = ts.score_many(frame, "explanations", progress=False)
+    assert list(found.index) == ["a", "b"]
+    assert set(found["elicitation.decision"]) == {"hateful"}
+    assert found["scores.hatexscore.score"].notna().all()
+    explained = ts.explain(**asked)
+    assert explained.job.metric == "explanations"
+    assert explained.scores[0].score == found["scores.hatexscore.score"].iloc[0]
+
+
 def test_a_frame_becomes_a_frame(ts: Touchstone) -> None:
     frame = pd.DataFrame(
         {

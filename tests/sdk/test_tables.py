@@ -88,6 +88,22 @@ def test_a_result_becomes_columns_of_scalars(metric: str) -> None:
     assert all(isinstance(value, scalars) for value in found.values())
 
 
+def test_an_elicited_answer_becomes_columns() -> None:
+    """Of the names that `items.csv` has for them."""
+    result = models.ExplanationsJob.model_validate(recorded("ask_explanations")["answer"]).result
+    assert result is not None
+    found = flat(result, "job_1")
+    assert found["elicitation.outcome"] == result.elicitation.outcome
+    assert found["elicitation.explanation"] == result.elicitation.explanation
+    for one in result.scores:
+        assert found[f"scores.{one.metric}.score"] == one.score
+        assert found[f"scores.{one.metric}.verdict"] == one.verdict
+    assert found["score"] is None
+    unread = models.ExplanationsUnscored(metric="sor", code="unparsable", detail="no")
+    taken = result.model_copy(update={"scores": [], "unscored": [unread]})
+    assert flat(taken, "job_1")["unscored.sor"] == "unparsable"
+
+
 def test_results_are_in_order_however_they_come() -> None:
     table = Listed([{"text": "a"}] * 3, None)
     error = BadRequest(422, {"detail": "no"})

@@ -45,18 +45,9 @@ class Shown(Message):
         return {"text/plain": str(self), "text/html": self._repr_html_()}
 
 
-class Result(Shown):
-    """A score of an explanation, with its verdict, its parts and what they rest on."""
+class Answered(Shown):
+    """What a job answered: it knows its job, and what was sent."""
 
-    metric: str
-    score: float | None
-    verdict: str
-    reason: str
-    range: list[float]
-    direction: str
-    warnings: list[str]
-    components: Any
-    evidence: Any
     _job: Any = PrivateAttr(default=None)
     _sent: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
@@ -75,6 +66,20 @@ class Result(Shown):
         from touchstone_client import _notebook
 
         return _notebook.text(self)
+
+
+class Result(Answered):
+    """A score of an explanation, with its verdict, its parts and what they rest on."""
+
+    metric: str
+    score: float | None
+    verdict: str
+    reason: str
+    range: list[float]
+    direction: str
+    warnings: list[str]
+    components: Any
+    evidence: Any
 
 
 class Report(Shown):

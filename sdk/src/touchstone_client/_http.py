@@ -29,8 +29,9 @@ WRITE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked. body: JSON, already encoded; file: (name, content) of an upload, read from
-    its beginning at each try; seconds: without a byte until the connection counts as broken."""
+    """What is asked. body: JSON, already encoded, unless headers say otherwise; file: (name,
+    content) of an upload, read from its beginning at each try; seconds: without a byte until the
+    connection counts as broken."""
 
     method: str
     path: str
@@ -75,7 +76,7 @@ class Access:
 def _built(client: httpx.Client | httpx.AsyncClient, asked: Request) -> httpx.Request:
     headers = dict(asked.headers)
     if asked.body is not None:
-        headers["Content-Type"] = "application/json"
+        headers.setdefault("Content-Type", "application/json")
     limits = httpx.Timeout(
         asked.seconds, connect=CONNECT_SECONDS, write=max(asked.seconds, WRITE_SECONDS)
     )

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, cast
 
 from pydantic import BaseModel
 
-from touchstone_client._base import JobMessage, Result
+from touchstone_client._base import Answered, JobMessage
 from touchstone_client._wire import Fields, encoded, fields_of, job_of
 from touchstone_client.data.addresses import Place, form_of, is_folder, name_of, opened
 from touchstone_client.data.mapping import IDS, ColumnMapping, Columns
@@ -54,7 +54,7 @@ def answer_of(raw: str | bytes) -> BatchLine:
     line = json.loads(raw)
     body = (line.get("response") or {}).get("body")
     job = job_of(body) if isinstance(body, dict) and body.get("object") == "job" else None
-    if job is not None and isinstance(job.result, Result):
+    if job is not None and isinstance(job.result, Answered):
         job.result._job = job  # noqa: SLF001 - a result knows its job
     return BatchLine(line["custom_id"], job, _error(line, body))
 

@@ -33,6 +33,11 @@ def text(shown: Shown) -> str:
         head = f"{shown.metric}: {shown.verdict}, score {number(shown.score)} of {shown.range}"
         parts = ", ".join(f"{name} {value}" for name, value in parts_of(shown.components))
         return f"{head}\n{shown.reason}\n{parts or 'no parts that are numbers'}"
+    if isinstance(shown, models.ExplanationsResult):
+        found = shown.elicitation
+        head = f"{found.outcome}: {found.decision or 'no decision'}, P {number(found.probability)}"
+        metrics = ", ".join(" ".join(one) for one in metrics_of(shown))
+        return f"{head}\n{found.explanation}\n{metrics or 'no metric scored it'}"
     if isinstance(shown, Report):
         head = f"{shown.metric}: {shown.scored} results, {shown.undefined} undefined"
         return f"{head}\nmean score {interval(shown.score)}\n{'; '.join(shown.warnings)}"
@@ -43,6 +48,8 @@ def html(shown: Shown) -> str:
     """A table of it."""
     if isinstance(shown, Result):
         return result_html(shown)
+    if isinstance(shown, models.ExplanationsResult):
+        return elicited_html(shown)
     if isinstance(shown, Report):
         return report_html(shown)
     if isinstance(shown, models.SystemComparison):
@@ -68,6 +75,27 @@ def result_html(found: Result) -> str:
         + texts_html(found)
         + "</div>"
     )
+
+
+def elicited_html(found: models.ExplanationsResult) -> str:
+    """How the answer ended, what it decides, a row a metric; the explanation, closed."""
+    said = found.elicitation
+    badge = f"<b>{escape(said.outcome)}</b> &nbsp; {escape(said.decision or 'no decision')}"
+    warned = "".join(f"<li>{escape(one)}</li>" for one in found.warnings)
+    opened = " open" if options.show_texts else ""
+    return (
+        f"<div><p>{badge}, P {number(said.probability)}</p>"
+        + table(("metric", "verdict", "score"), metrics_of(found))
+        + (f"<ul>{warned}</ul>" if warned else "")
+        + f"<details{opened}><summary>Show the explanation</summary>"
+        + f"<p>{escape(said.explanation)}</p></details></div>"
+    )
+
+
+def metrics_of(found: models.ExplanationsResult) -> list[tuple[str, str, str]]:
+    """(metric, verdict, score); of one that scored nothing (metric, code, why)."""
+    scored = [(one.metric, one.verdict, number(one.score)) for one in found.scores]
+    return scored + [(one.metric, str(one.code), one.detail) for one in found.unscored]
 
 
 def texts_html(found: Result) -> str:

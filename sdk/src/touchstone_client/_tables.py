@@ -10,15 +10,24 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from touchstone_client._base import JobMessage, Result
+from touchstone_client._base import Answered, JobMessage
 from touchstone_client._wire import Fields, fields_of
 from touchstone_client.data.frames import Frame
 from touchstone_client.data.mapping import ColumnMapping, Columns
 from touchstone_client.data.scores import OWN, columns_of
 from touchstone_client.errors import JobFailed, TouchstoneError
 
-Outcome = Result | TouchstoneError
-SHOWN = {"score", "verdict", "reason", "warnings", "components"}
+Outcome = Answered | TouchstoneError
+SHOWN = {
+    "score",
+    "verdict",
+    "reason",
+    "warnings",
+    "components",
+    "elicitation",
+    "scores",
+    "unscored",
+}
 PREFIX = "touchstone."  # of a column of ours whose name the table has already
 
 
@@ -112,7 +121,7 @@ def flat(outcome: Outcome, job_id: str | None) -> dict[str, Any]:
 
 def outcome_of(job: JobMessage) -> Outcome | None:
     """The result of an ended job, or its error; None where it has neither."""
-    if isinstance(job.result, Result):
+    if isinstance(job.result, Answered):
         job.result._job = job  # noqa: SLF001 - a result knows its job
         return job.result
     if job.error is not None:

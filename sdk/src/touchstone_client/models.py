@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
-from touchstone_client._base import JobMessage, Message, Report, Result, Shown
+from touchstone_client._base import Answered, JobMessage, Message, Report, Result, Shown
 from typing_extensions import TypeAliasType
 
 
@@ -9298,7 +9298,7 @@ Scores = TypeAliasType(
 )
 
 
-class ExplanationsResult(Message):
+class ExplanationsResult(Answered):
     elicitation: ExplanationsElicitation
     scores: Annotated[
         list[Scores],

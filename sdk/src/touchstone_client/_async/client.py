@@ -14,12 +14,12 @@ from pydantic import BaseModel
 from touchstone_client import models
 from touchstone_client._async.api import AsyncApi
 from touchstone_client._async.handles import AsyncBatch, AsyncJob
+from touchstone_client._async.judgements import AsyncJudgements, AsyncReviewQueues
 from touchstone_client._async.many import AsyncMany, OnError, Via
 from touchstone_client._async.resources import (
     AsyncBatches,
     AsyncFiles,
     AsyncJobs,
-    AsyncJudgements,
     AsyncModels,
     AsyncReports,
     AsyncWebhooks,
@@ -71,6 +71,7 @@ class AsyncTouchstone:
         self.reports = AsyncReports(self._api)
         self.webhooks = AsyncWebhooks(self._api)
         self.judgements = AsyncJudgements(self._api)
+        self.review_queues = AsyncReviewQueues(self._api)
 
     async def __aenter__(self) -> AsyncTouchstone:
         return self
@@ -250,7 +251,8 @@ class AsyncTouchstone:
                   and `"metadata": ["model", "market"]`. An empty cell is not sent.
         progress: a bar by tqdm where it is installed; or a function of (done, total).
         on_error: "keep": a row without a result has its error; "raise": the first one is raised.
-        via:      "calls" of up to 1,000 rows, a "batch", or "auto": a batch above 1,000 rows.
+        via:      "calls" of up to 1,000 rows, a "batch", or "auto": a batch above 1,000 rows, and
+                  of `explanations`, which give the columns `elicitation.*` and `scores.*`.
 
         Raises TypeError for what is neither, NotFound where there is no such metric.
         """

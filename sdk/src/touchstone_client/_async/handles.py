@@ -12,7 +12,7 @@ from pydantic import PrivateAttr
 
 from touchstone_client import models
 from touchstone_client._async.api import AsyncApi, StreamLost, unseen
-from touchstone_client._base import JobMessage, Report, Result
+from touchstone_client._base import Answered, JobMessage, Report
 from touchstone_client._http import Answer, Request
 from touchstone_client._lines import BatchLine, answer_of
 from touchstone_client._progress import Progressing, progress_of
@@ -64,7 +64,7 @@ class AsyncJob(Generic[R]):
     def result(self) -> R | None:
         """None until the job has succeeded."""
         found: R | None = self.data.result
-        if isinstance(found, Result):
+        if isinstance(found, Answered):
             found._job, found._sent = self, self._sent  # noqa: SLF001 - a result knows its job
         return found
 
@@ -202,18 +202,18 @@ class AsyncBatch(models.Batch):
     async def report(self, timeout: float | None = None) -> Any:
         """The metric's report on it, as in `HatexscoreBatchReport`. Raises Conflict where there is
         nothing to report yet, TimedOut."""
-        answer = await _waited(self._api, f"/v1/batches/{self.id}/report", timeout)
+        answer = await waited(self._api, f"/v1/batches/{self.id}/report", timeout)
         return report_of(json.loads(answer))
 
     async def report_html(self, timeout: float | None = None) -> str:
         """The same with plots and the worst lines, as one HTML file."""
-        answer = await _waited(self._api, f"/v1/batches/{self.id}/report.html", timeout)
+        answer = await waited(self._api, f"/v1/batches/{self.id}/report.html", timeout)
         return answer.decode()
 
     async def plot(self, name: str, *, format: str = "svg", timeout: float | None = None) -> bytes:
         """One of the report's plots; format: svg or png. Raises NotFound, TimedOut."""
         path = f"/v1/batches/{self.id}/report?plot={quote(name, safe='')}&format={format}"
-        return await _waited(self._api, path, timeout)
+        return await waited(self._api, path, timeout)
 
     async def items_csv(self) -> str:
         """Every line with all its numbers, as CSV."""
@@ -250,7 +250,7 @@ async def _lines(api: AsyncApi, file_id: str) -> AsyncIterator[bytes]:
         yield rest
 
 
-async def _waited(api: AsyncApi, path: str, timeout: float | None) -> bytes:
+async def waited(api: AsyncApi, path: str, timeout: float | None) -> bytes:
     """What stands there, once it is ready: until then a job is answered with 202."""
     headers = {"Prefer": f"wait={MOST_WAIT_SECONDS}"}
     asked = Request("GET", path, headers=headers, seconds=2.0 * MOST_WAIT_SECONDS)

@@ -16,7 +16,7 @@ from typing import BinaryIO, Literal
 
 from touchstone_client._async.api import AsyncApi
 from touchstone_client._async.handles import AsyncBatch
-from touchstone_client._async.resources import AsyncBatches
+from touchstone_client._async.resources import OTHERS, AsyncBatches, endpoint_of
 from touchstone_client._lines import line_of
 from touchstone_client._progress import Progress
 from touchstone_client._tables import Framed, Listed, Outcome, TableRow, outcome_of
@@ -59,7 +59,7 @@ class AsyncMany:
         self._progress = progress
         rows = self._table.rows()
         first = list(islice(rows, MOST_A_CALL + 1)) if via == "auto" else []
-        if via == "batch" or len(first) > MOST_A_CALL:
+        if via == "batch" or len(first) > MOST_A_CALL or self._metric in OTHERS:
             await self._by_batches(chain(first, rows))
         else:
             for several in chunks(chain(first, rows), MOST_A_CALL, MOST_CALL_BYTES):
@@ -116,7 +116,7 @@ class AsyncMany:
         return [row for number, row in enumerate(rows) if number not in faulty]
 
     async def _by_batches(self, rows: Iterable[TableRow]) -> None:
-        for content in files(rows, f"/v1/scores/{self._metric}"):
+        for content in files(rows, endpoint_of(self._metric)):
             left: BinaryIO | None = content
             while left is not None:
                 with left:

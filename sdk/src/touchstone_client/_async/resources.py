@@ -6,7 +6,6 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, BinaryIO, TypeVar, cast
-from urllib.parse import urlencode
 
 from touchstone_client import models
 from touchstone_client._async.api import AsyncApi
@@ -42,6 +41,14 @@ class AsyncResource:
             after = page.get("last_id")
             if not page.get("has_more") or after is None:
                 return
+
+    async def _once(self, method: str, path: str, body: Any) -> Fields:
+        """Not repeated where its answer was lost."""
+        content = None if body is None else json.dumps(body).encode()
+        headers = {"Idempotency-Key": new_key()} if method == "POST" else {}
+        asked = Request(method, path, content, headers=headers)
+        answer = await self._api.ask(asked, again=False)
+        return cast(Fields, json.loads(answer.body))
 
 
 class AsyncJobs(AsyncResource):
@@ -209,53 +216,6 @@ class AsyncReports(AsyncResource):
         return await AsyncJob[Any](self._api, job_of(json.loads(answer.body))).wait(timeout)
 
 
-class AsyncJudgements(AsyncResource):
-    """`/v1/judgements`: what people think of scores."""
-
-    async def give(self, job_id: str, verdict: str, **more: Any) -> models.ReviewerJudgement:
-        """verdict: agree, disagree or unsure. more: `reviewer`, `about`, `human_score`,
-        `human_label`, `note`, `blind`, `queue`, `seconds`. Raises NotFound, BadRequest."""
-        path = f"/v1/jobs/{job_id}/judgements"
-        answer = await self._api.post(path, {"verdict": verdict, **more})
-        return read(models.ReviewerJudgement, answer)
-
-    async def list(
-        self,
-        *,
-        job: str | None = None,
-        batch: str | None = None,
-        queue: str | None = None,
-        reviewer: str | None = None,
-    ) -> AsyncIterator[models.ReviewerJudgement]:
-        """Newest first; without those that were superseded or withdrawn."""
-        chosen = {"job": job, "batch": batch, "queue": queue, "reviewer": reviewer}
-        async for one in self._pages("/v1/judgements", **chosen):
-            yield models.ReviewerJudgement.model_validate(one)
-
-    async def withdraw(self, judgement_id: str) -> models.ReviewerJudgement:
-        """Its note is deleted. Raises NotFound."""
-        answer = await self._api.post(f"/v1/judgements/{judgement_id}/withdraw", {})
-        return read(models.ReviewerJudgement, answer)
-
-    async def export(
-        self,
-        target: P,
-        *,
-        format: str = "jsonl",
-        batch: str | None = None,
-        queue: str | None = None,
-    ) -> P:
-        """Into a file; the target. format: jsonl, csv or label-studio."""
-        chosen = {"format": format, "batch": batch, "queue": queue}
-        asked = {name: value for name, value in chosen.items() if value is not None}
-        path = f"/v1/judgements/export?{urlencode(asked)}"
-        async with self._api.open(Request("GET", path)) as stream:
-            with created(target) as file:
-                async for piece in stream.pieces():
-                    file.write(piece)
-        return target
-
-
 class AsyncWebhooks(AsyncResource):
     """`/v1/webhook-endpoints`. What makes or sends something is not repeated where its answer was
     lost, since nobody could tell whether it was done."""
@@ -317,13 +277,6 @@ class AsyncWebhooks(AsyncResource):
         """Owes all failed ones once more; how many they are."""
         found = await self._once("POST", f"{_place(endpoint_id)}/replay-failed", None)
         return cast(int, found["replayed"])
-
-    async def _once(self, method: str, path: str, body: Any) -> Fields:
-        content = None if body is None else json.dumps(body).encode()
-        headers = {"Idempotency-Key": new_key()} if method == "POST" else {}
-        asked = Request(method, path, content, headers=headers)
-        answer = await self._api.ask(asked, again=False)
-        return cast(Fields, json.loads(answer.body))
 
 
 def _place(endpoint_id: str) -> str:

@@ -15,12 +15,12 @@ from pydantic import BaseModel
 from touchstone_client import models
 from touchstone_client._sync.api import Api
 from touchstone_client._sync.handles import Batch, Job
+from touchstone_client._sync.judgements import Judgements, ReviewQueues
 from touchstone_client._sync.many import Many, OnError, Via
 from touchstone_client._sync.resources import (
     Batches,
     Files,
     Jobs,
-    Judgements,
     Models,
     Reports,
     Webhooks,
@@ -72,6 +72,7 @@ class Touchstone:
         self.reports = Reports(self._api)
         self.webhooks = Webhooks(self._api)
         self.judgements = Judgements(self._api)
+        self.review_queues = ReviewQueues(self._api)
 
     def __enter__(self) -> Touchstone:
         return self
@@ -251,7 +252,8 @@ class Touchstone:
                   and `"metadata": ["model", "market"]`. An empty cell is not sent.
         progress: a bar by tqdm where it is installed; or a function of (done, total).
         on_error: "keep": a row without a result has its error; "raise": the first one is raised.
-        via:      "calls" of up to 1,000 rows, a "batch", or "auto": a batch above 1,000 rows.
+        via:      "calls" of up to 1,000 rows, a "batch", or "auto": a batch above 1,000 rows, and
+                  of `explanations`, which give the columns `elicitation.*` and `scores.*`.
 
         Raises TypeError for what is neither, NotFound where there is no such metric.
         """

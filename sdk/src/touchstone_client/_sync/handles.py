@@ -13,7 +13,7 @@ from pydantic import PrivateAttr
 
 from touchstone_client import models
 from touchstone_client._sync.api import Api, StreamLost, unseen
-from touchstone_client._base import JobMessage, Report, Result
+from touchstone_client._base import Answered, JobMessage, Report
 from touchstone_client._http import Answer, Request
 from touchstone_client._lines import BatchLine, answer_of
 from touchstone_client._progress import Progressing, progress_of
@@ -65,7 +65,7 @@ class Job(Generic[R]):
     def result(self) -> R | None:
         """None until the job has succeeded."""
         found: R | None = self.data.result
-        if isinstance(found, Result):
+        if isinstance(found, Answered):
             found._job, found._sent = self, self._sent  # noqa: SLF001 - a result knows its job
         return found
 
@@ -203,18 +203,18 @@ class Batch(models.Batch):
     def report(self, timeout: float | None = None) -> Any:
         """The metric's report on it, as in `HatexscoreBatchReport`. Raises Conflict where there is
         nothing to report yet, TimedOut."""
-        answer = _waited(self._api, f"/v1/batches/{self.id}/report", timeout)
+        answer = waited(self._api, f"/v1/batches/{self.id}/report", timeout)
         return report_of(json.loads(answer))
 
     def report_html(self, timeout: float | None = None) -> str:
         """The same with plots and the worst lines, as one HTML file."""
-        answer = _waited(self._api, f"/v1/batches/{self.id}/report.html", timeout)
+        answer = waited(self._api, f"/v1/batches/{self.id}/report.html", timeout)
         return answer.decode()
 
     def plot(self, name: str, *, format: str = "svg", timeout: float | None = None) -> bytes:
         """One of the report's plots; format: svg or png. Raises NotFound, TimedOut."""
         path = f"/v1/batches/{self.id}/report?plot={quote(name, safe='')}&format={format}"
-        return _waited(self._api, path, timeout)
+        return waited(self._api, path, timeout)
 
     def items_csv(self) -> str:
         """Every line with all its numbers, as CSV."""
@@ -251,7 +251,7 @@ def _lines(api: Api, file_id: str) -> Iterator[bytes]:
         yield rest
 
 
-def _waited(api: Api, path: str, timeout: float | None) -> bytes:
+def waited(api: Api, path: str, timeout: float | None) -> bytes:
     """What stands there, once it is ready: until then a job is answered with 202."""
     headers = {"Prefer": f"wait={MOST_WAIT_SECONDS}"}
     asked = Request("GET", path, headers=headers, seconds=2.0 * MOST_WAIT_SECONDS)

@@ -17,7 +17,7 @@ from typing import BinaryIO, Literal
 
 from touchstone_client._sync.api import Api
 from touchstone_client._sync.handles import Batch
-from touchstone_client._sync.resources import Batches
+from touchstone_client._sync.resources import OTHERS, Batches, endpoint_of
 from touchstone_client._lines import line_of
 from touchstone_client._progress import Progress
 from touchstone_client._tables import Framed, Listed, Outcome, TableRow, outcome_of
@@ -60,7 +60,7 @@ class Many:
         self._progress = progress
         rows = self._table.rows()
         first = list(islice(rows, MOST_A_CALL + 1)) if via == "auto" else []
-        if via == "batch" or len(first) > MOST_A_CALL:
+        if via == "batch" or len(first) > MOST_A_CALL or self._metric in OTHERS:
             self._by_batches(chain(first, rows))
         else:
             for several in chunks(chain(first, rows), MOST_A_CALL, MOST_CALL_BYTES):
@@ -117,7 +117,7 @@ class Many:
         return [row for number, row in enumerate(rows) if number not in faulty]
 
     def _by_batches(self, rows: Iterable[TableRow]) -> None:
-        for content in files(rows, f"/v1/scores/{self._metric}"):
+        for content in files(rows, endpoint_of(self._metric)):
             left: BinaryIO | None = content
             while left is not None:
                 with left:

@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, BinaryIO, TypeVar, cast
-from urllib.parse import urlencode
 
 from touchstone_client import models
 from touchstone_client._sync.api import Api
@@ -43,6 +42,14 @@ class Resource:
             after = page.get("last_id")
             if not page.get("has_more") or after is None:
                 return
+
+    def _once(self, method: str, path: str, body: Any) -> Fields:
+        """Not repeated where its answer was lost."""
+        content = None if body is None else json.dumps(body).encode()
+        headers = {"Idempotency-Key": new_key()} if method == "POST" else {}
+        asked = Request(method, path, content, headers=headers)
+        answer = self._api.ask(asked, again=False)
+        return cast(Fields, json.loads(answer.body))
 
 
 class Jobs(Resource):
@@ -210,53 +217,6 @@ class Reports(Resource):
         return Job[Any](self._api, job_of(json.loads(answer.body))).wait(timeout)
 
 
-class Judgements(Resource):
-    """`/v1/judgements`: what people think of scores."""
-
-    def give(self, job_id: str, verdict: str, **more: Any) -> models.ReviewerJudgement:
-        """verdict: agree, disagree or unsure. more: `reviewer`, `about`, `human_score`,
-        `human_label`, `note`, `blind`, `queue`, `seconds`. Raises NotFound, BadRequest."""
-        path = f"/v1/jobs/{job_id}/judgements"
-        answer = self._api.post(path, {"verdict": verdict, **more})
-        return read(models.ReviewerJudgement, answer)
-
-    def list(
-        self,
-        *,
-        job: str | None = None,
-        batch: str | None = None,
-        queue: str | None = None,
-        reviewer: str | None = None,
-    ) -> Iterator[models.ReviewerJudgement]:
-        """Newest first; without those that were superseded or withdrawn."""
-        chosen = {"job": job, "batch": batch, "queue": queue, "reviewer": reviewer}
-        for one in self._pages("/v1/judgements", **chosen):
-            yield models.ReviewerJudgement.model_validate(one)
-
-    def withdraw(self, judgement_id: str) -> models.ReviewerJudgement:
-        """Its note is deleted. Raises NotFound."""
-        answer = self._api.post(f"/v1/judgements/{judgement_id}/withdraw", {})
-        return read(models.ReviewerJudgement, answer)
-
-    def export(
-        self,
-        target: P,
-        *,
-        format: str = "jsonl",
-        batch: str | None = None,
-        queue: str | None = None,
-    ) -> P:
-        """Into a file; the target. format: jsonl, csv or label-studio."""
-        chosen = {"format": format, "batch": batch, "queue": queue}
-        asked = {name: value for name, value in chosen.items() if value is not None}
-        path = f"/v1/judgements/export?{urlencode(asked)}"
-        with self._api.open(Request("GET", path)) as stream:
-            with created(target) as file:
-                for piece in stream.pieces():
-                    file.write(piece)
-        return target
-
-
 class Webhooks(Resource):
     """`/v1/webhook-endpoints`. What makes or sends something is not repeated where its answer was
     lost, since nobody could tell whether it was done."""
@@ -318,13 +278,6 @@ class Webhooks(Resource):
         """Owes all failed ones once more; how many they are."""
         found = self._once("POST", f"{_place(endpoint_id)}/replay-failed", None)
         return cast(int, found["replayed"])
-
-    def _once(self, method: str, path: str, body: Any) -> Fields:
-        content = None if body is None else json.dumps(body).encode()
-        headers = {"Idempotency-Key": new_key()} if method == "POST" else {}
-        asked = Request(method, path, content, headers=headers)
-        answer = self._api.ask(asked, again=False)
-        return cast(Fields, json.loads(answer.body))
 
 
 def _place(endpoint_id: str) -> str:

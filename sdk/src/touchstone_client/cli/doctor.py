@@ -27,6 +27,7 @@ CLOCK_SECONDS = 5.0
 WAITING_SECONDS = 60  # of a queued job while a worker should take it
 HERE = ("127.0.0.1", "localhost", "::1")
 SCOPES = (("score", "/v1/jobs"), ("batch", "/v1/files"), ("admin", "/v1/webhook-endpoints"))
+NO_WORKER = "no worker"  # as /readyz says it
 READY = ("ready", "loading", "waiting", "downloading")
 
 
@@ -104,7 +105,7 @@ def _clock(alive: Answer) -> Finding:
 def _stores(ts: Touchstone) -> Iterator[Finding]:
     names = {"ledger": "database", "broker": "Redis"}
     try:
-        ts._api.get("/readyz")  # noqa: SLF001
+        answer = ts._api.get("/readyz")  # noqa: SLF001
     except ApiError as error:
         for word, name in names.items():
             if word in error.detail:
@@ -113,6 +114,19 @@ def _stores(ts: Touchstone) -> Iterator[Finding]:
         return
     for name in names.values():
         yield Finding(name, "ok", "reached")
+    yield from _workers(json.loads(answer.body).get("workers") or {})
+
+
+def _workers(states: dict[str, str]) -> Iterator[Finding]:
+    """service -> ready, or why its jobs wait."""
+    ready = [name for name, state in states.items() if state == "ready"]
+    if ready:
+        yield Finding("workers", "ok", f"ready: {', '.join(ready)}")
+    for name, state in states.items():
+        if state != "ready":
+            kind = "fault" if state == NO_WORKER else "unknown"  # on its way
+            cure = f"jobs of {name} wait: its worker's log, and its own /readyz, say why"
+            yield Finding(f"worker of {name}", kind, state, cure)
 
 
 def _version(answer: Answer) -> Finding:
@@ -190,7 +204,7 @@ def _webhooks(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
         return
     off = [one for one in ts.webhooks.list() if not one.enabled]
     for one in off:
-        cure = f"`touchstone webhooks test {one.id}`, then enable it"
+        cure = f"`touchstone webhooks test {one.id}`, then `touchstone webhooks enable {one.id}`"
         yield Finding(f"webhook {one.id}", "fault", one.disabled_reason or "disabled", cure)
     if not off:
         yield Finding("webhooks", "ok", "every endpoint is enabled")

@@ -1,4 +1,4 @@
-"""`list`, `get`, `cancel`, `webhooks`, `metrics`: what the service has."""
+"""`list`, `get`, `cancel`, `judgements`, `metrics`: what the service has."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from typing import Any
 
 from touchstone_client._base import Result
 from touchstone_client._sync.client import Touchstone
+from touchstone_client._sync.resources import OTHERS
 from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse, has_ended
 from touchstone_client.cli.scoring import show_result
 from touchstone_client.data.addresses import created, target_form
 from touchstone_client.errors import ApiError
+from touchstone_client.models import ExplanationsResult
 
 SPAN = re.compile(r"(\d+)([smhdw])")
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
@@ -51,7 +53,12 @@ def listing(ts: Touchstone, asked: Namespace, output: Output) -> int:
 
 
 def judgements(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """Into a file."""
+    """Out into a file, or in from one."""
+    if asked.action == "import":
+        found = ts.judgements.take_in(asked.file, asked.source)
+        output.line(f"{found.imported} taken in, {found.unchanged} were there already")
+        output.document(found)
+        return DONE
     chosen = {"batch": asked.batch, "queue": asked.queue}
     ts.judgements.export(asked.output, format=asked.format, **chosen)
     output.line(f"written to {asked.output}")
@@ -158,18 +165,22 @@ def _show_job(job: Any, output: Output) -> None:
     if data.error is not None:
         output.line(f"{data.error.title}: {data.error.detail}")
     result = job.result
-    if not isinstance(result, Result):
-        return
-    output.line("")
-    show_result(output, result)
+    if isinstance(result, Result | ExplanationsResult):
+        output.line("")
+        show_result(output, result)
+    if isinstance(result, Result):
+        _show_evidence(result, output)
+    provenance = getattr(result, "provenance", None)
+    for one in getattr(provenance, "models", None) or ():
+        output.line(f"model {one.name} {(one.sha256 or '')[:12]}")
+
+
+def _show_evidence(result: Result, output: Output) -> None:
     marked = [one for one in result.evidence or () if getattr(one, "start", None) is not None]
     if marked:
         output.line("")
         rows = [(one.kind, one.start, one.end, getattr(one, "value", None)) for one in marked]
         output.table(("evidence", "from", "to", "value"), rows)
-    provenance = getattr(result, "provenance", None)
-    for one in getattr(provenance, "models", None) or ():
-        output.line(f"model {one.name} {(one.sha256 or '')[:12]}")
 
 
 def _show_batch(batch: Any, output: Output) -> None:
@@ -211,14 +222,16 @@ def metrics(ts: Touchstone, asked: Namespace, output: Output) -> int:
         for path, one in described["paths"].items()
         if path.startswith("/v1/scores/") and ":" not in path
     }
+    others = {name: described["paths"][f"/v1/{name}"]["post"] for name in OTHERS}
     if asked.name is None:
         rows = [(name, _claim(one)) for name, one in listed.items()]
         output.table(("metric", "the question"), rows)
         output.document([{"name": name, "summary": _claim(one)} for name, one in listed.items()])
         return DONE
-    if asked.name not in listed:
+    asked_for = (listed | others).get(asked.name)
+    if asked_for is None:
         raise WrongUse(f"there is no metric {asked.name!r}; there are: {', '.join(listed)}")
-    _metric(asked.name, listed[asked.name], described, output)
+    _metric(asked.name, asked_for, described, output)
     return DONE
 
 
@@ -243,44 +256,3 @@ def _metric(name: str, operation: Any, described: Any, output: Output) -> None:
     output.line(f"touchstone score {name} - <<'JSON'")
     output.line(json.dumps(example, ensure_ascii=False, indent=2))
     output.line("JSON")
-
-
-def webhooks(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """Endpoints and what was not delivered."""
-    found: Any
-    if asked.action == "list":
-        found = list(ts.webhooks.list())
-        rows = [(e.id, e.url, "on" if e.enabled else "off", ",".join(e.events)) for e in found]
-        output.table(("endpoint", "address", "", "events"), rows)
-    elif asked.action == "create":
-        found = ts.webhooks.create(
-            asked.receiver, events=asked.event, description=asked.description
-        )
-        output.line(f"{found.id} {found.secret}")
-        output.say("the secret is shown this once")
-    elif asked.action == "test":
-        found = ts.webhooks.test(asked.id)
-        output.line(f"delivered: {found.delivered}, status {found.status}, {found.error or ''}")
-        output.document(found)
-        return DONE if found.delivered else REFUSED
-    elif asked.action == "rotate":
-        found = ts.webhooks.rotate_secret(asked.id)
-        output.line(found.secret)
-    elif asked.action == "failed":
-        found = list(ts.webhooks.deliveries(asked.id, status="failed"))
-        rows = [(d.id, d.event, d.status, d.attempts) for d in found]
-        output.table(("delivery", "event", "status", "attempts"), rows)
-    else:
-        found = _replayed(ts, asked, output)
-    output.document(found)
-    return DONE
-
-
-def _replayed(ts: Touchstone, asked: Namespace, output: Output) -> Any:
-    if asked.delivery is not None:
-        delivery = ts.webhooks.replay(asked.id, asked.delivery)
-        output.line(f"{delivery.id} {delivery.status}")
-        return delivery
-    count = ts.webhooks.replay_failed(asked.id)
-    output.line(f"{count} deliveries go out again")
-    return {"replayed": count}

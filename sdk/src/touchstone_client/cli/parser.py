@@ -202,13 +202,20 @@ def _plan(commands: Parsers) -> None:
 
 
 def _judgements(commands: Parsers) -> None:
-    says = "what people think of scores, as a file"
-    made = command(commands, "judgements", says, runs("objects", "judgements"))
-    made.add_argument("action", choices=("export",))
-    made.add_argument("--batch", help="of this batch alone")
-    made.add_argument("--queue", help="of this review queue alone")
-    made.add_argument("--format", choices=("jsonl", "csv", "label-studio"), default="jsonl")
-    made.add_argument("--output", metavar="FILE", required=True)
+    says = "what people think of scores, out into a file and in from one"
+    made: argparse.ArgumentParser = commands.add_parser("judgements", help=says, description=says)
+    actions = made.add_subparsers(dest="action", required=True, metavar="ACTION")
+    run = runs("objects", "judgements")
+    export = command(actions, "export", "into a file", run)
+    export.add_argument("--batch", help="of this batch alone")
+    export.add_argument("--queue", help="of this review queue alone")
+    export.add_argument("--format", choices=("jsonl", "csv", "label-studio"), default="jsonl")
+    export.add_argument("--output", metavar="FILE", required=True)
+    says = "take in what was judged elsewhere: all of a file, or nothing"
+    take_in = command(actions, "import", says, run)
+    take_in.add_argument("file", metavar="FILE", help="JSON Lines with job_id, reviewer, verdict; "
+                         "an export does")  # fmt: skip
+    take_in.add_argument("--source", required=True, help="where they are from")
 
 
 def _models(commands: Parsers) -> None:
@@ -227,21 +234,42 @@ def _webhooks(commands: Parsers) -> None:
     says = "endpoints that are told what happened"
     made: argparse.ArgumentParser = commands.add_parser("webhooks", help=says, description=says)
     actions = made.add_subparsers(dest="action", required=True, metavar="ACTION")
-    run = runs("objects", "webhooks")
+    run = runs("endpoints", "webhooks")
     command(actions, "list", "list endpoints", run)
     create = command(actions, "create", "make an endpoint; its secret is shown this once", run)
     create.add_argument("receiver", metavar="URL")
     create.add_argument("--event", action="append", default=[], help="repeatable (default: all)")
     create.add_argument("--description", default="")
+    _push(create)
     for name, help_text in (
         ("test", "send a test event at once"),
         ("rotate", "a new secret; the former one signs as well for a day"),
         ("failed", "list what was not delivered"),
+        ("enable", "send to it again; `replay` sends what it missed"),
+        ("disable", "send nothing to it for now"),
+        ("delete", "forget it and what is owed to it"),
     ):
         command(actions, name, help_text, run).add_argument("id", metavar="ENDPOINT")
     replay = command(actions, "replay", "send once more: one delivery, or all failed ones", run)
     replay.add_argument("id", metavar="ENDPOINT")
     replay.add_argument("delivery", nargs="?", metavar="DELIVERY")
+
+
+def _push(made: argparse.ArgumentParser) -> None:
+    """Scores themselves, as another tool takes them."""
+    made.add_argument(
+        "--format", choices=("otlp-logs", "langfuse-scores", "phoenix-annotations"),
+        help="push scores to such a tool; URL is then its base (default: events, signed)",
+    )  # fmt: skip
+    made.add_argument(
+        "--authorization", metavar="VALUE", help="the header that the tool wants, as in 'Bearer "
+        "…'; @FILE: what the file holds",
+    )  # fmt: skip
+    made.add_argument("--sample", type=float, metavar="SHARE", help="of the jobs, as 0.1")
+    made.add_argument(
+        "--metric", action="append", help="push this metric's scores alone; repeatable"
+    )
+    made.add_argument("--parts", action="store_true", help="each part as a score of its own, too")
 
 
 def _keys(commands: Parsers) -> None:

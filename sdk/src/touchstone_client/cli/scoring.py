@@ -114,11 +114,7 @@ def show_elicited(output: Output, result: ExplanationsResult) -> None:
     probability = "" if found.probability is None else f", P {_notebook.number(found.probability)}"
     output.line(f"{found.outcome}: {found.decision or 'no decision'}{probability}")
     output.line(found.explanation)
-    rows: list[tuple[str, str, str]] = [
-        (one.metric, one.verdict, _notebook.number(one.score)) for one in result.scores
-    ]
-    rows += [(one.metric, one.code, one.detail) for one in result.unscored]
-    if rows:
+    if rows := _notebook.metrics_of(result):
         output.line("")
         output.table(("metric", "verdict", "score"), rows)
     for one in (*(reason.detail for reason in found.obstacles), *result.warnings):

@@ -11,6 +11,8 @@ from touchstone_client.data.writers import Kind, table_writer
 
 OWN = ("score", "verdict", "reason", "warnings", "job_id", "error")
 PARTS = "components."
+ELICITED = ("outcome", "decision", "probability", "stated_p", "explanation")  # of an answer
+OF_PARTS = (PARTS, "elicitation.", "scores.", "unscored.")
 METADATA = "metadata."
 FIRST = ("custom_id", "status", "score", "verdict", "reason")
 LAST = ("warnings", "job_id", "error")
@@ -23,14 +25,30 @@ Answers = Callable[
 
 
 def columns_of(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Score, verdict, sentence, and the parts that are scalars, of a result as JSON."""
+    """Score, verdict, sentence, and the parts that are scalars, of a result as JSON; of
+    `explanations` how the answer ended, what it decides, and what each metric says of it."""
     return {
         "score": result.get("score"),
         "verdict": result.get("verdict"),
         "reason": result.get("reason"),
         "warnings": "; ".join(result.get("warnings") or ()),
         **dict(_scalars(result.get("components") or {}, PARTS)),
+        **dict(_elicited(result)),
     }
+
+
+def _elicited(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Under the names of `items.csv`, where it has a column for them."""
+    elicitation = result.get("elicitation")
+    if not isinstance(elicitation, Mapping):
+        return
+    for name in ELICITED:
+        yield f"elicitation.{name}", elicitation.get(name)
+    for one in result.get("scores") or ():
+        yield f"scores.{one['metric']}.score", one.get("score")
+        yield f"scores.{one['metric']}.verdict", one.get("verdict")
+    for one in result.get("unscored") or ():
+        yield f"unscored.{one['metric']}", one.get("code")
 
 
 def _scalars(parts: Mapping[str, Any], beginning: str) -> Iterator[tuple[str, Any]]:
@@ -85,7 +103,7 @@ class Summary:
     def columns(self, form: Form) -> dict[str, Kind]:
         """In their order, each with the kind of its values."""
         others = sorted(name for name in self._kinds if name.startswith(METADATA))
-        parts = [name for name in self._kinds if name.startswith(PARTS)]
+        parts = [name for name in self._kinds if name.startswith(OF_PARTS)]
         listed = [*FIRST, *parts, *LAST, *others, *([RESULT] if form in ARROW else [])]
         return {name: _widest(self._kinds.get(name, set())) for name in listed} | {
             "score": "number"

@@ -1,0 +1,132 @@
+"""What people think of scores: judgements, and the queues that give them lines to judge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping
+from os import PathLike
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+from touchstone_client import models
+from touchstone_client._async.handles import report_of, waited
+from touchstone_client._async.resources import AsyncResource
+from touchstone_client._http import Request
+from touchstone_client._wire import encoded, read
+from touchstone_client.data.addresses import Place, created, opened
+
+QUEUES = "/v1/review-queues"
+
+P = TypeVar("P", bound=Place)
+
+
+class AsyncJudgements(AsyncResource):
+    """`/v1/judgements`: what people think of scores."""
+
+    async def give(self, job_id: str, verdict: str, **more: Any) -> models.ReviewerJudgement:
+        """verdict: agree, disagree or unsure. more: `reviewer`, `about`, `human_score`,
+        `human_label`, `note`, `blind`, `queue`, `seconds`. Raises NotFound, BadRequest."""
+        path = f"/v1/jobs/{job_id}/judgements"
+        answer = await self._api.post(path, {"verdict": verdict, **more})
+        return read(models.ReviewerJudgement, answer)
+
+    async def list(
+        self,
+        *,
+        job: str | None = None,
+        batch: str | None = None,
+        queue: str | None = None,
+        reviewer: str | None = None,
+    ) -> AsyncIterator[models.ReviewerJudgement]:
+        """Newest first; without those that were superseded or withdrawn."""
+        chosen = {"job": job, "batch": batch, "queue": queue, "reviewer": reviewer}
+        async for one in self._pages("/v1/judgements", **chosen):
+            yield models.ReviewerJudgement.model_validate(one)
+
+    async def withdraw(self, judgement_id: str) -> models.ReviewerJudgement:
+        """Its note is deleted. Raises NotFound."""
+        answer = await self._api.post(f"/v1/judgements/{judgement_id}/withdraw", {})
+        return read(models.ReviewerJudgement, answer)
+
+    async def export(
+        self,
+        target: P,
+        *,
+        format: str = "jsonl",
+        batch: str | None = None,
+        queue: str | None = None,
+    ) -> P:
+        """Into a file; the target. format: jsonl, csv or label-studio."""
+        chosen = {"format": format, "batch": batch, "queue": queue}
+        asked = {name: value for name, value in chosen.items() if value is not None}
+        path = f"/v1/judgements/export?{urlencode(asked)}"
+        async with self._api.open(Request("GET", path)) as stream:
+            with created(target) as file:
+                async for piece in stream.pieces():
+                    file.write(piece)
+        return target
+
+    async def take_in(
+        self, lines: str | PathLike[str] | Iterable[Mapping[str, Any]], source: str
+    ) -> models.Import:
+        """Judgements that were made elsewhere, up to 5,000, with `job_id`, `reviewer` and
+        `verdict` each: all or none, and what is there already stays. lines: a file of JSON Lines,
+        or the judgements; source: where they are from. Raises BadRequest."""
+        if isinstance(lines, str | PathLike):
+            with opened(lines) as stream:
+                body = stream.read()
+        else:
+            body = b"".join(encoded(one) + b"\n" for one in lines)
+        path = f"/v1/judgements/import?{urlencode({'source': source})}"
+        headers = {"Content-Type": "application/jsonl"}
+        return read(
+            models.Import, await self._api.ask(Request("POST", path, body, headers=headers))
+        )
+
+    async def audit(self) -> AsyncIterator[models.Audit]:
+        """Who judged, withdrew and took in, newest first; for keys of `admin`."""
+        async for one in self._pages("/v1/judgements/audit"):
+            yield models.Audit.model_validate(one)
+
+
+class AsyncReviewQueues(AsyncResource):
+    """`/v1/review-queues`: lines of a batch that people judge one by one."""
+
+    async def create(self, batch: str, name: str, **more: Any) -> models.ReviewQueue:
+        """Of a batch that has ended. more: `query`, `order`, `lines`, `per_line`, `blind`, `seed`,
+        `rubric`. Raises NotFound, Conflict."""
+        body = {"batch": batch, "name": name, **more}
+        return models.ReviewQueue.model_validate(await self._once("POST", QUEUES, body))
+
+    async def list(self, *, batch: str | None = None) -> AsyncIterator[models.ReviewQueue]:
+        """Newest first."""
+        async for one in self._pages(QUEUES, batch=batch):
+            yield models.ReviewQueue.model_validate(one)
+
+    async def get(self, queue_id: str) -> models.ReviewQueue:
+        """With its progress. Raises NotFound."""
+        return read(models.ReviewQueue, await self._api.get(f"{QUEUES}/{queue_id}"))
+
+    async def next(self, queue_id: str, *, reviewer: str | None = None) -> models.NextReview:
+        """The line to judge, held for ten minutes; `item` is None where nothing is left for this
+        reviewer. Its judgement is given by `judgements.give(item.job_id, …, queue=queue_id)`."""
+        answer = await self._api.get(f"{QUEUES}/{queue_id}/next", reviewer=reviewer)
+        return read(models.NextReview, answer)
+
+    async def skip(
+        self, queue_id: str, position: int, *, reviewer: str | None = None
+    ) -> models.NextReview:
+        """The next one; others may still judge this."""
+        body = {"position": position} | ({} if reviewer is None else {"reviewer": reviewer})
+        return read(models.NextReview, await self._api.post(f"{QUEUES}/{queue_id}/skip", body))
+
+    async def close(self, queue_id: str) -> models.ReviewQueue:
+        """Gives out no more lines; what was judged stays."""
+        answer = await self._api.ask(Request("POST", f"{QUEUES}/{queue_id}/close"))
+        return read(models.ReviewQueue, answer)
+
+    async def agreement(self, queue_id: str, timeout: float | None = None) -> Any:
+        """The metric's report on the queue's lines, with `agreement`: how far people agree, with
+        each other and with the metric. Raises Conflict, TimedOut."""
+        answer = await waited(self._api, f"{QUEUES}/{queue_id}/agreement", timeout)
+        return report_of(json.loads(answer))

@@ -1,0 +1,96 @@
+"""Every operation of the API has a call of the client: all of them are called, and what they ask
+for is held against the description. The service answers that nothing is there."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.service import ROOT
+from tests.sdk.conftest import recorded
+from tests.sdk.recorded_service import RecordedService, recorded_service
+from touchstone_client import Touchstone, TouchstoneError
+from touchstone_client._sync.handles import Batch, Job
+from touchstone_client._wire import METRICS, job_of
+
+HEALTH = {"get_health", "get_readiness"}  # of who runs the service: `touchstone doctor` asks
+ID = "0" * 32
+ARGUMENTS: dict[str, Any] = {
+    "job_id": f"job_{ID}", "file_id": f"file_{ID}", "batch_id": f"batch_{ID}", "ids": ["job_1"],
+    "endpoint_id": f"we_{ID}", "delivery_id": "msg_1", "queue_id": "rq_1", "judgement_id": "jd_1",
+    "metric": "ice", "batch": f"batch_{ID}", "name": "mine", "verdict": "agree", "position": 1,
+    "url": "https://receiver.test", "source": "elsewhere", "lines": [{"text": "a"}],
+    "requests": [{"text": "a"}], "file": BytesIO(b"{}\n"), "a": f"batch_{ID}", "b": f"batch_{ID}",
+    "data": [{"text": "a"}], "wait": 0,
+}  # fmt: skip
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordedService]:
+    """Nothing that is asked for is there."""
+    problem = {"type": "x/not-found", "title": "Not found", "status": 404, "detail": "no"}
+    with recorded_service() as made:
+        monkeypatch.setattr(made, "answer", lambda _: (404, json.dumps(problem).encode()))
+        yield made
+
+
+def calls(client: Touchstone) -> Iterator[Callable[..., Any]]:
+    """Every public method of the client, of its resources, of a job and of a batch."""
+    job = Job[Any](client._api, job_of(recorded("score_ice")["answer"] | {"status": "queued"}))
+    batch = Batch.of(client._api, recorded("get_batch")["answer"] | {"status": "in_progress"})
+    resources = [one for name, one in vars(client).items() if not name.startswith("_")]
+    for one in (*resources, job, client):
+        for name in dir(type(one)):
+            made = getattr(one, name)
+            if callable(made) and not name.startswith("_") and made != client.close:
+                yield made
+    for name in ("events", "report", "report_html", "items_csv", "cancel", "refresh"):
+        yield getattr(batch, name)
+
+
+def call(method: Callable[..., Any], folder: Path) -> None:
+    """With what it needs; what it lists is asked for, too."""
+    needs = {
+        name: folder / "target.jsonl" if name == "target" else ARGUMENTS[name]
+        for name, one in inspect.signature(method).parameters.items()
+        if one.default is one.empty and one.kind is not one.VAR_KEYWORD
+    }
+    with suppress(TouchstoneError):
+        found = method(**needs)
+        if isinstance(found, Iterator):
+            next(found, None)
+
+
+def test_every_operation_has_its_call(service: RecordedService, tmp_path: Path) -> None:
+    described = json.loads((ROOT / "docs" / "openapi.json").read_text("utf-8"))
+    with Touchstone(service.url, patience=0) as client:
+        for method in calls(client):
+            call(method, tmp_path)
+        for metric in (*METRICS, "explanations", "inference", "similarity"):
+            with suppress(TouchstoneError):
+                client.submit(metric, {"text": "a"})
+            with suppress(TouchstoneError):
+                client.jobs.create_many(metric, [{"text": "a"}])
+            with suppress(TouchstoneError):
+                client.reports.make(metric, jobs=["job_1"])
+    asked = set(service.asked)
+    missing = {
+        one["operationId"]
+        for path, methods in described["paths"].items()
+        for method, one in methods.items()
+        if not any(re.fullmatch(pattern(method, path), seen) for seen in asked)
+    }
+    assert missing == HEALTH
+
+
+def pattern(method: str, path: str) -> str:
+    """Of `GET /v1/jobs/ID`."""
+    return f"{method.upper()} " + "[^/]+".join(map(re.escape, re.split(r"\{\w+\}", path)))
