@@ -11,7 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from services.explanations.report import ExplanationsObstacle, Outcome
-from services.explanations.structured_answer import is_data, read_structured
+from services.explanations.structured_answer import (
+    is_data,
+    read_lone_label,
+    read_structured,
+    without_leans,
+)
 from services.explanations.yes_or_no import read_yes_or_no
 from shared.metric import StatedDecision
 from shared.models.calls import Completion, WrittenToken
@@ -134,7 +139,8 @@ def hateful_or_not(stated: Stated, *, asked: bool) -> Stated:
         fields = read_structured(answer)
         if fields is not None and is_data(answer):
             return fields
-        return stated(answer) or fields or (read_yes_or_no(answer) if asked else None)
+        read = stated(without_leans(answer)) or fields or read_lone_label(answer)
+        return read or (read_yes_or_no(answer) if asked else None)
 
     return read
 

@@ -17,7 +17,10 @@ MOST_LINES = 400  # that are looked at, from the end
 LONGEST_KEY, LONGEST_VALUE = 60, 300  # characters
 
 _BORDER = re.compile(r"\n|(?<=[.;。；])\s+(?=\S)|,\s*(?=[\"'])|[{}]")  # between fields
-_SEPARATOR = re.compile(r"[:：=|\u2192\u21d2\u27a1]|[-=]>")
+_SEPARATOR = re.compile(
+    r"[:：=|\u2192\u21d2\u27a1]|[-=]>|\b(?:is|was)(?=\s+[\"'\u201c\u2018])"
+    r"|(?<=[答案论断定类果])[是为]|(?<=[답론단정류과벨])[은는]\s"
+)
 _AROUND = " \t\r\n\"'`*_#>|()[]{}<>\u201c\u201d\u2018\u2019-\u2013\u2014\u2022.\ufe0f"  # mark-up
 _NUMBER = re.compile(r"^(?:\d{1,2}[.)]|\([a-z\d]\)|[a-z][.)])\s*", re.IGNORECASE)
 _DECIDES = re.compile(
@@ -42,8 +45,14 @@ _HATEFUL = (
 _VALUE = re.compile(
     rf"(?:(?P<no>(?:not|non|no)[\s_-]*(?:an?\s+)?|非|不是|비)?(?P<label>{_HATEFUL})(?P<ko>\s*아님)?"
     r"|(?P<yes>yes|true|1|是的?|有|예|네)|(?P<denied>no|false|0|none|否|不是|无|没有|아니[요오]|없음))"
-    r"(?=[\W_]*$|[\"'`*_)\]]*\s*[.;:,(\u2013\u2014。，；（-])",
+    r"(?=[\W_]*$|[\"'`*_)\]\u201d\u2019]*\s*(?:[.;:,(\u2013\u2014。，；（-]|입니다|이다))",
     re.IGNORECASE,
+)
+# "Probably not hateful: …", and nothing before it: in a forced choice a lean is a decision
+_LEAN = r"(?:most\s+|very\s+|more\s+)?(?:probably|likely|presumably)(?:\s+than\s+not)?"
+_ALONE = re.compile(rf"[\W_]*(?:{_LEAN}\s+)?", re.IGNORECASE)
+_LEANS = re.compile(
+    rf"(?<!less\s)\b{_LEAN}(?=\s+(?:(?:not|an?)\s+){{0,2}}(?:non[\s-]?)?hate)", re.IGNORECASE
 )
 _NAMES = re.compile(r"hate|仇恨|혐오|\b(?:or|unclear|unsure|but|however)\b|[?？]", re.IGNORECASE)
 
@@ -62,6 +71,22 @@ def read_structured(answer: str) -> StatedDecision | None:
     if len({one.label for one in found}) != 1:
         return None
     return found[-1]
+
+
+def read_lone_label(answer: str) -> StatedDecision | None:
+    """The decision of an answer that begins with a label and names no other one, nor doubts it."""
+    start = _ALONE.match(answer)
+    value = _VALUE.match(answer, start.end() if start else 0)
+    if value is None or value["label"] is None or _NAMES.search(answer, value.end()):
+        return None
+    denied = value["no"] is not None or value["ko"] is not None
+    label = "non-hateful" if denied else "hateful"
+    return StatedDecision(label=label, start=0, end=value.end(), words=value.span())
+
+
+def without_leans(answer: str) -> str:
+    """Blanks for `probably` and the like before a label."""
+    return _LEANS.sub(lambda lean: " " * len(lean.group()), answer)
 
 
 def _fields(answer: str) -> Iterator[StatedDecision]:
