@@ -21,7 +21,7 @@ _SEPARATOR = re.compile(
     r"[:：=|\u2192\u21d2\u27a1]|[-=]>|\b(?:is|was)(?=\s+[\"'\u201c\u2018])"
     r"|(?<=[答案论断定类果])[是为]|(?<=[답론단정류과벨])[은는]\s"
 )
-_AROUND = " \t\r\n\"'`*_#>|()[]{}<>\u201c\u201d\u2018\u2019-\u2013\u2014\u2022.\ufe0f"  # mark-up
+_AROUND = " \t\r\n\"'`*_#>|()[]{}<>\u201c\u201d\u2018\u2019-\u2013\u2014\u2022.?？\ufe0f"  # mark-up
 _NUMBER = re.compile(r"^(?:\d{1,2}[.)]|\([a-z\d]\)|[a-z][.)])\s*", re.IGNORECASE)
 _DECIDES = re.compile(
     r"(?:(?:final|overall|my|the|predicted|correct|hate|speech|moderation|safety|so|in)\s+"
@@ -48,11 +48,24 @@ _VALUE = re.compile(
     r"(?=[\W_]*$|[\"'`*_)\]\u201d\u2019]*\s*(?:[.;:,(\u2013\u2014。，；（-]|입니다|이다))",
     re.IGNORECASE,
 )
-# "Probably not hateful: …", and nothing before it: in a forced choice a lean is a decision
 _LEAN = r"(?:most\s+|very\s+|more\s+)?(?:probably|likely|presumably)(?:\s+than\s+not)?"
 _ALONE = re.compile(rf"[\W_]*(?:{_LEAN}\s+)?", re.IGNORECASE)
 _LEANS = re.compile(
-    rf"(?<!less\s)\b{_LEAN}(?=\s+(?:(?:not|an?)\s+){{0,2}}(?:non[\s-]?)?hate)", re.IGNORECASE
+    rf"(?<!less\s)\b{_LEAN}(?=\s+(?:(?:not|an?)\s+){{0,2}}(?:non[\s-]?)?hate)"
+    r"|(?:很|极|非常)可能(?=(?:不是|并非|是|属于|不属于|构成|不构成)仇恨)|(?:大概|多半)(?=不?是仇恨)"
+    r"|아마도?(?=\s)",
+    re.IGNORECASE,
+)
+_ENDINGS = (  # of Korean leans, and what they lean to, as long
+    ("아닐 것입니다", "아닙니다   "),
+    ("일 것입니다", "입니다   "),
+    ("아닌 것 같습니다", "아닙니다     "),
+    ("인 것 같습니다", "입니다     "),
+)
+_CHOICE = re.compile(  # "Q: Hateful or not? A:", the choice that an answer repeats
+    r"[\W_]{0,9}(?:(?:q|question|问题?|질문)\s{0,3}[:：])?[^?？.。!！\n:：]{1,200}[?？]\s{0,9}"
+    r"(?:(?:a|answer|答案?|답변?)\s{0,3}[:：])?",
+    re.IGNORECASE,
 )
 _NAMES = re.compile(r"hate|仇恨|혐오|\b(?:or|unclear|unsure|but|however)\b|[?？]", re.IGNORECASE)
 
@@ -74,8 +87,10 @@ def read_structured(answer: str) -> StatedDecision | None:
 
 
 def read_lone_label(answer: str) -> StatedDecision | None:
-    """The decision of an answer that begins with a label and names no other one, nor doubts it."""
-    start = _ALONE.match(answer)
+    """The decision of an answer that begins with a label, or has it behind a question, and names
+    no other one, nor doubts it: "probably hateful" is one, a prompt asks for a choice."""
+    asked = _CHOICE.match(answer)
+    start = _ALONE.match(answer, asked.end() if asked else 0)
     value = _VALUE.match(answer, start.end() if start else 0)
     if value is None or value["label"] is None or _NAMES.search(answer, value.end()):
         return None
@@ -85,8 +100,11 @@ def read_lone_label(answer: str) -> StatedDecision | None:
 
 
 def without_leans(answer: str) -> str:
-    """Blanks for `probably` and the like before a label."""
-    return _LEANS.sub(lambda lean: " " * len(lean.group()), answer)
+    """Blanks for `probably` and the like before a label; as long as the answer."""
+    plain = _LEANS.sub(lambda lean: " " * len(lean.group()), answer)
+    for leaning, plainly in _ENDINGS:
+        plain = plain.replace(leaning, plainly)
+    return plain
 
 
 def _fields(answer: str) -> Iterator[StatedDecision]:
