@@ -38,6 +38,19 @@ OTHER_KERNELS = ("ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.02, "float16": 0.02, "int8": 0.02}
 WIDEST = max(TOLERANCES.values())  # of a dtype that nobody told us
 
+# What a limit of oneDNN's leaves of the flags below; a limit that is not here leaves all of them.
+# Source: oneDNN, "CPU Dispatcher Control".
+LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")
+LEFT = {
+    **dict.fromkeys(("SSE41", "AVX", "AVX2", "AVX512_CORE"), frozenset[str]()),
+    **dict.fromkeys(("AVX2_VNNI", "AVX2_VNNI_2"), frozenset({"avx_vnni"})),
+    "AVX512_CORE_VNNI": frozenset({"avx512_vnni"}),
+    **dict.fromkeys(
+        ("AVX512_CORE_BF16", "AVX512_CORE_FP16", "AVX10_1_512"),
+        frozenset({"avx512_vnni", "avx512_bf16"}),
+    ),
+}
+
 BFLOAT16 = frozenset({"amx_bf16", "avx512_bf16"})  # flags of processors that multiply it
 INT8 = frozenset({"amx_int8", "avx512_vnni", "avx_vnni"})  # and sum it in 32 bits
 
@@ -74,6 +87,12 @@ def computes_int8() -> bool:
     return bool(INT8 & _flags())
 
 
+def kernel_limit() -> str | None:
+    """The limit that oneDNN is given, as `ONEDNN_MAX_CPU_ISA=AVX2`; None: none."""
+    given = ((name, environment_value(name)) for name in LIMITS)
+    return next((f"{name}={value}" for name, value in given if value), None)
+
+
 class Arithmetic(NamedTuple):
     """A dtype, and why it was chosen."""
 
@@ -87,12 +106,15 @@ def fast_arithmetic(kind: ModelKind) -> Arithmetic:
     bfloat16 before int8 where there are both: int8 takes five sixths of its time, and moves
     probabilities four to ten times as far (`python -m bench.fast_dtype`, bench/RESULTS.md).
     """
+    limit = f", and {told}" if (told := kernel_limit()) else ""
     if found := sorted(BFLOAT16 & _flags()):
         return Arithmetic("bfloat16", f"this processor multiplies bfloat16 ({found[0]})")
     if kind != "causal" and (found := sorted(INT8 & _flags())):
-        return Arithmetic("int8", f"this processor multiplies int8 ({found[0]}), no bfloat16")
+        return Arithmetic(
+            "int8", f"this processor multiplies int8 ({found[0]}), no bfloat16{limit}"
+        )
     without = "no bfloat16" if kind == "causal" else "neither bfloat16 nor int8"
-    return Arithmetic("float32", f"this processor multiplies {without}")
+    return Arithmetic("float32", f"this processor multiplies {without}{limit}")
 
 
 def promised(
@@ -129,7 +151,10 @@ def _cpuinfo() -> str:
 
 
 def _flags() -> set[str]:
-    return set(_field(_cpuinfo(), "flags").split())
+    """Of the processor, as far as oneDNN, which multiplies, may use them."""
+    found = set(_field(_cpuinfo(), "flags").split())
+    limit = (kernel_limit() or "").partition("=")[2].upper()
+    return found & LEFT[limit] if limit in LEFT else found
 
 
 def _field(cpuinfo: str, name: str) -> str:

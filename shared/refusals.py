@@ -11,7 +11,7 @@ import re
 from shared.english import straighten_apostrophes
 
 REFUSAL = re.compile(
-    r"\bI(?:'m| am) (?:sorry|unable to (?:assist|help|provide|generate|create|fulfil))|"
+    r"\bI(?:'m| am) (?:sorry(?! to say)|unable to (?:assist|help|provide|generate|create|fulfil))|"
     r"\bI (?:cannot|can't|can not|won't|will not|am not able to|must decline to) "
     r"(?:\w+ )?(?:generate|provide|assist|help|create|fulfil\w*|comply|engage|write|produce|answer|"
     r"discuss|respond|continue|complete|support|participate|satisfy|offer|explain|say|do that)\b|"

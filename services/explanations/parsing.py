@@ -11,6 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from services.explanations.report import ExplanationsObstacle, Outcome
+from services.explanations.structured_answer import (
+    is_data,
+    read_lone_label,
+    read_structured,
+    without_leans,
+)
+from services.explanations.yes_or_no import read_yes_or_no
 from shared.metric import StatedDecision
 from shared.models.calls import Completion, WrittenToken
 from shared.refusals import REFUSES_WITHIN, is_refusal
@@ -118,6 +125,22 @@ def by_labels(labels: Sequence[str]) -> Stated:
         return StatedDecision(
             label=label, start=match.start(), end=match.end(), words=match.span("label")
         )
+
+    return read
+
+
+def hateful_or_not(stated: Stated, *, asked: bool) -> Stated:
+    """Reads an answer of data by its fields, any other as `stated` does, else by its fields.
+
+    asked: whether the prompt asks "is this hateful?", so that yes and no decide too.
+    """
+
+    def read(answer: str) -> StatedDecision | None:
+        fields = read_structured(answer)
+        if fields is not None and is_data(answer):
+            return fields
+        read = stated(without_leans(answer)) or fields or read_lone_label(answer)
+        return read or (read_yes_or_no(answer) if asked else None)
 
     return read
 

@@ -24,6 +24,7 @@ from services.explanations.parsing import (
     answer_of,
     by_labels,
     explanation_in,
+    hateful_or_not,
     parse_answer,
 )
 from services.explanations.prompts import (
@@ -42,7 +43,7 @@ from services.explanations.report import (
     ExplanationsSpan,
     ExplanationsUnscored,
 )
-from services.explanations.yes_or_no import asks_if_hateful, read_yes_or_no
+from services.explanations.yes_or_no import asks_if_hateful
 from services.registry import metrics, service
 from shared.contracts import Message, ModelUse, Report, ScoreRequest
 from shared.errors import AnswerCut, BadInput, pointing_to
@@ -63,9 +64,8 @@ from shared.worker.steps import run_step
 
 SAME_JUDGE = "{metric}: the model that decided was asked for its probabilities, too"
 BARE = (
-    "the answer's yes or no is a decision beside the prompt's question only, and the metric reads "
-    "the answer alone: it would find no conclusion there. Ask for a sentence that states the "
-    "decision"
+    "the answer decides by a yes or no, or by a field, and the metric reads the explanation alone: "
+    "it would find no conclusion there, or another one. Ask for a sentence that states the decision"
 )
 CUT_SHORT = "the answer was cut at {tokens} tokens"
 TEXT_HERE = "\0"  # no text can hold it
@@ -218,19 +218,22 @@ def _reader(request: ExplanationsRequest, prompt: ElicitationPrompt, language: s
     def stated(answer: str) -> StatedDecision | None:
         return metric.stated_decision(text, answer, request.language)
 
-    if asks_if_hateful(prompt):
-        return lambda answer: stated(answer) or read_yes_or_no(answer)
-    return stated
+    if prompt.reader != "hatexscore":
+        return stated
+    return hateful_or_not(stated, asked=asks_if_hateful(prompt))
 
 
-def _is_bare_yes_or_no(
-    request: ExplanationsRequest, prompt: ElicitationPrompt, answer: str
+def _is_read_otherwise(
+    request: ExplanationsRequest, prompt: ElicitationPrompt, found: ExplanationsElicitation
 ) -> bool:
-    """Is the decision known by the prompt's question alone, which no metric is shown?"""
-    if not asks_if_hateful(prompt) or read_yes_or_no(answer) is None:
+    """Does the metric that reads this prompt's answers find another decision, or none?"""
+    if prompt.reader != "hatexscore":
         return False
     metric, text = service(prompt.reader), next(iter(request.inputs.values()), "")
-    return isinstance(metric, Metric) and not metric.stated_decision(text, answer, request.language)
+    if not isinstance(metric, Metric):
+        raise RuntimeError(f"{prompt.reader} reads no decisions")  # prompts name metrics alone
+    read = metric.stated_decision(text, found.answer, request.language)
+    return read is None or read.label != found.decision
 
 
 def _target_decision(request: ExplanationsRequest, answer: str) -> StatedDecision | None:
@@ -345,7 +348,7 @@ def _score_metrics(
         told = [_unscored(name, found.outcome, detail) for name in request.parameters]
         return (), tuple(told), ()
     elicited = _elicited(request, found, judge)
-    bare = prompt.reader if _is_bare_yes_or_no(request, prompt, found.answer) else None
+    bare = prompt.reader if _is_read_otherwise(request, prompt, found) else None
     asked = [
         _unscored(name, "unfit", BARE) if name == bare else _metric_request(request, name, elicited)
         for name in check_each(request.parameters)

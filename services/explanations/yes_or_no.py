@@ -32,13 +32,31 @@ _DENIED = re.compile(
 _WORD = re.compile(
     r"^[^\w\n]*(?:(?:(?:the|my|final|short)\s+)*(?:answer|verdict|conclusion|decision|答案|结论|답변?"
     r"|결론|최종\s*답변)\s*(?:is|：|:|은|는)[^\w\n]*)?"
-    r"(?:(?P<yes>yes|i\s+(?:do\s+)?(?:think|believe|would\s+say)\s+so|是的?|对|네|예)"
-    r"|(?P<no>no|i\s+(?:don['\u2019]t|do\s+not|would\s+not|wouldn['\u2019]t)\s+(?:think|believe|say)\s+so"
+    r"(?:(?P<yes>yes|i\s+(?:do\s+)?(?:think|believe|would\s+say)\s+so|it\s+(?:is|does)|是的?|对|네|예)"
+    r"|(?P<no>no|it\s+(?:is\s+not|isn['\u2019]t|does\s+not|doesn['\u2019]t)|i\s+(?:don['\u2019]t|do\s+not|would\s+not|wouldn['\u2019]t)\s+(?:think|believe|say)\s+so"
     r"|不是|不|否|아니[요오]))"
     r"(?:(?=[^\w\n]*$)|[*_\"]{0,3}(?:[.!;:。！；：]|\s*[-\u2013\u2014]\s|[,，]\s*"
     r"(?=(?:it|this|the\s+(?:post|text|comment|message|tweet|statement)|because|since|as)\b"
     r"|[^\x00-\x7f])))",
     re.IGNORECASE | re.MULTILINE,
+)
+_RESTATED = re.compile(  # before the question that an answer repeats
+    r"^\W{0,9}(?:q(?:uestion)?|问题?|질문)\s{0,3}[:.：]\s{0,3}", re.IGNORECASE
+)
+_ANSWERS_IT = re.compile(r"\s{0,9}\W{0,9}(?:a|答|답)\s{0,3}[:：]\s{0,3}", re.IGNORECASE)
+_TOLD = re.compile(  # the same as a clause
+    r"^\W{0,9}(?:you\s+(?:asked|want(?:ed)?\s+to\s+know)(?:\s+me)?\s+(?:if|whether)\s"
+    r"[^.:;?!\n]{1,200}[.:;]"
+    r"|(?:my|the)\s+answer\s+to\s+(?:the\s+question\s+)?[\"\u201c][^\"\u201d\n]{1,200}[\"\u201d]\s+is\b"
+    r"|to\s+answer\s+(?:your|the)\s+question\s*[:,])",
+    re.IGNORECASE,
+)
+# "Some may find this hateful. I don't": what others find, and whether the writer does
+_OTHERS_FIND = re.compile(
+    r"\b(?:some|many|others?|one|people)\b[^.;:!?\n]{0,40}?\b(?:may|might|could|would|will)\s+"
+    r"(?:find|call|consider|see|think|say)\b[^.;:!?,\n]{0,40}?\bhate(?:ful|\s+speech)\s*[.;,]\s*"
+    r"(?:but\s+)?i\s+(?:(?P<no>do\s*n['\u2019]t|do\s+not|disagree)|(?P<yes>do|agree))\s*[.:;!\u2014]",
+    re.IGNORECASE,
 )
 _DOUBTS = re.compile(
     r"\b(?:cannot|can(?:no|['\u2019])t|could|unable|unclear|unsure|uncertain|not\s+(?:sure|certain"
@@ -62,26 +80,57 @@ def is_asked_if_hateful(prompt: str) -> bool:
     if len(asked) != 1:
         return False
     [question] = asked
+    return bool(_ASKS_YES_NO.search(question.strip()) and _is_about_hate(question))
+
+
+def _is_about_hate(question: str) -> bool:
+    """Does yes mean hateful, whatever else is said?"""
     return bool(
-        _ASKS_YES_NO.search(question.strip())
-        and _HATEFUL.search(question)
-        and not _DENIED.search(question)
-        and not _OPEN.search(question)
+        _HATEFUL.search(question) and not _DENIED.search(question) and not _OPEN.search(question)
     )
 
 
 def read_yes_or_no(answer: str) -> StatedDecision | None:
     """The decision of an answer to such a question, as its first line or sentence has it, or a
     line such as `Answer: yes`; None for anything that may mean something else."""
+    if (told := _beside_others(answer)) is not None:
+        return told
+    answer = _without_question(answer)
     found = [match for match in _WORD.finditer(answer) if _is_apart(answer, match)]
     if not found or len({match["yes"] is None for match in found}) != 1:
         return None
     if _HATEFUL.search(answer) or _DOUBTS.search(answer):
         return None
-    match = found[-1]
-    label = "non-hateful" if match["yes"] is None else "hateful"
-    words = match.span("no" if match["yes"] is None else "yes")
-    return StatedDecision(label=label, start=match.start(), end=match.end(), words=words)
+    return _decision(found[-1])
+
+
+def _decision(match: re.Match[str]) -> StatedDecision:
+    side = "no" if match["yes"] is None else "yes"
+    label = "non-hateful" if side == "no" else "hateful"
+    return StatedDecision(label=label, start=match.start(), end=match.end(), words=match.span(side))
+
+
+def _without_question(answer: str) -> str:
+    """Blanks in the place of the question that the answer begins with, if it asks the same."""
+    repeated = _RESTATED.match(answer)
+    start = repeated.end() if repeated else 0
+    told = _TOLD.match(answer) or _QUESTION.match(answer, start)
+    if told is None:
+        return answer
+    asked = told.group()
+    if not (_is_about_hate(asked) if _TOLD.match(answer) else is_asked_if_hateful(asked)):
+        return answer
+    marked = _ANSWERS_IT.match(answer, told.end())
+    end = marked.end() if marked else told.end()
+    return " " * end + answer[end:]
+
+
+def _beside_others(answer: str) -> StatedDecision | None:
+    """Of an answer that tells how others may find the text, and whether the writer does."""
+    told = _OTHERS_FIND.search(answer)
+    if told is None or _HATEFUL.search(answer, told.end()) or _DOUBTS.search(answer, told.end()):
+        return None
+    return _decision(told)
 
 
 def _is_apart(answer: str, match: re.Match[str]) -> bool:

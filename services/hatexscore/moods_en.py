@@ -26,7 +26,7 @@ IDIOM = re.compile(
     r"|\b(?:hard|difficult|impossible)\s+not\s+to\b"
     r"|\b(?:nothing|no\s+\w+|hardly\s+\w+)\s+(?:could|can|would|is)\s+(?:be\s+)?(?:more"
     r"|clearer|plainer)\b|\bundeniabl[ey]\b"
-    r"|\bmore\s+often\s+than\s+not\b|\bif\s+not\b|\bwhether\s+or\s+not\s+(?:it\s+was\s+)?intended\b"
+    r"|\bmore\s+(?:often|likely)\s+than\s+not\b|\bif\s+not\b|\bwhether\s+or\s+not\s+(?:it\s+was\s+)?intended\b"
     r"|\b(?:un)?intentionally\s+or\s+not\b|\bjoke\s+or\s+not\b|\bnot\s+to\s+mention\b"
     r"|\b(?:nobody|no\s+one|no\s+\w+|(?:can|could)(?:not|n['\u2019]t|\s+not)|hard\s+to"
     r"|impossible\s+to)\b[^,;:]{0,80}?\bmistak\w+\s+(?:it|this|(?:this|the)\s+\w+)\s+for"

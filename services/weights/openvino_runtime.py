@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from services.weights.limits import max_length_ids
+from shared.numerics import kernel_limit
 
 INSTALL = "pip install 'touchstone[openvino]'"
 PRECISION = {"float32": "f32", "bfloat16": "bf16"}
@@ -105,6 +106,7 @@ def converted(
         if not _agree(expected, found, batch[SECOND].bool(), APART[dtype]):
             raise ValueError(
                 "runtime openvino answers otherwise than torch: leave `runtime` out of its entry"
+                + _limited()
             )
     return made
 
@@ -130,7 +132,13 @@ def _refusal(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     named = [place for place, line in enumerate(lines) if line == CAUSE]  # then what was raised
     reason = lines[named[0] + 1] if named and named[0] + 1 < len(lines) else lines[-1]
-    return f"runtime openvino cannot compute this network: {reason[:300]}"
+    return f"runtime openvino cannot compute this network: {reason[:300]}{_limited()}"
+
+
+def _limited() -> str:
+    """OpenVINO counts on kernels that the processor has, and a limit of oneDNN's takes away."""
+    limit = kernel_limit()
+    return f" ({limit} takes kernels from it: unset it, or take dtype fast)" if limit else ""
 
 
 def _inputs(network: nn.Module) -> tuple[str, ...]:

@@ -71,6 +71,52 @@ def client(tmp_path: Path) -> Iterator[httpx.Client]:
         yield made
 
 
+def deep(folder: Path) -> Path:
+    """A classifier of hate that OpenVINO converts for seconds."""
+    torch.manual_seed(0)
+    labels = {0: "non-hateful", 1: "hateful"}
+    config = BertConfig(num_hidden_layers=12, hidden_size=384, num_attention_heads=6)
+    config.id2label, config.label2id = labels, {label: place for place, label in labels.items()}
+    BertForSequenceClassification(config).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(base_folder()).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.nightly
+def test_a_worker_that_is_killed_while_it_converts_a_model_costs_its_job_nothing(
+    tmp_path: Path,
+) -> None:
+    """Nothing of a conversion outlives its process: the next worker converts anew."""
+    pytest.importorskip("openvino")
+    deep(tmp_path / "models" / "deep")
+    file = tmp_path / "models" / "models.toml"
+    converted = (
+        entry("embedded-hate", "classifier", "path:deep")
+        + 'runtime = "openvino"\nload = "first-use"\n'
+    )
+    file.write_text("schema = 2\n" + converted, "utf-8")
+    options = ("--services", "hatexscore", "inference")
+    told = {"TOUCHSTONE_MODELS_FILE": str(file), "TOUCHSTONE_MODEL_WAIT_SECONDS": "1"}
+    with (
+        serving(tmp_path / "var", *options, **told) as service,
+        CheckedClient(base_url=service.url, timeout=60) as client,
+    ):
+
+        def state() -> Any:
+            return client.get("/v1/models/embedded-hate").json()["state"]
+
+        body = next(iter(CONTRACT.examples.values()))
+        job = client.post("/v1/scores/hatexscore", json=body).json()["id"]
+        seen(lambda: state() == "loading")
+        service.kill("services.worker")
+        ended = seen(lambda: (one := client.get(f"/v1/jobs/{job}").json())["result"] and one)
+        assert ended["status"] == "succeeded"
+        assert ended["attempts"] <= 2  # it may have been held by the worker that was lost
+        [model] = ended["result"]["provenance"]["models"]
+        assert model["runtime"] == "openvino"
+        seen(lambda: state() == "ready")
+
+
 def seen(look: Callable[[], Any]) -> Any:
     """What is seen, once there is something."""
     return eventually(look, "nothing is seen", seconds=PATIENCE_SECONDS, every=0.3)

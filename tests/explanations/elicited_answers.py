@@ -10,8 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from services.explanations.parsing import answer_of, parse_answer
-from services.explanations.yes_or_no import read_yes_or_no
+from services.explanations.parsing import answer_of, hateful_or_not, parse_answer
 from services.registry import service
 from shared.metric import Metric, StatedDecision
 from shared.models.calls import Completion
@@ -30,11 +29,10 @@ def read_label(answer: Snippet) -> str | None:
     assert isinstance(metric, Metric)
 
     def stated(text: str) -> StatedDecision | None:
-        read = metric.stated_decision("A post.", text, answer.language)
-        return read or read_yes_or_no(text)
+        return metric.stated_decision("A post.", text, answer.language)
 
     completion = Completion(text=answer.explanation, tokens=(), finish="stop")
-    decision = parse_answer(answer_of(completion), stated).decision
+    decision = parse_answer(answer_of(completion), hateful_or_not(stated, asked=True)).decision
     return decision.label if decision else None
 
 

@@ -62,6 +62,9 @@ def test_no_prompt_of_ours_asks_for_yes_or_no() -> None:
         ("不是。", "non-hateful"),
         ("네. 특정 집단을 모욕합니다.", "hateful"),
         ("아니요. 날씨 이야기입니다.", "non-hateful"),
+        ("Is it hateful? Yes. A people is called vermin.", "hateful"),
+        ("Q: Does the post contain hate speech?\nA: No. It thanks a nurse.", "non-hateful"),
+        ('My answer to "Is this hateful?" is no, because it thanks a nurse.', "non-hateful"),
     ],
 )
 def test_yes_is_hateful_and_no_is_not(answer: str, label: str) -> None:
@@ -88,6 +91,11 @@ def test_yes_is_hateful_and_no_is_not(answer: str, label: str) -> None:
         "A group is named: yes. It is praised.",
         "Step 1. Is a group named?\nYes, women. They are praised.",
         "Nothing is said.",
+        "Is a group named? Yes.",
+        "Is it not hateful? Yes.",
+        'My answer to "Is a group named?" is yes.',
+        "Some may find it hateful. I don't know.",
+        "Some may find it hateful. I don't, but it is hateful.",
     ],
 )
 def test_whatever_may_mean_something_else_is_left_unread(answer: str) -> None:
@@ -115,7 +123,7 @@ def test_the_question_of_a_request_decides_what_no_means(
     assert any("no conclusion there" in one for one in told) == (decision is not None)
 
 
-@pytest.mark.parametrize("batch", ["elicited_1", "elicited_2", "elicited_3"])
+@pytest.mark.parametrize("batch", [f"elicited_{number}" for number in range(1, 6)])
 def test_no_elicited_answer_is_inverted(batch: str) -> None:
     """Batches whose labels were written first; the figures of the first reading are in the card."""
     found = [(one.expected, read_label(one)) for one in answers(batch)]

@@ -17,6 +17,12 @@ from services.cot2el.model_calls import tags
 from services.cot2el.segmentation import RuleSegmenter
 from services.cot2el.segmentation import detect_language as language_of_reasoning
 from services.cot2el.stages import first_valid_json, label_of
+from services.explanations.structured_answer import (
+    read_lone_label,
+    read_structured,
+    without_leans,
+)
+from services.explanations.yes_or_no import read_yes_or_no
 from services.ftc import hypotheses, llm_extraction
 from services.ftc.contract import FtcRequest
 from services.gateway.http_requests import decode
@@ -77,6 +83,9 @@ def parsers() -> dict[str, Parser]:
         "hlv released ranking": lambda text: answers.parse_ranking_as_released(text, KEYS),
         "hlv rating": answers.parse_rating,
         "hlv released rating": answers.parse_rating_as_released,
+        "elicited fields": read_structured,
+        "elicited label": lambda text: read_lone_label(without_leans(text)),
+        "elicited yes or no": read_yes_or_no,
         "ftc spans of a model": llm_extraction.parse_spans,
         "hatexscore languages": detect_language,
         **{f"hatexscore conclusion {one}": concluded(one) for one in ("en", "zh", "ko")},

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from shared import numerics
-from shared.numerics import OTHER_KERNELS, mode_for, promised
+from shared.numerics import (
+    LEFT,
+    LIMITS,
+    OTHER_KERNELS,
+    fast_arithmetic,
+    kernel_limit,
+    mode_for,
+    promised,
+)
 from shared.settings import environment_value
 
 AVX2 = "fpu sse4_2 avx avx2 fma"
@@ -81,3 +91,32 @@ def test_bytes_are_promised_in_float32_with_the_mode_in_force(
         with monkeypatch.context() as chosen:
             chosen.setenv(name, "default")
             assert promised("cpu", "float32", small_products=False) == "tolerance"
+
+
+@pytest.mark.parametrize("name", LIMITS)
+@pytest.mark.parametrize(
+    ("limit", "dtype"),
+    [
+        ("SSE41", "float32"),
+        ("AVX2", "float32"),
+        ("avx512_core", "float32"),
+        ("AVX512_CORE_VNNI", "int8"),
+        ("AVX512_CORE_BF16", "bfloat16"),
+        ("AVX512_CORE_AMX", "bfloat16"),
+        ("DEFAULT", "bfloat16"),
+    ],
+)
+def test_what_a_limit_of_onednn_takes_away_is_not_fast(
+    name: str, limit: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = f"{AVX512} avx512_bf16 avx512_vnni"
+    monkeypatch.setattr(numerics, "_cpuinfo", lambda: cpuinfo("AuthenticAMD", flags))
+    assert fast_arithmetic("classifier").dtype == "bfloat16"
+    monkeypatch.setenv(name, limit)
+    assert fast_arithmetic("classifier").dtype == dtype
+    assert kernel_limit() == f"{name}={limit}"
+
+
+def test_a_higher_limit_leaves_no_less() -> None:
+    avx512 = [name for name in LEFT if name.startswith("AVX512")]
+    assert all(LEFT[one] <= LEFT[other] for one, other in pairwise(avx512))

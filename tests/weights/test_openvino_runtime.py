@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -105,6 +108,33 @@ def test_the_embedded_encoders(dtype: str, tmp_path: Path) -> None:
         encoders.similarity(one).similarities(pairs) for one in ("base-openvino", "base")
     )
     near(quick, usual, far)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("isa", ["AVX2", "AVX512_CORE"])
+def test_fast_is_what_the_kernels_left_compute(isa: str, tmp_path: Path) -> None:
+    """oneDNN held to AVX2 has no bfloat16, though the processor does; read once a process."""
+    catalogue(tmp_path, entry("m", "embedded:hate", runtime="openvino", dtype="fast"))
+    program = (
+        "import sys, pathlib\n"
+        "from services.inference.local_models import LocalModels\n"
+        "from shared.models.catalogue import load_catalogue\n"
+        "models = LocalModels(load_catalogue(pathlib.Path(sys.argv[1])))\n"
+        "print(models.local_classifier('m').use.dtype)\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "models.toml")]
+    environment = os.environ | {"ONEDNN_MAX_CPU_ISA": isa}
+    ran = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    assert ran.stdout.split()[-1] == "float32"
+
+
+def test_a_refusal_names_the_limit_that_takes_kernels_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
+    save_architecture(tmp_path / "m", ARCHITECTURES["llama"], OUTPUTS)
+    models = LocalModels(catalogue(tmp_path, entry("m", "path:m", runtime="openvino")))
+    assert "unset it, or take dtype fast" in str(refused(models, "m"))
 
 
 def near(found: Any, expected: Any, far: float) -> None:

@@ -1,0 +1,148 @@
+"""A decision that an answer states as data: JSON, a line `key: value`, a row of a table.
+
+`Category: hate/threatening`, `{"violates_policy": false}`, `| Verdict | Hateful |`: the key decides
+what its value means, whatever the prose around it says of hate. Read only where every field that
+decides says the same. Source: our own; an inverted decision is worse than a missing one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from shared.metric import StatedDecision
+
+MOST_LINES = 400  # that are looked at, from the end
+LONGEST_KEY, LONGEST_VALUE = 60, 300  # characters
+
+_BORDER = re.compile(r"\n|(?<=[.;。；])\s+(?=\S)|,\s*(?=[\"'])|[{}]")  # between fields
+_SEPARATOR = re.compile(
+    r"[:：=|\u2192\u21d2\u27a1]|[-=]>|\b(?:is|was)(?=\s+[\"'\u201c\u2018])"
+    r"|(?<=[答案论断定类果])[是为]|(?<=[답론단정류과벨])[은는]\s"
+)
+_AROUND = " \t\r\n\"'`*_#>|()[]{}<>\u201c\u201d\u2018\u2019-\u2013\u2014\u2022.?？\ufe0f"  # mark-up
+_NUMBER = re.compile(r"^(?:\d{1,2}[.)]|\([a-z\d]\)|[a-z][.)])\s*", re.IGNORECASE)
+_DECIDES = re.compile(
+    r"(?:(?:final|overall|my|the|predicted|correct|hate|speech|moderation|safety|so|in)\s+"
+    r"|最终|综合|최종\s*|종합\s*){0,4}"
+    r"(?:label|verdict|decision|classification|category|class|conclusion|prediction|answer|result"
+    r"|judge?ment|assessment|determination|output|rating|overall|标签|结论|判断|判定|分类|类别|答案|结果"
+    r"|라벨|레이블|결론|판단|판정|분류|정답|답변?|결과)(?:\s+(?:is|as))?"
+)
+_HATE = r"(?:hateful|hate(?:\s+(?:speech|content))?|hatefulness)"
+_ASKS = re.compile(
+    rf"(?:(?:is|are|does|do|contains?|has|it|the|this|text|post|comment|content)\s+){{0,5}}"
+    rf"(?:{_HATE}(?:\s+(?:present|detected|found))?"
+    rf"|(?:violat(?:es?|ion|ing)|breach(?:es)?)(?:\s+(?:of|the|our|this))*"
+    rf"(?:\s+{_HATE})?(?:\s+(?:polic(?:y|ies)|rules?|guidelines?))?)"
+    r"|仇恨(?:言论)?|혐오(?:\s*표현)?"
+)
+_HATEFUL = (
+    r"(?:hateful(?:\s+(?:speech|content))?|hate(?:[\s_-]+(?:speech|content)|\s*/\s*\w+)?"
+    r"|仇恨(?:言论|性)?|혐오(?:\s*표현|적)?)"
+)
+_VALUE = re.compile(
+    rf"(?:(?P<no>(?:not|non|no)[\s_-]*(?:an?\s+)?|非|不是|비)?(?P<label>{_HATEFUL})(?P<ko>\s*아님)?"
+    r"|(?P<yes>yes|true|1|是的?|有|예|네)|(?P<denied>no|false|0|none|否|不是|无|没有|아니[요오]|없음))"
+    r"(?=[\W_]*$|[\"'`*_)\]\u201d\u2019]*\s*(?:[.;:,(\u2013\u2014。，；（-]|입니다|이다))",
+    re.IGNORECASE,
+)
+_LEAN = r"(?:most\s+|very\s+|more\s+)?(?:probably|likely|presumably)(?:\s+than\s+not)?"
+_ALONE = re.compile(rf"[\W_]*(?:{_LEAN}\s+)?", re.IGNORECASE)
+_LEANS = re.compile(
+    rf"(?<!less\s)\b{_LEAN}(?=\s+(?:(?:not|an?)\s+){{0,2}}(?:non[\s-]?)?hate)"
+    r"|(?:很|极|非常)可能(?=(?:不是|并非|是|属于|不属于|构成|不构成)仇恨)|(?:大概|多半)(?=不?是仇恨)"
+    r"|아마도?(?=\s)",
+    re.IGNORECASE,
+)
+_ENDINGS = (  # of Korean leans, and what they lean to, as long
+    ("아닐 것입니다", "아닙니다   "),
+    ("일 것입니다", "입니다   "),
+    ("아닌 것 같습니다", "아닙니다     "),
+    ("인 것 같습니다", "입니다     "),
+)
+_CHOICE = re.compile(  # "Q: Hateful or not? A:", the choice that an answer repeats
+    r"[\W_]{0,9}(?:(?:q|question|问题?|질문)\s{0,3}[:：])?[^?？.。!！\n:：]{1,200}[?？]\s{0,9}"
+    r"(?:(?:a|answer|答案?|답변?)\s{0,3}[:：])?",
+    re.IGNORECASE,
+)
+_NAMES = re.compile(r"hate|仇恨|혐오|\b(?:or|unclear|unsure|but|however)\b|[?？]", re.IGNORECASE)
+
+
+_IS_DATA = re.compile(r"\s*(?:```[a-z]*\s*)?[{\[]\s*[\[{\"']", re.IGNORECASE)
+
+
+def is_data(answer: str) -> bool:
+    """Is the whole answer an object or a list, whose prose decides nothing?"""
+    return _IS_DATA.match(answer) is not None
+
+
+def read_structured(answer: str) -> StatedDecision | None:
+    """The decision that the fields of an answer agree on; None where none decides."""
+    found = list(_fields(answer))
+    if len({one.label for one in found}) != 1:
+        return None
+    return found[-1]
+
+
+def read_lone_label(answer: str) -> StatedDecision | None:
+    """The decision of an answer that begins with a label, or has it behind a question, and names
+    no other one, nor doubts it: "probably hateful" is one, a prompt asks for a choice."""
+    asked = _CHOICE.match(answer)
+    start = _ALONE.match(answer, asked.end() if asked else 0)
+    value = _VALUE.match(answer, start.end() if start else 0)
+    if value is None or value["label"] is None or _NAMES.search(answer, value.end()):
+        return None
+    denied = value["no"] is not None or value["ko"] is not None
+    label = "non-hateful" if denied else "hateful"
+    return StatedDecision(label=label, start=0, end=value.end(), words=value.span())
+
+
+def without_leans(answer: str) -> str:
+    """Blanks for `probably` and the like before a label; as long as the answer."""
+    plain = _LEANS.sub(lambda lean: " " * len(lean.group()), answer)
+    for leaning, plainly in _ENDINGS:
+        plain = plain.replace(leaning, plainly)
+    return plain
+
+
+def _fields(answer: str) -> Iterator[StatedDecision]:
+    for start, end in _segments(answer):
+        separator = _SEPARATOR.search(answer, *_inner(answer, start, end, LONGEST_KEY))
+        if separator is not None:
+            key = _NUMBER.sub("", answer[start : separator.start()].strip(_AROUND)).casefold()
+            read = _decision(key.strip(_AROUND).replace("_", " "), answer, separator.end(), end)
+            if read is not None:
+                yield replace(read, start=_inner(answer, start, end, LONGEST_KEY)[0])
+
+
+def _segments(answer: str) -> list[tuple[int, int]]:
+    """Spans between borders, the last MOST_LINES."""
+    borders = [match.span() for match in _BORDER.finditer(answer)]
+    starts = [0, *(end for _, end in borders)]
+    ends = [*(start for start, _ in borders), len(answer)]
+    return [span for span in zip(starts, ends, strict=True) if span[0] < span[1]][-MOST_LINES:]
+
+
+def _inner(answer: str, start: int, end: int, most: int) -> tuple[int, int]:
+    """Without the marks at its start, so that a row of a table begins with its key."""
+    inner = answer[start:end]
+    first = start + len(inner) - len(inner.lstrip(_AROUND))
+    return first, min(end, first + most)
+
+
+def _decision(key: str, answer: str, start: int, end: int) -> StatedDecision | None:
+    """Of the value answer[start:end] under a key in lower case."""
+    first, last = _inner(answer, start, end, LONGEST_VALUE)
+    value = _VALUE.match(answer, first, last)
+    if value is None or _NAMES.search(answer, value.end(), last):
+        return None
+    if value["label"] is not None and _DECIDES.fullmatch(key):
+        denied = value["no"] is not None or value["ko"] is not None
+    elif value["label"] is None and _ASKS.fullmatch(key):
+        denied = value["denied"] is not None
+    else:
+        return None
+    label = "non-hateful" if denied else "hateful"
+    return StatedDecision(label=label, start=first, end=value.end(), words=value.span())
