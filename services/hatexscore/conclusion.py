@@ -20,6 +20,7 @@ from services.hatexscore import (
     conclusion_ko,
     conclusion_zh,
     label_patterns,
+    no_decision,
 )
 from services.hatexscore.quotes import quoted_spans
 from services.hatexscore.report import Confidence, Form, HatexscoreOtherVerdict, Label, SetAside
@@ -125,7 +126,7 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
     statement = None if chosen is None else _statement(explanation, chosen, live)
     unread = uncertain or (
         statement is None
-        and certainty.may_conclude(plain, spans[-MOST_SENTENCES:], vocabulary, readings)
+        and bool(no_decision.undecided(plain, spans[-MOST_SENTENCES:], vocabulary, readings))
     )
     return VerdictsRead(statement, tuple(dict.fromkeys(others))[:MOST_OTHERS], unread)
 
