@@ -56,7 +56,9 @@ _NEUTRAL = (
     r"|belongs?|says|leads?|well|construed|interpreted|claims|violat\w+|breach\w*"
     r"|suggests?|full|filled|replete|riddled"
     r"|prediction|written|like|needed|people|reasonable|more|now|lot|plenty|deal|great|start\w*"
-    r"|begin\w*|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two|both"
+    r"|engag\w*|push\w*|rooted|grounded|steeped|laced|(?:tick|check)(?:s|ed)?|box(?:es)?|resort\w*|descend\w*"
+    r"|strik(?:es?|ing)|struck|needs|runs?|ran|turn(?:s|ed)?|becom\w*|became|echo\w*|attitudes?|sentiments?|views?|afraid|glad|pleased"
+    r"|relieved|good|territory|begin\w*|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two|both"
 )
 # What hateful texts do: beside a verdict they are more of the same.
 _HOSTILE = (
@@ -72,7 +74,7 @@ _HOSTILE = (
 _COUNTED = (
     r"not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|scarcely|barely|absence"
     r"|devoid|short|shy|stops?|fails?|failed|rather|instead|than|wrong|mistake|mistaken|false"
-    r"|untrue"
+    r"|untrue|below|too|possibly|serious|grave|above"
     r"|incorrect|inaccurate|stretch|unfair|naive|hard|difficult|impossible|insufficient|other|but"
     r"|den(?:y|ies|ied)|doubts?|disagrees?|rejects?|against|outside|hesitate|claim|few|wrongly|harsh|generous|paranoid|petty|dishonest|absurd|ridiculous|odd|strange|silly|foolish"
     r"|premature|unreasonable|excessive|hasty|unwise|disingenuous|irresponsible"
@@ -87,7 +89,7 @@ _DETERMINER = re.compile(r"(?:the|this|that|these|those|its|his|her|their|entire
 _TOKEN = re.compile(r"[\w'\u2019-]+")
 _FINITE = re.compile(
     rf"(?<!\w)(?:{cues.AUXILIARY}|{cues.BE}|{cues.JUDGE}|{cues.JUDGES}|\w+n['\u2019]t|(?:it|that|this"
-    rf"|there|what|here|who|s?he)['\u2019]s"
+    rf"|there|what|here|who|one|s?he)['\u2019]s"
     r"|\w+['\u2019](?:d|m|re|ve)|contains?|includes?|constitutes?|qualif\w+|amounts?|counts?"
     r"|falls?|crosses|violates|uses"
     r"|meets|spreads?|promotes?|expresses|makes?|lacks?|fits?|goes|takes?|leads?|says?|said|calls?)"
@@ -169,6 +171,17 @@ _MAKES_NOT = re.compile(
 )
 # "A joke among friends and not".
 _JOINED = re.compile(r"(?:(?<=\ba )|(?<=\ban ))[\w\s'\u2019-]{1,60}?\s(?:and|but)(?=\s+not\s*$)")
+# "The reason I classify it as hateful is that …": the judgement is presupposed.
+_REASON_FOR = re.compile(
+    r"\W*(?:(?:so|thus|and)\s+)?(?:the|my|our|one|another)\s+(?:\w+\s+)?(?:reasons?|basis|grounds?)\s+"
+    r"(?:why\s+|that\s+|(?:on|for)\s+which\s+)?(?:i|we)\s"
+)
+# "Expresses frustration with traffic rather than": whatever it expresses.
+_PLAIN_CONTRAST = re.compile(
+    rf"\W*(?:(?:so|thus|overall|but)\W+)?(?:it|this|(?:the|this)\s+(?:\w+\s+)?(?:{cues.TEXT_NOUN}))\s+"
+    r"(?:\w+ly\s+)?(?:is|expresses|shows|conveys|reflects|contains|voices|displays|criticises"
+    r"|criticizes|describes)\s"
+)
 _GERUND = re.compile(
     rf"\W*(?:(?:and|but|so|also|even|just|merely)\s+)?(?:to\s+)?(?:not\s+)?(?=\w+ing\b"
     rf"|(?<=to\s))(?:{cues.JUDGE})\b"
@@ -247,7 +260,7 @@ _MISSING_KO = re.compile(
 _KNOWN_KO = re.compile(
     "이다|이[지고며라니]|입니|인[데지]?|임|아니|아닙|아닌|아님|없|않|있|한[다데]|합니"
     "|하[다고며지여므나]|함|해[서야당]|된|됩|됨"
-    "|되[어며고지므]|돼|분류|판단|간주|판정|평가|표시|규정|인정|본다|봅|보[아이기지]|봐|볼|어렵"
+    "|되[어며고지므]|돼|분류|판단|간주|판정|평가|표시|규정|인정|본다|봅|보[아이기지겠]|봐|볼|어렵"
     "|힘들|가[깝까]|타당|지나치|맞|옳"
     "|틀[렸리린]|잘못|생각|담|포함|드러|나타|이르|이른|미치|발견|조장|충족|속하|속한|읽|위반|부족"
     "|충분|무관|공정|뚜렷|마땅|동의"
@@ -338,6 +351,8 @@ def _is_subject(own: str, after: str) -> bool:
     """Is the label part of a subject, and no rule knows what is said of that?"""
     if labels.PREFERRED.match(after) or cues.PRESENT.match(after) or _WHAT_DECIDES.match(own):
         return False
+    if _REASON_FOR.match(own):
+        return False
     if rejects_label(own, after) is not None or labels.unmet(own, after) is not None:
         return False
     if _GERUND.match(own) and not _HAS_VERB.search(own):
@@ -353,6 +368,9 @@ def _has_unknown_governor(own: str, clause: Clause) -> bool:
     if clause.denials == 0 and cues.MAKES_IT.search(own):
         return _ASKS_FOR.search(own) is not None  # whatever else stands before "makes it"
     if clause.denials == 1 and _MAKES_NOT.search(own):
+        return False
+    contrast = cues.CONTRASTED.search(own) if _PLAIN_CONTRAST.match(own) else None
+    if contrast is not None and not moods.NEGATION.search(own[: contrast.start()]):
         return False
     if _NUMBER.search(own) and labels.level_before(own) is None:
         return True
@@ -372,5 +390,9 @@ def _is_inert(words: Sequence[str], place: int) -> bool:
     if _OPINION.fullmatch(words[place]):
         return False
     before, after = words[place - 1], words[place + 1]
+    if words[place] == "little":
+        return after in ("in", "of", "about", "here")
+    if before in ("about", "against", "toward", "towards", "among") and after not in ("of", "to"):
+        return True
     named = _DETERMINER.fullmatch(before) is not None
     return named or (before in ("a", "an") and after not in ("of", "to", ""))

@@ -317,7 +317,7 @@ def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause |
     before = plain[max(line[0], word.start - label_patterns.REACH) : word.start]
     after = plain[word.end : min(line[1], word.end + label_patterns.BEYOND)]
     answer = label_patterns.ANSWER.match(after)
-    answered = label_patterns.ANSWERED.search(before) is not None
+    answered = label_patterns.is_asked(before, after)
     if answer is not None and answered:
         return Clause("final", denials=int(answer["no"] is not None))
     if answered and label_patterns.is_even_score(after):

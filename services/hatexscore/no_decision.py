@@ -46,7 +46,7 @@ _DEFINES = re.compile(
     r"\b(?:is|are|was|were|be)\s+(?:\w+ly\s+)?defined\s+as\b|\brefers\s+to\b|\bdenotes\b"
     r"|\bis\s+(?:speech|language|communication|any\s+\w+)\s+that\b|\bto\s+recall\s+what\b"
     r"|\b(?:text|post|comment|message|reply|remark|content)\s+is\s+(?:one|any)\s+that\b"
-    r"|\blabel\s+definitions?\b|\boptions?\s*:|\b(?:hateful|hate\s+speech|toxic|safe)\s+means\b"
+    r"|\bguidelines\s*:\s|\blabel\s+definitions?\b|\boptions?\s*:|\b(?:hateful|hate\s+speech|toxic|safe)\s+means\b"
     r"|\b(?:possible\s+labels?|label\s+options?)\b"
     r"|\b(?:polic(?:y|ies)|rules?|guidelines?|terms|laws?|standards?)\s+(?:prohibits?|bans?|forbids?"
     r"|define[sd]?|(?:do|does)\s+not\s+(?:allow|permit))\b"
@@ -136,10 +136,11 @@ _GENERIC = re.compile(
     rf"|(?!(?:the|this|that|it|s?he|i|we|my|our|its|his|her|their|there|here|what|so|thus|therefore"
     r"|hence|overall|because|removed|kept|flagged|yes|no|not|nothing|none|nobody|to|in|on|at|under"
     rf"|given|clearly|textbook|and|as|these|those|if|had)\b)[\w'\u2019-]+(?:\s+[\w'\u2019-]+){{0,8}}?"
-    rf"\s+(?:{_VERB}|(?:insult|target|name|violat|break)\w*)\b"
+    rf"\s+(?:{_VERB}|(?:who|that|which)\s+(?:insult|target|name|violat|break)\w*)\b"
     r"|(?:our|the|these|most|all)\s+(?:[\w-]+\s+){0,3}(?:polic(?:y|ies)|guidelines?|rules|standards"
     r"|definition|labels)\s+(?:(?:on|of|about|for|that)\s+[\w\s]{1,40}?)?(?:covers?|prohibits?|bans?"
     r"|(?:was|were)\s+(?:updated|changed|revised|published|given)|differs?|var(?:y|ies)|requires?"
+    r"|can\s+be\s+found|(?:is|are)\s+(?:reviewed|published|available)|ha(?:s|ve)\s+\w+\s+sections"
     r"|allows?|list|exist|usually)\b)"
 )
 # "Hate speech is on full display": of this text after all, if it says not what the category is.
@@ -157,22 +158,23 @@ _TOPIC_EN = re.compile(
     r"|user|writer|speaker|poster|report|topic|news|poem|book|assistant|model)\s+(?:\w+ly\s+|also\s+"
     r"|just\s+|merely\s+)?(?:(?:is|was)\s+(?:all\s+)?(?:about|on)|(?:talk|ask|complain|inform|report)"
     r"(?:s|ed)?\s+(?:about|on|how|of|for|when)|discuss(?:es|ed)?|mention(?:s|ed)?|describ(?:es|ed)"
-    r"|explain(?:s|ed)?|critici[sz](?:es|ed)|condemn(?:s|ed)?|covers?|debates?|stud(?:y|ies)"
+    r"|explain(?:s|ed)?|(?:links|invites)\b|shares?\s+an?\s+(?:article|link|report|study)|critici[sz](?:es|ed)|condemn(?:s|ed)?|covers?|debates?|stud(?:y|ies)"
     r"|address(?:es)?|argues?\s+that|says?\s+that|mocks?\s+people\s+who"
     r"|(?:is|was|[\w'\u2019]+s)\s+tired\s+of|says?\s+s?he['\u2019]s\s+tired\s+of|topic\s+is|is)\b"
     r"(?!\s+(?:not|an?\s|so|clearly|very|no|pure|plain))[^,;:\u2014]{0,80}$"
 )
 _TOPIC_IS = re.compile(r"\b(?:topic|subject|theme|title)(?:\s+of\s+\w+)?\s+is\s*$")
 _TOPIC_AFTER = re.compile(
-    r"\s*(?:$|[.!]|(?:laws?|polic\w+|victims?|crimes?|detection|research|debates?|comments?|posts?)\b"
+    r"\s*(?:$|[.!]|(?:waste|fumes|masculinity|relationships?|chemicals?|is|laws?|polic\w+|victims?|crimes?|detection|research|debates?|comments?|posts?)\b"
     r"|online\b|(?:on|in|among)\s+[\w\s]{1,30}[.!]?\s*$)"
 )
+_CRIME = re.compile(r"\s+crimes?\b")
 _RULES = re.compile(r"\b(?:our|the)\s+(?:rules|polic(?:y|ies)|guidelines|standards|terms)\b")
 # Were this another text: "had it named a faith, …", "with X in place of Y, …".
 _IRREAL = re.compile(
-    r"\bwould\b(?=.{0,120}(?:\b(?:if|had|were|unless|until)\b))"
+    r"(?:\bwould\b|['\u2019]d\s+have\b)(?=.{0,120}(?:\b(?:if|had|were|unless|until)\b))"
     r"|\b(?:had|if|were|should|unless|with|replac\w+|directed|aimed|only\s+if|version|another|instead"
-    r"|other)\b.{0,200}\bwould\b|\bmight\s+have\s+been\b"
+    r"|other)\b.{0,200}(?:\bwould\b|['\u2019]d\s+have\b)|\bmight\s+have\s+been\b"
     r"|\bunless\s+(?:it|they|the\s+\w+)\s+(?:refers?|targets?|names?|means?|is\s+(?:meant|aimed))\b"
     r"|\bif\b.{3,120};.{0,10}\bif\b|\b(?:some|many|others|critics|few|two)\b.{0,30}\bwould\b"
 )
@@ -210,7 +212,7 @@ _CATEGORY_CJK = re.compile(
 _TOPIC_CJK = re.compile(
     r"(?:讨论|介绍|报道|讲述|谈论|分析|关于|研究)[^，。不]{0,12}(?:仇恨|有毒|安全)"
     r"|(?:혐오|증오)\s*(?:표현|발언)?(?:의|에\s*대한|에\s*관한|에\s*대해)?\s*[^.]{0,16}"
-    r"(?:다룬다|다룹니다|설명한다|설명합니다|소개한다|소개합니다|논의|토론이\s*있었|언급한다|보도한다)"
+    r"(?:다룬다|다룹니다|설명한다|설명합니다|소개한다|소개합니다|공유한다|공유합니다|논의|토론이\s*있었|언급한다|보도한다)"
 )
 
 
@@ -262,7 +264,10 @@ class _Sentence:
             return False
         if _TOPIC_CJK.search(self.text):
             return True
-        words = [(one.start, one.end) for one in self.loose]
+        loose = [one for one in self.loose if not _CRIME.match(self.text, one.end)]
+        if self.loose and not (loose or self.readings):
+            return True
+        words = [(one.start, one.end) for one in loose]
         words += [
             (one.word.start - self.offset, one.word.end - self.offset)
             for one in self.readings
