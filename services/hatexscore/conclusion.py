@@ -99,12 +99,12 @@ class ConclusionStatement:
 class VerdictsRead:
     """The conclusion, None where there is none, and what was not believed, the last first.
 
-    unread: there is none, and the explanation may state one all the same.
+    unread: the sentences by which an explanation without one may state one all the same.
     """
 
     conclusion: ConclusionStatement | None
     others: tuple[HatexscoreOtherVerdict, ...]
-    unread: bool = False
+    unread: tuple[Span, ...] = ()
 
 
 def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language) -> VerdictsRead:
@@ -124,11 +124,24 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
         and (why := _other_reason(reading, chosen, uncertain)) is not None
     ]
     statement = None if chosen is None else _statement(explanation, chosen, live)
-    unread = uncertain or (
-        statement is None
-        and bool(no_decision.undecided(plain, spans[-MOST_SENTENCES:], vocabulary, readings))
-    )
-    return VerdictsRead(statement, tuple(dict.fromkeys(others))[:MOST_OTHERS], unread)
+    if statement is not None:
+        return VerdictsRead(statement, _few(others))
+    undecided = no_decision.undecided(plain, spans[-MOST_SENTENCES:], vocabulary, readings)
+    met = {(one.start, one.end) for one in others}
+    others += [
+        HatexscoreOtherVerdict(start=one.span[0], end=one.span[1], label=label, why="uncertain")
+        for one in reversed(undecided)
+        if one.word is not None
+        and (label := one.word.label(one.denials)) is not None
+        and one.span not in met
+    ]
+    unbelieved = [(one.start, one.end) for one in others if one.why == "uncertain"]
+    unread = [*unbelieved[: int(uncertain)], *(one.span for one in undecided)]
+    return VerdictsRead(None, _few(others), tuple(dict.fromkeys(unread)))
+
+
+def _few(others: Sequence[HatexscoreOtherVerdict]) -> tuple[HatexscoreOtherVerdict, ...]:
+    return tuple(dict.fromkeys(others))[:MOST_OTHERS]
 
 
 def _resumed(plain: str, readings: Sequence[Reading]) -> Reading | None:

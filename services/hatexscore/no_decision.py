@@ -168,7 +168,6 @@ _TOPIC_AFTER = re.compile(
     r"\s*(?:$|[.!]|(?:waste|fumes|masculinity|relationships?|chemicals?|is|laws?|polic\w+|victims?|crimes?|detection|research|debates?|comments?|posts?)\b"
     r"|online\b|(?:on|in|among)\s+[\w\s]{1,30}[.!]?\s*$)"
 )
-_CRIME = re.compile(r"\s+crimes?\b")
 _RULES = re.compile(r"\b(?:our|the)\s+(?:rules|polic(?:y|ies)|guidelines|standards|terms)\b")
 # Were this another text: "had it named a faith, …", "with X in place of Y, …".
 _IRREAL = re.compile(
@@ -198,6 +197,7 @@ _NO_MORE = re.compile(
     r"[\s\"\u201d]*(?:(?:by|in|at|of|to|when|if|had|were|unless|until|only|and\s+two|others)\b"
     r"[^:\u2014]{1,120})?[.!\s\"\u201d]*$"
 )
+_CJK = re.compile("[\u3040-\ud7a3]")
 _NO_MORE_CJK = re.compile("[^，,;；]{0,30}$")
 # Of the category: its definition, how it spreads, what it does.
 _CATEGORY_CJK = re.compile(
@@ -217,8 +217,17 @@ _TOPIC_CJK = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
+class Undecided:
+    """A sentence that may state a verdict, and its last word of the vocabulary, if it has one."""
+
+    span: Span
+    word: WordInText | None
+    denials: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Sentence:
-    """start, end: in the explanation. text: its last characters, which its words are offsets in.
+    """start, end: in the explanation. text: its last characters, which `offset` are before.
 
     loose: label words of which nothing is predicated.
     """
@@ -226,12 +235,9 @@ class _Sentence:
     start: int
     end: int
     text: str
+    offset: int
     readings: tuple[Reading, ...]
     loose: tuple[WordInText, ...]
-
-    @property
-    def offset(self) -> int:
-        return self.end - len(self.text)
 
     @property
     def is_settled(self) -> bool:
@@ -264,10 +270,7 @@ class _Sentence:
             return False
         if _TOPIC_CJK.search(self.text):
             return True
-        loose = [one for one in self.loose if not _CRIME.match(self.text, one.end)]
-        if self.loose and not (loose or self.readings):
-            return True
-        words = [(one.start, one.end) for one in loose]
+        words = [(one.start, one.end) for one in self.loose]
         words += [
             (one.word.start - self.offset, one.word.end - self.offset)
             for one in self.readings
@@ -292,7 +295,10 @@ class _Sentence:
         if generic is None:
             return False
         said = _RULES.sub(" ", self.text[generic.end() :])
-        return not any(one.group() not in _OF_A_TEXT for one in _THIS_EN.finditer(said))
+        return not any(
+            one.group() not in ("it", "its", "it's", "they", "them")
+            for one in _THIS_EN.finditer(said)
+        )
 
     def is_elsewhere(self, plain: str) -> bool:
         """Is it said of another text, by another or of a part, and is nothing more said of it?"""
@@ -300,7 +306,7 @@ class _Sentence:
         told = moods or (self.loose and "hypothetical")
         if not told or any(map(str.isalnum, plain[self.end :][:REST])):
             return False
-        before, more = self.text[: self.last], _NO_MORE_CJK if _is_cjk(self.text) else _NO_MORE
+        before, more = self.text[: self.last], _NO_MORE_CJK if _CJK.search(self.text) else _NO_MORE
         if _BUT.search(self.text) or more.match(self.text, self.last) is None:
             return False
         if not moods or moods <= {"hypothetical", "general"}:
@@ -312,30 +318,30 @@ class _Sentence:
         return moods == {"reported"} and _SAYS.search(self.text) is not None
 
     @property
+    def undecided(self) -> Undecided:
+        stated = [(one.word, one.clause.denials) for one in self.readings]
+        word, denials = [(None, 0), *((one, 0) for one in self.loose), *stated][-1]
+        return Undecided((self.start, self.end), word, denials)
+
+    @property
     def last(self) -> int:
         """The end of its last word of a verdict."""
         words = [one.end for one in self.loose]
         return max([0, *words, *(one.word.end - self.offset for one in self.readings)])
 
 
-def _is_cjk(text: str) -> bool:
-    return any("\u3040" <= character <= "\ud7a3" for character in text)
-
-
-_OF_A_TEXT = ("it", "its", "it's", "they", "them")  # of an indefinite subject
-
-
 def undecided(
     plain: str, spans: Sequence[Span], vocabulary: Vocabulary, readings: Sequence[Reading]
-) -> list[Span]:
+) -> list[Undecided]:
     """The sentences by which an explanation without a conclusion may state one all the same.
 
     None where it has no word of a verdict, nor where each is known to state none.
     plain: in lower case without mark-up and quotations. spans: its sentences, in order.
     """
     met = _sentences(plain, spans, vocabulary, readings)
-    about = [span for span in spans if _speaks_of_text(plain[slice(*span)][-REST:])]
-    return [(one.start, one.end) for one in met if _may_decide(plain, one, about)]
+    ends = ((span, plain[max(span[0], span[1] - REST) : span[1]]) for span in spans)
+    about = [span for span, end in ends if _THIS_EN.search(end) or _THIS_CJK.search(end)]
+    return [one.undecided for one in met if _may_decide(plain, one, about)]
 
 
 def _may_decide(plain: str, sentence: _Sentence, about: Sequence[Span]) -> bool:
@@ -359,9 +365,10 @@ def _sentences(
         text = plain[max(span[0], span[1] - REST) : span[1]]
         words = _labels(text, vocabulary)
         if span in held or words or _CUE.search(text):
-            read = {one.word.start - (span[1] - len(text)) for one in held.get(span, ())}
+            own, offset = tuple(held.get(span, ())), span[1] - len(text)
+            read = {one.word.start - offset for one in own}
             loose = tuple(one for one in words if one.start not in read)
-            met.append(_Sentence(*span, text, tuple(held.get(span, ())), loose))
+            met.append(_Sentence(*span, text, offset, own, loose))
     return met
 
 
@@ -371,10 +378,6 @@ def _labels(text: str, vocabulary: Vocabulary) -> list[WordInText]:
         for found in vocabulary.find(text, text)
         if found.word.side == "hateful" or found.denied or not _OF_A_THING.match(text, found.end)
     ]
-
-
-def _speaks_of_text(text: str) -> bool:
-    return bool(_THIS_EN.search(text) or _THIS_CJK.search(text))
 
 
 def _goes_on(plain: str, sentence: _Sentence) -> bool:

@@ -203,7 +203,8 @@ def test_words_of_a_verdict_that_no_rule_reads_leave_it_unknown(
     language: Language, said: str
 ) -> None:
     found = read(said, language)
-    assert (found.conclusion, found.unread) == (None, True)
+    assert found.conclusion is None
+    assert found.unread
 
 
 @pytest.mark.parametrize(("language", "said"), lines(NO_DECISION))
@@ -211,7 +212,7 @@ def test_a_missing_or_ambiguous_judgement_is_known_to_be_none(
     language: Language, said: str
 ) -> None:
     found = read(said, language)
-    assert (found.conclusion, found.unread) == (None, False)
+    assert (found.conclusion, found.unread) == (None, ())
 
 
 @given(st.sampled_from(lines(NO_DECISION)), st.sampled_from(lines(WORDS_OF_A_VERDICT)))
@@ -219,7 +220,7 @@ def test_what_is_unknown_stays_unknown_beside_what_is_no_decision(
     none: tuple[str, str], unread: tuple[str, str]
 ) -> None:
     found = read(f"{none[1]} {unread[1]}", unread[0])  # type: ignore[arg-type]
-    assert found.unread == (found.conclusion is None)
+    assert bool(found.unread) == (found.conclusion is None)
 
 
 def test_an_unread_verdict_has_no_htc_and_says_so_in_the_report() -> None:
@@ -228,12 +229,34 @@ def test_an_unread_verdict_has_no_htc_and_says_so_in_the_report() -> None:
     assert report.undefined["htc"] == "conclusion-unread"
     assert report.score is None
     assert any("no rule reads" in warning for warning in report.warnings)
+    assert "characters 0 to 33" in next(
+        one.detail for one in report.reasons if one.component == "htc"
+    )
     assert scored("The text may be hateful, depending on who is meant.").components.htc == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "label"),
+    [
+        ("It brims over with hate speech.", "hateful"),
+        ("Hate speech is on full display in it.", "hateful"),
+    ],
+)
+def test_what_may_be_a_verdict_is_named(said: str, label: str) -> None:
+    found = read(f"A post on bread. {said}")
+    assert (
+        [(one.start, one.end) for one in found.others]
+        == list(found.unread)
+        == [(17, 17 + len(said))]
+    )
+    assert [(one.label, one.why) for one in found.others] == [(label, "uncertain")]
 
 
 def unread(snippet: Snippet) -> bool:
     explanation = plain_format(snippet.explanation)
-    return read_conclusion(explanation, vocabulary_of(snippet.vocabulary), snippet.language).unread
+    return bool(
+        read_conclusion(explanation, vocabulary_of(snippet.vocabulary), snippet.language).unread
+    )
 
 
 def test_of_verdicts_that_no_rule_reads_hardly_one_is_taken_for_no_decision() -> None:
