@@ -3,8 +3,7 @@
 A verdict is believed only if every word that governs its label is one whose effect the rules know.
 An unknown verb between subject and label ("would trivialise it as hateful"), another judge whom
 the explanation goes on to answer, an appearance that a "but" follows, or two statements of the same
-strength that contradict one another may each turn it round: such a verdict is left unread. So is a
-word of a verdict in a wording that no rule takes for one (`may_conclude`).
+strength that contradict one another may each turn it round: such a verdict is left unread.
 
 Source: our own. An inverted verdict is worse than a missing one, for it blames the explanation.
 Every pattern meets at most the few hundred characters around one label word.
@@ -14,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from services.hatexscore import cues_en as cues
 from services.hatexscore import label_patterns as labels
@@ -58,7 +56,9 @@ _NEUTRAL = (
     r"|belongs?|says|leads?|well|construed|interpreted|claims|violat\w+|breach\w*"
     r"|suggests?|full|filled|replete|riddled"
     r"|prediction|written|like|needed|people|reasonable|more|now|lot|plenty|deal|great|start\w*"
-    r"|begin\w*|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two|both"
+    r"|engag\w*|push\w*|rooted|grounded|steeped|laced|(?:tick|check)(?:s|ed)?|box(?:es)?|resort\w*|descend\w*"
+    r"|strik(?:es?|ing)|struck|needs|runs?|ran|turn(?:s|ed)?|becom\w*|became|echo\w*|attitudes?|sentiments?|views?|afraid|glad|pleased"
+    r"|relieved|good|territory|begin\w*|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two|both"
 )
 # What hateful texts do: beside a verdict they are more of the same.
 _HOSTILE = (
@@ -74,7 +74,7 @@ _HOSTILE = (
 _COUNTED = (
     r"not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|scarcely|barely|absence"
     r"|devoid|short|shy|stops?|fails?|failed|rather|instead|than|wrong|mistake|mistaken|false"
-    r"|untrue"
+    r"|untrue|below|too|possibly|serious|grave|above"
     r"|incorrect|inaccurate|stretch|unfair|naive|hard|difficult|impossible|insufficient|other|but"
     r"|den(?:y|ies|ied)|doubts?|disagrees?|rejects?|against|outside|hesitate|claim|few|wrongly|harsh|generous|paranoid|petty|dishonest|absurd|ridiculous|odd|strange|silly|foolish"
     r"|premature|unreasonable|excessive|hasty|unwise|disingenuous|irresponsible"
@@ -89,7 +89,7 @@ _DETERMINER = re.compile(r"(?:the|this|that|these|those|its|his|her|their|entire
 _TOKEN = re.compile(r"[\w'\u2019-]+")
 _FINITE = re.compile(
     rf"(?<!\w)(?:{cues.AUXILIARY}|{cues.BE}|{cues.JUDGE}|{cues.JUDGES}|\w+n['\u2019]t|(?:it|that|this"
-    rf"|there|what|here|who|s?he)['\u2019]s"
+    rf"|there|what|here|who|one|s?he)['\u2019]s"
     r"|\w+['\u2019](?:d|m|re|ve)|contains?|includes?|constitutes?|qualif\w+|amounts?|counts?"
     r"|falls?|crosses|violates|uses"
     r"|meets|spreads?|promotes?|expresses|makes?|lacks?|fits?|goes|takes?|leads?|says?|said|calls?)"
@@ -171,6 +171,17 @@ _MAKES_NOT = re.compile(
 )
 # "A joke among friends and not".
 _JOINED = re.compile(r"(?:(?<=\ba )|(?<=\ban ))[\w\s'\u2019-]{1,60}?\s(?:and|but)(?=\s+not\s*$)")
+# "The reason I classify it as hateful is that …": the judgement is presupposed.
+_REASON_FOR = re.compile(
+    r"\W*(?:(?:so|thus|and)\s+)?(?:the|my|our|one|another)\s+(?:\w+\s+)?(?:reasons?|basis|grounds?)\s+"
+    r"(?:why\s+|that\s+|(?:on|for)\s+which\s+)?(?:i|we)\s"
+)
+# "Expresses frustration with traffic rather than": whatever it expresses.
+_PLAIN_CONTRAST = re.compile(
+    rf"\W*(?:(?:so|thus|overall|but)\W+)?(?:it|this|(?:the|this)\s+(?:\w+\s+)?(?:{cues.TEXT_NOUN}))\s+"
+    r"(?:\w+ly\s+)?(?:is|expresses|shows|conveys|reflects|contains|voices|displays|criticises"
+    r"|criticizes|describes)\s"
+)
 _GERUND = re.compile(
     rf"\W*(?:(?:and|but|so|also|even|just|merely)\s+)?(?:to\s+)?(?:not\s+)?(?=\w+ing\b"
     rf"|(?<=to\s))(?:{cues.JUDGE})\b"
@@ -249,7 +260,7 @@ _MISSING_KO = re.compile(
 _KNOWN_KO = re.compile(
     "이다|이[지고며라니]|입니|인[데지]?|임|아니|아닙|아닌|아님|없|않|있|한[다데]|합니"
     "|하[다고며지여므나]|함|해[서야당]|된|됩|됨"
-    "|되[어며고지므]|돼|분류|판단|간주|판정|평가|표시|규정|인정|본다|봅|보[아이기지]|봐|볼|어렵"
+    "|되[어며고지므]|돼|분류|판단|간주|판정|평가|표시|규정|인정|본다|봅|보[아이기지겠]|봐|볼|어렵"
     "|힘들|가[깝까]|타당|지나치|맞|옳"
     "|틀[렸리린]|잘못|생각|담|포함|드러|나타|이르|이른|미치|발견|조장|충족|속하|속한|읽|위반|부족"
     "|충분|무관|공정|뚜렷|마땅|동의"
@@ -340,6 +351,8 @@ def _is_subject(own: str, after: str) -> bool:
     """Is the label part of a subject, and no rule knows what is said of that?"""
     if labels.PREFERRED.match(after) or cues.PRESENT.match(after) or _WHAT_DECIDES.match(own):
         return False
+    if _REASON_FOR.match(own):
+        return False
     if rejects_label(own, after) is not None or labels.unmet(own, after) is not None:
         return False
     if _GERUND.match(own) and not _HAS_VERB.search(own):
@@ -355,6 +368,9 @@ def _has_unknown_governor(own: str, clause: Clause) -> bool:
     if clause.denials == 0 and cues.MAKES_IT.search(own):
         return _ASKS_FOR.search(own) is not None  # whatever else stands before "makes it"
     if clause.denials == 1 and _MAKES_NOT.search(own):
+        return False
+    contrast = cues.CONTRASTED.search(own) if _PLAIN_CONTRAST.match(own) else None
+    if contrast is not None and not moods.NEGATION.search(own[: contrast.start()]):
         return False
     if _NUMBER.search(own) and labels.level_before(own) is None:
         return True
@@ -374,122 +390,9 @@ def _is_inert(words: Sequence[str], place: int) -> bool:
     if _OPINION.fullmatch(words[place]):
         return False
     before, after = words[place - 1], words[place + 1]
+    if words[place] == "little":
+        return after in ("in", "of", "about", "here")
+    if before in ("about", "against", "toward", "towards", "among") and after not in ("of", "to"):
+        return True
     named = _DETERMINER.fullmatch(before) is not None
     return named or (before in ("a", "an") and after not in ("of", "to", ""))
-
-
-Span = tuple[int, int]  # half-open character offsets
-REST = 600  # characters of a sentence of which no conclusion is read, from its end
-SETTLED = ("asked", "instruction", "hedged", "appeal")  # moods of which no verdict is made
-
-# Words of a verdict beside those of the vocabulary: of rules and of what moderators do.
-_CUE = re.compile(
-    r"\b(?:violat\w+|breach\w*|infring\w+|contraven\w+|guidelines?"
-    r"|(?:community|platform|house|content|our|the|this|any|no|of|hate|speech|conduct|safety)\s+"
-    r"(?:rules?|standards?|polic(?:y|ies))|rule\s+\d+|br(?:eak\w*|oken?)\s+(?:\w+\s+){0,3}rules?"
-    r"|flagged|flag|classif(?:y|ied|ies)|categori[sz]ed|labell?ed|verdict|removal|removed"
-    r"|take(?:n|s)?\s+(?:it\s+)?down|reinstated?|restored|approved|false\s+(?:positive|alarm)"
-    r"|hateful\w*|hate\s+speech|anti-?hate|line\s+(?:is|was)\s+crossed)\b"
-    r"|违反|违规|违背|触犯|准则|规定|规范|(?:社区|平台|内容|我们的?)政策|标记|举报|下架|删除|误判|判定"
-    r"|归类|定性|仇恨"
-    r"|위반|(?:운영|커뮤니티|콘텐츠|우리|혐오|플랫폼)\s*정책|규정|지침|가이드라인|신고|삭제|분류|판정"
-    r"|혐오|증오"
-)
-_QUESTION = re.compile("[?？][\\s\"”'’)]*$|吗[。\\s]*$")
-# What hate speech is, what a policy bans, what is to be answered: no verdict on this text.
-_DEFINES = re.compile(
-    r"\b(?:is|are|was|were|be)\s+defined\s+as\b|\brefers\s+to\b|\bdenotes\b|\bis\s+speech\s+that\b"
-    r"|\b(?:text|post|comment|message|reply|remark|content)\s+is\s+(?:one|any)\s+that\b"
-    r"|\blabel\s+definitions?\b|\boptions?\s*:|\b(?:hateful|hate\s+speech|toxic|safe)\s+means\b"
-    r"|\b(?:polic(?:y|ies)|rules?|guidelines?|terms|laws?|standards?)\s+(?:prohibits?|bans?|forbids?"
-    r"|define[sd]?|(?:do|does)\s+not\s+(?:allow|permit))\b"
-    r"|是指|指的是|定义为|的定义是|标签说明|标签定义"
-    r"|(?:政策|规定|准则|规则|法律)(?:禁止|不允许)"
-    r"|라벨\s*(?:설명|정의)|(?:이란|란)\s|(?:정책|규정|지침|규칙|법)(?:은|이|에서)\s.{0,20}금지"
-    r"|가운데\s*하나로\s*답"
-)
-_APPEALS = re.compile(
-    r"\bno\s+place\s+(?:in|on|for)\b|容忍|让我们|法外之地|零容忍|공동체를\s*함께|용납|맞서|만듭시다"
-)
-_UNDECIDED = re.compile(
-    r"\b(?:cannot|can\s*not|can['\u2019]t|could\s+not|couldn['\u2019]t|unable\s+to|not\s+able\s+to"
-    r"|impossible\s+to|hard\s+to|difficult\s+to)\s+(?:say|tell|decide|determine|know|judge|assess"
-    r"|analy[sz]e|be\s+(?:sure|certain|decided|determined))\b(?!\s+that\b)"
-    r"|\bno\s+(?:decision|judge?ment|verdict|classification)\s+(?:is|was|can|could)\b"
-    r"|\bnot\s+(?:entirely\s+|quite\s+)?(?:sure|certain|clear)\s+(?:if|whether|that)\b"
-    r"|\bunclear\s+(?:if|whether)\b"
-    r"|(?:无法|难以|不能)(?:判断|确定|断定|判定|分析|决定)"
-    r"|판단(?:하기\s*(?:어렵|힘들)|할\s*수\s*없)|분석할\s*수\s*없|단정(?:하기|할\s*수)"
-)
-# What may settle a doubt, or go back on it, without a word of the vocabulary.
-_ANSWERS = re.compile(
-    r"\b(?:but|yet|however|though|still|nonetheless|nevertheless|actually|in\s+fact|i|we|my|our"
-    r"|no|not|none|nothing|yes|it\s+(?:is|does)|this\s+(?:is|does|one)|so|answer|exactly|neither"
-    r"|right|wrong|correct|mistak\w+|error)\b|n['\u2019]t\b"
-    r"|但|然而|不过|其实|实际上|我|不|没|是的|对|错|误|所以|因此|正是"
-    r"|그러나|하지만|지만|실제로|사실|나는|저는|아니|않|없|그렇|맞|틀|잘못"
-)
-# "Clean water", "a normal life", "safe to say": said of something else than a text.
-_OF_A_THING = re.compile(
-    rf"\s+(?:to\s+say\b|(?!(?:{cues.TEXT_NOUN}|label|rating|class\w*|category|verdict|side|territory|to|in"
-    r"|as|by|for|and|or|but|with|under|here|than|if|because|since|rather|enough|overall|it|this|the"
-    r"|is|was|not|no|from|at|on|of|that|which)\b)[a-z]{3,})"
-)
-# "It may look hateful, but …": of the same sentence.
-_BUT = re.compile(r"\b(?:but|yet|however)\b|(?<![不非])但|然而|不过|其实")
-
-
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    end: int
-    text: str
-    readings: tuple[Reading, ...]
-
-    @property
-    def is_settled(self) -> bool:
-        """Is every word of a verdict in it one of which no verdict is made?"""
-        moods = {one.clause.mood for one in self.readings}
-        if _DEFINES.search(self.text) or _APPEALS.search(self.text):
-            return moods <= {*SETTLED, "general"}
-        known = self.readings or _QUESTION.search(self.text) or _UNDECIDED.search(self.text)
-        return bool(known) and moods <= {*SETTLED}
-
-
-def may_conclude(
-    plain: str,
-    spans: Sequence[Span],
-    vocabulary: Vocabulary,
-    readings: Sequence[Reading],
-) -> bool:
-    """May an explanation of which no conclusion was read state one all the same?
-
-    Not where it has no word of a verdict, nor where each stands in a question, a doubt, an appeal
-    or a definition that nothing answers later: a missing or an ambiguous judgement, 0 by Eq. 2.
-    plain: in lower case without mark-up and quotations. spans: its sentences, in order.
-    """
-    held: dict[Span, list[Reading]] = {}
-    for one in readings:
-        held.setdefault((one.start, one.end), []).append(one)
-    met: list[_Sentence] = []
-    for span in spans:
-        text = plain[max(span[0], span[1] - REST) : span[1]]
-        if span in held or _CUE.search(text) or _has_label(text, vocabulary):
-            met.append(_Sentence(span[1], text, tuple(held.get(span, ()))))
-    return any(not one.is_settled or _goes_on(plain, one) for one in met)
-
-
-def _has_label(text: str, vocabulary: Vocabulary) -> bool:
-    return any(
-        found.word.side == "hateful" or found.denied or not _OF_A_THING.match(text, found.end)
-        for found in vocabulary.find(text, text)
-    )
-
-
-def _goes_on(plain: str, sentence: _Sentence) -> bool:
-    """Does anything follow a question, or words that may settle it a doubt?"""
-    after = plain[sentence.end : sentence.end + REST]
-    if _QUESTION.search(sentence.text) and not _UNDECIDED.search(after):
-        return any(map(str.isalnum, after))
-    doubts = [one for one in sentence.readings if one.clause.mood in ("asked", "hedged", "appeal")]
-    turned = any(_BUT.search(plain, one.word.end, sentence.end) for one in doubts)
-    return turned or (bool(doubts) and _ANSWERS.search(after) is not None)

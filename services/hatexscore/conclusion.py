@@ -20,6 +20,7 @@ from services.hatexscore import (
     conclusion_ko,
     conclusion_zh,
     label_patterns,
+    no_decision,
 )
 from services.hatexscore.quotes import quoted_spans
 from services.hatexscore.report import Confidence, Form, HatexscoreOtherVerdict, Label, SetAside
@@ -98,12 +99,12 @@ class ConclusionStatement:
 class VerdictsRead:
     """The conclusion, None where there is none, and what was not believed, the last first.
 
-    unread: there is none, and the explanation may state one all the same.
+    unread: the sentences by which an explanation without one may state one all the same.
     """
 
     conclusion: ConclusionStatement | None
     others: tuple[HatexscoreOtherVerdict, ...]
-    unread: bool = False
+    unread: tuple[Span, ...] = ()
 
 
 def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language) -> VerdictsRead:
@@ -123,11 +124,24 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
         and (why := _other_reason(reading, chosen, uncertain)) is not None
     ]
     statement = None if chosen is None else _statement(explanation, chosen, live)
-    unread = uncertain or (
-        statement is None
-        and certainty.may_conclude(plain, spans[-MOST_SENTENCES:], vocabulary, readings)
-    )
-    return VerdictsRead(statement, tuple(dict.fromkeys(others))[:MOST_OTHERS], unread)
+    if statement is not None:
+        return VerdictsRead(statement, _few(others))
+    undecided = no_decision.undecided(plain, spans[-MOST_SENTENCES:], vocabulary, readings)
+    met = {(one.start, one.end) for one in others}
+    others += [
+        HatexscoreOtherVerdict(start=one.span[0], end=one.span[1], label=label, why="uncertain")
+        for one in reversed(undecided)
+        if one.word is not None
+        and (label := one.word.label(one.denials)) is not None
+        and one.span not in met
+    ]
+    unbelieved = [(one.start, one.end) for one in others if one.why == "uncertain"]
+    unread = [*unbelieved[: int(uncertain)], *(one.span for one in undecided)]
+    return VerdictsRead(None, _few(others), tuple(dict.fromkeys(unread)))
+
+
+def _few(others: Sequence[HatexscoreOtherVerdict]) -> tuple[HatexscoreOtherVerdict, ...]:
+    return tuple(dict.fromkeys(others))[:MOST_OTHERS]
 
 
 def _resumed(plain: str, readings: Sequence[Reading]) -> Reading | None:
@@ -316,7 +330,7 @@ def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause |
     before = plain[max(line[0], word.start - label_patterns.REACH) : word.start]
     after = plain[word.end : min(line[1], word.end + label_patterns.BEYOND)]
     answer = label_patterns.ANSWER.match(after)
-    answered = label_patterns.ANSWERED.search(before) is not None
+    answered = label_patterns.is_asked(before, after)
     if answer is not None and answered:
         return Clause("final", denials=int(answer["no"] is not None))
     if answered and label_patterns.is_even_score(after):

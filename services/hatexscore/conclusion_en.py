@@ -23,6 +23,7 @@ LONG = 200  # characters before a word, from which the sentence's own opening is
 NEAR = 80
 # "I cannot see how it could be anything but hateful": no hedge.
 ANYTHING_BUT = re.compile(r"\b(?:could|may|might)\s+be\s+anything\s+(?:but|other\s+than)\b")
+COULD_BE = re.compile(r"\b(?:could|may|might)\s+be\b")
 # "We could find neither slurs nor hate speech": no hedge either.
 COULD_FIND = re.compile(
     r"\b(?:i|we|one)\s+could\s+(?:\w+ly\s+)?(?:find|see|detect|identify|spot|discern|locate)\b"
@@ -180,7 +181,7 @@ def _scope(before: str) -> tuple[str, str]:
     """The words that a negation of the label word may stand in, and those before them."""
     text = cues.WHOSE_TEXT.sub(r"\1", cues.PARENTHESIS.sub(" ", before))
     text = moods.LYING.sub(" it is false that ", moods.RIGHT_IN_SAYING.sub(_as_judged, text))
-    text = moods.CLEFT.sub(" it ", text)
+    text = moods.DECISION_ACTS.sub(" label it as ", moods.CLEFT.sub(" it ", text))
     text = moods.UNDER_NO.sub(lambda said: " it is not " if said["no"] else " it is ", text)
     adjunct = cues.ADJUNCT.match(text)
     cut = adjunct.end() if adjunct else 0
@@ -190,6 +191,7 @@ def _scope(before: str) -> tuple[str, str]:
         cut = earns.end()
     text = text[:cut] + cues.BEFORE_SELF.sub(" ", text[cut:])
     fronted = moods.DENIED_FIRST.sub(r" \g<subject> \g<verb> not ", text[cut:])
+    fronted = moods.NO_OTHER.sub(_nothing_else, fronted)
     own = moods.IDIOM.sub(_idiom_left, moods.NO_LESS.sub(r" makes \1 ", fronted))
     own = moods.NO_LIST.sub(" ", cues.SET_APART.sub(r"marks \1 as ", own))
     own = moods.SHARED_VIEW.sub(r"\g<dis> find ", own)
@@ -201,6 +203,11 @@ def _scope(before: str) -> tuple[str, str]:
 
 def _as_judged(said: re.Match[str]) -> str:
     return " it is false that " if said["wrong"] else " it is true that "
+
+
+def _nothing_else(said: re.Match[str]) -> str:
+    """ "Can't see how this could be anything but" leaves "see how this is"."""
+    return " " if said.group().endswith("that") else f" {COULD_BE.sub('is', said['what'])} "
 
 
 def _idiom_left(idiom: re.Match[str]) -> str:
@@ -333,7 +340,8 @@ def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
         return "reported"
     elsewhere = moods.PARTIAL.search(opening) and not cues.PREDICATE.search(opening)
     partial = moods.PARTIAL.search(own) or moods.PARTIAL.match(after.lstrip()) or elsewhere
-    return "partial" if partial and not cues.MAKES_IT.search(own) else "asserted"
+    whole = cues.MAKES_IT.search(own) or moods.REVEALS.search(own)
+    return "partial" if partial and not whole else "asserted"
 
 
 def _is_conditional(own: str, prior: str) -> bool:
@@ -413,7 +421,7 @@ def _about_text(own: str, prior: str) -> bool:
     if cues.DEFINITE.match(head):
         return _definite(head)
     predicate = cues.PREDICATE.search(head)
-    if predicate is None and not cues.BARE.fullmatch(head):
+    if predicate is None and not (cues.BARE.fullmatch(head) or NO_SUBJECT.fullmatch(head)):
         return cues.THIS_TEXT.search(head) is not None
     if predicate is None or NO_SUBJECT.fullmatch(head, 0, predicate.start()):
         return _about_text(prior[-LONG:], "") if any(map(str.isalnum, prior)) else True

@@ -182,6 +182,8 @@ _UNRELATED = re.compile(
     r"^(?:毫|完全|并)?(?:无关|不沾边|没有?(?:任何)?关系|相去甚远|相距甚远|还?(?:差得|差着|相差"
     r"|隔得)?(?:很|太|还)?远)"
 )
+# "以仇恨言论为由删除": what is done to the text judges it.
+_GROUND = re.compile("^\\W?(?:为由|之名)(?:而)?(?:将其|予以|被)?(?:删除|移除|下架|处理|封禁|屏蔽)")
 _LABEL_SUBJECT = re.compile(
     r"归类|分类|标签|标记|标注|判定|判断|判为|视为|归为|认定|称为|说成|当作|看作|说|称|定性|列为"
     r"|结论|说法|看法"
@@ -284,6 +286,8 @@ def _rejection(own: str, after: str) -> bool | None:
 def _form(own: str, prior: str, after: str, word: WordInText) -> Form | None:
     if word.word.kind == "verbs":
         return "predication"
+    if _GROUND.match(after):
+        return "classification"
     if _UNRELATED.match(after) or _EVIDENT.match(after):
         return "predication"
     if _ABOUT_IT.search(own):

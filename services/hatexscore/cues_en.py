@@ -18,12 +18,12 @@ AUXILIARY = (
 )
 FINITE = (
     AUXILIARY + r"|contains|includes|constitutes|qualifies|amounts|counts|falls|crosses|violates"
-    r"|breaches|complies|uses|remains|meets|deserves|spreads|promotes|expresses|makes|lacks|fits"
+    r"|becomes|became|breaches|complies|uses|remains|meets|deserves|spreads|promotes|expresses|makes|lacks|fits"
     r"|therefore|thus|hence|clearly|nonetheless|nevertheless|still|also(?=\s+(?:is|not)\b)"
 )
 SUBJECT_OPENS = (
     r"it|this|these|those|they|there|i|we|he|she|you|nothing|nobody|none|no\s+one|neither|the|what"
-    r"|my|our|its|his|her|their|such|all\s+of|that(?=\s+(?:is|\w+\s+is)\b)"
+    r"|my|our|its|his|her|their|such|all\s+of|that(?=\s+(?:is|\w+\s+is)\b|['\u2019]s\b)"
 )
 JUDGES = (  # finite forms by which a subject sorts a text
     r"(?:classif(?:y|ies)|categori[sz]es?|qualif(?:y|ies)|makes?|plac(?:e|es)|puts?|justif(?:y|ies)"
@@ -130,7 +130,7 @@ SAY = (
     r"|es|ed|ing)"
     r"|ask(?:s|ed|ing)?|wonder(?:s|ed|ing)?|t(?:ell|ells|old|elling)|repl(?:y|ies|ied)|answers"
     r"|answered|respond(?:s|ed)?|suspect(?:s|ed)?"
-    r"|den(?:y|ies|ied|ying)(?=\s+that\b)|conclud(?:e|es|ed|ing)|rul(?:e|es|ed|ing)(?!\s+out)"
+    r"|den(?:y|ies|ied|ying)(?=\s+that\b)|conclud(?:e|es|ed|ing)|rul(?:ed|ing)(?!\s+out)|rules?(?=\s+that\b)"
     r"|warn(?:s|ed|ing)?|worr(?:y|ies|ied)|agree[sd]?"
 )
 # "Distinguishes it from satire as hate speech": what it is told from ends at "as".
@@ -160,9 +160,11 @@ PREDICATE = re.compile(
     r"|out\s+)?as|render(?:s|ed|ing)?|clears|exceeds?|satisf(?:y|ies)|surpass(?:es)?|pass(?:es|ed)"
     r"|conveys?|holds?|offers?|perpetuat(?:e|es|ing)|encourag(?:e|es|ing)|embod(?:y|ies)|reads?"
     r"|looks?"
-    rf"|refrains?|crossed|denotes?|says?|said|full|belongs?|borders?|search(?:es|ed|ing)?|ticks?"
+    rf"|refrains?|crossed|denotes?|says?|said|full|belongs?|borders?|search(?:es|ed|ing)?|ticks?|checks?"
     rf"|ticked|match(?:es|ed)?|fulfil\w*"
     rf"|(?:settle[ds]?|bets?|votes?|voted)\s+(?:on|for)|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went"
+    rf"|reflect(?:s|ed|ing)?(?!\s+on\b)|echo(?:es|ed|ing)?|ooz(?:es|ing)|voic(?:es|ed|ing)"
+    rf"|reek(?:s|ing)?|brim(?:s|ming)?|spew(?:s|ed|ing)?|fuel(?:s|led|ling)?|normali[sz](?:es|ing)"
     rf"|forms?|formed|produc(?:e|es|ed|ing)"
     r"|commit(?:s|ted|ting)?|deliver(?:s|ed)?|utters?|uttered|ends?(?:\s+up)?|ended(?:\s+up)?"
     r"|equals?|distinguish(?:es|ed|ing)?|separates?|differentiates?|mounts?\s+to"
@@ -170,7 +172,7 @@ PREDICATE = re.compile(
     r"|posted|writ\w+|wrote|says?|said|shares?|shared)\s+(?:some|any|no)?things?|push(?:es|ed"
     r"|ing)?|mov(?:e|es|ed|ing)|takes?|lands?|landed|drift(?:s|ed)?|brings?"
     rf"|stray(?:s|ed|ing)?|lean(?:s|ed|ing)?|{JUDGE})\b"
-    r"|\b(?:it|this|that|there|what)['\u2019]s\b|\b(?:isn|aren|wasn|weren)['\u2019]t\b"
+    r"|\b(?:it|this|that|there|what|one)['\u2019]s\b|\b(?:isn|aren|wasn|weren|ain)['\u2019]t\b"
 )
 # "The text you wrote falls into": whose it is says nothing of a report.
 WHOSE_TEXT = re.compile(
@@ -183,7 +185,7 @@ WHOSE_TEXT = re.compile(
 )
 ABOUT_IT = re.compile(  # between predicate and word: the text speaks of it, and is not it
     r"\b(?:about|against|condemn\w*|criti\w*|discuss\w*|counter\w*|anti|regarding|concerning"
-    r"|oppos\w*"
+    r"|oppos(?:e|es|ed|ing|ition)\b"
     r"|mention\w*|victims?|denounc\w*|fight\w*|combat\w*|tackl\w*|prevent\w*|research|stud(?:y|ies)"
     r"|topic|subject|account(?:s|ed)?\s+for|overlooks?|disregards?"
     r"|problems?|issues?|debates?|history|awareness|warn\w*|analys\w*|describing|report(?:s"
@@ -194,7 +196,7 @@ ABOUT_IT = re.compile(  # between predicate and word: the text speaks of it, and
     r"|world|communit(?:y|ies)|society|label\s+of\s+the|committed|dedicated|opposed)\b"
 )
 NO_VERDICT_AFTER = re.compile(
-    r"^[\s-]*(?:detection|polic(?:y|ies)|laws?|legislation|rules?|guidelines?|definitions?|crimes?"
+    r"^[\s-]*(?:summar(?:y|ies)|overview|recap|detection|polic(?:y|ies)|laws?|legislation|rules?|guidelines?|definitions?|crimes?"
     r"|groups?"
     r"|prevention|research|moderation|classifiers?|people|persons?|man|men|woman|women|children"
     r"|individuals?"
@@ -238,7 +240,10 @@ SKIPPED = (
     r"therefore|thus|so|hence|doubtless|undoubtedly|unquestionably|overall|finally|in|conclusion|summary|final|my|the|a|an|answer|not"
     r"|clearly|definitely"
     r"|plainly|simply|obviously|certainly|explicitly|implicitly|blatantly|openly|outright|pure"
-    r"|plain|again|text|post"
+    r"|plain|again|text|post|textbook|classic|blatant|straight(?:-up|forward)?|sheer|full-blown"
+    r"|downright|unadulterated|overt|undisguised|racist|sexist|antisemitic|islamophobic|homophobic"
+    r"|transphobic|xenophobic|misogynist(?:ic)?|violent|vile|vicious|obvious|explicit|unmistakable"
+    r"|dehumani[sz]ing|policy|guideline|removed|deleted|banned|blocked|rejected|typical|unambiguous|my\s+call"
     r"|yes|no|label|verdict|and|just|very|highly|quite|also|still|merely|nothing|never|neither|nor"
     r"|here|this|that|it"
     r"|short|sum|all|is|it's|deeply|extremely|severely|rather|mildly|completely|entirely|perfectly"
@@ -272,7 +277,7 @@ AFTER_BARE = re.compile(
     r"|either\b|enough\b"
     r"|about\s+(?:it|this|the)\b|(?:was\s+)?(?:detected|found|identified)\b|and\b|or\b|but\b"
     r"|nor\b|for\b|(?:directed|aimed|targeted|targeting|levell?ed|expressed)\b"
-    r"|than\b|under\b|by\b|due\b|despite\b|even\b|although\b|though\b)"
+    r"|(?:to\s+see|going\s+on)\b|whatsoever\b|than\b|under\b|by\b|due\b|despite\b|even\b|although\b|though\b)"
 )
 PRESENT = re.compile(
     r"^\s*(?:speech|content|language|intent|meaning|reading|interpretation|motive|purpose"
@@ -352,7 +357,7 @@ OWN_VIEW = re.compile(
     r"|verdict|reason|doubt"
     r"|decide[ds]?|end(?:s|ed)?\s+(?:up\s+)?(?:with|at|on)|arriv(?:e|ed|ing)\s+at|com(?:e"
     r"|ing)\s+down\s+on|came\s+down\s+on|side\s+with|siding\s+with"
-    r"|(?:go(?:es|ing)?|went|lean(?:s|ed|ing)?)\s+(?:with|for|towards?)|choose|chose|pick(?:ed)?"
+    r"|(?:go(?:es|ing)?|went|lean(?:s|ed|ing)?)\s+(?:with|for|towards?|$)|choose|chose|pick(?:ed)?"
     r"|select(?:ed)?|settled?\s+(?:on|for)|bet\s+on|opt(?:ed|ing)?\s+for|agree|concur"
     r"|disagree|decision|conclu\w+|judge?ment|say|vote|answer|label|classification|category"
     r"|rating)\b"
@@ -362,7 +367,7 @@ OWN_VIEW = re.compile(
 DROPPED_SUBJECT = re.compile(r"(?:[;:.\u2192\u21d2]|\s[-=]>?)\s*$")
 # The qualities of "Curious, patient, polite: non-toxic".
 QUALITIES = re.compile(r"\W*[a-z-]{3,30}(?:\s*,\s*(?:and\s+)?[a-z-]{3,30}){1,8}\s*:\s*")
-OPENS_BARE = re.compile(r"[;:,.!)\u2014\u2192\u21d2>-]\s*$|\b(?:but|so|thus|hence|therefore)\s*$")
+OPENS_BARE = re.compile(r"[;:,.!)=\u2014\u2192\u21d2>-]\s*$|\b(?:but|so|thus|hence|therefore)\s*$")
 CONTRAST = re.compile(r"[;\u2014]|\bbut\b|\bhowever\b|\byet\b")
 REASON = re.compile(r"\b(?:because(?!\s+of)|since)\b")
 NOTHING_THAT = re.compile(
@@ -393,7 +398,7 @@ FIELD_OF_VERDICT = re.compile(
     rf"\b(?:this|it|{TEXT_NOUN}|my|in|short|overall|summary|assessment|evaluation|determination"
     r"|recommendation|action|enforcement|measure|sanction|resolution|safety|toxicity|outcome"
     r"|therefore|thus|so|hence|verdict|conclusion|final(?:ly)?"
-    r"|q|question|nothing|decide|conclude|tl;?dr|dr|line|upshot|gist|ruling|view|opinion|step"
+    r"|q|question|criteria|met|nothing|decide|conclude|tl;?dr|dr|line|upshot|gist|ruling|view|opinion|step"
     r"|label|decision|classification|class|category|prediction|rating|result"
     r"|judge?ment|word|finding|point|item|yes|no|reason\s+why)\b[^:]*:\s*$"
 )

@@ -25,7 +25,7 @@ from services.hatexscore.report import (
     QuotationReason,
 )
 from services.hatexscore.words import Language, Span, detect_language
-from shared.contracts import LanguageFound
+from shared.contracts import LanguageFound, ReasonCode
 from shared.language import UNDECIDED, Obstacle, find_language, requested_language
 
 LABEL_UNKNOWN = (
@@ -36,11 +36,7 @@ LABEL_UNKNOWN = (
 
 RULED: tuple[Language, ...] = get_args(Language)
 BY_RULES = HatexscoreReaderUse(by="rules")
-UNREAD = Obstacle(
-    "conclusion-unread",
-    "the explanation has words of a verdict in a wording that no rule reads with confidence; what "
-    "was met is in `other_verdicts`",
-)
+UNREAD: ReasonCode = "conclusion-unread"
 UNDECIDED_EXPLANATION = (
     "the language of the explanation is undecided, so that no rules read it; send `language`"
 )
@@ -122,7 +118,9 @@ class ParsedExplanation:
     @property
     def is_unread(self) -> bool:
         """By rules: they have none for the language, or none for the wording of its verdict."""
-        return self.languages.no_rules is not None or self.no_htc == UNREAD
+        return self.languages.no_rules is not None or (
+            self.no_htc is not None and self.no_htc.code == UNREAD
+        )
 
 
 class FindMentions(Protocol):
@@ -162,6 +160,7 @@ def parse_explanation(request: HatexscoreRequest, rules: ParsingRules) -> Parsed
     language, explanation = languages.explanation, request.explanation
     read = rules.conclusion(request, language)
     stated = read.conclusion.label if read.conclusion else None
+    obstacle = _unread_conclusion(read)
     label = request.decision or stated
     found = rules.mentions(
         read_passage(explanation, language, quoted_spans(explanation)),
@@ -172,8 +171,8 @@ def parse_explanation(request: HatexscoreRequest, rules: ParsingRules) -> Parsed
     return ParsedExplanation(
         languages=languages,
         statement=read.conclusion,
-        htc=None if read.unread else float(read.conclusion is not None),
-        no_htc=UNREAD if read.unread else None,
+        htc=None if obstacle else float(read.conclusion is not None),
+        no_htc=obstacle,
         label=label,
         stated_label=stated,
         quoting=rules.quoted(request, languages),
@@ -181,10 +180,20 @@ def parse_explanation(request: HatexscoreRequest, rules: ParsingRules) -> Parsed
         tgi=float(target_group_identified(found)),
         warnings=(
             *(() if label else (LABEL_UNKNOWN,)),
-            *((UNREAD.detail,) if read.unread else ()),
+            *((obstacle.detail,) if obstacle else ()),
         ),
         others=read.others,
     )
+
+
+def _unread_conclusion(read: VerdictsRead) -> Obstacle | None:
+    """Where the explanation may conclude, though no rule reads it."""
+    if not read.unread:
+        return None
+    said = "the explanation has words of a verdict in a wording that no rule reads with confidence"
+    (start, end), more = read.unread[0], len(read.unread) - 1
+    also = f" and in {more} more {'sentence' if more == 1 else 'sentences'}" if more else ""
+    return Obstacle(UNREAD, f"{said}, in characters {start} to {end}{also}")
 
 
 def detect_languages(request: HatexscoreRequest) -> DetectedLanguages:

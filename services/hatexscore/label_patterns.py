@@ -29,13 +29,16 @@ EARLIER = (
     r"initial|first|previous|earlier|old|preliminary|gold|original|初步|最初|原|初始|처음|초기|이전"
 )
 KEY = (
-    r"labels?|verdict|conclusions?|decision|classification|class|category|prediction|answer|rating"
+    r"labels?|verdict|conclusions?|decision|removed?|deleted?|reject(?:ed)?|approved?|allow(?:ed)?"
+    r"|kept|keep|flagged|(?:classified|labell?ed|rated|marked|judged|tagged|categori[sz]ed)(?:\s+as)?|classification|class|category|prediction|answer|rating"
     r"|result|judge?ment|assessment"
     r"|determination|evaluation|output|outcome|finding|标签|结论|判断|判定|分类|类别|答案|结果|预测|评定|裁定|决定|라벨"
     r"|레이블|결론|판단|판정|분류|정답|답변?|결과|예측|평가"
 )
 VALUE = (
-    r"it|is|the|this|that|text|post|comment|message|a|an|not|no|non|clearly|very|highly|mildly|as"
+    r"removed?|deleted?|reject(?:ed)?|block(?:ed)?|bann?(?:ed)?|allow(?:ed)?|approved?|keep|kept"
+    r"|flag(?:ged)?|it|is|the|this|that|text|post|comment"
+    r"|message|a|an|not|no|non|clearly|very|highly|mildly|as"
     r"|likely|definitely|yes|explicit|implicit"
     r"|该?文本|该|这是?|是|为|属于?|不是|并非|不构成|构成|不属于|不含|含有?|没有?|无|不|明显|명백한|이\s*글은|이것은|매우"
 )
@@ -61,7 +64,7 @@ ENDS = re.compile(
     r"(?P<ko>(?:이|은|가)?\s*(?:아님|아닙니다|아니다|아닌\s*것|없음|없다))?(?:임|입니다|이다|함)?"
     r"[\s\"'\])”’】」\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]*(?:$|[\n\r.,;!。，；！(（\[{|\u2014-]"
     r"|because\b|since\b|as\b|towards?\b"
-    r"|against\b|due\b|under\b|(?:this|the|it)\b|for\b|with\b|in\b|因为|由于|때문)"
+    r"|against\b|about\b|due\b|under\b|(?:this|the|it)\b|for\b|with\b|in\b|因为|由于|때문)"
 )
 _LEVEL = r"(?:level|rating|degree|score)"
 ANSWER = re.compile(
@@ -74,6 +77,7 @@ ANSWER = re.compile(
     r"|false|0(?!\.?\d)|n|not|(?:very\s+)?low|minimal|negligible|absent"
     r"|不是|否|无|没有|低|아니요|아니오|아님|없음|아니다|낮음|해당\s*없음))(?![\w])"
 )
+JSON_VALUE = re.compile(r"[\s\"']*:\s*(?:true|false)\b")
 # "Toxicity score: 0.91", "Hatefulness: 4 out of 5", "Rating: 1/5 (not hateful)".
 SCORE = re.compile(
     rf"\s*+(?:speech|content|text)?\s*+(?:{_LEVEL}|probability|likelihood|scale|index)?[\s\"']*+"
@@ -89,6 +93,12 @@ ALONE = re.compile(r"[\s\"'\[\]().!。“”‘’:：=]*")
 _COLUMN = re.compile(rf"[\s\"']*(?:(?:{WHOSE})[\s_]*){{0,3}}(?:{KEY})[\s\"']*")
 _CELL = re.compile(r"\s*\|")
 _RULE = re.compile(r"[\s|:-]*")
+
+
+def is_asked(before: str, after: str) -> bool:
+    """May what follows a label answer it: "Hateful: no", {"x": {"hateful": false}}?"""
+    nested = JSON_VALUE.match(after) and before.rstrip().endswith((":", "："))
+    return bool(nested or ANSWERED.search(before))
 
 
 def is_low_score(after: str) -> bool | None:
@@ -229,7 +239,15 @@ FAILS_AFTER = re.compile(
     r"|false|wrong)"
     r"|(?:ignores|overlooks|misses|disregards|contradicts|downplays|understates|overstates))\b"
 )
-SUFFICES = ("fits", "applies", "holds", "fails", "misses", *CHEAPENS)  # that need no adjective
+SUFFICES = (
+    "makes sense",
+    "fits",
+    "applies",
+    "holds",
+    "fails",
+    "misses",
+    *CHEAPENS,
+)  # that need no adjective
 _REJECTING = (
     r"wrong|incorrect|mistaken|false|inaccurate|unjustified|unwarranted|misplaced|error"
     r"|mistake|far|harsh"
@@ -244,7 +262,7 @@ REJECTING = frozenset(_REJECTING.split("|"))
 VERDICT_AFTER = re.compile(
     r"^[^.;!?]{0,80}?\b(?P<verb>(?:can|could)(?:\s*not|n?['\u2019]t)?\s+be|is|are|was|were|seems"
     r"|appears|looks|sounds|(?:would|should)(?:\s+not|n['\u2019]t)?\s+be|does|do|did|isn['\u2019]t"
-    r"|doesn['\u2019]t|goes|fits|applies|holds|fails|misses|cheapens|trivialises|trivializes"
+    r"|doesn['\u2019]t|goes|makes\s+sense|fits|applies|holds|fails|misses|cheapens|trivialises|trivializes"
     r"|dilutes|devalues|distorts|stretches)\b"
     r"\s*(?P<no>not\s+|n['\u2019]t\s+)?(?:\w+ly\s+|therefore\s+|thus\s+|hence\s+|quite\s+|a\s+"
     r"|an\s+|the\s+|too\s+|to\s+|well\s+"

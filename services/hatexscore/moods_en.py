@@ -10,6 +10,28 @@ import re
 
 from services.hatexscore.cues_en import AUXILIARY, JUDGE, JUDGES, SAY, TEXT_NOUN
 
+# What is done to a text judges it: "remove this as", "was taken down for", "let it pass as".
+_OBJECT = (
+    rf"(?:\s+(?:it|this(?:\s+(?:one|{TEXT_NOUN}))?|that\s+one|(?:the|that)\s+(?:\w+\s+)?"
+    rf"(?:{TEXT_NOUN})))?"
+)
+DECISION_ACTS = re.compile(
+    rf"\b(?:(?:remov|delet|eras|block|bann?|reject|hid|pull|suspend|action|sanction)(?:e|es|s|ed|den"
+    rf"|ing)?{_OBJECT}|t(?:ak(?:e|es|en|ing)|ook){_OBJECT}\s+down)\s+(?:as(?:\s+being)?|for(?:\s+being)?"
+    r"|(?:on|under)\s+(?:the\s+)?(?:grounds?|heading|charge)\s+of|because\s+of|due\s+to)\s"
+    rf"|\b(?:(?:keep|kept|leav|left|allow|approv|pass|clear)(?:e|es|s|ed|ing)?{_OBJECT}(?:\s+up)?"
+    rf"|let(?:s|ting)?{_OBJECT}\s+(?:stand|pass|through|be))\s+as\s"
+)
+# "You can't call this anything but": it is called so.
+NO_OTHER = re.compile(
+    r"\b(?:hard|difficult|impossible|cannot|can\s*n?['\u2019]t)\b(?P<what>(?:(?!\s(?:or|and)\s)[^.;:,]){0,60}?)"
+    r"\bany(?:thing|\s+\w+)\s+(?:other\s+than|but|except)(?:\s+that)?\b"
+)
+# "The second line makes it clear that it is": it tells of the whole.
+REVEALS = re.compile(
+    r"\b(?:makes?|made|shows?|showed|reveals?|confirms?|proves?|demonstrates?|settles)\s+(?:it\s+)?"
+    rf"(?:\w+\s+)?that\s+(?:it|this|the\s+(?:\w+\s+)?(?:{TEXT_NOUN}))\b"
+)
 # Words that look like a denial and are none, and what a reader may skip.
 IDIOM = re.compile(
     r"\bnot\s+(?:only|just|merely|simply|solely)\b|\b(?:no|without|little|beyond|any)\s+(?:(?:a|any"
@@ -17,6 +39,8 @@ IDIOM = re.compile(
     r"(?:doubt|question|ambiguity|denying|mistaking|hesitation|arguing|reservations?|exception)\b"
     r"|(?:\bnot|n['\u2019]t)\s+so\s+much\s+[^,.;]{1,60}?\s+as\s+(?:it\s+is\s+)?(?=(?:\w+ly\s+"
     r"|an?\s+)?[\s\"]*$)"
+    r"|(?:\b(?:cannot|no|not|never|hard\s+to)|n['\u2019]t)\b[^.;:,]{0,30}?\b(?:clearer|better|plainer"
+    r"|more\s+\w+)\s+(?:case|example|instance|illustration)\s+of\b"
     r"|\bno\s+\w+\s+other\s+than\b|\btakes?\s+(?:no|little)\s+\w+\s+to\b|\bno\s+less\b"
     r"|\bno\s+matter\b|\bno\s+way\s+around\b|\bno\s+choice\s+but\b"
     r"|\bnothing\s+(?:but|other\s+than|less\s+than|short\s+of)\b|\bnothing\s+if\s+not\b"
@@ -71,7 +95,7 @@ NEGATION = re.compile(
     r"|lack(?:s|ed|ing)?|absen(?:ce|t)|devoid|(?:free|clear|short|shy)\s+(?:of|from)|fail(?:s|ed"
     r"|ing)?\s+to"
     r"|(?:rather\s+than|instead\s+of|as\s+opposed\s+to)(?!\s*\")(?![^,]*(?:,|\b(?:is|are|was|were"
-    r"|leads?|makes?|constitutes)\b))|anything\s+(?:but|other\s+than)|(?:far|miles)\s+from"
+    r"|leads?|makes?|constitutes)\b))|anything\s+(?:but|(?:other|less)\s+than|short\s+of)|(?:far|miles)\s+from"
     r"|(?:false|untrue|wrong|incorrect|inaccurate|mistaken|unfair|unjustified|misleading|mistake"
     r"|error|exaggeration|overstatement|stretch|misreading|inappropriate"
     r"|misconception|myth|fallacy|misunderstanding|illusion)(?=\s+(?:not\s+)?(?:to|that)\b)"
@@ -92,7 +116,7 @@ NEGATION = re.compile(
     r"|(?:prevent|keep|stop|sav|preclud|distinguish|separat|differentiat|disqualif|exempt)(?:e|es|s"
     r"|ed|ing|y|ies)?\s+(?:[\w'\u2019-]+\s+){0,4}?from"
     r"|more\s+[\w-]+\s+than(?=\s*$)|far\s+be\s+it\s+from|(?:just\s+|on\s+)?this\s+side\s+of"
-    r"|nowhere|a\s+far\s+cry|light\s+years|worlds?\s+away"
+    r"|(?:opposite|antithesis|reverse)\s+of|nowhere|a\s+far\s+cry|light\s+years|worlds?\s+away"
     r"|(?:naive|paranoid|petty|dishonest|absurd|ridiculous|odd|strange|generous|disingenuous|silly|foolish"
     r"|premature|reckless"
     r"|irresponsible|(?:hard|difficult|impossible)(?=\s+to\s+(?:see|call|read|regard|consider|argue|maintain|claim|justify|defend"
@@ -254,6 +278,8 @@ PARTIAL = re.compile(
     r"|\bin\s+(?:other|another|different|some|certain)\s+(?:\w+\s+)?(?:settings?|contexts?|cases?"
     r"|places|circumstances)\b|\belsewhere\b"
     r"|\b(?:beginning|opening|ending|end|start)\s+of\s+(?:the|this)\b|\bat\s+times\b"
+    r"|\bin\s+(?:one|the\s+(?:first|second|other))(?:\s+of\s+(?:them|these|those)|\s+reading|\s+case"
+    r"|\s+sense)?\s+(?:it|this|the)\b"
     r"|\bin\s+places\b|\bpartly\b|\bin\s+part\b"
     r"|\b(?:repl(?:y|ies)|comments?|posts?|thread|message|responses?)\s+(?:below|underneath|beneath"
     r"|it\s+answers|above\s+it)\b"
@@ -294,7 +320,7 @@ AGENT = re.compile(
     r"|(?:an?|the|any|each|every|these|some|such|its|their|his|her|every|bold|false|certain|final"
     r"|correct|right|overall|no|this|first|second)"
     r"|and|or|hence|therefore|thus|so|for|by|of|on|without|in)\b|^|[,;:]|[\"])"
-    r"(?:\s*\b(?:therefore|thus|also|clearly|further|rightly|correctly|still|then|hereby|best"
+    r"(?:\s*\b(?:therefore|thus|now|also|clearly|further|rightly|correctly|still|then|hereby|best"
     r"|better|most|\w+ly|not"
     r"|do|does|did|have|has|would|should|must|can|cannot|will|am|'ve|be|been|both|all)\b){0,4}\s*$"
 )

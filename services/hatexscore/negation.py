@@ -19,8 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from services.hatexscore.inflections import base_forms
-from services.hatexscore.words import Span
+from services.hatexscore.words import Span, base_forms
 
 FOLDER = Path(__file__).with_name("data")
 MOST_WORDS = 80  # of a scope

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from services.hatexscore.inflections import base_forms
 from services.hatexscore.negation import word_classes
 from services.hatexscore.quotes import Quotation, Span, merge_spans, quoted_spans
 from services.hatexscore.report import QuotationReason
-from services.hatexscore.words import Language, sentences
+from services.hatexscore.words import Language, base_forms, sentences
 from shared.job_context import check_each
 
 FOLDER = Path(__file__).with_name("data")

@@ -113,25 +113,35 @@ def test_an_explanation_without_a_verdict_still_has_no_conclusion_to_show() -> N
 
 WORDS_OF_A_VERDICT = {
     "en": """
-Insults are hateful.
-Had it named a religion, the post would be hateful.
-He claims that the post is hateful.
+The post talks of a neighbour. Insults are hateful.
+Hate speech is on full display in it.
+Hate speech is on full display.
+Had it named a religion, the post would be hateful. It names a football club.
+Had it named a religion, the post would be hateful, but it names a football club.
+He claims that the post is hateful. It praises a bakery.
 The post does not fit our policy.
 The post was flagged by mistake.
 It falls under our hate policy.
 I was asked to sort the post. Its removal was an error.
 Is it hateful? Far from that.
 Some might say this is hateful. But the joke is on the speaker.
-The last word is hateful.
+The last word is hateful. Nobody is meant by it.
+The post reports a crime. Sharing news is not hateful.
+It brims with hate speech.
+Hate speech is what the whole last line is.
+Unless words have lost their meaning, this is hateful.
+Only a malicious reader would see hate in it.
 The post may look hateful, but it quotes a play.
 """,
     "zh": """
 该帖子被误判下架。
 有用户指责这条评论是仇恨言论，我找不到任何依据。
+如果硬要把它说成仇恨言论，那是在歪曲作者。
 """,
     "ko": """
 이 글은 실수로 신고되었다.
 신고자는 혐오라고 주장했지만, 살펴본 결과 그렇지 않다.
+혐오가 아니라고 하면 지나친 해석이다.
 """,
 }
 NO_DECISION = {
@@ -145,16 +155,37 @@ We must all work together so that the internet is free of hate speech.
 Hate speech is defined as speech that attacks people for who they are.
 Our guidelines prohibit hateful conduct.
 Clean water is mentioned.
+Insults are hateful.
+Criticism of a religion is not hateful as such.
+A hateful post usually contains slurs.
+Had it named a religion, the post would be hateful.
+With another noun the sentence would be hateful.
+Some would call it hate speech.
+He claims that the post is hateful.
+The last word is hateful.
+The post discusses hate speech in schools.
+The user asks how to report hate speech.
+Our policy on hateful conduct was updated in May.
+Possibly hateful.
+It borders on hate speech, but the context is missing.
+The task was to say why the post is hateful. I was not given the post.
+As a language model, I cannot classify this as hateful or non-hateful.
 """,
     "zh": """
 文本谈论两个城市之间的比赛。
 无法确定该文本是否属于仇恨言论。
 仇恨言论是指因身份而攻击他人的言论。
+如果针对的是某个民族，这句话就构成仇恨言论。
+网络上的仇恨言论越来越多。
+有人也许会认为这是仇恨言论。
 """,
     "ko": """
 이 글은 축구 경기를 다룬다.
 혐오 표현인지 판단하기 어렵다.
 혐오 표현이 없는 공동체를 함께 만듭시다.
+특정 종교를 언급했다면 혐오 표현이었을 것이다.
+정치인을 비판하는 것은 혐오 표현이 아니다.
+이 글은 혐오 표현의 역사를 설명한다.
 """,
 }
 
@@ -172,7 +203,8 @@ def test_words_of_a_verdict_that_no_rule_reads_leave_it_unknown(
     language: Language, said: str
 ) -> None:
     found = read(said, language)
-    assert (found.conclusion, found.unread) == (None, True)
+    assert found.conclusion is None
+    assert found.unread
 
 
 @pytest.mark.parametrize(("language", "said"), lines(NO_DECISION))
@@ -180,7 +212,7 @@ def test_a_missing_or_ambiguous_judgement_is_known_to_be_none(
     language: Language, said: str
 ) -> None:
     found = read(said, language)
-    assert (found.conclusion, found.unread) == (None, False)
+    assert (found.conclusion, found.unread) == (None, ())
 
 
 @given(st.sampled_from(lines(NO_DECISION)), st.sampled_from(lines(WORDS_OF_A_VERDICT)))
@@ -188,7 +220,7 @@ def test_what_is_unknown_stays_unknown_beside_what_is_no_decision(
     none: tuple[str, str], unread: tuple[str, str]
 ) -> None:
     found = read(f"{none[1]} {unread[1]}", unread[0])  # type: ignore[arg-type]
-    assert found.unread == (found.conclusion is None)
+    assert bool(found.unread) == (found.conclusion is None)
 
 
 def test_an_unread_verdict_has_no_htc_and_says_so_in_the_report() -> None:
@@ -197,12 +229,34 @@ def test_an_unread_verdict_has_no_htc_and_says_so_in_the_report() -> None:
     assert report.undefined["htc"] == "conclusion-unread"
     assert report.score is None
     assert any("no rule reads" in warning for warning in report.warnings)
+    assert "characters 0 to 33" in next(
+        one.detail for one in report.reasons if one.component == "htc"
+    )
     assert scored("The text may be hateful, depending on who is meant.").components.htc == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "label"),
+    [
+        ("It brims over with hate speech.", "hateful"),
+        ("Hate speech is on full display in it.", "hateful"),
+    ],
+)
+def test_what_may_be_a_verdict_is_named(said: str, label: str) -> None:
+    found = read(f"A post on bread. {said}")
+    assert (
+        [(one.start, one.end) for one in found.others]
+        == list(found.unread)
+        == [(17, 17 + len(said))]
+    )
+    assert [(one.label, one.why) for one in found.others] == [(label, "uncertain")]
 
 
 def unread(snippet: Snippet) -> bool:
     explanation = plain_format(snippet.explanation)
-    return read_conclusion(explanation, vocabulary_of(snippet.vocabulary), snippet.language).unread
+    return bool(
+        read_conclusion(explanation, vocabulary_of(snippet.vocabulary), snippet.language).unread
+    )
 
 
 def test_of_verdicts_that_no_rule_reads_hardly_one_is_taken_for_no_decision() -> None:
@@ -214,7 +268,12 @@ def test_of_verdicts_that_no_rule_reads_hardly_one_is_taken_for_no_decision() ->
 @pytest.mark.skipif(not GOLDEN.exists(), reason="the golden files are on development machines")
 def test_of_golden_texts_without_a_verdict_most_are_known_to_have_none() -> None:
     without = [one for one in golden() if one.expected is None]
-    assert sum(map(unread, without)) <= 11  # of 53
+    assert sum(map(unread, without)) <= 5  # of 53
+
+
+def test_of_our_texts_without_a_verdict_nine_in_ten_are_known_to_have_none() -> None:
+    without = [one for one in own() if one.expected is None]
+    assert sum(map(unread, without)) <= 0.1 * len(without)
 
 
 def test_where_a_conclusion_holds_nothing_is_unread() -> None:
