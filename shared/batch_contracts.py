@@ -160,7 +160,7 @@ class BatchReportRequest(JobRequest):
 class StudyPlan(Message):
     """How many texts and draws find the wanted effect, if further texts vary as these do.
 
-    Of single tests: what is corrected for several needs more.
+    Texts are those with a score. Of single tests: what is corrected for several needs more.
     """
 
     wanted: WantedEffect
@@ -170,17 +170,26 @@ class StudyPlan(Message):
         description="that a mean score needs to be told from a fixed value (two-sided t); null "
         "without `effect`; see `warnings`",
     )
+    texts_upper: int | None = Field(
+        default=None,
+        ge=2,
+        description="the same if the scores spread as far as the upper end of the one-sided 80 % "
+        "interval of their spread: what few texts can vouch for",
+    )
     compared_texts: int | None = Field(
         default=None,
         ge=2,
         description="that both systems need on the same texts (paired t), from how these differ; "
         "null without `effect` or `against`; see `warnings`",
     )
+    compared_texts_upper: int | None = Field(
+        default=None, ge=2, description="the same as `texts_upper`, of `compared_texts`"
+    )
     draws: int | None = Field(
         default=None,
         ge=1,
         description="random explanations that a two-sided test of one explanation needs, in one "
-        "block; null without `beat_rate`; see `warnings`",
+        "block; null without `beat_rate`, and of a metric that compares with none; see `warnings`",
     )
     one_sided_draws: int | None = Field(
         default=None, ge=1, description="the same of a one-sided test"

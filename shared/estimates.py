@@ -20,7 +20,7 @@ from shared.contracts import Message, Scored
 from shared.job_context import check
 from shared.null_report import Null
 from shared.report_contracts import Interval, LanguageScores, SequenceInterval
-from shared.service_contract import MetricContract, ReportedContract
+from shared.service_contract import MetricContract, ReportedContract, messages_in
 from shared.settings import SERVICE_VERSION
 from shared.statistics import intervals, power
 from shared.statistics.bootstrap import Resampling
@@ -257,35 +257,61 @@ def as_interval(found: IntervalEstimate) -> Interval:
     )
 
 
-def plan_of(wanted: WantedEffect, report: BatchReport) -> StudyPlan:
+def has_null(message: type[Message]) -> bool:
+    """Whether reports of this type can hold a random null."""
+    if issubclass(message, Null):
+        return True
+    held = (one for field in message.model_fields.values() for one in messages_in(field.annotation))
+    return any(has_null(one) for one in held)
+
+
+def plan_of(wanted: WantedEffect, report: BatchReport, *, against_random: bool) -> StudyPlan:
     """What finds this effect, if texts vary as those of the report do.
 
     Of rows that belong together the texts are counted, so the spread is that of a text's mean: the
-    standard error times the root of their number.
+    standard error times the root of their number. against_random: whether the metric compares an
+    explanation with random ones.
     """
     warnings: list[str] = []
     scores = {"texts": report.score}
     if report.comparison is not None:  # the score is the first of its numbers
         scores["compared_texts"] = report.comparison.differences[0].difference
-    texts = {name: _texts_for(wanted, name, mean, warnings) for name, mean in scores.items()}
-    return StudyPlan(
-        wanted=wanted, **texts, **_draws_for(wanted, warnings), warnings=tuple(warnings)
-    )
+    texts: dict[str, int | None] = {}
+    for name, mean in scores.items():
+        texts |= _texts_for(wanted, name, mean, warnings)
+    if wanted.effect is not None and report.undefined:
+        warnings.append(
+            f"texts are those with a score: {report.undefined} of {report.scored} results have none"
+        )
+    draws = _draws_for(wanted, warnings) if against_random else {}
+    if wanted.beat_rate is not None and not against_random:
+        warnings.append(f"draws: {report.metric} compares with no random explanations")
+    return StudyPlan(wanted=wanted, **texts, **draws, warnings=tuple(warnings))
 
 
-def _texts_for(wanted: WantedEffect, name: str, mean: Interval, warnings: list[str]) -> int | None:
+def _texts_for(
+    wanted: WantedEffect, name: str, mean: Interval, warnings: list[str]
+) -> dict[str, int | None]:
     if wanted.effect is None:
-        return None
+        return {}
     if not mean.se or not mean.clusters:
         warnings.append(f"{name}: no spread of the scores is known, so none can be planned")
-        return None
+        return {}
     if mean.clusters < FEW:
         warnings.append(f"{name}: the spread is that of {mean.clusters} texts only")
     spread = mean.se * math.sqrt(mean.clusters)
-    needed = power.texts_needed(wanted.effect / spread, wanted.power, wanted.alpha)
-    if needed is None:
-        warnings.append(f"{name}: more than {power.MOST_TEXTS:,} would be needed")
-    return needed
+    spreads = {name: spread, f"{name}_upper": power.spread_upper(spread, mean.clusters)}
+    found = {
+        one: power.texts_needed(wanted.effect / sd, wanted.power, wanted.alpha)
+        for one, sd in spreads.items()
+        if sd is not None
+    }
+    warnings += [
+        f"{one}: more than {power.MOST_TEXTS:,} would be needed"
+        for one, needed in found.items()
+        if needed is None
+    ]
+    return found
 
 
 def _draws_for(wanted: WantedEffect, warnings: list[str]) -> dict[str, int | None]:

@@ -31,7 +31,8 @@ class Interval(Message):
         default=None,
         ge=0,
         description="smallest true distance that so many texts find with power 0.8, same units; "
-        "null where the quantity's range is not as wide",
+        "null where the quantity's range is not as wide, and where all values are equal, which "
+        "does not tell how far further ones spread",
     )
 
 

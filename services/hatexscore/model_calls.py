@@ -48,7 +48,7 @@ from shared.models.ports import models
 from shared.models.prompt_table import OF_THE_MODEL, PromptKeys
 from shared.statistics import ranks
 from shared.statistics.draws import TwoStages, others
-from shared.statistics.placements import Places, Runs, overlap, runs_of
+from shared.statistics.placements import Places, Runs, overlaps, runs_of
 from shared.statistics.seeds import generator
 
 EXCEEDANCES = 5  # of the first draws that reach the quotes: then they settle p
@@ -97,7 +97,7 @@ class RandomNull:
     def overlap(self, most: int) -> float | None:
         """Mean intersection over union of the quoted words with so many random ones."""
         drawn = self.placements.drawn(self.seed, most, self.stages.first)
-        found = [overlap(self.placements.observed, places) for places in drawn]
+        found = overlaps(self.placements.observed, drawn)
         return float(np.mean(found)) if found else None
 
 

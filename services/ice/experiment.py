@@ -28,6 +28,7 @@ from shared.cached import cached_property
 from shared.job_context import check, check_each
 from shared.models.calls import Example, Row
 from shared.statistics.draws import Rankings, TwoStages
+from shared.statistics.placements import overlaps
 
 FIRST_ROUND = 50  # draws before an anytime test looks first; then twice as many
 
@@ -63,6 +64,7 @@ class Experiment:
     _known: dict[tuple[Operator, Aspect, object], tuple[int, Floats]] = field(default_factory=dict)
     _rests: dict[Subset, Subset | None] = field(default_factory=dict)
     _ranked: dict[tuple[object, ...], list[Subset]] = field(default_factory=dict)
+    _overlaps: dict[tuple[object, Subset], list[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         request = self.tokenized.request
@@ -135,6 +137,14 @@ class Experiment:
         """The random rationales that a trial is compared with."""
         drawn = self._drawn[trial.null.key].subsets
         return [drawn[place] for place in self.null_positions(trial).tolist()]
+
+    def mean_overlap(self, trial: Trial, count: int) -> float:
+        """Of the rationale with the first `count` > 0 random ones that it is compared with: the
+        same for every operator and aspect."""
+        about = trial.null.key, trial.rationale
+        known = self._overlaps.setdefault(about, [])
+        known += overlaps(trial.rationale, self.null_subsets(trial)[len(known) : count])
+        return float(np.mean(known[:count]))
 
     def common_positions(self, first: Trial, second: Trial) -> Places:
         """Those of the first blocks of two trials of one null."""
@@ -231,7 +241,8 @@ class Experiment:
         start = 0
         for key, rows in keys:
             part = column[start : start + len(rows)]
-            self.scores[key] = float(np.mean(part)) if rows else None
+            one = part[0] if len(rows) == 1 else np.mean(part) if rows else None
+            self.scores[key] = None if one is None else float(one)
             start += len(rows)
         self.asked.add([(key, len(rows)) for key, rows in keys], answers)
 

@@ -28,7 +28,6 @@ from services.ice.report import (
 )
 from shared.job_context import check_each
 from shared.statistics import ranks
-from shared.statistics.placements import overlap
 
 Bools = NDArray[np.bool_]
 
@@ -257,14 +256,13 @@ def _attainable_p(experiment: Experiment, trial: Trial) -> float:
 def _null(experiment: Experiment, one: TestInput, tails: Tails, first: int) -> IceNull:
     """first: draws that the win rate rests on."""
     trial, null, variant = one.trial, one.null[: tails.draws], experiment.tokenized.variant
-    drawn = experiment.null_subsets(trial)[: null.size]
     known = trial.null.others <= MOST_PLACEMENTS and not trial.null.sampled
     return IceNull(
         kind=trial.null.kind,
         strata=trial.null.strata,
         match_tokens=trial.null.matched,
         placements=trial.null.others if known else None,
-        overlap=float(np.mean([overlap(trial.rationale, places) for places in drawn])),
+        overlap=experiment.mean_overlap(trial, null.size),
         p_value=tails.above,
         p_anti=tails.below,
         p_two_sided=ranks.two_sided(tails.above, tails.below),

@@ -104,11 +104,11 @@ def mean(
     if made.value is None or made.se is None:
         return made
     value, error = made.value, made.se
-    least = _within(detectable(error, rows.count, how.confidence), bounds)
-    made = replace(made, detectable=least)
     if error == 0:
         ends = _ends_of_equal(value, rows.count, bounds, how.tail)
         return _with_ends(made, ends, "studentised")
+    least = _within(detectable(error, rows.count, how.confidence), bounds)
+    made = replace(made, detectable=least)
     if rows.count < VERY_FEW:
         half = float(stats.t.isf(how.tail, rows.count - 1)) * error
         return _with_ends(made, _cut(value - half, value + half, bounds), "t")
@@ -164,11 +164,12 @@ def macro(
     if made.value is None or len(errors) < len(each):
         return made
     error = float(np.sqrt(np.sum(np.square(shares * errors)))) / len(errors)
-    least = _within(detectable(error, made.clusters, how.confidence), bounds)
-    made = replace(made, se=error, detectable=least)
+    made = replace(made, se=error)
     if error == 0:
         ends = _ends_of_equal(made.value or 0.0, made.clusters, bounds, how.tail)
         return _with_ends(made, ends, "studentised")
+    least = _within(detectable(error, made.clusters, how.confidence), bounds)
+    made = replace(made, detectable=least)
     roots = macro_roots(name, parts, means, shares, how)
     ends = _cut(*root_ends(made.value or 0.0, error, roots, how.tail), bounds)
     return _with_ends(made, ends, "studentised")
@@ -304,7 +305,7 @@ def wilson(rate: float, count: float, quantile: float) -> tuple[float, float]:
 def detectable(error: float, groups: int, confidence: float) -> float | None:
     """The smallest true distance that a two-sided test finds with power 0.8; None: one cluster.
 
-    error: standard error, units of the value.
+    error: standard error, units of the value, > 0: equal values do not tell how far others spread.
     """
     if groups < 2:
         return None

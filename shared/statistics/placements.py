@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, groupby
@@ -236,8 +236,14 @@ def runs_of(places: Places) -> list[tuple[int, int]]:
 
 def overlap(first: Places, second: Places) -> float:
     """Shared units over all units of both (Jaccard), [0, 1]; 0 for two empty ones."""
-    ours, theirs = set(first), set(second)
-    return len(ours & theirs) / len(ours | theirs) if ours or theirs else 0.0
+    return overlaps(first, [second])[0]
+
+
+def overlaps(observed: Places, others: Iterable[Places]) -> list[float]:
+    """`overlap` with each of the others."""
+    ours, size = frozenset(observed), len(observed)
+    shared = ((len(ours.intersection(theirs)), len(theirs)) for theirs in others)
+    return [both / (size + their - both) if size or their else 0.0 for both, their in shared]
 
 
 def _units(starts: Sequence[int], lengths: Sequence[int]) -> Places:

@@ -18,7 +18,7 @@ from shared import telemetry
 from shared.batch_contracts import Against, BatchReport, BatchReportRequest, Judged
 from shared.contracts import Provenance, Scored
 from shared.errors import BadInput
-from shared.estimates import BatchStatistics, plan_of
+from shared.estimates import BatchStatistics, has_null, plan_of
 from shared.gold_agreement import GoldResults
 from shared.gold_metadata import has_gold
 from shared.human_agreement import GivenJudgement, JudgedResults
@@ -102,7 +102,7 @@ def _batch_reports_of(service: ReportedService) -> Score:
             people = JudgedResults(BatchStatistics(contract, rows, request), judged)
             found["agreement"] = people.agreement(request.judged)
         made = _summary(service, rows, left_out, request)
-        return _planned(made.model_copy(update=found), request)
+        return _planned(made.model_copy(update=found), request, contract)
 
     return report
 
@@ -133,11 +133,15 @@ def _summary(
     return made.model_copy(update=found)
 
 
-def _planned(made: BatchReport, request: BatchReportRequest) -> BatchReport:
+def _planned(
+    made: BatchReport, request: BatchReportRequest, contract: ReportedContract
+) -> BatchReport:
     """With the study that the request plans, if it does."""
     if request.plan is None:
         return made
-    return made.model_copy(update={"plan": plan_of(request.plan, made)})
+    metric = isinstance(contract, MetricContract)
+    planned = plan_of(request.plan, made, against_random=metric and has_null(contract.report))
+    return made.model_copy(update={"plan": planned})
 
 
 @dataclass(frozen=True)

@@ -311,12 +311,14 @@ def test_a_plan_says_how_many_are_needed(
     report = recorded("report_hatexscore")["answer"]
     wanted = {"effect": 0.05, "beat_rate": None, "power": 0.9, "alpha": 0.05}
     doubt = "texts: the spread is that of 3 texts only"
-    report["result"]["plan"] = {"wanted": wanted, "texts": 212, "warnings": [doubt]}
+    needed = {"texts": 212, "texts_upper": 290}
+    report["result"]["plan"] = {"wanted": wanted, **needed, "warnings": [doubt]}
     typed.changed["POST /v1/reports/hatexscore"] = report
     command = ["plan", BATCH, "--effect", "0.05", "--power", "0.9"]
     assert main(command) == 0
     said = capsys.readouterr()
     assert re.search(r"^texts, for a mean score +212$", said.out, re.MULTILINE)
+    assert re.search(r"^texts, if scores spread .* +290$", said.out, re.MULTILINE)
     assert "difference" not in said.out
     assert doubt in said.err
     asked = json.loads(typed.sent["POST /v1/reports/hatexscore"])

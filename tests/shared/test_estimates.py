@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from statsmodels.stats.power import TTestPower
 
-from shared.batch_contracts import BatchReport, BatchReportRequest, WantedEffect
+from services.registry import metrics
+from shared.batch_contracts import BatchReport, BatchReportRequest, StudyPlan, WantedEffect
 from shared.contracts import Scored
-from shared.estimates import BatchStatistics, plan_of
+from shared.estimates import BatchStatistics, has_null, plan_of
 from shared.null_report import Histogram
 from shared.report_contracts import Interval
 from shared.statistics import intervals
+from shared.statistics.power import spread_upper
 from shared.statistics.ranks import BINS, histogram_of
 from tests.echo_metric import ECHO, EchoRequest, echo
 
@@ -81,7 +84,7 @@ def test_metadata_can_name_the_cluster_and_a_lost_text_is_one_of_its_own() -> No
     assert len(set(keys)) == 1 + 1 + 2
 
 
-def report_on(scores: list[float | None], each: int = 1) -> BatchReport:
+def report_on(scores: Sequence[float | None], each: int = 1) -> BatchReport:
     """each: results of one text."""
     rows = [echoed(f"text {number // each}", f"job_{number}") for number in range(len(scores))]
     rows = [
@@ -91,10 +94,14 @@ def report_on(scores: list[float | None], each: int = 1) -> BatchReport:
     return BatchReport(**BatchStatistics(ECHO, rows, ASKED).envelope())
 
 
+def planned_for(wanted: WantedEffect, report: BatchReport) -> StudyPlan:
+    return plan_of(wanted, report, against_random=True)
+
+
 def test_a_plan_is_that_of_a_t_test_with_the_results_own_spread() -> None:
     scores = np.random.default_rng(3).uniform(0.3, 0.9, size=40)
     wanted = WantedEffect(effect=0.05, power=0.9, alpha=0.01)
-    planned = plan_of(wanted, report_on(scores.tolist()))
+    planned = planned_for(wanted, report_on(scores.tolist()))
     oracle = TTestPower().solve_power(0.05 / scores.std(ddof=1), power=0.9, alpha=0.01)
     assert planned.texts == np.ceil(oracle)
     assert (planned.compared_texts, planned.draws, planned.warnings) == (None, None, ())
@@ -105,28 +112,55 @@ def test_a_plan_counts_texts_and_not_results() -> None:
     scores = np.random.default_rng(3).uniform(0.3, 0.9, size=40).tolist()
     wanted = WantedEffect(effect=0.05)
     copied = report_on([score for score in scores for _ in range(5)], each=5)
-    assert plan_of(wanted, copied).texts == plan_of(wanted, report_on(scores)).texts
+    assert planned_for(wanted, copied).texts == planned_for(wanted, report_on(scores)).texts
 
 
 def test_what_the_results_find_with_power_eight_tenths_needs_as_many_texts() -> None:
     found = report_on(np.random.default_rng(4).uniform(0.3, 0.9, size=60).tolist())
     assert found.score.detectable is not None
-    needed = plan_of(WantedEffect(effect=found.score.detectable), found).texts
+    needed = planned_for(WantedEffect(effect=found.score.detectable), found).texts
     assert needed == pytest.approx(60, abs=1)
 
 
 def test_a_plan_says_why_it_has_no_number() -> None:
     wanted = WantedEffect(effect=0.1, beat_rate=0.97)
-    planned = plan_of(wanted, report_on([0.5, 0.5, 0.5]))
+    planned = planned_for(wanted, report_on([0.5, 0.5, 0.5]))
     assert (planned.texts, planned.draws) == (None, None)
     assert planned.one_sided_draws is not None
     assert any(one.startswith("texts: no spread") for one in planned.warnings)
     assert any(one.startswith("draws: no number") for one in planned.warnings)
-    few = plan_of(WantedEffect(effect=1e-9), report_on([0.2, 0.4, None]))
+    few = planned_for(WantedEffect(effect=1e-9), report_on([0.2, 0.4, None]))
     assert few.texts is None
-    assert [one[:16] for one in few.warnings] == ["texts: the sprea", "texts: more than"]
+    found = [one[:16] for one in few.warnings]
+    assert found == ["texts: the sprea", "texts: more than", "texts_upper: mor", "texts are those "]
     with pytest.raises(ValidationError, match="give `effect`, `beat_rate` or both"):
         WantedEffect()
+
+
+def test_a_plan_s_upper_number_rests_on_the_upper_end_of_the_spread() -> None:
+    """In 80 % of pilots the true spread lies under it (Browne 1995), by SciPy's interval."""
+    random = np.random.default_rng(8)
+    pilots = random.normal(size=(4_000, 6)).std(axis=1, ddof=1)
+    held = np.mean([(spread_upper(spread, 6) or 0.0) > 1 for spread in pilots])
+    assert held == pytest.approx(0.8, abs=0.02)
+    few, many = ([0.4, 0.6] * count for count in (2, 200))
+    wanted = WantedEffect(effect=0.05)
+    for scores, most in ((few, 5), (many, 1.2)):
+        planned = planned_for(wanted, report_on(scores))
+        assert planned.texts is not None
+        assert planned.texts_upper is not None
+        assert planned.texts < planned.texts_upper < most * planned.texts
+    assert spread_upper(0.3, 1) is None
+
+
+def test_draws_are_planned_where_there_are_random_explanations_and_texts_with_a_score() -> None:
+    # .99^39 < .8, and of 79 draws one may be lost: .99^79 + 79 (.01) .99^78 = .813; .99^19 = .826
+    wanted = WantedEffect(effect=0.1, beat_rate=0.99)
+    planned = planned_for(wanted, report_on([0.2, 0.4, 0.5, None]))
+    assert (planned.draws, planned.one_sided_draws) == (79, 19)
+    assert "texts are those with a score: 1 of 4 results have none" in planned.warnings
+    held = {name: has_null(found.report) for name, found in metrics().items()}
+    assert [name for name, null in held.items() if not null] == ["cot2el", "haf", "hlv"]
 
 
 def test_a_growing_batch_may_be_looked_at_again_and_again() -> None:

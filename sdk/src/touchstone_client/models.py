@@ -2002,7 +2002,7 @@ class Interval(Message):
     detectable: Annotated[
         float | None,
         Field(
-            description="smallest true distance that so many texts find with power 0.8, same units; null where the quantity's range is not as wide"
+            description="smallest true distance that so many texts find with power 0.8, same units; null where the quantity's range is not as wide, and where all values are equal, which does not tell how far further ones spread"
         ),
     ] = None
 
@@ -6594,16 +6594,25 @@ class StudyPlan(Message):
             description='that a mean score needs to be told from a fixed value (two-sided t); null without `effect`; see `warnings`'
         ),
     ] = None
+    texts_upper: Annotated[
+        int | None,
+        Field(
+            description='the same if the scores spread as far as the upper end of the one-sided 80 % interval of their spread: what few texts can vouch for'
+        ),
+    ] = None
     compared_texts: Annotated[
         int | None,
         Field(
             description='that both systems need on the same texts (paired t), from how these differ; null without `effect` or `against`; see `warnings`'
         ),
     ] = None
+    compared_texts_upper: Annotated[
+        int | None, Field(description='the same as `texts_upper`, of `compared_texts`')
+    ] = None
     draws: Annotated[
         int | None,
         Field(
-            description='random explanations that a two-sided test of one explanation needs, in one block; null without `beat_rate`; see `warnings`'
+            description='random explanations that a two-sided test of one explanation needs, in one block; null without `beat_rate`, and of a metric that compares with none; see `warnings`'
         ),
     ] = None
     one_sided_draws: Annotated[

@@ -228,6 +228,7 @@ def test_all_equal_values_have_believable_ends(count: int, value: float) -> None
         assert (found.low, found.high) == (None, None)
         assert found.warnings == ("one cluster has no spread",)
         return
+    assert (found.se, found.detectable) == (0.0, None)  # an effect of 0 is not found by anyone
     kept = 0.025 ** (1 / count)
     assert found.low == pytest.approx(value * kept)
     assert found.high == pytest.approx(value + (1 - kept) * (1 - value))

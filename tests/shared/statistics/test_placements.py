@@ -23,6 +23,7 @@ from shared.statistics.placements import (
     Subsets,
     Words,
     overlap,
+    overlaps,
     runs_of,
     strata,
 )
@@ -182,6 +183,7 @@ def test_all_integers_are_drawn_before_the_end() -> None:
 def test_overlap_is_jaccard_s() -> None:
     assert overlap((1, 2, 3), (3, 4)) == 0.25
     assert overlap((), ()) == 0
+    assert overlaps((1, 2, 3), [(3, 4), (), (1, 2, 3)]) == [0.25, 0, 1]
 
 
 def test_a_rank_of_a_large_text_takes_no_time_to_speak_of() -> None:

@@ -24,7 +24,9 @@ COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator
 WANTED = ("effect", "beat_rate", "power", "alpha")
 NEEDED = {
     "texts": "texts, for a mean score",
+    "texts_upper": "texts, if scores spread as far as these few allow",
     "compared_texts": "texts, for the difference of the two",
+    "compared_texts_upper": "texts, the same for the difference of the two",
     "draws": "draws, for one explanation",
     "one_sided_draws": "draws, for one explanation, one-sided",
 }
