@@ -29,6 +29,7 @@ from sqlalchemy import (
 )
 
 from shared.ledger.judgements import is_judged
+from shared.ledger.result_facts import SNIPPET
 from shared.ledger.tables import batch_lines, jobs, result_facts
 
 FACTS = result_facts.c
@@ -370,6 +371,15 @@ def summary_of(
         metadata_keys(connection, wanted),
         provenance_of(connection, wanted),
     )
+
+
+def explanations_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, str]:
+    """Job → the beginning of the explanation that a model gave; none where none is kept."""
+    told = jobs.c.result["elicitation"]["explanation"].as_string()
+    query = select(jobs.c.id, func.left(told, SNIPPET)).where(
+        jobs.c.id.in_(list(ids)), jobs.c.tenant == tenant
+    )
+    return {job: written for job, written in connection.execute(query) if written}
 
 
 class ExportedRow(NamedTuple):

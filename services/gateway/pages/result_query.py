@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 from urllib.parse import urlencode
 
-from services.registry import metrics, surprising_rules
+from services.registry import reported, surprising_rules
 from shared.contracts import VerdictWord
 from shared.ledger.batch_lines import STATUSES
 from shared.ledger.batches import Batch
@@ -44,7 +44,10 @@ NAMES = {  # of a filter → how a chip says it
 ANSWERS = {"yes": True, "no": False}
 NO_FILTERS = frozenset({"sort", "desc", "col", "line", "split", "pairs", "open"})
 SPLIT = re.compile(r"metadata\..{1,64}|model|variant|language|verdict|label_sent|label_stated")
-SORTS = ("surprise", "line", "custom_id", "verdict", "score", "chance", "model", "status")
+SORTS = (
+    "surprise", "line", "custom_id", "verdict", "score", "chance", "model", "status",
+    "label_stated",
+)  # fmt: skip
 Pair = tuple[str, str]
 
 
@@ -148,7 +151,7 @@ class ResultQuery:
 
 def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
     """sent: the pairs of the address, in order."""
-    contract = metrics().get(batch.metric)
+    contract = reported().get(batch.metric)
     rules = surprising_rules(batch.metric)
     parts = () if contract is None else tuple(contract.parts)
     pairs = [(name, value.replace("\0", "")) for name, value in sent[:MOST_PAIRS]]
