@@ -18,7 +18,8 @@ from shared.page_text import significant
 from shared.report_contracts import Interval
 from shared.service_contract import MetricContract
 
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+NUMBER = r"\d+(?:[.,]\d+)*"  # sentences that differ in one are one reason
+FOLDED = "…"  # in its place
 FEW = 30  # results: fewer are said to be few
 MUCH = 0.1  # an undefined share above it is said first
 DEPTH = 4  # of a report, where a part's interval is looked for
@@ -75,7 +76,7 @@ def _most(why: Mapping[str, int]) -> str:
     """The most frequent reason, where there is one; sentences that differ in a number are one."""
     alike: dict[str, list[tuple[str, int]]] = {}
     for sentence, count in why.items():
-        alike.setdefault(_NUMBER.sub("…", sentence), []).append((sentence, count))
+        alike.setdefault(re.sub(NUMBER, FOLDED, sentence), []).append((sentence, count))
     most = max(alike.items(), key=lambda one: sum(count for _, count in one[1]), default=None)
     if most is None or not most[0]:
         return ""

@@ -24,7 +24,12 @@ from services.gateway.pages.batch_split import split_keys, split_of
 from services.gateway.pages.job_texts import load_row_detail
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.report_design import design_of
-from services.gateway.pages.result_query import VERDICTS, ResultQuery, parse_query
+from services.gateway.pages.result_query import (
+    VERDICTS,
+    ResultQuery,
+    parse_query,
+    query_to_take,
+)
 from services.gateway.pages.review import batch_agreement
 from services.gateway.pages.saved_views import saved_views
 from services.gateway.pages.templates import form_of, page
@@ -301,7 +306,7 @@ async def results_html(
 ) -> Response:
     """The chosen lines in one file with the report, without anybody's text."""
     batch = await get_batch(batch_id, gateway, caller)
-    view = parse_query(batch, batch.tenant, request.query_params.multi_items())
+    view = query_to_take(batch, batch.tenant, request.query_params.multi_items())
     report = await _finished_report(batch, gateway)
     return await batch_results.as_html(batch, report, gateway, view.filter, MOST_IN_FILE)
 
@@ -318,7 +323,7 @@ async def batch_results_file(
     batch = await get_batch(batch_id, gateway, caller)
     batch_results.check_final(batch)
     await write_facts(gateway, batch)
-    view = parse_query(batch, batch.tenant, request.query_params.multi_items())
+    view = query_to_take(batch, batch.tenant, request.query_params.multi_items())
     pieces = result_export.file_chunks(gateway.engine, batch, view, ending)
     kind = {"jsonl": "application/jsonl", "csv": "text/csv; charset=utf-8"}[ending]
     headers = batch_results.download_headers(f"{batch.id}-results.{ending}")

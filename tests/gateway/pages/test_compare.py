@@ -37,6 +37,18 @@ def compared(client: httpx.Client, engine: Engine, *sides: str) -> str:
     return client.get("/compare", params=asked).raise_for_status().text
 
 
+def test_a_filter_that_cannot_be_read_is_told(
+    client: httpx.Client, engine: Engine, batches: tuple[str, str]
+) -> None:
+    compared(client, engine, *batches)
+    asked = {"left": batches[0], "right": batches[1], "left_from": "much", "verdict": "good"}
+    html = client.get("/compare", params=asked | {"change_from": "0.1", "hue": "red"}).text
+    assert "left_from = much: it cannot be read" in html
+    assert "verdict = good: it is one of supported" in html
+    assert "hue = red: there is no such filter" in html
+    assert "right minus left from 0.1" in html
+
+
 def test_the_numbers_are_the_reports_and_cells_lead_to_their_pairs(
     client: httpx.Client, engine: Engine, batches: tuple[str, str]
 ) -> None:
