@@ -114,6 +114,15 @@ class ScoreSource:
     metric_version: str
 
 
+def last_hour(connection: Connection, tenant: str, metric: str = "") -> datetime | None:
+    """The latest hour with a result; of one metric, or of any; None: there never was one."""
+    query = select(func.max(HOURS.hour)).where(HOURS.tenant == tenant)
+    if metric:
+        query = query.where(HOURS.metric == metric)
+    found: datetime | None = connection.execute(query).scalar_one()
+    return found
+
+
 def sums_of(
     connection: Connection, tenant: str, since: datetime, until: datetime
 ) -> dict[ScoreSource, ScoreSums]:
