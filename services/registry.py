@@ -23,7 +23,7 @@ from services.discovery import reported as reported
 from shared.contracts import Finding
 from shared.ledger.batch_lines import FAILED, SurprisingRules
 from shared.ledger.result_facts import FactPlan
-from shared.service_contract import SurprisingRule
+from shared.service_contract import MetricContract, SurprisingRule
 from shared.settings import Settings, settings_or_exit
 from shared.settings_sources import QUEUES
 
@@ -84,11 +84,12 @@ def page_file(name: str, file: str) -> Path | None:
 
 def surprising_rules(metric: str) -> SurprisingRules:
     """Rules for surprising results, and the order of the worst scores."""
-    found = metrics().get(metric)
-    direction = None if found is None else found.report.model_fields["direction"].default
+    found = reported().get(metric)
+    told = None if found is None else found.report.model_fields.get("direction")
+    general = () if found is not None and metric not in metrics() else (UNDEFINED,)
     return SurprisingRules(
-        (*(() if found is None else found.surprising), UNDEFINED),
-        higher_is_better=direction != "lower_is_better",
+        (*(() if found is None else found.surprising), *general),
+        higher_is_better=told is None or told.default != "lower_is_better",
     )
 
 
@@ -99,20 +100,22 @@ def surprising_words(metric: str) -> dict[str, str]:
 
 
 def fact_plan(name: str) -> FactPlan | None:
-    """How results of this metric become rows of the results table; None for what is no metric."""
-    contract = metrics().get(name)
-    if contract is None and name in all_contracts():
+    """How results become rows of the results table; None for those that stand in none."""
+    contract = reported().get(name)
+    if name in all_contracts() and (contract is None or contract.facts is None):
         return None
     return FactPlan(surprising_rules(name), contract, lambda result: finding_of(name, result))
 
 
 def finding_of(name: str, result: Mapping[str, Any]) -> Finding:
-    """Of a result that was stored before results had a verdict."""
-    contract = metrics().get(name)
-    if contract is None:
-        return EARLIER
+    """Of a result that has no verdict: of an earlier version, or of no metric."""
+    contract = reported().get(name)
     try:
-        judged = contract.judged(contract.report.model_validate(result))
+        if isinstance(contract, MetricContract):
+            judged = contract.judged(contract.report.model_validate(result))
+            return Finding(judged.verdict, judged.reason)
+        if contract is not None and contract.finding is not None:
+            return contract.finding(contract.report.model_validate(result))
     except ValidationError:
         return EARLIER
-    return Finding(judged.verdict, judged.reason)
+    return EARLIER

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,8 @@ from shared.page_text import significant
 from shared.report_contracts import Interval
 from shared.service_contract import MetricContract
 
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"  # sentences that differ in one are one reason
+FOLDED = "…"  # in its place
 FEW = 30  # results: fewer are said to be few
 MUCH = 0.1  # an undefined share above it is said first
 DEPTH = 4  # of a report, where a part's interval is looked for
@@ -75,7 +76,7 @@ def _most(why: Mapping[str, int]) -> str:
     """The most frequent reason, where there is one; sentences that differ in a number are one."""
     alike: dict[str, list[tuple[str, int]]] = {}
     for sentence, count in why.items():
-        alike.setdefault(_NUMBER.sub("…", sentence), []).append((sentence, count))
+        alike.setdefault(re.sub(NUMBER, FOLDED, sentence), []).append((sentence, count))
     most = max(alike.items(), key=lambda one: sum(count for _, count in one[1]), default=None)
     if most is None or not most[0]:
         return ""
@@ -120,6 +121,26 @@ def _between(mean: Mapping[str, Any]) -> str:
     if mean["low"] is None or mean["high"] is None:
         return ""
     return f" (interval {significant(mean['low'])} to {significant(mean['high'])})"
+
+
+def fold_alike(said: Iterable[str]) -> list[str]:
+    """Sentences that differ in numbers only as one, in the order of the first of each: a number
+    that differs is told as a range, "3 to 7", with how many sentences there were."""
+    alike: dict[str, list[str]] = {}
+    for sentence in dict.fromkeys(said):
+        alike.setdefault(re.sub(NUMBER, FOLDED, sentence), []).append(sentence)
+    return [found[0] if len(found) == 1 else _range_of(found) for found in alike.values()]
+
+
+def _range_of(found: Sequence[str]) -> str:
+    columns = zip(*(re.findall(NUMBER, one) for one in found), strict=True)
+    numbers = []
+    for column in columns:
+        ends = sorted(set(column), key=lambda one: float(one.replace(",", "")))
+        numbers.append(ends[0] if len(ends) == 1 else f"{ends[0]} to {ends[-1]}")
+    words = re.split(NUMBER, found[0])
+    told = "".join(f"{word}{number}" for word, number in zip(words, [*numbers, ""], strict=True))
+    return f"{told} ({len(found)} times)"
 
 
 def is_interval(value: Any) -> bool:

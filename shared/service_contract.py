@@ -63,17 +63,22 @@ class FactPaths:
     """Where a table of results finds what it shows: dotted paths into a report, or a request.
 
     parts: of a report; none: every number of its `components`. chance: the metric's own figure
-    against chance, the share of random rivals that are beaten. text, label_sent: of a request.
-    chance_score: the score that chance has; None: it depends on the text. rivals: of `chance`, how
-    many results are told: "RIVALS[0] better than RIVALS[1]".
+    against chance, the share of random rivals that are beaten. text, label_sent: of a request;
+    more_texts: where it may have others instead. chance_score: the score that chance has; None: it
+    depends on the text. rivals: of `chance`, how many results are told: "RIVALS[0] better than
+    RIVALS[1]". score_range: where a report does not tell its own.
     """
 
+    score: str = "score"
+    model: str = "provenance.models.0.name"
     parts: tuple[str, ...] = ()
     chance: str = ""
     label_stated: str = ""
     language: str = "languages.text.code"
     text: str = "text"
+    more_texts: tuple[str, ...] = ()
     label_sent: str = ""
+    score_range: tuple[float, float] | None = None
     chance_score: float | None = None
     rivals: tuple[str, str] | None = None
     decision: str = ""
@@ -219,6 +224,9 @@ class ReportedContract(ServiceContract):
     batch_summary: str = ""  # none: counts and mean score
     batch_needs_text: bool = False
     batch_intervals: int = 1
+    surprising: tuple[SurprisingRule, ...] = ()  # the most surprising first
+    facts: FactPaths | None = None  # absent: its results stand in no table
+    finding: Callable[[Any], Finding] | None = None  # of a report; absent: nothing is concluded
 
     def judged_text(self, request: object) -> str | None:
         """The texts that say which text is judged, as they are compared; None where none is kept.
@@ -228,6 +236,19 @@ class ReportedContract(ServiceContract):
         fields = [getattr(request, name, None) for name in self.clustered_by]
         texts = [normalize_text(text) for text in map(_join_text, fields) if text]
         return str(texts) if texts else None
+
+    @cached_property
+    def parts(self) -> dict[str, str]:
+        """Name of a part of the score → its path into a report, in order: dotted, or SQL/JSON."""
+        return {}
+
+    @property
+    def score_range(self) -> tuple[float, float] | None:
+        """Least and greatest score; None: it depends on the request."""
+        told = self.report.model_fields.get("range")
+        if told is None:
+            return None if self.facts is None else self.facts.score_range
+        return told.default if isinstance(told.default, tuple) else None
 
     @property
     def compared(self) -> int:
@@ -259,9 +280,7 @@ class MetricContract(ReportedContract):
     report: type[Report]
     explained: str | None = None  # the field of a report that says which label is explained
     form: tuple[FormField, ...] = ()
-    surprising: tuple[SurprisingRule, ...] = ()  # the most surprising first
     facts: FactPaths = FactPaths()
-    finding: Callable[[Any], Finding] | None = None  # of a report; absent: nothing is concluded
     elicited: Callable[[ElicitedExplanation], dict[str, Any]] | None = None  # fields of the request
     # about an explanation that a model was asked for, null: what is missing; absent: takes none
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Engine
 
-from services.registry import fact_plan, metrics
+from services.registry import fact_plan, reported
 from shared.ledger import result_facts
 from shared.ledger.engine import transaction
 
@@ -29,7 +29,7 @@ class Facts:
 
     def _update(self) -> int:
         """Rows that an earlier version wrote by other rules."""
-        for metric in metrics():
+        for metric in reported():
             plan = fact_plan(metric)
             if plan is None:
                 continue

@@ -41,7 +41,7 @@ from shared.ledger.batch_lines import FAILED, SurprisingRules, line_metadata
 from shared.ledger.score_pushes import FinishedScore, enqueue_scores
 from shared.ledger.tables import LINE_ENDED, batch_lines, batches, jobs, result_facts
 from shared.problems import type_name
-from shared.service_contract import MetricContract
+from shared.service_contract import FactPaths, MetricContract, ReportedContract
 
 # jsonb has no U+0000, which JSON allows: `\u0000` becomes `\ufffd`, but `\\u0000` stays
 RAW = cast(jobs.c.result, Text)
@@ -74,20 +74,31 @@ Facts = dict[str, Any]
 class FactPlan:
     """How the results of one metric are read. contract: None for one that this version lacks.
 
-    finding: of a result, for those from before there were verdicts.
+    finding: of a result that has no verdict in it, its tokens left out.
     """
 
     rules: SurprisingRules
-    contract: MetricContract | None = None
+    contract: ReportedContract | None = None
     finding: Callable[[Mapping[str, Any]], Finding] = lambda _: Finding("undecided", "")
 
     @property
+    def has_scores(self) -> bool:
+        """Whether its scores are its own, to be pushed and counted by the hour."""
+        return self.contract is None or isinstance(self.contract, MetricContract)
+
+    @property
+    def facts(self) -> FactPaths:
+        return (None if self.contract is None else self.contract.facts) or FactPaths()
+
+    @property
     def paths(self) -> dict[str, str]:
-        """Name → dotted path into a result."""
+        """Name → path into a result: dotted, or SQL/JSON, which begins with `$`."""
         if self.contract is None:
             return OF_ALL
-        facts = self.contract.facts
+        facts = self.facts
         own = {
+            "score": facts.score,
+            "model": facts.model,
             "chance": facts.chance,
             "label_stated": facts.label_stated,
             "language": facts.language,
@@ -193,7 +204,8 @@ def _write_new(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> 
         by_metric[one.facts["metric"]].append(dict(one.facts))
     for metric, rows in sorted(by_metric.items()):
         plan = plans(metric)
-        score_hours.add_results(connection, rows, None if plan is None else plan.contract)
+        if plan is not None and plan.has_scores:
+            score_hours.add_results(connection, rows, plan.contract)
 
 
 def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> list[FinishedScore]:
@@ -212,7 +224,7 @@ def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> list
         changed = {name: made.excluded[name] for name in rows[0] if name not in KEY}
         connection.execute(made.on_conflict_do_update(index_elements=KEY, set_=changed), rows)
         for line, row in zip(some, rows, strict=True):
-            if (job := ended.get(line["job_id"])) is not None:
+            if plan.has_scores and (job := ended.get(line["job_id"])) is not None:
                 written.append(_ended_score(plan, line, row, job))
     return written
 
@@ -239,10 +251,7 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
         .cte("document")
         .prefix_with("MATERIALIZED", dialect="postgresql")
     )
-    told = [
-        document.c.document.op("#>")(literal(path.split("."), ARRAY(String)))
-        for path in plan.paths.values()
-    ]
+    told = [_told(document.c.document, path) for path in plan.paths.values()]
     warnings = func.jsonb_path_query_first(document.c.document, cast("$.warnings.size()", JSONPATH))
     has_verdict = func.jsonb_exists(document.c.document, "verdict")
     rows = connection.execute(
@@ -254,7 +263,7 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
             jobs.c.request,
             jobs.c.error,
             _is_prompted(document.c.document).label("by_language_model"),
-            case((has_verdict, None), else_=jobs.c.result).label("earlier"),
+            case((has_verdict, None), else_=_without_tokens(document.c.document)).label("earlier"),
             type_coerce(func.jsonb_build_array(*told, warnings), JSONB).label("told"),
             type_coerce(func.array(_reasons(plan.rules, document.c.document)), ARRAY(String)).label(
                 "reasons"
@@ -262,6 +271,19 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
         ).join(document, document.c.id == jobs.c.id)
     )
     return {row.id: row for row in rows}
+
+
+def _told(document: ColumnElement[Any], path: str) -> ColumnElement[Any]:
+    """What stands there; null: nothing."""
+    if path.startswith("$"):
+        return func.jsonb_path_query_first(document, cast(path, JSONPATH))
+    return document.op("#>")(literal(path.split("."), ARRAY(String)))
+
+
+def _without_tokens(document: ColumnElement[Any]) -> ColumnElement[Any]:
+    """They are the bulk of an answer, and no finding rests on one."""
+    place = literal(["elicitation", "tokens"], ARRAY(String))
+    return type_coerce(func.jsonb_set(document, place, literal([], JSONB), False), JSONB)
 
 
 def _is_prompted(document: ColumnElement[Any]) -> ColumnElement[bool]:
@@ -335,17 +357,17 @@ def _facts_of_result(plan: FactPlan, status: str, job: Row[Any] | None) -> Facts
 
 
 def _sent(plan: FactPlan, request: Mapping[str, Any]) -> str | None:
-    field = "" if plan.contract is None else plan.contract.facts.label_sent
-    return _word(request.get(field))
+    return None if plan.contract is None else _word(request.get(plan.facts.label_sent))
 
 
 def _snippet(plan: FactPlan, request: Mapping[str, Any]) -> str | None:
     """The beginning of the text; of several, of all of them in turn."""
     if plan.contract is None or request.get("do_not_store_text"):
         return None
-    found = request.get(plan.contract.facts.text)
-    if isinstance(found, Mapping):
-        found = " ".join(one for one in found.values() if isinstance(one, str))
+    found = request.get(plan.facts.text)
+    more = {name: request.get(name) for name in plan.facts.more_texts}
+    if isinstance(found, Mapping) or (found is None and more):
+        found = " ".join(one for one in (found or more).values() if isinstance(one, str))
     written = _word(found)
     return written[:SNIPPET] if written else None
 

@@ -16,7 +16,9 @@ from sqlalchemy import (
     Connection,
     Double,
     Float,
+    Text,
     and_,
+    case,
     cast,
     false,
     func,
@@ -29,7 +31,9 @@ from sqlalchemy import (
 )
 
 from shared.ledger.judgements import is_judged
+from shared.ledger.result_facts import SNIPPET
 from shared.ledger.tables import batch_lines, jobs, result_facts
+from shared.report_summary import FOLDED, NUMBER
 
 FACTS = result_facts.c
 INFINITE = literal_column("'Infinity'::float8", Double)
@@ -179,7 +183,7 @@ def _after_row(columns: Sequence[SortColumn], last: Sequence[Any]) -> ColumnElem
 def filters(wanted: ResultFilter) -> list[ColumnElement[bool]]:
     """Conditions for `where`."""
     found = [FACTS.tenant == wanted.tenant, FACTS.batch_id == wanted.batch_id]
-    found += [FACTS[name] == value for name, value in wanted.equal.items() if name in EQUAL]
+    found += [_is_equal(name, value) for name, value in wanted.equal.items() if name in EQUAL]
     if wanted.reason:
         found.append(literal(wanted.reason) == func.any(FACTS.reasons))
     for column, sought in ((FACTS.custom_id, wanted.contains), (FACTS.snippet, wanted.text)):
@@ -192,6 +196,17 @@ def filters(wanted: ResultFilter) -> list[ColumnElement[bool]]:
     if wanted.lines:
         found.append(FACTS.line.in_(wanted.lines))
     return found + _opinions(wanted)
+
+
+def _is_equal(name: str, value: str) -> ColumnElement[bool]:
+    if name == "sentence":
+        return _folded(FACTS.sentence) == _folded(literal(value))
+    return FACTS[name] == value
+
+
+def _folded(sentence: ColumnElement[Any]) -> ColumnElement[str]:
+    """Without its numbers: a reason is one, however many words were too few."""
+    return func.regexp_replace(sentence, NUMBER, FOLDED, "g", type_=Text)
 
 
 def _opinions(wanted: ResultFilter) -> list[ColumnElement[bool]]:
@@ -318,13 +333,16 @@ def split_counts(connection: Connection, wanted: ResultFilter, by: str) -> list[
 
 
 def count_undefined(connection: Connection, wanted: ResultFilter, most: int) -> dict[str, int]:
-    """Sentence → rows of the batch without a score that it tells of, the most frequent first."""
-    count = func.count().label("rows")
+    """Sentence → rows of the batch without a score that it tells of, the most frequent first.
+
+    Sentences that differ in a number are one, without it."""
+    count, first, last = func.count(), func.min(FACTS.sentence), func.max(FACTS.sentence)
+    alike = _folded(FACTS.sentence).label("alike")
     rows = connection.execute(
-        select(FACTS.sentence, count)
+        select(case((first == last, first), else_=alike), count)
         .where(*filters(wanted.batch_filter), FACTS.score.is_(None))
-        .group_by(FACTS.sentence)
-        .order_by(count.desc(), FACTS.sentence)
+        .group_by(alike)
+        .order_by(count.desc(), alike)
         .limit(most)
     )
     return {sentence: rows for sentence, rows in rows}
@@ -370,6 +388,15 @@ def summary_of(
         metadata_keys(connection, wanted),
         provenance_of(connection, wanted),
     )
+
+
+def explanations_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, str]:
+    """Job → the beginning of the explanation that a model gave; none where none is kept."""
+    told = jobs.c.result["elicitation"]["explanation"].as_string()
+    query = select(jobs.c.id, func.left(told, SNIPPET)).where(
+        jobs.c.id.in_(list(ids)), jobs.c.tenant == tenant
+    )
+    return {job: written for job, written in connection.execute(query) if written}
 
 
 class ExportedRow(NamedTuple):

@@ -7,19 +7,30 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
+    ARRAY,
+    CTE,
+    Boolean,
     ColumnElement,
     Connection,
+    Double,
     FromClause,
+    Integer,
+    Row,
     Select,
     Subquery,
+    Text,
     and_,
     case,
+    cast,
+    column,
     exists,
     func,
     literal,
     or_,
     select,
+    union_all,
 )
+from sqlalchemy.dialects.postgresql import array
 
 from shared.ledger.result_pages import Bounds, ResultFilter, filters, within
 from shared.ledger.tables import jobs, result_facts
@@ -27,8 +38,11 @@ from shared.ledger.tables import jobs, result_facts
 LEFT, RIGHT = result_facts.alias("left_facts"), result_facts  # so that a `ResultFilter` is of right
 SIDES = LEFT, RIGHT
 HASHED, LOOPED = (
-    select(func.set_config("enable_nestloop", value, True)) for value in ("off", "on")
-)  # until the transaction ends
+    select(
+        func.set_config("enable_nestloop", value, True), func.set_config("work_mem", memory, True)
+    )
+    for value, memory in (("off", "64MB"), ("on", "4MB"))
+)  # until the transaction ends; 50,000 texts are grouped in memory
 
 
 @dataclass(frozen=True)
@@ -72,16 +86,14 @@ def pairs_of(connection: Connection, wanted: PairFilter, limit: int) -> list[Pai
     # of two sides that a filter leaves, statistics expect a row each and get thousands: a loop over
     # both took a minute where a hash takes half a second
     connection.execute(HASHED)
-    found = [
-        PairedLine(*row)
-        for chosen in (_named(wanted, limit), _of_one_text(wanted, limit))
-        for row in connection.execute(_select_pairs(wanted, chosen))
-    ]
+    sides = _side(wanted, 0), _side(wanted, 1)
+    parts = _named(wanted, sides, limit), _of_one_text(wanted, sides, limit)
+    chosen = connection.execute(union_all(*(select(*part.c) for part in parts))).all()
     connection.execute(LOOPED)
-    of = sum({bool(one.custom_id): one.of for one in found}.values())
+    of = sum({one.is_named: one.of for one in chosen}.values())
+    found = [PairedLine(*row) for row in connection.execute(_select_pairs(wanted, chosen, of))]
     alike = {(one.left_job, one.right_job): one for one in reversed(found)}  # lines may share jobs
-    ordered = sorted(alike.values(), key=_sort_key)
-    return [one._replace(of=of) for one in ordered[:limit]]
+    return sorted(alike.values(), key=_sort_key)[:limit]
 
 
 def _sort_key(pair: PairedLine) -> tuple[float, int]:
@@ -103,28 +115,36 @@ def lines_of(
     return {job_id: line for job_id, line in connection.execute(query)}
 
 
-def _named(wanted: PairFilter, limit: int) -> Subquery:
+def _side(wanted: PairFilter, place: int) -> CTE:
+    """What pairs are made of, read once: rows of the table are wide."""
+    facts = result_facts.alias()
+    label = func.coalesce(facts.c.label_sent, facts.c.label_stated, "")
+    names = ("line", "custom_id", "text_key", "job_id", "verdict", "score")
+    query = select(*(facts.c[name] for name in names)).add_columns(
+        (label if wanted.by_label else literal("")).label("label")
+    )
+    side = query.where(*_results(facts, wanted, place)).cte(("first_side", "second_side")[place])
+    return side.prefix_with("MATERIALIZED", dialect="postgresql")
+
+
+def _named(wanted: PairFilter, sides: tuple[CTE, CTE], limit: int) -> Subquery:
     """Lines with one custom_id, about one text as far as is known."""
-    own = [one for place in (0, 1) for one in _results(SIDES[place], wanted, place)]
+    left, right = sides
     query = select(
-        LEFT.c.line.label("left_line"), RIGHT.c.line, LEFT.c.score.label("left_score"),
-        RIGHT.c.score.label("right_score"), literal(True).label("is_named"),
-    ).join_from(LEFT, RIGHT, _is_named(LEFT, RIGHT)).where(*own)  # fmt: skip
-    if wanted.right is not None:
-        query = query.where(*filters(wanted.right))
-    return _top_pairs(query, wanted, LEFT.c, RIGHT.c, limit)
+        left.c.line.label("left_line"), right.c.line, left.c.score.label("left_score"),
+        right.c.score.label("right_score"), literal(True).label("is_named"),
+    ).join_from(left, right, _is_named(left, right))  # fmt: skip
+    return _top_pairs(query, wanted, left.c, right.c, limit)
 
 
-def _of_one_text(wanted: PairFilter, limit: int) -> Subquery:
+def _of_one_text(wanted: PairFilter, sides: tuple[CTE, CTE], limit: int) -> Subquery:
     """Of what has no such partner, the first result of each text and label."""
-    left, right = _free(wanted, 0), _free(wanted, 1)
+    left, right = _free(sides[0], sides[1]), _free(sides[1], sides[0])
     place = and_(left.c.text_key == right.c.text_key, left.c.label == right.c.label)
     query = select(
         left.c.line.label("left_line"), right.c.line, left.c.score.label("left_score"),
         right.c.score.label("right_score"), literal(False).label("is_named"),
     ).join_from(left, right, place)  # fmt: skip
-    if wanted.right is not None:
-        query = query.where(right.c.line.in_(select(RIGHT.c.line).where(*filters(wanted.right))))
     return _top_pairs(query, wanted, left.c, right.c, limit)
 
 
@@ -132,6 +152,8 @@ def _top_pairs(
     query: Select[Any], wanted: PairFilter, left: Any, right: Any, limit: int
 ) -> Subquery:
     """The lines of the pairs that differ most. left, right: columns of the sides."""
+    if wanted.right is not None:
+        query = query.where(right.line.in_(select(RIGHT.c.line).where(*filters(wanted.right))))
     difference = right.score - left.score
     for place, side in enumerate((left, right)):
         if (verdict := wanted.verdicts[place]) is not None:
@@ -161,44 +183,49 @@ def _is_named(left: FromClause, right: FromClause) -> ColumnElement[bool]:
     return and_(left.c.custom_id == right.c.custom_id, one_text)
 
 
-def _free(wanted: PairFilter, place: int) -> Subquery:
+def _free(mine: CTE, others: CTE) -> Subquery:
     """The first result of each text and label that has no partner by its custom_id; its score is
     the mean of them all."""
-    mine, others = result_facts.alias(), result_facts.alias()
     facts = mine.c
-    stated = func.coalesce(facts.label_sent, facts.label_stated, "")
-    label = stated if wanted.by_label else literal("")
-    partner = select(others.c.line).where(
-        *_results(others, wanted, 1 - place), _is_named(mine, others)
-    )
-    group = facts.text_key, label
-    ranked = (
-        select(
-            facts.line, facts.text_key, label.label("label"), facts.verdict,
-            func.avg(facts.score).over(partition_by=group).label("score"),
-            func.row_number().over(partition_by=group, order_by=facts.job_id).label("rank"),
-        )
-        .where(*_results(mine, wanted, place), facts.text_key.is_not(None), ~exists(partner))
+    partner = select(others.c.line).where(_is_named(mine, others)).correlate(mine)
+    # the least of rows that begin with the job: sorting all of them by text takes longer
+    row = array([facts.job_id, cast(facts.line, Text), func.coalesce(facts.verdict, "")])
+    grouped = (
+        select(facts.text_key, facts.label, func.avg(facts.score).label("score"))
+        .add_columns(func.min(row, type_=ARRAY(Text)).label("first"))
+        .where(facts.text_key.is_not(None), ~exists(partner))
+        .group_by(facts.text_key, facts.label)
         .subquery()
-    )  # fmt: skip
-    return select(*ranked.c).where(ranked.c.rank == 1).subquery()
+    )
+    found = grouped.c
+    line = cast(found.first[2], Integer).label("line")
+    verdict = func.nullif(found.first[3], "").label("verdict")
+    return select(found.text_key, found.label, found.score, line, verdict).subquery()
 
 
-def _select_pairs(wanted: PairFilter, chosen: Subquery) -> Select[Any]:
+def _select_pairs(wanted: PairFilter, chosen: Sequence[Row[Any]], of: int) -> Select[Any]:
     """These pairs with what their lines say."""
+    kinds = (Integer, Integer, Double, Double, Boolean)
+    columns = list(zip(*(row[: len(kinds)] for row in chosen), strict=True)) or [()] * len(kinds)
+    arrays: list[Any] = [
+        literal(list(one), ARRAY(kind)) for one, kind in zip(columns, kinds, strict=True)
+    ]
+    names = ("left_line", "line", "left_score", "right_score", "is_named")
+    typed: list[Any] = [column(name, kind) for name, kind in zip(names, kinds, strict=True)]
+    pairs = func.unnest(*arrays).table_valued(*typed).render_derived("pair")
     lines = [
         and_(
             side.c.tenant == wanted.tenant,
             side.c.batch_id == wanted.batches[place],
-            side.c.line == (chosen.c.left_line, chosen.c.line)[place],
+            side.c.line == (pairs.c.left_line, pairs.c.line)[place],
         )
         for place, side in enumerate(SIDES)
     ]
     return select(
-        case((chosen.c.is_named, RIGHT.c.custom_id)), chosen.c.line, LEFT.c.job_id, RIGHT.c.job_id,
-        chosen.c.left_score, chosen.c.right_score, LEFT.c.verdict, RIGHT.c.verdict,
-        LEFT.c.sentence, RIGHT.c.sentence, chosen.c.of,
-    ).select_from(chosen.join(LEFT, lines[0]).join(RIGHT, lines[1]))  # fmt: skip
+        case((pairs.c.is_named, RIGHT.c.custom_id)), pairs.c.line, LEFT.c.job_id, RIGHT.c.job_id,
+        pairs.c.left_score, pairs.c.right_score, LEFT.c.verdict, RIGHT.c.verdict,
+        LEFT.c.sentence, RIGHT.c.sentence, literal(of),
+    ).select_from(pairs.join(LEFT, lines[0]).join(RIGHT, lines[1]))  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by, insert
 
 from shared.contracts import VerdictWord
 from shared.ledger.tables import score_hours
-from shared.service_contract import MetricContract
+from shared.service_contract import ReportedContract
 
 BINS = 20
 VERDICTS: tuple[str, ...] = get_args(VerdictWord)
@@ -27,10 +27,9 @@ KEPT_DAYS = 400  # 13 months
 HOURS = score_hours.c
 
 
-def edges_of(contract: MetricContract | None) -> list[float]:
+def edges_of(contract: ReportedContract | None) -> list[float]:
     """The borders of the bins of a metric's score, BINS + 1, ascending."""
-    bounds = None if contract is None else contract.report.model_fields["range"].default
-    low, high = bounds if isinstance(bounds, tuple) else UNBOUNDED
+    low, high = (None if contract is None else contract.score_range) or UNBOUNDED
     return [low + (high - low) * place / BINS for place in range(BINS)] + [high]
 
 
@@ -76,7 +75,7 @@ class ScoreSums:
 
 
 def add_results(
-    connection: Connection, rows: Sequence[Mapping[str, Any]], contract: MetricContract | None
+    connection: Connection, rows: Sequence[Mapping[str, Any]], contract: ReportedContract | None
 ) -> None:
     """rows: new ones of `result_facts`, of one metric. Of those without a result nothing is
     counted."""
@@ -113,6 +112,15 @@ class ScoreSource:
     model: str
     variant: str
     metric_version: str
+
+
+def last_hour(connection: Connection, tenant: str, metric: str = "") -> datetime | None:
+    """The latest hour with a result; of one metric, or of any; None: there never was one."""
+    query = select(func.max(HOURS.hour)).where(HOURS.tenant == tenant)
+    if metric:
+        query = query.where(HOURS.metric == metric)
+    found: datetime | None = connection.execute(query).scalar_one()
+    return found
 
 
 def sums_of(

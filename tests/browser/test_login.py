@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
 from shared.ledger import keys
@@ -21,6 +21,33 @@ def locked(_settings: Settings) -> Iterator[str]:
     """A gateway that asks for keys."""
     with serving(_settings.model_copy(update={"authentication": "keys"})) as url:
         yield url
+
+
+def test_a_chosen_file_outlives_the_session(locked: str, engine: Engine, visits: Visits) -> None:
+    with engine.begin() as connection:
+        _, secret = keys.make(connection, NewKey("a", "browser", ("score", "batch")))
+
+    def log_in(page: Page) -> None:
+        page.get_by_label("API key").fill(secret)
+        page.get_by_role("button", name="Log in").click()
+
+    page = visits(locked)
+    page.goto("/batches/new")
+    log_in(page)
+    rows = b"text,explanation,predicted_label\nA post,It says so,hateful\n"
+    table = {"name": "posts.csv", "mimeType": "text/csv", "buffer": rows}
+    page.get_by_label("File", exact=True).set_input_files(table)  # type: ignore[arg-type]
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Show what it holds").click()
+    expect(page.get_by_role("alert")).to_contain_text("the file stays chosen")
+    expect(page).to_have_title("New batch · Touchstone")
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="Log in in another tab").press("Enter")
+    log_in(opened.value)
+    expect(opened.value).to_have_title("Batches · Touchstone")
+    page.get_by_role("button", name="Show what it holds").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("New batch of hatexscore")
+    expect(page.get_by_text("posts.csv: 1 line")).to_be_visible()
 
 
 def test_log_in_be_refused_and_log_out(locked: str, engine: Engine, visits: Visits) -> None:

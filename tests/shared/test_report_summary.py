@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from services.registry import metrics
-from shared.report_summary import ResultTally, sentences
+from shared.report_summary import ResultTally, fold_alike, sentences
 
 BEATEN = {"value": 0.62, "low": 0.55, "high": 0.69, "of": 40}
 
@@ -88,6 +88,23 @@ def test_without_a_figure_against_chance_the_mean_is_told() -> None:
     mean = {"value": 0.5, "low": 0.25, "high": 0.75, "of": 110}
     told = found(metric="haf", report={"score": mean})
     assert told[1] == "Their mean score is 0.5 (interval 0.25 to 0.75)."
+
+
+def test_sentences_that_differ_in_a_number_are_one_with_its_range() -> None:
+    said = [
+        "fewer than 8 clusters: 3",
+        "rows of one text agree: 1,200 rows count as 31",
+        "fewer than 8 clusters: 7",
+        "fewer than 8 clusters: 5",
+        "fewer than 8 clusters: 5",
+        "no interval",
+    ]
+    assert fold_alike(said) == [
+        "fewer than 8 clusters: 3 to 7 (3 times)",
+        "rows of one text agree: 1,200 rows count as 31",
+        "no interval",
+    ]
+    assert fold_alike(["1,200 of 3.5", "900 of 3.5"]) == ["900 to 1,200 of 3.5 (2 times)"]
 
 
 def test_the_most_frequent_reason_is_told_with_its_count() -> None:

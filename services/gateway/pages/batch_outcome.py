@@ -16,7 +16,7 @@ from shared.ledger.result_pages import ResultCounts
 from shared.ledger.score_hours import edges_of
 from shared.page_text import significant
 from shared.report_summary import ResultTally, interval_in, sentences
-from shared.service_contract import MetricContract
+from shared.service_contract import MetricContract, ReportedContract
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class BatchOutcome:
 
 def outcome_of(
     view: ResultQuery,
-    contract: MetricContract | None,
+    contract: ReportedContract | None,
     counts: ResultCounts,
     why: Mapping[str, int],
     report: Mapping[str, Any] | None,
@@ -96,12 +96,13 @@ def outcome_of(
 
 
 def _sentences(
-    contract: MetricContract | None, tally: ResultTally, report: Mapping[str, Any]
+    contract: ReportedContract | None, tally: ResultTally, report: Mapping[str, Any]
 ) -> list[str]:
     """What is no metric finds its own words."""
-    if contract is None and report.get("finding"):
+    metric = contract if isinstance(contract, MetricContract) else None
+    if metric is None and report.get("finding"):
         return [str(report["finding"])]
-    return sentences(contract, tally, report)
+    return sentences(metric, tally, report)
 
 
 def _count_results(counts: ResultCounts, why: Mapping[str, int]) -> ResultTally:
@@ -125,7 +126,7 @@ def _bars(view: ResultQuery, name: str, counted: Mapping[str, int]) -> list[Bar]
 
 
 def _histogram(
-    view: ResultQuery, contract: MetricContract | None, counts: ResultCounts
+    view: ResultQuery, contract: ReportedContract | None, counts: ResultCounts
 ) -> ScoreHistogram:
     edges = edges_of(contract)
     most = max(counts.bins) or 1
@@ -142,15 +143,16 @@ def _histogram(
     return ScoreHistogram(bars, scale.low, scale.high, scale.chance)
 
 
-def scale_of(contract: MetricContract | None) -> Scale:
+def scale_of(contract: ReportedContract | None) -> Scale:
     """Of a metric's score."""
     edges = edges_of(contract)
     low, high = edges[0], edges[-1]
-    chance = None if contract is None else contract.facts.chance_score
+    facts = None if contract is None else contract.facts
+    chance = None if facts is None else facts.chance_score
     return Scale(low, high, None if chance is None else (chance - low) / (high - low))
 
 
-def _parts(contract: MetricContract | None, report: Mapping[str, Any]) -> list[PartRow]:
+def _parts(contract: ReportedContract | None, report: Mapping[str, Any]) -> list[PartRow]:
     """The parts that the report has an interval of, and what beats chance first."""
     if contract is None:
         return []

@@ -24,7 +24,7 @@ from shared.ledger.batches import Batch
 from shared.ledger.result_pages import ResultRow
 from shared.page_text import significant
 from shared.report_contracts import Interval
-from shared.report_summary import is_interval
+from shared.report_summary import fold_alike, is_interval
 
 ELSEWHERE = {  # what the summary says
     "metric", "score", "scored", "undefined", "warnings", "plots",
@@ -215,7 +215,7 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
         range=bounds if isinstance(bounds, tuple) else None,
         direction=str(fields["direction"].default) if "direction" in fields else "",
         facts=_facts(report),
-        warnings=[str(warning) for warning in report.get("warnings", ())],
+        warnings=fold_alike(str(warning) for warning in report.get("warnings", ())),
         tables=_tables(batch, report),
         pictures=[
             PlotImage(plot["title"], _data_url(plot) if inside else _plot_url(batch, plot))

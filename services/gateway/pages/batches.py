@@ -6,8 +6,8 @@ Beside it stand its downloads and the pictures of its report.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Query, Request
@@ -24,7 +24,12 @@ from services.gateway.pages.batch_split import split_keys, split_of
 from services.gateway.pages.job_texts import load_row_detail
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.report_design import design_of
-from services.gateway.pages.result_query import VERDICTS, ResultQuery, parse_query
+from services.gateway.pages.result_query import (
+    VERDICTS,
+    ResultQuery,
+    parse_query,
+    query_to_take,
+)
 from services.gateway.pages.review import batch_agreement
 from services.gateway.pages.saved_views import saved_views
 from services.gateway.pages.templates import form_of, page
@@ -36,7 +41,13 @@ from services.gateway.routes.events import stream
 from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
 from services.gateway.views import batch_json, result_of
-from services.registry import contracts, metrics, surprising_rules, surprising_words
+from services.registry import (
+    contracts,
+    metrics,
+    reported,
+    surprising_rules,
+    surprising_words,
+)
 from shared.errors import UnknownFile
 from shared.ledger import batches, judgements, result_pages
 from shared.ledger.batch_lines import STATUSES
@@ -101,6 +112,8 @@ class Results:
     judged: Mapping[str, Mapping[str, int]]  # job → opinion → people, of these rows
     next: str | None
     complete: bool
+    parts: Sequence[tuple[int, str]] = ()  # (place in a row, name) of those that are shown
+    explanations: Mapping[str, str] = field(default_factory=dict)  # job → its beginning
 
     @property
     def counts(self) -> ResultCounts:
@@ -134,6 +147,7 @@ async def batch_page(
         results=results,
         statuses=STATUSES,
         verdicts=VERDICTS,
+        is_metric=batch.metric in metrics(),
         reasons=surprising_rules(batch.metric).names,
         words=surprising_words(batch.metric),
         blocks=design_of(batch.metric, found),
@@ -152,13 +166,15 @@ async def _results_context(
     batch: Batch, gateway: State, caller: Caller, results: Results, report: dict[str, Any] | None
 ) -> dict[str, Any]:
     """What only a batch with results shows."""
-    contract = metrics().get(batch.metric)
+    contract = reported().get(batch.metric)
     view, counts = results.view, results.counts
     return {
         "finding": outcome_of(view, contract, counts, results.whole.why, report),
         "scale": scale_of(contract),
         "split": await split_of(batch, gateway, caller, view),
-        "split_keys": split_keys(view, results.whole.keys, counts.values),
+        "split_keys": split_keys(view, results.whole.keys, counts.values)
+        if batch.metric in metrics()
+        else {},
         "opened": await load_row_detail(gateway, batch, view),
         "tabs": await saved_views(gateway, caller.tenant, batch.metric),
         "people": await batch_agreement(batch, gateway, caller),
@@ -224,14 +240,17 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
 
     def read(connection: Connection) -> Results:
         rows, key = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
+        ids = _job_ids(rows)
         return Results(
             view=view,
             rows=rows,
             count=result_pages.count_of(connection, view.filter),
             whole=whole,
-            judged=judgements.count_by_job(connection, batch.tenant, _job_ids(rows)),
+            judged=judgements.count_by_job(connection, batch.tenant, ids),
             next=None if key is None else view.next(key),
             complete=complete,
+            parts=_shown_parts(batch, view, rows),
+            explanations=_explanations(connection, batch, ids),
         )
 
     return await gateway.in_ledger(read)
@@ -241,11 +260,34 @@ def _job_ids(rows: Iterable[ResultRow]) -> list[str]:
     return [row.job_id for row in rows if row.job_id is not None]
 
 
+def _shown_parts(
+    batch: Batch, view: ResultQuery, rows: Sequence[ResultRow]
+) -> list[tuple[int, str]]:
+    """All of a metric's. Of answers, the metrics that scored one of these rows, or are filtered or
+    sorted by: most were never asked."""
+    named = list(enumerate(view.filter.parts))
+    if batch.metric in metrics():
+        return named
+    used = {*view.filter.ranges, view.order.by}
+    return [
+        (place, name)
+        for place, name in named
+        if name in used or any(row.parts[place : place + 1] != [None] for row in rows if row.parts)
+    ]
+
+
+def _explanations(connection: Connection, batch: Batch, ids: Sequence[str]) -> dict[str, str]:
+    """What models said; the request of a metric has its explanation in it."""
+    if batch.metric in metrics():
+        return {}
+    return result_pages.explanations_of(connection, batch.tenant, ids)
+
+
 async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSummary:
     """What is true of all its results, whatever is filtered. complete: whether each line has its
     row, so that it is true for a while."""
     wanted = parse_query(batch, batch.tenant, ()).filter
-    edges = edges_of(metrics().get(batch.metric))
+    edges = edges_of(reported().get(batch.metric))
     known = gateway.summaries.get(batch.id) if complete else None
     found = await gateway.in_ledger(
         lambda connection: result_pages.summary_of(connection, wanted, edges, MOST_REASONS, known)
@@ -264,7 +306,7 @@ async def results_html(
 ) -> Response:
     """The chosen lines in one file with the report, without anybody's text."""
     batch = await get_batch(batch_id, gateway, caller)
-    view = parse_query(batch, batch.tenant, request.query_params.multi_items())
+    view = query_to_take(batch, batch.tenant, request.query_params.multi_items())
     report = await _finished_report(batch, gateway)
     return await batch_results.as_html(batch, report, gateway, view.filter, MOST_IN_FILE)
 
@@ -281,7 +323,7 @@ async def batch_results_file(
     batch = await get_batch(batch_id, gateway, caller)
     batch_results.check_final(batch)
     await write_facts(gateway, batch)
-    view = parse_query(batch, batch.tenant, request.query_params.multi_items())
+    view = query_to_take(batch, batch.tenant, request.query_params.multi_items())
     pieces = result_export.file_chunks(gateway.engine, batch, view, ending)
     kind = {"jsonl": "application/jsonl", "csv": "text/csv; charset=utf-8"}[ending]
     headers = batch_results.download_headers(f"{batch.id}-results.{ending}")

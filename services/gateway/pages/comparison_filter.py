@@ -2,7 +2,7 @@
 
 `verdicts=left,right` and `cell=x,y` are links of the page's table and picture; all else is its
 form: what is true of the right line is named as in the address of a batch's table. What an address
-says that this comparison does not know filters nothing.
+says that cannot be read filters nothing, and is told.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from urllib.parse import urlencode
 
 from services.gateway.pages.comparison_view import GRID, grid_bounds
 from services.gateway.pages.result_query import (
+    NO_FILTER,
     VERDICTS,
     Chip,
     Pair,
     as_number,
     filter_label,
+    ignored_pair,
     parse_query,
 )
 from shared.ledger.batches import Batch
@@ -28,6 +30,7 @@ from shared.service_contract import MetricContract
 OF_RIGHT = (
     "verdict", "reason", "contains", "text", "label_sent", "label_stated", "language", "meta",
 )  # fmt: skip
+OF_PAGE = frozenset({"left", "right", "by", "show"})
 OWN = {
     "left_verdict": "left verdict",
     "left_from": "left score from",
@@ -41,11 +44,13 @@ OWN = {
 
 @dataclass(frozen=True)
 class PairQuery:
-    """filter: of the pairs. query: what the address says of them, as it is understood."""
+    """filter: of the pairs. query: what the address says of them, as it is understood. ignored:
+    what it says besides, and why that filters nothing."""
 
     filter: PairFilter
     query: tuple[Pair, ...]
     chips: Sequence[Chip]
+    ignored: Sequence[str] = ()
 
     @property
     def filter_values(self) -> dict[str, str]:
@@ -84,7 +89,18 @@ def parse_pair_query(
         right=rows.filter if rows.filters else None,
         by_label=metric.explained is not None,
     )
-    return PairQuery(found, query, chips)
+    return PairQuery(found, query, chips, (*_ignored(sent, bounds), *rows.ignored))
+
+
+def _ignored(sent: Sequence[Pair], bounds: tuple[float, float] | None) -> list[str]:
+    """What is neither of the page nor of the pairs nor of the right line."""
+    told = []
+    for name, value in sent:
+        if not value or name in (*OF_PAGE, *OF_RIGHT) or _is_known(name, value, bounds):
+            continue
+        own = name in (*OWN, "verdicts", "cell")
+        told.append(ignored_pair(name, value, "it cannot be read" if own else NO_FILTER))
+    return told
 
 
 def _query_suffix(pairs: Iterable[Pair]) -> str:

@@ -25,6 +25,7 @@ from shared.ledger.score_hours import ScoreSource, ScoreSums, edges_of
 from shared.page_text import significant
 
 WINDOWS, REFERENCES = (1, 7, 30), (7, 28, 90)
+LONGEST_WINDOW = 90  # days
 
 router = page_router()
 
@@ -47,7 +48,7 @@ async def drift_page(
     request: Request,
     gateway: Gateway,
     caller: Viewer,
-    days: Annotated[int, Query(ge=1, le=90)] = 7,
+    days: Annotated[int, Query(ge=1, le=LONGEST_WINDOW)] = 7,
     before: Annotated[int, Query(ge=1, le=365)] = 28,
     metric: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
@@ -56,12 +57,13 @@ async def drift_page(
     until = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     since = until - timedelta(days=days)
 
-    def read(connection: Connection) -> tuple[Found, Found]:
+    def read(connection: Connection) -> tuple[Found, Found, datetime | None]:
         start = since - timedelta(days=before)
         earlier = score_hours.sums_of(connection, caller.tenant, start, since)
-        return earlier, score_hours.sums_of(connection, caller.tenant, since, until)
+        later = score_hours.sums_of(connection, caller.tenant, since, until)
+        return earlier, later, score_hours.last_hour(connection, caller.tenant, metric)
 
-    earlier, later = await gateway.in_ledger(read)
+    earlier, later, last = await gateway.in_ledger(read)
     rows = [row for row in drift_rows(earlier, later) if metric in ("", row.metric)]
     return page(
         request,
@@ -74,6 +76,8 @@ async def drift_page(
         windows=sorted({*WINDOWS, days}),
         references=sorted({*REFERENCES, before}),
         fewest=FEWEST,
+        last=last,
+        reach=None if last is None else min((until - last).days + 1, LONGEST_WINDOW),
     )
 
 
@@ -112,8 +116,10 @@ def _sum_scores(metric: str, model: str, found: Found) -> ScoreSums:
 def sentence_of(found: ScoreShift) -> str:
     """In words; "moved" only where the interval excludes 0."""
     if found.difference is None:
-        least = min(found.earlier.scored, found.later.scored)
-        return f"Too few to say: {least:,} results in one of the windows; it needs {FEWEST}."
+        before, now = found.earlier.scored, found.later.scored
+        return (
+            f"Too few to say: {before:,} scores before and {now:,} now; each window needs {FEWEST}."
+        )
     between = f"{significant(found.low or 0.0)} to {significant(found.high or 0.0)}"
     if not found.has_shift:
         told = f"The mean has not moved more than chance would move it (interval {between})."

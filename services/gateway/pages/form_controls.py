@@ -1,14 +1,13 @@
-"""Controls for the single-valued fields of a request, made from its schema: what is no text, list
-or object. Texts have their own inputs in the form, the rest is JSON.
+"""Controls for the fields of a request, made from its schema; texts have inputs of their own.
 
-A control that is left empty is not sent, so the default stands; it is shown beside.
+A control that is left empty is not sent, so the default stands; it is shown beside. A message in a
+message is a group of controls, named by their path (`weights.htc`); a list is a table, a list of
+passages or of words one a line. What a request holds that its controls cannot say stays JSON.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -16,111 +15,194 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from services.gateway.pages.form_input import FormInput
 from services.registry import metrics
+from shared.contracts import Input, Message
 from shared.service_contract import MetricContract
 
-Kind = Literal["choice", "number", "switch", "word"]
 PREFIX = "field."
 HIDDEN = frozenset({"webhook", "metadata", "context", "trace"})
-FIRST = ("model", "variant", "language", "seed")  # of "Basic", after the texts
+FIRST = ("model", "rationale", "variant", "language", "seed")  # of "Basic", after the texts
 MOST_DEFAULT = 24  # characters of a default that is shown
-
-
-@dataclass(frozen=True)
-class FormInput:
-    """An input. low, high: of a number, inclusive; whole: whether it has no fraction."""
-
-    name: str
-    kind: Kind
-    says: str
-    default: str = ""
-    choices: tuple[str, ...] = ()
-    low: float | None = None
-    high: float | None = None
-    whole: bool = False
-
-    @property
-    def is_basic(self) -> bool:
-        return self.name in FIRST
-
-    def value_of(self, typed: str) -> Any:
-        """As JSON has it; what cannot be read is sent as it is, so that its fault is told."""
-        if self.kind == "switch":
-            return {"yes": True, "no": False}.get(typed, typed)
-        if self.kind == "number":
-            try:
-                return json.loads(typed)
-            except (ValueError, RecursionError):
-                return typed
-        return typed
-
-    def text_of(self, value: Any) -> str | None:
-        """As it stands in the input; None where it does not fit in."""
-        if self.kind == "switch":
-            return {True: "yes", False: "no"}.get(value) if isinstance(value, bool) else None
-        if self.kind == "number":
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            return json.dumps(value) if is_number else None
-        if self.kind == "choice":
-            return value if value in self.choices else None
-        return value if isinstance(value, str) else None
+DEEPEST = 3  # messages within messages
+SPAN = {"start", "end"}
+MOST_COLUMNS = 4  # of a table
+TEXTS = (".text", ".premise", ".hypothesis", ".scenario", ".question", ".explanation")
 
 
 @lru_cache(maxsize=32)
 def form_inputs(metric: str) -> tuple[FormInput, ...]:
-    """Those of "Basic" first."""
+    """What every request has first, then those of "Basic"."""
     contract = metrics()[metric]
+    fields = contract.request.model_fields
     texts = {one.name for one in contract.form}
     found = [
         control
-        for name, field in contract.request.model_fields.items()
-        if name not in texts | HIDDEN and (control := _make_input(name, field)) is not None
+        for name, field in fields.items()
+        if name not in texts | HIDDEN
+        for control in _inputs(name, field, is_basic=_is_basic(name, field))
     ]
-    return tuple(sorted(found, key=lambda one: not one.is_basic))
+
+    def rank(one: FormInput) -> tuple[bool, bool, bool]:
+        return not fields[one.field].is_required(), not one.is_basic, one.field not in FIRST
+
+    return tuple(sorted(found, key=rank))
+
+
+def form_groups(metric: str) -> list[tuple[str, list[FormInput], bool]]:
+    """(field, its inputs, whether it is basic), in the order of the form."""
+    found: dict[str, list[FormInput]] = {}
+    for one in form_inputs(metric):
+        found.setdefault(one.field, []).append(one)
+    return [(field, inputs, inputs[0].is_basic) for field, inputs in found.items()]
+
+
+def _is_basic(name: str, field: FieldInfo) -> bool:
+    return name in FIRST or field.is_required() or Input in field.metadata
 
 
 def fill_inputs(
     contract: MetricContract, body: Mapping[str, Any]
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """(name → what its control shows, what no control can show)."""
-    shown = {
-        one.name: typed
-        for one in form_inputs(contract.name)
-        if one.name in body and (typed := one.text_of(body[one.name])) is not None
-    }
-    return shown, {name: value for name, value in body.items() if name not in shown}
+    shown: dict[str, str] = {}
+    for field in {one.field for one in form_inputs(contract.name)} & body.keys():
+        typed = dict(_typed(contract, field, body[field]))
+        if values_of(contract, typed).get(field) == body[field]:
+            shown |= typed
+    said = {name.partition(".")[0] for name in shown}
+    return shown, {name: value for name, value in body.items() if name not in said}
+
+
+def _typed(contract: MetricContract, field: str, value: Any) -> Iterator[tuple[str, str]]:
+    """What each control of this field shows of the value, as far as it can."""
+    for one in form_inputs(contract.name):
+        if one.field != field:
+            continue
+        held = value
+        for step in one.name.split(".")[1:]:
+            if step:
+                held = held.get(step) if isinstance(held, Mapping) else None
+            elif isinstance(held, Mapping):
+                held = None
+        if held is not None and (typed := one.text_of(held)) is not None:
+            yield one.name, typed
 
 
 def read_inputs(contract: MetricContract, form: Mapping[str, str]) -> dict[str, str]:
     """What the form says of them; empty ones are left out."""
-    named = {one.name: form.get(f"{PREFIX}{one.name}", "") for one in form_inputs(contract.name)}
+    sent = {name.removeprefix(PREFIX): value for name, value in form.items() if value}
+    named = {one.name: one.read(sent) for one in form_inputs(contract.name)}
     return {name: typed for name, typed in named.items() if typed}
 
 
 def values_of(contract: MetricContract, typed: Mapping[str, str]) -> dict[str, Any]:
-    """Fields of a request."""
+    """Fields of a request. A group whose plain text alone was filled is that text."""
     known = {one.name: one for one in form_inputs(contract.name)}
-    return {name: known[name].value_of(one) for name, one in typed.items()}
+    found: dict[str, Any] = {}
+    for name, one in typed.items():
+        if name not in known:
+            continue
+        inner, (*steps, last) = found, name.split(".")
+        for step in steps:
+            inner = inner.setdefault(step, {})
+        inner[last] = known[name].value_of(one)
+    return {
+        name: value[""] if isinstance(value, dict) and set(value) == {""} else value
+        for name, value in found.items()
+    }
 
 
-def _make_input(name: str, field: FieldInfo) -> FormInput | None:
+def _inputs(
+    name: str, field: FieldInfo, *, is_basic: bool = False, depth: int = 0
+) -> list[FormInput]:
+    """The controls of a field: one, or those of a message's fields; none: it stays JSON."""
     kinds = [kind for kind in _union_types(field.annotation) if kind is not NoneType]
-    says = (field.description or "").partition(";")[0]
-    default = _default(field)
-    if kinds and all(get_origin(kind) is Literal for kind in kinds):
-        choices = tuple(value for kind in kinds for value in get_args(kind))
-        if all(isinstance(value, str) for value in choices):
-            return FormInput(name, "choice", says, default, choices)
-        return None
-    if len(kinds) != 1 or not isinstance(kinds[0], type):
+    made = _single(name, field, kinds, is_basic) or _listed(name, field, kinds, is_basic)
+    if made is not None:
+        return [made]
+    messages = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Message)]
+    if not messages or depth == DEEPEST:
+        return [] if depth == 0 else [FormInput(name, "json", _says(field), is_basic=is_basic)]
+    inner: dict[str, FormInput] = {}
+    if str in kinds:
+        inner[f"{name}."] = FormInput(f"{name}.", "text", "in one text", is_basic=is_basic)
+    for message in messages:
+        for part, held in message.model_fields.items():
+            own = _inputs(f"{name}.{part}", held, is_basic=is_basic, depth=depth + 1)
+            inner |= {one.name: one for one in own}
+    return list(inner.values())
+
+
+def _single(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
+    """A control of one value. A choice that has words beside lists offers the words."""
+    says, default = _says(field), _default(field)
+    named = [kind for kind in kinds if get_origin(kind) is Literal]
+    choices = tuple(value for kind in named for value in get_args(kind))
+    if choices and str not in kinds and all(isinstance(value, str) for value in choices):
+        return FormInput(name, "choice", says, default, choices, is_basic=is_basic)
+    if _is_numbers(kinds):
+        return FormInput(name, "numbers", says, default, is_basic=is_basic)
+    if len(kinds) != 1 or kinds[0] not in (bool, int, float, str):
         return None
     if kinds[0] is bool:
-        return FormInput(name, "switch", says, default)
-    if kinds[0] in (int, float):
-        low, high = _bound(field, "ge", "gt"), _bound(field, "le", "lt")
+        return FormInput(name, "switch", says, default, is_basic=is_basic)
+    if kinds[0] is not str:
+        bounds = _bound(field, "ge", "gt"), _bound(field, "le", "lt")
         whole = kinds[0] is int
-        return FormInput(name, "number", says, default, (), low, high, whole)
-    return FormInput(name, "word", says, default) if kinds[0] is str else None
+        return FormInput(name, "number", says, default, (), *bounds, whole, is_basic=is_basic)
+    is_text = Input in field.metadata or name.endswith(TEXTS)
+    return FormInput(name, "text" if is_text else "word", says, default, is_basic=is_basic)
+
+
+def _listed(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
+    """A control of many values of one kind."""
+    says, default = _says(field), _default(field)
+    for kind in kinds:
+        if get_origin(kind) is dict:
+            columns = (FormInput("key", "word", ""), _column("value", get_args(kind)[1]))
+            if columns[1] is not None:
+                return FormInput(name, "map", says, columns=columns, is_basic=is_basic)
+        if get_origin(kind) is not tuple or len(kinds) != 1:
+            continue
+        [held] = _union_types(get_args(kind)[0])[:1]
+        if get_origin(held) is Literal:
+            return FormInput(name, "choices", says, default, get_args(held), is_basic=is_basic)
+        if held is str:
+            return FormInput(name, "lines", says, is_basic=is_basic)
+        if isinstance(held, type) and issubclass(held, Message):
+            return _rows(name, says, held, is_basic)
+    return None
+
+
+def _rows(name: str, says: str, held: type[Message], is_basic: bool) -> FormInput | None:
+    needed = {part for part, field in held.model_fields.items() if field.is_required()}
+    if needed == SPAN:
+        return FormInput(name, "spans", says, is_basic=is_basic)
+    columns = [
+        _single(part, field, _kinds(field), False) for part, field in held.model_fields.items()
+    ]
+    known = tuple(one for one in columns if one is not None)
+    if len(known) < len(columns) or len(known) > MOST_COLUMNS:
+        return None
+    return FormInput(name, "rows", says, columns=known, is_basic=is_basic)
+
+
+def _kinds(field: FieldInfo) -> list[Any]:
+    return [kind for kind in _union_types(field.annotation) if kind is not NoneType]
+
+
+def _column(name: str, kind: Any) -> FormInput:
+    [held] = _union_types(kind)[:1]
+    return FormInput(name, "number" if held in (int, float) else "word", "")
+
+
+def _is_numbers(kinds: Sequence[Any]) -> bool:
+    """A number, or several."""
+    plain = [kind for kind in kinds if kind in (int, float)]
+    lists = [kind for kind in kinds if get_origin(kind) is tuple]
+    inner = [held for kind in lists for held in _union_types(get_args(kind)[0])]
+    return bool(lists) and len(plain) + len(lists) == len(kinds) and set(inner) <= {int, float}
 
 
 def _union_types(annotation: Any) -> list[Any]:
@@ -136,10 +218,20 @@ def _bound(field: FieldInfo, *names: str) -> float | None:
     return next((float(value) for value in found if value is not None), None)
 
 
+def _says(field: FieldInfo) -> str:
+    return (field.description or "").partition(";")[0].replace("`", "")
+
+
 def _default(field: FieldInfo) -> str:
     if field.default is PydanticUndefined or field.default is None:
         return ""
     if isinstance(field.default, bool):
         return "yes" if field.default else "no"
+    if isinstance(field.default, tuple):
+        return ", ".join(map(str, field.default)) if all_words(field.default) else ""
     said = str(field.default) if isinstance(field.default, str | int | float) else ""
     return said if len(said) <= MOST_DEFAULT else ""
+
+
+def all_words(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, str | int | float) for value in values)

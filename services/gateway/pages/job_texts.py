@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select
 
 from services.gateway.pages.result_query import ResultQuery
 from services.gateway.state import State
-from services.registry import metrics
+from services.registry import metrics, reported
 from shared.ledger import jobs
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
@@ -62,13 +62,28 @@ def texts_of(job: Job) -> list[JobText]:
     """The judged text first, marked with the evidence."""
     contract = metrics().get(job.metric)
     if contract is None:
-        return []
+        return _elicited_texts(job)
     judged = contract.facts.text
     named = [judged, *(field.name for field in contract.form if field.name != judged)]
     found = [(name, job.request.get(name)) for name in named]
     return [
         JobText(name, pieces(text, result_spans(job) if name == judged else ()))
         for name, text in found
+        if isinstance(text, str) and text
+    ]
+
+
+def _elicited_texts(job: Job) -> list[JobText]:
+    """What a model was asked about, and its answer, in which the conclusion is marked."""
+    contract = reported().get(job.metric)
+    asked = () if contract is None or contract.facts is None else contract.facts.more_texts
+    told = (job.result or {}).get("elicitation") or {}
+    concluded = told.get("conclusion")
+    marks = [] if concluded is None else [Mark(concluded["start"], concluded["end"], "evidence")]
+    named = [(name, job.request.get(name), ()) for name in asked]
+    return [
+        JobText(name, pieces(text, spans))
+        for name, text, spans in (*named, ("answer", told.get("answer"), marks))
         if isinstance(text, str) and text
     ]
 

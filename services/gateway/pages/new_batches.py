@@ -26,7 +26,7 @@ from services.gateway.caller import Caller
 from services.gateway.pages import templates
 from services.gateway.pages.other_metrics import request_for
 from services.gateway.pages.page_route import page_router
-from services.gateway.pages.result_query import ResultQuery, parse_query
+from services.gateway.pages.result_query import ResultQuery, parse_query, query_to_take
 from services.gateway.pages.saved_views import LONGEST_NAME, is_name
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
@@ -455,7 +455,7 @@ async def score_selected(
         pairs = templates.pairs_of(form.get("query", ""))
     except ValueError:
         raise InvalidBody.at_root("the query of the lines cannot be read") from None
-    view = parse_query(batch, batch.tenant, pairs)
+    view = query_to_take(batch, batch.tenant, pairs)
     target = _metric(form.get("metric", metric))
     lines = _selected_lines(gateway, batch, view, target, form.get("model") or None)
     about = {"scored_again": batch.id}

@@ -1,6 +1,6 @@
 """The address is the view: filters, order and columns of the results table, and back.
 
-What an address says that this batch does not know filters nothing.
+What an address says that cannot be read filters nothing, and is told (`ignored`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any, get_args
 from urllib.parse import urlencode
 
-from services.registry import metrics, surprising_rules
+from services.registry import reported, surprising_rules
 from shared.contracts import VerdictWord
+from shared.errors import BadInput
 from shared.ledger.batch_lines import STATUSES
 from shared.ledger.batches import Batch
 from shared.ledger.result_pages import EQUAL, Bounds, ResultFilter, ResultOrder
@@ -42,9 +43,16 @@ NAMES = {  # of a filter → how a chip says it
     "by": "judged by",
 }
 ANSWERS = {"yes": True, "no": False}
+ELSEWHERE = frozenset({"after", "batch"})  # names of an address that say nothing of the rows
+REPEATED = frozenset({"meta", "col", "line"})  # of all other names the last one counts
+NO_FILTER = "there is no such filter"
+SAID = 60  # characters of an ignored value that are repeated
 NO_FILTERS = frozenset({"sort", "desc", "col", "line", "split", "pairs", "open"})
 SPLIT = re.compile(r"metadata\..{1,64}|model|variant|language|verdict|label_sent|label_stated")
-SORTS = ("surprise", "line", "custom_id", "verdict", "score", "chance", "model", "status")
+SORTS = (
+    "surprise", "line", "custom_id", "verdict", "score", "chance", "model", "status",
+    "label_stated",
+)  # fmt: skip
 Pair = tuple[str, str]
 
 
@@ -58,13 +66,17 @@ class Chip:
 
 @dataclass(frozen=True)
 class ResultQuery:
-    """What the table shows. pairs: of the address, those that are known, but for `after`."""
+    """What the table shows. pairs: of the address, those that are known, but for `after`.
+
+    ignored: what it says besides, and why that filters nothing.
+    """
 
     path: str
     pairs: tuple[Pair, ...]
     filter: ResultFilter
     order: ResultOrder
     columns: tuple[str, ...]  # keys of metadata
+    ignored: tuple[str, ...] = ()
 
     @property
     def filters(self) -> tuple[Pair, ...]:
@@ -148,13 +160,11 @@ class ResultQuery:
 
 def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
     """sent: the pairs of the address, in order."""
-    contract = metrics().get(batch.metric)
+    contract = reported().get(batch.metric)
     rules = surprising_rules(batch.metric)
     parts = () if contract is None else tuple(contract.parts)
     pairs = [(name, value.replace("\0", "")) for name, value in sent[:MOST_PAIRS]]
-    known = tuple(
-        dict.fromkeys(pair for pair in pairs if _is_known(*pair, parts=parts, reasons=rules.names))
-    )
+    known, ignored = _sorted_out(pairs, parts, rules.names)
     chosen = {name: value for name, value in known if name != "meta"}
     wanted = ResultFilter(
         tenant=tenant,
@@ -175,27 +185,69 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
         chosen.get("sort", "surprise"), "desc" in chosen, rules.higher_is_better, _key(pairs)
     )
     columns = tuple(value for name, value in known if name == "col")
-    return ResultQuery(f"/batches/{batch.id}", known, wanted, order, columns)
+    return ResultQuery(f"/batches/{batch.id}", known, wanted, order, columns, ignored)
 
 
-def _is_known(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str]) -> bool:
-    if not value or len(value) > LONGEST:
-        return False
+def query_to_take(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
+    """As `parse_query`, of rows that leave the page: where a part is not understood they would be
+    others than were meant. Raises BadInput."""
+    view = parse_query(batch, tenant, sent)
+    if view.ignored:
+        raise BadInput(f"these filters cannot be read: {'; '.join(view.ignored)}")
+    return view
+
+
+def _sorted_out(
+    pairs: Sequence[Pair], parts: Sequence[str], reasons: Sequence[str]
+) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
+    """(pairs that are known, what is wrong with the others). Empty values are those of a form."""
+    sent = [pair for pair in dict.fromkeys(pairs) if pair[1] and pair[0] not in ELSEWHERE]
+    wrong = {pair: _fault(*pair, parts=parts, reasons=reasons) for pair in sent}
+    last = {name: value for name, value in sent if not wrong[name, value]}
+    known, ignored = [], []
+    for name, value in sent:
+        why = wrong[name, value]
+        if not why and name not in REPEATED and last[name] != value:
+            why = "it is said twice, and the last one counts"
+        if why:
+            ignored.append(ignored_pair(name, value, why))
+        else:
+            known.append((name, value))
+    return tuple(known), tuple(ignored)
+
+
+def ignored_pair(name: str, value: str, why: str) -> str:
+    """As a page tells it."""
+    told = value if len(value) <= SAID else f"{value[:SAID]}…"
+    return f"{name[:SAID]} = {told}: {why}"
+
+
+def _fault(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str]) -> str:
+    """Why this says nothing about such rows; empty: it does."""
+    if len(value) > LONGEST:
+        return f"it is longer than {LONGEST} characters"
     listed = {"status": STATUSES, "verdict": VERDICTS, "reason": reasons, "judged": ANSWERS}
     if name in listed:
-        return value in listed[name]
-    if name == "sort":
-        return value in (*SORTS, *parts) or value.startswith("metadata.")
-    if name == "meta":
-        return "=" in value
-    if name == "split":
-        return SPLIT.fullmatch(value) is not None
-    if name in ("line", "open"):
-        return value.isascii() and value.isdigit() and len(value) < 9
+        return "" if value in listed[name] else f"it is one of {', '.join(listed[name])}"
     column, _, end = name.rpartition("_")
     if end in ("from", "to") and column in ("score", "chance", *parts):
-        return as_number(value) is not None
-    return name in ("desc", "col", "why", "pairs") or name in NAMES
+        return "" if as_number(value) is not None else "it is no number"
+    return _fault_of_form(name, value, parts)
+
+
+def _fault_of_form(name: str, value: str, parts: Sequence[str]) -> str:
+    if name == "sort":
+        known = value in (*SORTS, *parts) or value.startswith("metadata.")
+        return "" if known else "there is no such column"
+    if name == "meta":
+        return "" if "=" in value else "metadata is written as key=value"
+    if name == "split":
+        return "" if SPLIT.fullmatch(value) else "nothing is split by that"
+    if name in ("line", "open"):
+        is_line = value.isascii() and value.isdigit() and len(value) < 9
+        return "" if is_line else "it is no line"
+    known = name in ("desc", "col", "why", "pairs") or name in NAMES
+    return "" if known else NO_FILTER
 
 
 def _equal(chosen: dict[str, str]) -> dict[str, str]:

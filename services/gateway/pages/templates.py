@@ -27,6 +27,7 @@ from services.gateway.pages.terms import terms
 from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaType
 from services.gateway.site_security import is_same_origin
 from shared.page_text import MarkedText, language_of, moment, significant, span, thousands
+from shared.report_summary import fold_alike
 from shared.settings import SERVICE_VERSION
 
 STATIC = Path(__file__).with_name("static")
@@ -51,6 +52,7 @@ def environment() -> Environment:
         "language": language,
         "moment": moment,
         "significant": significant,
+        "fold_alike": fold_alike,
         "span": span,
         "thousands": thousands,
     }

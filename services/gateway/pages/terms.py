@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from services.registry import metrics
+from services.registry import reported
 from shared.page_text import significant
 
 WORDS = "words"  # of statistics, beside the metrics
@@ -53,7 +53,7 @@ class Terms(dict[str, dict[str, Term]]):
     def of(self, metric: str) -> dict[str, Term]:
         """Of a metric; one that nobody has written names for has those of its fields."""
         if metric not in self:
-            contract = metrics().get(metric)
+            contract = reported().get(metric)
             names = () if contract is None else contract.parts
             self[metric] = {name: _plain(metric, name) for name in names}
         return self[metric]

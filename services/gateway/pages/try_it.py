@@ -22,6 +22,7 @@ from services.gateway.pages import templates
 from services.gateway.pages.form_controls import (
     PREFIX,
     fill_inputs,
+    form_groups,
     form_inputs,
     read_inputs,
     values_of,
@@ -91,7 +92,7 @@ def body_of(metric: MetricContract, form: Form) -> dict[str, Any]:
 FIRST = "hatexscore"  # its default model is in the image, and its form takes two texts
 ENCODED = 3  # bytes of a form for one of the request: every one may be written as %XX
 MOST_PASTED = 50_000  # characters
-MOST_CONTROLS = 100
+MOST_CONTROLS = 2_000  # inputs of a form: tables have one for each cell
 
 router = page_router()
 
@@ -108,8 +109,22 @@ class TryForm:
 
     @property
     def at(self) -> dict[str, str]:
-        """Field → what is wrong with it."""
-        return {place.partition("/")[0]: detail for place, detail in self.errors if place}
+        """Input, or group of inputs → what is wrong with it: the nearest one there is."""
+        inputs = form_inputs(self.metric.name)
+        known = {one.name for one in inputs} | {one.field for one in inputs}
+        known |= {one.name for one in self.metric.form}
+        found: dict[str, str] = {}
+        for place, detail in self.errors:
+            steps = place.split("/")
+            names = [".".join(steps[:end]) for end in range(len(steps), 0, -1)]
+            found.setdefault(next((name for name in names if name in known), REST), detail)
+        return found
+
+    @property
+    def required(self) -> set[str]:
+        """Fields that every request has."""
+        fields = self.metric.request.model_fields.items()
+        return {name for name, one in fields if one.is_required()}
 
 
 @router.get("/try")
@@ -213,7 +228,7 @@ def _form_page(
         trial=trial,
         metrics=list(metrics().values()),
         fields=trial.metric.form,
-        controls=form_inputs(trial.metric.name),
+        groups=form_groups(trial.metric.name),
         prefix=PREFIX,
         models=[
             entry.name

@@ -26,7 +26,7 @@ from services.gateway.judgement_views import (
     origin_of,
     queue_json,
 )
-from services.gateway.pages.result_query import parse_query
+from services.gateway.pages.result_query import query_to_take
 from services.gateway.refusals import NoReport
 from services.gateway.routes.batch_results import BEING_MADE, report_status, write_facts
 from services.gateway.routes.batches import find_batch
@@ -84,7 +84,7 @@ async def make(asked: ReviewQueueRequest, gateway: State, caller: Caller) -> Rev
     if not batch.is_final or batch.metric not in metrics():
         raise NoReport("the batch has no results to judge, or not all of them yet")
     await write_facts(gateway, batch)
-    view = parse_query(batch, caller.tenant, parse_qsl(asked.query))
+    view = query_to_take(batch, caller.tenant, parse_qsl(asked.query))
     names = {"name", "order", "per_line", "blind", "seed"}
     values: dict[str, Any] = asked.model_dump(include=names) | {
         "metric": batch.metric,

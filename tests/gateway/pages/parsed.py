@@ -74,7 +74,8 @@ class FormFields(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
-        if tag == "input" and "name" in given:
+        is_off = given.get("type") in {"checkbox", "radio"} and "checked" not in given
+        if tag == "input" and "name" in given and not is_off:
             self.sent[given["name"]] = given.get("value", "")
         elif tag == "textarea":
             self.typed = given["name"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -9,8 +10,9 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from services.gateway.pages.batch_outcome import BatchOutcome, outcome_of
-from services.gateway.pages.result_query import ResultQuery, parse_query
+from services.gateway.pages.result_query import ResultQuery, parse_query, query_to_take
 from services.registry import metrics
+from shared.errors import BadInput
 from shared.ledger.batches import Batch
 from shared.ledger.result_pages import COUNTED, ResultCounts
 from shared.ledger.score_hours import edges_of
@@ -99,7 +101,7 @@ class TestAddresses:
         one = view(*self.PAIRS, ("unknown", "x"), ("verdict", "nonsense"), ("contains", ""))
         assert one.pairs == self.PAIRS
         again = view(*parse_qsl(urlsplit(one.first).query))
-        assert again == one
+        assert again == replace(one, ignored=())
 
     def test_a_chip_takes_its_own_filter_away_and_no_other(self) -> None:
         one = view(*self.PAIRS)
@@ -107,6 +109,38 @@ class TestAddresses:
         for chip, gone in zip(one.chips, one.filters, strict=True):
             left = view(*parse_qsl(urlsplit(chip.address).query))
             assert set(one.pairs) - set(left.pairs) == {gone}
+
+    @pytest.mark.parametrize(
+        ("name", "value", "why"),
+        [
+            ("score_from", "much", "it is no number"),
+            ("verdict", "good", "it is one of supported, unsupported"),
+            ("reason", "mood", "it is one of "),
+            ("meta", "market", "metadata is written as key=value"),
+            ("colour", "red", "there is no such filter"),
+            ("sort", "beauty", "there is no such column"),
+            ("line", "first", "it is no line"),
+            ("contains", "x" * 201, "it is longer than 200 characters"),
+        ],
+    )
+    def test_what_cannot_be_read_is_told_and_filters_nothing(
+        self, name: str, value: str, why: str
+    ) -> None:
+        shown = view((name, value), ("verdict", "undecided"))
+        assert shown.pairs == (("verdict", "undecided"),)
+        [told] = shown.ignored
+        assert told.startswith(f"{name} = {value[:60]}")
+        assert why in told
+        with pytest.raises(BadInput, match="cannot be read"):
+            query_to_take(batch(), "default", [(name, value)])
+
+    def test_of_two_values_the_last_one_counts_and_the_first_is_told(self) -> None:
+        shown = view(("verdict", "supported"), ("verdict", "undecided"), ("after", "[1]"))
+        assert [chip.text for chip in shown.chips] == ["verdict: undecided"]
+        assert shown.ignored == ("verdict = supported: it is said twice, and the last one counts",)
+
+    def test_an_empty_field_of_the_form_says_nothing(self) -> None:
+        assert view(("score_from", ""), ("meta", ""), ("batch", ID)).ignored == ()
 
     def test_sorting_again_turns_round(self) -> None:
         first = view(*parse_qsl(urlsplit(view().sorted_by("score")).query))

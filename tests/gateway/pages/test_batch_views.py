@@ -6,12 +6,13 @@ from urllib.parse import urlencode
 
 import httpx
 import pytest
-from sqlalchemy import Engine, delete, event
+from sqlalchemy import Engine, delete, event, text
 
 from bench.pages import BATCH, PATH, fill
 from services.gateway.pages.report_design import design_of
 from services.registry import metrics
 from shared.ledger import leases, saved_views
+from shared.ledger.result_pages import ResultFilter, count_undefined
 from shared.ledger.saved_views import MOST
 from shared.ledger.tables import jobs, result_facts
 from shared.report_design import CountBars, Forest
@@ -63,6 +64,43 @@ def test_a_split_shows_counts_at_once_and_intervals_when_their_job_ends(
     assert '<option value="metadata.market">market</option>' in options
     assert '<option value="verdict">verdict</option>' in options
     assert "label_sent" not in options.partition('name="split"')[2].partition("</select>")[0]
+
+
+@pytest.mark.usefixtures("_filled")
+def test_reasons_that_differ_in_a_number_are_one_that_leads_to_all_their_lines(
+    client: httpx.Client, engine: Engine
+) -> None:
+    with engine.begin() as connection:
+        connection.execute(
+            text(
+                "UPDATE result_facts SET sentence = 'The text has ' || line || ' words of 3.5.'"
+                " WHERE score IS NULL AND line < 100"
+            )
+        )
+    wanted = ResultFilter(tenant="default", batch_id=BATCH)
+    with engine.connect() as connection:
+        told = count_undefined(connection, wanted, 8)
+    folded = "The text has … words of …."
+    same = "Whether its quotes do more than random spans cannot be told, for one of reasons …"
+    assert told == {folded: 20, same: 20}  # two kinds of reason, most frequent first
+    for said in (folded, "The text has 4 words of 3.5."):
+        page = client.get(PATH, params={"why": said}).text
+        assert "20 of 200 lines" in page
+
+
+@pytest.mark.usefixtures("_filled")
+def test_a_filter_that_cannot_be_read_is_told_and_no_file_is_made_of_it(
+    client: httpx.Client,
+) -> None:
+    wrong = "score_from=much&verdict=undecided"
+    page = client.get(f"{PATH}?{wrong}").text
+    assert "score_from = much: it is no number" in page
+    assert "40 of 200 lines" in page
+    refused = client.get(f"{PATH}/results.csv?{wrong}")
+    assert (refused.status_code, "it is no number" in refused.text) == (422, True)
+    body = {"batch": BATCH, "name": "n", "query": wrong}
+    assert client.post("/v1/review-queues", json=body).status_code == 422
+    assert client.get(f"{PATH}/results.csv?verdict=undecided").status_code == 200
 
 
 @pytest.mark.usefixtures("_filled")

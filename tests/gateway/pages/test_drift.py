@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -107,11 +108,23 @@ def test_the_page_says_whether_it_moved_to_its_tenant_alone(opens: Opens, engine
     page = own.get("/drift").text
     assert "The mean has moved: it is" in page
     assert "New in this window: robust 2.0" in page
-    assert "Nothing was scored" in other.get("/drift").text
+    assert "Nothing was ever scored here" in other.get("/drift").text
     start = own.get("/?days=30").text
     assert "Scores over time" in start
     assert "first results of robust 2.0" in start
     assert "Scores over time" not in other.get("/").text
+
+
+def test_an_empty_window_says_when_the_last_score_was_and_leads_there(
+    opens: Opens, engine: Engine
+) -> None:
+    filled(engine, "c", 20, beta(4, 30), "1.0")
+    own = entered(opens, "c", "score")
+    empty = own.get("/drift?days=7").text
+    assert "was scored in the last 7 days" in empty
+    [link] = re.findall(r'href="(/drift\?[^"]*)">Look at the last', empty)
+    assert "0 scores before and 30 now" in own.get(link.replace("&amp;", "&")).text
+    assert "Nothing of ice was ever scored here" in own.get("/drift?metric=ice").text
 
 
 def test_strange_windows_are_refused(client: httpx.Client) -> None:

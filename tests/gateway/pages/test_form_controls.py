@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from services.gateway.pages.form_controls import PREFIX, form_inputs
+from services.gateway.pages.form_input import TABLES, FormInput
 from services.gateway.pages.try_it import body_of, fill_form, sent
 from services.registry import metrics, page_details
+
+
+def as_sent(one: FormInput, typed: str) -> dict[str, str]:
+    """The inputs of a control as a browser sends them."""
+    name = f"{PREFIX}{one.name}"
+    if one.kind == "choices":
+        return {f"{name}:{choice}": "1" for choice in typed.split("\n")}
+    if one.kind not in TABLES:
+        return {name: typed}
+    return {
+        f"{name}:{place}:{column.name}": cell
+        for place, row in enumerate(one.rows_of(typed))
+        for column, cell in zip(one.columns, row, strict=True)
+    }
+
+
+def typed_in(metric: str, controls: dict[str, str]) -> dict[str, str]:
+    known = {one.name: one for one in form_inputs(metric)}
+    found: dict[str, str] = {}
+    for name, typed in controls.items():
+        found |= as_sent(known[name], typed)
+    return found
 
 
 @pytest.mark.parametrize("metric", sorted(metrics()))
@@ -14,7 +39,7 @@ def test_a_form_says_the_example_that_fills_it(metric: str) -> None:
     contract = metrics()[metric]
     for example in contract.examples.values():
         form = fill_form(contract, example)
-        typed = form.values | {f"{PREFIX}{name}": one for name, one in form.controls.items()}
+        typed = form.values | typed_in(metric, form.controls)
         again = sent(contract, typed | {"rest": form.rest})
         wanted = contract.request.model_validate(page_details(metric) | dict(example))
         assert contract.request.model_validate(body_of(contract, again)) == wanted
@@ -27,4 +52,68 @@ def test_numbers_have_their_bounds_and_choices_their_words() -> None:
     assert "robust" in found["variant"].choices
     assert found["other_variants"].kind == "switch"
     assert found["model"].is_basic
-    assert "weights" not in found
+    assert found["tau"].has_slider
+    assert found["weights.htc"].kind == "number"
+    assert not found["seed"].has_slider
+
+
+ALL_CONTROLS = {  # every example is said by controls alone, but for these fields
+    ("ice", "attention against gradient"): {"attribution"},  # two of them
+    ("hatexscore", "your own groups"): {"policy"},  # whose groups are lists of words
+    ("hlv", "your own distributions"): {"human"},  # of several sources
+    ("hlv", "your own ratings"): {"human"},
+    ("hlv", "a classifier as the judge"): {"human"},
+}
+
+
+@pytest.mark.parametrize("metric", sorted(metrics()))
+def test_examples_need_no_json(metric: str) -> None:
+    contract = metrics()[metric]
+    for name, example in contract.examples.items():
+        rest = json.loads(fill_form(contract, example).rest)
+        assert set(rest) == ALL_CONTROLS.get((metric, name), set())
+
+
+def test_lists_and_groups_have_controls_of_their_own() -> None:
+    kinds = {one.name: one.kind for one in form_inputs("ice")}
+    assert kinds["rationale"] == "spans"
+    assert kinds["operators"] == "choices"
+    assert kinds["k"] == "numbers"
+    assert {one.name: one.kind for one in form_inputs("hlv")}["human.votes"] == "map"
+    assert {one.name: one.kind for one in form_inputs("cot2el")}["options"] == "rows"
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "value"),
+    [
+        ("rationale", "12-20\nits words", [{"start": 12, "end": 20}, "its words"]),
+        ("operators", "delete\nmask", ["delete", "mask"]),
+        ("k", "0.2", 0.2),
+        ("k", "0.1, 0.2", [0.1, 0.2]),
+        ("k", "much", "much"),
+        ("match_tokens", "yes", True),
+        ("infill_pool", "one\n\ntwo", ["one", "two"]),
+    ],
+)
+def test_what_is_typed_is_what_json_would_say(name: str, typed: str, value: object) -> None:
+    contract = metrics()["ice"]
+    form = sent(contract, typed_in("ice", {name: typed}) | {"rest": ""})
+    assert body_of(contract, form) == {name: value}
+
+
+def test_a_group_without_parts_is_one_text_and_its_parts_a_message() -> None:
+    contract = metrics()["hlv"]
+    for typed, question in (
+        ({"question.": "Is it?"}, "Is it?"),
+        ({"question.premise": "It is.", "question.hypothesis": "So?"},
+         {"premise": "It is.", "hypothesis": "So?"}),
+    ):  # fmt: skip
+        form = sent(contract, typed_in("hlv", typed) | {"rest": ""})
+        assert body_of(contract, form) == {"question": question}
+
+
+def test_votes_are_a_table() -> None:
+    contract = metrics()["hlv"]
+    cells = {f"{PREFIX}human.votes:0:key": "A", f"{PREFIX}human.votes:0:value": "40"}
+    cells |= {f"{PREFIX}human.votes:2:key": "B", f"{PREFIX}human.votes:2:value": "2"}
+    assert body_of(contract, sent(contract, cells)) == {"human": {"votes": {"A": 40, "B": 2}}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from services.gateway.pages.terms import WORDS, terms
-from services.registry import metrics
+from services.registry import metrics, reported
 
 
 @pytest.mark.parametrize("metric", sorted(metrics()))
@@ -18,7 +18,12 @@ def test_every_part_of_every_contract_has_a_plain_name(metric: str) -> None:
 
 
 def test_no_terms_are_of_nothing() -> None:
-    assert {name for name, found in terms().items() if found} == {*metrics(), WORDS}
+    shown = {name for name, one in reported().items() if one.parts}
+    assert {name for name, found in terms().items() if found} == {*shown, WORDS}
+
+
+def test_every_metric_that_scores_answers_has_a_plain_name() -> None:
+    assert set(terms()["explanations"]) == set(reported()["explanations"].parts)
 
 
 def test_a_name_is_plain_and_its_own() -> None:

@@ -1,0 +1,169 @@
+"""One control of a form: what it shows of a value, and the value that it says.
+
+`text_of` and `value_of` are each other's inverse wherever `text_of` shows something; what it cannot
+show is left to JSON. What cannot be read is sent as it was typed, so that its fault is told.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Kind = Literal[
+    "choice", "number", "switch", "word", "text",
+    "choices", "numbers", "lines", "spans", "rows", "map", "json",
+]  # fmt: skip
+LISTED = frozenset({"choices", "lines", "spans"})  # one a line
+TABLES = frozenset({"rows", "map"})
+OFFSETS = re.compile(r"(\d{1,7})-(\d{1,7})")
+BLANK_ROWS = 3
+MOST_ROWS = 30
+
+
+@dataclass(frozen=True)
+class FormInput:
+    """An input. name: the path of its field. low, high: of a number, inclusive; whole: whether it
+    has no fraction. columns: of a table. A name that ends in a dot is the plain text of a group."""
+
+    name: str
+    kind: Kind
+    says: str
+    default: str = ""
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    whole: bool = False
+    columns: tuple[FormInput, ...] = ()
+    is_basic: bool = False
+
+    @property
+    def field(self) -> str:
+        """The field of the request that it is of."""
+        return self.name.partition(".")[0]
+
+    @property
+    def label(self) -> str:
+        """As people read it: a part of a group by its own name, after that of its group's."""
+        path = [step for step in self.name.split(".")[1:] if step]
+        words = " ".join(path or [self.field if "." not in self.name else "as one text"])
+        return words.replace("_", " ").capitalize()
+
+    @property
+    def has_slider(self) -> bool:
+        """Whether its number lies between two bounds that an eye can tell apart."""
+        return self.kind == "number" and self.low is not None and (self.high or 1e9) <= 1
+
+    def rows_of(self, typed: str) -> list[list[str]]:
+        """Of a table: its rows as typed, and blank ones."""
+        filled: list[list[str]] = json.loads(typed) if typed else []
+        return filled + [[""] * len(self.columns)] * BLANK_ROWS
+
+    def read(self, sent: Mapping[str, str]) -> str:
+        """As typed. sent: name of an input → value; a table has one for each cell, choices one for
+        each."""
+        if self.kind == "choices":
+            chosen = [one for one in self.choices if sent.get(f"{self.name}:{one}")]
+            return "\n".join(chosen)
+        if self.kind not in TABLES:
+            return sent.get(self.name, "")
+        rows = [
+            [sent.get(f"{self.name}:{place}:{column.name}", "") for column in self.columns]
+            for place in range(MOST_ROWS)
+        ]
+        filled = [row for row in rows if any(row)]
+        return json.dumps(filled, ensure_ascii=False) if filled else ""
+
+    def value_of(self, typed: str) -> Any:
+        """As JSON has it; what cannot be read is sent as it is, so that its fault is told."""
+        if self.kind == "switch":
+            return {"yes": True, "no": False}.get(typed, typed)
+        if self.kind in ("number", "json"):
+            return _parsed(typed)
+        if self.kind == "numbers":
+            found = [_parsed(one) for one in typed.replace(",", " ").split()]
+            return found[0] if len(found) == 1 else found
+        if self.kind in LISTED:
+            lines = [line for line in typed.splitlines() if line.strip()]
+            return [_span(line) for line in lines] if self.kind == "spans" else lines
+        return self._table(json.loads(typed)) if self.kind in TABLES else typed
+
+    def _table(self, rows: list[list[str]]) -> Any:
+        if self.kind == "map":
+            return {key: self.columns[1].value_of(value) for key, value in rows}
+        return [
+            {
+                column.name: column.value_of(cell)
+                for column, cell in zip(self.columns, row, strict=True)
+                if cell
+            }
+            for row in rows
+        ]
+
+    def text_of(self, value: Any) -> str | None:
+        """As it stands in the input; None where it does not fit in."""
+        if self.kind == "switch":
+            return {True: "yes", False: "no"}.get(value) if isinstance(value, bool) else None
+        if self.kind == "number":
+            return json.dumps(value) if _is_number(value) else None
+        if self.kind == "json":
+            return json.dumps(value, ensure_ascii=False, indent=1)
+        if self.kind == "numbers":
+            found = value if isinstance(value, list) else [value]
+            return " ".join(map(json.dumps, found)) if all(map(_is_number, found)) else None
+        if self.kind in LISTED:
+            return self._lines(value)
+        if self.kind in TABLES:
+            return self._cells(value)
+        if self.kind == "choice":
+            return value if value in self.choices else None
+        return value if isinstance(value, str) else None
+
+    def _lines(self, value: Any) -> str | None:
+        if not isinstance(value, list):
+            return None
+        spans = [f"{one['start']}-{one['end']}" if _is_span(one) else one for one in value]
+        fits = all(isinstance(one, str) and one.strip() and "\n" not in one for one in spans)
+        return "\n".join(spans) if fits else None
+
+    def _cells(self, value: Any) -> str | None:
+        if self.kind == "map":
+            if not isinstance(value, Mapping):
+                return None
+            value = [{"key": key, "value": held} for key, held in value.items()]
+        if not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value):
+            return None
+        names = [column.name for column in self.columns]
+        if len(value) + BLANK_ROWS > MOST_ROWS or any(set(one) - set(names) for one in value):
+            return None
+        rows = [
+            [
+                "" if (held := one.get(column.name)) is None else column.text_of(held) or ""
+                for column in self.columns
+            ]
+            for one in value
+        ]
+        return json.dumps(rows, ensure_ascii=False)
+
+
+def _parsed(typed: str) -> Any:
+    try:
+        return json.loads(typed)
+    except (ValueError, RecursionError):
+        return typed
+
+
+def _span(line: str) -> Any:
+    """Offsets are a span; else a passage of the text."""
+    found = OFFSETS.fullmatch(line.strip())
+    return {"start": int(found[1]), "end": int(found[2])} if found else line
+
+
+def _is_span(value: Any) -> bool:
+    return isinstance(value, Mapping) and set(value) == {"start", "end"}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,99 @@
+"""`/try` by real controls: spans by selection, sliders, growing tables; judging with quotations."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from services.registry import metrics
+from tests.browser.conftest import Visits
+
+OPEN = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+TEXT = "Those 🙂 immigrants are ruining our town"
+
+
+def select(page: Page, words: str) -> None:
+    """By keys: the caret before the words, then shift and the arrow for each letter."""
+    text = page.locator("#text")
+    text.fill(TEXT)
+    text.press("Control+Home")
+    for _ in range(TEXT.index(words)):
+        text.press("ArrowRight")
+    for _ in words:
+        text.press("Shift+ArrowRight")
+
+
+def test_selected_words_become_the_rationale_by_keys_alone(
+    visits: Visits, open_gateway: str
+) -> None:
+    page = visits(open_gateway)
+    page.goto("/try?metric=ice&example=a quotation")
+    field = page.locator("#rationale")
+    field.fill("")
+    select(page, "ruining our")
+    mark = page.get_by_role("button", name="Mark the selected words as rationale")
+    mark.focus()
+    page.keyboard.press("Enter")
+    start = TEXT.index("ruining our")  # in code points, though the browser counts the smile twice
+    expect(field).to_have_value(f"{start}-{start + len('ruining our')}")
+    expect(page.get_by_role("status")).to_contain_text("ruining our")
+    page.get_by_role("button", name="Remove ruining our").press("Enter")
+    expect(field).to_have_value("")
+    mark.press("Enter")  # what is selected stays so
+    with page.expect_response("**/try") as answer:
+        page.get_by_role("button", name="Only show the request").press("Enter")
+    assert answer.value.status == 200
+    expect(page.locator("pre").first).to_contain_text(f'"start": {start}')
+    expect(field).to_have_value(f"{start}-{start + len('ruining our')}")
+
+
+def test_a_slider_and_its_number_say_the_same(visits: Visits, open_gateway: str) -> None:
+    page = visits(open_gateway)
+    page.goto("/try?metric=hatexscore")
+    page.evaluate(OPEN)
+    slider = page.get_by_role("slider", name="Tau, slider")
+    slider.focus()
+    before = float(slider.input_value())
+    slider.press("ArrowRight")
+    assert float(page.locator("#tau").input_value()) == pytest.approx(before + 0.01)
+    page.locator("#tau").fill("0.25")
+    expect(slider).to_have_value("0.25")
+
+
+def test_a_table_grows_and_its_rows_are_sent(visits: Visits, open_gateway: str) -> None:
+    page = visits(open_gateway)
+    page.goto("/try?metric=hlv")
+    options = page.get_by_role("region", name="Options")
+    count = options.get_by_role("row").count()
+    for _ in range(2):
+        page.locator("fieldset", has_text="Options").get_by_role(
+            "button", name="Add a row"
+        ).first.click()
+    expect(options.get_by_role("row")).to_have_count(count + 2)
+    page.get_by_label(f"Key of row {count + 1}").fill("D")
+    page.get_by_label(f"Text of row {count + 1}").fill("None of these")
+    page.get_by_role("button", name="Only show the request").click()
+    expect(page.locator("pre").first).to_contain_text("None of these")
+
+
+def test_an_error_stands_at_its_control_and_has_the_focus(
+    visits: Visits, open_gateway: str
+) -> None:
+    page = visits(open_gateway)
+    page.goto("/try?metric=hatexscore")
+    page.evaluate(OPEN)
+    page.locator("#tau").evaluate("one => { one.type = 'text'; one.value = 'much'; }")
+    page.get_by_role("button", name="Score", exact=True).click()
+    expect(page.locator("#tau")).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#tau")).to_be_focused()
+    expect(page.locator("#tau-error")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [360, 640, 1280])
+def test_no_form_is_wider_than_the_screen(visits: Visits, open_gateway: str, width: int) -> None:
+    """640: as wide as a window of 1,280 at 200 % zoom."""
+    page = visits(open_gateway, viewport={"width": width, "height": 800})
+    for metric in metrics():
+        page.goto(f"/try?metric={metric}")
+        page.evaluate(OPEN)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, metric
