@@ -27,6 +27,7 @@ from shared.contracts import (
     ScoreRequest,
     has_text,
 )
+from shared.elicitation import given_inputs, has_own_model
 from shared.models.calls import Turn, WrittenToken
 from shared.request_cost import FEWEST_READ, Cost, Size, Work
 
@@ -229,6 +230,10 @@ class ReportedContract(ServiceContract):
         texts = [normalize_text(text) for text in map(_join_text, fields) if text]
         return str(texts) if texts else None
 
+    def as_scored(self, request: Any, report: Any) -> Any:
+        """The request about what was scored. report: of its job. Raises ValidationError."""
+        return request
+
     @property
     def compared(self) -> int:
         """Numbers of a result that systems and people are compared by."""
@@ -278,6 +283,29 @@ class MetricContract(ReportedContract):
         else:
             found = Finding("undecided", "The score stands for itself.")
         return report.model_copy(update=found._asdict())
+
+    def as_scored(self, request: Any, report: Any) -> Any:
+        """The request with the explanation that was elicited for it; as it is where none was, or
+        none is kept. report: of its job. Raises ValidationError."""
+        found = getattr(report, "elicitation", None)
+        if self.elicited is None or found is None or not found.explanation:
+            return request
+        writer = found.provenance.model
+        elicited = ElicitedExplanation(
+            inputs=given_inputs(request),
+            answer=found.answer,
+            explanation=found.explanation,
+            decision=found.decision,
+            tokens=found.tokens,
+            reasoning=found.reasoning,
+            model=writer and writer.name,
+            judge=writer.name if writer and found.p else None,
+            judge_labels=tuple(found.p or ()),
+        )
+        made = {name: value for name, value in self.elicited(elicited).items() if value is not None}
+        model = {"model": request.model} if has_own_model(request) else {}
+        own = request.model_dump(mode="json", exclude={"explain", "model", *made})
+        return self.request.model_validate(own | made | model)
 
     @cached_property
     def parts(self) -> dict[str, str]:

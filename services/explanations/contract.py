@@ -21,11 +21,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from services.discovery import metrics
 from services.explanations.prompts import (
-    INPUTS,
     ElicitationPrompt,
-    ExplanationsOwnPrompt,
-    Shots,
-    Style,
     custom_prompt,
     get_prompt,
     load_policies,
@@ -44,42 +40,32 @@ from shared.contracts import (
     Parameter,
     ScoreRequest,
 )
+from shared.elicitation import (
+    DEFAULT_PROMPT,
+    INPUTS,
+    MOST_TOKENS,
+    ExplanationsGeneration,
+    ExplanationsOwnPolicy,
+    ExplanationsOwnPrompt,
+    PolicyName,
+    PromptName,
+    Shots,
+    Style,
+    given_inputs,
+)
 from shared.gold_contracts import GoldColumns
 from shared.models.calls import WrittenToken
 from shared.request_cost import Size, Work, words_of
 from shared.service_contract import ElicitedExplanation, FurtherRequest, ReportedContract
 
-MOST_TOKENS = 8_192  # of an answer
 MOST_METRICS = 16
 OWN_TOKENS = 512  # of the answer to a prompt of the caller's, where nothing else is said
 NEEDS_SCORES = ("against", "by", "judged", "plan", "sequence")  # of a report's request
-DEFAULT_PROMPT = "hatexscore-table8"
 GOLD_KEY = GoldColumns().label  # where reports look for gold labels
 
-PromptName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,64}(@[0-9]{1,6})?$")]
-PolicyName = Literal["un", "meta", "twitter", "youtube"]
 InputText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT), Input]
 MetricName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Parameters = dict[str, JsonValue]
-
-
-class ExplanationsOwnPolicy(Message):
-    """A policy in the caller's words."""
-
-    text: str = Field(min_length=1, max_length=MAX_TEXT, description="as the model reads it")
-
-
-class ExplanationsGeneration(Message):
-    """How the answer is drawn; the seed is the request's."""
-
-    temperature: float = Field(default=0.0, ge=0, le=5, description="0: greedy")
-    top_p: float = Field(default=1.0, gt=0, le=1)
-    max_tokens: int | None = Field(
-        default=None,
-        ge=1,
-        le=MOST_TOKENS,
-        description="of the answer, reasoning included; absent: the prompt's own",
-    )
 
 
 class ExplanationsAnswer(Message):
@@ -172,8 +158,7 @@ class ExplanationsRequest(JobRequest):
     @property
     def inputs(self) -> dict[str, str]:
         """Placeholder → text, of those that were given."""
-        given = ((name, getattr(self, name)) for name in INPUTS)
-        return {name: text for name, text in given if text is not None}
+        return given_inputs(self)
 
     @property
     def policy_text(self) -> str | None:

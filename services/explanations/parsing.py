@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from services.explanations.report import ExplanationsObstacle, Outcome
+from shared.elicitation import ExplanationsObstacle, Outcome
 from shared.metric import StatedDecision
 from shared.models.calls import Completion, WrittenToken
 from shared.refusals import REFUSES_WITHIN, is_refusal

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import JSONResponse
 from sqlalchemy import Connection
 
+from services.explanations.explained_requests import as_checked
 from services.gateway import http_requests, views
 from services.gateway.auth import Scorer, check_access
 from services.gateway.caller import Caller
@@ -76,10 +77,11 @@ def most_bytes(contract: ServiceContract, gateway: State) -> int:
 
 def check_request(contract: ServiceContract, asked: JobRequest, gateway: State) -> None:
     """Raises BadInput for what can be told without the ledger: its model, its work, its privacy."""
-    gateway.catalogue.check_request(contract, asked.model, asked)
-    gateway.models.check_model(contract, asked.model)
     check_encryption_key(asked)
-    gateway.settings.work_limit.check(gateway.catalogue.work(contract, asked))
+    with as_checked(contract, asked) as (service, request):
+        gateway.catalogue.check_request(service, request.model, request)
+        gateway.models.check_model(service, request.model)
+        gateway.settings.work_limit.check(gateway.catalogue.work(service, request))
 
 
 async def commit(
