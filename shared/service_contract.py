@@ -142,6 +142,8 @@ class ServiceContract:
     # where the report's own says less
     fits: Callable[[Any, tuple[str, ...]], bool] | None = None  # whether a model of these labels
     # can be asked by this request; absent: it must tell all of `labels`
+    several: Callable[[Any], Sequence[JobRequest]] | None = None  # the requests of the jobs that a
+    # request asks for, where these are several; empty: it is one
     further: Callable[[Any], Sequence[FurtherRequest]] | None = None  # of other services, as far as
     # they are known before the job runs
 

@@ -29,6 +29,7 @@ from shared.errors import BadInput
 from shared.problems import pointer
 from shared.service_contract import MetricContract, ServiceContract
 
+ONE_JOB = "this is one job: send a request for each of the `items` and `draws`"
 OF_THE_JOB = frozenset({"explain", "model", "seed", "language", *INPUTS, *TRANSPORT})
 OF_EXPLAIN = ("prompt", "shots", "style", "policy", "target_label", "generation")
 
@@ -44,6 +45,8 @@ def as_checked(
 ) -> Iterator[tuple[ServiceContract, JobRequest]]:
     """The service and the request whose model, abilities and work are checked in this block, before
     a job is accepted. Raises BadInput."""
+    if contract.several is not None and contract.several(request):
+        raise BadInput(ONE_JOB, pointer="")
     if not isinstance(contract, MetricContract) or not is_explained(request):
         yield contract, request
         return

@@ -4045,6 +4045,28 @@ class ExplanationsElicitation(Message):
     obstacles: list[ExplanationsObstacle]
 
 
+class ExplanationsItem(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    text: Annotated[str | None, Field(description='the text that is judged')] = None
+    premise: str | None = None
+    hypothesis: str | None = None
+    scenario: str | None = None
+    question: str | None = None
+    target_label: Annotated[
+        str | None, Field(description='the label to be explained')
+    ] = None
+    answer: Annotated[
+        ExplanationsAnswer | None,
+        Field(description='bring your own, instead of `model`'),
+    ] = None
+    gold: Annotated[str | None, Field(description='the gold label')] = None
+    metadata: Annotated[
+        dict[str, str] | None, Field(description="added to the request's own")
+    ] = None
+
+
 class ExplanationsOutcomeShare(Message):
     results: int
     share: Interval
@@ -4136,6 +4158,18 @@ class ExplanationsRequest(Message):
             description='the gold label of the text, which batch reports compare the decision with; becomes `gold` of `metadata`'
         ),
     ] = None
+    items: Annotated[
+        list[ExplanationsItem] | None,
+        Field(
+            description='instead of one text: several, each a job of its own (and so in quotas); the answer is the list of jobs, item by item; not in lines of a batch'
+        ),
+    ] = None
+    draws: Annotated[
+        int,
+        Field(
+            description='answers to each item, each a job of its own (and so in quotas) with the next `seed`; several need a `temperature` above 0; not in lines of a batch'
+        ),
+    ] = 1
 
 
 class ExplanationsScoreMean(Message):
@@ -10014,6 +10048,49 @@ class AcceptedConsistencyJobs(Message):
     has_more: Literal[False] = False
 
 
+class AcceptedExplanationsJob(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['explanations'] = 'explanations'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int | None, Field(description='unix seconds')] = None
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ] = None
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ] = None
+    timing: JobTiming | None = None
+    attempts: int | None = None
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ] = None
+    batch_id: str | None = None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ] = None
+    metadata: dict[str, str] | None = None
+    context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
+    error: Annotated[Problem | None, Field(description='where the job failed')] = None
+    result: Annotated[
+        ExplanationsResult | None, Field(description='where the job succeeded')
+    ] = None
+
+
+class AcceptedExplanationsJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[AcceptedExplanationsJob]
+    has_more: Literal[False] = False
+
+
 class ConsistencyJob(JobMessage):
     id: str
     object: Literal['job'] = 'job'
@@ -10092,6 +10169,12 @@ class ExplanationsJob(JobMessage):
     result: Annotated[
         ExplanationsResult | None, Field(description='where the job succeeded')
     ]
+
+
+class ExplanationsJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[ExplanationsJob]
+    has_more: Literal[False] = False
 
 
 Job = TypeAliasType(
