@@ -23,8 +23,9 @@ import numpy as np
 from bench.environment import environment
 from services.bindings import local
 from services.explanations.contract import ExplanationsRequest
-from services.explanations.report import ExplanationsElicitation, ExplanationsResult
+from services.explanations.report import ExplanationsResult
 from services.explanations.service import SERVICE
+from shared.elicitation import ExplanationsElicitation
 from shared.models import ports
 from shared.models.calls import Example
 from shared.models.catalogue import load_catalogue

@@ -19,6 +19,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from services.bindings import local
+from services.explanations.explained_requests import as_checked
+from services.explanations.explained_scores import scorer
 from services.gateway.views import job_json
 from services.registry import contracts, metrics, service
 from shared.contracts import JobRequest
@@ -75,15 +77,16 @@ class LocalService:
             asked = parse_strict(contract.request, body, decoded)
         except ValidationError as error:
             raise _Invalid(validation_problem(error, decoded)) from None
-        self._catalogue.check_request(contract, asked.model, asked)
-        settings().work_limit.check(self._catalogue.work(contract, asked))
+        with as_checked(contract, asked) as (checked, request):
+            self._catalogue.check_request(checked, request.model, request)
+            settings().work_limit.check(self._catalogue.work(checked, request))
         return asked
 
     def _job(self, contract: ServiceContract, asked: JobRequest) -> Job:
         request = asked.model_dump(mode="json")
         began = datetime.now(UTC)
         claim = _claim(request)
-        end = ending(contract, service(contract.name).score, claim)
+        end = ending(contract, scorer(service(contract.name)), claim)
         is_good = isinstance(end, Success)
         return Job(
             id=claim.job_id,

@@ -18,6 +18,7 @@ from pathlib import Path
 from celery import signals
 
 from services.bindings import MODEL_SERVICES, has_local_models, models_for
+from services.explanations.explained_scores import scorer
 from services.registry import contracts, process_settings, service
 from services.server_watch import ServerWatch
 from shared import queue, telemetry
@@ -47,7 +48,8 @@ logger = telemetry.logger(__name__)
 
 def register_all(names: list[str]) -> None:
     for name in names:
-        register(service(name))
+        found = service(name)
+        register(found, scorer(found))
 
 
 def needed(names: list[str], catalogue: Catalogue) -> list[str]:

@@ -351,6 +351,8 @@ UnreadCode = Literal[  # why a model's answer has no P
     "votes-too-coarse",
 ]
 ReasonCode = Literal[
+    "refused",
+    "explanation-unfit",
     "no-rules",
     "conclusion-unread",
     "no-words",

@@ -15,7 +15,6 @@ from shared.contracts import (
     Languages,
     Message,
     ModelUse,
-    NullReason,
     Provenance,
     Report,
     Scored,
@@ -25,7 +24,12 @@ from shared.contracts import (
 from shared.estimates import BatchStatistics
 from shared.gold_agreement import GoldSource, metric_source
 from shared.language import LanguageCoverage, Obstacle
-from shared.service_contract import MetricContract, ReportedContract, ServiceContract
+from shared.service_contract import (
+    MetricContract,
+    ReportedContract,
+    ServiceContract,
+    messages_in,
+)
 from shared.settings import SERVICE_VERSION
 
 
@@ -145,6 +149,13 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
         return self.score_batch([request])[0]
 
     @final
+    def unscored(self, request: Request, obstacle: Obstacle) -> Result:
+        """The report on an explanation that is none: no model is asked about it."""
+        languages = self.coverage(request).languages
+        collected = Collected(languages=languages, obstacles=(obstacle,))
+        return self.contract.judged(self._undefined(request, collected))
+
+    @final
     def score_batch(self, requests: Sequence[Request]) -> list[Result]:
         """The same reports as one by one, byte for byte, with the model calls of all together."""
         expanded = [self.expand(request) for request in requests]
@@ -176,9 +187,10 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
         """With the reason beside every null."""
         report = self.undefined(request, collected)
         parts = dict(report.components)
+        kind: Any = next(messages_in(type(report).model_fields["reasons"].annotation))
         null = ["score", *(name for name, value in parts.items() if value is None)]
         reasons = tuple(
-            NullReason(component=name, code=obstacle.code, detail=obstacle.detail)
+            kind(component=name, code=obstacle.code, detail=obstacle.detail)
             for name in null
             for obstacle in collected.obstacles
         )

@@ -140,9 +140,16 @@ def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
     own = type(report).model_fields.get("warnings")
     if own is not None:
         ours = all_internal(own.annotation)
-        texts = words if ours else {*sent(request), *words}
+        texts = words if ours else {*sent(request), *_elicited(report), *words}
         kept["warnings"] = _warnings(report, sorted(texts, key=len, reverse=True))
     return kept
+
+
+def _elicited(report: BaseModel) -> Iterator[str]:
+    """What a model wrote for this job: as little ours as what the caller sent."""
+    found = getattr(report, "elicitation", None)
+    told = (getattr(found, name, None) for name in ("answer", "explanation", "reasoning"))
+    return (text for text in told if text)
 
 
 def strip_request(problem: Problem, request: JobRequest) -> Problem:

@@ -27,6 +27,7 @@ from shared.contracts import (
     ScoreRequest,
     has_text,
 )
+from shared.elicitation import given_inputs, has_own_model
 from shared.models.calls import Turn, WrittenToken
 from shared.request_cost import FEWEST_READ, Cost, Size, Work
 
@@ -146,6 +147,8 @@ class ServiceContract:
     # where the report's own says less
     fits: Callable[[Any, tuple[str, ...]], bool] | None = None  # whether a model of these labels
     # can be asked by this request; absent: it must tell all of `labels`
+    several: Callable[[Any], Sequence[JobRequest]] | None = None  # the requests of the jobs that a
+    # request asks for, where these are several; empty: it is one
     further: Callable[[Any], Sequence[FurtherRequest]] | None = None  # of other services, as far as
     # they are known before the job runs
 
@@ -250,6 +253,10 @@ class ReportedContract(ServiceContract):
             return None if self.facts is None else self.facts.score_range
         return told.default if isinstance(told.default, tuple) else None
 
+    def as_scored(self, request: Any, report: Any) -> Any:
+        """The request about what was scored. report: of its job. Raises ValidationError."""
+        return request
+
     @property
     def compared(self) -> int:
         """Numbers of a result that systems and people are compared by."""
@@ -297,6 +304,29 @@ class MetricContract(ReportedContract):
         else:
             found = Finding("undecided", "The score stands for itself.")
         return report.model_copy(update=found._asdict())
+
+    def as_scored(self, request: Any, report: Any) -> Any:
+        """The request with the explanation that was elicited for it; as it is where none was, or
+        none is kept. report: of its job. Raises ValidationError."""
+        found = getattr(report, "elicitation", None)
+        if self.elicited is None or found is None or not found.explanation:
+            return request
+        writer = found.provenance.model
+        elicited = ElicitedExplanation(
+            inputs=given_inputs(request),
+            answer=found.answer,
+            explanation=found.explanation,
+            decision=found.decision,
+            tokens=found.tokens,
+            reasoning=found.reasoning,
+            model=writer and writer.name,
+            judge=writer.name if writer and found.p else None,
+            judge_labels=tuple(found.p or ()),
+        )
+        made = {name: value for name, value in self.elicited(elicited).items() if value is not None}
+        model = {"model": request.model} if has_own_model(request) else {}
+        own = request.model_dump(mode="json", exclude={"explain", "model", *made})
+        return self.request.model_validate(own | made | model)
 
     @cached_property
     def parts(self) -> dict[str, str]:

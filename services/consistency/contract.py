@@ -20,7 +20,8 @@ from services.consistency.report import (
 )
 from services.consistency.variants import VARIANTS, Contributions
 from services.consistency.verdict import in_a_word
-from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName, Parameter
+from shared.contracts import MAX_TEXT, Input, Message, ModelName, Parameter
+from shared.elicitation import ExplainableRequest
 from shared.models.prompt_table import PromptKeys, parse_template
 from shared.request_cost import Size, Work, words_of
 from shared.service_contract import (
@@ -108,14 +109,18 @@ class ConsistencyPrompt(Message):
         return self
 
 
-class ConsistencyRequest(LanguageRequest):
+class ConsistencyRequest(ExplainableRequest):
     """A text, the explanation of a model's answer to it, and that model: or its answers."""
 
     text: Annotated[str, Input] = Field(
         min_length=1, max_length=MAX_TEXT, description="what the model answered"
     )
     explanation: Annotated[str, Input] = Field(
-        min_length=1, max_length=MAX_TEXT, description="of its answer"
+        default="",
+        min_length=1,
+        max_length=MAX_TEXT,
+        exclude_if=lambda text: not text,
+        description="of its answer; needed unless `explain`",
     )
     label: Annotated[LabelText | None, Parameter] = Field(
         default=None,
@@ -203,7 +208,9 @@ class ConsistencyRequest(LanguageRequest):
 
     @model_validator(mode="after")
     def _model_or_predictions(self) -> Self:
-        if (self.model is None) == (self.predictions is None):
+        if self.explain is not None and self.predictions is not None:
+            raise ValueError("`predictions` are about an explanation that is known: no `explain`")
+        if self.explain is None and (self.model is None) == (self.predictions is None):
             raise ValueError("give either `model` or `predictions`")
         if (self.reader == "model") != (self.reader_model is not None):
             raise ValueError("the reader `model` needs a `reader_model`, and only that")

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from shared.batch_contracts import BatchReport
-from shared.contracts import Column, Count, Evidence, Message, Report, Word
+from shared.contracts import Column, Count, Evidence, Message, Word
+from shared.elicitation import ExplainableReport
 from shared.null_report import Null
 from shared.report_contracts import Interval
 
@@ -101,7 +102,7 @@ class ConsistencyWordValue(Message):
     explanation: float = Field(description="to the log-probability of the explanation")
 
 
-class ConsistencyResult(Report):
+class ConsistencyResult(ExplainableReport):
     """Higher is better: the mean of the tests that could be made."""
 
     range: tuple[float, float] = (0.0, 1.0)

@@ -15,9 +15,9 @@ from services.explanations.report import (
     ExplanationsOutcomeShare,
     ExplanationsResult,
     ExplanationsScoreMean,
-    Outcome,
 )
 from shared.contracts import Scored
+from shared.elicitation import Outcome
 from shared.estimates import STATISTICS_VERSION, BatchStatistics
 from shared.gold_agreement import GoldSource
 from shared.page_text import counted

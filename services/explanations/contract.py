@@ -22,11 +22,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from services.discovery import metrics
 from services.explanations.prompts import (
-    INPUTS,
     ElicitationPrompt,
-    ExplanationsOwnPrompt,
-    Shots,
-    Style,
     custom_prompt,
     get_prompt,
     load_policies,
@@ -42,9 +38,23 @@ from shared.contracts import (
     JobRequest,
     LanguageTag,
     Message,
+    MetadataKey,
     MetadataValue,
     Parameter,
     ScoreRequest,
+)
+from shared.elicitation import (
+    DEFAULT_PROMPT,
+    INPUTS,
+    MOST_TOKENS,
+    ExplanationsGeneration,
+    ExplanationsOwnPolicy,
+    ExplanationsOwnPrompt,
+    PolicyName,
+    PromptName,
+    Shots,
+    Style,
+    given_inputs,
 )
 from shared.gold_contracts import GoldColumns
 from shared.models.calls import WrittenToken
@@ -57,37 +67,17 @@ from shared.service_contract import (
     SurprisingRule,
 )
 
-MOST_TOKENS = 8_192  # of an answer
 MOST_METRICS = 16
+MOST_ITEMS = 32
+MOST_DRAWS = 16  # of each item
+MOST_SEED = 2**63 - 1
 OWN_TOKENS = 512  # of the answer to a prompt of the caller's, where nothing else is said
 NEEDS_SCORES = ("against", "by", "judged", "plan", "sequence")  # of a report's request
-DEFAULT_PROMPT = "hatexscore-table8"
 GOLD_KEY = GoldColumns().label  # where reports look for gold labels
 
-PromptName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,64}(@[0-9]{1,6})?$")]
-PolicyName = Literal["un", "meta", "twitter", "youtube"]
 InputText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT), Input]
 MetricName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Parameters = dict[str, JsonValue]
-
-
-class ExplanationsOwnPolicy(Message):
-    """A policy in the caller's words."""
-
-    text: str = Field(min_length=1, max_length=MAX_TEXT, description="as the model reads it")
-
-
-class ExplanationsGeneration(Message):
-    """How the answer is drawn; the seed is the request's."""
-
-    temperature: float = Field(default=0.0, ge=0, le=5, description="0: greedy")
-    top_p: float = Field(default=1.0, gt=0, le=1)
-    max_tokens: int | None = Field(
-        default=None,
-        ge=1,
-        le=MOST_TOKENS,
-        description="of the answer, reasoning included; absent: the prompt's own",
-    )
 
 
 class ExplanationsAnswer(Message):
@@ -116,8 +106,31 @@ class ExplanationsAnswer(Message):
         return self
 
 
+class ExplanationsItem(Message):
+    """One of several things that are judged; a field that is absent is the request's own."""
+
+    text: InputText | None = Field(default=None, description="the text that is judged")
+    premise: InputText | None = None
+    hypothesis: InputText | None = None
+    scenario: InputText | None = None
+    question: InputText | None = None
+    target_label: Annotated[str | None, Parameter] = Field(
+        default=None, min_length=1, max_length=500, description="the label to be explained"
+    )
+    answer: Annotated[ExplanationsAnswer | None, Input] = Field(
+        default=None, description="bring your own, instead of `model`"
+    )
+    gold: MetadataValue | None = Field(default=None, min_length=1, description="the gold label")
+    metadata: dict[MetadataKey, MetadataValue] = Field(
+        default_factory=dict, max_length=MOST_METADATA, description="added to the request's own"
+    )
+
+
 class ExplanationsRequest(JobRequest):
-    """What a model is asked to decide and to explain, and which metrics score its explanation."""
+    """What a model is asked to decide and to explain, and which metrics score its explanation.
+
+    With `items` or `draws` it asks for several jobs: one for each item and draw.
+    """
 
     text: InputText | None = Field(default=None, description="the text that is judged")
     premise: InputText | None = Field(default=None, description="what is taken to be true")
@@ -152,7 +165,7 @@ class ExplanationsRequest(JobRequest):
         description="BCP 47, of all texts, believed as it is; `auto` identifies it",
     )
     generation: ExplanationsGeneration = Field(default_factory=ExplanationsGeneration)
-    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of generation and of the metrics")
+    seed: int = Field(default=0, ge=0, le=MOST_SEED, description="of generation and of the metrics")
     answer: Annotated[ExplanationsAnswer | None, Input] = Field(
         default=None, description="bring your own, instead of `model`: nothing is generated"
     )
@@ -170,6 +183,22 @@ class ExplanationsRequest(JobRequest):
         description="the gold label of the text, which batch reports compare the decision with; "
         f"becomes `{GOLD_KEY}` of `metadata`",
     )
+    items: Annotated[tuple[ExplanationsItem, ...] | None, Input] = Field(
+        default=None,
+        min_length=1,
+        max_length=MOST_ITEMS,
+        exclude_if=lambda items: items is None,
+        description="instead of one text: several, each a job of its own (and so in quotas); the "
+        "answer is the list of jobs, item by item; not in lines of a batch",
+    )
+    draws: int = Field(
+        default=1,
+        ge=1,
+        le=MOST_DRAWS,
+        exclude_if=lambda draws: draws == 1,
+        description="answers to each item, each a job of its own (and so in quotas) with the next "
+        "`seed`; several need a `temperature` above 0; not in lines of a batch",
+    )
 
     @property
     def full_prompt(self) -> ElicitationPrompt:
@@ -180,8 +209,7 @@ class ExplanationsRequest(JobRequest):
     @property
     def inputs(self) -> dict[str, str]:
         """Placeholder → text, of those that were given."""
-        given = ((name, getattr(self, name)) for name in INPUTS)
-        return {name: text for name, text in given if text is not None}
+        return given_inputs(self)
 
     @property
     def policy_text(self) -> str | None:
@@ -235,13 +263,61 @@ class ExplanationsRequest(JobRequest):
             for name in self.parameters
         )
 
+    @property
+    def is_several(self) -> bool:
+        """Whether it asks for a list of jobs."""
+        return self.items is not None or self.draws > 1
+
+    def jobs(self) -> Iterator[Self]:
+        """One request a job: item by item, its draws with seed, seed + 1, … Raises ValidationError,
+        with places in this request."""
+        for number, item in enumerate(self.items or (None,)):
+            first = self._job(number, item)
+            for draw in range(self.draws):
+                yield first.model_copy(update={"seed": (self.seed + draw) % (MOST_SEED + 1)})
+
+    def _job(self, number: int, item: ExplanationsItem | None) -> Self:
+        own = {} if item is None else item.model_dump(exclude_unset=True)
+        metadata = {"metadata": {**self.metadata, **own.get("metadata", {})}}
+        gold = {} if self.gold is None else {"gold": self.gold}
+        told = self.model_dump(exclude={"items", "draws"}, exclude_unset=True)
+        try:
+            return self.model_validate({**told, **gold, **own, **metadata})
+        except ValidationError as error:
+            faults = [
+                _fault((*_place(number, item, one["loc"]), *one["loc"]), one["msg"])
+                for one in error.errors(include_input=False, include_url=False)
+            ]
+            raise ValidationError.from_exception_data(type(self).__name__, faults) from None
+
     @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Of one job; of several, each as if it had come alone."""
+        if self.is_several:
+            self._check_draws()
+            for number, item in enumerate(self.items or (None,)):
+                self._job(number, item)
+            return self
+        self._check_source()
+        self._check_prompt()
+        self._gold_into_metadata()
+        return self._check_metrics()
+
+    def _check_draws(self) -> None:
+        own = [name for name in (*INPUTS, "answer", "target_label", "gold") if getattr(self, name)]
+        if self.items is not None and own:
+            raise _refusal((own[0],), f"give either `items` or `{own[0]}`")
+        answers = [self.answer, *(item.answer for item in self.items or ())]
+        if self.draws > 1 and any(answers):
+            raise _refusal(("draws",), "an answer of your own is drawn once")
+        if self.draws > 1 and self.generation.temperature == 0:
+            raise _refusal(("draws",), "greedy answers are all alike: set a `temperature` above 0")
+
     def _check_source(self) -> Self:
         if (self.model is None) == (self.answer is None):
             raise ValueError("give either `model` or `answer`")
         return self
 
-    @model_validator(mode="after")
     def _check_prompt(self) -> Self:
         try:
             prompt = self.full_prompt
@@ -260,7 +336,6 @@ class ExplanationsRequest(JobRequest):
             raise _refusal(("shots",), f"the prompt {prompt.name} has {len(prompt.shots)} of them")
         return self
 
-    @model_validator(mode="after")
     def _gold_into_metadata(self) -> Self:
         if self.gold is None:
             return self
@@ -271,7 +346,6 @@ class ExplanationsRequest(JobRequest):
         self.metadata[GOLD_KEY] = self.gold
         return self
 
-    @model_validator(mode="after")
     def _check_metrics(self) -> Self:
         faults: list[InitErrorDetails] = []
         for name in self.parameters:
@@ -287,6 +361,18 @@ class ExplanationsRequest(JobRequest):
         if faults:
             raise ValidationError.from_exception_data(type(self).__name__, faults)
         return self
+
+
+def _place(
+    number: int, item: ExplanationsItem | None, where: tuple[int | str, ...]
+) -> tuple[int | str, ...]:
+    """What stands before this place of one job's request in the request for several."""
+    of_item = item is not None and bool(where) and where[0] in ExplanationsItem.model_fields
+    return ("items", number) if of_item else ()
+
+
+def _jobs(request: ExplanationsRequest) -> Sequence[ExplanationsRequest]:
+    return tuple(request.jobs()) if request.is_several else ()
 
 
 def _fault(where: tuple[int | str, ...], detail: str) -> InitErrorDetails:
@@ -419,6 +505,7 @@ CONTRACT = ExplanationsContract(
     cost=cost,
     needs=needs,
     further=ExplanationsRequest.further,
+    several=_jobs,
     clustered_by=INPUTS,
     batch_request=ExplanationsBatchReportRequest,
     batch_report=ExplanationsBatchReport,

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from services.explanations.report import ExplanationsObstacle, Outcome
 from services.explanations.structured_answer import (
     is_data,
     read_lone_label,
@@ -18,6 +17,7 @@ from services.explanations.structured_answer import (
     without_leans,
 )
 from services.explanations.yes_or_no import read_yes_or_no
+from shared.elicitation import ExplanationsObstacle, Outcome
 from shared.metric import StatedDecision
 from shared.models.calls import Completion, WrittenToken
 from shared.refusals import REFUSES_WITHIN, is_refusal

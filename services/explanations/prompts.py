@@ -12,78 +12,19 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import StringConstraints
 
 from shared.contracts import Message
-from shared.models.calls import Label, Prompt, Turn
-from shared.models.prompt_table import Template, parse_template
+from shared.elicitation import INPUTS, PLACEHOLDERS, ExplanationsOwnPrompt, Style
+from shared.models.calls import Prompt, Turn
+from shared.models.prompt_table import parse_template
 
 FOLDER = Path(__file__).parent
-INPUTS = ("text", "premise", "hypothesis", "scenario", "question")
-PLACEHOLDERS = (*INPUTS, "label", "labels", "policy", "language")
 LANGUAGES = {"en": "English", "zh": "Chinese", "ko": "Korean"}  # those of Table 8
 OTHER_LANGUAGE = "the language of the text"
 OWN = "own"  # the name of a prompt that came with its request
-
-Reader = Literal["hatexscore", "haf", "labels", "none"]
-Style = Literal["chat", "raw"]
-Shots = Literal[0, 2]
-
-
-class ExplanationsOwnPrompt(Message):
-    """A prompt of the caller's."""
-
-    system: Template | None = None
-    user: Template = Field(
-        description="with `{text}`, or `{premise}` and `{hypothesis}`, or `{scenario}`, "
-        "`{question}`; `{label}` is `target_label`, `{policy}`, `{labels}` and `{language}` are "
-        "known, too; a brace is written `{{`"
-    )
-    reader: Reader = Field(
-        default="hatexscore",
-        description="what reads the decision: a metric, as it reads explanations (`hatexscore`: "
-        "hateful or not, in en, zh and ko; `haf`: toxic or not, in en); `labels`: a line that is "
-        "one of `labels`, alone or behind a word such as `Label:`; `none`: `target_label` is "
-        "explained",
-    )
-    labels: tuple[Label, ...] = Field(
-        default=(), max_length=32, description="what can be decided, for the reader `labels`"
-    )
-    policy: Template | None = Field(
-        default=None, description="what `{policy}` says where the request names no policy"
-    )
-    explanation_after: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=100,
-        description="words behind which the explanation stands, `Explanation:` for instance; "
-        "absent: it is the whole answer",
-    )
-
-    @field_validator("system", "user")
-    @classmethod
-    def _known(cls, template: str | None) -> str | None:
-        parse_template(template or "", PLACEHOLDERS)
-        return template
-
-    @model_validator(mode="after")
-    def _check_inputs(self) -> Self:
-        found = {piece.inserted for piece in parse_template(self.user, PLACEHOLDERS)}
-        found |= {piece.inserted for piece in parse_template(self.system or "", PLACEHOLDERS)}
-        if not found & {*INPUTS}:
-            named = ", ".join(f"{{{name}}}" for name in INPUTS)
-            raise ValueError(f"shows the model nothing of what is judged: it has none of {named}")
-        return self
-
-    @model_validator(mode="after")
-    def _check_labels(self) -> Self:
-        if self.reader == "labels" and len(self.labels) < 2:
-            raise ValueError("the reader `labels` needs two `labels` or more")
-        if len({label.casefold() for label in self.labels}) < len(self.labels):
-            raise ValueError("two labels are the same")
-        return self
 
 
 class PromptExample(Message):

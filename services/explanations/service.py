@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from services.explanations.batch_report import SOURCE, batch_report
-from services.explanations.contract import CONTRACT, ExplanationsOwnPolicy, ExplanationsRequest
+from services.explanations.contract import CONTRACT, ExplanationsRequest
 from services.explanations.parsing import (
     CUT,
     Answer,
@@ -35,17 +35,20 @@ from services.explanations.prompts import (
 )
 from services.explanations.report import (
     ExplanationsBatchReport,
-    ExplanationsElicitation,
-    ExplanationsObstacle,
-    ExplanationsPromptUse,
-    ExplanationsProvenance,
     ExplanationsResult,
-    ExplanationsSpan,
     ExplanationsUnscored,
 )
 from services.explanations.yes_or_no import asks_if_hateful
 from services.registry import metrics, service
 from shared.contracts import Message, ModelUse, Report, ScoreRequest
+from shared.elicitation import (
+    ExplanationsElicitation,
+    ExplanationsObstacle,
+    ExplanationsOwnPolicy,
+    ExplanationsPromptUse,
+    ExplanationsProvenance,
+    ExplanationsSpan,
+)
 from shared.errors import AnswerCut, BadInput, pointing_to
 from shared.estimates import BatchStatistics
 from shared.gold_agreement import GoldSource

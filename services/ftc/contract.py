@@ -6,7 +6,7 @@ Source: Sia et al., AAAI 2023, arXiv:2205.12469. Messages and costs; the card is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -25,12 +25,12 @@ from services.ftc.verdict import in_a_word
 from shared.contracts import (
     MAX_TEXT,
     Input,
-    LanguageRequest,
     Message,
     ModelName,
     Parameter,
     Variant,
 )
+from shared.elicitation import ExplainableRequest
 from shared.models.prompt_table import PromptKeys, prompt_tokens
 from shared.request_cost import Size, Work, words_of
 from shared.service_contract import (
@@ -61,8 +61,10 @@ class FtcSupplied(Message):
     text: Sentence
 
 
-class FtcRequest(LanguageRequest):
+class FtcRequest(ExplainableRequest):
     """A pair of sentences and the explanation of its label."""
+
+    explain_prompt: ClassVar[str] = "ftc-label"
 
     premise: Annotated[str, Input] = Field(
         max_length=MAX_TEXT, description="what is taken to be true"
@@ -71,7 +73,9 @@ class FtcRequest(LanguageRequest):
         description="what follows from it, contradicts it, or neither"
     )
     explanation: Annotated[str, Input] = Field(
-        max_length=MAX_TEXT, description="of the label; from an empty one nothing is extracted"
+        default="",
+        max_length=MAX_TEXT,
+        description="of the label; from an empty one nothing is extracted; needed unless `explain`",
     )
     label: NliLabel | None = Field(
         default=None, description="the explained label; if absent, the model's own (faithfulness)"

@@ -11,7 +11,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from shared.batch_contracts import BatchReport, BatchReportRequest
-from shared.contracts import Evidence, Message, Report, Word
+from shared.contracts import Evidence, Message, Word
+from shared.elicitation import ExplainableReport
 from shared.null_report import Null, PValue
 from shared.report_contracts import Interval
 
@@ -175,7 +176,7 @@ class FtcExtraction(Message):
     )
 
 
-class FtcResult(Report):
+class FtcResult(ExplainableReport):
     """Higher is better. An explanation without a usable counterfactual is abstained from."""
 
     range: tuple[float, float] = (0.0, 1.0)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
 
 from services.gateway.views import ALWAYS_SENT, JobBrief, JobSchema, ListPage
-from services.registry import all_contracts, metrics, reported
+from services.registry import all_contracts, contracts, metrics, reported
 from shared.service_contract import (
     BatchReportContract,
     MetricContract,
@@ -46,7 +46,7 @@ def job_types() -> Iterator[type[BaseModel]]:
     yield union
     yield create_model("JobList", __base__=ListPage[union], __doc__="Jobs.")  # type: ignore[valid-type]
     yield _list_of("Jobs", union)
-    for name in metrics():
+    for name in (*metrics(), *(one.name for one in contracts().values() if one.several)):
         yield _list_of(f"{jobs[name].__name__}s", jobs[name])
         yield _list_of(f"Accepted{jobs[name].__name__}s", _partial_job(jobs[name]))
     reports = [_report_of(contract.batch) for contract in reported().values()]

@@ -8,13 +8,14 @@ costs; the card is README.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from services.haf.report import HafBatchReport, HafBatchReportRequest, HafResult
 from services.haf.verdict import in_a_word
-from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName
+from shared.contracts import MAX_TEXT, Input, Message, ModelName
+from shared.elicitation import ExplainableRequest
 from shared.models.calls import WrittenToken
 from shared.request_cost import Size, Work, words_of
 from shared.service_contract import (
@@ -168,8 +169,11 @@ class HafResponses(Message):
     )
 
 
-class HafRequest(LanguageRequest):
+class HafRequest(ExplainableRequest):
     """A text, and either a language model that is prompted or the responses of one."""
+
+    explained_field: ClassVar[str | None] = None  # `responses`, or a model's own
+    explain_prompt: ClassVar[str] = "haf-justify"
 
     text: Annotated[str, Input] = Field(
         min_length=1, max_length=MAX_TEXT, description="the moderated text"
@@ -205,9 +209,12 @@ class HafRequest(LanguageRequest):
 
     @model_validator(mode="after")
     def _model_or_responses(self) -> Self:
-        if (self.model is None) == (self.responses is None):
+        if self.explain is not None and self.responses is not None:
+            raise ValueError("give either `responses` or `explain`")
+        if self.explain is None and (self.model is None) == (self.responses is None):
             raise ValueError("give either `model` or `responses`")
-        if self.model is None and (self.samples > 1 or self.permute_reasons):
+        generates = self.model is not None and self.explain is None
+        if not generates and (self.samples > 1 or self.permute_reasons):
             raise ValueError("`samples` and `permute_reasons` need `model`: they generate")
         return self
 

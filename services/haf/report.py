@@ -12,7 +12,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from shared.batch_contracts import BatchReport, BatchReportRequest
-from shared.contracts import Evidence, Message, MetadataKey, Report, Word
+from shared.contracts import Evidence, Message, MetadataKey, Word
+from shared.elicitation import ExplainableReport
 from shared.report_contracts import Interval
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -192,7 +193,7 @@ class HafPermutation(Message):
     uii: HafChange = Field(description="the internal stage prompted again with each order")
 
 
-class HafResult(Report):
+class HafResult(ExplainableReport):
     """`score`, our own: mean of the defined among SoS, DiS, 1 - UII, 1 - UEI, and RS or RN."""
 
     range: tuple[float, float] = (0.0, 1.0)

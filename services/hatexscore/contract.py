@@ -44,13 +44,13 @@ from shared.contracts import (
     MAX_TEXT,
     CallersWords,
     Input,
-    LanguageRequest,
     LanguageTag,
     Message,
     ModelName,
     Parameter,
     Variant,
 )
+from shared.elicitation import ExplainableRequest
 from shared.models.prompt_table import PromptKeys, prompt_tokens
 from shared.request_cost import Size, Work, words_of
 from shared.service_contract import (
@@ -122,14 +122,17 @@ def _raise_error(field: str, detail: str, value: int) -> NoReturn:
     )
 
 
-class HatexscoreRequest(LanguageRequest):
+class HatexscoreRequest(ExplainableRequest):
     """A text, and the explanation that some model gave for its decision about it."""
 
     text: Annotated[str, Input] = Field(
         min_length=1, max_length=MAX_TEXT, description="the moderated text"
     )
     explanation: Annotated[str, Input] = Field(
-        max_length=MAX_TEXT, description="of the decision; an empty one is legal and earns nothing"
+        default="",
+        max_length=MAX_TEXT,
+        description="of the decision; an empty one is legal and earns nothing; needed unless "
+        "`explain`",
     )
     labels: Annotated[VocabularyName | OwnLabels | None, Parameter] = Field(
         default=None,

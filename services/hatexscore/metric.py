@@ -48,7 +48,7 @@ from services.hatexscore.variants import VARIANTS, HatexscoreVariant, read_state
 from shared.contracts import Languages, ReasonCode, Scored
 from shared.estimates import BatchStatistics
 from shared.language import Obstacle
-from shared.metric import Metric, StatedDecision
+from shared.metric import Collected, Metric, StatedDecision
 from shared.models.judgement import ece_perturbed
 from shared.models.ports import models
 from shared.statistics import ranks
@@ -57,6 +57,7 @@ SENT_FOR_ANOTHER = (
     "the probability sent for the masked text was taken, though this variant masks other words"
 )
 
+PARTS: tuple[Part, ...] = ("htc", "qf", "tgi", "cc")
 LEVEL = 0.05  # p up to which random spans do not explain what the quotes do
 MOST_TOLD = 10**15  # placements; more are not counted out
 
@@ -87,6 +88,29 @@ class HateXScore(
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
         return read_stated(HatexscoreRequest(text=text, explanation="", language=language), answer)
+
+    def undefined(self, request: HatexscoreRequest, collected: Collected) -> HatexscoreResult:
+        """Of an elicited answer without a decision: nothing of it is evidence."""
+        languages = self.variant(request).read(request).languages
+        return HatexscoreResult(
+            **self.envelope(request, collected),
+            score=None,
+            components=HatexscoreComponents(htc=None, qf=None, tgi=None, cc=None),
+            undefined=dict.fromkeys(PARTS, collected.obstacles[0].code),
+            evidence=(),
+            hallucinated_quotes=(),
+            masked_text=None,
+            probability_original=None,
+            probability_masked=None,
+            predicted_label=None,
+            stated_label=None,
+            label_match=None,
+            conclusion=None,
+            language=languages.found_text.code,
+            explanation_language=languages.explanation_code,
+            groups=(),
+            control=None,
+        )
 
     def report(
         self, request: HatexscoreRequest, collected: HatexscoreCollected

@@ -17,10 +17,10 @@ from shared.contracts import (
     Message,
     NullReason,
     ReasonCode,
-    Report,
     Variant,
     Word,
 )
+from shared.elicitation import ExplainableReport
 from shared.models.judgement import Reading
 from shared.null_report import Null, PValue
 from shared.report_contracts import Interval
@@ -272,7 +272,7 @@ class HatexscoreProbabilityReading(Message):
     uncertainty: float = Field(ge=0, le=1, description="of P because of the reading, the larger")
 
 
-class HatexscoreResult(Report):
+class HatexscoreResult(ExplainableReport):
     """Higher is better; the parts are worth more than their mean."""
 
     range: tuple[float, float] = (0.0, 1.0)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from services.explanations.contract import DEFAULT_PROMPT
 from services.hatexscore.contract import CONTRACT
 from services.hatexscore.report import HatexscoreComponents, HatexscoreResult, Label
 from services.papers.answers import PaperRequest
@@ -26,6 +25,7 @@ from services.papers.elicitation import (
 from services.papers.hatexscore_threshold import score_at
 from services.papers.protocol import Answers, Case, RunOptions
 from services.papers.tables import Place, TablePlan
+from shared.elicitation import DEFAULT_PROMPT
 
 LABELS: tuple[Label, ...] = ("hateful", "non-hateful")
 TAUS = tuple(round(0.1 * step, 1) for step in range(1, 10))  # Figure 2

@@ -23,6 +23,7 @@ from pydantic import AfterValidator, Field, JsonValue, StringConstraints, Valida
 from pydantic_core import PydanticCustomError
 from sqlalchemy import Connection, Engine
 
+from services.explanations.explained_requests import as_checked
 from services.gateway.views import job_json
 from services.registry import contracts
 from services.scheduler.failure_isolation import FailureIsolation
@@ -329,7 +330,8 @@ class Reader:
 
     def _valid(self, raw: bytes, number: int, start: int, length: int) -> ValidLine:
         custom_id, asked = self.read(raw)
-        self.work_limit.check(self.catalogue.work(self.contract, asked))
+        with as_checked(self.contract, asked) as (service, checked):
+            self.work_limit.check(self.catalogue.work(service, checked))
         request = asked.model_dump(mode="json")
         caller = {name: request.pop(name) for name in CALLER if name in request}
         return ValidLine(
@@ -354,7 +356,8 @@ class Reader:
             asked = parse_strict(self.contract.request, body, line.body)
             if self.accept_untrained_languages:
                 asked = with_untrained_languages(asked)
-            self.catalogue.check_request(self.contract, asked.model, asked)
+            with as_checked(self.contract, asked) as (service, checked):
+                self.catalogue.check_request(service, checked.model, checked)
             check_encryption_key(asked)
         except ValidationError as error:
             raise InvalidLine.of(validation_problem(error, line.body), "/body") from None

@@ -7,14 +7,15 @@ version 2. Messages only; the card is README.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
 from services.sor.fields import SorFields
 from services.sor.report import SorBatchReport, SorResult
 from services.sor.verdict import in_a_word
-from shared.contracts import MAX_TEXT, Input, LanguageRequest, ModelName, Parameter
+from shared.contracts import MAX_TEXT, Input, ModelName, Parameter
+from shared.elicitation import ExplainableRequest
 from shared.request_cost import Size, Work, words_of
 from shared.service_contract import (
     ElicitedExplanation,
@@ -30,8 +31,10 @@ SECONDS_A_CHARACTER = 1e-5  # of post, statement and policy
 Post = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
 
 
-class SorRequest(LanguageRequest):
+class SorRequest(ExplainableRequest):
     """A post and the statement of reasons about it: plain text, or the database's fields."""
+
+    explained_field: ClassVar[str | None] = None  # `statement`, or `fields`
 
     text: Annotated[str, Input] = Field(
         min_length=1, max_length=MAX_TEXT, description="the post that was decided on"
@@ -80,13 +83,14 @@ class SorRequest(LanguageRequest):
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
-        if (self.statement is None) == (self.fields is None):
-            raise ValueError("give either `statement` or `fields`")
+        forms = (self.statement, self.fields, self.explain)
+        if sum(one is not None for one in forms) != 1:
+            raise ValueError("give either `statement`, `fields` or `explain`")
         if self.variant != "robust":
             raise ValueError("there is no published method: the only `variant` is `robust`")
-        if self.reader == "llm" and (self.reader_model is None or self.statement is None):
+        if self.reader == "llm" and (self.reader_model is None or self.fields is not None):
             raise ValueError("the reader `llm` needs a `reader_model`, and a plain `statement`")
-        if self.label is not None and self.model is None:
+        if self.label is not None and self.model is None and self.explain is None:
             raise ValueError("`label` is one of a `model`: name that, too")
         return self
 

@@ -7,7 +7,8 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from shared.batch_contracts import BatchReport
-from shared.contracts import Count, Evidence, Id, Message, Report, Word
+from shared.contracts import Count, Evidence, Id, Message, Word
+from shared.elicitation import ExplainableReport
 from shared.null_report import Null
 from shared.report_contracts import Interval
 
@@ -145,7 +146,7 @@ class SorFaithfulness(Message):
     null: SorMaskNull
 
 
-class SorResult(Report):
+class SorResult(ExplainableReport):
     """Higher is better. No statement about legal compliance."""
 
     range: tuple[float, float] = (0.0, 1.0)

@@ -55,9 +55,11 @@ class RegisteredTask:
 registered: dict[str, RegisteredTask] = {}
 
 
-def register(service: Service) -> None:
-    """Register its task, and that of its batch reports if it has some; again: in place of it."""
-    _register(service.contract, service.score)
+def register(service: Service, score: Score | None = None) -> None:
+    """Register its task, and that of its batch reports if it has some; again: in place of it.
+
+    score: carries its jobs out; absent: the service's own."""
+    _register(service.contract, score or service.score)
     if isinstance(service, ReportedService):
         _register(service.contract.batch, _batch_reports_of(service))
 
@@ -277,6 +279,6 @@ def _messages(metric: ReportedContract, row: JobOutcome) -> tuple[Any, Any] | No
         report = metric.report.model_validate(row.result)
         if stored.get("do_not_store_text"):  # what is left of it; its texts are not there
             return metric.request.model_construct(**stored), report
-        return metric.request.model_validate(stored), report
+        return metric.as_scored(metric.request.model_validate(stored), report), report
     except ValidationError:
         return None

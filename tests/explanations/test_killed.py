@@ -16,7 +16,9 @@ from sqlalchemy import Engine, text
 
 from services.explanations import service as explanations
 from services.explanations.contract import CONTRACT
+from services.explanations.explained_scores import scorer
 from services.explanations.service import SERVICE
+from services.registry import metrics, service
 from shared.ledger import jobs
 from shared.ledger.jobs import Job
 from shared.worker.job import run_job
@@ -209,3 +211,29 @@ def test_a_killed_process_costs_no_second_generation(engine: Engine, tmp_path: P
     assert ended.result is not None
     assert [one["metric"] for one in ended.result["scores"]] == ["sor"]
     assert told.read_text().splitlines() == ["generated"]
+
+
+def test_a_metric_s_own_job_asks_once_too(engine: Engine) -> None:
+    """With `explain`: its worker died between the explanation and the score."""
+    contract, body = metrics()["hatexscore"], {**BODY, "explain": True}
+    body.pop("score")
+    asked = contract.request.model_validate(body).model_dump(mode="json")
+    hour = timedelta(hours=1)
+    with engine.begin() as connection:
+        job_id = jobs.accept(connection, contract.name, asked, key=None, resend_after=hour).job.id
+    score = scorer(service(contract.name))
+    with (
+        saying(HATEFUL, p=(0.9, 0.1)) as first,
+        mock.patch.object(explanations, "_score_metrics", die),
+        pytest.raises(Killed),
+    ):
+        run_job(job_id, contract, score)
+    expire(engine, job_id)
+    with saying("Something else.", p=(0.9, 0.1)) as second:
+        run_job(job_id, contract, score)
+    ended = find(engine, job_id)
+    assert (len(first.prompts), len(second.prompts), ended.attempts) == (1, 0, 2)
+    assert ended.result is not None
+    assert ended.result["score"] is not None
+    assert ended.result["elicitation"]["answer"] == HATEFUL
+    assert steps(engine, job_id) == {}

@@ -645,7 +645,7 @@ class ExplanationsGeneration(Message):
 
 class ExplanationsObstacle(Message):
     component: Literal['decision', 'p', 'stated_p', 'tokens']
-    code: Literal['refused', 'no-judge', 'not-asked', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    code: Literal['no-judge', 'not-asked', 'refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
     detail: str
 
 
@@ -1319,7 +1319,7 @@ class HatexscoreReaderUse(Message):
 
 class HatexscoreReason(Message):
     component: Literal['htc', 'qf', 'tgi', 'cc', 'score']
-    code: Literal['no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    code: Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
     detail: str
 
 
@@ -2184,7 +2184,7 @@ class NliQuestion(Message):
 
 class NullReason(Message):
     component: Annotated[str, Field(description='the component, or `score`')]
-    code: Literal['no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    code: Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
     detail: str
 
 
@@ -3525,138 +3525,6 @@ class ConsistencyPrompt(Message):
     ] = 'chat'
 
 
-class ConsistencyRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
-    ] = None
-    metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
-    ] = None
-    context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
-    ] = None
-    webhook: Annotated[
-        str | None,
-        Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
-        ),
-    ] = None
-    do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
-        ),
-    ] = False
-    variant: Annotated[
-        Literal['robust', 'paper', 'reference'],
-        Field(
-            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
-        ),
-    ] = 'robust'
-    seed: Annotated[int, Field(description='of every random draw')] = 0
-    trace: Annotated[
-        Trace | None,
-        Field(
-            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
-        ),
-    ] = None
-    language: Annotated[
-        str,
-        Field(
-            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
-        ),
-    ] = 'auto'
-    accept_untrained_languages: Annotated[
-        bool,
-        Field(
-            description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
-        ),
-    ] = False
-    text: Annotated[str, Field(description='what the model answered')]
-    explanation: Annotated[str, Field(description='of its answer')]
-    label: Annotated[
-        str | None,
-        Field(
-            description='the answer that is explained; absent: the one that the model gives. Where it gives another one there is no score'
-        ),
-    ] = None
-    cited: Annotated[
-        list[ConsistencySpan],
-        Field(
-            description='passages that the explanation cites, where you know them; absent: its quotations, and without any, in English, the content words that it shares with the text',
-            validate_default=True,
-        ),
-    ] = []
-    edits: Annotated[
-        list[ConsistencyEdit],
-        Field(
-            description='edited texts of your own; absent: the metric takes away what is cited, and passages as long elsewhere',
-            validate_default=True,
-        ),
-    ] = []
-    predictions: Annotated[
-        ConsistencyPredictions | None,
-        Field(description='bring your own: no model is called'),
-    ] = None
-    parts: Annotated[
-        list[Literal['simulatability', 'attribution']],
-        Field(
-            description='which tests are made; `attribution` needs a language model that scores given text'
-        ),
-    ] = ['simulatability', 'attribution']
-    operators: Annotated[
-        list[Literal['delete', 'mask']],
-        Field(
-            description="how words are taken away: `mask` puts the model's mask in their place"
-        ),
-    ] = ['delete', 'mask']
-    draws: Annotated[
-        int, Field(description='passages elsewhere that are taken away, at most')
-    ] = 99
-    contributions: Annotated[
-        Literal['occlusion', 'shapley'] | None,
-        Field(
-            description="of words, to answer and explanation alike: `occlusion`, what is lost without the word; `shapley`, its mean marginal contribution over `orders`; absent: the variant's own (`occlusion` in `robust`)"
-        ),
-    ] = None
-    orders: Annotated[int, Field(description='sampled orders, of `shapley`')] = 10
-    permutations: Annotated[
-        int, Field(description='of the contributions, for their null')
-    ] = 999
-    prompt: Annotated[
-        PromptKeys | None,
-        Field(
-            description="how a causal model or a chat server is asked for its answer, in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)"
-        ),
-    ] = None
-    explanation_prompt: Annotated[
-        ConsistencyPrompt | None,
-        Field(
-            description='how the model was asked for the explanation; absent: a question of our own'
-        ),
-    ] = None
-    preceding: Annotated[
-        str,
-        Field(
-            description='what the model wrote before the explanation, after that prompt'
-        ),
-    ] = ''
-    reader: Annotated[
-        Literal['rules', 'model'],
-        Field(
-            description='who predicts the answers to the edits from the explanation: the rules, or `reader_model`, which reads the explanation beside each edited text'
-        ),
-    ] = 'rules'
-    reader_model: Annotated[
-        str | None, Field(description='the configured language model that reads')
-    ] = None
-
-
 class ConsistencySimulatabilityNull(Message):
     kind: Literal['spans', 'predictions']
     placements: Annotated[
@@ -3960,6 +3828,42 @@ class ExampleRows(Message):
     ] = True
 
 
+class Explain(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(
+            description="the causal model that decides and explains; absent: the request's `model`"
+        ),
+    ] = None
+    prompt: Annotated[
+        str | ExplanationsOwnPrompt | None,
+        Field(description="a prompt's name, or your own; absent: the metric's own"),
+    ] = None
+    shots: Annotated[
+        Literal[0, 2], Field(description='demonstrations, of a prompt that has them')
+    ] = 0
+    style: Annotated[
+        Literal['chat', 'raw'],
+        Field(description='`raw`: for a model without a chat template'),
+    ] = 'chat'
+    policy: Annotated[
+        Literal['un', 'meta', 'twitter', 'youtube'] | ExplanationsOwnPolicy | None,
+        Field(
+            description='that the model decides by; absent: the `policy` of the request, where it has one that can be read and the prompt has a place for it'
+        ),
+    ] = None
+    target_label: Annotated[
+        str | None,
+        Field(
+            description='the label that is explained, of a prompt that does not let the model decide'
+        ),
+    ] = None
+    generation: ExplanationsGeneration | None = None
+
+
 class ExplanationsAnswer(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -4141,6 +4045,28 @@ class ExplanationsElicitation(Message):
     obstacles: list[ExplanationsObstacle]
 
 
+class ExplanationsItem(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    text: Annotated[str | None, Field(description='the text that is judged')] = None
+    premise: str | None = None
+    hypothesis: str | None = None
+    scenario: str | None = None
+    question: str | None = None
+    target_label: Annotated[
+        str | None, Field(description='the label to be explained')
+    ] = None
+    answer: Annotated[
+        ExplanationsAnswer | None,
+        Field(description='bring your own, instead of `model`'),
+    ] = None
+    gold: Annotated[str | None, Field(description='the gold label')] = None
+    metadata: Annotated[
+        dict[str, str] | None, Field(description="added to the request's own")
+    ] = None
+
+
 class ExplanationsOutcomeShare(Message):
     results: int
     share: Interval
@@ -4232,6 +4158,18 @@ class ExplanationsRequest(Message):
             description='the gold label of the text, which batch reports compare the decision with; becomes `gold` of `metadata`'
         ),
     ] = None
+    items: Annotated[
+        list[ExplanationsItem] | None,
+        Field(
+            description='instead of one text: several, each a job of its own (and so in quotas); the answer is the list of jobs, item by item; not in lines of a batch'
+        ),
+    ] = None
+    draws: Annotated[
+        int,
+        Field(
+            description='answers to each item, each a job of its own (and so in quotas) with the next `seed`; several need a `temperature` above 0; not in lines of a batch'
+        ),
+    ] = 1
 
 
 class ExplanationsScoreMean(Message):
@@ -4532,13 +4470,22 @@ class FtcRequest(Message):
             description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
         ),
     ] = False
+    explain: Annotated[
+        Literal[True] | Explain | None,
+        Field(
+            description="instead of an explanation: a model is asked to decide and to explain, and its explanation is scored in the same job; `true`: the request's `model`, by the metric's own prompt. What it answered is the `elicitation` of the result"
+        ),
+    ] = None
     premise: Annotated[str, Field(description='what is taken to be true')]
     hypothesis: Annotated[
         str, Field(description='what follows from it, contradicts it, or neither')
     ]
     explanation: Annotated[
-        str, Field(description='of the label; from an empty one nothing is extracted')
-    ]
+        str,
+        Field(
+            description='of the label; from an empty one nothing is extracted; needed unless `explain`'
+        ),
+    ] = ''
     label: Annotated[
         Literal['entailment', 'neutral', 'contradiction'] | None,
         Field(
@@ -5244,11 +5191,19 @@ class HatexscoreRequest(Message):
             description='ask the model about a text in a language that it did not learn, with a warning; else QF, CC and the score of such a text are null'
         ),
     ] = False
+    explain: Annotated[
+        Literal[True] | Explain | None,
+        Field(
+            description="instead of an explanation: a model is asked to decide and to explain, and its explanation is scored in the same job; `true`: the request's `model`, by the metric's own prompt. What it answered is the `elicitation` of the result"
+        ),
+    ] = None
     text: Annotated[str, Field(description='the moderated text')]
     explanation: Annotated[
         str,
-        Field(description='of the decision; an empty one is legal and earns nothing'),
-    ]
+        Field(
+            description='of the decision; an empty one is legal and earns nothing; needed unless `explain`'
+        ),
+    ] = ''
     labels: Annotated[
         Literal['default', 'hate', 'toxicity', 'safety', 'policy', 'three-way', 'sentiment-free'] | dict[str, list[str]] | None,
         Field(
@@ -6471,6 +6426,12 @@ class SorRequest(Message):
             description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
         ),
     ] = False
+    explain: Annotated[
+        Literal[True] | Explain | None,
+        Field(
+            description="instead of an explanation: a model is asked to decide and to explain, and its explanation is scored in the same job; `true`: the request's `model`, by the metric's own prompt. What it answered is the `elicitation` of the result"
+        ),
+    ] = None
     text: Annotated[str, Field(description='the post that was decided on')]
     statement: Annotated[str | None, Field(description='as its reader got it')] = None
     fields: Annotated[
@@ -6515,75 +6476,6 @@ class SorRequest(Message):
             description='other words of the post, in runs of the same lengths, that the facts are compared with; with a `model`'
         ),
     ] = 99
-
-
-class SorResult(Result):
-    metric: Literal['sor'] = 'sor'
-    score: Annotated[
-        float | None,
-        Field(description='null where the metric is undefined; see `warnings`'),
-    ]
-    verdict: Annotated[
-        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
-        Field(
-            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
-        ),
-    ]
-    reason: Annotated[
-        str,
-        Field(
-            description="why, in one sentence of our own words, without anybody's text"
-        ),
-    ]
-    range: list[float] = [0.0, 1.0]
-    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
-    components: SorComponents
-    evidence: list[SorEvidence]
-    control: Annotated[
-        SorNull | None, Field(description='the same facts beside other posts')
-    ]
-    warnings: Annotated[
-        list[str], Field(description='why something is null or doubtful')
-    ] = []
-    reasons: Annotated[
-        list[NullReason],
-        Field(
-            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
-            validate_default=True,
-        ),
-    ] = []
-    languages: Annotated[
-        Languages | None,
-        Field(
-            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
-        ),
-    ] = None
-    provenance: Provenance
-    items: list[SorItem]
-    missing: Annotated[
-        list[Literal['restriction', 'territorial_scope', 'duration', 'facts', 'automated_detection', 'automated_decision', 'ground', 'explanation', 'redress']],
-        Field(description='items that are absent or too vague'),
-    ]
-    routes: Annotated[
-        list[Literal['internal_complaint', 'out_of_court_settlement', 'court']],
-        Field(description='ways of redress that are named'),
-    ]
-    ground_in_policy: Annotated[
-        bool | None,
-        Field(
-            description='whether the named clause is found in `policy`; null without either'
-        ),
-    ]
-    reader: Annotated[
-        SorReaderUse | None,
-        Field(description='what read the items, `facts` apart; absent: the rules'),
-    ] = None
-    faithfulness: Annotated[
-        SorFaithfulness | None,
-        Field(
-            description="whether the facts carry the decision of the request's `model`; absent without one, and where `reasons` says why"
-        ),
-    ] = None
 
 
 class StudyPlan(Message):
@@ -6703,49 +6595,6 @@ class WordRows(Message):
     rows: list[WordRow]
 
 
-class AcceptedSorJob(Message):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['sor'] = 'sor'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int | None, Field(description='unix seconds')] = None
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ] = None
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ] = None
-    timing: JobTiming | None = None
-    attempts: int | None = None
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ] = None
-    batch_id: str | None = None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ] = None
-    metadata: dict[str, str] | None = None
-    context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
-    error: Annotated[Problem | None, Field(description='where the job failed')] = None
-    result: Annotated[
-        SorResult | None, Field(description='where the job succeeded')
-    ] = None
-
-
-class AcceptedSorJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[AcceptedSorJob]
-    has_more: Literal[False] = False
-
-
 class Attribute(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -6790,77 +6639,149 @@ class BatchList(Message):
     has_more: bool
 
 
-class ConsistencyBulkRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    requests: Annotated[
-        list[ConsistencyRequest], Field(description='all are accepted, or none')
-    ]
-
-
 class ConsistencyControl(Message):
     simulatability: ConsistencySimulatabilityNull | None = None
     attribution: ConsistencyAttributionNull | None = None
 
 
-class ConsistencyResult(Result):
-    metric: Literal['consistency'] = 'consistency'
-    score: Annotated[
-        float | None,
-        Field(description='null where the metric is undefined; see `warnings`'),
-    ]
-    verdict: Annotated[
-        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+class ConsistencyRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
         Field(
-            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
         ),
-    ]
-    reason: Annotated[
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+        ),
+    ] = False
+    variant: Annotated[
+        Literal['robust', 'paper', 'reference'],
+        Field(
+            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
+        ),
+    ] = 'robust'
+    seed: Annotated[int, Field(description='of every random draw')] = 0
+    trace: Annotated[
+        Trace | None,
+        Field(
+            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+        ),
+    ] = None
+    language: Annotated[
         str,
         Field(
-            description="why, in one sentence of our own words, without anybody's text"
+            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
         ),
-    ]
-    range: list[float] = [0.0, 1.0]
-    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
-    components: ConsistencyComponents
-    evidence: list[ConsistencyEvidence]
-    control: ConsistencyControl | None
-    warnings: Annotated[
-        list[str], Field(description='why something is null or doubtful')
-    ] = []
-    reasons: Annotated[
-        list[NullReason],
+    ] = 'auto'
+    accept_untrained_languages: Annotated[
+        bool,
         Field(
-            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
+            description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
+        ),
+    ] = False
+    explain: Annotated[
+        Literal[True] | Explain | None,
+        Field(
+            description="instead of an explanation: a model is asked to decide and to explain, and its explanation is scored in the same job; `true`: the request's `model`, by the metric's own prompt. What it answered is the `elicitation` of the result"
+        ),
+    ] = None
+    text: Annotated[str, Field(description='what the model answered')]
+    explanation: Annotated[
+        str, Field(description='of its answer; needed unless `explain`')
+    ] = ''
+    label: Annotated[
+        str | None,
+        Field(
+            description='the answer that is explained; absent: the one that the model gives. Where it gives another one there is no score'
+        ),
+    ] = None
+    cited: Annotated[
+        list[ConsistencySpan],
+        Field(
+            description='passages that the explanation cites, where you know them; absent: its quotations, and without any, in English, the content words that it shares with the text',
             validate_default=True,
         ),
     ] = []
-    languages: Annotated[
-        Languages | None,
+    edits: Annotated[
+        list[ConsistencyEdit],
         Field(
-            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
+            description='edited texts of your own; absent: the metric takes away what is cited, and passages as long elsewhere',
+            validate_default=True,
         ),
+    ] = []
+    predictions: Annotated[
+        ConsistencyPredictions | None,
+        Field(description='bring your own: no model is called'),
     ] = None
-    provenance: Provenance
-    label: Annotated[
-        str | None,
-        Field(description='the answer that is explained; null: it was not read'),
-    ]
     parts: Annotated[
         list[Literal['simulatability', 'attribution']],
-        Field(description='the tests that the score is made of'),
-    ]
-    cited_by: Annotated[
-        Literal['quotations', 'shared words', 'request'] | None,
-        Field(description='how the citations were found; null: there are none'),
-    ]
-    edit_rows: list[ConsistencyEditRow]
-    word_values: Annotated[
-        list[ConsistencyWordValueAnswer],
-        Field(description='empty where the second test could not be made'),
-    ]
+        Field(
+            description='which tests are made; `attribution` needs a language model that scores given text'
+        ),
+    ] = ['simulatability', 'attribution']
+    operators: Annotated[
+        list[Literal['delete', 'mask']],
+        Field(
+            description="how words are taken away: `mask` puts the model's mask in their place"
+        ),
+    ] = ['delete', 'mask']
+    draws: Annotated[
+        int, Field(description='passages elsewhere that are taken away, at most')
+    ] = 99
+    contributions: Annotated[
+        Literal['occlusion', 'shapley'] | None,
+        Field(
+            description="of words, to answer and explanation alike: `occlusion`, what is lost without the word; `shapley`, its mean marginal contribution over `orders`; absent: the variant's own (`occlusion` in `robust`)"
+        ),
+    ] = None
+    orders: Annotated[int, Field(description='sampled orders, of `shapley`')] = 10
+    permutations: Annotated[
+        int, Field(description='of the contributions, for their null')
+    ] = 999
+    prompt: Annotated[
+        PromptKeys | None,
+        Field(
+            description="how a causal model or a chat server is asked for its answer, in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)"
+        ),
+    ] = None
+    explanation_prompt: Annotated[
+        ConsistencyPrompt | None,
+        Field(
+            description='how the model was asked for the explanation; absent: a question of our own'
+        ),
+    ] = None
+    preceding: Annotated[
+        str,
+        Field(
+            description='what the model wrote before the explanation, after that prompt'
+        ),
+    ] = ''
+    reader: Annotated[
+        Literal['rules', 'model'],
+        Field(
+            description='who predicts the answers to the edits from the explanation: the rules, or `reader_model`, which reads the explanation beside each edited text'
+        ),
+    ] = 'rules'
+    reader_model: Annotated[
+        str | None, Field(description='the configured language model that reads')
+    ] = None
 
 
 class Cot2elBulkRequest(Message):
@@ -7040,66 +6961,6 @@ class FtcInputScores(Message):
     ]
 
 
-class FtcResult(Result):
-    metric: Literal['ftc'] = 'ftc'
-    score: Annotated[
-        float | None,
-        Field(description='null where the metric is undefined; see `warnings`'),
-    ]
-    verdict: Annotated[
-        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
-        Field(
-            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
-        ),
-    ]
-    reason: Annotated[
-        str,
-        Field(
-            description="why, in one sentence of our own words, without anybody's text"
-        ),
-    ]
-    range: list[float] = [0.0, 1.0]
-    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
-    components: FtcComponents
-    evidence: list[FtcSpanEvidence]
-    control: FtcBaselines | None
-    warnings: Annotated[
-        list[str], Field(description='why something is null or doubtful')
-    ] = []
-    reasons: Annotated[
-        list[NullReason],
-        Field(
-            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
-            validate_default=True,
-        ),
-    ] = []
-    languages: Annotated[
-        Languages | None,
-        Field(
-            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
-        ),
-    ] = None
-    provenance: Provenance
-    label: Annotated[
-        Literal['entailment', 'neutral', 'contradiction'] | None,
-        Field(
-            description="the explained label: as sent, else the model's own; null where that was not asked"
-        ),
-    ]
-    label_source: Literal['request', 'model']
-    original: Annotated[
-        FtcDistributionAnswer | None,
-        Field(
-            description="the model's answer to the hypothesis as sent; null where no model was called"
-        ),
-    ]
-    abstained: Annotated[
-        str | None, Field(description='why there is no score; null where there is one')
-    ]
-    extraction: FtcExtraction
-    counterfactuals: list[FtcCounterfactual]
-
-
 class Generate(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -7192,6 +7053,12 @@ class HafRequest(Message):
             description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
         ),
     ] = False
+    explain: Annotated[
+        Literal[True] | Explain | None,
+        Field(
+            description="instead of an explanation: a model is asked to decide and to explain, and its explanation is scored in the same job; `true`: the request's `model`, by the metric's own prompt. What it answered is the `elicitation` of the result"
+        ),
+    ] = None
     text: Annotated[str, Field(description='the moderated text')]
     responses: Annotated[
         HafResponses | None,
@@ -7225,64 +7092,6 @@ class HafRequest(Message):
             description="report each token's log-probability and relevance, of every reason and decision; about 100 bytes a token"
         ),
     ] = False
-
-
-class HafResult(Result):
-    metric: Literal['haf'] = 'haf'
-    score: Annotated[
-        float | None,
-        Field(description='null where the metric is undefined; see `warnings`'),
-    ]
-    verdict: Annotated[
-        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
-        Field(
-            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
-        ),
-    ]
-    reason: Annotated[
-        str,
-        Field(
-            description="why, in one sentence of our own words, without anybody's text"
-        ),
-    ]
-    range: list[float] = [0.0, 1.0]
-    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
-    components: HafComponents
-    evidence: list[HafReasonEvidence]
-    control: HafControls | None
-    warnings: list[str] = []
-    reasons: Annotated[
-        list[NullReason],
-        Field(
-            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
-            validate_default=True,
-        ),
-    ] = []
-    languages: Annotated[
-        Languages | None,
-        Field(
-            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
-        ),
-    ] = None
-    provenance: Provenance
-    stance: Annotated[
-        Literal['toxic', 'maybe', 'non-toxic', 'unclear'] | None,
-        Field(description='null where the JUSTIFY response was not read'),
-    ]
-    refusal: Annotated[bool, Field(description='the JUSTIFY response refuses the task')]
-    stages: Annotated[
-        list[HafStagePart], Field(description='in the order of the prompts')
-    ]
-    counts: HafCounts
-    extras: HafExtras | None
-    repetition: HafRepetition | None
-    permutation: HafPermutation | None
-    similarities: Annotated[
-        list[list[float]],
-        Field(
-            description='(R, R) g of the JUSTIFY reasons as DiS uses it: computed once a pair, the earlier reason first, and mirrored; 1 on the diagonal. Empty for more than 64 reasons'
-        ),
-    ] = []
 
 
 class HatexscoreBatchReport(Report):
@@ -7460,190 +7269,6 @@ class HatexscoreReportJob(JobMessage):
     result: Annotated[
         HatexscoreBatchReport | None, Field(description='where the job succeeded')
     ]
-
-
-class HatexscoreResult(Result):
-    metric: Literal['hatexscore'] = 'hatexscore'
-    score: Annotated[
-        float | None,
-        Field(description='null where the metric is undefined; see `warnings`'),
-    ]
-    verdict: Annotated[
-        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
-        Field(
-            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
-        ),
-    ]
-    reason: Annotated[
-        str,
-        Field(
-            description="why, in one sentence of our own words, without anybody's text"
-        ),
-    ]
-    range: list[float] = [0.0, 1.0]
-    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
-    components: HatexscoreComponents
-    evidence: list[Evidence1]
-    control: Annotated[
-        HatexscoreRandomSpans | None,
-        Field(description='null where undefined; see `warnings`'),
-    ]
-    warnings: Annotated[
-        list[str], Field(description='why something is null or doubtful')
-    ] = []
-    reasons: Annotated[
-        list[HatexscoreReason],
-        Field(
-            description='why each part that is null, and the score, is null; `warnings` has more in sentences',
-            validate_default=True,
-        ),
-    ] = []
-    languages: Annotated[
-        Languages | None,
-        Field(
-            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
-        ),
-    ] = None
-    provenance: Provenance
-    partial_score: Annotated[
-        float | None,
-        Field(
-            description='weighted mean over `partial_parts`; no substitute for the score, which it equals where that is defined'
-        ),
-    ] = None
-    partial_parts: Annotated[
-        list[Literal['htc', 'qf', 'tgi', 'cc', 'score']],
-        Field(description='parts with weight that are defined'),
-    ] = []
-    undefined: Annotated[
-        dict[str, Literal['no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']] | None,
-        Field(
-            description='part that is null → why, the first of its `reasons`; the score is null if the part has weight'
-        ),
-    ] = None
-    not_applicable: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='part of which there is nothing to ask → why; its weight goes to the others'
-        ),
-    ] = None
-    hallucinated_quotes: list[HatexscoreHallucinatedQuote]
-    other_quotations: Annotated[
-        list[HatexscoreOtherQuotation],
-        Field(
-            description='of something else than the text, each with its reason',
-            validate_default=True,
-        ),
-    ] = []
-    quotes_unsearched: Annotated[
-        int,
-        Field(
-            description='quotations that were looked for word for word only, because the search for near passages had spent its budget; none of them is called hallucinated'
-        ),
-    ] = 0
-    echo: Annotated[
-        bool,
-        Field(
-            description='a quotation of the whole text was left out, because others quote parts of it'
-        ),
-    ] = False
-    masked_text: Annotated[
-        str | None, Field(description='null where nothing is quoted')
-    ]
-    probability_original: Annotated[
-        float | None,
-        Field(
-            description='P(hateful) of the text; null where it was not needed or not given'
-        ),
-    ]
-    probability_masked: Annotated[
-        float | None, Field(description='P(hateful) of the masked text; null likewise')
-    ]
-    model_agrees: Annotated[
-        bool | None,
-        Field(
-            description='whether the asked model makes the decision itself: P(hateful) >= 0.5, or the `threshold` of its entry, if it is hateful, else below; `robust`: where not, QF is null, and CC with it unless the explanation concludes the opposite. Null: no P, or no decision'
-        ),
-    ] = None
-    signed_drop: Annotated[
-        float | None,
-        Field(
-            description='P(hateful) of the text less that of the masked text, probability; > 0: what is quoted makes the text more hateful; null where either is missing'
-        ),
-    ] = None
-    relative_drop: Annotated[
-        float | None,
-        Field(
-            description='`signed_drop` over P of the decision, [-19, 19], to compare across texts; null where that P is under 0.05'
-        ),
-    ] = None
-    drop_direction: Annotated[
-        Literal['supports', 'opposes', 'none'] | None,
-        Field(
-            description='whether what is quoted makes for the decision (`supports`) or against it (`opposes`); `none`: masking moves nothing; null where `signed_drop` is, or the decision'
-        ),
-    ] = None
-    quotes_matter: Annotated[
-        Literal['yes', 'no', 'too_few'] | None,
-        Field(
-            description='of a hateful decision with QF and a control: whether the quotes move P more than random spans do, `control.p_value` <= 0.05; `too_few`: fewer than 19 draws can be made, with which no p is so small. Null for a non-hateful one, where little movement is wanted'
-        ),
-    ] = None
-    probability_reading: Annotated[
-        HatexscoreProbabilityReading | None,
-        Field(description="absent where a classifier's head tells P"),
-    ] = None
-    predicted_label: Annotated[
-        Literal['hateful', 'non-hateful'] | None,
-        Field(description='in force: as sent, else as stated'),
-    ]
-    predicted_label_sent: Annotated[
-        str | None,
-        Field(
-            description="the decision in the caller's own word; null where none was sent"
-        ),
-    ] = None
-    stated_label: Annotated[
-        Literal['hateful', 'non-hateful'] | None,
-        Field(description='what the explanation concludes'),
-    ]
-    label_match: Annotated[
-        bool | None,
-        Field(
-            description='whether the stated label is the one sent; null where either is absent'
-        ),
-    ]
-    conclusion: HatexscoreConclusion | None
-    other_verdicts: Annotated[
-        list[HatexscoreOtherVerdict],
-        Field(
-            description='verdicts that do not hold, the last ones first',
-            validate_default=True,
-        ),
-    ] = []
-    language: Annotated[str, Field(description='of the text: `languages.text.code`')]
-    explanation_language: Annotated[
-        str,
-        Field(
-            description="`languages.explanation.code`; of one without words, the text's"
-        ),
-    ]
-    reader: Annotated[
-        HatexscoreReaderUse | None,
-        Field(
-            description='null where neither rules nor a model could, and in results before version 1.2; the parts of an answer that could not be used are null all the same'
-        ),
-    ] = None
-    groups: Annotated[
-        list[str], Field(description='groups that count as identified, sorted')
-    ]
-    other_variants: Annotated[
-        list[HatexscoreVariantOutcome],
-        Field(
-            description='what the other two variants give; absent unless requested',
-            validate_default=True,
-        ),
-    ] = []
 
 
 class HlvBatchReport(Report):
@@ -8394,47 +8019,6 @@ class SorBulkRequest(Message):
     ]
 
 
-class SorJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['sor'] = 'sor'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[SorResult | None, Field(description='where the job succeeded')]
-
-
-class SorJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[SorJob]
-    has_more: Literal[False] = False
-
-
 class SorReportJob(JobMessage):
     id: str
     object: Literal['job'] = 'job'
@@ -8470,49 +8054,6 @@ class SorReportJob(JobMessage):
     result: Annotated[
         SorBatchReport | None, Field(description='where the job succeeded')
     ]
-
-
-class AcceptedConsistencyJob(Message):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['consistency'] = 'consistency'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int | None, Field(description='unix seconds')] = None
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ] = None
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ] = None
-    timing: JobTiming | None = None
-    attempts: int | None = None
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ] = None
-    batch_id: str | None = None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ] = None
-    metadata: dict[str, str] | None = None
-    context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
-    error: Annotated[Problem | None, Field(description='where the job failed')] = None
-    result: Annotated[
-        ConsistencyResult | None, Field(description='where the job succeeded')
-    ] = None
-
-
-class AcceptedConsistencyJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[AcceptedConsistencyJob]
-    has_more: Literal[False] = False
 
 
 class AcceptedCot2elJob(Message):
@@ -8555,135 +8096,6 @@ class AcceptedCot2elJob(Message):
 class AcceptedCot2elJobs(Message):
     object: Literal['list'] = 'list'
     data: list[AcceptedCot2elJob]
-    has_more: Literal[False] = False
-
-
-class AcceptedFtcJob(Message):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['ftc'] = 'ftc'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int | None, Field(description='unix seconds')] = None
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ] = None
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ] = None
-    timing: JobTiming | None = None
-    attempts: int | None = None
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ] = None
-    batch_id: str | None = None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ] = None
-    metadata: dict[str, str] | None = None
-    context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
-    error: Annotated[Problem | None, Field(description='where the job failed')] = None
-    result: Annotated[
-        FtcResult | None, Field(description='where the job succeeded')
-    ] = None
-
-
-class AcceptedFtcJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[AcceptedFtcJob]
-    has_more: Literal[False] = False
-
-
-class AcceptedHafJob(Message):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['haf'] = 'haf'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int | None, Field(description='unix seconds')] = None
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ] = None
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ] = None
-    timing: JobTiming | None = None
-    attempts: int | None = None
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ] = None
-    batch_id: str | None = None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ] = None
-    metadata: dict[str, str] | None = None
-    context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
-    error: Annotated[Problem | None, Field(description='where the job failed')] = None
-    result: Annotated[
-        HafResult | None, Field(description='where the job succeeded')
-    ] = None
-
-
-class AcceptedHafJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[AcceptedHafJob]
-    has_more: Literal[False] = False
-
-
-class AcceptedHatexscoreJob(Message):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['hatexscore'] = 'hatexscore'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int | None, Field(description='unix seconds')] = None
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ] = None
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ] = None
-    timing: JobTiming | None = None
-    attempts: int | None = None
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ] = None
-    batch_id: str | None = None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ] = None
-    metadata: dict[str, str] | None = None
-    context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
-    error: Annotated[Problem | None, Field(description='where the job failed')] = None
-    result: Annotated[
-        HatexscoreResult | None, Field(description='where the job succeeded')
-    ] = None
-
-
-class AcceptedHatexscoreJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[AcceptedHatexscoreJob]
     has_more: Literal[False] = False
 
 
@@ -8890,47 +8302,13 @@ class ConsistencyBatchReport(Report):
     ]
 
 
-class ConsistencyJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['consistency'] = 'consistency'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
+class ConsistencyBulkRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    requests: Annotated[
+        list[ConsistencyRequest], Field(description='all are accepted, or none')
     ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[
-        ConsistencyResult | None, Field(description='where the job succeeded')
-    ]
-
-
-class ConsistencyJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[ConsistencyJob]
-    has_more: Literal[False] = False
 
 
 class ConsistencyReportJob(JobMessage):
@@ -9167,6 +8545,68 @@ class Cot2elReportJob(JobMessage):
     ]
 
 
+class Elicitation(Message):
+    outcome: Annotated[
+        Literal['answered', 'refused', 'unparsable'],
+        Field(
+            description='`refused`: the model would not; `unparsable`: no decision can be read; neither is ever scored'
+        ),
+    ]
+    decision: Annotated[
+        str | None,
+        Field(
+            description="as the answer states it, in the prompt's labels; where the prompt has the model explain a `target_label`, that one; null unless `answered`"
+        ),
+    ]
+    decided_by: Literal['model', 'request']
+    conclusion: Annotated[
+        ExplanationsSpan | None,
+        Field(description='the sentence that states the decision'),
+    ]
+    p: Annotated[
+        dict[str, float] | None,
+        Field(
+            description='label → its probability, as the same model judges the same text when it is asked by its own prompt for labels, without an explanation; null: `obstacles` says why'
+        ),
+    ]
+    probability: Annotated[float | None, Field(description='of the decision, in `p`')]
+    reading: Annotated[
+        Literal['head', 'verbalizers', 'scored', 'label-endpoint', 'top-logprobs', 'votes'] | None,
+        Field(description='how `p` was read'),
+    ]
+    mass: Annotated[
+        float | None, Field(description='what the model gave to all labels together')
+    ]
+    stated_p: Annotated[
+        float | None,
+        Field(
+            description='product of the probabilities of the tokens that state the decision, each after all that was written before it: near 1 behind an explanation that leads there'
+        ),
+    ]
+    answer: Annotated[
+        str,
+        Field(description='all that the model answered, without reasoning before it'),
+    ]
+    explanation: Annotated[
+        str, Field(description='the part of the answer that explains')
+    ]
+    tokens: Annotated[
+        list[WrittenTokenAnswer],
+        Field(description='of `answer`; empty where nobody tells'),
+    ]
+    reasoning: Annotated[
+        str | None,
+        Field(
+            description="the chain of thought before the answer; never scored as an explanation; null where there was none, or a server's is not kept (`keep_reasoning` of the model's entry)"
+        ),
+    ]
+    reasoning_tokens: Annotated[int | None, Field(description='null: not known')]
+    finish: Literal['stop', 'length', 'given']
+    language: Annotated[str, Field(description='of the text, BCP 47; `und`: undecided')]
+    obstacles: list[ExplanationsObstacle]
+    provenance: ExplanationsProvenance
+
+
 class ExplanationsBatchReport(Report):
     metric: Literal['explanations'] = 'explanations'
     scored: Annotated[int, Field(description='results that this report rests on')]
@@ -9296,28 +8736,6 @@ class ExplanationsReportJob(JobMessage):
     result: Annotated[
         ExplanationsBatchReport | None, Field(description='where the job succeeded')
     ]
-
-
-Scores = TypeAliasType(
-    "Scores",
-    Annotated[
-        ConsistencyResult | Cot2elResult | FtcResult | HafResult | HatexscoreResult | SorResult,
-        Field(discriminator='metric'),
-    ],
-)
-
-
-class ExplanationsResult(Answered):
-    elicitation: ExplanationsElicitation
-    scores: Annotated[
-        list[Scores],
-        Field(
-            description="in the order asked for; each as the metric's own route answers"
-        ),
-    ]
-    unscored: list[ExplanationsUnscored]
-    warnings: list[str]
-    provenance: ExplanationsProvenance
 
 
 class FtcBatchReport(Report):
@@ -9453,47 +8871,6 @@ class FtcBatchReport(Report):
     ]
 
 
-class FtcJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['ftc'] = 'ftc'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[FtcResult | None, Field(description='where the job succeeded')]
-
-
-class FtcJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[FtcJob]
-    has_more: Literal[False] = False
-
-
 class FtcReportJob(JobMessage):
     id: str
     object: Literal['job'] = 'job'
@@ -9529,6 +8906,70 @@ class FtcReportJob(JobMessage):
     result: Annotated[
         FtcBatchReport | None, Field(description='where the job succeeded')
     ]
+
+
+class FtcResult(Result):
+    metric: Literal['ftc'] = 'ftc'
+    score: Annotated[
+        float | None,
+        Field(description='null where the metric is undefined; see `warnings`'),
+    ]
+    verdict: Annotated[
+        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Field(
+            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+        ),
+    ]
+    reason: Annotated[
+        str,
+        Field(
+            description="why, in one sentence of our own words, without anybody's text"
+        ),
+    ]
+    range: list[float] = [0.0, 1.0]
+    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
+    components: FtcComponents
+    evidence: list[FtcSpanEvidence]
+    control: FtcBaselines | None
+    warnings: Annotated[
+        list[str], Field(description='why something is null or doubtful')
+    ] = []
+    reasons: Annotated[
+        list[NullReason],
+        Field(
+            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
+            validate_default=True,
+        ),
+    ] = []
+    languages: Annotated[
+        Languages | None,
+        Field(
+            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
+        ),
+    ] = None
+    provenance: Provenance
+    elicitation: Annotated[
+        Elicitation | None,
+        Field(description='what the model answered, where the request said `explain`'),
+    ] = None
+    label: Annotated[
+        Literal['entailment', 'neutral', 'contradiction'] | None,
+        Field(
+            description="the explained label: as sent, else the model's own; null where that was not asked"
+        ),
+    ]
+    label_source: Literal['request', 'model']
+    original: Annotated[
+        FtcDistributionAnswer | None,
+        Field(
+            description="the model's answer to the hypothesis as sent; null where no model was called"
+        ),
+    ]
+    abstained: Annotated[
+        str | None, Field(description='why there is no score; null where there is one')
+    ]
+    extraction: FtcExtraction
+    counterfactuals: list[FtcCounterfactual]
 
 
 class HafBatchReport(Report):
@@ -9628,47 +9069,6 @@ class HafBulkRequest(Message):
     ]
 
 
-class HafJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['haf'] = 'haf'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[HafResult | None, Field(description='where the job succeeded')]
-
-
-class HafJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[HafJob]
-    has_more: Literal[False] = False
-
-
 class HafReportJob(JobMessage):
     id: str
     object: Literal['job'] = 'job'
@@ -9706,47 +9106,254 @@ class HafReportJob(JobMessage):
     ]
 
 
-class HatexscoreJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['hatexscore'] = 'hatexscore'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
+class HafResult(Result):
+    metric: Literal['haf'] = 'haf'
+    score: Annotated[
+        float | None,
+        Field(description='null where the metric is undefined; see `warnings`'),
     ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
+    verdict: Annotated[
+        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
         Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
+            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
         ),
     ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
+    reason: Annotated[
+        str,
+        Field(
+            description="why, in one sentence of our own words, without anybody's text"
+        ),
     ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+    range: list[float] = [0.0, 1.0]
+    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
+    components: HafComponents
+    evidence: list[HafReasonEvidence]
+    control: HafControls | None
+    warnings: list[str] = []
+    reasons: Annotated[
+        list[NullReason],
+        Field(
+            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
+            validate_default=True,
+        ),
+    ] = []
+    languages: Annotated[
+        Languages | None,
+        Field(
+            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
+        ),
+    ] = None
+    provenance: Provenance
+    elicitation: Annotated[
+        Elicitation | None,
+        Field(description='what the model answered, where the request said `explain`'),
+    ] = None
+    stance: Annotated[
+        Literal['toxic', 'maybe', 'non-toxic', 'unclear'] | None,
+        Field(description='null where the JUSTIFY response was not read'),
     ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[
-        HatexscoreResult | None, Field(description='where the job succeeded')
+    refusal: Annotated[bool, Field(description='the JUSTIFY response refuses the task')]
+    stages: Annotated[
+        list[HafStagePart], Field(description='in the order of the prompts')
     ]
+    counts: HafCounts
+    extras: HafExtras | None
+    repetition: HafRepetition | None
+    permutation: HafPermutation | None
+    similarities: Annotated[
+        list[list[float]],
+        Field(
+            description='(R, R) g of the JUSTIFY reasons as DiS uses it: computed once a pair, the earlier reason first, and mirrored; 1 on the diagonal. Empty for more than 64 reasons'
+        ),
+    ] = []
 
 
-class HatexscoreJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[HatexscoreJob]
-    has_more: Literal[False] = False
+class HatexscoreResult(Result):
+    metric: Literal['hatexscore'] = 'hatexscore'
+    score: Annotated[
+        float | None,
+        Field(description='null where the metric is undefined; see `warnings`'),
+    ]
+    verdict: Annotated[
+        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Field(
+            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+        ),
+    ]
+    reason: Annotated[
+        str,
+        Field(
+            description="why, in one sentence of our own words, without anybody's text"
+        ),
+    ]
+    range: list[float] = [0.0, 1.0]
+    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
+    components: HatexscoreComponents
+    evidence: list[Evidence1]
+    control: Annotated[
+        HatexscoreRandomSpans | None,
+        Field(description='null where undefined; see `warnings`'),
+    ]
+    warnings: Annotated[
+        list[str], Field(description='why something is null or doubtful')
+    ] = []
+    reasons: Annotated[
+        list[HatexscoreReason],
+        Field(
+            description='why each part that is null, and the score, is null; `warnings` has more in sentences',
+            validate_default=True,
+        ),
+    ] = []
+    languages: Annotated[
+        Languages | None,
+        Field(
+            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
+        ),
+    ] = None
+    provenance: Provenance
+    elicitation: Annotated[
+        Elicitation | None,
+        Field(description='what the model answered, where the request said `explain`'),
+    ] = None
+    partial_score: Annotated[
+        float | None,
+        Field(
+            description='weighted mean over `partial_parts`; no substitute for the score, which it equals where that is defined'
+        ),
+    ] = None
+    partial_parts: Annotated[
+        list[Literal['htc', 'qf', 'tgi', 'cc', 'score']],
+        Field(description='parts with weight that are defined'),
+    ] = []
+    undefined: Annotated[
+        dict[str, Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']] | None,
+        Field(
+            description='part that is null → why, the first of its `reasons`; the score is null if the part has weight'
+        ),
+    ] = None
+    not_applicable: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='part of which there is nothing to ask → why; its weight goes to the others'
+        ),
+    ] = None
+    hallucinated_quotes: list[HatexscoreHallucinatedQuote]
+    other_quotations: Annotated[
+        list[HatexscoreOtherQuotation],
+        Field(
+            description='of something else than the text, each with its reason',
+            validate_default=True,
+        ),
+    ] = []
+    quotes_unsearched: Annotated[
+        int,
+        Field(
+            description='quotations that were looked for word for word only, because the search for near passages had spent its budget; none of them is called hallucinated'
+        ),
+    ] = 0
+    echo: Annotated[
+        bool,
+        Field(
+            description='a quotation of the whole text was left out, because others quote parts of it'
+        ),
+    ] = False
+    masked_text: Annotated[
+        str | None, Field(description='null where nothing is quoted')
+    ]
+    probability_original: Annotated[
+        float | None,
+        Field(
+            description='P(hateful) of the text; null where it was not needed or not given'
+        ),
+    ]
+    probability_masked: Annotated[
+        float | None, Field(description='P(hateful) of the masked text; null likewise')
+    ]
+    model_agrees: Annotated[
+        bool | None,
+        Field(
+            description='whether the asked model makes the decision itself: P(hateful) >= 0.5, or the `threshold` of its entry, if it is hateful, else below; `robust`: where not, QF is null, and CC with it unless the explanation concludes the opposite. Null: no P, or no decision'
+        ),
+    ] = None
+    signed_drop: Annotated[
+        float | None,
+        Field(
+            description='P(hateful) of the text less that of the masked text, probability; > 0: what is quoted makes the text more hateful; null where either is missing'
+        ),
+    ] = None
+    relative_drop: Annotated[
+        float | None,
+        Field(
+            description='`signed_drop` over P of the decision, [-19, 19], to compare across texts; null where that P is under 0.05'
+        ),
+    ] = None
+    drop_direction: Annotated[
+        Literal['supports', 'opposes', 'none'] | None,
+        Field(
+            description='whether what is quoted makes for the decision (`supports`) or against it (`opposes`); `none`: masking moves nothing; null where `signed_drop` is, or the decision'
+        ),
+    ] = None
+    quotes_matter: Annotated[
+        Literal['yes', 'no', 'too_few'] | None,
+        Field(
+            description='of a hateful decision with QF and a control: whether the quotes move P more than random spans do, `control.p_value` <= 0.05; `too_few`: fewer than 19 draws can be made, with which no p is so small. Null for a non-hateful one, where little movement is wanted'
+        ),
+    ] = None
+    probability_reading: Annotated[
+        HatexscoreProbabilityReading | None,
+        Field(description="absent where a classifier's head tells P"),
+    ] = None
+    predicted_label: Annotated[
+        Literal['hateful', 'non-hateful'] | None,
+        Field(description='in force: as sent, else as stated'),
+    ]
+    predicted_label_sent: Annotated[
+        str | None,
+        Field(
+            description="the decision in the caller's own word; null where none was sent"
+        ),
+    ] = None
+    stated_label: Annotated[
+        Literal['hateful', 'non-hateful'] | None,
+        Field(description='what the explanation concludes'),
+    ]
+    label_match: Annotated[
+        bool | None,
+        Field(
+            description='whether the stated label is the one sent; null where either is absent'
+        ),
+    ]
+    conclusion: HatexscoreConclusion | None
+    other_verdicts: Annotated[
+        list[HatexscoreOtherVerdict],
+        Field(
+            description='verdicts that do not hold, the last ones first',
+            validate_default=True,
+        ),
+    ] = []
+    language: Annotated[str, Field(description='of the text: `languages.text.code`')]
+    explanation_language: Annotated[
+        str,
+        Field(
+            description="`languages.explanation.code`; of one without words, the text's"
+        ),
+    ]
+    reader: Annotated[
+        HatexscoreReaderUse | None,
+        Field(
+            description='null where neither rules nor a model could, and in results before version 1.2; the parts of an answer that could not be used are null all the same'
+        ),
+    ] = None
+    groups: Annotated[
+        list[str], Field(description='groups that count as identified, sorted')
+    ]
+    other_variants: Annotated[
+        list[HatexscoreVariantOutcome],
+        Field(
+            description='what the other two variants give; absent unless requested',
+            validate_default=True,
+        ),
+    ] = []
 
 
 class HlvJob(JobMessage):
@@ -9902,6 +9509,251 @@ class InferenceRequest(Message):
     ]
 
 
+class SorResult(Result):
+    metric: Literal['sor'] = 'sor'
+    score: Annotated[
+        float | None,
+        Field(description='null where the metric is undefined; see `warnings`'),
+    ]
+    verdict: Annotated[
+        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Field(
+            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+        ),
+    ]
+    reason: Annotated[
+        str,
+        Field(
+            description="why, in one sentence of our own words, without anybody's text"
+        ),
+    ]
+    range: list[float] = [0.0, 1.0]
+    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
+    components: SorComponents
+    evidence: list[SorEvidence]
+    control: Annotated[
+        SorNull | None, Field(description='the same facts beside other posts')
+    ]
+    warnings: Annotated[
+        list[str], Field(description='why something is null or doubtful')
+    ] = []
+    reasons: Annotated[
+        list[NullReason],
+        Field(
+            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
+            validate_default=True,
+        ),
+    ] = []
+    languages: Annotated[
+        Languages | None,
+        Field(
+            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
+        ),
+    ] = None
+    provenance: Provenance
+    elicitation: Annotated[
+        Elicitation | None,
+        Field(description='what the model answered, where the request said `explain`'),
+    ] = None
+    items: list[SorItem]
+    missing: Annotated[
+        list[Literal['restriction', 'territorial_scope', 'duration', 'facts', 'automated_detection', 'automated_decision', 'ground', 'explanation', 'redress']],
+        Field(description='items that are absent or too vague'),
+    ]
+    routes: Annotated[
+        list[Literal['internal_complaint', 'out_of_court_settlement', 'court']],
+        Field(description='ways of redress that are named'),
+    ]
+    ground_in_policy: Annotated[
+        bool | None,
+        Field(
+            description='whether the named clause is found in `policy`; null without either'
+        ),
+    ]
+    reader: Annotated[
+        SorReaderUse | None,
+        Field(description='what read the items, `facts` apart; absent: the rules'),
+    ] = None
+    faithfulness: Annotated[
+        SorFaithfulness | None,
+        Field(
+            description="whether the facts carry the decision of the request's `model`; absent without one, and where `reasons` says why"
+        ),
+    ] = None
+
+
+class AcceptedFtcJob(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['ftc'] = 'ftc'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int | None, Field(description='unix seconds')] = None
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ] = None
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ] = None
+    timing: JobTiming | None = None
+    attempts: int | None = None
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ] = None
+    batch_id: str | None = None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ] = None
+    metadata: dict[str, str] | None = None
+    context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
+    error: Annotated[Problem | None, Field(description='where the job failed')] = None
+    result: Annotated[
+        FtcResult | None, Field(description='where the job succeeded')
+    ] = None
+
+
+class AcceptedFtcJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[AcceptedFtcJob]
+    has_more: Literal[False] = False
+
+
+class AcceptedHafJob(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['haf'] = 'haf'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int | None, Field(description='unix seconds')] = None
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ] = None
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ] = None
+    timing: JobTiming | None = None
+    attempts: int | None = None
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ] = None
+    batch_id: str | None = None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ] = None
+    metadata: dict[str, str] | None = None
+    context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
+    error: Annotated[Problem | None, Field(description='where the job failed')] = None
+    result: Annotated[
+        HafResult | None, Field(description='where the job succeeded')
+    ] = None
+
+
+class AcceptedHafJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[AcceptedHafJob]
+    has_more: Literal[False] = False
+
+
+class AcceptedHatexscoreJob(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['hatexscore'] = 'hatexscore'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int | None, Field(description='unix seconds')] = None
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ] = None
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ] = None
+    timing: JobTiming | None = None
+    attempts: int | None = None
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ] = None
+    batch_id: str | None = None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ] = None
+    metadata: dict[str, str] | None = None
+    context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
+    error: Annotated[Problem | None, Field(description='where the job failed')] = None
+    result: Annotated[
+        HatexscoreResult | None, Field(description='where the job succeeded')
+    ] = None
+
+
+class AcceptedHatexscoreJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[AcceptedHatexscoreJob]
+    has_more: Literal[False] = False
+
+
+class AcceptedSorJob(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['sor'] = 'sor'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int | None, Field(description='unix seconds')] = None
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ] = None
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ] = None
+    timing: JobTiming | None = None
+    attempts: int | None = None
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ] = None
+    batch_id: str | None = None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ] = None
+    metadata: dict[str, str] | None = None
+    context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
+    error: Annotated[Problem | None, Field(description='where the job failed')] = None
+    result: Annotated[
+        SorResult | None, Field(description='where the job succeeded')
+    ] = None
+
+
+class AcceptedSorJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[AcceptedSorJob]
+    has_more: Literal[False] = False
+
+
 BatchReport = TypeAliasType(
     "BatchReport",
     Annotated[
@@ -9909,6 +9761,386 @@ BatchReport = TypeAliasType(
         Field(description='A batch report of any metric.', discriminator='metric'),
     ],
 )
+
+
+class ConsistencyResult(Result):
+    metric: Literal['consistency'] = 'consistency'
+    score: Annotated[
+        float | None,
+        Field(description='null where the metric is undefined; see `warnings`'),
+    ]
+    verdict: Annotated[
+        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Field(
+            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+        ),
+    ]
+    reason: Annotated[
+        str,
+        Field(
+            description="why, in one sentence of our own words, without anybody's text"
+        ),
+    ]
+    range: list[float] = [0.0, 1.0]
+    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
+    components: ConsistencyComponents
+    evidence: list[ConsistencyEvidence]
+    control: ConsistencyControl | None
+    warnings: Annotated[
+        list[str], Field(description='why something is null or doubtful')
+    ] = []
+    reasons: Annotated[
+        list[NullReason],
+        Field(
+            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
+            validate_default=True,
+        ),
+    ] = []
+    languages: Annotated[
+        Languages | None,
+        Field(
+            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
+        ),
+    ] = None
+    provenance: Provenance
+    elicitation: Annotated[
+        Elicitation | None,
+        Field(description='what the model answered, where the request said `explain`'),
+    ] = None
+    label: Annotated[
+        str | None,
+        Field(description='the answer that is explained; null: it was not read'),
+    ]
+    parts: Annotated[
+        list[Literal['simulatability', 'attribution']],
+        Field(description='the tests that the score is made of'),
+    ]
+    cited_by: Annotated[
+        Literal['quotations', 'shared words', 'request'] | None,
+        Field(description='how the citations were found; null: there are none'),
+    ]
+    edit_rows: list[ConsistencyEditRow]
+    word_values: Annotated[
+        list[ConsistencyWordValueAnswer],
+        Field(description='empty where the second test could not be made'),
+    ]
+
+
+Scores = TypeAliasType(
+    "Scores",
+    Annotated[
+        ConsistencyResult | Cot2elResult | FtcResult | HafResult | HatexscoreResult | SorResult,
+        Field(discriminator='metric'),
+    ],
+)
+
+
+class ExplanationsResult(Answered):
+    elicitation: ExplanationsElicitation
+    scores: Annotated[
+        list[Scores],
+        Field(
+            description="in the order asked for; each as the metric's own route answers"
+        ),
+    ]
+    unscored: list[ExplanationsUnscored]
+    warnings: list[str]
+    provenance: ExplanationsProvenance
+
+
+class FtcJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['ftc'] = 'ftc'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[FtcResult | None, Field(description='where the job succeeded')]
+
+
+class FtcJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[FtcJob]
+    has_more: Literal[False] = False
+
+
+class HafJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['haf'] = 'haf'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[HafResult | None, Field(description='where the job succeeded')]
+
+
+class HafJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[HafJob]
+    has_more: Literal[False] = False
+
+
+class HatexscoreJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['hatexscore'] = 'hatexscore'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        HatexscoreResult | None, Field(description='where the job succeeded')
+    ]
+
+
+class HatexscoreJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[HatexscoreJob]
+    has_more: Literal[False] = False
+
+
+class SorJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['sor'] = 'sor'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[SorResult | None, Field(description='where the job succeeded')]
+
+
+class SorJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[SorJob]
+    has_more: Literal[False] = False
+
+
+class AcceptedConsistencyJob(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['consistency'] = 'consistency'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int | None, Field(description='unix seconds')] = None
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ] = None
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ] = None
+    timing: JobTiming | None = None
+    attempts: int | None = None
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ] = None
+    batch_id: str | None = None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ] = None
+    metadata: dict[str, str] | None = None
+    context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
+    error: Annotated[Problem | None, Field(description='where the job failed')] = None
+    result: Annotated[
+        ConsistencyResult | None, Field(description='where the job succeeded')
+    ] = None
+
+
+class AcceptedConsistencyJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[AcceptedConsistencyJob]
+    has_more: Literal[False] = False
+
+
+class AcceptedExplanationsJob(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['explanations'] = 'explanations'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int | None, Field(description='unix seconds')] = None
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ] = None
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ] = None
+    timing: JobTiming | None = None
+    attempts: int | None = None
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ] = None
+    batch_id: str | None = None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ] = None
+    metadata: dict[str, str] | None = None
+    context: ContextAnswer | None = None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ] = None
+    error: Annotated[Problem | None, Field(description='where the job failed')] = None
+    result: Annotated[
+        ExplanationsResult | None, Field(description='where the job succeeded')
+    ] = None
+
+
+class AcceptedExplanationsJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[AcceptedExplanationsJob]
+    has_more: Literal[False] = False
+
+
+class ConsistencyJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: Literal['consistency'] = 'consistency'
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[
+        int | None, Field(description='unix seconds; null while queued')
+    ]
+    finished_at: Annotated[
+        int | None, Field(description='unix seconds; null until the job is final')
+    ]
+    timing: JobTiming
+    attempts: int
+    request_id: Annotated[
+        str | None,
+        Field(
+            description='x-request-id of the request that made it, or its batch; null for older jobs'
+        ),
+    ]
+    batch_id: str | None
+    waiting_for: Annotated[
+        WaitingFor | None,
+        Field(description='while the job is queued because a model is not ready'),
+    ]
+    metadata: dict[str, str]
+    context: ContextAnswer | None
+    trace: Annotated[
+        TraceAnswer | None,
+        Field(description='what was evaluated, as the request named it'),
+    ]
+    error: Annotated[Problem | None, Field(description='where the job failed')]
+    result: Annotated[
+        ConsistencyResult | None, Field(description='where the job succeeded')
+    ]
+
+
+class ConsistencyJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[ConsistencyJob]
+    has_more: Literal[False] = False
 
 
 class ExplanationsJob(JobMessage):
@@ -9946,6 +10178,12 @@ class ExplanationsJob(JobMessage):
     result: Annotated[
         ExplanationsResult | None, Field(description='where the job succeeded')
     ]
+
+
+class ExplanationsJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[ExplanationsJob]
+    has_more: Literal[False] = False
 
 
 Job = TypeAliasType(

@@ -33,7 +33,7 @@ from services.gateway.routes.jobs import BATCH_ID, JOB_ID, validate_id
 from services.gateway.state import Gateway, State
 from services.gateway.views import job_json
 from services.registry import all_contracts, metrics
-from shared.contracts import JobRequest
+from shared.contracts import JobRequest, Message
 from shared.ledger import jobs
 from shared.ledger.batch_lines import JobLine, lines_of_job
 from shared.ledger.jobs import Job, JobPage, JobStatus
@@ -309,8 +309,20 @@ def result_html(job: Job) -> str | None:
         return None
     own = registry.page(job.metric)
     page = result_tables if own is None or not hasattr(own, "TEMPLATE") else own
-    view = page.view(request_of(job), report)
+    view = page.view(_scored_request(job, report), report)
     return render(page.TEMPLATE, view=view, report=report)
+
+
+def _scored_request(job: Job, report: Message) -> JobRequest | None:
+    """The request, with the explanation that was elicited for it if one was."""
+    asked, contract = request_of(job), metrics().get(job.metric)
+    if asked is None or contract is None:
+        return asked
+    try:
+        found: JobRequest = contract.as_scored(asked, report)
+    except ValidationError:  # of an answer that this version takes no longer
+        return asked
+    return found
 
 
 def request_of(job: Job) -> JobRequest | None:

@@ -46,6 +46,7 @@ from services.gateway.table_mapping import (
 )
 from services.registry import metrics
 from shared.contracts import MOST_METADATA
+from shared.elicitation import is_needed
 from shared.errors import BadInput, QuotaExceeded, ScoringError
 from shared.ledger import files, result_pages, saved_views
 from shared.ledger.batches import Batch
@@ -211,12 +212,12 @@ def _fields(contract: MetricContract) -> list[tuple[str, bool, tuple[str, ...]]]
     """(field, whether it is needed, its choices): those of the form first."""
     choices = {one.name: one.choices for one in contract.form}
     hidden = {"metadata", "context", "webhook", "trace", "accept_untrained_languages"}
-    known = contract.request.model_fields
-    needed = [name for name, one in known.items() if one.is_required() or name in choices]
+    known = {name: is_needed(contract.request, name) for name in contract.request.model_fields}
+    needed = [name for name, one in known.items() if one or name in choices]
     rest = [name for name in known if name not in needed and name not in hidden]
     return [
         (ID, False, ()),
-        *((name, known[name].is_required(), choices.get(name, ())) for name in (*needed, *rest)),
+        *((name, known[name], choices.get(name, ())) for name in (*needed, *rest)),
     ]
 
 

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from services.gateway.state import State
 from services.registry import metrics, page_details
 from shared.contracts import JobRequest
+from shared.elicitation import is_needed
 from shared.errors import ScoringError
 from shared.service_contract import MetricContract
 
@@ -54,7 +55,7 @@ def request_for(
     body = {name: value for name, value in body.items() if name not in NEVER and value is not None}
     if model:
         body["model"] = model
-    missing = [name for name, field in fields.items() if field.is_required() and not body.get(name)]
+    missing = [name for name in fields if is_needed(target.request, name) and not body.get(name)]
     if missing:
         return OtherRequest(target.name, None, f"needs {_join_names(missing)}")
     try:

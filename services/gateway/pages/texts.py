@@ -140,10 +140,9 @@ def _token_weights(job: Job) -> tuple[TokenRun, ...]:
         return ()
     contract = metrics()[job.metric]
     try:
-        request = contract.request.model_validate(job.request)
-        found: tuple[TokenRun, ...] = heatmap_of(
-            request, contract.report.model_validate(job.result)
-        )
+        report = contract.report.model_validate(job.result)
+        request = contract.as_scored(contract.request.model_validate(job.request), report)
+        found: tuple[TokenRun, ...] = heatmap_of(request, report)
     except ValidationError:  # of an older version
         return ()
     return found

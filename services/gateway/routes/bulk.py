@@ -36,18 +36,20 @@ from services.gateway.routes.scores import (
     LOOK_AGAIN_SECONDS,
     IdempotencyKey,
     Prefer,
+    add_service,
     check_request,
     set_within,
+    take_one,
 )
 from services.gateway.state import Gateway, State
-from services.registry import metrics
+from services.registry import contracts, metrics
 from shared.contracts import JobRequest, Message
 from shared.errors import BadInput
 from shared.ledger import bulk_jobs, webhooks
 from shared.ledger.bulk_jobs import MOST_JOBS, AcceptedJobs, NewJobs
 from shared.ledger.jobs import Owner
 from shared.problems import Problem, make, problem
-from shared.service_contract import MetricContract
+from shared.service_contract import MetricContract, ServiceContract
 from shared.telemetry import JOBS_ACCEPTED
 
 MOST_FAULTS = 100  # that are listed
@@ -110,6 +112,37 @@ async def create(
         raw = await http_requests.read(request, limit=gateway.settings.max_bulk_bytes)
         asked = await run_in_threadpool(_read, contract, raw, gateway, caller)
         accepted = await _commit(contract, asked, gateway, key, owner)
+    return await _answer(accepted, request, gateway, owner.tenant)
+
+
+async def take_several(
+    contract: ServiceContract, request: Request, gateway: State, caller: Caller
+) -> Response:
+    """One job, as of any service; or the jobs of a request that asks for several."""
+    limit = gateway.settings.max_body_bytes
+    asked = await http_requests.parse(request, contract.request, limit=limit)
+    jobs = contract.several(asked) if contract.several else ()
+    if not jobs:
+        return await take_one(contract, asked, request, gateway, caller)
+    owner = caller.owner(gateway.settings)
+    key = key_of(request.headers.get("idempotency-key"))
+    with gateway.bulk_calls.acquire(caller):
+        applied = [caller.apply_defaults(one) for one in jobs]
+        await run_in_threadpool(_check_each, contract, applied, gateway)
+        accepted = await _commit(contract, applied, gateway, key, owner)
+    return await _answer(accepted, request, gateway, owner.tenant)
+
+
+def _check_each(contract: ServiceContract, jobs: Sequence[JobRequest], gateway: State) -> None:
+    """Raises BadInput for the first that cannot be a job."""
+    for one in jobs:
+        check_request(contract, one, gateway)
+
+
+async def _answer(
+    accepted: AcceptedJobs, request: Request, gateway: State, tenant: str
+) -> Response:
+    """The list of the committed jobs, their ends waited for if the caller prefers to."""
     most = gateway.settings.max_wait_seconds
     seconds = parse_wait(request.headers.get("prefer"), most=most)
     headers = {"Idempotent-Replayed": "true"} if accepted.replayed else {}
@@ -119,7 +152,7 @@ async def create(
         return _list_response([_encode(one) for one in states], 202, headers | {"Retry-After": "1"})
     headers["Preference-Applied"] = f"wait={seconds}"
     all_ended = await _send_and_wait(accepted, gateway, seconds)
-    found = await _jobs(accepted.ids, gateway, owner.tenant)
+    found = await _jobs(accepted.ids, gateway, tenant)
     if all_ended:
         return _list_response(found, 200, headers)
     return _list_response(found, 202, headers | {"Retry-After": "1"})
@@ -197,7 +230,7 @@ def _truncate(found: Problem) -> Problem:
 
 
 async def _commit(
-    contract: MetricContract,
+    contract: ServiceContract,
     asked: Sequence[JobRequest],
     gateway: State,
     key: str | None,
@@ -352,10 +385,30 @@ def add_metric(router: APIRouter, contract: MetricContract) -> None:
     )
 
 
+def several_responses(contract: ServiceContract) -> dict[int | str, dict[str, Any]]:
+    """A job, or of a request for several the list of them."""
+    job = job_type(contract)
+    return {
+        200: _either(job, f"{job}s", "ended within `Prefer: wait`; several: all of them"),
+        202: _either(job, f"Accepted{job}s", "committed; poll `Location`, or the jobs of the list"),
+    }
+
+
+def _either(job: str, jobs: str, says: str) -> dict[str, Any]:
+    made = views.schema_response(job, says, headers=("Location",))
+    body = made["content"]["application/json"]
+    other = views.schema_response(jobs, says)["content"]["application/json"]["schema"]
+    return {**made, "content": {"application/json": {"schema": {"anyOf": [body["schema"], other]}}}}
+
+
 def make_router() -> APIRouter:
-    """A route for every metric found, and the one that gets jobs."""
+    """A route for every metric found, for what takes several jobs at once, and the one that gets
+    jobs."""
     made = APIRouter()
     made.include_router(router)
+    for contract in contracts().values():
+        if contract.several is not None:
+            add_service(made, contract, take_several, several_responses(contract))
     for contract in metrics().values():
         add_metric(made, contract)
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import JSONResponse
 from sqlalchemy import Connection
 
+from services.explanations.explained_requests import as_checked
 from services.gateway import http_requests, views
 from services.gateway.auth import Scorer, check_access
 from services.gateway.caller import Caller
@@ -31,6 +33,9 @@ LOOK_AGAIN_SECONDS = 2.0  # a notice may be lost; the ledger is asked at this pa
 
 LISTED_JOBS_BYTES = 4 * 1_048_576
 
+Take = Callable[[ServiceContract, Request, State, Caller], Awaitable[Response]]
+Json = dict[int | str, dict[str, Any]]
+
 Prefer = Annotated[
     str | None, Header(description="`wait=N`: answer 200 with the ended job within N ≤ 30 s")
 ]
@@ -47,6 +52,13 @@ async def take(
     asked = await http_requests.parse(
         request, contract.request, limit=most_bytes(contract, gateway)
     )
+    return await take_one(contract, asked, request, gateway, caller)
+
+
+async def take_one(
+    contract: ServiceContract, asked: JobRequest, request: Request, gateway: State, caller: Caller
+) -> Response:
+    """The same, of a request that was read."""
     asked, owner = caller.apply_defaults(asked), caller.owner(gateway.settings)
     check_request(contract, asked, gateway)
     key = key_of(request.headers.get("idempotency-key"))
@@ -76,10 +88,11 @@ def most_bytes(contract: ServiceContract, gateway: State) -> int:
 
 def check_request(contract: ServiceContract, asked: JobRequest, gateway: State) -> None:
     """Raises BadInput for what can be told without the ledger: its model, its work, its privacy."""
-    gateway.catalogue.check_request(contract, asked.model, asked)
-    gateway.models.check_model(contract, asked.model)
     check_encryption_key(asked)
-    gateway.settings.work_limit.check(gateway.catalogue.work(contract, asked))
+    with as_checked(contract, asked) as (service, request):
+        gateway.catalogue.check_request(service, request.model, request)
+        gateway.models.check_model(service, request.model)
+        gateway.settings.work_limit.check(gateway.catalogue.work(service, request))
 
 
 async def commit(
@@ -142,8 +155,11 @@ async def set_within(event: asyncio.Event, seconds: float) -> None:
         return
 
 
-def add_service(router: APIRouter, contract: ServiceContract) -> None:
-    """This metric's own operation, so that OpenAPI shows its own messages."""
+def add_service(
+    router: APIRouter, contract: ServiceContract, takes: Take = take, responses: Json | None = None
+) -> None:
+    """This metric's own operation, so that OpenAPI shows its own messages. responses: of success,
+    where they are others than a job."""
 
     async def score(
         request: Request,
@@ -152,7 +168,7 @@ def add_service(router: APIRouter, contract: ServiceContract) -> None:
         idempotency_key: IdempotencyKey = None,  # read from the request; here for the description
         prefer: Prefer = None,
     ) -> Response:
-        return await take(contract, request, gateway, caller)
+        return await takes(contract, request, gateway, caller)
 
     router.add_api_route(
         contract.path,
@@ -164,7 +180,7 @@ def add_service(router: APIRouter, contract: ServiceContract) -> None:
         tags=[_tag(contract)],
         status_code=202,
         response_model=None,
-        responses=_responses(contract),
+        responses={**_responses(contract), **(responses or {})},
         openapi_extra={"requestBody": _request_body(contract)},
     )
 
@@ -218,7 +234,8 @@ def make_router() -> APIRouter:
     """A route for every service found."""
     router = APIRouter()
     for contract in all_contracts().values():
-        add_service(router, contract)
+        if contract.several is None:  # see `bulk`
+            add_service(router, contract)
     for kind in ("scores", "reports"):
         router.add_api_route(
             f"/v1/{kind}/{{metric}}", unknown_metric, methods=["POST"], include_in_schema=False

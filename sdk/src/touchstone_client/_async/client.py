@@ -160,6 +160,22 @@ class AsyncTouchstone:
         Fields: those of `models.ExplanationsRequest`."""
         return await self.score("explanations", request, wait=wait, **fields)
 
+    async def explain_many(
+        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+    ) -> list[models.ExplanationsResult]:
+        """The same of `items` (up to 32) and `draws` (up to 16), each a job of its own: the
+        results, item by item. Raises what `explain` does, for the first that fails."""
+        begun = time.monotonic()
+        sent = fields_of(request, fields)
+        answer = await self._api.post(endpoint_of("explanations"), sent, wait=0.0)
+        found = json.loads(answer.body)
+        jobs = [
+            AsyncJob[Any](self._api, job_of(one), sent)
+            for one in (found["data"] if found["object"] == "list" else [found])
+        ]
+        left = None if wait is None else max(0.0, begun + wait - time.monotonic())
+        return [await job.wait(left) for job in jobs]
+
     # fmt: off
     @overload
     async def score(self, metric: Literal["explanations"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.ExplanationsResult: ...  # noqa: E501

@@ -26,6 +26,7 @@ METADATA = "metadata"
 GOLD = ("gold", "gold_rationale", "rating")  # the defaults of a report's `gold`
 RATING_OF = "rating_"  # a person's
 MOST_METADATA = 16
+EXPLAINED = ("explanation",)  # fields that only `explain` stands in for
 SYNONYMS = {
     "text": ("post", "comment", "content", "body", "message"),
     "explanation": ("rationale", "reason", "why"),
@@ -58,7 +59,8 @@ class ColumnMapping:
         chosen = {**_id_of(names), **own}
         if columns is None and METADATA not in chosen and (gold := gold_columns(names)):
             chosen[METADATA] = gold
-        missing = [name for name in fields if fields[name].is_required() and name not in chosen]
+        needed = [name for name, one in fields.items() if one.is_required() or name in EXPLAINED]
+        missing = [name for name in needed if name not in chosen and "explain" not in chosen]
         guessed = dict(_guesses(missing, names, set(columns_in(chosen))))
         if lacking := [name for name in missing if name not in guessed]:
             raise ValueError(

@@ -1,0 +1,64 @@
+"""Explain, then score, in the metric's own job: what `explain` in its request asks for.
+
+The answer is elicited, committed and read as in `service`, by the worker of the metric; what is no
+answer has a report without a score, which says why.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from services.explanations.explained_requests import explanations_request, is_explained
+from services.explanations.report import ExplanationsResult
+from services.explanations.service import SERVICE
+from shared.contracts import JobRequest, Message, ReasonCode, Report
+from shared.elicitation import Elicitation, ExplainableRequest
+from shared.language import Obstacle
+from shared.metric import Metric, Service
+from shared.worker.job import Score
+
+CODES: dict[str, ReasonCode] = {
+    "refused": "refused",
+    "unparsable": "conclusion-unread",
+    "unfit": "explanation-unfit",
+}
+
+
+def scorer(service: Service) -> Score:
+    """What carries a job of this service out."""
+    if not isinstance(service, Metric):
+        return service.score
+    metric = service
+
+    def score(request: JobRequest) -> Message:
+        return score_explained(metric, request) if is_explained(request) else metric.score(request)
+
+    return score
+
+
+def score_explained(metric: Metric[Any, Any, Any, Any], request: ExplainableRequest) -> Report:
+    """The metric's report on what its model answered, with that answer."""
+    found = SERVICE.score(explanations_request(metric.contract, request))
+    report = found.scores[0] if found.scores else _unscored(metric, request, found)
+    told = {**dict(found.elicitation), "provenance": found.provenance}
+    return report.model_copy(
+        update={
+            "elicitation": Elicitation(**told),
+            "warnings": tuple(dict.fromkeys((*found.warnings, *report.warnings))),
+        }
+    )
+
+
+def _unscored(
+    metric: Metric[Any, Any, Any, Any], request: ExplainableRequest, found: ExplanationsResult
+) -> Report:
+    """Why, by the first reason that there is."""
+    [unscored] = found.unscored
+    read = next((one for one in found.elicitation.obstacles if one.component == "decision"), None)
+    code, detail = CODES[unscored.code], unscored.detail
+    if read is not None:
+        code, detail = CODES.get(read.code, code), f"{detail}: {read.detail}"
+    if read is not None and read.code == "answer-cut-by-reasoning":
+        code = read.code
+    report: Report = metric.unscored(request, Obstacle(code, detail))
+    return report

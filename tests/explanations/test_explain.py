@@ -1,0 +1,153 @@
+"""Laws of `explain` in a metric's own request: the score is that of the explanation it elicits."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from services.explanations.explained_requests import as_checked, explanations_request
+from services.explanations.explained_scores import scorer
+from services.hatexscore.contract import HatexscoreRequest
+from services.registry import metrics, service
+from shared.elicitation import ExplainableRequest
+from shared.errors import BadInput
+from shared.ledger.leases import Claim
+from shared.models.catalogue import load_catalogue
+from shared.redaction import without_text
+from shared.worker.job import Success, ending
+from tests.explanations.scripted import NAME, ROOT, saying
+from tests.explanations.test_service import HATEFUL, RAIN, TEXT, TOXIC, own_route
+
+EXPLAINABLE = [
+    name for name, one in metrics().items() if issubclass(one.request, ExplainableRequest)
+]
+ENTAILED = "Label: entailment\nExplanation: People hold an umbrella because it is raining."
+TOKEN = {"id": None, "start": 0, "end": 1, "logprob": -1.0}
+REFUSED = "I'm sorry, but I can't help with that."
+ANSWERS = {"haf": TOXIC, "ftc": ENTAILED}
+
+
+def body_of(metric: str, **more: Any) -> dict[str, Any]:
+    inputs = RAIN if metric == "ftc" else {"text": TEXT}
+    return {**inputs, "model": NAME, "explain": True, **more}
+
+
+def job_of(metric: str, body: dict[str, Any]) -> Any:
+    """The result of a job, through the worker's own code."""
+    contract = metrics()[metric]
+    stored = contract.request.model_validate(body).model_dump(mode="json")
+    claim = Claim("job_1", 1, stored, waited_seconds=0, tried=1, tenant="default", batch_id=None)
+    end = ending(contract, scorer(service(metric)), claim)
+    assert isinstance(end, Success), end
+    return contract.report.model_validate(end.result)
+
+
+def without_elicitation(report: Any) -> dict[str, Any]:
+    found: dict[str, Any] = report.model_dump(mode="json", exclude={"elicitation"})
+    return found
+
+
+def test_four_metrics_and_more_take_it() -> None:
+    assert {"hatexscore", "ftc", "haf", "sor", "consistency"} <= {*EXPLAINABLE}
+    assert all(metrics()[name].elicited is not None for name in EXPLAINABLE)
+
+
+@pytest.mark.parametrize("metric", ["hatexscore", "haf", "sor", "ftc"])
+def test_the_score_is_that_of_the_explanation_that_was_written(metric: str) -> None:
+    answer = ANSWERS.get(metric, HATEFUL)
+    with saying(answer):
+        found = job_of(metric, body_of(metric, seed=3))
+    assert found.elicitation.answer == answer
+    asked = metrics()[metric].request.model_validate(body_of(metric, seed=3))
+    same = own_route(metric, metrics()[metric].as_scored(asked, found).model_dump(mode="json"))
+    assert without_elicitation(found) == without_elicitation(same)
+    assert found.score is not None
+
+
+@pytest.mark.parametrize("metric", EXPLAINABLE)
+@pytest.mark.parametrize(
+    ("answer", "code"), [(REFUSED, "refused"), ("The weather is fine.", "conclusion-unread")]
+)
+def test_what_is_no_answer_has_no_score_and_says_why(metric: str, answer: str, code: str) -> None:
+    with saying(answer):
+        found = job_of(metric, body_of(metric))
+    assert found.score is None
+    assert found.elicitation.decision is None
+    assert found.elicitation.explanation == answer
+    assert {one.code for one in found.reasons} == {code}
+    assert not any(dict(found.components).values())
+    assert found.verdict == "undefined"
+
+
+def test_no_text_of_the_model_stays_where_none_may() -> None:
+    with saying(HATEFUL):
+        asked = metrics()["hatexscore"].request.model_validate(
+            body_of("hatexscore", do_not_store_text=True)
+        )
+        report = scorer(service("hatexscore"))(asked)
+    kept = json.dumps(without_text(report, asked), ensure_ascii=False)
+    assert "ruining" not in kept
+    assert "blaming" not in kept
+    assert json.loads(kept)["elicitation"]["decision"] == "hateful"
+
+
+@pytest.mark.parametrize(
+    ("metric", "more", "pointer"),
+    [
+        ("hatexscore", {"model": None}, "/model"),
+        ("hatexscore", {"explain": {"prompt": "nothing"}}, "/explain/prompt"),
+        ("hatexscore", {"explain": {"prompt": "ftc-label"}}, "/premise"),
+        ("hatexscore", {"predicted_label": "hateful"}, ""),
+        ("hatexscore", {"explain": {"target_label": "hateful"}}, "/explain/target_label"),
+        (
+            "hatexscore",
+            {"model": "embedded-hate", "explain": {"model": "unknown"}},
+            "/explain/model",
+        ),
+        ("hatexscore", {"model": "unknown"}, "/model"),
+        ("haf", {"model": "embedded-hate"}, "/model"),
+    ],
+)
+def test_refusals_point_into_the_metric_s_own_request(
+    metric: str, more: dict[str, Any], pointer: str
+) -> None:
+    catalogue = load_catalogue(ROOT / "models.toml")
+    contract = metrics()[metric]
+    request = contract.request.model_validate(body_of(metric, **more))
+    with (
+        pytest.raises(BadInput) as refused,
+        as_checked(contract, request) as (checked, asked),
+    ):
+        catalogue.check_request(checked, asked.model, asked)
+    assert (refused.value.pointer or "") == pointer
+
+
+def test_an_own_model_is_the_judge_where_another_one_explains() -> None:
+    contract = metrics()["hatexscore"]
+    body = body_of("hatexscore", model="embedded-hate", explain={"model": NAME})
+    found = explanations_request(contract, HatexscoreRequest.model_validate(body))
+    assert (found.model, found.parameters["hatexscore"]["model"]) == (NAME, "embedded-hate")
+
+
+def test_the_policy_of_the_metric_is_the_one_that_is_asked_by() -> None:
+    contract = metrics()["hatexscore"]
+    request = HatexscoreRequest.model_validate(body_of("hatexscore", policy="meta"))
+    found = explanations_request(contract, request)
+    assert (found.policy, found.parameters["hatexscore"]["policy"]) == ("meta", "meta")
+
+
+@pytest.mark.parametrize("metric", EXPLAINABLE)
+def test_explanation_and_explain_exclude_each_other(metric: str) -> None:
+    brought: dict[str, Any] = {
+        "haf": {"responses": {"justify": {"text": "a", "tokens": [TOKEN]}}},
+        "sor": {"statement": HATEFUL},
+    }
+    body = body_of(metric, **brought.get(metric, {"explanation": HATEFUL}))
+    with pytest.raises(ValueError, match="explain"):
+        metrics()[metric].request.model_validate(body)
+    neither = {name: value for name, value in body_of(metric).items() if name != "explain"}
+    if metric != "haf":  # its `model` is asked by its own stages
+        with pytest.raises(ValueError, match=r"Field required|give either"):
+            metrics()[metric].request.model_validate(neither)

@@ -1,0 +1,87 @@
+"""`explain` through the real door: a job, lines of a batch, its report and the page of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+
+from services import worker
+from shared.settings import Settings
+from tests.batches import Json
+from tests.explanations.scripted import NAME, ROOT
+from tests.explanations.test_batch import HATEFUL, TEXT, Answered
+from tests.gateway.serving import serving
+from tests.patience import SECONDS
+
+URL = "/v1/scores/hatexscore"
+WRITER = """
+[[models]]
+name = "{name}"
+kind = "causal"
+source = "openai:http://127.0.0.1:9/v1"
+languages = ["*"]
+"""
+BODY: Json = {"text": TEXT, "model": NAME, "explain": True, "control_draws": 19}
+
+
+@pytest.fixture
+def scene(chosen: Settings, engine: Engine, tmp_path: Path) -> Iterator[Answered]:
+    worker.register_all(["hatexscore"])
+    file = tmp_path / "models.toml"
+    file.write_text((ROOT / "models.toml").read_text() + WRITER.format(name=NAME))
+    placed = chosen.model_copy(update={"authentication": "none", "models_file": file})
+    with serving(placed) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
+        yield Answered(client, engine, placed)
+
+
+def test_a_line_has_the_result_of_a_single_job_and_the_report_reads_it(scene: Answered) -> None:
+    alone = scene.client.post(URL, json=BODY)
+    assert alone.status_code == 202, alone.text
+    lines = [
+        {"custom_id": str(seed), "method": "POST", "url": URL, "body": {**BODY, "seed": seed}}
+        for seed in range(3)
+    ]
+    batch = scene.finish(scene.make(lines, endpoint=URL))
+    assert batch["request_counts"]["completed"] == 3
+    results = [one["response"]["body"]["result"] for one in scene.file(batch["output_file_id"])]
+    job = scene.client.get(f"/v1/jobs/{alone.json()['id']}").json()
+    assert job["result"] in results
+    assert {one["elicitation"]["explanation"] for one in results} == {HATEFUL}
+    assert {one["elicitation"]["provenance"]["prompt"]["name"] for one in results} == {
+        "hatexscore-table8"
+    }
+    report = scene.client.post(
+        "/v1/reports/hatexscore", json={"batch": batch["id"]}, headers={"Prefer": "wait=0"}
+    ).json()
+    scene.work()
+    made = scene.client.get(f"/v1/jobs/{report['id']}").json()["result"]
+    assert (made["scored"], made["left_out"]) == (3, {})
+
+
+def test_the_page_shows_the_explanation_that_was_elicited(scene: Answered) -> None:
+    job_id = scene.client.post(URL, json=BODY).json()["id"]
+    scene.work()
+    shown = scene.client.get(f"/jobs/{job_id}").text
+    assert "for what goes wrong" in shown
+
+
+@pytest.mark.parametrize(
+    ("more", "pointer"),
+    [
+        ({"model": None}, "#/model"),
+        ({"explain": {"prompt": "none"}}, "#/explain/prompt"),
+        ({"explain": {"shots": 1}}, "#/explain/shots"),
+        ({"explain": {"policy": {"text": "x"}, "prompt": "haf-justify"}}, "#/explain/policy"),
+        ({"explain": None}, "#/explanation"),
+    ],
+)
+def test_what_cannot_be_elicited_is_refused_when_it_is_posted(
+    scene: Answered, more: Json, pointer: str
+) -> None:
+    answer = scene.client.post(URL, json={**BODY, **more})
+    assert answer.status_code == 422
+    assert pointer in [one["pointer"] for one in answer.json()["errors"]]
