@@ -406,6 +406,9 @@ def test_tools_of_a_model_score_and_read(typed: RecordedService) -> None:
         assert tools == {"list_metrics", "score_explanation", "get_result", "batch_report"}
         asked = {"metric": "hatexscore", "fields": LINE}
         answer = asyncio.run(made.call_tool("score_explanation", asked))
+        typed.changed["GET /v1/jobs/ID"] = recorded("ask_explanations")["answer"]
+        elicited = asyncio.run(made.call_tool("get_result", {"job_id": JOB}))
+    assert "answered: hateful; hatexscore" in str(elicited)
     assert recorded("score_hatexscore")["answer"]["result"]["verdict"] in str(answer)
     assert len(str(answer)) < 6_000
 

@@ -49,6 +49,8 @@ def test_of_a_push_nothing_is_sent_that_was_not_said(service: RecordedService) -
     assert main(PUSH) == 0
     body = sent(service, "POST /v1/webhook-endpoints")
     assert body.keys() == {"url", "events", "description", "format"}
+    assert main([*PUSH, "--sample", "0"]) == 0, "the service refuses it, not a client that drops it"
+    assert sent(service, "POST /v1/webhook-endpoints")["sample"] == 0
 
 
 @pytest.mark.parametrize("option", [["--sample", "0.5"], ["--parts"], ["--metric", "ice"]])

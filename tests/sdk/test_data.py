@@ -269,6 +269,19 @@ def test_elicited_answers_become_a_flat_table_too() -> None:
     assert row[f"scores.{first['metric']}.verdict"] == first["verdict"]
 
 
+def test_a_table_of_answers_becomes_csv_and_says_what_else_does(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    source, held, target = (tmp_path / f"a.{form}" for form in ("jsonl", "parquet", "csv"))
+    source.write_bytes(answers())
+    convert(source, held)
+    assert convert(held, target) == 3
+    direct = io.BytesIO()
+    as_table(io.BytesIO(answers()), direct, "csv")
+    assert target.read_bytes() == direct.getvalue()
+    with pytest.raises(ValueError, match="touchstone get BATCH"):
+        convert(held, tmp_path / "back.jsonl")
+
+
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_numbers_are_columns_and_the_schema_says_what_scored(tmp_path: Path, form: Any) -> None:
     pyarrow = pytest.importorskip("pyarrow")

@@ -36,8 +36,9 @@ def _list(ts: Touchstone, output: Output) -> int:
 
 
 def _gets(endpoint: Any) -> str:
-    """Its events; of a push its format."""
-    return ",".join(endpoint.events) if endpoint.format == STANDARD else str(endpoint.format)
+    """Its events; of a push its format. An older service says none."""
+    is_push = endpoint.format not in (None, STANDARD)
+    return str(endpoint.format) if is_push else ",".join(endpoint.events)
 
 
 def _create(ts: Touchstone, asked: Namespace, output: Output) -> int:
@@ -56,7 +57,8 @@ def _create(ts: Touchstone, asked: Namespace, output: Output) -> int:
 
 def push_of(asked: Namespace) -> dict[str, Any]:
     """What is sent of a push, none where it is none. Raises WrongUse, OSError."""
-    given = {name: getattr(asked, name) for name in PUSHES if getattr(asked, name)}
+    told = {name: getattr(asked, name) for name in PUSHES}
+    given = {name: one for name, one in told.items() if one is not None and one is not False}
     if asked.format is None:
         if given:
             raise WrongUse(f"--{next(iter(given))} is of a push: say its --format")

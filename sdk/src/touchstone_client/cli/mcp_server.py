@@ -13,6 +13,7 @@ from touchstone_client._base import Result
 from touchstone_client._sync.client import Touchstone
 from touchstone_client.cli.output import DONE, Output, WrongUse
 from touchstone_client.errors import TouchstoneError
+from touchstone_client.models import ExplanationsResult
 
 MOST_TEXT = 2_000  # characters of an answer
 NEEDED = "the MCP server needs mcp: pip install 'touchstone-client[mcp]'"
@@ -84,6 +85,12 @@ class Tools:
 def told(job: Any) -> dict[str, Any]:
     """A job in few words; no text of the request."""
     result = job.result
+    if isinstance(result, ExplanationsResult):
+        found = result.elicitation
+        metrics = [" ".join(one) for one in _notebook.metrics_of(result)]
+        text = "; ".join([f"{found.outcome}: {found.decision or 'no decision'}", *metrics])
+        scores = {one.metric: one.score for one in result.scores}
+        return {"job": job.id, "status": job.status, "text": text[:MOST_TEXT], "scores": scores}
     if not isinstance(result, Result):
         problem = job.data.error
         said = "" if problem is None else f"{problem.title}: {problem.detail}"

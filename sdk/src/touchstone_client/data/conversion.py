@@ -14,9 +14,10 @@ from touchstone_client.data.addresses import Form, Place, created, opened, targe
 from touchstone_client.data.cells import REST, cell_of, holds_nul, readings, types_of, value_of
 from touchstone_client.data.mapping import ID, ColumnMapping, Columns
 from touchstone_client.data.readers import AS_NAMED, Reading, Table, table_of
-from touchstone_client.data.scores import write_answers
+from touchstone_client.data.scores import FIRST, LAST, RESULT, write_answers
 from touchstone_client.data.writers import Kind, json_line, reversible, table_writer
 
+ANSWERED = {*FIRST, *LAST}  # columns of every table of answers
 BATCH_LINE = {ID, "method", "url", "body"}
 PLAIN_KINDS: Mapping[str, Kind] = {
     "integer": "integer", "number": "number", "boolean": "boolean"
@@ -67,6 +68,11 @@ class Conversion:
             _, first = next(table.rows, (0, {}))
             return ID in first and "response" in first
 
+    def holds_answer_table(self) -> bool:
+        """Whether it is a table of answers, as a batch is saved."""
+        with table_of(self.source, self.how) as table:
+            return self.columns is None and set(table.names or ()) >= ANSWERED
+
     def raw_lines(self) -> Iterator[bytes]:
         with opened(self.source) as stream:
             yield from (raw for raw in stream if raw.strip())
@@ -93,6 +99,8 @@ def convert(
             raise ValueError("answers are JSON Lines already")
         with created(target) as stream:
             return write_answers(asked.raw_lines, stream, made)
+    if asked.holds_answer_table():
+        return _rewrite_answers(asked, target, made)
     with created(target) as stream:
         if made == "jsonl":
             count = 0
@@ -101,6 +109,23 @@ def convert(
                 count += 1
             return count
         return _write_table(asked, stream, made)
+
+
+def _rewrite_answers(asked: Conversion, target: Place, form: Form) -> int:
+    """Cells as they are, without the whole result."""
+    if form not in ("csv", "tsv"):
+        raise ValueError(
+            f"a table of answers becomes CSV or TSV; into {form} they go from the service: "
+            "`touchstone get BATCH --output FILE`"
+        )
+    with table_of(asked.source, asked.how) as table, created(target) as stream:
+        columns: dict[str, Kind] = {one: "text" for one in table.names or () if one != RESULT}
+        count = 0
+        with table_writer(stream, form, columns) as put:
+            for _, row in table.rows:
+                put(row)
+                count += 1
+        return count
 
 
 def _write_table(asked: Conversion, stream: Any, form: Form) -> int:

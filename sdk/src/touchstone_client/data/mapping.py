@@ -74,7 +74,10 @@ class ColumnMapping:
     def require(self, names: Collection[str]) -> None:
         """Raises ValueError where a column is not there."""
         if missing := [name for name in self.needed if name not in names]:
-            raise ValueError(f"there is no column {', '.join(map(repr, missing))}")
+            raise ValueError(
+                f"there is no column {', '.join(map(repr, missing))}; there are "
+                f"{', '.join(names)}: say which it is, as in --map FIELD={next(iter(names), '…')}"
+            )
 
     @property
     def needed(self) -> list[str]:
