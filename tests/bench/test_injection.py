@@ -40,7 +40,7 @@ def test_a_post_that_demands_a_decision_changes_no_form_of_an_answer(
     asked = probes(demand, 1)
     with saying(says, p=(0.2, 0.8)) as model:
         found = explained(NAME, asked, 20)
-        sent = "".join(turn.content for prompt in model.prompts for turn in prompt.turns)
+        sent = "".join(turn.content for prompt in model.prompts for turn in prompt.turns or ())
         assert all(one.text in sent for one in asked)
     assert len(found) == 2
     assert {one.decision for one in found} == {"non-hateful" if "Conclusion" in says else None}
