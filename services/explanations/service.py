@@ -38,7 +38,7 @@ from services.explanations.report import (
     ExplanationsResult,
     ExplanationsUnscored,
 )
-from services.explanations.yes_or_no import asks_if_hateful
+from services.explanations.yes_or_no import asks_if_hateful, decides_if_hateful
 from services.registry import metrics, service
 from shared.contracts import Message, ModelUse, Report, ScoreRequest
 from shared.elicitation import (
@@ -221,7 +221,7 @@ def _reader(request: ExplanationsRequest, prompt: ElicitationPrompt, language: s
     def stated(answer: str) -> StatedDecision | None:
         return metric.stated_decision(text, answer, request.language)
 
-    if prompt.reader != "hatexscore":
+    if not decides_if_hateful(prompt):
         return stated
     return hateful_or_not(stated, asked=asks_if_hateful(prompt))
 
@@ -230,7 +230,7 @@ def _is_read_otherwise(
     request: ExplanationsRequest, prompt: ElicitationPrompt, found: ExplanationsElicitation
 ) -> bool:
     """Does the metric that reads this prompt's answers find another decision, or none?"""
-    if prompt.reader != "hatexscore":
+    if not decides_if_hateful(prompt):
         return False
     metric, text = service(prompt.reader), next(iter(request.inputs.values()), "")
     if not isinstance(metric, Metric):

@@ -18,7 +18,7 @@ LONGEST_KEY, LONGEST_VALUE = 60, 300  # characters
 
 _BORDER = re.compile(r"\n|(?<=[.;。；])\s+(?=\S)|,\s*(?=[\"'])|[{}]")  # between fields
 _SEPARATOR = re.compile(
-    r"[:：=|\u2192\u21d2\u27a1]|[-=]>|\b(?:is|was)(?=\s+[\"'\u201c\u2018])"
+    r"[:：=|\u2192\u21d2\u27a1?？]|[-=]>|\b(?:is|was)(?=\s+[\"'\u201c\u2018])"
     r"|(?<=[答案论断定类果])[是为]|(?<=[답론단정류과벨])[은는]\s"
 )
 _AROUND = " \t\r\n\"'`*_#>|()[]{}<>\u201c\u201d\u2018\u2019-\u2013\u2014\u2022.?？\ufe0f"  # mark-up

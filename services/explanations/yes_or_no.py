@@ -30,12 +30,12 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(
-    r"^[^\w\n]*(?:(?:(?:the|my|final|short)\s+)*(?:answer|verdict|conclusion|decision|答案|结论|답변?"
+    r"^[^\w\n]*(?:<?(?:answer|label|decision|verdict)>[^\w\n]*)?(?:(?:(?:the|my|final|short)\s+)*(?:answer|verdict|conclusion|decision|答案|结论|답변?"
     r"|결론|최종\s*답변)\s*(?:is|：|:|은|는)[^\w\n]*)?"
     r"(?:(?P<yes>yes|i\s+(?:do\s+)?(?:think|believe|would\s+say)\s+so|it\s+(?:is|does)|是的?|对|네|예)"
     r"|(?P<no>no|it\s+(?:is\s+not|isn['\u2019]t|does\s+not|doesn['\u2019]t)|i\s+(?:don['\u2019]t|do\s+not|would\s+not|wouldn['\u2019]t)\s+(?:think|believe|say)\s+so"
     r"|不是|不|否|아니[요오]))"
-    r"(?:(?=[^\w\n]*$)|[*_\"]{0,3}(?:[.!;:。！；：]|\s*[-\u2013\u2014]\s|[,，]\s*"
+    r"(?:(?=[^\w\n/]*+(?:/\w{1,20}>[^\w\n]*+)?$)|[*_\"]{0,3}(?:[.!;:。！；：]|\s*[-\u2013\u2014]\s|[,，]\s*"
     r"(?=(?:it|this|the\s+(?:post|text|comment|message|tweet|statement)|because|since|as)\b"
     r"|[^\x00-\x7f])))",
     re.IGNORECASE | re.MULTILINE,
@@ -67,9 +67,14 @@ _DOUBTS = re.compile(
 )
 
 
+def decides_if_hateful(prompt: ElicitationPrompt) -> bool:
+    """Is the decision one of hateful or not?"""
+    return prompt.reader == "hatexscore"
+
+
 def asks_if_hateful(prompt: ElicitationPrompt) -> bool:
-    """Does yes mean hateful, and no the other? Only of decisions in hateful or not."""
-    return prompt.reader == "hatexscore" and is_asked_if_hateful(
+    """Does yes mean hateful, and no the other?"""
+    return decides_if_hateful(prompt) and is_asked_if_hateful(
         f"{prompt.system or ''}\n{prompt.user}"
     )
 

@@ -136,9 +136,9 @@ def _refusal(error: Exception) -> str:
 
 
 def _limited() -> str:
-    """OpenVINO counts on kernels that the processor has, and a limit of oneDNN's takes away."""
+    """OpenVINO counts on instructions that the processor has and a limit of oneDNN's takes away."""
     limit = kernel_limit()
-    return f" ({limit} takes kernels from it: unset it, or take dtype fast)" if limit else ""
+    return f" ({limit} takes instructions from it: unset it, or take dtype fast)" if limit else ""
 
 
 def _inputs(network: nn.Module) -> tuple[str, ...]:

@@ -91,10 +91,10 @@ def test_a_worker_that_is_killed_while_it_converts_a_model_costs_its_job_nothing
     deep(tmp_path / "models" / "deep")
     file = tmp_path / "models" / "models.toml"
     converted = (
-        entry("embedded-hate", "classifier", "path:deep")
-        + 'runtime = "openvino"\nload = "first-use"\n'
+        entry("deep", "classifier", "path:deep") + 'runtime = "openvino"\nload = "first-use"\n'
     )
-    file.write_text("schema = 2\n" + converted, "utf-8")
+    shipped = entry("embedded-hate", "classifier", "embedded:hate")
+    file.write_text("schema = 2\n" + shipped + converted, "utf-8")
     options = ("--services", "hatexscore", "inference")
     told = {"TOUCHSTONE_MODELS_FILE": str(file), "TOUCHSTONE_MODEL_WAIT_SECONDS": "1"}
     with (
@@ -103,9 +103,9 @@ def test_a_worker_that_is_killed_while_it_converts_a_model_costs_its_job_nothing
     ):
 
         def state() -> Any:
-            return client.get("/v1/models/embedded-hate").json()["state"]
+            return client.get("/v1/models/deep").json()["state"]
 
-        body = next(iter(CONTRACT.examples.values()))
+        body = next(iter(CONTRACT.examples.values())) | {"model": "deep"}
         job = client.post("/v1/scores/hatexscore", json=body).json()["id"]
         seen(lambda: state() == "loading")
         service.kill("services.worker")

@@ -28,6 +28,7 @@ SHAPES = (
     "1. Tone: rough\n2. {key}: {value} (92%)",
     "| {key} | {value} |",
     "{key} → {value}",
+    "{key}? {value}",
     "{key} = {value}. It is about a dog.",
 )
 

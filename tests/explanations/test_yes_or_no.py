@@ -54,6 +54,7 @@ def test_no_prompt_of_ours_asks_for_yes_or_no() -> None:
         ("Yes.", "hateful"),
         ("No", "non-hateful"),
         ("**Yes**", "hateful"),
+        ("<answer>No</answer>", "non-hateful"),
         ("**No.** It thanks a nurse.", "non-hateful"),
         ("Yes, because it calls a people vermin.", "hateful"),
         ("It thanks a nurse.\n\nAnswer: No", "non-hateful"),
@@ -123,7 +124,7 @@ def test_the_question_of_a_request_decides_what_no_means(
     assert any("no conclusion there" in one for one in told) == (decision is not None)
 
 
-@pytest.mark.parametrize("batch", [f"elicited_{number}" for number in range(1, 6)])
+@pytest.mark.parametrize("batch", [f"elicited_{number}" for number in range(1, 7)])
 def test_no_elicited_answer_is_inverted(batch: str) -> None:
     """Batches whose labels were written first; the figures of the first reading are in the card."""
     found = [(one.expected, read_label(one)) for one in answers(batch)]
