@@ -300,7 +300,7 @@ def _bare(own: str, prior: str, after: str, word: WordInText) -> Form | None:
         return "predication"
     if word.word.kind == "actions" and cues.OBJECT.match(after) and cues.ACTOR.fullmatch(own):
         return "bare"
-    if not cues.AFTER_BARE.match(after):
+    if not cues.AFTER_BARE.match(after) or own.rstrip().endswith(" the"):  # "but not the hate"
         return None
     listed = cues.ADJECTIVES.fullmatch(own) and word.word.text.endswith(cues.ADJECTIVAL)
     qualities = cues.QUALITIES.fullmatch(prior) and cues.BARE.fullmatch(own)

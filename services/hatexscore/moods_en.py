@@ -239,7 +239,8 @@ GENERAL = re.compile(
     r"|is\s+speech\s+that|by\s+definition)\b"
     r"|\bwhat\s+(?:constitutes|counts\s+as|qualifies\s+as|amounts\s+to|is"
     r"|makes(?!\s+(?:it|this|that)\b))\s+(?:an?\s+)?(?:\w+\s+)?$"
-    r"|\bnot\s+(?:every|all|always|everything)\b|\b(?:insults|posts|comments|words"
+    r"|\bthere\s+are\s+(?:\w+\s+)?(?:posts|comments|texts|people|jokes|messages|words)\s+(?:that|who"
+    r"|which)\b|\bnot\s+(?:every|all|always|everything)\b|\b(?:insults|posts|comments|words"
     r"|things)\s+like\s+(?:this|these|that)\b"
     r"|\b(?:often|usually|typically|generally|sometimes|in\s+general|as\s+a\s+rule)\b"
 )

@@ -273,7 +273,7 @@ def test_of_golden_texts_without_a_verdict_most_are_known_to_have_none() -> None
 
 def test_of_our_texts_without_a_verdict_most_are_known_to_have_none() -> None:
     without = [one for one in own() if one.expected is None]
-    assert sum(map(unread, without)) <= 0.11 * len(without)
+    assert sum(map(unread, without)) <= 0.12 * len(without)
 
 
 def test_where_a_conclusion_holds_nothing_is_unread() -> None:
