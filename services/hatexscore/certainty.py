@@ -57,8 +57,8 @@ _NEUTRAL = (
     r"|suggests?|full|filled|replete|riddled"
     r"|prediction|written|like|needed|people|reasonable|more|now|lot|plenty|deal|great|start\w*"
     r"|engag\w*|push\w*|rooted|grounded|steeped|laced|(?:tick|check)(?:s|ed)?|box(?:es)?|resort\w*|descend\w*"
-    r"|strik(?:es?|ing)|struck|needs|runs?|ran|turn(?:s|ed)?|becom\w*|became|echo\w*|attitudes?|sentiments?|views?|afraid|glad|pleased"
-    r"|relieved|good|territory|begin\w*|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two|both"
+    r"|strik(?:es?|ing)|struck|needs|runs?|ran|turn(?:s|ed)?|becom\w*|became|attitudes?|sentiments?|views?|afraid|glad|pleased"
+    r"|relieved|good|territory|gets?|got|begin\w*|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two|both"
 )
 # What hateful texts do: beside a verdict they are more of the same.
 _HOSTILE = (
@@ -194,8 +194,6 @@ _COMPARED = re.compile(
     r"|as\s+much|closer\s+to|further\s+from|almost|nearly|half|hardly\s+more)"
     r"\s+(?:an?\s+)?[\s\"]{0,5}$"
 )
-
-
 _JUDGES_ZH = re.compile(
     r"系统|模型|审核|标注|同事|用户|网友|分类器|过滤器|算法|管理员|版主|有人|之前|原先|原来|评审"
     r"|举报"
@@ -228,8 +226,6 @@ _TAKEN_BACK_KO = re.compile(
     r"|취소|철회|뒤집|반박|복구|이의|(?:나는|저는|내가|제가)\s|그렇지\s*않|아니다|아닙니다"
 )
 _OBJECTS_KO = re.compile("오류|오판|실수|착오|오해|오독|성급|억지|비약|번복|취소|뒤집|반박|복구")
-
-
 # A label word that opens a clause, as in "It's crude. Hateful it …".
 _OPENS = re.compile(r"(?:[.;!?\n\u2014]|\bas\s+for|\bbut)\W*$")
 _PLAIN = re.compile(
@@ -246,8 +242,6 @@ _PLAIN = re.compile(
 _ASKS_FOR = re.compile(r"\b(?:should|must|needs?\s+to|has\s+to|have\s+to|please|asked|explain)\b")
 _NUMBER = re.compile(r"\d[.,]\d|\d\s*%|\d\s*/\s*\d|\bout\s+of\b|\bpercent\b")
 _MORE_THAN = re.compile(r"\bmore\s+[\w-]{1,30}\s+than(?=\s{0,5}$)")  # counted as a negation
-
-
 # "No intent", "no ground": of other things that are absent ("no hesitation") no rule knows.
 _WITHOUT_KO = re.compile("(?<=\\s)([가-힣]{2,12}?)(?:이|가|은|는|도|조차)?\\s*없")
 _MISSING_KO = re.compile(
@@ -304,8 +298,12 @@ def is_uncertain(around: WordContext, clause: Clause, later: str) -> bool:
     """
     if clause.rejected:
         return False
-    return (
-        _is_answered(around, later)
+    said = f"{around.after[:NEAR]} {later[:FAR]}"
+    turned = moods.TURNED.search(around.own) and moods.INTO.match(around.after)
+    refuted = turned or moods.REFUTED.match(around.after) or moods.UNDONE.search(said)
+    return bool(
+        (refuted and clause.denials == 0)
+        or _is_answered(around, later)
         or _only_appears(around, clause)
         or _is_subject(around.own, around.after)
         or _COMPARED.search(_MORE_THAN.sub(" ", around.own)) is not None

@@ -181,7 +181,7 @@ def _scope(before: str) -> tuple[str, str]:
     """The words that a negation of the label word may stand in, and those before them."""
     text = cues.WHOSE_TEXT.sub(r"\1", cues.PARENTHESIS.sub(" ", before))
     text = moods.LYING.sub(" it is false that ", moods.RIGHT_IN_SAYING.sub(_as_judged, text))
-    text = moods.DECISION_ACTS.sub(" label it as ", moods.CLEFT.sub(" it ", text))
+    text = moods.DECISION_ACTS.sub(_as_label, moods.CLEFT.sub(" it ", text))
     text = moods.UNDER_NO.sub(lambda said: " it is not " if said["no"] else " it is ", text)
     adjunct = cues.ADJUNCT.match(text)
     cut = adjunct.end() if adjunct else 0
@@ -199,6 +199,12 @@ def _scope(before: str) -> tuple[str, str]:
     own = moods.SUBJECT_LACKS.sub(" ", own)
     of_a_person = moods.OF_A_PERSON.match(own.lstrip()) is not None
     return own if of_a_person else cues.RELATIVE.sub(" ", own), text[:cut]
+
+
+def _as_label(act: re.Match[str]) -> str:
+    """ "Removed it for" is "labelled it as", "was removed for" is "was labelled as"."""
+    verb = "labelling" if act.group().split()[0].endswith("ing") else "labelled"
+    return f" {verb}{''.join(filter(None, act.groups()))} as "
 
 
 def _as_judged(said: re.Match[str]) -> str:
@@ -294,7 +300,7 @@ def _bare(own: str, prior: str, after: str, word: WordInText) -> Form | None:
         return "predication"
     if word.word.kind == "actions" and cues.OBJECT.match(after) and cues.ACTOR.fullmatch(own):
         return "bare"
-    if not cues.AFTER_BARE.match(after):
+    if not cues.AFTER_BARE.match(after) or own.rstrip().endswith(" the"):  # "but not the hate"
         return None
     listed = cues.ADJECTIVES.fullmatch(own) and word.word.text.endswith(cues.ADJECTIVAL)
     qualities = cues.QUALITIES.fullmatch(prior) and cues.BARE.fullmatch(own)

@@ -55,7 +55,8 @@ from services.hatexscore.negation_cjk import (
     read_ko,
     read_zh,
 )
-from services.hatexscore.words import Span
+
+Span = tuple[int, int]  # half-open character offsets
 
 FOLDER = Path(__file__).with_name("data")
 QUOTED = "inside a quotation"

@@ -16,11 +16,11 @@ _OBJECT = (
     rf"(?:{TEXT_NOUN})))?"
 )
 DECISION_ACTS = re.compile(
-    rf"\b(?:(?:remov|delet|eras|block|bann?|reject|hid|pull|suspend|action|sanction)(?:e|es|s|ed|den"
-    rf"|ing)?{_OBJECT}|t(?:ak(?:e|es|en|ing)|ook){_OBJECT}\s+down)\s+(?:as(?:\s+being)?|for(?:\s+being)?"
+    rf"\b(?:(?:remov|delet|eras|block|reject|hid|pull)(?:e|es|s|ed|den|ing)?(?P<removed>{_OBJECT})"
+    rf"|t(?:ak(?:e|es|en|ing)|ook)(?P<down>{_OBJECT})\s+down)\s+(?:as(?:\s+being)?|for(?:\s+being)?"
     r"|(?:on|under)\s+(?:the\s+)?(?:grounds?|heading|charge)\s+of|because\s+of|due\s+to)\s"
-    rf"|\b(?:(?:keep|kept|leav|left|allow|approv|pass|clear)(?:e|es|s|ed|ing)?{_OBJECT}(?:\s+up)?"
-    rf"|let(?:s|ting)?{_OBJECT}\s+(?:stand|pass|through|be))\s+as\s"
+    rf"|\b(?:(?:keep|kept|leav|left|allow|approv|pass|clear)(?:e|es|s|ed|ing)?(?P<kept>{_OBJECT})"
+    rf"(?:\s+up)?|let(?:s|ting)?(?P<let>{_OBJECT})\s+(?:stand|pass|through|be))\s+as\s"
 )
 # "You can't call this anything but": it is called so.
 NO_OTHER = re.compile(
@@ -32,6 +32,15 @@ REVEALS = re.compile(
     r"\b(?:makes?|made|shows?|showed|reveals?|confirms?|proves?|demonstrates?|settles)\s+(?:it\s+)?"
     rf"(?:\w+\s+)?that\s+(?:it|this|the\s+(?:\w+\s+)?(?:{TEXT_NOUN}))\b"
 )
+# "Removed for hate speech, then restored", "labelled hateful: wrong", "turns hate into a joke".
+UNDONE = re.compile(
+    r"\b(?:restored|reinstated|overturned|reversed|put\s+back|undone|lifted|revoked|withdrawn)\b"
+)
+REFUTED = re.compile(
+    r"\W{1,3}(?:wrong|mistaken|incorrect|false|nonsense|no[.!,;]|not\s+(?:so|true|right)|hardly)\b"
+)
+TURNED = re.compile(r"\b(?:turn|transform|convert|chang|soften)\w*\s+(?:an?\s+|the\s+)?$")
+INTO = re.compile(r"\s+(?:\w+\s+)?into\b")
 # Words that look like a denial and are none, and what a reader may skip.
 IDIOM = re.compile(
     r"\bnot\s+(?:only|just|merely|simply|solely)\b|\b(?:no|without|little|beyond|any)\s+(?:(?:a|any"
@@ -95,7 +104,7 @@ NEGATION = re.compile(
     r"|lack(?:s|ed|ing)?|absen(?:ce|t)|devoid|(?:free|clear|short|shy)\s+(?:of|from)|fail(?:s|ed"
     r"|ing)?\s+to"
     r"|(?:rather\s+than|instead\s+of|as\s+opposed\s+to)(?!\s*\")(?![^,]*(?:,|\b(?:is|are|was|were"
-    r"|leads?|makes?|constitutes)\b))|anything\s+(?:but|(?:other|less)\s+than|short\s+of)|(?:far|miles)\s+from"
+    r"|leads?|makes?|constitutes)\b))|everything\s+but|anything\s+(?:but|(?:other|less)\s+than|short\s+of)|(?:far|miles)\s+from"
     r"|(?:false|untrue|wrong|incorrect|inaccurate|mistaken|unfair|unjustified|misleading|mistake"
     r"|error|exaggeration|overstatement|stretch|misreading|inappropriate"
     r"|misconception|myth|fallacy|misunderstanding|illusion)(?=\s+(?:not\s+)?(?:to|that)\b)"
@@ -230,7 +239,8 @@ GENERAL = re.compile(
     r"|is\s+speech\s+that|by\s+definition)\b"
     r"|\bwhat\s+(?:constitutes|counts\s+as|qualifies\s+as|amounts\s+to|is"
     r"|makes(?!\s+(?:it|this|that)\b))\s+(?:an?\s+)?(?:\w+\s+)?$"
-    r"|\bnot\s+(?:every|all|always|everything)\b|\b(?:insults|posts|comments|words"
+    r"|\bthere\s+are\s+(?:\w+\s+)?(?:posts|comments|texts|people|jokes|messages|words)\s+(?:that|who"
+    r"|which)\b|\bnot\s+(?:every|all|always|everything)\b|\b(?:insults|posts|comments|words"
     r"|things)\s+like\s+(?:this|these|that)\b"
     r"|\b(?:often|usually|typically|generally|sometimes|in\s+general|as\s+a\s+rule)\b"
 )

@@ -19,7 +19,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from services.hatexscore.words import Span, base_forms
+from services.hatexscore.vocabulary import base_forms
+
+Span = tuple[int, int]  # half-open character offsets
 
 FOLDER = Path(__file__).with_name("data")
 MOST_WORDS = 80  # of a scope

@@ -18,7 +18,8 @@ from pathlib import Path
 from services.hatexscore.negation import word_classes
 from services.hatexscore.quotes import Quotation, Span, merge_spans, quoted_spans
 from services.hatexscore.report import QuotationReason
-from services.hatexscore.words import Language, base_forms, sentences
+from services.hatexscore.vocabulary import base_forms
+from services.hatexscore.words import Language, sentences
 from shared.job_context import check_each
 
 FOLDER = Path(__file__).with_name("data")
