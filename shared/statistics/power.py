@@ -24,26 +24,28 @@ class VerdictPower:
     draws: float
 
 
-def verdict(beat_rate: float | None, design: TwoStages, alpha: float = 0.05) -> VerdictPower:
-    """Of one two-sided test, each tail at alpha / 2.
+def verdict(
+    beat_rate: float | None, design: TwoStages, alpha: float = 0.05, *, sides: int = 2
+) -> VerdictPower:
+    """Of one test. sides: 2, each tail at alpha / 2, or 1, whose other tail keeps no draws going.
 
     beat_rate: probability that the explanation beats a random one, [0, 1], ties none; None: it is
     itself a random one, so that its beat rate is uniform.
     """
+    tail = alpha / sides
     first, later = design.first, design.most - design.first
     counts = np.arange(first + 1)
     losses = _losses(beat_rate, first)
     open_tail = counts < design.exceedances
     settled_p = np.where(open_tail, np.inf, (counts + 1) / (first + 1))
-    early = float(np.sum(losses[settled_p <= alpha / 2 + 1e-12]))
-    most_losses = math.floor(alpha / 2 * (design.most + 1) + 1e-9) - 1
+    early = float(np.sum(losses[settled_p <= tail + 1e-12]))
+    most_losses = math.floor(tail * (design.most + 1) + 1e-9) - 1
     late = sum(
         float(losses[count]) * _at_most(most_losses - count, later, beat_rate, (count, first))
         for count in range(min(design.exceedances, first + 1))
     )
-    goes_on = float(np.sum(losses[open_tail | (first - counts < design.exceedances)]))
-    if not later:
-        goes_on = 0.0
+    other_tail = (first - counts < design.exceedances) & (sides == 2)
+    goes_on = float(np.sum(losses[open_tail | other_tail])) if later else 0.0
     return VerdictPower(early + late, goes_on, first + later * goes_on)
 
 

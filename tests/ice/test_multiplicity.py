@@ -95,13 +95,14 @@ def test_the_familywise_size_is_that_of_the_level(aspects: list[str]) -> None:
     assert bare > 0.75
 
 
-def planted_tests(number: int) -> IceTest:
-    """The test of the cause, beside seven explanations that know nothing."""
+def planted_tests(number: int, strength: float = 1.1) -> IceTest:
+    """The test of the cause, beside seven explanations that know nothing. strength: of each of its
+    three words, log odds; all others have a standard deviation of 0.4."""
     random = np.random.default_rng(number)
     text = text_of(LENGTH, number)
     cause = number * 100
     strengths = {cause + place: float(random.normal(0, 0.4)) for place in range(LENGTH)}
-    strengths |= {cause: 1.1, cause + 1: 1.1, cause + 2: 1.1}
+    strengths |= dict.fromkeys(range(cause, cause + 3), strength)
     own = [{"name": f"random {n}", "attributions": random_values(text, random)} for n in range(7)]
     request = IceRequest.model_validate(
         {
@@ -125,6 +126,17 @@ def test_a_cause_among_random_explanations_is_still_found() -> None:
     corrected = sum(test.verdict == "faithful" for test in found)
     assert bare >= 5
     assert corrected >= 0.85 * bare - 1
+
+
+@pytest.mark.nightly
+def test_what_the_correction_over_eight_explanations_costs() -> None:
+    """A strong cause is found as often; a weak one pays, whose p is .05 and not .05 / 8."""
+    for strength, kept in ((0.5, 0.15), (0.6, 0.3), (0.7, 0.6), (0.8, 0.85), (1.1, 0.95)):
+        found = [planted_tests(number, strength) for number in range(100)]
+        bare = sum((test.p_two_sided or 1) <= 0.05 for test in found)
+        corrected = sum(test.verdict == "faithful" for test in found)
+        print(f"{strength}: {bare} uncorrected, {corrected} corrected")  # noqa: T201 - the card's
+        assert corrected >= kept * bare
 
 
 def test_an_adjusted_p_is_at_least_the_raw_one_and_alone_it_is_it() -> None:

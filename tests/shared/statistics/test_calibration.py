@@ -87,6 +87,15 @@ def test_overconfidence_is_found() -> None:
     assert np.mean(np.array(p) <= 0.05) >= 0.9
 
 
+@pytest.mark.nightly
+def test_the_size_and_the_power_of_p_calibrated_at_full_size() -> None:
+    p = np.array([calibration(*sample(400, run)).p_calibrated for run in range(2_000)])
+    for level in (0.05, 0.1, 0.2):
+        assert np.mean(p <= level) == pytest.approx(level, abs=0.01 + level / 20)
+    found = [calibration(*sample(400, run, 2.0)).p_calibrated <= 0.05 for run in range(1_000)]
+    assert np.mean(found) >= 0.9
+
+
 def test_recalibration_is_statsmodels_logit() -> None:
     predicted, labels = sample(400, "slope", 1.5)
     keys = [str(place // 4) for place in range(400)]

@@ -96,6 +96,38 @@ def test_fifty_draws_call_it_by_luck() -> None:
     assert found == pytest.approx([0.020, 0.077, 0.218, 0.364, 0.605], abs=1e-3)
 
 
+ONE_SIDED = TwoStages(first=39, most=199, exceedances=5)  # HateXScore's control and FTC's null
+
+
+@pytest.mark.parametrize("rate", [None, 0.9, 0.95, 0.97, 0.98])
+def test_one_sided_stages_go_on_for_one_tail(rate: float | None) -> None:
+    random = generator(10, "one side", rate)
+    runs = 3_000
+    beaten = random.random(runs) if rate is None else np.full(runs, rate)
+    extreme = random.random((runs, ONE_SIDED.most)) > beaten[:, None]
+    found = verdict(rate, ONE_SIDED, sides=1)
+    called = np.mean([ONE_SIDED.p_value(row) <= 0.05 for row in extreme])
+    open_ = np.mean([not ONE_SIDED.settled(row) for row in extreme])
+    assert (called, open_) == pytest.approx((found.verdict, found.goes_on), abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("beat_rate", "found", "draws"),
+    [
+        (None, 0.0499, 59),
+        (0.9, 0.004, 143),
+        (0.95, 0.458, 192),
+        (0.97, 0.919, 198),
+        (0.98, 0.992, 199),
+        (0.99, 1.0, 199),
+    ],
+)
+def test_the_table_of_one_sided_stages(beat_rate: float | None, found: float, draws: float) -> None:
+    told = verdict(beat_rate, ONE_SIDED, sides=1)
+    assert told.verdict == pytest.approx(found, abs=1e-3)
+    assert told.draws == pytest.approx(draws, abs=1)
+
+
 def test_the_power_of_a_verdict_is_what_simulation_finds() -> None:
     random = generator(9, "power")
     for rate in (None, 0.97, 0.98):
