@@ -6,8 +6,7 @@ Source: specs "models" §7. Messages and costs; the card is README.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Self, Union
 
 from pydantic import (
@@ -29,7 +28,7 @@ from services.explanations.prompts import (
 )
 from services.explanations.report import ExplanationsBatchReport, ExplanationsResult
 from services.explanations.score_requests import score_request, scoring_metric
-from services.explanations.verdict import finding
+from services.explanations.verdict import FACTS, SURPRISING, ExplanationsContract, finding
 from shared.batch_contracts import BatchReportRequest
 from shared.contracts import (
     MAX_TEXT,
@@ -59,13 +58,7 @@ from shared.elicitation import (
 from shared.gold_contracts import GoldColumns
 from shared.models.calls import WrittenToken
 from shared.request_cost import Size, Work, words_of
-from shared.service_contract import (
-    ElicitedExplanation,
-    FactPaths,
-    FurtherRequest,
-    ReportedContract,
-    SurprisingRule,
-)
+from shared.service_contract import ElicitedExplanation, FurtherRequest
 
 MOST_METRICS = 16
 MOST_ITEMS = 32
@@ -456,43 +449,6 @@ class ExplanationsBatchReportRequest(BatchReportRequest):
         return self
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExplanationsContract(ReportedContract):
-    """Its results have the scores of metrics, in the order in which they were asked for."""
-
-    @cached_property
-    def parts(self) -> dict[str, str]:
-        """Metric that scores answers → its score in a result."""
-        return {
-            name: f'$.scores[*] ? (@.metric == "{name}").score'
-            for name, one in metrics().items()
-            if one.elicited is not None
-        }
-
-
-SURPRISING = (
-    SurprisingRule(
-        name="refused",
-        path='$ ? (@.elicitation.outcome == "refused")',
-        says="the model refused",
-    ),
-    SurprisingRule(
-        name="unparsable",
-        path='$ ? (@.elicitation.outcome == "unparsable")',
-        says="no decision can be read from the answer",
-    ),
-    SurprisingRule(
-        name="unscored",
-        path='$ ? (@.elicitation.outcome == "answered" && exists (@.unscored[*]))',
-        says="a metric could not take the answer",
-    ),
-    SurprisingRule(
-        name="decides-against-itself",
-        path="$ ? (@.elicitation.probability < 0.5)",
-        says="the model decides against its own probability",
-    ),
-)
-
 CONTRACT = ExplanationsContract(
     name="explanations",
     summary="A model decides and explains; metrics score its explanation, in one job",
@@ -512,15 +468,7 @@ CONTRACT = ExplanationsContract(
     batch_summary="How answers end, what they decide, beside gold labels, and each metric's mean",
     batch_intervals=8,
     surprising=SURPRISING,
-    facts=FactPaths(
-        score="scores.0.score",
-        model="provenance.model.name",
-        label_stated="elicitation.decision",
-        language="elicitation.language",
-        more_texts=INPUTS,
-        label_sent="target_label",
-        score_range=(0.0, 1.0),
-    ),
+    facts=FACTS,
     finding=finding,
     examples={
         "your own answer": _ANSWER,

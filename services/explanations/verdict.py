@@ -1,4 +1,4 @@
-"""What one elicited answer comes to, in our words, without a quoted text.
+"""What one elicited answer comes to, in our words, without a quoted text; and how tables show it.
 
 An answer has no verdict of its own: it has that of the first metric that scored it, and without one
 it is undefined, with the reason. The decision is said before the score.
@@ -6,8 +6,14 @@ it is undefined, with the reason. The decision is said before the score.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
+from services.discovery import metrics
+from services.explanations.prompts import INPUTS
 from services.explanations.report import ExplanationsResult
 from shared.contracts import Finding
+from shared.service_contract import FactPaths, ReportedContract, SurprisingRule
 
 LONGEST = 160  # characters of a sentence
 
@@ -40,3 +46,51 @@ def _why_unscored(result: ExplanationsResult) -> str:
 def _sentence(said: str) -> str:
     found = f"{said[:1].upper()}{said[1:].rstrip('.')}."
     return found if len(found) <= LONGEST else f"{found[: LONGEST - 1]}…"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplanationsContract(ReportedContract):
+    """Its results have the scores of metrics, in the order in which they were asked for."""
+
+    @cached_property
+    def parts(self) -> dict[str, str]:
+        """Metric that scores answers → its score in a result."""
+        return {
+            name: f'$.scores[*] ? (@.metric == "{name}").score'
+            for name, one in metrics().items()
+            if one.elicited is not None
+        }
+
+
+SURPRISING = (
+    SurprisingRule(
+        name="refused",
+        path='$ ? (@.elicitation.outcome == "refused")',
+        says="the model refused",
+    ),
+    SurprisingRule(
+        name="unparsable",
+        path='$ ? (@.elicitation.outcome == "unparsable")',
+        says="no decision can be read from the answer",
+    ),
+    SurprisingRule(
+        name="unscored",
+        path='$ ? (@.elicitation.outcome == "answered" && exists (@.unscored[*]))',
+        says="a metric could not take the answer",
+    ),
+    SurprisingRule(
+        name="decides-against-itself",
+        path="$ ? (@.elicitation.probability < 0.5)",
+        says="the model decides against its own probability",
+    ),
+)
+
+FACTS = FactPaths(
+    score="scores.0.score",
+    model="provenance.model.name",
+    label_stated="elicitation.decision",
+    language="elicitation.language",
+    more_texts=INPUTS,
+    label_sent="target_label",
+    score_range=(0.0, 1.0),
+)

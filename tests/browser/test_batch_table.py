@@ -181,3 +181,25 @@ def test_a_narrow_window_shows_a_card_a_line(filled_batch: str, visits: Visits) 
         assert box["x"] + box["width"] <= PHONE["width"]
     assert table.evaluate("one => one.tHead.rows[0].cells[1].offsetHeight") > 0  # sorts stay
     assert grave(page) == []
+
+
+MOST_SHIFT = 0.05  # after a swap
+WATCH = """() => {
+  window.shift = 0
+  new PerformanceObserver(list => {
+    for (const one of list.getEntries()) window.shift += one.value
+  }).observe({type: "layout-shift"})
+  document.querySelector("[name=verdict]").value = "undecided"
+  document.querySelector("[role=search]").requestSubmit()
+}"""
+
+
+def test_nothing_jumps_when_a_table_is_swapped(filled_batch: str, visits: Visits) -> None:
+    """The script asks, so that no shift is excused as an answer to a key."""
+    page = visits(filled_batch)
+    for anchor in ("", "#items"):
+        page.goto(PATH + anchor)
+        page.evaluate(WATCH)
+        expect(page.locator(".chips")).to_contain_text("40 of 200 lines")
+        page.evaluate("() => new Promise(done => setTimeout(done, 300))")
+        assert page.evaluate("window.shift") <= MOST_SHIFT

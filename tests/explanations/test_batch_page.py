@@ -58,7 +58,7 @@ def test_every_line_stands_in_the_table_with_decision_explanation_and_score(
     for number in "03":
         assert "It decides hateful; hatexscore: " in told[number]
         assert "blaming immigrants for what goes wrong" in told[number]
-        assert 'aria-label="HateXScore: ' in told[number]
+        assert "<title>HateXScore: " in told[number]
     assert "The model refuses: it neither decides nor explains." in told["1"]
     assert "<td><bdi>hateful</bdi></td>" in told["0"]
     assert "<td><bdi>" not in told["1"]
