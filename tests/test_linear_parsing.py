@@ -47,6 +47,7 @@ BOUNDED = {
     "services.hatexscore.group_cues.LIVING_WITH": "80 before a mention, by WINDOW",
     "services.hatexscore.group_cues.TARGET_FIELD": "80 before a mention, by WINDOW",
     "services.hatexscore.group_cues.WHO_IS_IT": "120, by LONGEST_QUESTION",
+    "services.sor.german": "1,000, by LONGEST",
     "services.hatexscore.quote_kinds": "240 on either side of a quotation, by REACH",
     "services.hatexscore.group_terms.load_cues": "80 around a mention, by WINDOW",
 }

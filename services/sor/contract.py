@@ -59,8 +59,9 @@ class SorRequest(ExplainableRequest):
 
     reader: Literal["auto", "rules", "llm"] = Field(
         default="auto",
-        description="who reads a plain statement: `rules`, in English; `llm`, the `reader_model`; "
-        "`auto`: the rules where they know its language, else `reader_model` where one is named",
+        description="who reads a plain statement: `rules`, in English and German; `llm`, the "
+        "`reader_model`; `auto`: the rules where they know its language, else `reader_model` where "
+        "one is named",
     )
     reader_model: ModelName | None = Field(
         default=None,

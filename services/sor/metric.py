@@ -19,8 +19,9 @@ from services.sor.batch_report import batch_report
 from services.sor.contract import CONTRACT, SorRequest
 from services.sor.evidence import evidence_of
 from services.sor.faithfulness import FactsTested, ask_models
-from services.sor.parsing import ReadStatement, parse_statement
-from services.sor.post_facts import PostWords
+from services.sor.german import german_stem
+from services.sor.parsing import ReadStatement, is_german, parse_statement
+from services.sor.post_facts import PostWords, StemOf, english_stem
 from services.sor.reader import (
     StatementReading,
     is_read_by_model,
@@ -88,7 +89,7 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
     variants = VARIANTS
 
     def collect(self, requests: Sequence[SorRequest]) -> list[SorCollected]:
-        posts = [PostWords.of(request.text) for request in requests]
+        posts = [PostWords.of(request.text, stems_of(request)) for request in requests]
         read = [
             parse_statement(request, post)
             for request, post in check_each(list(zip(requests, posts, strict=True)))
@@ -99,8 +100,8 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
         return [_collect_one(*row) for row in check_each(rows)]
 
     def coverage(self, request: SorRequest) -> LanguageCoverage:
-        """The rules read English statements, else a reader where one is named; the post may be in
-        any language. A statement that is undecided is read as English, unless it was sent so."""
+        """The rules read English and German statements, else a reader where one is named; the post
+        may be in any language. One that is undecided is read as English, unless it was sent so."""
         sent = requested_language(request)
         statement = "\n".join(request.documents().values())
         post, found = find_language(request.text, sent), find_language(statement, sent)
@@ -178,16 +179,25 @@ def _collect_one(
 
 
 def _select_pool(request: SorRequest, post: PostWords) -> Iterator[PostWords]:
-    """Posts of the request, else our own; never the post itself."""
-    pool = map(PostWords.of, request.other_posts) if request.other_posts else load_posts()
+    """Posts of the request, else our own of its statement's language; never the post itself."""
+    stem_of = stems_of(request)
+    own = load_posts("de" if stem_of is german_stem else "en")
+    sent = (PostWords.of(text, stem_of) for text in request.other_posts)
+    pool = sent if request.other_posts else own
     return (other for other in pool if other.joined != post.joined)
 
 
-@lru_cache(maxsize=1)
-def load_posts() -> tuple[PostWords, ...]:
+def stems_of(request: SorRequest) -> StemOf:
+    """By the language of the statement: a post in another one can be quoted only."""
+    return german_stem if is_german(request) else english_stem
+
+
+@lru_cache(maxsize=2)
+def load_posts(language: str = "en") -> tuple[PostWords, ...]:
     """Fifty mild posts of our own writing, of many kinds."""
-    file = Path(__file__).parent / "data" / "other_posts.en.json"
-    return tuple(map(PostWords.of, json.loads(file.read_text("utf-8"))))
+    file = Path(__file__).parent / "data" / f"other_posts.{language}.json"
+    stem_of = german_stem if language == "de" else english_stem
+    return tuple(PostWords.of(text, stem_of) for text in json.loads(file.read_text("utf-8")))
 
 
 def _components(row: SorVariant, collected: SorCollected) -> SorComponents:

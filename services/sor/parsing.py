@@ -13,10 +13,17 @@ from typing import TYPE_CHECKING
 from services.sor.concepts import ReadSentence, read
 from services.sor.disclosures import SUBSTANCE, ItemMatch, find_items
 from services.sor.fields import ENDS, EXPLANATIONS, GROUNDS, RESTRICTIONS, SorFields
+from services.sor.german import (
+    find_german_items,
+    german_reference_of,
+    has_german_reason,
+    own_german_words,
+)
 from services.sor.grounds import VAGUE, matches_policy, reference_of, words_of_policy
 from services.sor.post_facts import PostFacts, PostWords, StatementWords, facts_of, match_quotes
 from services.sor.report import ITEMS, SorItemName, SorRoute
 from services.sor.sentences import Span, mask_spans, sentences
+from shared.language import find_language, requested_language
 
 if TYPE_CHECKING:
     from services.sor.contract import SorRequest
@@ -73,11 +80,12 @@ def merge_facts(found: Sequence[PostFacts]) -> PostFacts:
 
 def parse_statement(request: SorRequest, post: PostWords) -> ReadStatement:
     """In time linear in the lengths of statement, post and policy."""
+    documents, german = request.documents(), is_german(request)
     texts = [
-        _read_text(field, text, post, plain=request.fields is None)
-        for field, text in request.documents().items()
+        _read_text(field, text, post, german=german, plain=request.fields is None)
+        for field, text in documents.items()
     ]
-    items = dict(_items(request.fields, texts))
+    items = dict(_items(request.fields, texts, german=german))
     routes = frozenset(one.route for text in texts for one in text.disclosed if one.route)
     if request.fields is None:
         items["redress"] = len(routes) / 3
@@ -87,15 +95,24 @@ def parse_statement(request: SorRequest, post: PostWords) -> ReadStatement:
     return ReadStatement(texts, items, routes, known)
 
 
-def _read_text(field: str, text: str, post: PostWords, *, plain: bool) -> ReadText:
+def is_german(request: SorRequest) -> bool:
+    """Whether the rules of German read it; else those of English do, or a reader."""
+    statement = "\n".join(request.documents().values())
+    return find_language(statement, requested_language(request)).code.partition("-")[0] == "de"
+
+
+def _read_text(field: str, text: str, post: PostWords, *, german: bool, plain: bool) -> ReadText:
     statement = StatementWords.of(text)
     quotes = match_quotes(statement, post)
     quoted = [quote.statement for quote in quotes[0]]
     blank = mask_spans(text, quoted)
     found = read(sentences(text, quoted))
     written = statement.with_content(found) if field in OF_FACTS else None
+    if written is not None and german:
+        written = replace(written, own=own_german_words(found, blank))
     facts = facts_of(written, post, quotes) if written else PostFacts((), (), (), 0)
-    disclosed = find_items(found, blank, post) if plain else ()
+    find = find_german_items if german else find_items
+    disclosed = find(found, blank, post) if plain else ()
     return ReadText(field, text, found, _drop_titles(facts, found), written, disclosed)
 
 
@@ -111,11 +128,11 @@ def _within(span: Span, others: Sequence[Span]) -> bool:
 
 
 def _items(
-    fields: SorFields | None, texts: Sequence[ReadText]
+    fields: SorFields | None, texts: Sequence[ReadText], *, german: bool
 ) -> Iterator[tuple[SorItemName, float | None]]:
     """All but `facts`, and `redress` as 0 or as no item."""
     if fields is not None:
-        yield from _of_fields(fields)
+        yield from _of_fields(fields, german=german)
         return
     best: dict[SorItemName, float] = {}
     for one in (disclosed for text in texts for disclosed in text.disclosed):
@@ -125,16 +142,17 @@ def _items(
             yield name, best.get(name, 0.0)
 
 
-def _of_fields(fields: SorFields) -> Iterator[tuple[SorItemName, float | None]]:
+def _of_fields(fields: SorFields, *, german: bool) -> Iterator[tuple[SorItemName, float | None]]:
     yield "restriction", _any_of(fields, RESTRICTIONS)
     yield "territorial_scope", float(bool(fields.territorial_scope))
     yield "duration", _any_of(fields, ("application_date", *ENDS))
     yield "automated_detection", float(bool(fields.automated_detection))
     yield "automated_decision", float(bool(fields.automated_decision))
     named = [text for name in GROUNDS if (text := getattr(fields, name))]
-    yield "ground", max(map(reference_of, named), default=0.0)
+    refers = german_reference_of if german else reference_of
+    yield "ground", max(map(refers, named), default=0.0)
     why = [text for name in EXPLANATIONS if (text := getattr(fields, name))]
-    yield "explanation", float(any(_has_reason(text) for text in why))
+    yield "explanation", float(any(map(has_german_reason if german else _has_reason, why)))
     yield "redress", None
 
 

@@ -8,7 +8,7 @@ linear: a quotation is looked up in the folded words of the post, 64 quotations 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from services.sor.concepts import ReadSentence
@@ -44,6 +44,14 @@ class WordMatch:
     stem: str
 
 
+def english_stem(word: StatementWord) -> str | None:
+    """None of a word that says nothing of a post."""
+    return word.stem if word.is_content else None
+
+
+StemOf = Callable[[StatementWord], str | None]
+
+
 @dataclass(frozen=True)
 class PostWords:
     """A post as it is searched."""
@@ -56,7 +64,8 @@ class PostWords:
     runs: dict[tuple[str, ...], int] = field(default_factory=dict)  # four words -> number of theirs
 
     @classmethod
-    def of(cls, text: str) -> PostWords:
+    def of(cls, text: str, stem_of: StemOf = english_stem) -> PostWords:
+        """stem_of: of a word that says something, None of all others."""
         found = words(text)
         starts, offset, parts = {}, 1, []
         for number, word in enumerate(found):
@@ -65,8 +74,8 @@ class PostWords:
             offset += len(word.folded) + 1
         stems: dict[str, int] = {}
         for number, word in enumerate(found):
-            if word.is_content:
-                stems.setdefault(word.stem, number)
+            if (stem := stem_of(word)) is not None:
+                stems.setdefault(stem, number)
         rows = zip(*(parts[start:] for start in range(RUN)), strict=False)
         runs = {row: number for number, row in reversed(list(enumerate(rows)))}
         return cls(text, found, f" {' '.join(parts)} ", starts, stems, runs)

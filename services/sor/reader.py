@@ -34,7 +34,7 @@ from shared.models.calls import Completion, Prompt, Sampling, Turn
 from shared.models.ports import PromptOfRequest, generate, models
 
 FILE = Path(__file__).parent / "readers" / "items.v1.toml"
-RULED = ("en",)
+RULED = ("en", "de")
 FENCE = "====="
 UNREADABLE = Obstacle("answer-unread", "the reader's answer is no JSON of the shape that is asked")
 INVENTED = "quote-not-found: {items}: what the reader quotes does not stand in the statement"
@@ -160,8 +160,8 @@ def _matches(statement: str, quoted: dict[str, str]) -> Iterator[ItemMatch]:
 def _replaced(
     request: SorRequest, read: ReadStatement, matches: tuple[ItemMatch, ...]
 ) -> ReadStatement:
-    """Items, routes and evidence are the reader's. Words count as facts in English alone: of other
-    languages nobody knows which words say something."""
+    """Items, routes and evidence are the reader's. Words count as facts where there are rules: of
+    other languages nobody knows which words say something."""
     routes = frozenset(one.route for one in matches if one.route)
     said = {one.item for one in matches}
     items = {name: float(name in said) for name in read.items} | {

@@ -106,6 +106,7 @@ def parsers() -> dict[str, Parser]:
         "consistency both": lambda text: citations(text_words(text, "en"), f'"{text}"'),
         "sor statement": lambda text: sor(SHORT, text),
         "sor statement of its post": lambda text: sor(text, text),
+        "sor german statement": lambda text: sor(SHORT, text, language="de"),
         "sor post": lambda text: sor(text, QUOTING),
         "sor policy": lambda text: sor(SHORT, SECTION, text),
         "sor quotations": quoted_in_statement,
@@ -157,13 +158,14 @@ def quoting(text: str) -> Any:
         return error
 
 
-def sor(post: str, statement: str, policy: str | None = None) -> Any:
+def sor(post: str, statement: str, policy: str | None = None, language: str = "auto") -> Any:
     """The whole reading of a statement, beside its post and beside another one."""
     read = parse_statement(
         SorRequest(
             text=without_halves(post) or "x",
             statement=without_halves(statement) or "x",
             policy=None if policy is None else without_halves(policy),
+            language=language,
         ),
         PostWords.of(post),
     )

@@ -170,10 +170,8 @@ def test_too_short_a_statement_and_an_unread_language_have_no_score() -> None:
     short = SERVICE.score(SorRequest(text=POST, statement="Removed. Sorry."))
     assert short.score is None
     assert {one.code for one in short.reasons} == {"no-words"}
-    german = (
-        "Ihr Beitrag wurde gelöscht, weil er gegen unsere Richtlinien verstößt und andere stört."
-    )
-    unread = SERVICE.score(SorRequest(text=POST, statement=german))
+    french = "Votre annonce a été supprimée parce qu'elle enfreint les règles de notre service."
+    unread = SERVICE.score(SorRequest(text=POST, statement=french))
     assert unread.score is None
     assert {one.code for one in unread.reasons} == {"no-rules"}
 

@@ -6455,7 +6455,7 @@ class SorRequest(Message):
     reader: Annotated[
         Literal['auto', 'rules', 'llm'],
         Field(
-            description='who reads a plain statement: `rules`, in English; `llm`, the `reader_model`; `auto`: the rules where they know its language, else `reader_model` where one is named'
+            description='who reads a plain statement: `rules`, in English and German; `llm`, the `reader_model`; `auto`: the rules where they know its language, else `reader_model` where one is named'
         ),
     ] = 'auto'
     reader_model: Annotated[

@@ -1,0 +1,107 @@
+"""German statements by rules: as `test_statements` has it of English ones.
+
+`german.jsonl` is what the rules were refined on; of the `german_unseen` files the card has what
+each gave before the rules knew it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.stats import mannwhitneyu
+
+from services.sor.contract import SorRequest
+from services.sor.metric import SERVICE
+from tests.sor.test_statements import Row, scored, scores
+
+FILES = ("german", "german_unseen", "german_unseen_2")
+FRENCH = (
+    "Votre annonce a été supprimée parce qu'elle enfreint nos règles. Vous pouvez introduire une "
+    "réclamation auprès de nous dans un délai de six mois."
+)
+
+
+def test_there_are_good_ones_boilerplate_and_ones_that_lack_something() -> None:
+    kinds = [[row["kind"] for row, _ in scored(name)] for name in FILES]
+    counted = [[one.count(kind) for kind in ("good", "boilerplate", "missing")] for one in kinds]
+    assert counted == [[7, 7, 7], [4, 4, 4], [3, 2, 3]]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_good_ones_stand_above_the_rest_and_what_is_missing_is_named(name: str) -> None:
+    found = scored(name)
+    good, rest = (scores(found, good=flag) for flag in (True, False))
+    assert mannwhitneyu(good, rest).statistic / (len(good) * len(rest)) >= 0.95
+    lacking = [pair for pair in found if pair[0]["kind"] == "missing"]
+    assert all(set(row["missing"]) <= set(report.missing) for row, report in lacking)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_boilerplate_names_no_facts_and_evidence_stands_where_it_says(name: str) -> None:
+    for row, report in scored(name):
+        if row["kind"] == "boilerplate":
+            assert "facts" in report.missing
+            assert report.verdict == "unsupported"
+        assert report.languages is not None
+        assert report.languages.explanation is not None
+        assert report.languages.explanation.code == "de"
+        for one in report.evidence:
+            assert one.start is not None
+            assert row["statement"][one.start : one.end] == one.text
+
+
+def test_the_facts_are_those_of_this_post_and_no_other() -> None:
+    good: Sequence[Row] = [row for row, _ in scored("german") if row["kind"] == "good"]
+    for row, other in pairwise(good):
+        own, wrong = (
+            SERVICE.score(SorRequest(text=one["text"], statement=row["statement"]))
+            for one in (row, other)
+        )
+        assert (own.components.specificity or 0) >= 0.9
+        assert "facts" in wrong.missing
+
+
+def test_a_statement_in_either_language_is_read_by_its_own_rules() -> None:
+    row = next(row for row, _ in scored("german") if row["kind"] == "good")
+    sent = SorRequest(text=row["text"], statement=row["statement"], language="de")
+    assert SERVICE.score(sent).missing == ()
+    as_english = sent.model_copy(update={"language": "en"})
+    assert len(SERVICE.score(as_english).missing) > 4
+
+
+def test_the_post_s_words_do_not_make_a_rule_a_fact() -> None:
+    """The clause names what the post is about, and nothing else of it does."""
+    statement = (
+        "Ihr Inserat wurde gelöscht. Abschnitt 3 unserer Richtlinien untersagt den Weiterverkauf "
+        "von Karten gegen Barzahlung am Samstag."
+    )
+    post = "Karten zum Weiterverkauf, Samstag, Barzahlung."
+    report = SERVICE.score(SorRequest(text=post, statement=statement))
+    assert "facts" in report.missing
+    assert "ground" not in report.missing
+
+
+def test_a_language_without_rules_is_null_and_says_so() -> None:
+    report = SERVICE.score(SorRequest(text="Deux billets pour samedi", statement=FRENCH))
+    assert report.score is None
+    assert {one.code for one in report.reasons} == {"no-rules"}
+    assert "there are rules for de, en" in report.reasons[0].detail
+
+
+def test_fields_in_german_are_read_too() -> None:
+    told = {
+        "decision_visibility": ["DECISION_VISIBILITY_CONTENT_REMOVED"],
+        "decision_facts": "Das Inserat bietet Karten „je 180 Euro statt 60“ an.",
+        "incompatible_content_ground": "Abschnitt 4.2 der Marktplatzregeln",
+        "incompatible_content_explanation": "Der Preis liegt beim Dreifachen des aufgedruckten.",
+    }
+    post = "Zwei Karten für das Finale, je 180 Euro statt 60."
+    body = json.dumps({"text": post, "fields": told, "language": "de"})
+    report = SERVICE.score(SorRequest.model_validate_json(body))
+    values = {one.name: one.value for one in report.items}
+    assert (values["ground"], values["explanation"]) == (1.0, 1.0)
+    assert np.isclose(report.components.specificity or 0, 1.0)
