@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from services.discovery import metrics
-from services.explanations.prompts import INPUTS
 from services.explanations.report import ExplanationsResult
 from shared.contracts import Finding
+from shared.elicitation import INPUTS
 from shared.service_contract import FactPaths, ReportedContract, SurprisingRule
 
 LONGEST = 160  # characters of a sentence
