@@ -161,8 +161,7 @@ def _listed(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -
     for kind in kinds:
         if get_origin(kind) is dict:
             columns = (FormInput("key", "word", ""), _column("value", get_args(kind)[1]))
-            if columns[1] is not None:
-                return FormInput(name, "map", says, columns=columns, is_basic=is_basic)
+            return FormInput(name, "map", says, columns=columns, is_basic=is_basic)
         if get_origin(kind) is not tuple or len(kinds) != 1:
             continue
         [held] = _union_types(get_args(kind)[0])[:1]
@@ -228,10 +227,10 @@ def _default(field: FieldInfo) -> str:
     if isinstance(field.default, bool):
         return "yes" if field.default else "no"
     if isinstance(field.default, tuple):
-        return ", ".join(map(str, field.default)) if all_words(field.default) else ""
+        return ", ".join(map(str, field.default)) if _all_words(field.default) else ""
     said = str(field.default) if isinstance(field.default, str | int | float) else ""
     return said if len(said) <= MOST_DEFAULT else ""
 
 
-def all_words(values: Sequence[Any]) -> bool:
+def _all_words(values: Sequence[Any]) -> bool:
     return all(isinstance(value, str | int | float) for value in values)
