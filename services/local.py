@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from services.bindings import local
 from services.explanations.explained_requests import as_checked
-from services.explanations.explained_scores import scorer
+from services.explanations.explained_scores import bind_explainer
 from services.gateway.views import job_json
 from services.registry import contracts, metrics, service
 from shared.contracts import JobRequest
@@ -51,6 +51,7 @@ class LocalService:
             path = EMBEDDED
         self._catalogue = on_device(load_catalogue(path), device)
         ports.bind(local(self._catalogue))
+        bind_explainer()
 
     def model_names(self) -> frozenset[str]:
         """Models that a request may name."""
@@ -86,7 +87,7 @@ class LocalService:
         request = asked.model_dump(mode="json")
         began = datetime.now(UTC)
         claim = _claim(request)
-        end = ending(contract, scorer(service(contract.name)), claim)
+        end = ending(contract, service(contract.name).score, claim)
         is_good = isinstance(end, Success)
         return Job(
             id=claim.job_id,

@@ -18,7 +18,7 @@ from pathlib import Path
 from celery import signals
 
 from services.bindings import MODEL_SERVICES, has_local_models, models_for
-from services.explanations.explained_scores import scorer
+from services.explanations.explained_scores import bind_explainer
 from services.registry import contracts, process_settings, service
 from services.server_watch import ServerWatch
 from shared import queue, telemetry
@@ -47,9 +47,9 @@ logger = telemetry.logger(__name__)
 
 
 def register_all(names: list[str]) -> None:
+    bind_explainer()
     for name in names:
-        found = service(name)
-        register(found, scorer(found))
+        register(service(name))
 
 
 def needed(names: list[str], catalogue: Catalogue) -> list[str]:

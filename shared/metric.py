@@ -6,7 +6,7 @@ registers that. Workers only: whoever imports this may load numpy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar, final, get_args
 
@@ -91,6 +91,8 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
 
     contract: ClassVar[MetricContract]
     variants: ClassVar[Mapping[Variant, Any]]
+    explainer: ClassVar[Callable[[Any, Any], Report] | None] = None  # scores what it elicits first;
+    # of all metrics, bound by processes that have one
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -145,7 +147,9 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
         return reports[0]
 
     @final
-    def score(self, request: Request) -> Result:
+    def score(self, request: Request) -> Any:
+        if self.explainer is not None and getattr(request, "explain", None) is not None:
+            return self.explainer(request)
         return self.score_batch([request])[0]
 
     @final

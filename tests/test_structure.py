@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 METRIC_FILES = (
     "README.md", "contract.py", "report.py", "variants.py", "kernel.py", "metric.py",
 )  # fmt: skip
-MOST_HOPS = 66  # files that one HateXScore job runs through, beside those that protect the service
+MOST_HOPS = 67  # files that one HateXScore job runs through, beside those that protect the service
 PROTECTION = {  # against costly and hostile requests, models that are away, and threads that hang
     "services/gateway/answer_headers.py",
     "services/gateway/request_limits.py",
@@ -69,7 +69,7 @@ ONE_OF_EACH = {  # what -> (how it is made, where)
 }
 NAMING_A_METRIC = {  # beside its own folder
     "services/explanations/contract.py",  # examples
-    "services/explanations/prompts.py",  # whose prompts they are
+    "shared/elicitation.py",  # whose prompts they are
     "services/explanations/yes_or_no.py",  # whose decisions a yes may be
     "services/gateway/event_views.py",  # an example
     "services/gateway/pages/new_batches.py",  # what a form begins with

@@ -7,37 +7,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, Self, Union
+from typing import Annotated, Any, Self
 
 from pydantic import (
     Field,
     JsonValue,
     StringConstraints,
     ValidationError,
-    create_model,
     model_validator,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from services.discovery import metrics
+from services.explanations.items import (
+    MOST_DRAWS,
+    MOST_ITEMS,
+    ExplanationsAnswer,
+    ExplanationsItem,
+    InputText,
+    place_of_item,
+)
 from services.explanations.prompts import (
     ElicitationPrompt,
     custom_prompt,
     get_prompt,
     load_policies,
 )
-from services.explanations.report import ExplanationsBatchReport, ExplanationsResult
+from services.explanations.report import (
+    ExplanationsBatchReport,
+    ExplanationsBatchReportRequest,
+    ExplanationsResult,
+    answers,
+)
 from services.explanations.score_requests import score_request, scoring_metric
 from services.explanations.verdict import FACTS, SURPRISING, ExplanationsContract, finding
-from shared.batch_contracts import BatchReportRequest
 from shared.contracts import (
-    MAX_TEXT,
     MOST_METADATA,
     Input,
     JobRequest,
     LanguageTag,
-    Message,
-    MetadataKey,
     MetadataValue,
     Parameter,
     ScoreRequest,
@@ -45,7 +52,6 @@ from shared.contracts import (
 from shared.elicitation import (
     DEFAULT_PROMPT,
     INPUTS,
-    MOST_TOKENS,
     ExplanationsGeneration,
     ExplanationsOwnPolicy,
     ExplanationsOwnPrompt,
@@ -61,62 +67,12 @@ from shared.request_cost import Size, Work, words_of
 from shared.service_contract import ElicitedExplanation, FurtherRequest
 
 MOST_METRICS = 16
-MOST_ITEMS = 32
-MOST_DRAWS = 16  # of each item
 MOST_SEED = 2**63 - 1
 OWN_TOKENS = 512  # of the answer to a prompt of the caller's, where nothing else is said
-NEEDS_SCORES = ("against", "by", "judged", "plan", "sequence")  # of a report's request
 GOLD_KEY = GoldColumns().label  # where reports look for gold labels
 
-InputText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT), Input]
 MetricName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Parameters = dict[str, JsonValue]
-
-
-class ExplanationsAnswer(Message):
-    """An answer that the caller has from a model."""
-
-    text: str = Field(
-        max_length=MAX_TEXT,
-        description="a chain of thought between <think> and </think> before it is taken off",
-    )
-    tokens: tuple[WrittenToken, ...] = Field(
-        default=(),
-        max_length=MOST_TOKENS,
-        description="offsets into `text`, as `POST /v1/inference` returns them",
-    )
-    reasoning: str | None = Field(
-        default=None,
-        max_length=MAX_TEXT,
-        description="where the server sends it as a field of its own",
-    )
-    finish: Literal["stop", "length", "given"] = "given"
-
-    @model_validator(mode="after")
-    def _tokens_inside(self) -> Self:
-        if any(not token.start <= token.end <= len(self.text) for token in self.tokens):
-            raise ValueError("a token's offsets are outside the text")
-        return self
-
-
-class ExplanationsItem(Message):
-    """One of several things that are judged; a field that is absent is the request's own."""
-
-    text: InputText | None = Field(default=None, description="the text that is judged")
-    premise: InputText | None = None
-    hypothesis: InputText | None = None
-    scenario: InputText | None = None
-    question: InputText | None = None
-    target_label: Annotated[str | None, Parameter] = Field(
-        default=None, min_length=1, max_length=500, description="the label to be explained"
-    )
-    answer: Annotated[ExplanationsAnswer | None, Input] = Field(
-        default=None, description="bring your own, instead of `model`"
-    )
-    gold: MetadataValue | None = Field(default=None, min_length=1, description="the gold label")
-    metadata: dict[MetadataKey, MetadataValue] = Field(
-        default_factory=dict, max_length=MOST_METADATA, description="added to the request's own"
-    )
 
 
 class ExplanationsRequest(JobRequest):
@@ -278,7 +234,7 @@ class ExplanationsRequest(JobRequest):
             return self.model_validate({**told, **gold, **own, **metadata})
         except ValidationError as error:
             faults = [
-                _fault((*_place(number, item, one["loc"]), *one["loc"]), one["msg"])
+                _fault((*place_of_item(number, item, one["loc"]), *one["loc"]), one["msg"])
                 for one in error.errors(include_input=False, include_url=False)
             ]
             raise ValidationError.from_exception_data(type(self).__name__, faults) from None
@@ -356,14 +312,6 @@ class ExplanationsRequest(JobRequest):
         return self
 
 
-def _place(
-    number: int, item: ExplanationsItem | None, where: tuple[int | str, ...]
-) -> tuple[int | str, ...]:
-    """What stands before this place of one job's request in the request for several."""
-    of_item = item is not None and bool(where) and where[0] in ExplanationsItem.model_fields
-    return ("items", number) if of_item else ()
-
-
 def _jobs(request: ExplanationsRequest) -> Sequence[ExplanationsRequest]:
     return tuple(request.jobs()) if request.is_several else ()
 
@@ -375,18 +323,6 @@ def _fault(where: tuple[int | str, ...], detail: str) -> InitErrorDetails:
 
 def _refusal(where: tuple[int | str, ...], detail: str) -> ValidationError:
     return ValidationError.from_exception_data("ExplanationsRequest", [_fault(where, detail)])
-
-
-def answers() -> Any:
-    """The result as the API describes it: scores are told apart by their metric."""
-    kinds: tuple[Any, ...] = tuple(
-        one.tagged_report for one in metrics().values() if one.elicited is not None
-    )
-    report: Any = Annotated[Union[kinds], Field(discriminator="metric")]  # noqa: UP007
-    said = ExplanationsResult.model_fields["scores"].description
-    fields: Any = {"scores": (tuple[report, ...], Field(description=said))}
-    name, says = ExplanationsResult.__name__, ExplanationsResult.__doc__
-    return create_model(name, __base__=ExplanationsResult, __doc__=says, **fields)
 
 
 def cost(request: ExplanationsRequest, reads: int) -> Sequence[Work]:
@@ -433,20 +369,6 @@ _PARAMETERS = {
     "score": {"ftc": {"draws": 39}},
     "seed": 7,
 }
-
-
-class ExplanationsBatchReportRequest(BatchReportRequest):
-    """Whose answers are summed up. They have no score of their own, so what compares scores is
-    refused: report on the metric's own jobs for that."""
-
-    @model_validator(mode="after")
-    def _no_scores(self) -> Self:
-        compares = {name for name in NEEDS_SCORES if getattr(self, name)}
-        if compares:
-            raise ValueError(
-                f"`{min(compares)}` is about scores, and an answer has none of its own"
-            )
-        return self
 
 
 CONTRACT = ExplanationsContract(

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from services.explanations.explained_requests import explanations_request, is_explained
+from services.explanations.explained_requests import explanations_request
 from services.explanations.report import ExplanationsResult
 from services.explanations.service import SERVICE
-from shared.contracts import JobRequest, Message, ReasonCode, Report
+from shared.contracts import ReasonCode, Report
 from shared.elicitation import Elicitation, ExplainableRequest
 from shared.language import Obstacle
-from shared.metric import Metric, Service
-from shared.worker.job import Score
+from shared.metric import Metric
 
 CODES: dict[str, ReasonCode] = {
     "refused": "refused",
@@ -24,16 +23,9 @@ CODES: dict[str, ReasonCode] = {
 }
 
 
-def scorer(service: Service) -> Score:
-    """What carries a job of this service out."""
-    if not isinstance(service, Metric):
-        return service.score
-    metric = service
-
-    def score(request: JobRequest) -> Message:
-        return score_explained(metric, request) if is_explained(request) else metric.score(request)
-
-    return score
+def bind_explainer() -> None:
+    """From now on metrics of this process score requests that say `explain`, too."""
+    Metric.explainer = score_explained
 
 
 def score_explained(metric: Metric[Any, Any, Any, Any], request: ExplainableRequest) -> Report:

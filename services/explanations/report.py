@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self, Union
 
-from pydantic import BeforeValidator, Field, SerializeAsAny
+from pydantic import BeforeValidator, Field, SerializeAsAny, create_model, model_validator
 
 from services.discovery import metrics
-from shared.batch_contracts import BatchReport
+from shared.batch_contracts import BatchReport, BatchReportRequest
 from shared.contracts import Count, Message, Report, Word
 from shared.elicitation import ExplanationsElicitation, ExplanationsProvenance, Outcome
 from shared.report_contracts import Interval
@@ -31,6 +31,7 @@ def _own_report(value: Any) -> Any:
     return value if found is None else found.report.model_validate(value)
 
 
+NEEDS_SCORES = ("against", "by", "judged", "plan", "sequence")  # of a report's request
 AnyReport = Annotated[SerializeAsAny[Report], BeforeValidator(_own_report)]
 
 
@@ -49,6 +50,20 @@ class ExplanationsScoreMean(Message):
     undefined: Count = Field(description="of these, answers without a score")
     unscored: Count = Field(description="answers that it was asked for and could not take")
     score: Interval = Field(description="mean score, with its interval over texts")
+
+
+class ExplanationsBatchReportRequest(BatchReportRequest):
+    """Whose answers are summed up. They have no score of their own, so what compares scores is
+    refused: report on the metric's own jobs for that."""
+
+    @model_validator(mode="after")
+    def _no_scores(self) -> Self:
+        compares = {name for name in NEEDS_SCORES if getattr(self, name)}
+        if compares:
+            raise ValueError(
+                f"`{min(compares)}` is about scores, and an answer has none of its own"
+            )
+        return self
 
 
 class ExplanationsBatchReport(BatchReport):
@@ -74,3 +89,15 @@ class ExplanationsResult(Message):
     unscored: tuple[ExplanationsUnscored, ...]
     warnings: tuple[str, ...]
     provenance: ExplanationsProvenance
+
+
+def answers() -> Any:
+    """The result as the API describes it: scores are told apart by their metric."""
+    kinds: tuple[Any, ...] = tuple(
+        one.tagged_report for one in metrics().values() if one.elicited is not None
+    )
+    report: Any = Annotated[Union[kinds], Field(discriminator="metric")]  # noqa: UP007
+    said = ExplanationsResult.model_fields["scores"].description
+    fields: Any = {"scores": (tuple[report, ...], Field(description=said))}
+    name, says = ExplanationsResult.__name__, ExplanationsResult.__doc__
+    return create_model(name, __base__=ExplanationsResult, __doc__=says, **fields)

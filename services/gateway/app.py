@@ -35,6 +35,7 @@ from services.gateway.routes import (
     judgements,
     review_queues,
     scores,
+    several_jobs,
     webhook_deliveries,
     webhooks,
 )
@@ -85,7 +86,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.gateway = _state(settings)
     app.include_router(bulk.make_router())
-    app.include_router(scores.make_router())
+    app.include_router(scores.make_router(several_jobs.add_several))
     for router in ROUTERS:
         app.include_router(router)
     refusals.install(app)

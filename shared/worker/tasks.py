@@ -55,11 +55,9 @@ class RegisteredTask:
 registered: dict[str, RegisteredTask] = {}
 
 
-def register(service: Service, score: Score | None = None) -> None:
-    """Register its task, and that of its batch reports if it has some; again: in place of it.
-
-    score: carries its jobs out; absent: the service's own."""
-    _register(service.contract, score or service.score)
+def register(service: Service) -> None:
+    """Register its task, and that of its batch reports if it has some; again: in place of it."""
+    _register(service.contract, service.score)
     if isinstance(service, ReportedService):
         _register(service.contract.batch, _batch_reports_of(service))
 

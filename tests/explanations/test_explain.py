@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from services.explanations.explained_requests import as_checked, explanations_request
-from services.explanations.explained_scores import scorer
+from services.explanations.explained_scores import bind_explainer
 from services.hatexscore.contract import HatexscoreRequest
 from services.registry import metrics, service
 from shared.elicitation import ExplainableRequest
@@ -20,6 +20,7 @@ from shared.worker.job import Success, ending
 from tests.explanations.scripted import NAME, ROOT, saying
 from tests.explanations.test_service import HATEFUL, RAIN, TEXT, TOXIC, own_route
 
+bind_explainer()
 EXPLAINABLE = [
     name for name, one in metrics().items() if issubclass(one.request, ExplainableRequest)
 ]
@@ -39,7 +40,7 @@ def job_of(metric: str, body: dict[str, Any]) -> Any:
     contract = metrics()[metric]
     stored = contract.request.model_validate(body).model_dump(mode="json")
     claim = Claim("job_1", 1, stored, waited_seconds=0, tried=1, tenant="default", batch_id=None)
-    end = ending(contract, scorer(service(metric)), claim)
+    end = ending(contract, service(metric).score, claim)
     assert isinstance(end, Success), end
     return contract.report.model_validate(end.result)
 
@@ -86,7 +87,7 @@ def test_no_text_of_the_model_stays_where_none_may() -> None:
         asked = metrics()["hatexscore"].request.model_validate(
             body_of("hatexscore", do_not_store_text=True)
         )
-        report = scorer(service("hatexscore"))(asked)
+        report: Any = service("hatexscore").score(asked)
     kept = json.dumps(without_text(report, asked), ensure_ascii=False)
     assert "ruining" not in kept
     assert "blaming" not in kept

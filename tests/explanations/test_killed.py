@@ -16,7 +16,7 @@ from sqlalchemy import Engine, text
 
 from services.explanations import service as explanations
 from services.explanations.contract import CONTRACT
-from services.explanations.explained_scores import scorer
+from services.explanations.explained_scores import bind_explainer
 from services.explanations.service import SERVICE
 from services.registry import metrics, service
 from shared.ledger import jobs
@@ -221,7 +221,8 @@ def test_a_metric_s_own_job_asks_once_too(engine: Engine) -> None:
     hour = timedelta(hours=1)
     with engine.begin() as connection:
         job_id = jobs.accept(connection, contract.name, asked, key=None, resend_after=hour).job.id
-    score = scorer(service(contract.name))
+    bind_explainer()
+    score = service(contract.name).score
     with (
         saying(HATEFUL, p=(0.9, 0.1)) as first,
         mock.patch.object(explanations, "_score_metrics", die),

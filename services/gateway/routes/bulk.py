@@ -36,13 +36,11 @@ from services.gateway.routes.scores import (
     LOOK_AGAIN_SECONDS,
     IdempotencyKey,
     Prefer,
-    add_service,
     check_request,
     set_within,
-    take_one,
 )
 from services.gateway.state import Gateway, State
-from services.registry import contracts, metrics
+from services.registry import metrics
 from shared.contracts import JobRequest, Message
 from shared.errors import BadInput
 from shared.ledger import bulk_jobs, webhooks
@@ -111,35 +109,11 @@ async def create(
     with gateway.bulk_calls.acquire(caller):
         raw = await http_requests.read(request, limit=gateway.settings.max_bulk_bytes)
         asked = await run_in_threadpool(_read, contract, raw, gateway, caller)
-        accepted = await _commit(contract, asked, gateway, key, owner)
-    return await _answer(accepted, request, gateway, owner.tenant)
+        accepted = await commit_all(contract, asked, gateway, key, owner)
+    return await answer_list(accepted, request, gateway, owner.tenant)
 
 
-async def take_several(
-    contract: ServiceContract, request: Request, gateway: State, caller: Caller
-) -> Response:
-    """One job, as of any service; or the jobs of a request that asks for several."""
-    limit = gateway.settings.max_body_bytes
-    asked = await http_requests.parse(request, contract.request, limit=limit)
-    jobs = contract.several(asked) if contract.several else ()
-    if not jobs:
-        return await take_one(contract, asked, request, gateway, caller)
-    owner = caller.owner(gateway.settings)
-    key = key_of(request.headers.get("idempotency-key"))
-    with gateway.bulk_calls.acquire(caller):
-        applied = [caller.apply_defaults(one) for one in jobs]
-        await run_in_threadpool(_check_each, contract, applied, gateway)
-        accepted = await _commit(contract, applied, gateway, key, owner)
-    return await _answer(accepted, request, gateway, owner.tenant)
-
-
-def _check_each(contract: ServiceContract, jobs: Sequence[JobRequest], gateway: State) -> None:
-    """Raises BadInput for the first that cannot be a job."""
-    for one in jobs:
-        check_request(contract, one, gateway)
-
-
-async def _answer(
+async def answer_list(
     accepted: AcceptedJobs, request: Request, gateway: State, tenant: str
 ) -> Response:
     """The list of the committed jobs, their ends waited for if the caller prefers to."""
@@ -229,7 +203,7 @@ def _truncate(found: Problem) -> Problem:
     return found | {"errors": found["errors"][:MOST_FAULTS]}
 
 
-async def _commit(
+async def commit_all(
     contract: ServiceContract,
     asked: Sequence[JobRequest],
     gateway: State,
@@ -385,30 +359,10 @@ def add_metric(router: APIRouter, contract: MetricContract) -> None:
     )
 
 
-def several_responses(contract: ServiceContract) -> dict[int | str, dict[str, Any]]:
-    """A job, or of a request for several the list of them."""
-    job = job_type(contract)
-    return {
-        200: _either(job, f"{job}s", "ended within `Prefer: wait`; several: all of them"),
-        202: _either(job, f"Accepted{job}s", "committed; poll `Location`, or the jobs of the list"),
-    }
-
-
-def _either(job: str, jobs: str, says: str) -> dict[str, Any]:
-    made = views.schema_response(job, says, headers=("Location",))
-    body = made["content"]["application/json"]
-    other = views.schema_response(jobs, says)["content"]["application/json"]["schema"]
-    return {**made, "content": {"application/json": {"schema": {"anyOf": [body["schema"], other]}}}}
-
-
 def make_router() -> APIRouter:
-    """A route for every metric found, for what takes several jobs at once, and the one that gets
-    jobs."""
+    """A route for every metric found, and the one that gets jobs."""
     made = APIRouter()
     made.include_router(router)
-    for contract in contracts().values():
-        if contract.several is not None:
-            add_service(made, contract, take_several, several_responses(contract))
     for contract in metrics().values():
         add_metric(made, contract)
     return made

@@ -23,6 +23,7 @@ from services.gateway.state import Gateway, State
 from services.registry import all_contracts, metrics
 from shared.batch_contracts import BatchReportRequest
 from shared.contracts import JobRequest
+from shared.elicitation import ExplainableRequest
 from shared.ledger import batch_lines, jobs
 from shared.ledger.jobs import Accepted, Owner
 from shared.ledger.private_requests import check_encryption_key
@@ -89,10 +90,17 @@ def most_bytes(contract: ServiceContract, gateway: State) -> int:
 def check_request(contract: ServiceContract, asked: JobRequest, gateway: State) -> None:
     """Raises BadInput for what can be told without the ledger: its model, its work, its privacy."""
     check_encryption_key(asked)
-    with as_checked(contract, asked) as (service, request):
-        gateway.catalogue.check_request(service, request.model, request)
-        gateway.models.check_model(service, request.model)
-        gateway.settings.work_limit.check(gateway.catalogue.work(service, request))
+    if isinstance(asked, ExplainableRequest) and asked.explain is not None:
+        with as_checked(contract, asked) as (service, request):
+            _check_service(service, request, gateway)
+    else:
+        _check_service(contract, asked, gateway)
+
+
+def _check_service(service: ServiceContract, request: JobRequest, gateway: State) -> None:
+    gateway.catalogue.check_request(service, request.model, request)
+    gateway.models.check_model(service, request.model)
+    gateway.settings.work_limit.check(gateway.catalogue.work(service, request))
 
 
 async def commit(
@@ -230,12 +238,12 @@ async def unknown_metric(metric: str, _caller: Scorer) -> Response:
     )
 
 
-def make_router() -> APIRouter:
-    """A route for every service found."""
+def make_router(add_several: Callable[[APIRouter, ServiceContract], None]) -> APIRouter:
+    """A route for every service found. add_several: for one that may be asked for several jobs."""
     router = APIRouter()
     for contract in all_contracts().values():
-        if contract.several is None:  # see `bulk`
-            add_service(router, contract)
+        add = add_service if contract.several is None else add_several
+        add(router, contract)
     for kind in ("scores", "reports"):
         router.add_api_route(
             f"/v1/{kind}/{{metric}}", unknown_metric, methods=["POST"], include_in_schema=False
