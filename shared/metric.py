@@ -91,7 +91,7 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
 
     contract: ClassVar[MetricContract]
     variants: ClassVar[Mapping[Variant, Any]]
-    explainer: ClassVar[Callable[[Any, Any], Report] | None] = None  # scores what it elicits first;
+    explainer: ClassVar[Callable[[Any, Any], Any] | None] = None  # scores what it elicits first;
     # of all metrics, bound by processes that have one
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -147,9 +147,10 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
         return reports[0]
 
     @final
-    def score(self, request: Request) -> Any:
+    def score(self, request: Request) -> Result:
         if self.explainer is not None and getattr(request, "explain", None) is not None:
-            return self.explainer(request)
+            found: Result = self.explainer(request)
+            return found
         return self.score_batch([request])[0]
 
     @final
