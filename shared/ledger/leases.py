@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Integer,
+    Interval,
     Row,
-    Select,
     and_,
     bindparam,
     exists,
@@ -41,6 +42,8 @@ from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.tables import jobs, tried_attempts
 from shared.ledger.webhooks import EVENT_COLUMNS, job_ended
 
+LEASE = bindparam("lease", type_=Interval)
+MOST = bindparam("max_attempts", type_=Integer)
 ATTEMPT = bindparam("attempt", type_=jobs.c.attempts.type)
 TOLD = bindparam("told", type_=jobs.c.result.type)
 ONE_AT_A_TIME = func.pg_advisory_xact_lock(func.hashtextextended("last attempts", 0))
@@ -92,22 +95,26 @@ def claim_free(
     connection: Connection, job_id: str, terms: ClaimTerms, turn: ClaimOrder | None = None
 ) -> Claim | None:
     """As `claim`, but no job that has one attempt left after it lost its workers: one statement."""
-    named = {NAMED.key: job_id}
+    values = _values(job_id, terms)
     if turn is None:
-        return _claimed(connection, named_claim(terms), named)
-    tenants = {SERVED.key: list(turn.served), FULL.key: list(turn.full)}
-    statement = next_claim(terms, turn.queue, again=turn.again)
-    return _claimed(connection, statement, named | tenants)
+        return _claimed(connection, NAMED_CLAIM, values)
+    values |= {SERVED.key: list(turn.served), FULL.key: list(turn.full)}
+    statement = next_claim(*turn.queue, again=turn.again)
+    return _claimed(connection, statement, values)
 
 
 def claim_suspect(connection: Connection, job_id: str, terms: ClaimTerms) -> Claim | None:
     """The job, if it has lost all its workers and has one attempt left, and no other of its queue
     has its last one now. Holds a lock until the transaction ends."""
-    named = {NAMED.key: job_id}
-    if connection.execute(suspect_lookup(terms.max_attempts), named).first() is None:
+    values = _values(job_id, terms)
+    if connection.execute(SUSPECT, values).first() is None:
         return None
     connection.execute(select(ONE_AT_A_TIME))  # the next statement sees who was before us
-    return _claimed(connection, suspect_claim(terms), named)
+    return _claimed(connection, SUSPECT_CLAIM, values)
+
+
+def _values(job_id: str, terms: ClaimTerms) -> dict[str, Any]:
+    return {NAMED.key: job_id, LEASE.key: terms.lease, MOST.key: terms.max_attempts}
 
 
 def _claimed(
@@ -115,70 +122,6 @@ def _claimed(
 ) -> Claim | None:
     row = connection.execute(statement, values).one_or_none()
     return None if row is None else _claim_of(row)
-
-
-# Statements are made once: making one costs as much processor time as all else in a short job.
-
-
-@lru_cache(maxsize=64)
-def named_claim(terms: ClaimTerms) -> ReturningUpdate[Any]:
-    """Takes the job `NAMED`, if it is free."""
-    return _claim_where(terms, jobs.c.id == NAMED, *_free(terms.max_attempts))
-
-
-@lru_cache(maxsize=64)
-def next_claim(terms: ClaimTerms, queue: MetricQueue, *, again: bool) -> ReturningUpdate[Any]:
-    """Takes the job of this queue whose turn it is."""
-    wanted = next_job(queue, again=again)
-    return _claim_where(terms, jobs.c.id == wanted, *_free(terms.max_attempts))
-
-
-@lru_cache(maxsize=64)
-def suspect_lookup(max_attempts: int) -> Select[Any]:
-    """The job `NAMED`, if it has lost all its workers and has one attempt left."""
-    return select(jobs.c.id).where(jobs.c.id == NAMED, *_suspect(max_attempts))
-
-
-@lru_cache(maxsize=64)
-def suspect_claim(terms: ClaimTerms) -> ReturningUpdate[Any]:
-    """Takes it, if no other of its queue has its last attempt."""
-    alone = ~_on_trial(terms.max_attempts)
-    return _claim_where(terms, jobs.c.id == NAMED, *_suspect(terms.max_attempts), alone)
-
-
-def _free(max_attempts: int) -> tuple[ColumnElement[bool], ...]:
-    innocent = tried_attempts < max_attempts - 1
-    free = or_(jobs.c.status == "queued", and_(*EXPIRED, innocent))
-    return (free, tried_attempts < max_attempts)
-
-
-def _suspect(max_attempts: int) -> tuple[ColumnElement[bool], ...]:
-    return (*EXPIRED, tried_attempts == max_attempts - 1)
-
-
-def _claim_where(terms: ClaimTerms, *conditions: ColumnElement[bool]) -> ReturningUpdate[Any]:
-    return (
-        update(jobs)
-        .where(*conditions)
-        .values(
-            status="running",
-            attempts=jobs.c.attempts + 1,
-            started_at=func.coalesce(jobs.c.started_at, func.now()),
-            lease_expires_at=func.now() + terms.lease,
-            waiting_for=None,
-            claimed_by=func.current_setting("application_name"),
-        )
-        .returning(
-            jobs.c.id,
-            jobs.c.attempts,
-            tried_attempts.label("tried"),
-            jobs.c.request,
-            func.extract("epoch", func.now() - jobs.c.created_at).label("waited"),
-            jobs.c.tenant,
-            jobs.c.batch_id,
-            jobs.c.request_id,
-        )
-    )
 
 
 def _claim_of(row: Row[Any]) -> Claim:
@@ -194,7 +137,7 @@ def _claim_of(row: Row[Any]) -> Claim:
     )
 
 
-def _on_trial(max_attempts: int) -> ColumnElement[bool]:
+def _on_trial() -> ColumnElement[bool]:
     """Whether another job of the same metric and queue has its last attempt now."""
     other = jobs.alias("other")
     return (
@@ -202,7 +145,7 @@ def _on_trial(max_attempts: int) -> ColumnElement[bool]:
         .where(
             other.c.status == "running",
             other.c.lease_expires_at >= func.now(),
-            other.c.attempts - other.c.waits >= max_attempts,
+            other.c.attempts - other.c.waits >= MOST,
             other.c.metric == jobs.c.metric,
             other.c.batch_id.is_(None) == jobs.c.batch_id.is_(None),
         )
@@ -229,12 +172,12 @@ def still_claimed(connection: Connection, claims: Collection[Claim]) -> set[str]
 
 def succeed(connection: Connection, claim: Claim, result: Mapping[str, Any]) -> bool:
     """Finish with a result; False where the claim is no longer ours."""
-    return _finish(connection, claim, finish_statement("succeeded", "result"), result)
+    return _finish(connection, claim, SUCCESS, result)
 
 
 def fail(connection: Connection, claim: Claim, error: Mapping[str, Any]) -> bool:
     """Finish with a problem; False where the claim is no longer ours."""
-    return _finish(connection, claim, finish_statement("failed", "error"), error)
+    return _finish(connection, claim, FAILURE, error)
 
 
 def release(connection: Connection, claim: Claim, *, resend_after: timedelta) -> bool:
@@ -289,8 +232,41 @@ def _finish(
     return True
 
 
-@cache
-def finish_statement(status: str, column: str) -> ReturningUpdate[Any]:
+# Statements are made once: making one takes as much processor time as all else in a short job.
+
+
+def _claim_where(*conditions: ColumnElement[bool]) -> ReturningUpdate[Any]:
+    return (
+        update(jobs)
+        .where(*conditions)
+        .values(
+            status="running",
+            attempts=jobs.c.attempts + 1,
+            started_at=func.coalesce(jobs.c.started_at, func.now()),
+            lease_expires_at=func.now() + LEASE,
+            waiting_for=None,
+            claimed_by=func.current_setting("application_name"),
+        )
+        .returning(
+            jobs.c.id,
+            jobs.c.attempts,
+            tried_attempts.label("tried"),
+            jobs.c.request,
+            func.extract("epoch", func.now() - jobs.c.created_at).label("waited"),
+            jobs.c.tenant,
+            jobs.c.batch_id,
+            jobs.c.request_id,
+        )
+    )
+
+
+@lru_cache(maxsize=64)
+def next_claim(metric: str, batch: bool, *, again: bool) -> ReturningUpdate[Any]:
+    """Takes the job of this queue whose turn it is."""
+    return _claim_where(jobs.c.id == next_job(MetricQueue(metric, batch), again=again), *FREE)
+
+
+def _end_of(status: str, column: str) -> ReturningUpdate[Any]:
     """Ends the job `NAMED` behind the fence of its attempt, told in this column."""
     final = {"status": status, column: TOLD}
     return (
@@ -299,3 +275,12 @@ def finish_statement(status: str, column: str) -> ReturningUpdate[Any]:
         .values(finished_at=func.now(), lease_expires_at=None, **final)
         .returning(*EVENT_COLUMNS, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
     )
+
+
+_INNOCENT = and_(*EXPIRED, tried_attempts < MOST - 1)
+FREE = (or_(jobs.c.status == "queued", _INNOCENT), tried_attempts < MOST)
+_SUSPECT = (jobs.c.id == NAMED, *EXPIRED, tried_attempts == MOST - 1)
+SUSPECT = select(jobs.c.id).where(*_SUSPECT)
+SUSPECT_CLAIM = _claim_where(*_SUSPECT, ~_on_trial())
+NAMED_CLAIM = _claim_where(jobs.c.id == NAMED, *FREE)
+SUCCESS, FAILURE = _end_of("succeeded", "result"), _end_of("failed", "error")
