@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import InitErrorDetails
 
 from shared.contracts import (
@@ -216,12 +223,21 @@ class Explain(Message):
     generation: ExplanationsGeneration = Field(default_factory=ExplanationsGeneration)
 
 
+def _explained_otherwise(schema: dict[str, Any], request: type[ExplainableRequest]) -> None:
+    """What is needed unless another field is given: JSON Schema's `anyOf` would be a type of its
+    own for those who generate clients."""
+    if request.explained_field is not None:
+        schema["x-required-unless"] = {request.explained_field: "explain"}
+
+
 class ExplainableRequest(LanguageRequest):
     """What the request of a metric has in common whose explanation may be elicited in the same job.
 
     Which field the explanation becomes (`explained_field`; None: the metric checks that by itself),
     and by which prompt a model is asked for it unless the request says so.
     """
+
+    model_config = ConfigDict(json_schema_extra=_explained_otherwise)
 
     explained_field: ClassVar[str | None] = "explanation"
     explain_prompt: ClassVar[str] = DEFAULT_PROMPT

@@ -62,6 +62,7 @@ ELSEWHERE = {
     "docs/guide/explanations.md": {
         "curl ": f"a model of the reader's; {DOUBLED} reads it, tests/explanations asks",
         '{"text"': f"a model of the reader's; {DOUBLED} reads it",
+        '{"model"': f"a model of the reader's; {DOUBLED} reads it",
     },
     "docs/guide/first-hour.md": {". .venv": "a browser; the notebook's cells are run"},
     "docs/guide/index.md": {"make serve": "tests/end_to_end/test_commands.py"},

@@ -236,8 +236,10 @@ def test_requests_for_explanations_are_read() -> None:
     sources = [one.source for one in blocks(ROOT / page) if one.begins.startswith("curl ")]
     bodies = [re.search(r"-d '(\{.*?\})'$", one, re.S | re.M) for one in sources]
     assert all(bodies)
-    for body in (*(one[1] for one in bodies if one), block(page, '{"text"')):
+    own = block(page, '{"text": "Whoever')
+    for body in (*(one[1] for one in bodies if one), own, block(page, '{"model"')):
         assert ExplanationsRequest.model_validate_json(body).score
+    assert HatexscoreRequest.model_validate_json(block(page, '{"text": "Those')).explain
 
 
 def test_a_queue_of_its_own_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

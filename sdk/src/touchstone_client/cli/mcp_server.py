@@ -11,6 +11,7 @@ from typing import Any
 from touchstone_client import _notebook
 from touchstone_client._base import Result
 from touchstone_client._sync.client import Touchstone
+from touchstone_client.cli.objects import needed
 from touchstone_client.cli.output import DONE, Output, WrongUse
 from touchstone_client.errors import TouchstoneError
 from touchstone_client.models import ExplanationsResult
@@ -55,7 +56,7 @@ class Tools:
         for path, one in described["paths"].items():
             if path.startswith("/v1/scores/") and ":" not in path:
                 body = one["post"]["requestBody"]["content"]["application/json"]["schema"]
-                needs = schemas[body["$ref"].rpartition("/")[2]].get("required", [])
+                needs = needed(schemas[body["$ref"].rpartition("/")[2]])
                 question = str(one["post"]["description"]).partition("\n")[0]
                 found[path.rpartition("/")[2]] = {"question": question, "required": needs}
         return found

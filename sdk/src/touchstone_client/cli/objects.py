@@ -239,19 +239,26 @@ def _claim(operation: Any) -> str:
     return str(operation["description"]).partition("\n")[0]
 
 
+def needed(schema: Any) -> list[str]:
+    """The fields that a request must have; with the one that may stand for another."""
+    others = (f"{name} (or {other})" for name, other in schema.get("x-required-unless", {}).items())
+    return [*schema.get("required", []), *others]
+
+
 def _metric(name: str, operation: Any, described: Any, output: Output) -> None:
     body = operation["requestBody"]["content"]["application/json"]
     schema = described["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]]
     examples = body.get("examples") or {}
     example: Any = next((one["value"] for one in examples.values()), {})
-    needs = schema.get("required", [])
+    needs = needed(schema)
     output.document(
         {"name": name, "summary": _claim(operation), "required": needs, "example": example}
     )
     output.line(f"{name}: {_claim(operation)}")
     output.line(f"needs: {', '.join(needs) or 'nothing'}")
-    others = [field for field in schema["properties"] if field not in needs]
-    output.line(f"takes: {', '.join(others)}")
+    others = schema["properties"].keys() - schema.get("required", ())
+    others -= schema.get("x-required-unless", {}).keys()
+    output.line(f"takes: {', '.join(one for one in schema['properties'] if one in others)}")
     output.line("")
     output.line(f"touchstone score {name} - <<'JSON'")
     output.line(json.dumps(example, ensure_ascii=False, indent=2))
