@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from services.haf.report import HafBatchReport, HafBatchReportRequest, HafResult
 from services.haf.verdict import in_a_word
 from shared.contracts import MAX_TEXT, Input, Message, ModelName
-from shared.elicitation import ExplainableRequest
+from shared.elicitation import ExplainableRequest, has_own_model
 from shared.models.calls import WrittenToken
 from shared.request_cost import Size, Work, words_of
 from shared.service_contract import (
@@ -213,6 +213,11 @@ class HafRequest(ExplainableRequest):
             raise ValueError("give either `responses` or `explain`")
         if self.explain is None and (self.model is None) == (self.responses is None):
             raise ValueError("give either `model` or `responses`")
+        if has_own_model(self):
+            raise ValueError(
+                "an elicited answer is scored by its first stage, which asks no further model: give "
+                "either `model` or `explain.model`"
+            )
         generates = self.model is not None and self.explain is None
         if not generates and (self.samples > 1 or self.permute_reasons):
             raise ValueError("`samples` and `permute_reasons` need `model`: they generate")

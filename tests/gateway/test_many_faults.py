@@ -63,9 +63,9 @@ def test_an_object_of_very_many_members_is_refused_as_one_fault(
 
 
 def test_each_field_is_told_still(client: httpx.Client) -> None:
-    refusal = client.post("/v1/scores/hatexscore", json={"text": 1, "draws": 2})
+    refusal = client.post("/v1/scores/hatexscore", json={"text": 1, "draws": 2, "explain": 3})
     places = {one["pointer"] for one in refusal.json()["errors"]}
-    assert {"#/text", "#/explanation", "#/draws"} <= places
+    assert {"#/text", "#/explain", "#/draws"} <= places
 
 
 def test_a_list_is_not_too_short_for_a_wrong_item(client: httpx.Client) -> None:

@@ -186,7 +186,7 @@ def test_no_response_takes_long_to_read(unit: str) -> None:
         for text in (response, response[2:]):
             started = time.process_time()
             parse(text, "internal")
-            assert time.process_time() - started < 2
+            assert time.process_time() - started < 10  # quadratic would be minutes
 
 
 def test_windows_line_ends_part_paragraphs() -> None:

@@ -92,5 +92,5 @@ def test_what_says_whose_answer_it_is_is_never_missing(gone: str) -> None:
 
 
 def test_a_request_lacks_nothing_that_it_needs() -> None:
-    with pytest.raises(ValidationError, match="explanation"):
-        HatexscoreRequest.model_validate({"text": "a post"})
+    with pytest.raises(ValidationError, match="text"):
+        HatexscoreRequest.model_validate({"explanation": "It is hateful."})
