@@ -157,6 +157,7 @@ def nulls_of(message: Message) -> Iterator[Null]:
 def parameters_are_in_the_provenance(metric: AnyMetric) -> None:
     """Each parameter, set to another valid value, as sent or as it is in force."""
     names = set(metric.contract.request.model_fields) - metric.contract.not_parameters
+    names.discard("explain")  # in the place of an explanation: `tests/explanations`
     changed: set[str] = set()
     for body in metric.contract.examples.values():
         base = metric.contract.request.model_validate(body)
@@ -174,7 +175,6 @@ def parameters_are_in_the_provenance(metric: AnyMetric) -> None:
             value = metric.parameters(request, own)[name]
             if name not in metric.in_force(request, own):
                 assert value == request.model_dump(mode="json")[name]
-    names.discard("explain")  # in the place of an explanation: `tests/explanations`
     free = {name for name in names if not needs_a_model(metric.contract, name)}
     assert free <= changed, f"no other value was found for {free - changed}"
 

@@ -215,7 +215,7 @@ class HafRequest(ExplainableRequest):
             raise ValueError("give either `model` or `responses`")
         if has_own_model(self):
             raise ValueError(
-                "an elicited answer is scored by its first stage, which asks no further model: give "
+                "an elicited answer is scored by its first stage, which asks no other model: give "
                 "either `model` or `explain.model`"
             )
         generates = self.model is not None and self.explain is None

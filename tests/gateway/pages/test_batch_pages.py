@@ -204,11 +204,6 @@ class TestEnded:
         assert "&lt;x&gt;" in text
 
 
-UNREADABLE = (
-    {"status": "nonsense"},
-    {"score_from": "nan", "score_to": "1e999"},
-    {"meta": "no-pair"},
-)
 FILTERS: list[tuple[dict[str, str], list[int]]] = [
     ({"status": "failed"}, [5]),
     ({"status": "nonsense"}, [3, 4, 5, 2, 1]),
@@ -251,7 +246,7 @@ class TestItems:
             if numbers:
                 assert f"{len(numbers)} of 5 lines" in page.text
                 file = scene.client.get(f"/batches/{batch['id']}/results.csv", params=filters)
-                if filters in UNREADABLE:
+                if "cannot be read" in page.text:
                     assert file.status_code == 422, filters
                     continue
                 assert sorted(int(row["line"]) for row in rows(file)) == sorted(numbers)
