@@ -17,7 +17,9 @@ from services.gateway.views import TEMPLATE
 
 Json = dict[str, Any]
 REFERENCE = TEMPLATE.format(model="")
-VALUES = frozenset({"const", "default", "enum", "example", "examples", "mapping"})  # no schemas
+VALUES = frozenset(  # no schemas
+    {"const", "default", "enum", "example", "examples", "mapping", "x-required-unless"}
+)
 SCHEMA, ANSWER = "Schema", "Answer"
 
 

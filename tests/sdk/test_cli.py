@@ -196,7 +196,12 @@ def spawned(service: RecordedService, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "touchstone_client.cli", *arguments]
     environment = {**os.environ, "TOUCHSTONE_URL": service.url}
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, **pipes)
+    # as at a terminal: who starts the tests in a shell's background hands down that it is ignored
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, **pipes)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 LINE = {"text": "a", "explanation": "b"}
