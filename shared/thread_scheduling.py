@@ -115,12 +115,9 @@ class Interpreter:
                 self._end(job)
                 self._begin(job)
             return
-        now = time.monotonic()
-        if now > job.turn_ends:
-            job.turn_ends = now + TURN_SECONDS
-            if self._waiting:
-                self._end(job)
-                self._begin(job)
+        if self._waiting and time.monotonic() > job.turn_ends:
+            self._end(job)
+            self._begin(job)
         else:
             self._wait_for_short(job)
 

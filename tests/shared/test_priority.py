@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from shared.job_context import JobContext, party, use_context
 from shared.priority import BATCH_EVERY, NICENESS, DeviceRate, FairQueue, Party, standing_back
 from shared.priority_lock import PriorityLock
-from shared.thread_scheduling import COURTESY_SECONDS, Interpreter
+from shared.thread_scheduling import COURTESY_SECONDS, TURN_SECONDS, Interpreter
 
 parties = st.builds(Party, st.booleans(), st.sampled_from("abc"))
 
@@ -250,7 +250,9 @@ def test_a_job_that_is_stopped_while_it_waits_for_a_place_leaves_it_to_the_next(
         assert other.wait(10)
 
 
-def test_who_has_a_place_lets_quick_jobs_end_but_goes_on_after_a_while() -> None:
+@pytest.mark.parametrize("computed", [COURTESY_SECONDS, 1.5 * TURN_SECONDS])
+def test_who_has_a_place_lets_quick_jobs_end_but_goes_on_after_a_while(computed: float) -> None:
+    """Whether or not its turn is over meanwhile."""
     interpreter = Interpreter(places=1)
     batch, user = Party(batch=True, tenant="b"), Party(batch=False, tenant="u")
     with interpreter.computing(batch, lambda: None):
@@ -258,7 +260,7 @@ def test_who_has_a_place_lets_quick_jobs_end_but_goes_on_after_a_while() -> None
             interpreter.step()
         with computing_in_a_thread(interpreter, user) as quick:
             assert quick.wait(10)
-            time.sleep(COURTESY_SECONDS)  # its last courtesy is over
+            time.sleep(computed)  # its last courtesy is over
             begun = time.monotonic()
             interpreter.step()
             waited = time.monotonic() - begun
