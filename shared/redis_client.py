@@ -16,6 +16,11 @@ LEAST_WAIT_SECONDS = 0.01  # of a blocking command: less than a millisecond is "
 RETRIES = 1  # of who would rather know nothing than wait; at once
 
 
+def timeouts(seconds: float) -> dict[str, Any]:
+    """After these a server that has not answered counts as away."""
+    return {"socket_timeout": seconds, "socket_connect_timeout": seconds}
+
+
 def client(seconds: float, *, patient: bool, url: str | None = None, **more: Any) -> redis.Redis:
     """A client for threads; a server that takes longer than `seconds` counts as away.
 
@@ -23,18 +28,16 @@ def client(seconds: float, *, patient: bool, url: str | None = None, **more: Any
     url:     of a service's queues (`Settings.redis_of`); None: the Redis of everything else.
     more:    as `redis.Redis` takes it.
     """
-    waits: dict[str, Any] = {"socket_timeout": seconds, "socket_connect_timeout": seconds}
-    if not patient:
-        waits["retry"] = Retry(NoBackoff(), RETRIES)
-    return redis.Redis.from_url(url or settings().redis_url.get_secret_value(), **waits | more)
+    retry: dict[str, Any] = {} if patient else {"retry": Retry(NoBackoff(), RETRIES)}
+    address = url or settings().redis_url.get_secret_value()
+    return redis.Redis.from_url(address, **timeouts(seconds) | retry | more)
 
 
 def async_client(seconds: float, chosen: Settings) -> AsyncRedis:
     """An impatient client for the event loop, of strings."""
     return AsyncRedis.from_url(
         chosen.redis_url.get_secret_value(),
-        socket_timeout=seconds,
-        socket_connect_timeout=seconds,
+        **timeouts(seconds),
         retry=AsyncRetry(NoBackoff(), RETRIES),
         decode_responses=True,
     )

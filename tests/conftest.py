@@ -18,7 +18,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from services.bindings import local
 from services.stack.servers import Postgres
-from shared import queue
+from shared import queue, redis_client
 from shared.encryption import new_key
 from shared.ledger.engine import connect, ledger
 from shared.ledger.migrate import migrate
@@ -26,7 +26,7 @@ from shared.models import ports
 from shared.models.catalogue import load_catalogue
 from shared.settings import Settings, settings
 from tests.end_to_end.service import Service, serving
-from tests.patience import eventually
+from tests.patience import SECONDS, eventually
 from tests.servers import redis_server
 
 # no test depends on the clock of a busy machine: not how long an example takes, nor making one.
@@ -169,6 +169,8 @@ def _settings(
         patch.setenv("TOUCHSTONE_SECRET_KEYS", new_key())
         patch.setenv("TOUCHSTONE_WEBHOOK_ALLOW", '["127.0.0.1/32"]')
         patch.setenv("TOUCHSTONE_FILES_URL", str(tmp_path_factory.mktemp("files")))
+        patient = redis_client.timeouts(SECONDS)  # a machine that stands still takes no Redis away
+        patch.setattr(redis_client, "timeouts", lambda _: patient)
         settings.cache_clear()
         ledger.cache_clear()
         _use_this_broker()

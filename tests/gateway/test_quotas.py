@@ -23,6 +23,7 @@ from shared.settings import Settings
 from tests.answers import CheckedClient
 from tests.batches import URL, Json
 from tests.gateway.serving import serving
+from tests.patience import SECONDS
 
 LIMITS = {
     "authentication": "keys",
@@ -52,7 +53,7 @@ def opens(_bounded: str, chosen: Settings, engine: Engine) -> Iterator[Opens]:
         with engine.begin() as connection:
             _, secret = keys.make(connection, NewKey(tenant, "test", ("batch",)))
         bearer = {"Authorization": f"Bearer {secret}"}
-        made.append(CheckedClient(base_url=_bounded, timeout=60, headers=bearer))
+        made.append(CheckedClient(base_url=_bounded, timeout=SECONDS, headers=bearer))
         return made[-1]
 
     yield client
@@ -161,7 +162,7 @@ def begun(released: threading.Event, seen: threading.Event) -> Iterator[bytes]:
     """A body that stops in the middle."""
     yield BODY
     seen.set()
-    released.wait(60)
+    released.wait(SECONDS)
     yield b"x\r\n--a--\r\n"
 
 
@@ -175,7 +176,7 @@ def test_a_tenants_uploads_at_a_time_are_bounded(opens: Opens) -> None:
             for one in seen
         ]
         try:
-            assert all(one.wait(60) for one in seen)
+            assert all(one.wait(SECONDS) for one in seen)
             while (answer := client.post("/v1/files", files={"file": b"x"})).status_code == 422:
                 time.sleep(0.02)  # until the beginnings of both have come
             refused(answer, "uploads")
@@ -227,7 +228,7 @@ def test_a_spool_that_is_full_refuses_before_it_is_written(
     small = {"authentication": "none", "spool_bytes": 1_048_576, "spool_folder": tmp_path}
     with (
         serving(chosen.model_copy(update=small)) as url,
-        CheckedClient(base_url=url, timeout=60) as one,
+        CheckedClient(base_url=url, timeout=SECONDS) as one,
     ):
         assert send(one, b"x" * 1_030_000).status_code == 200
         assert send(one, b"x" * 1_100_000).status_code == 413

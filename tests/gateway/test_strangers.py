@@ -24,6 +24,7 @@ from services.stack.servers import HOST, Child, free_port
 from shared.settings import Settings
 
 PATIENCE = 60.0
+IDLE_SECONDS = 4.0  # uvicorn keeps an idle connection for five
 FLOODERS = 30
 CONNECTIONS = 40
 SOCKET_BUFFERS = 8 * 1_048_576  # what both kernels may hold of a stream that nobody reads
@@ -224,11 +225,27 @@ def test_the_second_head_of_a_connection_has_its_time_too(gateway: Process) -> N
         assert status_of(received(stranger)) == 408
 
 
+@contextlib.contextmanager
+def unless_it_stood_still(over: list[bool]) -> Iterator[None]:
+    """What fails in the block counts only where no idle connection was left for so long that a
+    gateway closes it."""
+    begun = time.monotonic()
+    try:
+        yield
+    except (AssertionError, OSError):
+        if time.monotonic() - begun < IDLE_SECONDS:
+            raise
+    else:
+        over.append(True)
+
+
 def test_a_pause_between_two_requests_is_no_fault(gateway: Process) -> None:
-    with gateway.connect() as stranger:
-        for _ in range(3):
-            assert probed(stranger) == 200
-            time.sleep(1)
+    over: list[bool] = []
+    while not over:
+        with unless_it_stood_still(over), gateway.connect() as stranger:
+            for pause in (0, 1.1, 1.1):  # in all longer than a head may take
+                time.sleep(pause)
+                assert probed(stranger) == 200
 
 
 def test_a_body_that_does_not_come_is_given_up(gateway: Process) -> None:
@@ -321,15 +338,17 @@ def test_requests_sent_at_once_are_answered_in_turn(gateway: Process) -> None:
 
 
 def test_of_one_address_there_are_so_many_and_probes_pass(gateway: Process) -> None:
-    with contextlib.ExitStack() as held:
-        idle = [held.enter_context(gateway.connect()) for _ in range(CONNECTIONS)]
-        for stranger in idle:  # each is counted once it has been answered
-            assert probed(stranger) == 200
-        refused = httpx.get(f"{gateway.url}/v1/jobs", timeout=PATIENCE)
-        assert (refused.status_code, refused.json()["type"].rpartition("/")[2]) == (503, "busy")
-        assert refused.headers["retry-after"]
-        assert gateway.is_alive()
-        assert httpx.get(f"{gateway.url}/readyz", timeout=PATIENCE).status_code == 200
+    over: list[bool] = []
+    while not over:
+        with unless_it_stood_still(over), contextlib.ExitStack() as held:
+            for _ in range(CONNECTIONS):  # each is counted once it has been answered
+                assert probed(held.enter_context(gateway.connect())) == 200
+            refused = httpx.get(f"{gateway.url}/v1/jobs", timeout=PATIENCE)
+            assert refused.status_code == 503
+            assert refused.json()["type"].endswith("/busy")
+            assert refused.headers["retry-after"]
+            assert gateway.is_alive()
+            assert httpx.get(f"{gateway.url}/readyz", timeout=PATIENCE).status_code == 200
     assert status_in_the_end(gateway, "/v1/jobs") == 401
 
 

@@ -8,17 +8,19 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shared import thread_scheduling
 from shared.job_context import JobContext, party, use_context
 from shared.priority import BATCH_EVERY, NICENESS, DeviceRate, FairQueue, Party, standing_back
 from shared.priority_lock import PriorityLock
 from shared.thread_scheduling import COURTESY_SECONDS, TURN_SECONDS, Interpreter
+from tests.patience import SECONDS
 
 parties = st.builds(Party, st.booleans(), st.sampled_from("abc"))
 
@@ -155,13 +157,13 @@ def test_a_lock_goes_to_the_interactive_job_first() -> None:
         threads = [threading.Thread(target=use, args=(one,)) for one in waiting]
         for number, thread in enumerate(threads, 1):
             thread.start()
-            assert began.acquire(timeout=10)
+            assert began.acquire(timeout=SECONDS)
             while len(lock._waiting) < number:
                 time.sleep(0.001)
     for thread in threads:
-        thread.join(10)
+        thread.join(SECONDS)
     assert [one.tenant for one in order] == ["c", "d", "a", "b"]
-    assert lock.acquire(timeout=1)  # it is free again
+    assert lock.acquire(timeout=SECONDS)  # it is free again
     lock.release()
 
 
@@ -173,15 +175,32 @@ def test_a_lock_that_is_held_is_waited_for_no_longer_than_asked() -> None:
     lock.release()
 
 
+@pytest.fixture
+def interpreter(monkeypatch: pytest.MonkeyPatch) -> Interpreter:
+    """One place, for which nobody stops waiting, and everybody looks often."""
+    monkeypatch.setattr(thread_scheduling, "PATIENCE_SECONDS", 5 * SECONDS)
+    monkeypatch.setattr(thread_scheduling, "LOOK_SECONDS", 0.01)
+    return Interpreter(places=1)
+
+
+class NotWantedError(Exception):
+    """The job is stopped."""
+
+
 @contextmanager
 def computing_in_a_thread(interpreter: Interpreter, whom: Party) -> Iterator[threading.Event]:
-    """A thread that computes for this party until the block is left; the event: it has begun."""
+    """A thread that computes for this party until the block is left, and waits for a place no
+    longer; the event: it has begun."""
     begun, end = threading.Event(), threading.Event()
 
+    def check() -> None:
+        if end.is_set():
+            raise NotWantedError
+
     def compute() -> None:
-        with interpreter.computing(whom, lambda: None):
+        with suppress(NotWantedError), interpreter.computing(whom, check):
             begun.set()
-            end.wait(10)
+            end.wait(5 * SECONDS)
 
     thread = threading.Thread(target=compute)
     thread.start()
@@ -189,33 +208,35 @@ def computing_in_a_thread(interpreter: Interpreter, whom: Party) -> Iterator[thr
         yield begun
     finally:
         end.set()
-        thread.join(10)
+        thread.join(SECONDS)
 
 
-def test_jobs_of_batches_compute_one_at_a_time_and_interactive_ones_at_once() -> None:
-    interpreter = Interpreter(places=1)
+def test_jobs_of_batches_compute_one_at_a_time_and_interactive_ones_at_once(
+    interpreter: Interpreter,
+) -> None:
     batch, user = Party(batch=True, tenant="b"), Party(batch=False, tenant="u")
-    with computing_in_a_thread(interpreter, batch) as first:
-        assert first.wait(10)
-        with computing_in_a_thread(interpreter, batch) as second:
+    with ExitStack() as held:
+        with computing_in_a_thread(interpreter, batch) as first:
+            assert first.wait(SECONDS)
+            second = held.enter_context(computing_in_a_thread(interpreter, batch))
             with computing_in_a_thread(interpreter, user) as third:
-                assert third.wait(10)
+                assert third.wait(SECONDS)
             assert not second.is_set()
-    assert second.is_set()  # its turn came when the first ended
+        assert second.wait(SECONDS)  # its turn came when the first ended
 
 
-def test_who_waits_for_a_model_leaves_its_place() -> None:
-    interpreter = Interpreter(places=1)
+def test_who_waits_for_a_model_leaves_its_place(interpreter: Interpreter) -> None:
     batch = Party(batch=True, tenant="b")
     with interpreter.computing(batch, lambda: None):
         with interpreter.waiting(), computing_in_a_thread(interpreter, batch) as other:
-            assert other.wait(10)
+            assert other.wait(SECONDS)
         with computing_in_a_thread(interpreter, batch) as another:
             assert not another.wait(0.05)
 
 
-def test_an_interactive_job_that_computed_for_long_needs_a_place() -> None:
-    interpreter = Interpreter(places=1)
+def test_an_interactive_job_that_computed_for_long_needs_a_place(
+    interpreter: Interpreter,
+) -> None:
     batch, user = Party(batch=True, tenant="b"), Party(batch=False, tenant="u")
     with interpreter.computing(user, lambda: None):
         until = time.thread_time() + 0.3
@@ -225,8 +246,9 @@ def test_an_interactive_job_that_computed_for_long_needs_a_place() -> None:
             assert not other.wait(0.05)
 
 
-def test_a_job_that_is_stopped_while_it_waits_for_a_place_leaves_it_to_the_next() -> None:
-    interpreter = Interpreter(places=1)
+def test_a_job_that_is_stopped_while_it_waits_for_a_place_leaves_it_to_the_next(
+    interpreter: Interpreter,
+) -> None:
     batch = Party(batch=True, tenant="b")
 
     def stopped() -> None:
@@ -244,34 +266,38 @@ def test_a_job_that_is_stopped_while_it_waits_for_a_place_leaves_it_to_the_next(
     with interpreter.computing(batch, lambda: None):
         thread = threading.Thread(target=compute)
         thread.start()
-        thread.join(10)
+        thread.join(SECONDS)
     assert failed == ["stopped"]
     with computing_in_a_thread(interpreter, batch) as other:
-        assert other.wait(10)
+        assert other.wait(SECONDS)
 
 
 @pytest.mark.parametrize("computed", [COURTESY_SECONDS, 1.5 * TURN_SECONDS])
-def test_who_has_a_place_lets_quick_jobs_end_but_goes_on_after_a_while(computed: float) -> None:
+def test_who_has_a_place_lets_quick_jobs_end_but_goes_on_after_a_while(
+    interpreter: Interpreter, computed: float
+) -> None:
     """Whether or not its turn is over meanwhile."""
-    interpreter = Interpreter(places=1)
     batch, user = Party(batch=True, tenant="b"), Party(batch=False, tenant="u")
-    with interpreter.computing(batch, lambda: None):
+    waited: list[float] = []
+    with interpreter.computing(batch, lambda: None, waited.append):
         for _ in range(3):  # nobody is there: no step waits
             interpreter.step()
+        assert waited == []
         with computing_in_a_thread(interpreter, user) as quick:
-            assert quick.wait(10)
+            assert quick.wait(SECONDS)
             time.sleep(computed)  # its last courtesy is over
             begun = time.monotonic()
             interpreter.step()
-            waited = time.monotonic() - begun
-            assert waited >= COURTESY_SECONDS / 2
+            assert waited[0] >= COURTESY_SECONDS / 2
             for _ in range(1_000):  # not at each step: it goes on, whoever is there
                 interpreter.step()
-            assert time.monotonic() - begun < 500 * COURTESY_SECONDS
+            gone = time.monotonic() - begun
+    assert len(waited) <= 1 + gone / (2 * COURTESY_SECONDS) * 1.01  # half of the time at most
 
 
-def test_what_is_short_for_somebody_who_waits_goes_before_who_has_a_place() -> None:
-    interpreter = Interpreter(places=1)
+def test_what_is_short_for_somebody_who_waits_goes_before_who_has_a_place(
+    interpreter: Interpreter,
+) -> None:
     with interpreter.computing(Party(batch=True, tenant="b"), lambda: None):
         with interpreter.quick():
             assert not interpreter._quiet.is_set()

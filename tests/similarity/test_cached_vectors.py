@@ -115,7 +115,7 @@ def test_who_stops_while_it_is_served_leaves_the_others_their_answers() -> None:
 
     with ThreadPoolExecutor(3) as threads:
         first = threads.submit(stopped)
-        assert device.busy.wait(10)
+        assert device.busy.wait(SECONDS)
         other = threads.submit(remembering.vectors, ["theirs"])
         behind = threads.submit(stopped)
         while remembering._batcher.waiting() < 2:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from services.stack import liveness, startup
 from services.stack.servers import HOST, Child, Probe, free_port
+from tests.patience import eventually
 
 ANSWERS = """
 import http.server, json, pathlib, subprocess, sys, time
@@ -44,6 +50,29 @@ while wish == "computes" and not (folder / "done").exists():
 server = http.server.HTTPServer(("127.0.0.1", port), Handler)
 server.serve_forever()
 """
+
+
+class Clock:
+    """What the watch of a process takes for the time: moved by hand, so that no machine that stands
+    still is taken for a process that does."""
+
+    sleep = staticmethod(time.sleep)
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1_000.0
+        for module in (liveness, startup):
+            monkeypatch.setattr(module, "time", self)
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def move(
+        self, seconds: float, seen: Callable[[], float], sign: Callable[[], object] = str
+    ) -> None:
+        """So long; then a sign of life, until somebody has seen it at the new time."""
+        self.now += seconds
+        sign()
+        eventually(lambda: seen() == self.now)
 
 
 def answering(folder: Path, wish: str = "") -> Child:

@@ -16,6 +16,7 @@ from services.stack import model_watch
 from services.stack.model_watch import ModelWatch
 from services.stack.servers import Child, Probe
 from tests.http_server import HttpServer
+from tests.patience import SECONDS, eventually
 
 REASON = "it waits for 8 GB of memory"
 REASONS = {"failed": "no files", "waiting": REASON}
@@ -25,8 +26,10 @@ class Worker(BaseHTTPRequestHandler):
     """Answers /readyz with these states; None: with nothing that can be read."""
 
     states: ClassVar[dict[str, str] | None] = {}
+    asked: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
+        self.asked.append(self.path)
         models = {
             name: {"state": state, "reason": REASONS.get(state, ""), "seconds": 1}
             for name, state in (self.states or {}).items()
@@ -89,12 +92,13 @@ def test_a_reason_is_said_once(
 
 def test_waiting_for_all_models_needs_an_answer(watch: ModelWatch) -> None:
     Worker.states = None
+    Worker.asked.clear()
     waiting = Thread(target=watch.wait, daemon=True)
     waiting.start()
-    waiting.join(1.5)
+    eventually(lambda: len(Worker.asked) > 1)  # the first answer was not enough
     assert waiting.is_alive()
     Worker.states = {"mine": "ready"}
-    waiting.join(60)
+    waiting.join(SECONDS)
     assert not waiting.is_alive()
 
 

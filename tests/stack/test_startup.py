@@ -6,6 +6,7 @@ import io
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -18,10 +19,10 @@ from services.stack.liveness import reasons
 from services.stack.processes import Supervisor, without_progress
 from services.stack.startup import Reporter, await_ready
 from shared.settings import Settings
-from tests.patience import busy, eventually
-from tests.stack.processes import answering
+from tests.patience import eventually
+from tests.stack.processes import Clock, answering
 
-STALLED = 2.0  # seconds
+STALLED = 4.0  # seconds; a hundredth of them is what a process must compute to move
 
 
 @contextmanager
@@ -44,38 +45,48 @@ def test_a_process_that_dies_ends_the_start_with_its_last_words(tmp_path: Path) 
     assert "the model file is broken" in str(error.value)
 
 
-def test_a_process_that_does_nothing_ends_the_start(tmp_path: Path) -> None:
+def test_a_process_that_does_nothing_ends_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch)
+
+    def say(*_waited_for: str) -> None:
+        clock.now += 0.5
+
     with started(tmp_path, "sleeps") as supervisor, pytest.raises(NotReady) as error:
-        await_ready(supervisor, tmp_path / "logs", STALLED, without_progress)
+        await_ready(supervisor, tmp_path / "logs", STALLED, say)
     assert "answering" in str(error.value)
     assert "while starting" in str(error.value)
 
 
-def test_the_start_waits_for_a_process_that_computes_and_then_loads(tmp_path: Path) -> None:
+def test_the_start_waits_for_a_process_that_computes_and_then_loads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Far beyond the patience for what does not move."""
+    clock = Clock(monkeypatch)
     said: list[tuple[str, ...]] = []
 
     def say(*waited_for: str) -> None:
         said.append(waited_for)
 
     (tmp_path / "loads").touch()
-    stalled = STALLED * min(busy(), 3)
-    with started(tmp_path, "computes", stalled) as supervisor:
+    with started(tmp_path, "computes") as supervisor:
+        [watched] = supervisor.watched
         log = tmp_path / "logs" / "answering.log"
         wait = threading.Thread(
-            target=await_ready, args=(supervisor, tmp_path / "logs", stalled, say)
+            target=await_ready, args=(supervisor, tmp_path / "logs", STALLED, say)
         )
         wait.start()
-        wait.join(2 * stalled)
+        for _ in range(3):
+            clock.move(0.7 * STALLED, lambda: watched.moved)
         assert wait.is_alive()
         (tmp_path / "done").touch()
         loading = ("answering: large-model is not loaded yet",)
         eventually(lambda: said[-1] == loading)
         for number in range(3):
-            wait.join(stalled / 2)
+            more = f"layer {number}\n" + log.read_text()
+            clock.move(0.7 * STALLED, lambda: watched.moved, partial(log.write_text, more))
             assert wait.is_alive()
-            with log.open("a") as more:
-                more.write(f"layer {number}\n")
         (tmp_path / "loads").unlink()
         eventually(lambda: not wait.is_alive())
     assert list(dict.fromkeys(said)) == [("answering: no answer yet",), loading]

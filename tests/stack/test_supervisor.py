@@ -14,21 +14,18 @@ import psutil
 import pytest
 import redis
 
+from services.stack import processes
 from services.stack.liveness import Liveness
 from services.stack.processes import Supervisor
 from services.stack.servers import Child, Probe, free_port, redis_child, redis_url
 from shared.settings import Settings
-from tests.patience import busy, eventually, looks
-from tests.stack.processes import answering
+from tests.patience import eventually
+from tests.stack.processes import Clock, answering
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
+PATIENT = 2.0  # seconds of a clock that a test moves
 SILENT = 1.0  # seconds, for those who are silent on purpose
 NEVER = 600.0
-
-
-def unhurried() -> float:
-    """A patience that a process which is well does not try on a busy machine either."""
-    return SILENT * min(busy(), 4)
 
 
 @contextmanager
@@ -48,12 +45,11 @@ def restarted(child: Child) -> Callable[[], bool]:
     return lambda: child.is_running and child.process is not first
 
 
-def left_alone(child: Child, silent: float) -> bool:
+def left_alone(child: Child, watched: Liveness, clock: Clock) -> bool:
     """Whether nobody restarts it for a multiple of the patience."""
     again = restarted(child)
-    for gone in looks():
-        if again() or gone > 4 * silent:
-            break
+    for _ in range(5):
+        clock.move(0.8 * PATIENT, lambda: watched.good)
     return not again()
 
 
@@ -124,22 +120,27 @@ def test_what_a_silent_process_started_ends_with_it(tmp_path: Path) -> None:
         eventually(lambda: not any(one.is_running() for one in offspring))
 
 
-def test_a_refused_probe_is_a_sign_of_life_where_strangers_may_cause_it(tmp_path: Path) -> None:
-    child = answering(tmp_path)
+def test_a_refused_probe_is_a_sign_of_life_where_strangers_may_cause_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, child = Clock(monkeypatch), answering(tmp_path)
     child.probe = Probe(child.probe.url if child.probe else "", obeyed=False)
-    with supervising(tmp_path, child, silent=unhurried()) as supervisor:
-        eventually(lambda: supervisor.watched[0].ready)
+    with supervising(tmp_path, child, silent=PATIENT) as supervisor:
+        watched = supervisor.watched[0]
+        eventually(lambda: watched.ready)
         (tmp_path / "refuses").touch()
-        assert left_alone(child, unhurried())
+        assert left_alone(child, watched, clock)
 
 
-def test_a_process_that_is_not_ready_is_left_alone_while_it_answers(tmp_path: Path) -> None:
+def test_a_process_that_is_not_ready_is_left_alone_while_it_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "loads").touch()
-    child = answering(tmp_path)
-    with supervising(tmp_path, child, silent=unhurried()) as supervisor:
+    clock, child = Clock(monkeypatch), answering(tmp_path)
+    with supervising(tmp_path, child, silent=PATIENT) as supervisor:
         watched = supervisor.watched[0]
         eventually(lambda: watched.waits_for == ("large-model is not loaded yet",))
-        assert left_alone(child, unhurried())
+        assert left_alone(child, watched, clock)
         assert not watched.ready
         (tmp_path / "loads").unlink()
         eventually(lambda: watched.ready)
@@ -160,25 +161,30 @@ def test_time_that_passed_unwatched_is_not_silence(tmp_path: Path) -> None:
 
 
 SLOW_TO_END = (
-    "import signal, sys, time\n"
-    "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(3), sys.exit()))\n"
+    "import pathlib, signal, sys, time\n"
+    "stopped, may = [], pathlib.Path(sys.argv[1])\n"
+    "signal.signal(signal.SIGTERM, lambda *_: stopped.append(1))\n"
     "print('listens', flush=True)\n"
-    "time.sleep(600)"
+    "while not (stopped and may.exists()):\n"
+    "    time.sleep(0.01)\n"
 )
 
 
-def test_a_stop_says_who_still_works(tmp_path: Path) -> None:
-    said: list[tuple[str, ...]] = []
+def test_a_stop_says_who_still_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "SILENT_SECONDS", 0.0)
+    may_end, said = tmp_path / "may end", list[tuple[str, ...]]()
 
     def say(*waited_for: str) -> None:
         said.append(waited_for)
+        if waited_for == ("worker to end its work",):
+            may_end.touch()
 
-    slow = Child("worker", (sys.executable, "-c", SLOW_TO_END))
+    slow = Child("worker", (sys.executable, "-c", SLOW_TO_END, str(may_end)))
     supervisor = Supervisor(None, tmp_path, Settings())
     supervisor.start(slow, Child("gateway", SLEEP))
     eventually(lambda: "listens" in (tmp_path / "worker.log").read_text())
     supervisor.stop(say)
-    assert set(said) == {("worker to end its work",)}
+    assert said[-1] == ("worker to end its work",)
     assert not slow.is_running
 
 

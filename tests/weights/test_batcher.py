@@ -158,7 +158,7 @@ def test_a_device_that_miscounts_fails_its_callers_and_goes_on() -> None:
 
 
 def job(tenant: str, *, batch: bool = False) -> AbstractContextManager[JobContext]:
-    return use_context(JobContext("job_x", tenant, batch, time.monotonic() + 60))
+    return use_context(JobContext("job_x", tenant, batch, time.monotonic() + 5 * SECONDS))
 
 
 class Ordered:
@@ -181,7 +181,7 @@ class Ordered:
 
     def run(self, rows: list[int]) -> list[int]:
         self.entered.release()
-        self.free.wait(10)
+        self.free.wait(5 * SECONDS)
         self.passes.append(rows)
         self.now += len(rows) / 100
         return rows
@@ -189,7 +189,7 @@ class Ordered:
     def busy(self) -> None:
         """A pass runs, and others can queue up."""
         self.batcher.submit([0])
-        assert self.entered.acquire(timeout=10)
+        assert self.entered.acquire(timeout=SECONDS)
 
     def waits(self, number: int) -> int:
         """Passes until this row is in one."""
@@ -206,9 +206,9 @@ def test_an_interactive_row_is_in_the_next_pass_whatever_waits() -> None:
     with job("user"):
         own = device.batcher.submit([7_001])
     device.free.set()
-    assert own.result(10) == [7_001]
+    assert own.result(SECONDS) == [7_001]
     for future in futures:
-        assert future.result(10)
+        assert future.result(SECONDS)
     assert device.waits(7_001) == 1
 
 
@@ -220,8 +220,8 @@ def test_one_row_waits_for_one_pass_of_each_other_tenant_however_many_kinds() ->
     with job("other"):
         own = device.batcher.submit([7_001])
     device.free.set()
-    assert own.result(10) == [7_001]
-    assert len(flood.result(10)) == 2_000
+    assert own.result(SECONDS) == [7_001]
+    assert len(flood.result(SECONDS)) == 2_000
     assert device.waits(7_001) <= 2
 
 
@@ -233,8 +233,8 @@ def test_rows_of_batches_have_a_pass_in_eight_while_interactive_ones_never_end()
     with job("b", batch=True):
         line = device.batcher.submit([7_001])
     device.free.set()
-    assert line.result(10) == [7_001]
-    assert len(flood.result(10)) == 2_000
+    assert line.result(SECONDS) == [7_001]
+    assert len(flood.result(SECONDS)) == 2_000
     assert device.waits(7_001) <= BATCH_EVERY
 
 
@@ -242,13 +242,13 @@ def test_a_pass_of_batches_is_short_where_somebody_asked_lately() -> None:
     device = Ordered()
     device.free.set()
     with job("b", batch=True):
-        assert len(device.batcher.submit(list(range(200))).result(10)) == 200
+        assert len(device.batcher.submit(list(range(200))).result(SECONDS)) == 200
     assert max(map(len, device.passes)) == BUDGET  # nobody else is there
     with job("user"):
-        device.batcher.submit([1]).result(10)
+        device.batcher.submit([1]).result(SECONDS)
     before = len(device.passes)
     with job("b", batch=True):
-        assert len(device.batcher.submit(list(range(200))).result(10)) == 200
+        assert len(device.batcher.submit(list(range(200))).result(SECONDS)) == 200
     assert max(map(len, device.passes[before:])) == 5  # 50 ms of it
 
 
@@ -260,7 +260,7 @@ def test_rows_of_batches_fill_what_an_interactive_pass_leaves() -> None:
     with job("user"):
         own = device.batcher.submit([8, 9])
     device.free.set()
-    assert (own.result(10), line.result(10)) == ([8, 9], [1, 2, 3])
+    assert (own.result(SECONDS), line.result(SECONDS)) == ([8, 9], [1, 2, 3])
     assert device.passes[1] == [8, 9, 1, 2, 3]
 
 

@@ -24,6 +24,7 @@ from shared.models.server_records import (
     refresh,
 )
 from shared.settings import Settings
+from tests.patience import SECONDS
 
 ENTRY = ModelEntry(name="m", kind="causal", source="openai:http://127.0.0.1:1/v1")
 
@@ -80,12 +81,12 @@ def test_one_worker_asks_at_a_time_and_one_that_died_blocks_nobody(broker: redis
 
     def slow(entry: ModelEntry) -> ServerAbilities:
         begun.set()
-        assert go.wait(30)
+        assert go.wait(SECONDS)
         return Probe()(entry)
 
     first = threading.Thread(target=refresh, args=(ENTRY, slow))
     first.start()
-    assert begun.wait(30)
+    assert begun.wait(SECONDS)
     assert int(broker.ttl(PROBING + "m")) > 0
     probe = Probe()
     assert not refresh(ENTRY, probe)

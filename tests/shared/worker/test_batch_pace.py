@@ -14,6 +14,7 @@ from shared.priority import RECENT_SECONDS
 from shared.queue import app
 from shared.settings import Settings
 from shared.worker.batch_queues import ELSEWHERE_SECONDS, BatchQueues, BatchRateLimiter, stopping
+from tests.patience import SECONDS
 
 
 @dataclass
@@ -87,7 +88,7 @@ def test_the_consumer_rests_as_long_as_its_pace_says(chosen: Settings) -> None:
         assert not started.acquire(timeout=0.5)
         assert queue.queue_length("paced", batch=True) == 1  # another worker may have it
         pace.seconds = 0.0
-        assert started.acquire(timeout=60)
+        assert started.acquire(timeout=SECONDS)
     finally:
         consumer.stop()
         stopping.clear()
@@ -111,7 +112,7 @@ def test_a_call_of_a_job_that_was_let_start_rests_for_nobody(chosen: Settings) -
     consumer = BatchQueues(queues, threads=1, pace=Pace(1.0))
     consumer.start()
     try:
-        assert done.acquire(timeout=60)
+        assert done.acquire(timeout=SECONDS)
         assert queue.queue_length("paced", batch=True) == 1
     finally:
         consumer.stop()

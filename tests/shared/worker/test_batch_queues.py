@@ -18,6 +18,7 @@ from shared.ledger.leases import Claim
 from shared.queue import CallsFirst, app
 from shared.settings import Settings
 from shared.worker.batch_queues import BatchQueues, Tenants, TenantShares, stopping
+from tests.patience import SECONDS
 
 
 @pytest.fixture(autouse=True)
@@ -36,19 +37,19 @@ def test_no_more_is_taken_than_threads_are_free(chosen: Settings) -> None:
         queue_name = request.delivery_info["routing_key"]
         seen.append((job_id, queue_name, queue.AGAIN in (request.headers or {})))
         entered.release()
-        free.wait(10)
+        free.wait(5 * SECONDS)
 
     for number in range(5):
         queue.send("slow", f"job_{number}", batch=True, again=number == 0)
     consumer = BatchQueues([queue.batch_queue_of("slow")], threads=2)
     consumer.start()
-    assert entered.acquire(timeout=10)
-    assert entered.acquire(timeout=10)
+    assert entered.acquire(timeout=SECONDS)
+    assert entered.acquire(timeout=SECONDS)
     assert not entered.acquire(timeout=0.2)
     assert queue.queue_length("slow", batch=True) == 3  # for other workers
     free.set()
     for _ in range(3):
-        assert entered.acquire(timeout=10)
+        assert entered.acquire(timeout=SECONDS)
     consumer.stop()
     assert sorted(seen) == [(f"job_{n}", "score.slow.batch", n == 0) for n in range(5)]
 
@@ -65,7 +66,7 @@ def test_a_message_that_cannot_be_read_stops_nobody(chosen: Settings) -> None:
     queue.send("quick", "job_1", batch=True)
     consumer = BatchQueues([queue.batch_queue_of("quick")], threads=1)
     consumer.start()
-    assert done.wait(10)
+    assert done.wait(SECONDS)
     consumer.stop()
 
 
@@ -110,14 +111,14 @@ def test_nobody_gets_more_by_asking_at_once() -> None:
     taken: list[Claim | None] = []
 
     def ask() -> None:
-        gate.wait(10)
+        gate.wait(SECONDS)
         taken.append(shares.next_claim(queue.claim))
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(SECONDS)
     assert sum(claim is not None for claim in taken) == shares.most == 6
 
 

@@ -156,7 +156,8 @@ def test_who_computes_for_ever_fails_as_too_costly_and_alone(
     # a scheduler that stands still for a grace finds that the process is gone, and no more
     assert said == "too-costly" or (said == "attempts-exhausted" and stood > SECONDS["grace"] / 2)
     assert job.attempts == attempts
-    assert {find(engine, one).status for one in neighbours} == {"succeeded"}
+    if stood < SECONDS["grace"]:  # else their time may be over, too
+        assert {find(engine, one).status for one in neighbours} == {"succeeded"}
     assert set(worker.deaths) == deaths
     if FROM_FAULTHANDLER in deaths:
         assert len(worker.deaths) >= attempts - 1  # the ledger knows before the last one ends
