@@ -14,12 +14,12 @@ from services.explanations.parsing import answer_of, hateful_or_not, parse_answe
 from services.registry import service
 from shared.metric import Metric, StatedDecision
 from shared.models.calls import Completion
-from tests.hatexscore.golden_conclusions import Snippet, own
+from tests.hatexscore.golden_conclusions import OWN, Snippet, own
 
 
 def answers(batch: str) -> list[Snippet]:
     """batch: such as `elicited_1`, without the language."""
-    return [one for one in own() if one.name.startswith(f"{batch}.")]
+    return own([file for file in OWN if file.name.startswith(f"{batch}.")])
 
 
 def read_label(answer: Snippet) -> str | None:
