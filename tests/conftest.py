@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -45,7 +46,10 @@ hypothesis.settings.load_profile("steady")
 ROOT = Path(__file__).parents[1]
 MANY_ROWS = 1_000  # deleted ones slow every later look
 WHOLE_SERVICE = "whole_service"  # the fixture
-WHOLE = {"TOUCHSTONE_WEBHOOK_ALLOW": "127.0.0.1/32"}  # settings of the service that tests share
+# a test asks for it, or for what `tests.sdk.conftest` makes of it
+WHOLE = re.compile(r"^def test_\w+\([^)]*\b(whole_service: |service: |ts: )", re.MULTILINE)
+OWN = re.compile(r"^def service\(", re.MULTILINE)
+SETTINGS = {"TOUCHSTONE_WEBHOOK_ALLOW": "127.0.0.1/32"}  # settings of the service that tests share
 TABLES = (  # what names another table stands before it
     "webhook_tests",
     "webhook_deliveries",
@@ -87,9 +91,8 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc] # of no known types
 @cache
 def _scope(file: Path) -> str:
     """What of this file goes to one process."""
-    looked_at = (file, file.with_name("conftest.py"))
-    shares = any(WHOLE_SERVICE in one.read_text("utf-8") for one in looked_at if one.exists())
-    return WHOLE_SERVICE if shares else str(file)
+    text = file.read_text("utf-8")
+    return WHOLE_SERVICE if WHOLE.search(text) and not OWN.search(text) else str(file)
 
 
 @pytest.hookimpl(trylast=True)  # of what is left
@@ -123,7 +126,7 @@ def pytest_sessionfinish() -> None:
 
 @pytest.fixture(scope="session")
 def _started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with serving(tmp_path_factory.mktemp("whole") / "var", **WHOLE) as made:
+    with serving(tmp_path_factory.mktemp("whole") / "var", **SETTINGS) as made:
         yield made
 
 

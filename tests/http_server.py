@@ -10,3 +10,7 @@ class HttpServer(ThreadingHTTPServer):
 
     request_queue_size = 128
     daemon_threads = True
+
+    def serve_forever(self, poll_interval: float = 0.02) -> None:
+        """Its end is noticed at once, not after half a second."""
+        super().serve_forever(poll_interval)
