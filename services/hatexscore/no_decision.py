@@ -311,7 +311,7 @@ class _Sentence:
         """Does it speak of the category, of a policy or of posts in general?"""
         if not self.moods <= {*SETTLED, "general", "hypothetical", "partial"}:
             return False
-        if _IN_EVIDENCE.match(self.text, self.last):
+        if _IN_EVIDENCE.match(self.text, self.last) or names_act(self.text):
             return False
         if _CATEGORY_CJK.search(self.text):
             return not (_THIS_CJK.search(self.text) or _JUDGED_KO.search(self.text, self.last))

@@ -18,7 +18,7 @@ from services.gateway import routes
 from services.gateway.http_requests import parse_body
 from services.gateway.refusals import InvalidBody
 from services.registry import all_contracts, metrics
-from shared.contracts import Message
+from shared.contracts import JobRequest, Message
 from shared.errors import BadInput
 from shared.problems import problem
 
@@ -74,14 +74,21 @@ def details(error: BadInput) -> str:
     return "\n".join([found["detail"], *(one["detail"] for one in found.get("errors", ()))])
 
 
+def refusal(name: str, kind: type[Message], body: dict[str, Any]) -> str:
+    """Empty where it is taken."""
+    try:
+        asked = parse_body(json.dumps(body).encode(), kind)
+        if isinstance(asked, JobRequest) and name in metrics():
+            with as_checked(metrics()[name], asked):
+                pass
+    except BadInput as error:
+        return details(error)
+    return ""
+
+
 @pytest.mark.parametrize("name", sorted(bodies()))
 def test_no_detail_speaks_python(name: str) -> None:
     kind, body = bodies()[name]
-    for one in spoiled(kind, body):
-        try:
-            asked = parse_body(json.dumps(one).encode(), kind)
-            if name in metrics():
-                with as_checked(metrics()[name], asked):  # type: ignore[arg-type]
-                    pass
-        except BadInput as error:
-            assert not FOREIGN.search(details(error)), (one, details(error))
+    said = {refusal(name, kind, one) for one in spoiled(kind, body)}
+    assert len(said) > 1
+    assert not [one for one in said if FOREIGN.search(one)]
