@@ -381,6 +381,33 @@ def test_nobody_is_asked_to_reload_where_nothing_runs(
     assert "no service is up in" in capsys.readouterr().err
 
 
+def test_the_service_of_another_machine_is_not_asked_through_a_local_folder(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`TOUCHSTONE_URL` says which service is meant; nobody tells it over HTTP."""
+    monkeypatch.delenv("REDIS_URL", raising=False)
+    monkeypatch.setenv("TOUCHSTONE_URL", "https://scores.example.org")
+    monkeypatch.chdir(place)
+    assert models.main(["reload"]) == 1
+    said = capsys.readouterr().err
+    assert "TOUCHSTONE_URL names https://scores.example.org" in said
+    assert "docker compose run --rm models reload" in said
+    asked = list[str]()
+    monkeypatch.setattr("shared.models.reload.request_reload", lambda: asked.append("now"))
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    assert models.main(["reload"]) == 0
+    monkeypatch.delenv("REDIS_URL")
+    (place / "var").mkdir()
+    note = {"url": "http://127.0.0.1:8000", "redis_url": "redis://127.0.0.1:2/0"}
+    (place / "var" / "stack.json").write_text(json.dumps(note), "utf-8")
+    assert models.main(["reload"]) == 1  # this folder's service is another one
+    for told in (["--var", "var"], []):
+        monkeypatch.setenv("TOUCHSTONE_URL", "http://localhost:8000/")
+        monkeypatch.delenv("REDIS_URL", raising=False)
+        assert models.main(["reload", *told]) == 0
+    assert len(asked) == 3
+
+
 def test_keys_are_set_in_their_block_and_comments_stay(tmp_path: Path) -> None:
     file = tmp_path / "models.toml"
     text = (

@@ -18,6 +18,7 @@ from shared.contracts import JobRequest
 from shared.elicitation import is_needed
 from shared.errors import ScoringError
 from shared.service_contract import MetricContract
+from shared.validation_messages import plain
 
 COMMON = (
     "text", "explanation", "premise", "hypothesis", "question", "options", "language",
@@ -61,7 +62,7 @@ def request_for(
     try:
         target.request.model_validate(body)
     except ValidationError as error:
-        return OtherRequest(target.name, None, str(error.errors()[0]["msg"]))
+        return OtherRequest(target.name, None, plain(error.errors()[0]))
     return OtherRequest(target.name, body)
 
 
