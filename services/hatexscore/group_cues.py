@@ -429,9 +429,17 @@ SPEAKERS: dict[Language, SpeakerRules] = {
 }
 
 # "a single Turkish waiter": one of them, who is not all of them.
-ONE_PERSON = re.compile(
-    r"\b(?:one|a\ssingle|an?\sindividual|a\scertain|a\sparticular|this\sone|only\sone|just\sone)\s(?:\w+\s)?$",
-    re.IGNORECASE,
+ONE_PERSON: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(
+        r"\b(?:one|a\ssingle|an?\sindividual|a\scertain|a\sparticular|this\sone|only\sone|just\sone)\s(?:\w+\s)?$",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile("(?:一|某|这|那|单)[名位个]$"),
+    "ko": re.compile(r"(?:^|\s)(?:한|어떤|그|특정)\s(?:명의\s)?$"),
+}
+# "people who are disabled": who they are, behind the noun.
+WHO_ARE = re.compile(
+    r"\b(\w+)\s(?:who|that)\s(?:are|is|were|was|happen\sto\sbe)\s(?:\w+ly\s)?$", re.IGNORECASE
 )
 NO_GROUP_MEANT = re.compile(
     r"\b(?:no|not|never|nor|without)\s(?:\w+\s){0,3}(?:group|people|community|nation|population|minority)\b",

@@ -34,8 +34,10 @@ from services.hatexscore.group_cues import (
     PRAISES,
     SPEAKERS,
     TARGET_FIELD,
+    WHO_ARE,
     WHO_IS_IT,
     is_object,
+    is_person,
     people_span,
 )
 from services.hatexscore.group_terms import (
@@ -199,7 +201,7 @@ class MentionReading:
         before, after = around(self.passage, match)
         if BROUGHT_UP[self.passage.language].search(before):
             return Objection(RELATED)
-        one = ONE_PERSON.search(before)
+        one = ONE_PERSON[self.passage.language].search(before)
         if one and (NO_GROUP_MEANT.search(after) or self._is_spared(match)):
             return Objection(ONE_OF_THEM, True)
         if PLACE.search(before) and self._is_spared(match):
@@ -477,8 +479,15 @@ def _names_people(passage: Passage, match: TermMatch, cues: Cues) -> bool:
         (term in cues.group_of and as_noun)
         or cues.matches("anti_before", before)
         or cues.matches("living_with_before", before)
+        or _are_people(before)
         or cues.matches("person_after", after)
     )
+
+
+def _are_people(before: str) -> bool:
+    """ "People who are disabled"."""
+    found = WHO_ARE.search(before)
+    return found is not None and (found[1].lower() == "those" or is_person(found[1]))
 
 
 def _is_capitalized(passage: Passage, match: TermMatch, before: str) -> bool:

@@ -193,9 +193,12 @@ _OTHER_MARKS = tuple(
 )
 _REVERSED = re.compile("\u00bb([^\u00ab\u00bb\n]{1,400})\u00ab")
 _REVERSED_SINGLE = re.compile("\u203a([^\u2039\u203a\n]{1,400})\u2039")
-_CODE = re.compile(r"(?<![`\w])`(?=[^\s`])([^`\n]{1,300})(?<!\s)`(?![`\w])")
+_CODE = re.compile(
+    rf"(?<![`{_MARK_LETTER}])`(?=[^\s`])([^`\n]{{1,300}})(?<!\s)`(?![`{_MARK_LETTER}])"
+)
 _EMPHASIS = re.compile(
-    r"(?<![*_\w])(\*{1,3}|_{1,3})(?=[^\s*_])([^*_\n]{1,300})(?<![\s:])\1(?![*_\w])"
+    rf"(?<![*_{_MARK_LETTER}])(\*{{1,3}}|_{{1,3}})(?=[^\s*_])([^*_\n]{{1,300}})(?<![\s:])\1"
+    rf"(?![*_{_MARK_LETTER}])"
 )
 
 
