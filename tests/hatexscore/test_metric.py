@@ -123,7 +123,7 @@ def test_the_whole_report_of_a_good_explanation() -> None:
 
 
 def test_few_draws_are_reported_as_few() -> None:
-    with bound(FakeClassifier()) as model:
+    with bound(FakeClassifier(surely)) as model:
         none, one = score_batch([ask(control_draws=0), ask(control_draws=1)])
     assert none.control is None
     assert "no control: no draws were requested" in none.warnings

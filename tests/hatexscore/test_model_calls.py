@@ -29,7 +29,7 @@ from shared.request_cost import WorkLimit
 from shared.statistics.draws import TwoStages
 from shared.statistics.placements import MOST_RUNS, runs_of
 from shared.statistics.ranks import p_value
-from tests.hatexscore.fake import FakeClassifier, bound, by_hash
+from tests.hatexscore.fake import FakeClassifier, bound, by_hash, surely
 
 score = SERVICE.score
 
@@ -138,7 +138,7 @@ def test_a_classifier_that_counts_masks_cannot_tell_quotes_from_chance() -> None
 
 def test_the_share_is_one_half_on_average_when_the_quotation_is_random() -> None:
     shares = []
-    with bound(FakeClassifier()):
+    with bound(FakeClassifier(surely)):
         for seed, word in enumerate(WORDS.split() * 16):
             text = f"{WORDS} {seed}"
             report = score(quoting(word, text=text, seed=seed))
