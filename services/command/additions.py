@@ -50,6 +50,11 @@ SERVER_OUTPUTS = (
     "--outputs, in order"
 )
 PICKLED = "it has no safetensors: run `touchstone models convert NAME` before it is used"
+NO_TOKENIZER = (
+    "it has no tokenizer: put tokenizer.json, or the files of its vocabulary, beside its weights "
+    "before it is used"
+)
+TOKENIZERS = ("tokenizer*", "vocab*", "*.model", "*.codes")  # one of them is of a tokenizer
 SERVE_GGUF = (
     ": weights of that form are not read here: serve it (llama.cpp, Ollama), and name it as "
     "openai:http://host:8080/v1"
@@ -206,6 +211,8 @@ def _folder(written: str, beside: Path) -> Found:
         raise CommandError(str(error)) from None
     source = f"path:{written if folder == starts[0] else folder}"
     checkpoint, licence = _validate_model(folder, str(folder)), _licence(folder)
+    if checkpoint.kind is not None and not any(map(any, map(folder.glob, TOKENIZERS))):
+        notes += (NO_TOKENIZER,)
     return Found(source, checkpoint=checkpoint, licence=licence, notes=notes)
 
 
