@@ -342,6 +342,28 @@ def test_what_is_no_folder_of_weights_is_refused_with_what_to_do(
     assert "cut off" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("source", "more", "said"),
+    [
+        ("path:{}", ("--preset", "nothing"), "preset: there is no 'nothing'; there are cardiff"),
+        ("path:{}", ("--kind", "causal"), "its files are of kind classifier: they hold no causal"),
+        ("path:{}", ("--languages", "english, de"), "languages"),
+        ("{}", (), "is a folder here: write path:"),
+    ],
+)
+def test_what_was_mistyped_is_said_and_nothing_is_written(
+    place: Path,
+    tiny: Path,
+    capsys: pytest.CaptureFixture[str],
+    source: str,
+    more: tuple[str, ...],
+    said: str,
+) -> None:
+    assert models.main(["add", source.format(tiny), *more]) == 1
+    assert said in capsys.readouterr().err
+    assert "[[models]]" not in (place / "models.toml").read_text("utf-8")
+
+
 def test_a_folder_without_a_tokenizer_is_added_and_says_so(
     place: Path, tiny: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
