@@ -16,7 +16,7 @@ from pathlib import Path
 from redis.exceptions import RedisError
 
 from services.command import entries
-from services.command.additions import addition
+from services.command.additions import PICKLED, addition
 from services.command.api import CommandError
 from services.command.download import download_model
 from services.weights.folder import PICKLE, is_complete, model_folder, weights_folder
@@ -129,7 +129,8 @@ def add(asked: argparse.Namespace, chosen: Settings) -> int:
             f"{chosen.models_file} cannot be written ({error.strerror}): put these lines there"
         ) from None
     name = next(line for line in block.splitlines() if line.startswith("name")).partition('"')[2]
-    steps = [f"touchstone models pull {name[:-1]}"] if 'source = "hf:' in block else []
+    needed = "convert" if PICKLED in said else "pull" if 'source = "hf:' in block else None
+    steps = [f"touchstone models {needed} {name[:-1]}"] if needed else []
     steps += [f"touchstone models check {name[:-1]}", "touchstone models reload"]
     _print_line(f"added to {chosen.models_file}; next: {', then '.join(steps)}")
     return 0

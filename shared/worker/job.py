@@ -35,6 +35,7 @@ from shared.errors import (
     JobCancelled,
     ModelNotReady,
     ModelState,
+    ModelUnusable,
     Unavailable,
 )
 from shared.job_context import JobContext, use_context
@@ -43,6 +44,7 @@ from shared.ledger.claim_order import ClaimOrder, MetricQueue
 from shared.ledger.engine import ledger, single_statements, transaction
 from shared.ledger.leases import Claim, ClaimTerms
 from shared.ledger.private_requests import check_readable
+from shared.models.availability import UNUSABLE
 from shared.priority import standing_back
 from shared.problems import (
     attempts_exhausted,
@@ -378,7 +380,7 @@ def _wait_or_fail(claim: Claim, error: ModelNotReady) -> Failure | Wait:
     """The job waits for its model, for so many hours after its acceptance."""
     chosen = settings()
     if claim.waited_seconds > chosen.model_wait_hours * 3_600:
-        return Failure(problem(error))
+        return Failure(problem(ModelUnusable(error.detail) if error.state in UNUSABLE else error))
     logger.info("job.waits", job=claim.job_id, model=error.model, detail=error.detail)
     return Wait(error.model, error.detail, chosen.model_wait_seconds, error.state)
 

@@ -170,7 +170,8 @@ def test_a_folder_of_pickles_is_added_and_converted(
 ) -> None:
     pickled(tiny, place / "old")
     assert models.main(["add", f"path:{place / 'old'}", "--name", "mine"]) == 0
-    assert "touchstone models convert" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "next: touchstone models convert mine, then touchstone models check mine" in said
     assert models.main(["list"]) == 0
     assert "failed: the model 'mine' has no safetensors: run `touchstone models convert mine`" in (
         capsys.readouterr().out
@@ -339,6 +340,37 @@ def test_what_is_no_folder_of_weights_is_refused_with_what_to_do(
     file.write_bytes(file.read_bytes()[:-9])
     assert models.main(["add", f"path:{place / 'cut'}"]) == 1
     assert "cut off" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("source", "more", "said"),
+    [
+        ("path:{}", ("--preset", "nothing"), "preset: there is no 'nothing'; there are cardiff"),
+        ("path:{}", ("--kind", "causal"), "its files are of kind classifier: they hold no causal"),
+        ("path:{}", ("--languages", "english, de"), "languages"),
+        ("{}", (), "is a folder here: write path:"),
+    ],
+)
+def test_what_was_mistyped_is_said_and_nothing_is_written(
+    place: Path,
+    tiny: Path,
+    capsys: pytest.CaptureFixture[str],
+    source: str,
+    more: tuple[str, ...],
+    said: str,
+) -> None:
+    assert models.main(["add", source.format(tiny), *more]) == 1
+    assert said in capsys.readouterr().err
+    assert "[[models]]" not in (place / "models.toml").read_text("utf-8")
+
+
+def test_a_folder_without_a_tokenizer_is_added_and_says_so(
+    place: Path, tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(tiny, place / "mute", ignore=shutil.ignore_patterns("token*", "vocab*"))
+    for folder, is_said in ((place / "mute", True), (tiny, False)):
+        assert models.main(["add", f"path:{folder}", "--name", folder.name]) == 0
+        assert ("it has no tokenizer: put tokenizer.json" in capsys.readouterr().err) is is_said
 
 
 def test_labels_that_were_named_are_what_the_advice_is_about(

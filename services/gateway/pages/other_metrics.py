@@ -80,10 +80,9 @@ def _check_model(gateway: State, target: MetricContract, found: OtherRequest) ->
     if found.body is None:
         return found
     try:
-        gateway.catalogue.check_request(
-            target, found.body.get("model"), validated(target, found.body)
-        )
-        gateway.models.check_model(target, found.body.get("model"))
+        asked = validated(target, found.body)
+        gateway.catalogue.check_request(target, asked.model, asked)
+        gateway.models.check_models(target, asked)
     except ScoringError as error:
         if target.default_model is None and "model" not in found.body:
             kinds = " or ".join(target.model_kinds)
