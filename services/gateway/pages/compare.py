@@ -37,7 +37,7 @@ from services.gateway.routes.scores import commit, wait_for_job
 from services.gateway.state import Gateway, State
 from services.registry import metrics, surprising_words
 from shared.batch_contracts import MOST_FURTHER, Against, SplitKey
-from shared.errors import UnknownBatch
+from shared.errors import BadInput, UnknownBatch
 from shared.ledger import batches, result_pages, result_pairs
 from shared.ledger.batches import Batch, NewBatch
 from shared.ledger.engine import Slice
@@ -325,6 +325,8 @@ async def pairs_file(request: Request, gateway: Gateway, caller: Viewer) -> Resp
     for one in (left, right):
         await write_facts(gateway, one.batch)
     chosen = _pair_query(request, left, right)
+    if chosen.ignored:
+        raise BadInput(f"these filters cannot be read: {'; '.join(chosen.ignored)}")
     rows = await gateway.in_ledger(
         lambda connection: result_pairs.pairs_of(connection, chosen.filter, MOST_IN_FILE)
     )
