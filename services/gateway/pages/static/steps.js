@@ -12,7 +12,7 @@
   const ask = async (of, action) => {
     const own = asked, sent = new URLSearchParams(new FormData(of));
     sent.set("action", action);
-    const answer = await fetch(form.action, { method: "POST", body: sent, credentials: "same-origin" }).catch(() => null);
+    const answer = await fetch(form.getAttribute("action"), { method: "POST", body: sent, credentials: "same-origin" }).catch(() => null);
     const text = answer?.ok && !answer.redirected ? await answer.text().catch(() => null) : null;
     return own === asked ? text : null;
   };
