@@ -43,7 +43,7 @@ from shared.ledger.batches import Batch, NewBatch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
 from shared.ledger.result_pages import ResultFilter, ResultSummary
-from shared.ledger.result_pairs import PairedLine
+from shared.ledger.result_pairs import PairedLine, PairFilter
 
 RECENT = 50
 MOST_NAME = 200  # characters of a model's
@@ -252,7 +252,7 @@ async def _result_page(
     metric = metrics()[left.batch.metric]
     address = f"{wanted.address}&show={place}" if place else wanted.address
     chosen = _pair_query(request, left, right, address)
-    rows, count = await _rows(gateway, chosen, found_one)
+    rows, count = await _rows(gateway, chosen, found_one, metric.parts)
     return page(
         request,
         "compare.html",
@@ -290,16 +290,17 @@ def _pair_query(
 
 
 async def _rows(
-    gateway: State, chosen: PairQuery, found_ones: dict[str, Any]
+    gateway: State, chosen: PairQuery, found_ones: dict[str, Any], paths: Mapping[str, str]
 ) -> tuple[list[PairRow], int]:
     """(the pairs shown, how many there are of the kind): those that the address chooses, else the
     report's largest changes."""
     wanted, right = chosen.filter, chosen.filter.batches[1]
+    all_named = bool(chosen.query) and await _all_named(gateway, wanted)
     largest = found_ones["changes"][:MOST_ROWS]
 
     def read(connection: Connection) -> tuple[list[PairRow], int]:
         if chosen.query:
-            some = result_pairs.pairs_of(connection, wanted, MOST_ROWS)
+            some = result_pairs.pairs_of(connection, wanted, MOST_ROWS, all_named=all_named)
             pairs = [(one.custom_id, one.left_job, one.right_job) for one in some]
             count = some[0].of if some else 0
         else:
@@ -309,9 +310,20 @@ async def _rows(
         known = result_pairs.jobs_of(connection, wanted.tenant, both)
         answered = [job for *_, job in pairs]
         lines = result_pairs.lines_of(connection, wanted.tenant, right, answered)
-        return pair_rows(pairs, known, lines), count
+        return pair_rows(pairs, known, lines, paths), count
 
     return await gateway.in_ledger(read)
+
+
+async def _all_named(gateway: State, wanted: PairFilter) -> bool:
+    """Known for a while: it is the same for every filter."""
+    models = ["" if model is None else f":model={model}" for model in wanted.models]
+    left, right = (f"{batch}{model}" for batch, model in zip(wanted.batches, models, strict=True))
+    known = gateway.named_pairs.get((left, right))
+    if known is None:
+        known = await gateway.in_ledger(lambda one: result_pairs.are_all_named(one, wanted))
+        gateway.named_pairs[left, right] = known
+    return known
 
 
 @router.get("/compare/pairs.csv")

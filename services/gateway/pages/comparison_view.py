@@ -22,6 +22,8 @@ SMALL = 0.02  # of a score: a difference below it is said to be small
 GRID = 40
 SIDE = 400  # of the scatter, in units of its picture
 
+PartChange = tuple[str, float | None, float | None]  # its name, before or left, after or right
+
 
 @dataclass(frozen=True)
 class ComparedPart:
@@ -81,6 +83,7 @@ class PairRow:
     left: ComparedJob
     right: ComparedJob
     words: tuple[WordChange, ...]
+    parts: Sequence[PartChange]
 
 
 @dataclass(frozen=True)
@@ -246,8 +249,10 @@ def pair_rows(
     pairs: Sequence[tuple[str | None, str, str]],
     found: Mapping[str, ComparedJob],
     lines: Mapping[str, int],
+    paths: Mapping[str, str],
 ) -> list[PairRow]:
-    """pairs: custom id, left job, right job. lines: right job → its line."""
+    """pairs: custom id, left job, right job. lines: right job → its line. paths:
+    of the parts, by their names."""
     return [
         PairRow(
             custom_id,
@@ -255,10 +260,29 @@ def pair_rows(
             found[left],
             found[right],
             _words(found[left], found[right]),
+            part_changes(paths, found[left].result, found[right].result),
         )
         for custom_id, left, right in pairs
         if left in found and right in found
     ]
+
+
+def part_changes(
+    paths: Mapping[str, str], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[PartChange]:
+    """In the order of the paths, which are those of `MetricContract.parts`."""
+    return [(name, _at(before, path), _at(after, path)) for name, path in paths.items()]
+
+
+def _at(result: Mapping[str, Any], path: str) -> float | None:
+    found: object = result
+    for name in path.split("."):
+        if isinstance(found, list) and name.isdigit() and int(name) < len(found):
+            found = found[int(name)]
+        else:
+            found = found.get(name) if isinstance(found, Mapping) else None
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    return float(found) if is_number else None  # type: ignore[arg-type]
 
 
 def _words(left: ComparedJob, right: ComparedJob) -> tuple[WordChange, ...]:

@@ -78,6 +78,7 @@ def test_pairs_are_filtered_and_exported(
 ) -> None:
     left, right = batches
     html = compared(client, engine, left, right)
+    assert "States its conclusion" in html.partition('class="card pair"')[2]
     assert html.count('class="card pair"') == 6  # those that both have a score in
     asked = {"left": left, "right": right}
     for filters, count in (
@@ -103,6 +104,9 @@ def test_pairs_are_filtered_and_exported(
         assert "is quite friendly" not in file
     strange = {"change_from": "much", "left_verdict": "fine", "cell": "99,1", "verdicts": "a,b"}
     assert "remove this filter" not in client.get("/compare", params=asked | strange).text
+    refused = client.get("/compare/pairs.csv", params=asked | strange)  # others than were meant
+    assert refused.status_code == 422
+    assert "change_from = much: it cannot be read" in refused.text
 
 
 def test_texts_are_paired_where_custom_ids_are_not(
@@ -244,4 +248,7 @@ def test_pairs_are_never_looked_for_in_a_loop_over_both_sides(
         event.remove(connection, "before_cursor_execute", ask)
         setting = func.current_setting("enable_nestloop")
         assert connection.execute(select(setting)).scalar_one() == "on"
+        assert (
+            result_pairs.are_all_named(connection, wanted) is False
+        )  # of no text is its key known
     assert loops == ["off"]
