@@ -135,9 +135,6 @@ class State:
     signs: TTLCache[str, ModelHistory] = field(  # by tenant; for the event loop's thread
         default_factory=lambda: TTLCache(MOST_TENANTS, SIGNS_SECONDS)
     )
-    named_pairs: TTLCache[tuple[str, str], bool] = field(  # by sides of a comparison; likewise
-        default_factory=lambda: TTLCache(MOST_SUMMARIES, SUMMARY_SECONDS)
-    )
     summaries: TTLCache[str, ResultSummary] = field(  # by batch that has ended; likewise
         default_factory=lambda: TTLCache(MOST_SUMMARIES, SUMMARY_SECONDS)
     )

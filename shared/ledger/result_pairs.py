@@ -86,7 +86,7 @@ def pairs_of(
 ) -> list[PairedLine]:
     """Those whose scores differ most first; pairs with an undefined score last. Paired as a report
     pairs them: by custom_id where both have it, about one text; the rest by text and label.
-    all_named: `are_all_named` has said so, and the rest is not looked for."""
+    all_named: a report says that no pair is of one text alone; the rest is not looked for."""
     # of two sides that a filter leaves, statistics expect a row each and get thousands: a loop over
     # both took a minute where a hash takes half a second
     connection.execute(HASHED)
@@ -101,24 +101,6 @@ def pairs_of(
     found = [PairedLine(*row) for row in connection.execute(_select_pairs(wanted, chosen, of))]
     alike = {(one.left_job, one.right_job): one for one in reversed(found)}  # lines may share jobs
     return sorted(alike.values(), key=_sort_key)[:limit]
-
-
-def are_all_named(connection: Connection, wanted: PairFilter) -> bool:
-    """Whether every line of a side has its partner by custom_id, whatever is filtered: then no pair
-    is of one text alone. Costs what one filter costs."""
-    sides = _narrow(wanted, 0), _narrow(wanted, 1)
-    connection.execute(HASHED)
-    with_key = [side.c.text_key.is_not(None) for side in sides]
-    named = select(*(func.count().filter(one) for one in with_key)).select_from(
-        sides[0].join(sides[1], _is_named(*sides))
-    )
-    found = connection.execute(named).one()
-    of = [
-        connection.execute(select(func.count()).select_from(side).where(one)).scalar_one()
-        for side, one in zip(sides, with_key, strict=True)
-    ]
-    connection.execute(LOOPED)
-    return any(count == all_ for count, all_ in zip(found, of, strict=True))
 
 
 def _sort_key(pair: PairedLine) -> tuple[float, int]:

@@ -43,7 +43,7 @@ from shared.ledger.batches import Batch, NewBatch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
 from shared.ledger.result_pages import ResultFilter, ResultSummary
-from shared.ledger.result_pairs import PairedLine, PairFilter
+from shared.ledger.result_pairs import PairedLine
 
 RECENT = 50
 MOST_NAME = 200  # characters of a model's
@@ -295,7 +295,7 @@ async def _rows(
     """(the pairs shown, how many there are of the kind): those that the address chooses, else the
     report's largest changes."""
     wanted, right = chosen.filter, chosen.filter.batches[1]
-    all_named = bool(chosen.query) and await _all_named(gateway, wanted)
+    all_named = found_ones.get("by_text") == 0
     largest = found_ones["changes"][:MOST_ROWS]
 
     def read(connection: Connection) -> tuple[list[PairRow], int]:
@@ -313,17 +313,6 @@ async def _rows(
         return pair_rows(pairs, known, lines, paths), count
 
     return await gateway.in_ledger(read)
-
-
-async def _all_named(gateway: State, wanted: PairFilter) -> bool:
-    """Known for a while: it is the same for every filter."""
-    models = ["" if model is None else f":model={model}" for model in wanted.models]
-    left, right = (f"{batch}{model}" for batch, model in zip(wanted.batches, models, strict=True))
-    known = gateway.named_pairs.get((left, right))
-    if known is None:
-        known = await gateway.in_ledger(lambda one: result_pairs.are_all_named(one, wanted))
-        gateway.named_pairs[left, right] = known
-    return known
 
 
 @router.get("/compare/pairs.csv")
