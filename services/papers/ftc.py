@@ -38,6 +38,7 @@ class FtcPaper:
 
     name = CONTRACT.name
     source = "Sia et al., AAAI 2023, arXiv:2205.12469"
+    takes = frozenset({"prompt"})
 
     def settings(self, options: RunOptions) -> tuple[str, ...]:
         return ("",)

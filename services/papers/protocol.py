@@ -20,11 +20,20 @@ Answers = Callable[[PaperRequest], KeptAnswer | None]  # None: not asked yet
 
 
 @dataclass(frozen=True)
+class RunTemplate:
+    """A wording of the question. fields: of a `Template`. datasets: that it is for; empty: all."""
+
+    fields: Mapping[str, Any]
+    datasets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class RunOptions:
     """What the command was told.
 
     labels: gold label as the file has it → as the paper calls it. parameters: service → fields of
-    its requests. shots: of prompts that have demonstrations.
+    its requests. shots: of prompts that have demonstrations. templates: by name, of models that are
+    asked by one.
     """
 
     seed: int = 0
@@ -32,6 +41,7 @@ class RunOptions:
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     shots: tuple[int, ...] = (0,)
     prompt: str | None = None
+    templates: Mapping[str, RunTemplate] = field(default_factory=dict)
 
     def fields(self, service: str) -> dict[str, Any]:
         """Of requests to this service."""
@@ -65,6 +75,7 @@ class Paper(Protocol):
 
     name: str
     source: str
+    takes: frozenset[str]  # options of the command beside those that every paper takes
 
     def settings(self, options: RunOptions) -> tuple[str, ...]:
         """By which each row is asked."""
