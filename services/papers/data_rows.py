@@ -89,6 +89,7 @@ def read_dataset(told: str, columns: Mapping[str, str]) -> DataSet:
             read = [row for _, row in table.rows]
         for row in read:
             json.dumps(row, ensure_ascii=False, default=str).encode()
+        fields = [_fields(row, columns) for row in read]
     except UnicodeEncodeError:
         raise ValueError(f"{place}: half of a surrogate pair is no text") from None
     except ValueError as error:
@@ -97,7 +98,6 @@ def read_dataset(told: str, columns: Mapping[str, str]) -> DataSet:
         raise ValueError(f"{place} has no rows")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     known = frozenset(column for row in read for column in row)
-    fields = [_fields(row, columns) for row in read]
     return DataSet(name, digest, known, tuple(_with_keys(name, fields)))
 
 

@@ -1,7 +1,7 @@
 """Prompts of causal models that a run compares: a file of TOML or JSON, name → template.
 
-Each has `prefix`, `suffix` and `verbalizers` as a request has them, and perhaps `data`: names of the
-data sets that it is for.
+Each has `prefix`, `suffix` and `verbalizers` as a request has them, and perhaps `data`: names of
+the data sets that it is for.
 """
 
 from __future__ import annotations
