@@ -103,7 +103,9 @@ def _add_requests(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--shots", nargs="+", type=int, default=[0], help="demonstrations (default 0)"
     )
-    made.add_argument("--prompt", help="in the place of the paper's own")
+    made.add_argument(
+        "--prompt", nargs="+", help="in the place of the paper's own; several: tables for each"
+    )
     made.add_argument(
         "--templates", type=Path, metavar="FILE",
         help="ice: prompts of a causal model by name, TOML or JSON; the first is the usual one",
@@ -174,7 +176,7 @@ def options_of(asked: argparse.Namespace) -> RunOptions:
         labels=pairs(asked.label),
         parameters=parameters,
         shots=tuple(dict.fromkeys(asked.shots)),
-        prompt=asked.prompt,
+        prompts=tuple(dict.fromkeys(asked.prompt or ())),
         templates={} if asked.templates is None else read_templates(asked.templates),
     )
 

@@ -46,15 +46,15 @@ class HatexscorePaper:
     takes = frozenset({"prompt", "shots"})
 
     def settings(self, options: RunOptions) -> tuple[str, ...]:
-        return tuple(f"{shots}-shot" for shots in options.shots)
+        return tuple(options.prompt_settings(DEFAULT_PROMPT))
 
     def requests(self, case: Case, answers: Answers, options: RunOptions) -> Iterator[PaperRequest]:
         options.label(case.row, LABELS)
         yield self._request(case, options)
 
     def _request(self, case: Case, options: RunOptions) -> PaperRequest:
-        shots = int(case.setting.partition("-")[0])
-        prompt = {"prompt": options.prompt or DEFAULT_PROMPT, "shots": shots}
+        by = options.prompt_settings(DEFAULT_PROMPT)[case.setting]
+        prompt = {"prompt": by.prompt, "shots": by.shots}
         score = {self.name: options.fields(self.name)}
         return explanation_request(case, ("text",), options, prompt | {"score": score})
 
@@ -65,8 +65,8 @@ class HatexscorePaper:
 
     def tables(self, options: RunOptions) -> Sequence[TablePlan]:
         made: list[TablePlan] = []
-        for setting, shots in zip(self.settings(options), options.shots, strict=True):
-            number = "Table 9" if shots else "Table 1"
+        for setting, by in options.prompt_settings(DEFAULT_PROMPT).items():
+            number = "Table 9" if by.shots else "Table 1"
             made += [
                 _summary(f"{number} ({setting})", setting, options),
                 _adjudication(f"Table 2 ({setting})", setting, options),

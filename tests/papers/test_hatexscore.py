@@ -154,6 +154,23 @@ def test_shots_are_settings_with_tables_of_their_own() -> None:
     assert (asked.body["shots"], asked.body["model"]) == (2, "m")
 
 
+def test_several_prompts_have_tables_each() -> None:
+    options = RunOptions(shots=(0, 2), prompts=("a", "b@1"))
+    settings = PAPER.settings(options)
+    assert settings == ("a, 0-shot", "a, 2-shot", "b@1, 0-shot", "b@1, 2-shot")
+    asked = [
+        one.body
+        for setting in settings
+        for one in PAPER.requests(Case("m", setting, row(1)), lambda _: None, options)
+    ]
+    assert [(one["prompt"], one["shots"]) for one in asked] == [
+        ("a", 0), ("a", 2), ("b@1", 0), ("b@1", 2)
+    ]  # fmt: skip
+    assert [plan.name for plan in PAPER.tables(options)][:4:3] == [
+        "Table 1 (a, 0-shot)", "Table 9 (a, 2-shot)"
+    ]  # fmt: skip
+
+
 def test_a_label_that_is_not_known_and_a_missing_text_are_told_apart() -> None:
     with pytest.raises(ValueError, match="--label offensive=hateful"):
         list(PAPER.requests(Case("m", "0-shot", row(1, "offensive")), lambda _: None, RunOptions()))
