@@ -1919,7 +1919,7 @@ class IceTest(Message):
     p_adjusted: Annotated[
         float | None,
         Field(
-            description="corrected for all tests of the request: max-T over an explanation's own, Holm over explanations; null in variants paper and reference"
+            description="corrected for all tests of the request: max-T over an explanation's own (Bonferroni where the first draws settle them all), Holm over explanations; null in variants paper and reference"
         ),
     ] = None
     verdict: Annotated[
