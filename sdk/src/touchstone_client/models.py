@@ -1240,9 +1240,9 @@ class HatexscoreOtherQuotation(Message):
     end: Annotated[int, Field(description='character offset (Unicode code points)')]
     text: str
     reason: Annotated[
-        Literal['label', 'idiom', 'gloss', 'other_source', 'echo', 'unattributed'],
+        Literal['label', 'idiom', 'gloss', 'other_source', 'echo', 'translation', 'unattributed'],
         Field(
-            description='label: the name of a label or field; idiom: a set phrase; gloss: a paraphrase of an earlier quotation; other_source: words of somebody else, or that the text might have had; echo: the whole text, beside quotations of parts; unattributed: not in the text, and not said to be'
+            description='label: the name of a label or field; idiom: a set phrase; gloss: a paraphrase of an earlier quotation; other_source: words of somebody else, or that the text might have had; echo: the whole text, beside quotations of parts; translation: not in the text, and in letters or a language that it does not have; unattributed: not in the text, and not said to be'
         ),
     ]
 
@@ -6564,6 +6564,12 @@ class SystemComparison(Shown):
             description='of the unpaired, those that share a custom_id and not the text'
         ),
     ] = 0
+    by_text: Annotated[
+        int | None,
+        Field(
+            description='of the pairs, those of one text and label without a custom_id in common; null in reports of an earlier version'
+        ),
+    ] = None
     undefined_a: Annotated[
         int, Field(description='pairs where only the first has no score')
     ] = 0
