@@ -1,8 +1,9 @@
-"""The pages of a batch of 50,000 lines: server time and bytes of each.
+"""Pages over 50,000 lines: a batch, a comparison of two, the next line of a queue, the start.
 
 `python -m bench.pages`: the last line is JSON. Rows of the results table are filled by SQL, as the
 scheduler writes them; the gateway is the real one, over real HTTP, with a PostgreSQL of its own.
-Budgets (p95): a page within a second, HTML within 150 kB.
+Each has its budget in milliseconds of server time (p95), which stands beside what it took; HTML has
+150 kB. A comparison's report is made up: its job takes what `bench.growth` says.
 """
 
 from __future__ import annotations
@@ -26,22 +27,34 @@ from services.registry import fact_plan
 from services.stack.servers import HOST, Child, Postgres, free_port, redis_child, redis_url
 from shared.ledger.engine import sqlalchemy_url
 from shared.ledger.migrate import migrate
+from shared.report_contracts import SystemComparison
 
 LINES, ROUNDS = 50_000, 10
 START_SECONDS = 120
 BATCH = f"batch_{'5' * 32}"
 PATH = f"/batches/{BATCH}"
-PAGES = {
-    "first": PATH,
-    "by score": f"{PATH}?sort=score&desc=1",
-    "by part": f"{PATH}?sort=qf",
-    "by metadata": f"{PATH}?sort=metadata.market&col=market",
-    "verdict": f"{PATH}?verdict=undecided",
-    "bin": f"{PATH}?score_from=0.5&score_to=0.55",
-    "metadata": f"{PATH}?meta=market%3Dm3",
-    "text": f"{PATH}?text=number+4999",
-    "split": f"{PATH}?split=metadata.market",
-    "later": f"{PATH}?sort=line&after=[40000]",
+LEFT, RIGHT = f"batch_{'a' * 32}", f"batch_{'b' * 32}"
+COMPARE = f"/compare?left={LEFT}&right={RIGHT}"
+NEXT = "/v1/review-queues/{queue}/next?reviewer=Ann"
+PAGES = {  # address, milliseconds
+    "first": (PATH, 500),
+    "by score": (f"{PATH}?sort=score&desc=1", 300),
+    "by part": (f"{PATH}?sort=qf", 300),
+    "by metadata": (f"{PATH}?sort=metadata.market&col=market", 300),
+    "verdict": (f"{PATH}?verdict=undecided", 300),
+    "bin": (f"{PATH}?score_from=0.5&score_to=0.55", 300),
+    "metadata": (f"{PATH}?meta=market%3Dm3", 300),
+    "text": (f"{PATH}?text=number+4999", 1_000),
+    "split": (f"{PATH}?split=metadata.market", 400),
+    "later": (f"{PATH}?sort=line&after=[40000]", 300),
+    "compare": (COMPARE, 500),
+    "compare: verdicts": (f"{COMPARE}&verdicts=supported,supported", 500),
+    "compare: cell": (f"{COMPARE}&cell=20,22", 500),
+    "compare: change": (f"{COMPARE}&change_from=0.35", 500),
+    "compare: metadata": (f"{COMPARE}&meta=market%3Dm3", 500),
+    "compare: text": (f"{COMPARE}&text=number+4999", 1_000),
+    "next line": (NEXT, 150),
+    "start": ("/", 300),
 }
 MAKE = """
 INSERT INTO batches (id, metric, endpoint, input_file_id, metadata, expires_at, status, ending,
@@ -56,43 +69,122 @@ VALUES (:report, 'hatexscore-report', 'succeeded', '{}', CAST(:result AS json), 
 FILL = """
 INSERT INTO result_facts (source, line, batch_id, tenant, custom_id, metric, status, verdict, score,
     chance, parts, label_sent, label_stated, language, model, reasons, surprise, sentence, warnings,
-    snippet, metadata, rules, finished_at)
+    snippet, metadata, rules, finished_at, job_id, text_key)
 SELECT :batch, n, :batch, 'default', 'line ' || n, 'hatexscore', 'succeeded',
     (ARRAY['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'])[n % 5 + 1],
-    CASE WHEN n % 5 <> 4 THEN (n * 7919 % 1000) / 999.0 END, (n * 31 % 100) / 99.0,
+    CASE WHEN n % 5 <> 4 THEN (n * :factor % 1000) / 999.0 END, (n * 31 % 100) / 99.0,
     ARRAY[n % 2, (n * 7919 % 1000) / 999.0, n % 3 / 2.0, NULL]::float8[],
     'hateful', 'hateful', 'en', 'model ' || n % 3,
     CASE WHEN n % 5 = 4 THEN ARRAY['undefined'] ELSE ARRAY[]::text[] END, n % 5,
     'Whether its quotes do more than random spans cannot be told, for one of reasons ' || n % 7,
     0, repeat('a text of no harm, number ', 5) || n,
-    jsonb_build_object('market', 'm' || n % 20, 'team', 't' || n % 4), :rules, now()
+    jsonb_build_object('market', 'm' || n % 20, 'team', 't' || n % 4), :rules, now(),
+    CAST(:job AS text) || lpad(n::text, 31, '0'), NULL
 FROM generate_series(1, :lines) n
+"""
+
+
+JOBS = """
+INSERT INTO jobs (id, metric, status, request, result, resend_at, finished_at, batch_id, has_facts)
+SELECT :job || lpad(n::text, 31, '0'), 'hatexscore', 'succeeded',
+    CAST('{"explanation": "It greets its readers, so it is friendly."}' AS json),
+    CAST('{"score": 0.5, "verdict": "undecided", "reason": "It is short."}' AS json),
+    now(), now(), :batch, true
+FROM generate_series(1, :lines) n
+"""
+HOURS = """
+INSERT INTO score_hours (tenant, metric, metric_version, model, variant, hour, results, undefined,
+    total, squares, bins, verdicts)
+SELECT 'default', 'hatexscore', '2.0', 'model ' || m, 'robust',
+    date_trunc('hour', now()) - make_interval(hours => h), 100, 10, 50 + h % 7, 40,
+    array_fill(5, ARRAY[20]), array_fill(20, ARRAY[5])
+FROM generate_series(1, 720) h, generate_series(1, 5) m
+"""
+MADE = """
+UPDATE jobs SET status = 'succeeded', result = CAST(:result AS json), started_at = now(),
+    finished_at = now() WHERE metric = 'hatexscore-report' AND status = 'queued'
 """
 
 
 def fill(engine: Engine, lines: int, report: dict[str, Any]) -> None:
     """A batch that has ended, with so many results and this report."""
-    plan = fact_plan("hatexscore")
-    named = {
-        "batch": BATCH,
-        "lines": lines,
-        "report": f"job_{'5' * 32}",
-        "result": json.dumps(report),
-        "rules": plan.fingerprint if plan else "",
-    }
     with engine.begin() as connection:
+        named = _named(BATCH, lines, report)
         for statement in (REPORT, MAKE, FILL):
             connection.execute(text(statement), named)
+    _analyze(engine)
+
+
+def fill_comparison(engine: Engine, lines: int) -> None:
+    """Two batches over the same texts, with jobs; and a month of hours of five models."""
+    with engine.begin() as connection:
+        for batch, factor in ((LEFT, 7919), (RIGHT, 7907)):
+            named = _named(batch, lines, {}) | {"job": f"job_{batch[-1]}", "factor": factor}
+            for statement in (REPORT, MAKE, JOBS, FILL):
+                connection.execute(text(statement), named)
+        same = "UPDATE result_facts SET text_key = md5(line::text) WHERE job_id IS NOT NULL"
+        connection.execute(text(same))
+        connection.execute(text(HOURS))
+    _analyze(engine)
+
+
+def _named(batch: str, lines: int, report: dict[str, Any]) -> dict[str, Any]:
+    plan = fact_plan("hatexscore")
+    return {
+        "batch": batch,
+        "lines": lines,
+        "report": f"job_{batch[-1] * 32}",
+        "result": json.dumps(report),
+        "rules": plan.fingerprint if plan else "",
+        "factor": 7919,
+        "job": None,
+    }
+
+
+def _analyze(engine: Engine) -> None:
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(text("ANALYZE result_facts"))
+        connection.execute(text("VACUUM ANALYZE result_facts"))
 
 
-def measured(url: str, rounds: int) -> dict[str, dict[str, float]]:
-    """page → the first, median and slowest milliseconds, and bytes of HTML. The first look at a
-    batch reads what is known of all its lines; the gateway keeps that for a minute."""
+def comparison(lines: int) -> dict[str, Any]:
+    """The heaviest report of a comparison: every cell, 200 changes, every pair of verdicts."""
+    interval = {"value": 0.03, "low": 0.02, "high": 0.04, "of": lines}
+    numbers = dict.fromkeys(("first", "second", "p_value", "p_t", "p_randomization"), 0.5)
+    differences = [
+        {"component": name, "pairs": lines, "difference": interval, "effect": 0.1, "better": 9,
+         "equal": 0, "worse": 1, **numbers}
+        for name in ("score", "htc", "qf", "tgi", "cc")
+    ]  # fmt: skip
+    words = ("supported", "unsupported", "undecided", "contradicted", "undefined")
+    changes = [
+        {"first_job": f"job_b{n:031}", "second_job": f"job_a{n:031}", "custom_id": f"line {n}",
+         "first": 1.0, "second": n / 200, "difference": 1 - n / 200}
+        for n in range(1, 201)
+    ]  # fmt: skip
+    cells = [
+        {"first": place // 40, "second": place % 40, "pairs": place + 1} for place in range(1_600)
+    ]
+    found = SystemComparison.model_validate(
+        {"pairs": lines, "unpaired_a": 0, "unpaired_b": 0, "by_text": 0, "differences": differences,
+         "verdicts": [{"first": a, "second": b, "pairs": 9} for a in words for b in words],
+         "changes": changes, "histogram": {"low": -1, "high": 1, "counts": [9] * 20},
+         "density": cells}
+    )  # fmt: skip
+    return {"comparison": found.model_dump(mode="json"), "further": []}
+
+
+def measured(url: str, engine: Engine, rounds: int, lines: int) -> dict[str, dict[str, float]]:
+    """page → the first, median and slowest milliseconds, its budget, and bytes of HTML. The first
+    look at a batch reads what is known of all its lines; the gateway keeps that for a minute."""
     found = {}
     with httpx.Client(base_url=url, timeout=60) as client:
-        for name, path in PAGES.items():
+        client.get(COMPARE).raise_for_status()
+        with engine.begin() as connection:
+            connection.execute(text(MADE), {"result": json.dumps(comparison(lines))})
+        asked = {"batch": LEFT, "name": "a look", "lines": min(lines, 5_000)}
+        queue = client.post("/v1/review-queues", json=asked).raise_for_status().json()["id"]
+        for name, (address, budget) in PAGES.items():
+            path = address.replace("{queue}", queue)
             seconds, size = [], 0
             for _ in range(rounds + 1):
                 began = time.perf_counter()
@@ -103,6 +195,7 @@ def measured(url: str, rounds: int) -> dict[str, dict[str, float]]:
                 "first_ms": round(1_000 * seconds[0], 1),
                 "median_ms": round(1_000 * statistics.median(seconds[1:]), 1),
                 "slowest_ms": round(1_000 * max(seconds[1:]), 1),
+                "budget_ms": budget,
                 "bytes": size,
             }
     return found
@@ -128,9 +221,14 @@ def _figures(var: Path, open_things: ExitStack, lines: int, rounds: int) -> dict
     migrate(engine)
     began = time.perf_counter()
     fill(engine, lines, {"scored": lines * 4 // 5, "score": None})
+    fill_comparison(engine, lines)
     filled = time.perf_counter() - began
     url = _gateway(var, open_things, postgres.url)
-    return {"lines": lines, "fill_seconds": round(filled, 1), "pages": measured(url, rounds)}
+    return {
+        "lines": lines,
+        "fill_seconds": round(filled, 1),
+        "pages": measured(url, engine, rounds, lines),
+    }
 
 
 def _gateway(var: Path, open_things: ExitStack, database: str) -> str:

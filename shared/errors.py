@@ -294,4 +294,6 @@ def pointing_to(pointer: str, *, only: Collection[str | None] = ()) -> Iterator[
     except BadInput as error:
         if only and error.pointer not in only:
             raise
+        if isinstance(error, TextTooLong):
+            raise TextTooLong(error.detail, pointer=pointer) from error
         raise BadInput(error.detail, pointer=pointer) from error

@@ -198,6 +198,11 @@ class SystemComparison(Message):
     conflicting: Count = Field(
         default=0, description="of the unpaired, those that share a custom_id and not the text"
     )
+    by_text: Count | None = Field(
+        default=None,
+        description="of the pairs, those of one text and label without a custom_id in common; "
+        "null in reports of an earlier version",
+    )
     undefined_a: Count = Field(default=0, description="pairs where only the first has no score")
     undefined_b: Count = Field(default=0, description="pairs where only the second has no score")
     bounds: DifferenceBounds | None = Field(

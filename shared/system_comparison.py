@@ -48,6 +48,7 @@ class Pairing:
     unpaired_a: int
     unpaired_b: int
     conflicting: int  # results that share a custom_id and not the text
+    by_text: int  # pairs of one text and label without a custom_id in common
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class SystemResults:
                 for part, test in tested
             ),
             conflicting=pairing.conflicting,
+            by_text=pairing.by_text,
             slices=tuple(
                 one for by in self.over.request.by for one in self._slices(by, tested[0][0], pairs)
             ),
@@ -134,6 +136,7 @@ class SystemResults:
             len(self.first) - sum(len(pair.first) for pair in pairs),
             len(self.second) - sum(len(pair.second) for pair in pairs),
             len(named) - len(agreeing),
+            len(common),
         )
 
     def _one_text(self, a: Row, b: Row) -> bool:

@@ -68,7 +68,11 @@ def configure_logging(level: str, style: str) -> None:
     root.setLevel(level.upper())
     logging.getLogger("httpx").setLevel("WARNING")  # else a line for every request
     structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[
+            structlog.stdlib.filter_by_level,  # else what nobody reads is made ready to be read
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )

@@ -45,6 +45,9 @@ SAID = {
     "union_tag_not_found": "{discriminator} is needed: it tells which kind this is",
 }
 
+IN_JSON = {"True": "true", "False": "false", "None": "null"}
+PYTHON = re.compile(r"(?<!['\w])(?:True|False|None)(?!['\w])")
+
 
 def plain(found: Mapping[str, Any]) -> str:
     """One entry of `ValidationError.errors()` as a clause about the field that it points at.
@@ -58,6 +61,8 @@ def plain(found: Mapping[str, Any]) -> str:
         return _of_length(kind, context)
     if kind == "string_pattern_mismatch":
         return _of_pattern(str(context["pattern"]))
+    if kind == "literal_error":
+        return f"must be {PYTHON.sub(lambda one: IN_JSON[one.group()], str(context['expected']))}"
     return SAID[kind].format(**context) if kind in SAID else str(found["msg"])
 
 

@@ -46,6 +46,8 @@ def echo(request: EchoRequest) -> EchoReport:
             raise Unavailable("the model is away")
         case "loading":
             raise ModelNotReady("the model 'm' is being loaded", model="m")
+        case "broken":
+            raise ModelNotReady("the model 'm' cannot be loaded", model="m", state="failed")
         case "crash":
             raise ZeroDivisionError("a secret detail")
         case "nan":

@@ -23,7 +23,7 @@ from services.weights.folder import PICKLE, demand_readable
 from shared.models.catalogue import load_catalogue
 from shared.models.checkpoint import Checkpoint, front_matter, read_checkpoint
 from shared.models.entry import COMMIT, SERVED, ModelEntry, fixed_kind
-from shared.models.labels import SHOWN, LabelMapping, label_mapping, listed
+from shared.models.labels import CANONICAL, SHOWN, LabelMapping, label_mapping, listed
 from shared.models.models_file import preset, presets_of, reasons, with_preset
 from shared.models.prompt_table import NO_LABELS
 from shared.settings import Settings, secret
@@ -36,10 +36,10 @@ SAY_SO = (
     "; here: --label LABEL=OUTPUT[,OUTPUT], --ignore '*' for the rest, --outputs, --activation, "
     "--task"
 )
-OWN_LABELS = (
-    "labels of its own: HateXScore asks for hateful and non-hateful, FTC for entailment, neutral "
-    "and contradiction"
+ASKED_LABELS = (
+    "HateXScore asks for hateful and non-hateful, FTC for entailment, neutral and contradiction"
 )
+OWN_LABELS = f"labels of its own: {ASKED_LABELS}"
 UNNAMED_OUTPUTS = (
     "these names say nothing: HateXScore needs labels = { hateful = [...], "
     '"non-hateful" = [...] } in the entry; here, as your model has them: '
@@ -50,6 +50,11 @@ SERVER_OUTPUTS = (
     "--outputs, in order"
 )
 PICKLED = "it has no safetensors: run `touchstone models convert NAME` before it is used"
+NO_TOKENIZER = (
+    "it has no tokenizer: put tokenizer.json, or the files of its vocabulary, beside its weights "
+    "before it is used"
+)
+TOKENIZERS = ("tokenizer*", "vocab*", "*.model", "*.codes")  # one of them is of a tokenizer
 SERVE_GGUF = (
     ": weights of that form are not read here: serve it (llama.cpp, Ollama), and name it as "
     "openai:http://host:8080/v1"
@@ -74,7 +79,7 @@ def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
     found = resolve_source(asked.source, chosen)
     keys: dict[str, entries.Value | None] = {
         "name": _free_name(asked, found, chosen.models_file),
-        "kind": asked.kind or _kind(found, asked.preset),
+        "kind": _kind(found, asked.preset, asked.kind),
         "source": found.source,
         "revision": found.revision,
         "preset": asked.preset,
@@ -94,10 +99,17 @@ def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
     except ValidationError as error:
         raise CommandError(f"{found.source}: {reasons(error)}") from None
     except ValueError as error:
-        advice = (None if asked.label or asked.preset else _matching_preset(found)) or SAY_SO
-        raise CommandError(f"{found.source}: {error}{advice}") from None
+        raise CommandError(f"{found.source}: {error}{_advice(asked, keys, found)}") from None
     block = entries.block(keys) + entries.prompt_block(prompt)
     return block, [*_summary_lines(entry, mapping, found), *found.notes]
+
+
+def _advice(asked: Namespace, keys: dict[str, entries.Value | None], found: Found) -> str:
+    """What to add where labels and outputs do not fit."""
+    labels = keys["labels"]
+    if isinstance(labels, dict) and not labels.keys() & set().union(*CANONICAL.values()):
+        return f"{SAY_SO}; {ASKED_LABELS}"
+    return (None if asked.label or asked.preset else _matching_preset(found)) or SAY_SO
 
 
 def _prompt(keys: dict[str, entries.Value | None]) -> dict[str, Any]:
@@ -177,6 +189,8 @@ def resolve_source(source: str, chosen: Settings) -> Found:
         return _folder(rest, chosen.models_file.parent)
     if scheme == "hf":
         return _repository(rest, chosen)
+    if Path(source).expanduser().is_dir():
+        raise CommandError(f"{source!r} is a folder here: write path:{source}; of the hub: hf:REPO")
     if REPOSITORY.fullmatch(source):
         return _repository(source, chosen)
     raise CommandError(
@@ -206,6 +220,8 @@ def _folder(written: str, beside: Path) -> Found:
         raise CommandError(str(error)) from None
     source = f"path:{written if folder == starts[0] else folder}"
     checkpoint, licence = _validate_model(folder, str(folder)), _licence(folder)
+    if checkpoint.kind is not None and not any(map(any, map(folder.glob, TOKENIZERS))):
+        notes += (NO_TOKENIZER,)
     return Found(source, checkpoint=checkpoint, licence=licence, notes=notes)
 
 
@@ -271,14 +287,20 @@ def _licence(folder: Path) -> str | None:
     return said if isinstance(said, str) else None
 
 
-def _kind(found: Found, preset_name: str | None) -> str:
-    of_preset = preset(preset_name).entry.get("kind") if preset_name else None
+def _kind(found: Found, preset_name: str | None, asked: str | None) -> str:
+    """As asked for, else as the preset or the files say. Raises CommandError where they differ."""
+    try:
+        of_preset = preset(preset_name).entry.get("kind") if preset_name else None
+    except ValueError as error:
+        raise CommandError(str(error)) from None
     stated = found.checkpoint.kind if found.checkpoint else None
     if of_preset and stated and of_preset != stated:
         raise CommandError(
             f"the preset {preset_name} is of kind {of_preset}, and its files are of kind {stated}"
         )
-    kind = fixed_kind(found.source) or of_preset or stated
+    if stated and {stated, asked} == {"classifier", "causal"}:
+        raise CommandError(f"its files are of kind {stated}: they hold no {asked} model")
+    kind = asked or fixed_kind(found.source) or of_preset or stated
     if kind is None:
         raise CommandError(
             "its files do not say what kind it is: add --kind classifier, causal, similarity or "

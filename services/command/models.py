@@ -16,7 +16,7 @@ from pathlib import Path
 from redis.exceptions import RedisError
 
 from services.command import entries
-from services.command.additions import addition
+from services.command.additions import PICKLED, addition
 from services.command.api import CommandError
 from services.command.download import download_model
 from services.weights.folder import PICKLE, is_complete, model_folder, weights_folder
@@ -38,6 +38,12 @@ from shared.settings import (
 CHECK = "services.inference.check"
 CONVERSION = "services.weights.conversion"
 KINDS = ("classifier", "causal", "similarity", "cross-encoder")
+ELSEWHERE = (
+    "TOUCHSTONE_URL names {url}, which is not the service of {folder}. Over HTTP nobody can have "
+    "models.toml read again: run `touchstone models reload` where that service runs (with compose: "
+    "docker compose run --rm models reload), name its Redis by REDIS_URL, or say --var {folder} to "
+    "mean the service of this folder"
+)
 TASKS = ("hate", "nli", "sentiment", "free")
 
 
@@ -70,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--json", action="store_true", help="one JSON document in place of a table")
     one.set_defaults(run=show)
     one = commands.add_parser("reload", help="all processes read models.toml again")
-    one.add_argument("--var", type=Path, default=Path("var"), help="of `make serve` (default var)")
+    one.add_argument("--var", type=Path, help="the folder of a `make serve` (default var)")
     one.set_defaults(run=request_reload)
     return made
 
@@ -123,7 +129,8 @@ def add(asked: argparse.Namespace, chosen: Settings) -> int:
             f"{chosen.models_file} cannot be written ({error.strerror}): put these lines there"
         ) from None
     name = next(line for line in block.splitlines() if line.startswith("name")).partition('"')[2]
-    steps = [f"touchstone models pull {name[:-1]}"] if 'source = "hf:' in block else []
+    needed = "convert" if PICKLED in said else "pull" if 'source = "hf:' in block else None
+    steps = [f"touchstone models {needed} {name[:-1]}"] if needed else []
     steps += [f"touchstone models check {name[:-1]}", "touchstone models reload"]
     _print_line(f"added to {chosen.models_file}; next: {', then '.join(steps)}")
     return 0
@@ -250,13 +257,19 @@ def _disk_state(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:
 
 def request_reload(asked: argparse.Namespace, _chosen: Settings) -> int:
     """Count up the number that every process looks at."""
-    note = asked.var / "stack.json"
-    if note.is_file() and note.stat().st_size:  # the service of this folder, not another one
-        environment_default("REDIS_URL", json.loads(note.read_text("utf-8"))["redis_url"])
+    folder: Path = asked.var or Path("var")
+    note = folder / "stack.json"
+    here = json.loads(note.read_text("utf-8")) if note.is_file() and note.stat().st_size else None
+    named = environment_value("TOUCHSTONE_URL") if asked.var is None else None
+    if named is not None and (here is None or not _is_same_place(named, here["url"])):
+        if environment_value("REDIS_URL") is None:
+            raise CommandError(ELSEWHERE.format(url=named, folder=folder))
+    elif here is not None:  # the service of this folder, not another one
+        environment_default("REDIS_URL", here["redis_url"])
         settings.cache_clear()
     elif environment_value("REDIS_URL") is None:
         raise CommandError(
-            f"no service is up in {asked.var}: one that starts reads models.toml as it does. --var "
+            f"no service is up in {folder}: one that starts reads models.toml as it does. --var "
             "names another folder, REDIS_URL a service elsewhere"
         )
     try:
@@ -267,6 +280,15 @@ def request_reload(asked: argparse.Namespace, _chosen: Settings) -> int:
         ) from None
     _print_line("all processes read their models.toml again within seconds")
     return 0
+
+
+def _is_same_place(one: str, other: str) -> bool:
+    """Do two URLs name the same service of this machine?"""
+    return _plain_url(one) == _plain_url(other)
+
+
+def _plain_url(url: str) -> str:
+    return url.rstrip("/").replace("//localhost", "//127.0.0.1")
 
 
 def _catalogue(chosen: Settings) -> Catalogue:

@@ -65,6 +65,7 @@ from shared.gold_contracts import GoldColumns
 from shared.models.calls import WrittenToken
 from shared.request_cost import Size, Work, words_of
 from shared.service_contract import ElicitedExplanation, FurtherRequest
+from shared.validation_messages import plain
 
 MOST_METRICS = 16
 MOST_SEED = 2**63 - 1
@@ -234,7 +235,7 @@ class ExplanationsRequest(JobRequest):
             return self.model_validate({**told, **gold, **own, **metadata})
         except ValidationError as error:
             faults = [
-                _fault((*place_of_item(number, item, one["loc"]), *one["loc"]), one["msg"])
+                _fault((*place_of_item(number, item, one["loc"]), *one["loc"]), plain(one))
                 for one in error.errors(include_input=False, include_url=False)
             ]
             raise ValidationError.from_exception_data(type(self).__name__, faults) from None
@@ -302,7 +303,7 @@ class ExplanationsRequest(JobRequest):
                 self.model_copy(update={"score": {name: self.parameters[name]}}).further()
             except ValidationError as error:
                 faults += [
-                    _fault(("score", name, *one["loc"]), one["msg"])
+                    _fault(("score", name, *one["loc"]), plain(one))
                     for one in error.errors(include_input=False, include_url=False)
                 ]
             except ValueError as error:

@@ -28,6 +28,7 @@ from shared.elicitation import (
 from shared.errors import BadInput
 from shared.problems import pointer
 from shared.service_contract import MetricContract, ServiceContract
+from shared.validation_messages import plain
 
 ONE_JOB = "this is one job: send a request for each of the `items` and `draws`"
 OF_THE_JOB = frozenset({"explain", "model", "seed", "language", *INPUTS, *TRANSPORT})
@@ -50,8 +51,15 @@ def as_checked(
     if not isinstance(contract, MetricContract) or not is_explained(request):
         yield contract, request
         return
-    try:
+    with pointing_to_own(contract, request):
         yield CONTRACT, explanations_request(contract, request)
+
+
+@contextmanager
+def pointing_to_own(contract: MetricContract, request: ExplainableRequest) -> Iterator[None]:
+    """Refusals in this block, of the request to `/v1/explanations`, point into the metric's own."""
+    try:
+        yield
     except BadInput as error:
         if error.pointer is not None:
             error.pointer = _own_pointer(contract, request, error.pointer)
@@ -81,7 +89,7 @@ def explanations_request(
         return ExplanationsRequest.model_validate(body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        raise BadInput(first["msg"], pointer=pointer(first["loc"]).removeprefix("#")) from None
+        raise BadInput(plain(first), pointer=pointer(first["loc"]).removeprefix("#")) from None
 
 
 def _parameters(request: ExplainableRequest) -> dict[str, Any]:
@@ -127,6 +135,8 @@ def _own_pointer(contract: MetricContract, request: ExplainableRequest, found: s
         return found.removeprefix(own)
     name = found.split("/")[1] if found.startswith("/") else ""
     explains = request.explain.model if isinstance(request.explain, Explain) else None
+    if name == "policy" and not (isinstance(request.explain, Explain) and request.explain.policy):
+        return f"/{name}"  # the metric's own
     if name in OF_EXPLAIN or (name == "model" and explains is not None):
         return f"/explain{found}"
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from services.explanations.explained_requests import explanations_request
+from services.explanations.explained_requests import explanations_request, pointing_to_own
 from services.explanations.report import ExplanationsResult
 from services.explanations.service import SERVICE
 from shared.contracts import ReasonCode, Report
@@ -30,7 +30,8 @@ def bind_explainer() -> None:
 
 def score_explained(metric: Metric[Any, Any, Any, Any], request: ExplainableRequest) -> Report:
     """The metric's report on what its model answered, with that answer."""
-    found = SERVICE.score(explanations_request(metric.contract, request))
+    with pointing_to_own(metric.contract, request):
+        found = SERVICE.score(explanations_request(metric.contract, request))
     report = found.scores[0] if found.scores else _unscored(metric, request, found)
     told = {**dict(found.elicitation), "provenance": found.provenance}
     return report.model_copy(

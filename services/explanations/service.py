@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pydantic import ValidationError
+
 from services.explanations.batch_report import SOURCE, batch_report
 from services.explanations.contract import CONTRACT, ExplanationsRequest
 from services.explanations.parsing import (
@@ -45,6 +47,7 @@ from shared.elicitation import (
     ExplanationsElicitation,
     ExplanationsObstacle,
     ExplanationsOwnPolicy,
+    ExplanationsOwnPrompt,
     ExplanationsPromptUse,
     ExplanationsProvenance,
     ExplanationsSpan,
@@ -62,6 +65,7 @@ from shared.models.ports import models
 from shared.models.prompt_table import PromptKeys
 from shared.service_contract import ElicitedExplanation, MetricContract
 from shared.settings import SERVICE_VERSION
+from shared.validation_messages import plain
 from shared.worker.job import with_text_key
 from shared.worker.steps import run_step
 
@@ -72,7 +76,8 @@ BARE = (
 )
 CUT_SHORT = "the answer was cut at {tokens} tokens"
 TEXT_HERE = "\0"  # no text can hold it
-PROMPTS = ("/prompts", "/completions")  # what a model refuses of these, it refuses of the text
+# What a model refuses of these, it refuses of the longest text that it was sent.
+PROMPTS = ("/prompts", "/completions", "/text")
 
 
 class WrittenAnswer(Message):
@@ -170,12 +175,22 @@ def _write(
     asked = as_prompt(
         prompt.turns(_values(request, prompt, language), request.shots), request.style
     )
-    with pointing_to("/text", only=PROMPTS):
+    with pointing_to(_longest_field(request), only=PROMPTS):
         try:
             [completion] = writer.generate([asked], _sampling(request))
         except AnswerCut:
             return WrittenAnswer(completion=None, model=writer.use)
     return WrittenAnswer(completion=completion, model=writer.use)
+
+
+def _longest_field(request: ExplanationsRequest) -> str:
+    """A pointer to what there is most of in the prompt."""
+    told = {f"/{name}": text for name, text in request.inputs.items()}
+    if isinstance(request.policy, ExplanationsOwnPolicy):
+        told["/policy/text"] = request.policy.text
+    if isinstance(request.prompt, ExplanationsOwnPrompt):
+        told["/prompt/user"] = request.prompt.user
+    return max(told, key=lambda name: len(told[name]), default="/text")
 
 
 def _sent(request: ExplanationsRequest) -> Answer:
@@ -406,10 +421,17 @@ def _metric_request(
     try:
         asked = request.score_request(name, elicited)
     except ValueError as error:
-        return _unscored(name, "unfit", str(error))
+        return _unscored(name, "unfit", _fault_of(error))
     decides = elicited.judge is not None and asked.model == elicited.judge
     by_decider = decides and "model" not in request.parameters[name]
     return MetricRequest(metrics()[name], asked, by_decider)
+
+
+def _fault_of(error: ValueError) -> str:
+    """In words, of which pydantic has its own."""
+    if isinstance(error, ValidationError):
+        return plain(error.errors(include_url=False, include_input=False)[0])
+    return str(error)
 
 
 def _report(asked: MetricRequest) -> Report | ExplanationsUnscored:

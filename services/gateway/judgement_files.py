@@ -21,6 +21,7 @@ from services.gateway.judgement_views import (
     ReviewerJudgementSchema,
     ReviewerName,
     check_part,
+    check_spans,
     judgement_json,
 )
 from services.gateway.refusals import InvalidBody
@@ -67,12 +68,16 @@ def file_chunks(engine: Engine, wanted: JudgementFilter, form: FileFormat) -> It
             of = _load_jobs(connection, [one.job_id for one in found])
         rows = [_row(one, of.get(one.job_id)) for one in found]
         if form == "csv":
-            yield encode_rows([csv_field(row[name]) for name in COLUMNS] for row in rows)
+            yield encode_rows([_cell(row[name]) for name in COLUMNS] for row in rows)
         else:
             yield "".join(f"{json.dumps(row)}\n" for row in rows).encode()
         if not more:
             return
         last = found[-1].id
+
+
+def _cell(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, list) else csv_field(value)
 
 
 def _row(one: ReviewerJudgement, job: JobRecord | None) -> dict[str, Any]:
@@ -130,7 +135,7 @@ def _task(job: JobRecord, said: Iterable[ReviewerJudgement]) -> dict[str, Any]:
             "verdict": job.result.get("verdict"),
         },
         "predictions": [prediction],
-        "annotations": [_annotation(one) for one in said],
+        "annotations": [_annotation(one, job.request) for one in said],
     }
 
 
@@ -143,12 +148,21 @@ def _spans(evidence: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield {**names, "value": value | kind}
 
 
-def _annotation(one: ReviewerJudgement) -> dict[str, Any]:
+def _annotation(one: ReviewerJudgement, request: dict[str, Any]) -> dict[str, Any]:
     choice = {"from_name": "verdict", "to_name": "text", "type": "choices"}
     return {
-        "result": [choice | {"value": {"choices": [one.verdict]}}],
+        "result": [choice | {"value": {"choices": [one.verdict]}}, *_marked(one, request)],
         "meta": {"reviewer": one.reviewer, "about": one.about, "judgement": one.id},
     }
+
+
+def _marked(one: ReviewerJudgement, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """What somebody marked; by the field that holds it where that is not the text."""
+    for span in one.spans:
+        start, end = span["start"], span["end"]
+        words = str(request.get(span["of"]) or "")[start:end]
+        value = {"start": start, "end": end, "text": words, "labels": ["marked"]}
+        yield {"from_name": "marked", "to_name": span["of"], "type": "labels", "value": value}
 
 
 def read(raw: bytes) -> list[JudgementLine]:
@@ -199,12 +213,15 @@ def store(
 
 
 def _store_line(connection: Connection, line: JudgementLine, source: str, by: Origin) -> bool:
-    values = line.model_dump(exclude={"job_id", "reviewer", "queue"}) | {"source": source}
-    metric = select(jobs.c.metric).where(jobs.c.id == line.job_id, jobs.c.tenant == by.tenant)
-    found = connection.execute(metric).scalar_one_or_none()
+    values = line.model_dump(mode="json", exclude={"job_id", "reviewer", "queue"})
+    values["source"] = source
+    query = select(jobs.c.metric, jobs.c.request)
+    own = jobs.c.id == line.job_id, jobs.c.tenant == by.tenant
+    found = connection.execute(query.where(*own)).one_or_none()
     if found is None:
         raise BadInput(f"the job {line.job_id!r} does not exist", pointer="/job_id")
-    check_part(found, line.about)
+    check_part(found.metric, line.about)
+    check_spans(found.request, values["spans"])
     now = judgements.current(connection, by.tenant, line.job_id, line.reviewer, line.about)
     if now is not None and all(getattr(now, name) == value for name, value in values.items()):
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -16,6 +17,7 @@ from shared.contracts import Message
 from shared.errors import BadInput
 from shared.ledger.judgements import (
     MOST_NOTE,
+    MOST_SPANS,
     SCORE,
     AuditEntry,
     Opinion,
@@ -42,6 +44,14 @@ ReviewerName = Annotated[
 Words = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
 
 
+class MarkedSpan(Message):
+    """Words of a text that somebody marked."""
+
+    of: Words = Field(default="text", description="the field of the request that holds them")
+    start: int = Field(ge=0, description="character offset into the text as sent")
+    end: int = Field(ge=1, description="character offset, exclusive")
+
+
 class JudgementRequest(Message):
     """What somebody thinks of a score, or of one of its parts."""
 
@@ -53,6 +63,11 @@ class JudgementRequest(Message):
     about: Words = Field(default=SCORE, description="`score`, or the name of a part")
     human_score: float | None = Field(default=None, ge=0, le=1, description="what it should be")
     human_label: Words | None = Field(default=None, description="what the label should be")
+    spans: tuple[MarkedSpan, ...] = Field(
+        default=(),
+        max_length=MOST_SPANS,
+        description="words that decide; refused for jobs whose texts are not kept",
+    )
     note: Annotated[str, StringConstraints(max_length=MOST_NOTE, pattern=r"^[^\x00]*$")] | None = (
         Field(default=None, description="refused for jobs whose texts are not kept: notes quote")
     )
@@ -106,6 +121,7 @@ class ReviewerJudgementSchema(BaseModel):
     about: str = Field(description="`score`, or the name of a part")
     human_score: float | None = Field(description="[0, 1]")
     human_label: str | None
+    spans: list[MarkedSpan] = Field(description="words that decide, as they were marked")
     note: str | None
     blind: bool = Field(description="whether the score was hidden")
     queue_id: str | None
@@ -252,6 +268,23 @@ def check_part(metric: str, about: str) -> None:
     if about != SCORE and about not in parts:
         offered = ", ".join((SCORE, *parts))
         raise BadInput(f"there is no part {about!r}; there are: {offered}", pointer="/about")
+
+
+def check_spans(request: Mapping[str, Any], spans: Sequence[Mapping[str, Any]]) -> None:
+    """Raises BadInput for what is no stretch of a text of this request."""
+    for place, span in enumerate(spans):
+        pointer = f"/spans/{place}"
+        if request.get("do_not_store_text"):
+            raise BadInput(
+                "the job's texts are not kept, so nothing can be marked", pointer="/spans"
+            )
+        text = request.get(span["of"])
+        if not isinstance(text, str):
+            detail = f"the request has no text {span['of']!r}"
+            raise BadInput(detail, pointer=f"{pointer}/of")
+        if not span["start"] < span["end"] <= len(text):
+            detail = f"no characters of {span['of']!r}, which has {len(text)}"
+            raise BadInput(detail, pointer=pointer)
 
 
 def judgement_json(found: ReviewerJudgement) -> dict[str, Any]:

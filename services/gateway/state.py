@@ -44,6 +44,7 @@ from services.gateway.caller import (
 from services.gateway.spool import Spool
 from services.registry import contracts
 from shared import queue, telemetry, worker_board
+from shared.contracts import JobRequest
 from shared.encryption import Sealer
 from shared.errors import ModelUnusable, Unavailable
 from shared.file_store import FileStore
@@ -92,15 +93,14 @@ class ModelBoard:
         """service → `ready`, or why its jobs wait."""
         return self._workers
 
-    def check_model(self, contract: ServiceContract, named: str | None) -> None:
-        """Raises ModelUnusable where the model that a request names, or the service's own, is not
-        to be had before somebody mends it."""
-        if not contract.model_kinds or (name := named or contract.default_model) is None:
-            return
-        status = self._statuses.get(name)
-        if status is not None and status.state in UNUSABLE:
-            detail = f"{status.reason}. `touchstone models check {name}` says more"
-            raise ModelUnusable(detail, pointer="/model")
+    def check_models(self, contract: ServiceContract, request: JobRequest) -> None:
+        """Raises ModelUnusable where a model that a request names, or the service's own, is not to
+        be had before somebody mends it."""
+        for name, pointer in _named_models(contract, request):
+            status = self._statuses.get(name)
+            if status is not None and status.state in UNUSABLE:
+                detail = f"{status.reason}. `touchstone models check {name}` says more"
+                raise ModelUnusable(detail, pointer=pointer)
 
     def watch(self) -> AbstractAsyncContextManager[None]:
         """Look now and then until the block is left."""
@@ -111,6 +111,19 @@ class ModelBoard:
             self._statuses = await run_in_threadpool(read_statuses)
             self._workers = await run_in_threadpool(worker_board.read, contracts())
             await asyncio.sleep(LOOK_SECONDS)
+
+
+def _named_models(contract: ServiceContract, request: JobRequest) -> Iterator[tuple[str, str]]:
+    """(name, pointer to the field that asks for it), those of the requests that it leads to too."""
+    name = request.model or contract.default_model
+    if contract.model_kinds and name is not None:
+        yield name, "/model"
+    for named_by in contract.writers:
+        if (name := getattr(request, named_by)) is not None:
+            yield name, f"/{named_by}"
+    for other in contract.further(request) if contract.further else ():
+        for name, _ in _named_models(other.contract, other.request):
+            yield name, other.pointer
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,6 @@ from shared.service_contract import (
 DEFAULT_SIMILARITY = "embedded-similarity"
 MOST_REASONS = 64  # of a JUSTIFY response that later stages ask about
 MOST_TOKENS = 8_192  # of a response
-MISSING = (
-    "token log-probabilities are missing: give `logprobs` as an OpenAI-compatible server returns "
-    "them (ask it for `logprobs`), or `tokens` with offsets"
-)
-
 REASONS = 4  # that a model usually gives
 STAGES = 3  # prompts beside the single reasons: JUSTIFY and twice UPHOLD-REASON
 CHARACTERS_A_TOKEN = 4
@@ -127,7 +122,8 @@ Logprobs = Annotated[
 
 
 class HafResponse(Message):
-    """What a model answered in one stage, and how likely each token was."""
+    """What a model answered in one stage, and how likely each token was; without that no
+    confidence is known, and what needs one is null."""
 
     text: str = Field(max_length=MAX_TEXT)
     logprobs: Logprobs | None = Field(
@@ -143,8 +139,6 @@ class HafResponse(Message):
     def _has_tokens(self) -> Self:
         if self.logprobs is not None and self.tokens is not None:
             raise ValueError("give either `logprobs` or `tokens`")
-        if self.text.strip() and self.logprobs is None and self.tokens is None:
-            raise ValueError(MISSING)
         for token in self.tokens or ():
             if not token.start <= token.end <= len(self.text):
                 raise ValueError("a token's offsets are outside the text")

@@ -34,7 +34,13 @@ from services.haf.scoring import (
     score_transcript,
     with_token_values,
 )
-from services.haf.transcript import Exchange, StatementTokens, Transcript, individual_stage
+from services.haf.transcript import (
+    NO_TOKENS,
+    Exchange,
+    StatementTokens,
+    Transcript,
+    individual_stage,
+)
 from services.haf.variants import VARIANTS, HafVariant
 from shared.contracts import Languages, Scored
 from shared.estimates import BatchStatistics
@@ -50,6 +56,10 @@ from shared.metric import Collected, Metric, StatedDecision
 
 RULED = ("en",)  # what the prompts, the cues and the parsing read
 SIDES: dict[Stage, str] = {"sufficiency": "toxic", "necessity": "non-toxic"}
+NO_INFORMATIVENESS = (
+    "no response has both a decision of defined confidence and a defined informativeness: new "
+    "reasons need another JUSTIFY reason to be compared with"
+)
 STAGES: dict[str, Stage] = {
     "uii": "internal", "uei": "external", "rs": "sufficiency", "rn": "necessity"
 }  # fmt: skip
@@ -172,7 +182,9 @@ def _warnings(
     request: HafRequest, transcript: Transcript, values: HafScores, score: float | None
 ) -> list[str]:
     found = undefined_warnings(values.components, transcript)
-    if score is None:
+    if score is None and transcript.justify.reasons and transcript.justify.response.lacks_tokens:
+        found.append(f"score: {NO_TOKENS}")
+    elif score is None:
         found.append("score: without a reason there is nothing to score")
     cut = sum(each.response.truncated for each in (transcript.justify, *transcript.later))
     if cut:
@@ -288,11 +300,13 @@ def _undefined_reason(name: str, transcript: Transcript) -> str:
         return transcript.absent.get(name, "its stage was not run")
     if all(each.parsed.refusal for each in exchanges):
         return "the model refuses the stage's task"
-    if stage in SIDES:
-        return _individual_reason(any(each.parsed.decision is not None for each in exchanges))
-    if not any(each.reasons for each in exchanges):
+    if stage in SIDES and not any(each.parsed.decision is not None for each in exchanges):
+        return "no response has a decision sentence"
+    if stage not in SIDES and not any(each.reasons for each in exchanges):
         return "the stage gives no additional reason, so that there is nothing to average"
-    return "no additional reason has a defined confidence"
+    if any(each.response.lacks_tokens for each in (transcript.justify, *exchanges)):
+        return NO_TOKENS
+    return NO_INFORMATIVENESS if stage in SIDES else "no additional reason has a defined confidence"
 
 
 def _justify_reason(name: str, transcript: Transcript) -> str:
@@ -303,16 +317,9 @@ def _justify_reason(name: str, transcript: Transcript) -> str:
         return "no reasons were found in the JUSTIFY response"
     if name == "dis" and count == 1:
         return "one reason has nothing to be diverse from"
+    if transcript.justify.response.lacks_tokens:
+        return NO_TOKENS
     return "no reason has a defined confidence"
-
-
-def _individual_reason(decided: bool) -> str:
-    if not decided:
-        return "no response has a decision sentence"
-    return (
-        "no response has both a decision of defined confidence and a defined informativeness: new "
-        "reasons need another JUSTIFY reason to be compared with"
-    )
 
 
 SERVICE = Haf()

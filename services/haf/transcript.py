@@ -34,6 +34,10 @@ REFUSED = "the JUSTIFY response refuses the task"
 NO_REASONS = "no reasons were found in the JUSTIFY response"
 TOO_MANY = f"the JUSTIFY response gives more than {MOST_REASONS} reasons, too many to prompt about"
 NOT_PROVIDED = "its response was not sent"
+NO_TOKENS = (
+    "no log-probabilities were sent, which its confidences need; what the texts alone say stands "
+    "in `control.unweighted`"
+)
 SINGLE = "there is one reason only, and nothing is left when it is left out"
 
 
@@ -160,6 +164,11 @@ class ResponseTokens:
     @property
     def tokens(self) -> int:
         return sum(piece.tokens for piece in self.pieces)
+
+    @property
+    def lacks_tokens(self) -> bool:
+        """Whether something was written, and nobody says how likely it was."""
+        return not self.pieces and bool(self.text.strip())
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,8 @@ def verdict(report: HafResult) -> Verdict:
     if not count:
         return Verdict(f"{stance} and gives no reason, so there is nothing to score.", "bad")
     given = f"{stance} and gives {counted(count, 'reason')}"
+    if not report.counts.tokens:
+        return Verdict(f"{given}. No log-probabilities were sent, so there is no score.", "neutral")
     later = report.stages[1:]
     if not later:
         return Verdict(f"{given}. No later stage was run on them.", "neutral")

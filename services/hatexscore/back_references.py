@@ -62,7 +62,7 @@ OPEN = (
     "partial",
 )  # moods that a few words may settle
 _ELLIPSIS = re.compile(
-    r"(?:^|[,;.]\s*|\b(?:but|yet|and|so|hence|thus|therefore)\s+)(?:which\s+)?(?:it|that|they"
+    r"(?:^|[,;.]\s*|\b(?:but|yet|and|so|hence|thus|therefore|as\s+it\s+(?:stands|is|reads))\s+)(?:which\s+)?(?:it|that|they"
     r"|s?he|(?:this"
     r"|the|her|his|their)(?:\s+\w+)?(?:\s+itself)?)\s+(?:(?:really|clearly"
     r"|certainly|simply)\s+)?"

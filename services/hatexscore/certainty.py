@@ -58,7 +58,7 @@ _NEUTRAL = (
     r"|prediction|written|like|needed|people|reasonable|more|now|lot|plenty|deal|great|start\w*"
     r"|engag\w*|push\w*|rooted|grounded|steeped|laced|(?:tick|check)(?:s|ed)?|box(?:es)?|resort\w*|descend\w*"
     r"|strik(?:es?|ing)|struck|needs|runs?|ran|turn(?:s|ed)?|becom\w*|became|attitudes?|sentiments?|views?|afraid|glad|pleased"
-    r"|relieved|good|territory|gets?|got|begin\w*|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two|both"
+    r"|left|relieved|good|territory|gets?|got|begin\w*|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two|both"
 )
 # What hateful texts do: beside a verdict they are more of the same.
 _HOSTILE = (
@@ -228,6 +228,10 @@ _TAKEN_BACK_KO = re.compile(
 _OBJECTS_KO = re.compile("오류|오판|실수|착오|오해|오독|성급|억지|비약|번복|취소|뒤집|반박|복구")
 # A label word that opens a clause, as in "It's crude. Hateful it …".
 _OPENS = re.compile(r"(?:[.;!?\n\u2014]|\bas\s+for|\bbut)\W*$")
+_OTHER_QUALITY = re.compile(
+    r"\s+than\s+(?!(?:the|its|his|her|their|my|our|your|others?|most|many|some|last|previous|that"
+    r"|those|these|this|it|we|i|you|what|usual|before|ever|expected|in|on|at)\b)\w"
+)
 _PLAIN = re.compile(
     rf"\W*(?:(?:so|then|thus|hence|therefore|and|but|still|overall|finally|in\s+(?:short"
     rf"|conclusion|sum)|\w+ly)\W+)*"
@@ -241,7 +245,7 @@ _PLAIN = re.compile(
 # "The explanation should quote the words that make it hateful", "a score of 3 for toxic".
 _ASKS_FOR = re.compile(r"\b(?:should|must|needs?\s+to|has\s+to|have\s+to|please|asked|explain)\b")
 _NUMBER = re.compile(r"\d[.,]\d|\d\s*%|\d\s*/\s*\d|\bout\s+of\b|\bpercent\b")
-_MORE_THAN = re.compile(r"\bmore\s+[\w-]{1,30}\s+than(?=\s{0,5}$)")  # counted as a negation
+_MORE_THAN = re.compile(rf"\b{moods.MORE_THAN}")  # counted as a negation
 # "No intent", "no ground": of other things that are absent ("no hesitation") no rule knows.
 _WITHOUT_KO = re.compile("(?<=\\s)([가-힣]{2,12}?)(?:이|가|은|는|도|조차)?\\s*없")
 _MISSING_KO = re.compile(
@@ -306,9 +310,14 @@ def is_uncertain(around: WordContext, clause: Clause, later: str) -> bool:
         or _is_answered(around, later)
         or _only_appears(around, clause)
         or _is_subject(around.own, around.after)
-        or _COMPARED.search(_MORE_THAN.sub(" ", around.own)) is not None
+        or (_COMPARED.search(_MORE_THAN.sub(" ", around.own)) and not _is_lesser(around))
         or _has_unknown_governor(around.own, clause)
     )
+
+
+def _is_lesser(around: WordContext) -> bool:
+    """ "Less hatred than frustration": than another quality, and no other text."""
+    return around.own.rstrip().endswith("less") and _OTHER_QUALITY.match(around.after) is not None
 
 
 def is_outranked_unread(plain: str, vocabulary: Vocabulary, chosen: Reading) -> bool:
@@ -372,7 +381,7 @@ def _has_unknown_governor(own: str, clause: Clause) -> bool:
         return False
     if _NUMBER.search(own) and labels.level_before(own) is None:
         return True
-    said = _LISTED.sub(" ", _PREFERRED.sub(" ", _JOINED.sub(" ", own)))
+    said = _LISTED.sub(" ", _PREFERRED.sub(" ", _JOINED.sub(" ", _MORE_THAN.sub(" not ", own))))
     words = [*_TOKEN.findall(said), ""]
     verb = next((place for place, one in enumerate(words) if _STARTS.fullmatch(one)), len(words))
     if clause.denials == 0 and _OPINION.search(" ".join(words[:verb])):

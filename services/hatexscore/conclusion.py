@@ -19,6 +19,7 @@ from services.hatexscore import (
     conclusion_en,
     conclusion_ko,
     conclusion_zh,
+    decision_acts,
     label_patterns,
     no_decision,
 )
@@ -124,6 +125,10 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
         and (why := _other_reason(reading, chosen, uncertain)) is not None
     ]
     statement = None if chosen is None else _statement(explanation, chosen, live)
+    if statement is None:
+        doubted = next((one.label for one in others if one.why == "uncertain"), None)
+        act = _statement_of_act(explanation, plain, spans)
+        statement = act if act and doubted in (None, act.label) else None
     if statement is not None:
         return VerdictsRead(statement, _few(others))
     undecided = no_decision.undecided(plain, spans[-MOST_SENTENCES:], vocabulary, readings)
@@ -209,6 +214,17 @@ def _statement(
     return ConclusionStatement(
         chosen.start, chosen.end, chosen.label, word, chosen.clause.form, confidence
     )
+
+
+def _statement_of_act(
+    explanation: str, plain: str, spans: Sequence[Span]
+) -> ConclusionStatement | None:
+    """What was done with the text, where nothing classifies it."""
+    act = decision_acts.read_act(plain, spans)
+    if act is None:
+        return None
+    word = explanation[slice(*act.words)].strip(" .;:,|=-*")
+    return ConclusionStatement(*act.span, act.label, word, "classification", "inferred")
 
 
 def _select(live: Sequence[Reading]) -> Reading | None:

@@ -180,6 +180,8 @@ def _is_name(word: WordInText, own: str, before: str, after: str) -> bool:
 def _scope(before: str) -> tuple[str, str]:
     """The words that a negation of the label word may stand in, and those before them."""
     text = cues.WHOSE_TEXT.sub(r"\1", cues.PARENTHESIS.sub(" ", before))
+    text = moods.RULE_AGAINST.sub(r"\1 on", moods.CLAUSE_NAMED.sub("category of ", text))
+    text = moods.FACED_WITH.sub(_as_this, moods.LESS_THAN.sub(" ", text))
     text = moods.LYING.sub(" it is false that ", moods.RIGHT_IN_SAYING.sub(_as_judged, text))
     text = moods.DECISION_ACTS.sub(_as_label, moods.CLEFT.sub(" it ", text))
     text = moods.UNDER_NO.sub(lambda said: " it is not " if said["no"] else " it is ", text)
@@ -193,12 +195,17 @@ def _scope(before: str) -> tuple[str, str]:
     fronted = moods.DENIED_FIRST.sub(r" \g<subject> \g<verb> not ", text[cut:])
     fronted = moods.NO_OTHER.sub(_nothing_else, fronted)
     own = moods.IDIOM.sub(_idiom_left, moods.NO_LESS.sub(r" makes \1 ", fronted))
+    own = moods.NOT_LIST.sub(" ", own)
     own = moods.NO_LIST.sub(" ", cues.SET_APART.sub(r"marks \1 as ", own))
     own = moods.SHARED_VIEW.sub(r"\g<dis> find ", own)
     own = labels.BETTER_LABEL.sub("the right label is ", moods.ANY_READER.sub("it is ", own))
     own = moods.SUBJECT_LACKS.sub(" ", own)
     of_a_person = moods.OF_A_PERSON.match(own.lstrip()) is not None
     return own if of_a_person else cues.RELATIVE.sub(" ", own), text[:cut]
+
+
+def _as_this(faced: re.Match[str]) -> str:
+    return " this is not " if faced["no"] else " this is "
 
 
 def _as_label(act: re.Match[str]) -> str:
@@ -237,7 +244,7 @@ def _negated_after(own: str, after: str) -> bool:
     present = None if cues.PREDICATE.search(own) else cues.PRESENT.match(after)
     if moods.IN_ERROR.match(after):
         return True
-    if moods.THAN.match(after) and own.rstrip().endswith(" less"):
+    if moods.THAN.match(after) and own.rstrip().endswith("less"):
         return moods.NEGATION.search(own) is None  # "less hateful than frustrated"
     if present is not None:
         return (present["no"] is not None) != (present["absent"] is not None)
@@ -288,7 +295,9 @@ def _form(own: str, prior: str, after: str, word: WordInText) -> Form | None:
     if not predicates:
         return _bare(own, prior, after, word)
     expletive = cues.EXPLETIVE.search(own) and cues.EXPLETIVE_AFTER.match(after)
-    spoken_of = cues.ABOUT_IT.search(own, predicates[-1].end()) and not cues.JUDGED_AS.search(own)
+    spoken_of = cues.ABOUT_IT.search(own, predicates[-1].end()) and not (
+        cues.JUDGED_AS.search(own) or cues.CONTRASTED.search(own)
+    )
     if spoken_of or expletive:
         return None
     return "classification" if cues.CLASSIFICATION.search(own) else "predication"
@@ -300,8 +309,9 @@ def _bare(own: str, prior: str, after: str, word: WordInText) -> Form | None:
         return "predication"
     if word.word.kind == "actions" and cues.OBJECT.match(after) and cues.ACTOR.fullmatch(own):
         return "bare"
-    if not cues.AFTER_BARE.match(after) or own.rstrip().endswith(" the"):  # "but not the hate"
-        return None
+    contrasted = _contrasted(own, prior, after)
+    if contrasted or not cues.AFTER_BARE.match(after) or own.rstrip().endswith(" the"):
+        return contrasted  # "but not the hate"
     listed = cues.ADJECTIVES.fullmatch(own) and word.word.text.endswith(cues.ADJECTIVAL)
     qualities = cues.QUALITIES.fullmatch(prior) and cues.BARE.fullmatch(own)
     if qualities or (listed and (not prior.strip() or moods.FINAL.match(prior))):
@@ -315,6 +325,14 @@ def _bare(own: str, prior: str, after: str, word: WordInText) -> Form | None:
         return None
     stands_alone = cues.BARE.fullmatch(prior) or cues.CONCEDED.search(prior)
     return "bare" if stands_alone or cues.OPENS_BARE.search(prior) else None
+
+
+def _contrasted(own: str, prior: str, after: str) -> Form | None:
+    """Of "satire rather than hate", "not criticism of a state but hatred of its people"."""
+    if moods.NOT_BUT.search(prior) and cues.BARE.fullmatch(own) and moods.OF_THEM.match(after):
+        return "predication"
+    alone = not any(map(str.isalnum, prior)) and cues.AFTER_BARE.match(after)
+    return "bare" if alone and moods.BARE_CONTRAST.fullmatch(own) else None
 
 
 def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:

@@ -23,6 +23,7 @@ FOLDER = Path(__file__).with_name("data")
 MOST_NOUNS = 4  # words of a noun phrase behind the group's name
 REACH = 60  # characters
 
+_OWNED = re.compile(r"['\u2019]s?$")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _GAP = re.compile(r"[\s-]*")
 
@@ -50,9 +51,18 @@ def person_end(passage: Passage, match: TermMatch) -> int | None:
     if is_people_already(passage, match):
         return None
     for word, _, end in _phrase(passage.text, match.end):
-        if is_person(word):
-            return end
+        owner = _OWNED.sub("", word)
+        if is_person(owner):
+            return None if _is_office(passage, match, owner) else end
+        if owner != word:
+            return None  # "an Indian restaurant's driver"
     return None
+
+
+def _is_office(passage: Passage, match: TermMatch, noun: str) -> bool:
+    """ "Russia's president": one officer of a country, who is not its people."""
+    named = match.entry.kind == "term" and not _modifies(match)
+    return noun.lower() in _word_lists()["offices"] and (named or _is_possessive(passage, match))
 
 
 def is_people_already(passage: Passage, match: TermMatch) -> bool:
@@ -377,6 +387,77 @@ BYSTANDERS: dict[Language, BystanderRules] = {
             "(?:신고|동의|말했|말한|판단|지적|생각|보고|판결|인정)"
         ),
     ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerRules:
+    """Who speaks, not who is attacked. as_one, is_one: before the name; himself: behind it."""
+
+    as_one: re.Pattern[str]
+    is_one: re.Pattern[str]
+    himself: re.Pattern[str]
+
+
+SPEAKERS: dict[Language, SpeakerRules] = {
+    "en": SpeakerRules(
+        as_one=re.compile(
+            r"\b(?:speaking|writing|talking|posting|joking|arguing|identif\w+|describ\w+\s(?:him|her|them)sel(?:f|ves))"
+            r"\sas\s(?:an?\s)?(?:\w+\s)?$",
+            re.IGNORECASE,
+        ),
+        is_one=re.compile(
+            r"(?:^|[,(]\s?|\b(?:though|although|while|being|is|was|are)\s)(?:also\s|both\s)?(?:an?\s)?(?:\w+\s)?$",
+            re.IGNORECASE,
+        ),
+        himself=re.compile(r"\s(?:\w+\s)?(?:(?:him|her|it)self|themsel(?:f|ves))\b", re.IGNORECASE),
+    ),
+    "zh": SpeakerRules(
+        as_one=re.compile(
+            "(?:作者|发帖人|发言者|说话者|发布者|博主|楼主|用户|写作者)?(?:自己|本人|自身)(?:也|就|同样|其实)?是(?:一[名个位])?$"
+        ),
+        is_one=re.compile("(?:身为|作为)(?:一[名个位])?$"),
+        himself=re.compile("(?:的)?(?:作者|发帖人|发言者|说话者|博主|楼主)"),
+    ),
+    "ko": SpeakerRules(
+        as_one=NOTHING,
+        is_one=re.compile(
+            r"(?:글쓴이|작성자|화자|저자|게시자|본인|자신|스스로)(?:\s?(?:자신|본인|스스로))?(?:도|은|는|이|가|역시)?\s(?:같은\s)?$"
+        ),
+        himself=re.compile(r"(?:이며|이고|이지만|으로서|로서|인데|이면서|이다|입니다|이라고\s밝)"),
+    ),
+}
+
+# "a single Turkish waiter": one of them, who is not all of them.
+ONE_PERSON: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(
+        r"\b(?:one|a\ssingle|an?\sindividual|a\scertain|a\sparticular|this\sone|only\sone|just\sone)\s(?:\w+\s)?$",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile("(?:一|某|这|那|单)[名位个]$"),
+    "ko": re.compile(r"(?:^|\s)(?:한|어떤|그|특정)\s(?:명의\s)?$"),
+}
+# "people who are disabled": who they are, behind the noun.
+WHO_ARE = re.compile(
+    r"\b(\w+)\s(?:who|that)\s(?:are|is|were|was|happen\sto\sbe)\s(?:\w+ly\s)?$", re.IGNORECASE
+)
+NO_GROUP_MEANT = re.compile(
+    r"\b(?:no|not|never|nor|without)\s(?:\w+\s){0,3}(?:group|people|community|nation|population|minority)\b",
+    re.IGNORECASE,
+)
+# "in Turkey": where it is, and not who.
+PLACE = re.compile(
+    r"\b(?:in|to|near|inside|outside|across|through|at|via|around)\s$", re.IGNORECASE
+)
+# "raise children", 养孩子: whom one has or brings up.
+BROUGHT_UP: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(
+        r"\b(?:rais(?:e|es|ed|ing)|adopt(?:s|ed|ing)?|bring(?:s|ing)?\sup|hav(?:e|ing)|bear(?:ing)?|rear(?:s|ing)?)"
+        r"\s(?:(?:any|their|own|more|no)\s){0,2}$",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile("(?:抚养|养育|领养|收养|教育|养|带|生)(?:自己的|他们的)?$"),
+    "ko": NOTHING,
 }
 
 # "not X but Y", before Y

@@ -20,6 +20,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from services.hatexscore.group_cues import (
+    BROUGHT_UP,
     BYSTANDERS,
     CONTRASTED,
     GROUNDS,
@@ -27,10 +28,16 @@ from services.hatexscore.group_cues import (
     LEAVES,
     LEFT_OUT,
     LIVING_WITH,
+    NO_GROUP_MEANT,
+    ONE_PERSON,
+    PLACE,
     PRAISES,
+    SPEAKERS,
     TARGET_FIELD,
+    WHO_ARE,
     WHO_IS_IT,
     is_object,
+    is_person,
     people_span,
 )
 from services.hatexscore.group_terms import (
@@ -41,7 +48,7 @@ from services.hatexscore.group_terms import (
     find_terms,
     load_cues,
 )
-from services.hatexscore.lexicon import Lexicon, TextGroups, singular
+from services.hatexscore.lexicon import Lexicon, TextGroups, canonical_group, singular
 from services.hatexscore.negation import (
     Denial,
     SentenceReading,
@@ -66,6 +73,9 @@ NEGATED = "an attack on it is denied"
 ABSENT = "denied to be there, or to be what is meant"
 BYSTANDER = "it reads, reports or judges, and is no target"
 THING = "a thing or an institution is named, not people"
+ONE_OF_THEM = "one person, not the group"
+ITS_COUNTRY = "a place is named, and its people are said not to be meant"
+RELATED = "whom one has or brings up, and not who is meant"
 IN_SENTENCE = "in a sentence with an attack predicate"
 IN_NEXT = "the next sentence refers to it with an attack predicate"
 WITH_QUOTE = "linked to a quote in the same sentence"
@@ -86,6 +96,9 @@ HIM_OR_HER = re.compile(
     re.IGNORECASE,
 )
 SEVERAL = re.compile(r".*(?:s|people|women|men|children|folk)\W*", re.IGNORECASE | re.DOTALL)
+FIRST_NAME = re.compile(
+    r"(?:\w[\w,]*\s|\b(?:Mr|Mrs|Ms|Dr|Prof)\.?\s)[A-Z][a-z]+\.?\s$"
+)  # "Jordan White"
 OBJECT = 16  # characters between an attack and its object
 LONGEST_QUESTION = 120  # characters
 LISTED = 12  # mentions that may form one list
@@ -179,9 +192,35 @@ class MentionReading:
         if ordinary is not None:
             return Objection(ordinary)
         denial = self._denial(match)
-        if denial is None:
-            return None
-        return Objection(NEGATED, True) if denial.attack else Objection(ABSENT)
+        if denial is not None:
+            return Objection(NEGATED, True) if denial.attack else Objection(ABSENT)
+        return self._lesser_part(match)
+
+    def _lesser_part(self, match: TermMatch) -> Objection | None:
+        """One person, or a place, where the sentence says that the group is not meant."""
+        before, after = around(self.passage, match)
+        if BROUGHT_UP[self.passage.language].search(before):
+            return Objection(RELATED)
+        one = ONE_PERSON[self.passage.language].search(before)
+        if one and (NO_GROUP_MEANT.search(after) or self._is_spared(match)):
+            return Objection(ONE_OF_THEM, True)
+        if PLACE.search(before) and self._is_spared(match):
+            return Objection(ITS_COUNTRY)
+        return None
+
+    def _is_spared(self, match: TermMatch) -> bool:
+        """Is the same group denied by another name of it in the sentence: "…, not Turks"?"""
+        place = self._place(match.start)
+        own = canonical_group(match.entry.group)
+        first = bisect_right(self.spans, (match.start, match.end))
+        others = self.matches[max(0, first - LISTED) : first + LISTED]
+        return any(
+            other.start != match.start
+            and self._place(other.start) == place
+            and canonical_group(other.entry.group) == own
+            and self._denial(other) is not None
+            for other in others
+        )
 
     def _is_ground(self, match: TermMatch) -> bool:
         """Is the category a ground of discrimination: "because of their race"?
@@ -349,10 +388,19 @@ class MentionReading:
         if rules.own.search(before) and rules.acquaintance.search(noun):
             attacks = self.reading(self._place(start)).attacks_from(start - WINDOW, start)
             return not any(self._has_object(stop, start) for _, stop in attacks)
+        if self._is_the_speaker(before, after):
+            return True
         judges = rules.judge.search(noun) and rules.judges.match(after)
         if judges is None and end > match.end:  # any person may complain
             judges = rules.complains.match(after)
         return bool(judges) and bool(rules.some.search(before))
+
+    def _is_the_speaker(self, before: str, after: str) -> bool:
+        """ "Speaking as a woman", "the author, a Korean man himself"."""
+        rules = SPEAKERS[self.passage.language]
+        if rules.as_one.search(before):
+            return True
+        return bool(rules.is_one.search(before) and rules.himself.match(after))
 
     def _has_object(self, stop: int, start: int) -> bool:
         """Does an attack that ends there have the name as its object: "insults our Muslim …"?"""
@@ -431,11 +479,20 @@ def _names_people(passage: Passage, match: TermMatch, cues: Cues) -> bool:
         (term in cues.group_of and as_noun)
         or cues.matches("anti_before", before)
         or cues.matches("living_with_before", before)
+        or _are_people(before)
         or cues.matches("person_after", after)
     )
 
 
+def _are_people(before: str) -> bool:
+    """ "People who are disabled"."""
+    found = WHO_ARE.search(before)
+    return found is not None and (found[1].lower() == "those" or is_person(found[1]))
+
+
 def _is_capitalized(passage: Passage, match: TermMatch, before: str) -> bool:
-    """A capital that is not owed to the start of a sentence or of a label."""
+    """A capital that is not owed to the start of a sentence or of a label, nor to a name."""
     begun = before.rstrip(" \"'“‘(*_")
+    if FIRST_NAME.search(before):
+        return False
     return passage.text[match.start].isupper() and bool(begun) and begun[-1] not in ":.-•"

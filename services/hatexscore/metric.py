@@ -127,7 +127,7 @@ class HateXScore(
             reasons=reasons,
             **partial_score(request, parsed, components),
             evidence=(*parsed.quoting.evidence, *parsed.groups, *collected.categories),
-            **_quotations(parsed.quoting),
+            **_quotations(request.explanation, parsed.quoting),
             probability_original=collected.original,
             probability_masked=collected.masked,
             probability_reading=collected.reading,
@@ -407,16 +407,20 @@ def _undefined(reasons: Sequence[HatexscoreReason]) -> dict[Part, ReasonCode]:
     return found
 
 
-def _quotations(quoting: QuotedSpans) -> dict[str, Any]:
+def _quotations(explanation: str, quoting: QuotedSpans) -> dict[str, Any]:
     """What became of the quotations that are no evidence, and the masked text."""
     return {
         "hallucinated_quotes": tuple(
-            HatexscoreHallucinatedQuote(start=one.start, end=one.end, text=one.text)
+            HatexscoreHallucinatedQuote(
+                start=one.start, end=one.end, text=explanation[one.start : one.end]
+            )
             for one in quoting.hallucinated
         ),
         "other_quotations": tuple(
-            HatexscoreOtherQuotation(start=one.start, end=one.end, text=one.text, reason=reason)
-            for one, reason in quoting.other
+            HatexscoreOtherQuotation(
+                start=one.start, end=one.end, text=explanation[one.start : one.end], reason=why
+            )
+            for one, why in quoting.other
         ),
         "quotes_unsearched": quoting.unsearched,
         "echo": quoting.echo,

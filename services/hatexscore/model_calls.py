@@ -1,8 +1,10 @@
 """The calls of HateXScore's judge: original, masked and control texts of many requests at once.
 
-Two calls a model at most, every text once: the second one is about the further random passages of
-requests whose p the first ones do not settle. A model's row does not depend on the others, so that
-a request scores the same alone and in a batch (shared.models.ports).
+Three calls a model at most, every text once. P first: of the texts with and without the quotes.
+Then random passages, only where the model makes the decision that is explained, so that QF has a
+value to compare with them. Then further passages where the first ones do not settle p. A model's
+row does not depend on the others, so that a request scores the same alone and in a batch
+(shared.models.ports).
 
 The control is our own, after the null of arXiv:2603.18579 (ICE): random passages of the same
 lengths as the quoted ones, in the same text. A quotation that moves P(hateful) no more than they do
@@ -33,6 +35,7 @@ from services.hatexscore.quotes import count_units, mask_spans, overlap_words
 from services.hatexscore.report import (
     HatexscoreCategoryEvidence,
     HatexscoreProbabilityReading,
+    Label,
 )
 from services.hatexscore.variants import VARIANTS
 from services.hatexscore.vocabulary import other_side
@@ -54,6 +57,9 @@ from shared.statistics.seeds import generator
 EXCEEDANCES = 5  # of the first draws that reach the quotes: then they settle p
 ONE = 1 + 1e-6  # a sum of exclusive outputs, and what rounding adds to it
 NO_CONTROL = "no control: "  # so begins the warning that says why
+OTHER_DECISION = "the asked model does not make the decision that is explained"
+NO_DECISION = "the decision that is explained is unknown"
+NOT_READ = "P(hateful) with or without the quotes was not read"
 Asked = tuple[str, str | None]  # a model, and a request's prompt for it
 UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of the masked text"
 
@@ -106,7 +112,9 @@ class ClassifierTexts:
     """The texts of one request that its model classifies.
 
     hateful: the model's labels that lie on the hateful side.
+    null:    None where there is no control: `warnings` says why.
     control: the masked texts of `null` that were drawn so far.
+    decided: the decision that the model must make itself, or there is no control; None: none.
     """
 
     model: str
@@ -115,6 +123,7 @@ class ClassifierTexts:
     hateful: tuple[str, ...]
     null: RandomNull | None = None
     control: tuple[str, ...] = ()
+    decided: Label | None = None
     warnings: tuple[str, ...] = ()
     prompt: PromptKeys | None = None  # of the request
     language: str | None = None  # of the text: what is masked of it has the same
@@ -128,6 +137,9 @@ class ClassifierTexts:
     @property
     def texts(self) -> tuple[str, ...]:
         return (self.text, self.masked, *self.control)
+
+    def without_control(self, why: str) -> ClassifierTexts:
+        return replace(self, null=None, warnings=(f"{NO_CONTROL}{why}",))
 
 
 def ask_classifiers(
@@ -144,9 +156,10 @@ def ask_classifiers(
         asked: _Judgements([each for each in texts if each and each.asked == asked])
         for asked in dict.fromkeys(each.asked for each in texts if each)
     }
-    texts = [each and answers[each.asked].with_all_samples(each) for each in texts]
-    for asked, judged in answers.items():
-        judged.ask([each for each in texts if each and each.asked == asked])
+    for draw in (_Judgements.with_samples, _Judgements.with_all_samples):
+        texts = [each and draw(answers[each.asked], each) for each in texts]
+        for asked, judged in answers.items():
+            judged.ask([each for each in texts if each and each.asked == asked])
     return [
         answers[own.asked].collected(own, explanation)
         if own
@@ -179,16 +192,19 @@ def _classifier_texts(
     why = VARIANTS[request.variant].why_no_control
     if why is None and request.most_draws == 0:
         why = "no draws were requested"
+    aware = VARIANTS[request.variant].decision_aware
+    if why is None and aware and parsed.label is None:
+        why = NO_DECISION
     placements = RandomPlacements.of(request.text, quoting.spans)
     why = why or placements.why_none
     texts = ClassifierTexts(
         name, request.text, quoting.masked, hateful, prompt=request.prompt,
-        language=parsed.languages.found_text.code,
+        language=parsed.languages.found_text.code, decided=parsed.label if aware else None,
     )  # fmt: skip
     if why is not None:
-        return replace(texts, warnings=(f"{NO_CONTROL}{why}",))
+        return texts.without_control(why)
     null = RandomNull(placements, request.seed, _stages(request), one_sided(request, parsed))
-    return replace(texts, null=null, control=null.texts(null.stages.first))
+    return replace(texts, null=null)
 
 
 def _stages(request: HatexscoreRequest) -> TwoStages:
@@ -271,6 +287,21 @@ class _Judgements:
     def _of(self, texts: ClassifierTexts, text: str) -> Judgement:
         return self._found[text, texts.language]
 
+    def with_samples(self, texts: ClassifierTexts) -> ClassifierTexts:
+        """With its first draws, where there is a QF to compare with them."""
+        null = texts.null
+        if null is None:
+            return texts
+        original, masked = (
+            _hateful(self._of(texts, text), texts.hateful) for text in (texts.text, texts.masked)
+        )
+        if original is None or masked is None:
+            return texts.without_control(NOT_READ)
+        own = texts.decided
+        if own is not None and not kernel.agrees(own, original, _deciding(self._model.use)):
+            return texts.without_control(OTHER_DECISION)
+        return replace(texts, control=null.texts(null.stages.first))
+
     def with_all_samples(self, texts: ClassifierTexts) -> ClassifierTexts:
         """With all its draws, where the first ones do not settle p."""
         null = texts.null
@@ -281,7 +312,7 @@ class _Judgements:
         )
         known = [p for p in control if p is not None]
         if original is None or masked is None or len(known) < len(control):
-            return texts
+            return texts  # one of them was not read: there is no control
         signed = original - np.array(known, dtype=np.float64)
         ranked = kernel.compared(original - masked, signed, signed=null.signed)
         if null.stages.settled(ranks.reaching(*ranked)):

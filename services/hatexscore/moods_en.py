@@ -10,11 +10,59 @@ import re
 
 from services.hatexscore.cues_en import AUXILIARY, JUDGE, JUDGES, SAY, TEXT_NOUN
 
-# What is done to a text judges it: "remove this as", "was taken down for", "let it pass as".
+# "Less a joke than plain hate": it is the second. "More of a joke than hate": it is the first.
+_DISPLAY = (
+    r"(?:(?:[\w-]{1,20}\s+){0,2}(?:display|form|act|piece|expression|show|case|example|outburst"
+    r"|instance|matter|dose|bit|burst|statement|declaration|sort|kind)\s+of\s+(?:an?\s+|the\s+)?)?"
+)
+_COMPARED_TO = (
+    r"(?:(?:an?|the|of|about|to|like|plain|pure|open|outright|sheer|simple|mere|\w{1,20}ly)\s+)"
+    r"{0,3}"
+)
+LESS_THAN = re.compile(
+    rf"\bless\s+{_COMPARED_TO}[\w'\u2019-]{{1,30}}(?:\s+[\w'\u2019-]{{1,30}}){{0,4}}?\s+than\s+"
+    rf"(?={_COMPARED_TO}{_DISPLAY}[\s\"]{{0,3}}$)"
+)
+MORE_THAN = (
+    rf"(?:more|closer\s+to)\s+{_COMPARED_TO}[\w'\u2019-]{{1,30}}(?:\s+[\w'\u2019-]{{1,30}}){{0,4}}?\s+than"
+    rf"(?=\s+{_COMPARED_TO}[\s\"]{{0,3}}$|\s*$)"
+)
 _OBJECT = (
     rf"(?:\s+(?:it|this(?:\s+(?:one|{TEXT_NOUN}))?|that\s+one|(?:the|that)\s+(?:\w+\s+)?"
     rf"(?:{TEXT_NOUN})))?"
 )
+# "Not criticism of a government but hatred of its people", "satire rather than hate".
+NOT_BUT = re.compile(
+    r"(?:\bnot|n['\u2019]t)\s+(?:(?:about|an?|any|just)\s+)?[\w'\u2019-]{1,30}(?:\s+[\w'\u2019-]{1,30}){0,6}\s*,?\s*but\s*$"
+)
+OF_THEM = re.compile(
+    r"\s+(?:of|for|towards?|against)\s+(?:an?|the|its|their|his|her|those|these|all|any|people|women"
+    r"|men|foreigners|others|\w+s)\b"
+)
+BARE_CONTRAST = re.compile(
+    r"\W*(?!.{0,80}\b(?:is|are|was|were|does|do|has|have|reads?|seems?|looks?)\b)"
+    r"(?:[\w'\u2019-]{1,30}\s+){1,8}(?:rather\s+than|instead\s+of|not|than)"
+    r"(?:\s+(?:an?|outright|plain|of|to|real|actual))*[\s\"]*"
+)
+# "We are looking at hate speech": this is it.
+FACED_WITH = re.compile(
+    r"\b(?:we|you|i)(?:\s+(?:are|am)|['\u2019](?:re|m))(?P<no>\s+not|n['\u2019]t)?\s+(?:\w+ly\s+)?"
+    r"(?:looking\s+at|dealing\s+with|faced\s+with|confronted\s+with|talking\s+about|witnessing"
+    r"|seeing|reading)\s"
+)
+# "A rule against hate" rules against nothing; "under clause 2(b), hateful content" names it.
+RULE_AGAINST = re.compile(
+    r"\b(rules?|polic(?:y|ies)|guidelines?|provisions?|bans?|prohibition|clause|section|standard)\s+against\b"
+)
+CLAUSE_NAMED = re.compile(
+    r"\b(?:clause|section|rule|policy|article|paragraph|point|guideline|chapter|category)\s+"
+    r"(?:no\.?\s*)?(?:\d[\w.]{0,6}|[a-z])(?:\s?\(\w{1,4}\)){0,3}\s*(?:[,:(\u2013\u2014-]|of|on)+\s*(?:of\s+|on\s+)?[\"\s(]*$"
+)
+# "Not abusive, and not toxic either": each is denied by itself.
+NOT_LIST = re.compile(
+    r"\bnot\s+[\w-]{1,30}(?:\s+[\w-]{1,30}){0,2}?\s*(?:,\s*(?:and|or|nor)?|and|or|nor)\s*(?=(?:\w+ly\s+)?not\b)"
+)
+# What is done to a text judges it: "remove this as", "was taken down for", "let it pass as".
 DECISION_ACTS = re.compile(
     rf"\b(?:(?:remov|delet|eras|block|reject|hid|pull)(?:e|es|s|ed|den|ing)?(?P<removed>{_OBJECT})"
     rf"|t(?:ak(?:e|es|en|ing)|ook)(?P<down>{_OBJECT})\s+down)\s+(?:as(?:\s+being)?|for(?:\s+being)?"
@@ -50,6 +98,10 @@ IDIOM = re.compile(
     r"|an?\s+)?[\s\"]*$)"
     r"|(?:\b(?:cannot|no|not|never|hard\s+to)|n['\u2019]t)\b[^.;:,]{0,30}?\b(?:clearer|better|plainer"
     r"|more\s+\w+)\s+(?:case|example|instance|illustration)\s+of\b"
+    r"|\bnothing\s+(?:to\s+(?:see|report|worry\s+about|add|remove|act\s+on|flag)|wrong|bad|unusual"
+    r"|out\s+of\s+(?:place|the\s+ordinary)|problematic|concerning|of\s+concern|alarming|amiss"
+    r"|special|serious)(?:\s+(?:here|there|(?:about|in|with)\s+\w+(?:\s+\w+)?))?"
+    r"(?=\s*[,;:.\u2014-])"
     r"|\bno\s+\w+\s+other\s+than\b|\btakes?\s+(?:no|little)\s+\w+\s+to\b|\bno\s+less\b"
     r"|\bno\s+matter\b|\bno\s+way\s+around\b|\bno\s+choice\s+but\b"
     r"|\bnothing\s+(?:but|other\s+than|less\s+than|short\s+of)\b|\bnothing\s+if\s+not\b"
@@ -124,7 +176,7 @@ NEGATION = re.compile(
     r"|cause|justification|support|indication|proof)"
     r"|(?:prevent|keep|stop|sav|preclud|distinguish|separat|differentiat|disqualif|exempt)(?:e|es|s"
     r"|ed|ing|y|ies)?\s+(?:[\w'\u2019-]+\s+){0,4}?from"
-    r"|more\s+[\w-]+\s+than(?=\s*$)|far\s+be\s+it\s+from|(?:just\s+|on\s+)?this\s+side\s+of"
+    rf"|{MORE_THAN}|far\s+be\s+it\s+from|(?:just\s+|on\s+)?this\s+side\s+of"
     r"|(?:opposite|antithesis|reverse)\s+of|nowhere|a\s+far\s+cry|light\s+years|worlds?\s+away"
     r"|(?:naive|paranoid|petty|dishonest|absurd|ridiculous|odd|strange|generous|disingenuous|silly|foolish"
     r"|premature|reckless"

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.hatexscore.cues_en import TEXT_NOUN
+from services.hatexscore.decision_acts import names_act
 from services.hatexscore.vocabulary import Reading, Vocabulary, WordInText
 
 Span = tuple[int, int]  # half-open character offsets
@@ -39,6 +40,16 @@ _CUE = re.compile(
     r"|归类|定性|仇恨"
     r"|위반|(?:운영|커뮤니티|콘텐츠|우리|혐오|플랫폼)\s*정책|규정|지침|가이드라인|신고|삭제|분류|판정"
     r"|혐오|증오"
+)
+# Values that may stand for a verdict: "All good", "This one is fine", "The post is racist".
+_VALUED = re.compile(
+    r"\b(?:upheld|dismissed|(?:in)?actionable|no\s+(?:issues?|problems?|concerns?|objections?))\b"
+    r"|^\W*(?:all\s+good|looks\s+good|fine|ok(?:ay)?|nope|yep|good\s+to\s+go)\W*$"
+    rf"|\b(?:it|this(?:\s+(?:one|{TEXT_NOUN}))?|the\s+(?:{TEXT_NOUN}))\s*(?:['\u2019]s|is|was|looks|seems)"
+    r"\s+(?:\w+ly\s+|very\s+|quite\s+|all\s+|not\s+)?(?:fine|ok(?:ay)?|good|alright|right|wrong"
+    r"|racist|sexist|bigoted|antisemitic|islamophobic|homophobic|transphobic|xenophobic"
+    r"|misogynist(?:ic)?|prejudiced|problematic|unacceptable|inappropriate)\b"
+    r"|:\s*(?:ok(?:ay)?|fine|pass(?:ed)?|fail(?:ed)?|good|bad)\W*$"
 )
 _QUESTION = re.compile("[?？][\\s\"”'’)]*$|吗[。\\s]*$")
 # What hate speech is, what a policy bans, what is to be answered: no verdict on this text.
@@ -100,7 +111,7 @@ _ANSWERS = re.compile(
 )
 # "Clean water", "a normal life", "safe to say": said of something else than a text.
 _OF_A_THING = re.compile(
-    rf"\s+(?:to\s+(?:say|be|feel|shout|think|want)\b|(?!(?:{TEXT_NOUN}|label|rating|class\w*"
+    rf"\s+(?:to\s+(?:say|be|feel|shout|think|want)\b|(?!(?:{TEXT_NOUN}|banter|teasing|fun|humou?r|satire|opinion|label|rating|class\w*"
     r"|category|verdict|side|territory|to|in"
     r"|as|by|for|and|or|but|with|under|here|than|if|because|since|rather|enough|overall|it|this|the"
     r"|is|was|not|no|from|at|on|of|that|which)\b)[a-z]{3,})"
@@ -197,6 +208,16 @@ _NO_MORE = re.compile(
     r"[\s\"\u201d]*(?:(?:by|in|at|of|to|when|if|had|were|unless|until|only|and\s+two|others)\b"
     r"[^:\u2014]{1,120})?[.!\s\"\u201d]*$"
 )
+# "Our policy forbids attacks on people. This caption is such an attack."
+_OF_THE_KIND = re.compile(
+    r"\b(?:this|it|the\s+\w+)\s+(?:\w+\s+)?(?:is|does|makes|contains|says)\s+(?:no\s+|not\s+)?"
+    r"(?:such\b|exactly|precisely|just\s+(?:that|this|so)|one\b|nothing\s+of\s+the|(?:that|so)\b)"
+    r"|\b(?:such\s+an?|no\s+such)\b"
+)
+# Beside a rule: "…, which our policy forbids" may be said of this text.
+_OF_THIS_TEXT = re.compile(
+    rf"\b(?:the|this|that|his|her|their)\s+(?:\w+\s+)?(?:{TEXT_NOUN}|author|user|poster|account)\b"
+)
 _CJK = re.compile("[\u3040-\ud7a3]")
 _NO_MORE_CJK = re.compile("[^，,;；]{0,30}$")
 # Of the category: its definition, how it spreads, what it does.
@@ -244,7 +265,10 @@ class _Sentence:
         """Is every word of a verdict in it one of which no verdict is made, whatever follows?"""
         moods = self.moods
         if _DEFINES.search(self.text) or _APPEALS.search(self.text):
-            return moods <= {*SETTLED, "general"}
+            told = names_act(self.text) or any(
+                one.search(self.text) for one in (_OF_THIS_TEXT, _OF_THE_KIND)
+            )
+            return not told and moods <= {*SETTLED, "general"}
         known = self.readings or any(
             pattern.search(self.text) for pattern in (_QUESTION, _UNDECIDED, _TASK)
         )
@@ -287,7 +311,7 @@ class _Sentence:
         """Does it speak of the category, of a policy or of posts in general?"""
         if not self.moods <= {*SETTLED, "general", "hypothetical", "partial"}:
             return False
-        if _IN_EVIDENCE.match(self.text, self.last):
+        if _IN_EVIDENCE.match(self.text, self.last) or names_act(self.text):
             return False
         if _CATEGORY_CJK.search(self.text):
             return not (_THIS_CJK.search(self.text) or _JUDGED_KO.search(self.text, self.last))
@@ -364,7 +388,8 @@ def _sentences(
     for span in spans:
         text = plain[max(span[0], span[1] - REST) : span[1]]
         words = _labels(text, vocabulary)
-        if span in held or words or _CUE.search(text):
+        cued = _CUE.search(text) or _VALUED.search(text) or names_act(text)
+        if span in held or words or cued:
             own, offset = tuple(held.get(span, ())), span[1] - len(text)
             read = {one.word.start - offset for one in own}
             loose = tuple(one for one in words if one.start not in read)
@@ -381,8 +406,11 @@ def _labels(text: str, vocabulary: Vocabulary) -> list[WordInText]:
 
 
 def _goes_on(plain: str, sentence: _Sentence) -> bool:
-    """Does anything follow a question, or words that may settle it a doubt?"""
+    """Does anything follow a question, or words that may settle it a doubt, or a rule what is said
+    to be of its kind?"""
     after = plain[sentence.end : sentence.end + REST]
+    if _DEFINES.search(sentence.text) and _OF_THE_KIND.search(after):
+        return True
     if _UNDECIDED.search(after) and not _BUT.search(after):
         return False
     if _TASK.search(sentence.text) and not _UNDECIDED.search(sentence.text):

@@ -51,6 +51,7 @@ QUOTATION_KINDS: dict[QuotationReason, str] = {
     "gloss": "a paraphrase",
     "other_source": "words of somebody else, or that the text might have had",
     "echo": "the whole text, beside quotations of parts",
+    "translation": "not in the text, in letters or a language that it does not have",
     "unattributed": "not in the text, and not said to be",
 }
 WHY = {

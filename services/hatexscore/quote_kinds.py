@@ -7,24 +7,20 @@ attributes to the text ("the word …", "it says …") can be; all others are re
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 
 from services.hatexscore.negation import word_classes
+from services.hatexscore.quoted_names import idioms, is_label, plain_name
 from services.hatexscore.quotes import Quotation, Span, merge_spans, quoted_spans
 from services.hatexscore.report import QuotationReason
 from services.hatexscore.vocabulary import base_forms
 from services.hatexscore.words import Language, sentences
 from shared.job_context import check_each
 
-FOLDER = Path(__file__).with_name("data")
 REACH = 240  # characters of the clause on either side of a quotation
-LONGEST_NAME = 60  # characters of a label or an idiom
 BLANK = "\u25a1"  # stands for another quotation
 
 
@@ -68,9 +64,9 @@ def _kind(
     if occurs:
         return None
     cues = QUOTE_CUES[language]
-    if plain_name(clause.quoted) in idioms(language):
+    if plain_name(clause.quoted) in idioms(language) or _EUPHEMISM.fullmatch(clause.quoted):
         return "idiom"
-    if explains and cues.gloss(clause):
+    if explains and (cues.gloss(clause) or _ASIDE.search(clause.before)):
         return "gloss"
     return "other_source" if cues.elsewhere(clause) else None
 
@@ -198,7 +194,7 @@ _JUDGED_KIND_EN = re.compile(
     r"|repeated|included|meant|here)\b)"
 )
 _ATTRIBUTED_EN = re.compile(
-    rf"\b{_PART}\b|\b(?:the|this|its|his|her)\suse\sof\b|\b{_SPEAKS}(?![\w'])"
+    rf"\b{_PART}\b|\b(?:the|this|its|his|her)\suse\sof\b|\b(?<!so-)(?<!so\s){_SPEAKS}(?![\w'])"
 )
 _SPEAKING_EN = re.compile(rf"\b{_SPEAKS}(?![\w'])")
 _ATTRIBUTED_AFTER_EN = re.compile(
@@ -244,8 +240,8 @@ _SUPPOSED_EN = re.compile(
 _CONTRAST_EN = re.compile(
     r"\b(?:instead\sof|rather\sthan|unlike|as\sopposed\sto|in\splace\sof|compared?\s(?:\w+\s)?(?:to|with)"
     r"|in\scontrast\s(?:to|with)|different\sfrom|contrary\sto|in\slieu\sof|replac\w+\s(?:it\s)?(?:with|by)"
-    r"|not|never|n't|nor|without|neither|lacks?|no|nowhere|avoids?|avoiding|absent|e\.g\.|omits?)\b"
-    r"(?!\s(?:only|just|merely))(?:\s[\w'-]+){0,5}\W*(?:\u25a1\W*(?:or|and|nor|,)\W*)*$"
+    r"|not|never|n't|nor|nothing|without|neither|lacks?|no|nowhere|avoids?|avoiding|absent|e\.g\.|omits?)\b"
+    r"(?!\s(?:only|just|merely|but))(?:\s[\w'-]+){0,5}\W*(?:\u25a1\W*(?:or|and|nor|,)\W*)*$"
 )
 _SUPPOSED_AFTER_EN = re.compile(
     r"\s(?:(?:would|might|could)\s(?:have\s)?(?:be|been|sound|read)|(?:does|do|did)\snot\s(?:appear|occur"
@@ -256,6 +252,15 @@ _I_EN = re.compile(
     r"\b(?:i|we|one|you|some|many|people|others|critics|nobody|no\sone)\s(?:\w+\s)?(?:say|says|call|calls"
     r"|argue|claim|think|write|add|answer|name|label|describe|speak|put|use|expect|prefer|reply|object"
     r"|ask|read|see)\s(?:[\w']+\s){0,3}\W*$"
+)
+
+# "As I wrote above, this is …": the explanation's own earlier words, unless the text speaks next.
+_OWN_WORDS_EN = re.compile(
+    r"\b(?:i|we)\s(?:\w+\s){0,2}(?:said|wrote|called|used|noted|mentioned|termed|labell?ed|described|put|stated"
+    r"|concluded|chose|answered|written|calling|using)\b"
+    r"|\bas\s(?:\w+\s)?(?:noted|said|stated|mentioned|argued|discussed|explained|established|described|written|shown)"
+    r"\s(?:above|earlier|before|previously|already)\b"
+    r"|\bmy\s(?:\w+\s){0,2}(?:answer|label|verdict|note|summary|explanation|reasoning|assessment|response|analysis)\b"
 )
 
 
@@ -276,7 +281,8 @@ _LOOSELY_EN = re.compile(
     r"|to\sthe\seffect|more\sor\sless)\b"
 )
 _NAMED_EN = re.compile(rf"\b{_PART}(?:\s(?:like|such\sas|is|are|was|were|as|itself))?[\s:,]*$")
-_NEW_SPEAKER_EN = re.compile(rf",\s(?:and\s)?(?:{_OWN_EN.pattern})[^,]{{0,40}}{_SPEAKS}(?![\w'])")
+_TEXT_SPEAKS_EN = re.compile(rf"(?:{_OWN_EN.pattern})[^,]{{0,40}}\b{_SPEAKS}(?![\w'])")
+_NEW_SPEAKER_EN = re.compile(rf",\s(?:and\s)?{_TEXT_SPEAKS_EN.pattern}")
 
 
 def _attributes_en(clause: QuotedClause) -> bool:
@@ -315,7 +321,14 @@ def _elsewhere_en(clause: QuotedClause) -> bool:
         or _SUPPOSED_AFTER_EN.match(clause.after)
     ):
         return True
-    return _is_contrast(before) or bool(_I_EN.search(before)) or _has_other_speaker(before)
+    if _I_EN.search(before) or _are_own_words(before):
+        return True
+    return _is_contrast(before) or _has_other_speaker(before)
+
+
+def _are_own_words(before: str) -> bool:
+    own = [found.end() for found in _OWN_WORDS_EN.finditer(before)]
+    return bool(own) and _TEXT_SPEAKS_EN.search(before, own[-1]) is None
 
 
 def _is_contrast(before: str) -> bool:
@@ -370,6 +383,9 @@ _ELSEWHERE_ZH = re.compile(
     "|(?:而不是|不是|而非|并非|没有说|没说|没有写|没有使用|未使用|没有出现|不像|不同于|如果|假如|要是|若|倘若|换成|换作|改成)"
     "[^□]{0,20}(?:□[和或、])*$"
 )
+_OWN_WORDS_ZH = re.compile(
+    "(?:如|正如|像)(?:前|上|之前|前面|上面)(?:文)?(?:所)?(?:述|说|言|提)|我(?:在?(?:上文|前面|之前|刚才))?(?:说|写|称|提到|用)(?:过|了|的)"
+)
 _ELSEWHERE_AFTER_ZH = re.compile("不同|相比|没有出现|并未出现|会更|就会")
 _ATTRIBUTED_KO = re.compile(
     r"(?:단어|표현|문구|구절|문장|용어|구호|해시태그|낱말|어구|원문|본문에서|본문은|글쓴이|작성자|글은|글에서|게시물은|댓글은|저자는|화자는)"
@@ -386,6 +402,10 @@ _ELSEWHERE_KO = re.compile(
     r"(?:정책|규정|지침|가이드라인|법|법원|판결|사전|정의|약관|다른\s사용자|다른\s이용자|다른\s사람|답글|답변|독자|기사|신문|학자|전문가"
     r"|운영자|친구|누군가)(?:은|는|이|가|에서|에는|에)?\s[^□]{0,40}$|(?:만약|만일|대신)[^□]{0,40}$"
 )
+_OWN_WORDS_KO = re.compile(
+    r"(?:앞에서|앞서|위에서|이미|전술한|상술한)\s?(?:\w+\s)?(?:말|언급|설명|서술|적|쓴|밝|지적|본|바와)"
+    r"|(?:내가|제가|필자가)\s(?:\w+\s)?(?:말|쓴|썼|부른|적)"
+)
 _ELSEWHERE_AFTER_KO = re.compile(
     r"\s?(?:대신|와\s달리|과\s달리|이?라고\s(?:썼다면|했다면|말했다면|하지\s않|쓰지\s않)"
     r"|이?라는\s(?:말|표현|단어)(?:은|는|이|가)\s(?:없|나오지|쓰이지))"
@@ -397,6 +417,8 @@ def _attributes_zh(clause: QuotedClause) -> bool:
 
 
 def _elsewhere_zh(clause: QuotedClause) -> bool:
+    if _OWN_WORDS_ZH.search(clause.before):
+        return True
     return bool(_ELSEWHERE_ZH.search(clause.before) or _ELSEWHERE_AFTER_ZH.match(clause.after))
 
 
@@ -405,6 +427,8 @@ def _attributes_ko(clause: QuotedClause) -> bool:
 
 
 def _elsewhere_ko(clause: QuotedClause) -> bool:
+    if _OWN_WORDS_KO.search(clause.before):
+        return True
     return bool(_ELSEWHERE_KO.search(clause.before) or _ELSEWHERE_AFTER_KO.match(clause.after))
 
 
@@ -418,66 +442,5 @@ QUOTE_CUES: dict[Language, QuoteCues] = {
     ),
 }
 
-_PUNCTUATION = re.compile(r"[^\w\s#/]+")
-_ARTICLE = re.compile(r"(?:an?|the)\s")
-_DENIAL: dict[Language, re.Pattern[str]] = {
-    "en": re.compile(
-        r"(?:(?:an?|the|as|is|it|be|clearly|very|highly|explicitly|not|non|no|un)\s)*+"
-    ),
-    "zh": re.compile("(?:这?不是|并非|不|非|无|是|不属于|属于)"),
-    "ko": re.compile(r"(?!)"),
-}
-_DENIED_AFTER_KO = re.compile(r"\s?(?:이|가)?\s?(?:아님|아니다|아닙니다|없음|입니다|이다|임)$")
-_CONNECTIVE: dict[Language, re.Pattern[str]] = {
-    "en": re.compile(r"\s(?:or|and|but|vs)\s|\s?/\s?"),
-    "zh": re.compile("[或和与/]"),
-    "ko": re.compile(r"\s(?:또는|혹은|및)\s|\s?/\s?"),
-}
-_LABELLED = re.compile(r"\s(?:content|speech|text|language|post|comment|category|label|class)$")
-
-
-def plain_name(quoted: str) -> str:
-    """Lower case, one blank for any punctuation and hyphen, no article before it."""
-    if len(quoted) > LONGEST_NAME:
-        return ""
-    name = " ".join(_PUNCTUATION.sub(" ", quoted.lower().replace("_", " ")).split())
-    return _ARTICLE.sub("", name, count=1) if _ARTICLE.match(name) else name
-
-
-def is_label(quoted: str, language: Language) -> bool:
-    """Only names of labels or fields: "not hate speech", "normal or offensive", "severity"?"""
-    name = plain_name(quoted)
-    if not name:
-        return False
-    return all(
-        _is_name(part, spoken)
-        for spoken in (_script_of(name, language),)
-        for part in _CONNECTIVE[spoken].split(name)
-    )
-
-
-def _script_of(name: str, language: Language) -> Language:
-    """A Korean explanation may quote an English label."""
-    return "en" if name.isascii() else "zh" if language == "en" else language
-
-
-def _is_name(part: str, language: Language) -> bool:
-    names = label_names(language)
-    bare = part[found.end() :] if (found := _DENIAL[language].match(part)) else part
-    if language == "ko":
-        bare = _DENIED_AFTER_KO.sub("", bare)
-    return any(one in names for one in (part, bare, _LABELLED.sub("", bare)))
-
-
-@lru_cache(maxsize=3)
-def label_names(language: Language) -> frozenset[str]:
-    """Words of labels and names of fields, as `plain_name` writes them."""
-    content = json.loads((FOLDER / "quoted_labels.json").read_text(encoding="utf-8"))[language]
-    return frozenset(plain_name(name) for names in content.values() for name in names)
-
-
-@lru_cache(maxsize=3)
-def idioms(language: Language) -> frozenset[str]:
-    """Set phrases that explanations put in quotation marks, as `plain_name` writes them."""
-    content = json.loads((FOLDER / f"idioms.{language}.json").read_text(encoding="utf-8"))
-    return frozenset(map(plain_name, content))
+_ASIDE = re.compile(rf"{BLANK}\s?[(\uff08]\s?$")  # behind a quotation, in brackets
+_EUPHEMISM = re.compile(r"(?:the\s)?[a-z]-?word", re.IGNORECASE)  # "s-word"

@@ -11,13 +11,14 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nsmallest
 from typing import Literal
 
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import extractOne
 
+from services.hatexscore.quote_spelling import Spellings, without_brackets
 from services.hatexscore.quotes import HAN_CLASS, Quotation, Span, count_units
 from services.hatexscore.vocabulary import ENGLISH_WORD, POSSESSIVE, base_forms
 from services.hatexscore.words import Language, words
@@ -32,6 +33,12 @@ REGIONS = 3  # places that are looked at closely
 BORDERS = 24  # tried at either end, the nearest first: word borders, or characters of Chinese
 LONG = 500  # characters; of longer quotations fewer borders are tried
 MOST_CELLS = 4_000_000  # of a request: quotation length x band of edits, summed over regions
+# Verbs, nouns and adjectives that lists of English stop words hold.
+_SAY_SOMETHING = frozenset({
+    "say", "call", "go", "make", "give", "show", "move", "put", "keep", "take", "name", "serious",
+    "side", "top", "bottom", "empty", "full", "amount", "front", "back", "nobody", "nothing",
+    "everyone", "everybody", "nowhere", "alone", "together", "please", "done",
+})  # fmt: skip
 _LONGEST_WORD = 20  # characters of a function word, generously
 
 Match = Literal["exact", "inflected", "fuzzy"]
@@ -58,7 +65,7 @@ def is_trivial(quotation: Quotation, language: Language) -> bool:
     if len(quotation.text) > _LONGEST_WORD:
         return False
     found = [word for word in words(quotation.text, language) if word.is_word]
-    return len(found) == 1 and found[0].is_stop
+    return len(found) == 1 and found[0].is_stop and found[0].text.lower() not in _SAY_SOMETHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +115,7 @@ class QuoteSearch:
         self.cells = cells
         self._exact: dict[str, tuple[Quote, ...]] = {}
         self._near: dict[str, tuple[Quote, ...]] = {}
+        self._spellings = Spellings(haystack.text)
 
     def exact(self, quotation: Quotation) -> tuple[Quote, ...]:
         """The same object for the same words, as they were quoted first."""
@@ -119,16 +127,29 @@ class QuoteSearch:
 
     def inflected(self, quotation: Quotation) -> tuple[Quote, ...]:
         """Every word of the text that the quoted English word is an inflection of."""
-        quoted = quotation.text.lower()
-        return tuple(
-            self._quote(
-                (start, end),
-                quotation,
-                "inflected",
-                Levenshtein.normalized_similarity(quoted, self.haystack.text[start:end].lower()),
-            )
-            for start, end in self.haystack.inflections(quotation.text)
-        )
+        found = self.haystack.inflections(quotation.text)
+        return tuple(self._quote_nearly(span, quotation, "inflected") for span in found)
+
+    def respelled(self, quotation: Quotation) -> tuple[Quote, ...]:
+        """Word for word but for an editor's brackets, or in another spelling."""
+        for reading in without_brackets(quotation.text):
+            spans = exact_spans(self.haystack, fold(reading, self.haystack.marks).text)
+            if spans:
+                return tuple(self._quote_nearly(span, quotation) for span in spans)
+        spans = self._spellings.find(quotation.text)
+        return tuple(self._quote_nearly(span, quotation) for span in spans)
+
+    def nearest(self, quotation: Quotation) -> tuple[Quote, ...] | None:
+        """As `near`, with or without what stands in brackets."""
+        for text in (quotation.text, *without_brackets(quotation.text)):
+            found = self.near(replace(quotation, text=text))
+            if found is None:
+                return None
+            if found and text != quotation.text:
+                return tuple(replace(quote, quoted_as=quotation.text) for quote in found)
+            if found:
+                return found
+        return None if self._spellings.is_spent else ()
 
     def near(self, quotation: Quotation) -> tuple[Quote, ...] | None:
         """The nearest passage; None where no cells were left to compare it with."""
@@ -150,6 +171,11 @@ class QuoteSearch:
 
     def _is_affordable(self, needle: str) -> bool:
         return len(needle) < MIN_LENGTH or comparison_cost(needle) <= self.cells
+
+    def _quote_nearly(self, span: Span, quotation: Quotation, match: Match = "fuzzy") -> Quote:
+        there = self.haystack.text[slice(*span)].lower()
+        similarity = Levenshtein.normalized_similarity(quotation.text.lower(), there)
+        return self._quote(span, quotation, match, similarity)
 
     def _quote(self, span: Span, quotation: Quotation, match: Match, similarity: float) -> Quote:
         start, end = span

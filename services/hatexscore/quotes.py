@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 Span = tuple[int, int]  # half-open character offsets
@@ -109,6 +109,12 @@ def _spans(text: str) -> list[Span]:
     return spans
 
 
+def scripts_of(text: str) -> frozenset[str]:
+    """Alphabets of the letters of a text, as Unicode names them: LATIN, CJK, HANGUL."""
+    letters = filter(str.isalpha, set(text))
+    return frozenset(unicodedata.name(letter, "").partition(" ")[0] for letter in letters)
+
+
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
     """The same characters, as ordered spans without overlap; spans that only touch stay two."""
     merged: list[Span] = []
@@ -170,6 +176,60 @@ _TAG = re.compile(r"<(?P<closes>/?)(?P<name>[a-zA-Z][\w-]{0,30})\s{0,9}>")
 _TEX = re.compile(r"\\(?:boxed|fbox|text|textbf|textit|mathbf|mathrm|emph|underline)\s{0,3}(?=\{)")
 
 
+_CURLY, _SPACED_CURLY = ("\u201c", "\u201d"), (" \u201c", "\u201d ")
+_OTHER_MARKS = tuple(
+    (re.compile(pattern), rf"{before}\1{after}")
+    for pattern, (before, after) in (
+        ("\u2039([^\u2039\u203a\n]{1,400})\u203a", ("\u00ab", "\u00bb")),
+        (
+            r"(?<!\w)\u201a([^\u201a\u2018\u2019\n]{1,400})[\u2018\u2019](?!\w)",
+            ("\u2018", "\u2019"),
+        ),
+        (r"[\u301d\u275d]([^\u301d-\u301f\u275d\u275e\n]{1,400})[\u301e\u301f\u275e]", _CURLY),
+        (r"``(?=[^\s`])([^`'\n]{1,400})''", _SPACED_CURLY),
+        (r"(?<![\w'])''(?=[^\s'])([^'\n]{1,400})''(?![\w'])", _SPACED_CURLY),
+        (rf"(?<=[{HAN_CLASS}])[\u2018']([^\u2018\u2019'\n]{{1,200}})[\u2019'](?![A-Za-z])", _CURLY),
+    )
+)
+_REVERSED = re.compile("\u00bb([^\u00ab\u00bb\n]{1,400})\u00ab")
+_REVERSED_SINGLE = re.compile("\u203a([^\u2039\u203a\n]{1,400})\u2039")
+_CODE = re.compile(
+    rf"(?<![`{_MARK_LETTER}])`(?=[^\s`])([^`\n]{{1,300}})(?<!\s)`(?![`{_MARK_LETTER}])"
+)
+_EMPHASIS = re.compile(
+    rf"(?<![*_{_MARK_LETTER}])(\*{{1,3}}|_{{1,3}})(?=[^\s*_])([^*_\n]{{1,300}})(?<![\s:])\1"
+    rf"(?![*_{_MARK_LETTER}])"
+)
+
+
+def _common_marks(text: str) -> str:
+    """Quotation marks of other alphabets and of TeX as the common ones, at the same places."""
+    for pattern, marked in _OTHER_MARKS:
+        text = pattern.sub(marked, text)
+    for pattern, opening in ((_REVERSED, "\u00ab"), (_REVERSED_SINGLE, "\u2039")):
+        if pattern.search(text) and text.find(pattern.pattern[0]) < text.find(opening):
+            text = pattern.sub("\u00ab\\1\u00bb", text)
+    return text
+
+
+def code_as_quotations(explanation: str) -> str:
+    """What stands in backticks, as in quotation marks; offsets stay."""
+    return _CODE.sub("\u201c\\1\u201d", explanation)
+
+
+def emphasis_as_quotations(explanation: str, chosen: Callable[[Quotation], bool]) -> str:
+    """The emphasised words that are chosen, as in quotation marks; offsets stay."""
+
+    def marked(found: re.Match[str]) -> str:
+        mark, text = found.groups()
+        if not chosen(Quotation(*found.span(2), text)):
+            return found.group()
+        blank = " " * (len(mark) - 1)
+        return f"{blank}\u201c{text}\u201d{blank}"
+
+    return _EMPHASIS.sub(marked, explanation)
+
+
 def plain_format(explanation: str) -> str:
     """The explanation without its JSON marks, tags and TeX commands; offsets stay.
 
@@ -181,6 +241,7 @@ def plain_format(explanation: str) -> str:
     if _TEX.search(found):  # "$" is no currency there
         found = _TEX.sub(lambda match: " " * len(match.group()), found).replace("$", " ")
     found = _TAG.sub(_as_line, found)
+    found = _common_marks(found)
     return _plain_json(found) if _OBJECT.search(found) else found
 
 

@@ -45,7 +45,9 @@ SetAside = Literal[
     "earlier", "hedged", "hypothetical", "appeal", "general", "reported", "partial", "outranked",
     "uncertain",
 ]  # fmt: skip
-QuotationReason = Literal["label", "idiom", "gloss", "other_source", "echo", "unattributed"]
+QuotationReason = Literal[
+    "label", "idiom", "gloss", "other_source", "echo", "translation", "unattributed"
+]
 Part = Literal["htc", "qf", "tgi", "cc", "score"]
 ConsistencyRule = Literal["causal", "eq5", "reference"]
 DropDirection = Literal["supports", "opposes", "none"]
@@ -165,8 +167,9 @@ class HatexscoreOtherQuotation(Message):
     reason: QuotationReason = Field(
         description="label: the name of a label or field; idiom: a set phrase; gloss: a paraphrase "
         "of an earlier quotation; other_source: words of somebody else, or that the text might "
-        "have had; echo: the whole text, beside quotations of parts; unattributed: not in the "
-        "text, and not said to be"
+        "have had; echo: the whole text, beside quotations of parts; translation: not in the text, "
+        "and in letters or a language that it does not have; unattributed: not in the text, and "
+        "not said to be"
     )
 
 

@@ -32,19 +32,23 @@ from services.hatexscore.quote_kinds import attributed, kinds_of
 from services.hatexscore.quote_search import Haystack, Quote, QuoteSearch, is_trivial, word_spans
 from services.hatexscore.quotes import (
     Quotation,
+    code_as_quotations,
     count_units,
+    emphasis_as_quotations,
     mask_spans,
     merge_spans,
     overlap_words,
     plain_format,
     quotations,
     quoted_spans,
+    scripts_of,
 )
 from services.hatexscore.report import ConsistencyRule, QuotationReason
 from services.hatexscore.words import Language, Span
 from shared.contracts import Variant
 from shared.errors import BadInput
 from shared.job_context import check_each
+from shared.language import UNDECIDED
 from shared.metric import StatedDecision
 
 COVERAGE = 0.9  # of the text's words: who quotes more, quotes the text (Eq. 3, Q = {T})
@@ -175,29 +179,71 @@ def sort_quotations(text: str, explanation: str, languages: DetectedLanguages) -
     looked for among those."""
     language = languages.explanation
     search = QuoteSearch(Haystack(text, marks=False))
+    explanation = _marked_otherwise(search, explanation, language)
     quoted = _resolve_quotation(search, explanation)
-    exact = {q: search.exact(q) or search.inflected(q) for q in check_each(quoted)}
+    exact = {
+        q: search.exact(q) or search.inflected(q) or search.respelled(q) for q in check_each(quoted)
+    }
     other = kinds_of(explanation, language, quoted, {q for q in quoted if exact[q]})
     rest = [q for q in quoted if q not in other and not is_trivial(q, languages.text)]
     found = {quotation: exact[quotation] for quotation in rest if exact[quotation]}
     missing: list[Quotation] = []
     unsearched: list[Quotation] = []
     for quotation in check_each([q for q in rest if q not in found]):
-        near = search.near(quotation)
+        near = search.nearest(quotation)
         if near is None:
             unsearched.append(quotation)
         elif near:
             found[quotation] = near
         else:
             missing.append(quotation)
-    accused = attributed(explanation, language, missing)
-    unattributed = {quotation for quotation in missing if quotation not in accused}
+    translated = {one for one in missing if _may_be_translated(text, one, languages)}
+    accused = attributed(explanation, language, missing) - translated
+    unattributed = {one for one in missing if one not in accused and one not in translated}
     return SortedQuotations(
         found=found,
-        other={**other, **dict.fromkeys(unattributed, "unattributed")},
+        other={
+            **other,
+            **dict.fromkeys(unattributed, "unattributed"),
+            **dict.fromkeys(translated, "translation"),
+        },
         hallucinated=tuple(quotation for quotation in missing if quotation in accused),
         unsearched=tuple(unsearched),
     )
+
+
+def _may_be_translated(text: str, quotation: Quotation, languages: DetectedLanguages) -> bool:
+    """Is it in letters that the text has none of, or is the text in another language than what
+    explains it?"""
+    own, there = scripts_of(quotation.text), scripts_of(text)
+    if own and there and own.isdisjoint(there):
+        return True
+    codes = {
+        found.code.partition("-")[0]
+        for found in (languages.found_text, languages.found_explanation)
+    }
+    return len(codes - {UNDECIDED}) > 1
+
+
+def _marked_otherwise(search: QuoteSearch, explanation: str, language: Language) -> str:
+    """With what is quoted by backticks, and by emphasis, in quotation marks; offsets stay.
+
+    Emphasis quotes where it is attributed to the text and stands there word for word: nobody is
+    accused for it.
+    """
+    explanation = code_as_quotations(explanation)
+    emphasised: list[Quotation] = []
+
+    def occurs(one: Quotation) -> bool:
+        if search.exact(one):
+            emphasised.append(one)
+        return bool(emphasised) and emphasised[-1] == one
+
+    marked = emphasis_as_quotations(explanation, occurs)
+    if not emphasised:
+        return explanation
+    said = attributed(marked, language, emphasised)
+    return emphasis_as_quotations(explanation, said.__contains__)
 
 
 def _resolve_quotation(search: QuoteSearch, explanation: str) -> list[Quotation]:
@@ -205,8 +251,18 @@ def _resolve_quotation(search: QuoteSearch, explanation: str) -> list[Quotation]
     return [
         inner
         for quotation in quotations(explanation)
-        for inner in (_nested_quotations(search, explanation, quotation) or [quotation])
+        for one in [_with_censors(explanation, quotation)]
+        for inner in (_nested_quotations(search, explanation, one) or [one])
     ]
+
+
+def _with_censors(explanation: str, quotation: Quotation) -> Quotation:
+    """ "b***": marks at the end that stand for letters, and are no emphasis, belong to it."""
+    start, end = quotation.start, quotation.end
+    marks = len(explanation) - end - len(explanation[end:].lstrip("*"))
+    if not marks or not quotation.text[-1].isalpha() or explanation[start - 1 : start] == "*":
+        return quotation
+    return Quotation(start, end + marks, explanation[start : end + marks])
 
 
 def _nested_quotations(

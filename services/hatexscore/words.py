@@ -89,7 +89,7 @@ _BORDERS = {
     "zh": re.compile(rf"{_LATIN_END}|{_CJK_END}|{_LINE_END}"),
 }
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(\"'“‘])(?:(?:[A-Za-z]\.)+[A-Za-z]|[A-Z]|eg|ie|vs|cf|mr|mrs|ms|dr|prof)\.$",
+    r"(?:^|[\s(\"“‘]|(?<!\w)')(?:(?:[A-Za-z]\.)+[A-Za-z]|[A-Z]|eg|ie|vs|cf|mr|mrs|ms|dr|prof)\.$",
     re.IGNORECASE,
 )
 _LIST_MARK = re.compile(r"(?:^\W*|[:;,]\s+)(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\.$")  # "1." opens one

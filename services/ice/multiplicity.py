@@ -1,8 +1,8 @@
 """Corrections for the tests of one request: over those of an explanation, and over explanations.
 
 Max-T over an explanation's budgets, operators and aspects (Westfall & Young 1993): random rankings
-are nested over budgets and shared by operators, so that a random explanation is random as a whole.
-Holm (1979) over explanations on top.
+are nested over budgets and shared by operators, so that a random explanation is random as a whole;
+Bonferroni where the first block of draws settles every test. Holm (1979) over explanations on top.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from services.ice.experiment import Experiment, Trial
 from services.ice.kernel import Floats
 from services.ice.report import Aspect, TestedOperator
-from shared.statistics.families import holm, holm_over_families, max_t_in_stages, maxima_settled
+from shared.statistics.families import holm, holm_over_families, max_t_in_stages
 
 
 @dataclass(frozen=True)
@@ -43,22 +43,22 @@ def adjusted_p(
     return [p for family in holm_over_families(tested) for p in family]
 
 
-def family_settled(experiment: Experiment, family: Family) -> bool:
-    """Whether the first block settles the greatest of each test's family."""
-    if len(family.trials) < 2:
-        return True
-    return maxima_settled(
-        joint_scores(experiment, family), experiment.design, both_sides=_is_two_sided(experiment)
-    )
-
-
 def _max_t(experiment: Experiment, family: Family, raw: Sequence[float]) -> list[float]:
     if len(raw) < 2:
         return list(raw)
     found = max_t_in_stages(
-        joint_scores(experiment, family), experiment.design, both_sides=_is_two_sided(experiment)
+        joint_scores(experiment, family),
+        raw,
+        settled=_stopped(experiment, family),
+        both_sides=_is_two_sided(experiment),
     )
-    return [max(both) for both in zip(found.tolist(), raw, strict=True)]
+    return [float(p) for p in found]
+
+
+def _stopped(experiment: Experiment, family: Family) -> bool:
+    """Whether the first block settled all tests, and more could have been drawn."""
+    made = experiment.limits[family.trials[0].explanation.name]
+    return made < experiment.design.most and not all(map(experiment.exact, family.trials))
 
 
 def _is_two_sided(experiment: Experiment) -> bool:

@@ -16,7 +16,7 @@ from services.ice import kernel
 from services.ice.experiment import Experiment, Trial
 from services.ice.explanations import TestedExplanation
 from services.ice.kernel import Floats
-from services.ice.multiplicity import Family, adjusted_p, family_settled
+from services.ice.multiplicity import Family, adjusted_p
 from services.ice.report import (
     Aspect,
     IceNull,
@@ -127,15 +127,14 @@ def _mean(trial: Trial, by_operator: Sequence[TestInput]) -> TestInput:
 
 
 def _needs_more_samples(experiment: Experiment, explanation: TestedExplanation) -> bool:
-    """Whether a tail of a test is open, or the greatest of its family."""
+    """Whether a tail of a test is open; of one whose placements were all drawn, where max-T over
+    all tests of the explanation needs more of the others."""
     inputs = [one for one in _inputs_of(experiment, explanation) if one.defined]
     drawing = [one for one in inputs if not experiment.exact(one.trial)]
     if experiment.anytime:
         return not all(_p_values(experiment, one).ended for one in drawing)
-    tails = [t for one in drawing for t in _compare_null(experiment, one)[: _sides(experiment)]]
-    if not all(map(experiment.design.settled, tails)):
-        return True
-    return not family_settled(experiment, _family(inputs))
+    tails = [t for one in inputs for t in _compare_null(experiment, one)[: _sides(experiment)]]
+    return bool(drawing) and not all(map(experiment.design.settled, tails))
 
 
 def _compare_null(experiment: Experiment, one: TestInput) -> tuple[Bools, Bools]:

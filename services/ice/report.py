@@ -128,8 +128,9 @@ class IceTest(Message):
     p_two_sided: Share | None = Field(description="twice the smaller, at most 1")
     p_adjusted: Share | None = Field(
         default=None,
-        description="corrected for all tests of the request: max-T over an explanation's own, Holm "
-        "over explanations; null in variants paper and reference",
+        description="corrected for all tests of the request: max-T over an explanation's own "
+        "(Bonferroni where the first draws settle them all), Holm over explanations; null in "
+        "variants paper and reference",
     )
     verdict: Verdict | None = Field(
         description="at level alpha, by `p_adjusted` (variants paper and reference: "

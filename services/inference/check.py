@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
     disable_download()  # before a model library is imported
     chosen = settings_or_exit()
-    telemetry.configure_logging("error", "console")
+    telemetry.configure_logging("critical", "console")  # what fails is in the report
     try:
         catalogue = load_catalogue(chosen.models_file)
     except ValueError as error:

@@ -125,10 +125,20 @@ class LocalClassifier:
         return [rows[0] for rows in self.judge_rows(asked)]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """For each example P with its mass, and the share of the text that was read."""
+        """For each example P with its mass, and the share of the text that was read.
+
+        Examples that are cut to equal rows are computed once: long texts that differ behind what
+        the model reads.
+        """
         with measure_stage(self.use.name, "tokenize"):
             rows, shares = self._encode_rows(examples)
-        found = read_labels(self._logits(rows), self._mapping, self._weights.temperature)
+        different: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+        places = [
+            different.setdefault((tuple(row.ids), tuple(row.segments)), len(different))
+            for row in rows
+        ]
+        logits = self._logits([EncoderRow(*one) for one in different])[places]
+        found = read_labels(logits, self._mapping, self._weights.temperature)
         judged = of_head(found.probabilities, found.mass, self.labels)
         return [
             one if share == 1 else one.model_copy(update={"read_share": share})

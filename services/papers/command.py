@@ -27,6 +27,7 @@ from services.papers.protocol import Paper, RunOptions, cases
 from services.papers.run import ask_all, check_models, check_rows, observed, unanswered
 from services.papers.service_calls import Asking, OwnProcess, RunningService
 from services.papers.tables import PaperTable, table_of
+from services.papers.templates import check_datasets, described, read_templates
 from shared import telemetry
 from shared.settings import SERVICE_VERSION
 from shared.statistics.bootstrap import Resampling
@@ -102,7 +103,13 @@ def _add_requests(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--shots", nargs="+", type=int, default=[0], help="demonstrations (default 0)"
     )
-    made.add_argument("--prompt", help="in the place of the paper's own")
+    made.add_argument(
+        "--prompt", nargs="+", help="in the place of the paper's own; several: tables for each"
+    )
+    made.add_argument(
+        "--templates", type=Path, metavar="FILE",
+        help="ice: prompts of a causal model by name, TOML or JSON; the first is the usual one",
+    )  # fmt: skip
     made.add_argument("--seed", type=int, default=0)
 
 
@@ -122,11 +129,8 @@ def main(arguments: list[str]) -> int:
 def run(asked: argparse.Namespace) -> int:
     """Ask, sum up, write. Raises ValueError, OSError, TouchstoneError."""
     paper, options = PAPERS[asked.paper], options_of(asked)
-    columns = pairs(asked.map)
-    every_row = [read_dataset(one, columns) for one in asked.data]
-    data = [sample(one, asked.rows, asked.seed) for one in every_row]
-    check_names(asked.models, data)
-    check_columns(columns, data)
+    check_taken(paper, asked)
+    data = data_of(asked, options)
     settings = paper.settings(options)
     rows = [row for one in data for row in one.rows]
     every = list(cases(asked.models, settings, rows))
@@ -143,10 +147,20 @@ def run(asked: argparse.Namespace) -> int:
     how = Resampling(options.seed, asked.resamples)
     order = [*(one.name for one in data), *asked.models, *settings]
     tables = [table_of(plan, observations, how, order) for plan in paper.tables(options)]
-    described = about(asked, data, how) | {"source": paper.source}
-    write(folder, described, tables)
+    write(folder, about(asked, options, data, how) | {"source": paper.source}, tables)
     sys.stdout.write((folder / ("tables.json" if asked.json else "tables.md")).read_text("utf-8"))
     return SOME_FAILED if any(one.outcome == "failed" for one in observations) else DONE
+
+
+def data_of(asked: argparse.Namespace, options: RunOptions) -> list[DataSet]:
+    """Those that are asked about. Raises ValueError, OSError."""
+    columns = pairs(asked.map)
+    every_row = [read_dataset(one, columns) for one in asked.data]
+    data = [sample(one, asked.rows, asked.seed) for one in every_row]
+    check_names(asked.models, data)
+    check_columns(columns, data)
+    check_datasets(options.templates, [one.name for one in data])
+    return data
 
 
 def options_of(asked: argparse.Namespace) -> RunOptions:
@@ -162,8 +176,19 @@ def options_of(asked: argparse.Namespace) -> RunOptions:
         labels=pairs(asked.label),
         parameters=parameters,
         shots=tuple(dict.fromkeys(asked.shots)),
-        prompt=asked.prompt,
+        prompts=tuple(dict.fromkeys(asked.prompt or ())),
+        templates={} if asked.templates is None else read_templates(asked.templates),
     )
+
+
+def check_taken(paper: Paper, asked: argparse.Namespace) -> None:
+    """Raises ValueError for an option that this paper would not heed."""
+    told = {"prompt": asked.prompt is not None, "shots": any(asked.shots)}
+    told["templates"] = asked.templates is not None
+    for name, is_told in told.items():
+        if is_told and name not in paper.takes:
+            takers = [one.name for one in PAPERS.values() if name in one.takes]
+            raise ValueError(f"--{name} is for {', '.join(takers)}: {paper.name} has no use for it")
 
 
 def pairs(told: Sequence[str]) -> dict[str, str]:
@@ -213,7 +238,9 @@ def service_of(asked: argparse.Namespace, folder: Path) -> Iterator[Asking]:
         yield RunningService(client, folder / "batch.txt")
 
 
-def about(asked: argparse.Namespace, data: Sequence[DataSet], how: Resampling) -> dict[str, Any]:
+def about(
+    asked: argparse.Namespace, options: RunOptions, data: Sequence[DataSet], how: Resampling
+) -> dict[str, Any]:
     """What was run: enough to run the same again."""
     return {
         "paper": asked.paper,
@@ -221,6 +248,7 @@ def about(asked: argparse.Namespace, data: Sequence[DataSet], how: Resampling) -
         "data": [{"name": one.name, "rows": len(one.rows), "sha256": one.sha256} for one in data],
         "shots": list(asked.shots),
         "prompt": asked.prompt,
+        "templates": described(options.templates),
         "labels": pairs(asked.label),
         "parameters": pairs(asked.parameters),
         "seed": how.seed,
@@ -230,10 +258,10 @@ def about(asked: argparse.Namespace, data: Sequence[DataSet], how: Resampling) -
     }
 
 
-def write(folder: Path, described: dict[str, Any], tables: Sequence[PaperTable]) -> None:
+def write(folder: Path, told: dict[str, Any], tables: Sequence[PaperTable]) -> None:
     """Tables in three forms, and the jobs behind them."""
-    (folder / "tables.md").write_text(as_markdown(described, tables), "utf-8")
-    (folder / "tables.json").write_text(as_json(described, tables), "utf-8")
+    (folder / "tables.md").write_text(as_markdown(told, tables), "utf-8")
+    (folder / "tables.json").write_text(as_json(told, tables), "utf-8")
     (folder / "tables.csv").write_text(as_csv(tables), "utf-8")
     (folder / "jobs.json").write_text(as_jobs(tables), "utf-8")
 

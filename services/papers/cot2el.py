@@ -8,7 +8,7 @@ otherwise, is asked about the item with each of these sets, and with none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,9 +16,11 @@ from services.cot2el.contract import CONTRACT
 from services.explanations.contract import CONTRACT as EXPLANATIONS
 from services.hlv.contract import CONTRACT as JUDGED
 from services.hlv.report import HlvMeasured, HlvResult
+from services.papers import annotators
+from services.papers.annotators import rows_once, unknown_labels
 from services.papers.answers import KeptAnswer, PaperRequest
 from services.papers.columns import MeanColumn, Observation
-from services.papers.data_rows import DataRow, spelled
+from services.papers.data_rows import DataRow
 from services.papers.elicitation import failed, jobs_of, language_field
 from services.papers.protocol import Answers, Case, Incomplete, RunOptions
 from services.papers.tables import Place, TablePlan
@@ -58,12 +60,13 @@ class Cot2elPaper:
 
     name = CONTRACT.name
     source = "Chen et al., EMNLP 2025"
+    takes: frozenset[str] = frozenset()
 
     def settings(self, options: RunOptions) -> tuple[str, ...]:
         return SETTINGS
 
     def requests(self, case: Case, answers: Answers, options: RunOptions) -> Iterator[PaperRequest]:
-        _human(case.row)  # who cannot be judged at the end is not asked at the beginning
+        _human(case.row, options)  # who cannot be judged at the end is not asked at the beginning
         first = list(_sources(case, options))
         yield from first
         found = [answers(one) for one in first]
@@ -106,6 +109,7 @@ class Cot2elPaper:
                 _places,
                 columns,
                 compared="explanations",
+                remarks=partial(_remarks, options),
             ),
         )
 
@@ -140,7 +144,7 @@ def _judgement(
     pairs = _explanations(case, before)
     if case.setting == BASELINE or pairs:
         shown = {"explanations": pairs} if pairs else {}
-        body = _item(case, options) | shown | {"human": _human(case.row)}
+        body = _item(case, options) | shown | {"human": _human(case.row, options)}
         yield PaperRequest(JUDGED.name, body | options.fields(JUDGED.name))
 
 
@@ -201,17 +205,41 @@ def _options(row: DataRow) -> Sequence[Mapping[str, str]]:
     return found or OF_INFERENCE
 
 
-def _human(row: DataRow) -> Any:
+def _human(row: DataRow, options: RunOptions) -> Any:
     """The row's `human`, else the labels of its `annotators` as votes. Raises Incomplete."""
     if (human := row.fields.get("human")) is not None:
         return human
+    labels, key = annotators.before(row), _keys(row, options)
+    votes = [key(label) for label in labels]
+    counted = {one["key"]: votes.count(one["key"]) for one in _options(row) if one["key"] in votes}
+    if counted:
+        return {"votes": counted}
+    if labels:
+        said = f"no label of its `annotators` is one of its options: say --label {labels[0]}=OPTION"
+        raise Incomplete(f"a row of {row.dataset}: {said}")
+    raise Incomplete(f"a row of {row.dataset} has neither `human` nor `annotators`")
+
+
+def _keys(row: DataRow, options: RunOptions) -> Callable[[str], str | None]:
+    """Label → key of the option that it is, by the words of the run; None: none. Raises
+    Incomplete."""
     keys = {text.casefold(): one["key"] for one in _options(row)
             for text in (one["text"], one["key"])}  # fmt: skip
-    votes = [keys.get(spelled(label).casefold()) for label in row.list_of("annotators")]
-    counted = {key: votes.count(key) for key in keys.values() if key in votes}
-    if not counted:
-        raise Incomplete(f"a row of {row.dataset} has neither `human` nor `annotators`")
-    return {"votes": counted}
+    return lambda label: keys.get(options.labels.get(label, label).casefold())
+
+
+def _remarks(options: RunOptions, some: Sequence[Observation]) -> Iterator[str]:
+    """Labels of people that are none of a row's options; none are read where it has `human`."""
+    given: list[tuple[str, bool]] = []
+    for row in rows_once(some):
+        if row.fields.get("human") is not None or not (labels := annotators.before(row)):
+            continue
+        try:
+            key = _keys(row, options)
+        except Incomplete:  # said where its observation stands
+            continue
+        given += [(label, key(label) is not None) for label in labels]
+    yield from unknown_labels(given)
 
 
 def _measured(result: HlvResult) -> HlvMeasured | None:

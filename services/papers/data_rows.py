@@ -2,7 +2,8 @@
 
 Columns: what the paper asks about (`text`; `premise`, `hypothesis`; …); `gold` or `label`;
 `language`; `group` (rows that belong together: one cluster); `rationale`; `annotators` (a label
-each, a list or `a; b`); `answers` (model → an answer that is there already). Others are left alone.
+each, a list or `a; b`); `adjudications` (model → such a list, of people who had read what this
+model said); `answers` (model → an answer that is there already). Others are left alone.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from touchstone_client.data.readers import table_of
 
 JUDGED = ("text", "premise", "hypothesis", "scenario", "question")  # what tells a text from others
 JSON_CELLS = ("{", "[")
-LISTED = ("annotators",)  # whose cells may be a list without JSON: `hateful; non-hateful`
+LISTED = ("annotators", "adjudications")  # cells may be lists without JSON: `hateful; non-hateful`
 BETWEEN = ";"
 PAIR = "."  # between a column of objects and a key: `answers.llama`
 
@@ -57,9 +58,11 @@ class DataRow:
         found = answers.get(model) if isinstance(answers, Mapping) else None
         return found if isinstance(found, str) else None
 
-    def list_of(self, name: str) -> list[Any]:
-        """A column of lists; empty where the row has none."""
+    def list_of(self, name: str, key: str | None = None) -> list[Any]:
+        """A column of lists, or of a list for each key; empty where the row has none."""
         found = self.fields.get(name)
+        if key is not None:
+            found = found.get(key) if isinstance(found, Mapping) else None
         return list(found) if isinstance(found, Sequence) and not isinstance(found, str) else []
 
 
@@ -86,6 +89,7 @@ def read_dataset(told: str, columns: Mapping[str, str]) -> DataSet:
             read = [row for _, row in table.rows]
         for row in read:
             json.dumps(row, ensure_ascii=False, default=str).encode()
+        fields = [_fields(row, columns) for row in read]
     except UnicodeEncodeError:
         raise ValueError(f"{place}: half of a surrogate pair is no text") from None
     except ValueError as error:
@@ -94,7 +98,6 @@ def read_dataset(told: str, columns: Mapping[str, str]) -> DataSet:
         raise ValueError(f"{place} has no rows")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     known = frozenset(column for row in read for column in row)
-    fields = [_fields(row, columns) for row in read]
     return DataSet(name, digest, known, tuple(_with_keys(name, fields)))
 
 
@@ -130,7 +133,10 @@ def _fields(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any
             continue
         whole, dot, key = name.partition(PAIR)
         if dot:
-            made.setdefault(whole, {})[key] = cell
+            by_key = made.setdefault(whole, {})
+            if not isinstance(by_key, dict):
+                raise ValueError(f"there are columns {whole!r} and {name!r}: one of the two")
+            by_key[key] = _cell(whole, cell) if whole in LISTED else cell
         else:
             made[name] = _cell(name, cell)
     return made

@@ -85,7 +85,7 @@ def _table_object(table: PaperTable) -> dict[str, Any]:
             for line in table.lines
         ],
         "differences": [_difference(table, one) for one in table.differences],
-        "notes": list(table.plan.notes),
+        "notes": list(table.notes),
     }
 
 
@@ -142,7 +142,7 @@ def _section(table: PaperTable, told: set[tuple[str, ...]]) -> Iterator[str]:
         for line in table.lines
     ]
     yield from _grid(heads, rows) if rows else ["There is no row of this kind."]
-    yield from (f"\n{note[0].upper()}{note[1:]}." for note in table.plan.notes)
+    yield from (f"\n{note[0].upper()}{note[1:]}." for note in table.notes)
     yield from _errors([line for line in table.lines if line.place not in told])
     told.update(line.place for line in table.lines)
     yield from _shown_differences(table)

@@ -38,16 +38,17 @@ class FtcPaper:
 
     name = CONTRACT.name
     source = "Sia et al., AAAI 2023, arXiv:2205.12469"
+    takes = frozenset({"prompt"})
 
     def settings(self, options: RunOptions) -> tuple[str, ...]:
-        return ("",)
+        return options.prompts or (PROMPT,)
 
     def requests(self, case: Case, answers: Answers, options: RunOptions) -> Iterator[PaperRequest]:
         options.label(case.row, LABELS)
         yield self._request(case, options)
 
     def _request(self, case: Case, options: RunOptions) -> PaperRequest:
-        more = {"prompt": options.prompt or PROMPT, "score": {self.name: options.fields(self.name)}}
+        more = {"prompt": case.setting, "score": {self.name: options.fields(self.name)}}
         return explanation_request(case, ("premise", "hypothesis"), options, more)
 
     def observations(
@@ -62,20 +63,24 @@ class FtcPaper:
             for name, title, bounds in COLUMNS
         ]
         decisions = decision_columns(options, LABELS)
-        return (
+        said = "Faithfulness through counterfactuals, and decisions against gold labels"
+        settings = self.settings(options)
+        return [
             TablePlan(
-                "Table 12",
-                "Faithfulness through counterfactuals, and decisions against gold labels",
+                "Table 12" if len(settings) == 1 else f"Table 12 ({setting})",
+                said,
                 ("data set", "model"),
-                _places,
+                partial(_places, setting),
                 (*scores, *decisions),
                 notes=(OF_DECIDED,),
-            ),
-        )
+            )
+            for setting in settings
+        ]
 
 
-def _places(one: Observation) -> Iterator[Place]:
-    yield one.dataset, one.model
+def _places(setting: str, one: Observation) -> Iterator[Place]:
+    if one.setting == setting:
+        yield one.dataset, one.model
 
 
 def _component(name: str, one: Observation) -> float | None:

@@ -34,6 +34,7 @@ class HafPaper:
 
     name = CONTRACT.name
     source = "Mothilal et al., arXiv:2506.19113"
+    takes: frozenset[str] = frozenset()
 
     def settings(self, options: RunOptions) -> tuple[str, ...]:
         return ("",)

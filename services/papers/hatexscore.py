@@ -1,21 +1,21 @@
 """HateXScore's Table 1 (Table 9 with demonstrations), Table 2 and Figure 2.
 
-Source: Hu & Lee, EACL 2026, arXiv:2601.13547, sections 5.1 to 5.3 and A.6. Deviates: Table 2 asks
-annotators which of two labels they prefer once they have read the explanation; here it is the
-share of the labels in the column `annotators` that are the model's, among those that are its or the
-data set's, given before any explanation.
+Source: Hu & Lee, EACL 2026, arXiv:2601.13547, sections 5.1 to 5.3, A.3 to A.5. The paper's Table 2
+has people decide once they have read the explanation: the column `adjudications`. Deviates: beside
+it stand the labels of `annotators`, given before any explanation, where the file has such.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from services.hatexscore.contract import CONTRACT
 from services.hatexscore.report import HatexscoreComponents, HatexscoreResult, Label
+from services.papers import annotators
+from services.papers.annotators import rows_once, unknown_labels
 from services.papers.answers import PaperRequest
 from services.papers.columns import MeanColumn, Observation, TableColumn
-from services.papers.data_rows import spelled
 from services.papers.elicitation import (
     OF_DECIDED,
     decision_columns,
@@ -32,7 +32,10 @@ TAUS = tuple(round(0.1 * step, 1) for step in range(1, 10))  # Figure 2
 HIGH = 0.5  # a score above it, Table 2
 ALL = "all"
 _read = HatexscoreResult.model_validate
-NO_ANNOTATORS = "the preference needs the labels of annotators: a column `annotators`"
+NEEDS_LABELS = (
+    "after: by labels of people who had read the explanation, as in the paper (column "
+    "`adjudications`); before: by labels that they gave to the text alone (column `annotators`)"
+)
 
 
 class HatexscorePaper:
@@ -40,17 +43,18 @@ class HatexscorePaper:
 
     name = CONTRACT.name
     source = "Hu & Lee, EACL 2026, arXiv:2601.13547"
+    takes = frozenset({"prompt", "shots"})
 
     def settings(self, options: RunOptions) -> tuple[str, ...]:
-        return tuple(f"{shots}-shot" for shots in options.shots)
+        return tuple(options.prompt_settings(DEFAULT_PROMPT))
 
     def requests(self, case: Case, answers: Answers, options: RunOptions) -> Iterator[PaperRequest]:
         options.label(case.row, LABELS)
         yield self._request(case, options)
 
     def _request(self, case: Case, options: RunOptions) -> PaperRequest:
-        shots = int(case.setting.partition("-")[0])
-        prompt = {"prompt": options.prompt or DEFAULT_PROMPT, "shots": shots}
+        by = options.prompt_settings(DEFAULT_PROMPT)[case.setting]
+        prompt = {"prompt": by.prompt, "shots": by.shots}
         score = {self.name: options.fields(self.name)}
         return explanation_request(case, ("text",), options, prompt | {"score": score})
 
@@ -61,8 +65,8 @@ class HatexscorePaper:
 
     def tables(self, options: RunOptions) -> Sequence[TablePlan]:
         made: list[TablePlan] = []
-        for setting, shots in zip(self.settings(options), options.shots, strict=True):
-            number = "Table 9" if shots else "Table 1"
+        for setting, by in options.prompt_settings(DEFAULT_PROMPT).items():
+            number = "Table 9" if by.shots else "Table 1"
             made += [
                 _summary(f"{number} ({setting})", setting, options),
                 _adjudication(f"Table 2 ({setting})", setting, options),
@@ -113,26 +117,53 @@ def _adjudication(name: str, setting: str, options: RunOptions) -> TablePlan:
         yield ALL, ALL, condition
         yield one.dataset, one.model, condition
 
-    decision = MeanColumn("prefer_decision", "Prefer decision", partial(_preference, options, True))
-    gold = MeanColumn("prefer_gold", "Prefer gold", partial(_preference, options, False))
+    columns = tuple(
+        MeanColumn(
+            f"prefer_{side}{name}",
+            f"Prefer {side}, {said}",
+            partial(_preference, options, votes, is_decision),
+        )
+        for name, said, votes in (("_after", "after", _votes_after), ("", "before", _votes_before))
+        for side, is_decision in (("decision", True), ("gold", False))
+    )
+
+    def remarks(some: Sequence[Observation]) -> Iterator[str]:
+        asked = [one for one in some if one.setting == setting]
+        given = [label for row in rows_once(asked) for label in annotators.before(row)]
+        given += [label for one in asked for label in annotators.after(one.row, one.model)]
+        yield from unknown_labels([(one, options.labels.get(one, one) in LABELS) for one in given])
+
     return TablePlan(
         name,
         "Whom annotators side with where decision and gold label differ",
         ("data set", "model", "condition"),
         places,
-        (decision, gold),
+        columns,
         compared="condition",
-        contrasts=(decision,),
-        notes=(NO_ANNOTATORS,),
+        contrasts=(columns[0], columns[2]),
+        notes=(NEEDS_LABELS,),
+        remarks=remarks,
     )
 
 
-def _preference(options: RunOptions, is_decision: bool, one: Observation) -> float | None:
-    """The share of the annotators' labels that are the decision (or gold), of those that are one of
-    the two; None without such."""
+def _votes_before(one: Observation) -> list[str]:
+    return annotators.before(one.row)
+
+
+def _votes_after(one: Observation) -> list[str]:
+    return annotators.after(one.row, one.model)
+
+
+def _preference(
+    options: RunOptions,
+    votes_of: Callable[[Observation], list[str]],
+    is_decision: bool,
+    one: Observation,
+) -> float | None:
+    """The share of people's labels that are the decision (or gold), of those that are one of the
+    two; None without such."""
     gold = options.label(one.row, LABELS)
-    told = [spelled(vote) for vote in one.row.list_of("annotators")]
-    votes = [options.labels.get(vote, vote) for vote in told]
+    votes = [options.labels.get(vote, vote) for vote in votes_of(one)]
     for_decision, for_gold = votes.count(str(one.decision)), votes.count(str(gold))
     if not for_decision + for_gold:
         return None

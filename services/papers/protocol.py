@@ -20,22 +20,49 @@ Answers = Callable[[PaperRequest], KeptAnswer | None]  # None: not asked yet
 
 
 @dataclass(frozen=True)
+class PromptSetting:
+    """A prompt with so many demonstrations."""
+
+    prompt: str
+    shots: int
+
+
+@dataclass(frozen=True)
+class RunTemplate:
+    """A wording of the question. fields: of a `Template`. datasets: that it is for; empty: all."""
+
+    fields: Mapping[str, Any]
+    datasets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class RunOptions:
     """What the command was told.
 
     labels: gold label as the file has it → as the paper calls it. parameters: service → fields of
-    its requests. shots: of prompts that have demonstrations.
+    its requests. shots: of prompts that have demonstrations. prompts: in the place of the paper's
+    own. templates: by name, of models that are asked by one.
     """
 
     seed: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     shots: tuple[int, ...] = (0,)
-    prompt: str | None = None
+    prompts: tuple[str, ...] = ()
+    templates: Mapping[str, RunTemplate] = field(default_factory=dict)
 
     def fields(self, service: str) -> dict[str, Any]:
         """Of requests to this service."""
         return dict(self.parameters.get(service, {}))
+
+    def prompt_settings(self, usual: str) -> dict[str, PromptSetting]:
+        """Name → setting: each prompt, else the usual one, with each number of demonstrations."""
+        found = {}
+        for prompt in self.prompts or (usual,):
+            for shots in self.shots:
+                name = f"{shots}-shot" if len(self.prompts) < 2 else f"{prompt}, {shots}-shot"
+                found[name] = PromptSetting(prompt, shots)
+        return found
 
     def label(self, row: DataRow, known: Sequence[str]) -> str | None:
         """The gold label as the paper calls it. Raises ValueError for one that it does not know."""
@@ -65,6 +92,7 @@ class Paper(Protocol):
 
     name: str
     source: str
+    takes: frozenset[str]  # options of the command beside those that every paper takes
 
     def settings(self, options: RunOptions) -> tuple[str, ...]:
         """By which each row is asked."""

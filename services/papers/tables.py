@@ -25,6 +25,11 @@ from shared.statistics.intervals import IntervalEstimate
 
 Place = tuple[str, ...]  # a line's names, as `key_names` calls them
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+Remarks = Callable[[Sequence[Observation]], Iterable[str]]
+
+
+def _no_remarks(_: Sequence[Observation]) -> Iterable[str]:
+    return ()
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,7 @@ class TablePlan:
     an observation stands. compared: the key by which lines are compared; None: they are not.
     contrasts: columns to compare as two samples, of lines that share no row.
     counts: whether the cells are numbers of rows alone.
+    remarks: sentences about what was observed, such as what its numbers leave out.
     """
 
     name: str
@@ -46,6 +52,7 @@ class TablePlan:
     counts: bool = False
     notes: tuple[str, ...] = ()
     contrasts: tuple[MeanColumn, ...] = ()
+    remarks: Remarks = _no_remarks
 
 
 @dataclass(frozen=True)
@@ -84,11 +91,12 @@ class LineDifference:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A plan with its numbers."""
+    """A plan with its numbers. notes: the plan's, and its remarks."""
 
     plan: TablePlan
     lines: tuple[Line, ...]
     differences: tuple[LineDifference, ...]
+    notes: tuple[str, ...]
 
 
 def table_of(
@@ -99,7 +107,8 @@ def table_of(
 ) -> PaperTable:
     """order: of the names of lines; those that are not among them follow in their own."""
     found: dict[Place, list[Observation]] = {}
-    for one in observations:
+    every = sorted(observations, key=_key)
+    for one in every:
         for place in plan.places(one):
             found.setdefault(place, []).append(one)
     rank = {name: place for place, name in enumerate(order)}
@@ -107,12 +116,13 @@ def table_of(
     def position(place: Place) -> list[tuple[int, str]]:
         return [(rank.get(name, len(rank)), name) for name in place]
 
-    in_order = {place: sorted(found[place], key=_key) for place in sorted(found, key=position)}
+    in_order = {place: found[place] for place in sorted(found, key=position)}
     lines = [_line(plan, place, some, how) for place, some in in_order.items()]
     return PaperTable(
         plan,
         tuple(_corrected_lines(lines)),
         () if plan.compared is None else tuple(_differences(plan, in_order, how)),
+        (*plan.notes, *plan.remarks(every)),
     )
 
 

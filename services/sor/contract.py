@@ -166,7 +166,7 @@ def elicited(found: ElicitedExplanation) -> dict[str, Any]:
 
 CONTRACT = MetricContract(
     name="sor",
-    version="1.0",
+    version="1.1",
     summary="Does a statement of reasons say what Article 17 DSA asks for, and of this very post?",
     request=SorRequest,
     report=SorResult,

@@ -32,6 +32,7 @@ from services.sor.lexicon import (
     OF_READERS,
     OF_TIME,
     OUR_OWN,
+    REDRESS,
     STEPS,
     UNITS,
     WAS,
@@ -89,7 +90,7 @@ def find_items(sentences: Sequence[ReadSentence], text: str, post: PostWords) ->
 
 def _is_of_disagreement(one: ReadSentence) -> bool:
     """Such as "Not happy with this?": the next sentence says what can be done."""
-    return bool(DISSENT & set(one.folded)) or one.folded[0] in ("remedies", "redress", "appeals")
+    return bool(DISSENT & set(one.folded)) or _heads_redress(one)
 
 
 def _is_of_means(items: Sequence[ItemMatch]) -> bool:
@@ -119,6 +120,7 @@ def _items(
 
 def _routes(one: ReadSentence, after_redress: bool) -> Iterator[SorRoute]:
     """The ways of redress that a sentence names. after_redress: the one before did."""
+    after_redress = after_redress or _heads_redress(one)
     opened = "open to you" in one or after_redress
     settled, judged = "settlement" in one, "court" in one
     if "complaint" in one and opened and _offers(one, after_redress):
@@ -127,6 +129,16 @@ def _routes(one: ReadSentence, after_redress: bool) -> Iterator[SorRoute]:
         yield "out_of_court_settlement"
     if judged and (opened or settled or "complaint" in one):
         yield "court"
+
+
+def _heads_redress(one: ReadSentence) -> bool:
+    """Such as "Remedies: internal complaint", "Your rights: complaint, court": a list of nouns."""
+    found = one.folded
+    if found[0] in REDRESS or (
+        found[0] in ("your", "available", "legal") and REDRESS & {*found[1:3]}
+    ):
+        return True
+    return "internal" in found[:3] and "complaint" in one and len(found) <= SHORT
 
 
 def _offers(one: ReadSentence, after_redress: bool) -> bool:

@@ -20,11 +20,11 @@ from services.sor.sentences import Span, StatementWord, words
 
 
 def _any(stems: str) -> re.Pattern[str]:
-    """One of the stems, which stand between commas."""
-    return re.compile("|".join(re.split(r",\s+", stems.strip())))
+    """One of the stems, which stand between commas; a line break in one is none."""
+    return re.compile("|".join(re.split(r",\s+", re.sub(r"\n(?=\|)", "", stems.strip()))))
 
 
-RESTRICTION = _any("""
+RESTRICTION = _any(r"""
 entfern, gelösch, lösch, sperr, blockier, ausgeblendet, einschränk, eingeschränkt, beschränk,
 herabgestuft, herabstuf, deaktivier, suspendier, gekündigt, kündig,
 nicht mehr (?:öffentlich |länger )?(?:sichtbar|angezeigt|verfügbar|abrufbar|zu sehen),
@@ -32,7 +32,11 @@ nicht mehr (?:öffentlich |länger )?(?:auffindbar|einsehbar|erreichbar|zugängl
 zurückgezogen, demonetarisier, eingefroren, gedrosselt, reichweite, verborgen, verwarn,
 warnhinweis, altersbeschränk, ausgesetzt, aberkannt, geschlossen, heruntergenommen, vom netz,
 offline, entzogen, aus dem angebot, weniger (?:oft|häufig|personen), maßnahme, stillgelegt,
-verdeckt, zurückgestuft
+verdeckt, zurückgestuft, weggenommen, runtergenommen, rausgenommen, rausgeworfen, rausgeflogen,
+rausgeschmissen, verschwunden, gebannt, dichtgemacht, verbannt, ausgeschlossen, abgelehnt,
+\b(?:ist|sind|bleibt|bleiben|war|waren) (?:(?:jetzt|nun|ab sofort|damit|deshalb|daher|also|erst
+|erstmal|schon|bereits|heute|vorerst) ){0,3}(?:weg|raus|fort|draußen|nicht mehr da)\b,
+\b(?:weg|raus|fort|draußen|nicht mehr da) (?:ist|sind|bleibt|bleiben|war|waren)\b
 """)
 PLACE = _any(r"""
 europäischen? union, \beu\b, \bewr\b, wirtschaftsraum, mitgliedstaat, deutschland, österreich,
@@ -131,6 +135,33 @@ beantragen
 """)
 SETTLEMENT = _any(r"außergerichtlich\w*, streitbeilegung\w*, schlichtung\w*")
 COURT = _any(r"gericht, \bklage, \bklagen, rechtsweg")
+# What opens a list of the ways of redress, which are nouns then: "Rechtsbehelfe: Beschwerde".
+REMEDIES = _any("rechtsbehelf, rechtsmittel, rechtsschutz, abhilfe, (?:ihre|deine|eure) rechte:")
+INTERNAL = _any("""
+intern(?:es|e|er|en) (?:beschwerde|widerspruch|überprüfung|prüfung), beschwerdeverfahren,
+beschwerdestelle, beschwerdemanagement, widerspruchsverfahren, widerspruchsstelle
+""")
+# A provision or a clause by its number, its parts, its law and what a bracket calls it.
+CITATION = re.compile(
+    r"(?i:(?:§+|art(?:ikel|\.)|ziffer|nummer|nr\.|abschnitt|punkt|klausel|kapitel|absatz|regel) ?"
+    r"\d+(?:\.\d+)* ?(?:[a-z]\b)?"
+    r"(?:,? (?:und |bis |§+ ?)?(?:(?:abs|nr|s|lit|alt|var|hs)\.|absatz|satz|nummer|ziffer"
+    r"|halbsatz)? ?\d+ ?(?:[a-z]\b)?){0,6})"
+    r"(?: (?i:des|der|dem|im|in|von|unserer|unseres|unseren) (?:[\w-]+ ){0,2}?"
+    r"[\w-]*(?i:gesetz|buch|ordnung|richtlinie|regel|bedingung|standard|grundsätze|kodex|agb)\w*"
+    r"| [A-ZÄÖÜ][A-Za-zäöüß]{0,12}[A-Z]\b)?(?: ?\([^()]{1,80}\))?"
+)
+# What a rule does: the words about it are the rule's own.
+RULING = _any(r"""
+verbiete, verboten, verbot, untersag, unzulässig, zulässig, erlaub, gestatte, unter strafe,
+strafbar, bestraf, regelt, lautet, besagt, schreibt vor, schützt, dürfen, \bdarf\b, duldet, dulden,
+toleri, nicht zugelassen, nicht gestattet, wonach, definier, bestimmt, lassen wir, keine[nr]? platz
+""")
+# Behind which the post is told again, unless the rule goes on.
+CAUSE = re.compile(
+    r"[,:\u2013\u2014-] ?(?:und zwar |nämlich )?\b(?:weil|da|denn|indem|insofern|sofern|nachdem)\b"
+    r"|[;\u2013\u2014]| - "
+)
 OF_A_RULE = re.compile("|".join(rule.pattern for rule in (LAW, POLICY, CLAUSE)))
 OF_THIS_POST = re.compile(
     r"\b(?:ihre?[nmrs]?|deine?[nmrs]?|sie|du|(?:der|die|das|den|dem|dieser|dieses|diesen|diese) "
@@ -213,7 +244,7 @@ def find_german_items(
         start, end = span = one.sentence.span
         each = _Sentence(text[start : min(end, start + LONGEST)].lower(), one)
         routes = list(_routes(each.told, after_redress))
-        after_redress = bool(routes) or "einverstanden" in each.told
+        after_redress = bool(routes) or _opens_redress(each.told)
         found += [ItemMatch("redress", span, route=route) for route in routes]
         if not routes:
             found += [ItemMatch(item, span, value) for item, value in _items(each, of_post)]
@@ -302,9 +333,15 @@ def german_reference_of(text: str) -> float:
     return 1.0 if numbered else german_reference(text.lower()) or has_german_reason(text) * 1.0
 
 
+def _opens_redress(told: str) -> bool:
+    """Such as "Nicht einverstanden?", "Rechtsbehelfe:": what follows says what can be done."""
+    return "einverstanden" in told or REMEDIES.search(told) is not None
+
+
 def _routes(told: str, after_redress: bool) -> Iterator[SorRoute]:
     settled, rest = SETTLEMENT.search(told), SETTLEMENT.sub(" ", told)
-    opened = after_redress or OPEN.search(told) is not None
+    named = REMEDIES.search(told) or INTERNAL.search(told)
+    opened = after_redress or named is not None or OPEN.search(told) is not None
     complained = COMPLAINT.search(rest) and not re.search("beschwerde (?:einer|eines|von)", rest)
     if complained and opened:
         yield "internal_complaint"
@@ -337,15 +374,28 @@ def own_german_words(sentences: Sequence[ReadSentence], text: str) -> dict[str, 
 
 def _rule_spans(text: str, span: Span) -> Iterator[Span]:
     start, end = span[0], min(span[1], span[0] + LONGEST)
-    told = text[start:end].lower()
+    written = text[start:end]
+    told = written.lower()
     if len(told) != end - start:  # folding that moves offsets: no word of it counts
         yield span
         return
     place = 0
     while (found := OF_A_RULE.search(told, place)) is not None:
-        behind = OF_THIS_POST.search(told, found.end())
-        place = behind.start() if behind else len(told)
+        place = _end_of_rule(written, told, found)
         yield start + found.start(), start + place
+
+
+def _end_of_rule(written: str, told: str, mention: re.Match[str]) -> int:
+    """Where the rule's own words end: before the post is named again, or why it falls under the
+    rule. Of a provision that is only cited, behind its number and its law."""
+    behind = OF_THIS_POST.search(told, mention.end())
+    end = behind.start() if behind else len(told)
+    cause = CAUSE.search(told, mention.end(), end)
+    clause = cause.start() if cause else end
+    if RULING.search(told, mention.start(), clause):
+        return end
+    cited = CITATION.match(written, mention.start())
+    return cited.end() if cited else clause
 
 
 def has_german_reason(text: str) -> bool:

@@ -28,7 +28,8 @@ retract*, cancel*, refus*, denied, not published, rejected, mask*, blur*, warnin
 now private, set to private, cannot, can't, lost, loses, vanish*, disappear*, ended, end of,
 downscal*, take off, taken off, took off, taken out, took out, takes out, blank*, redact*, cover*,
 sanction*, strike, downgraded, downgrade, moved, invisible, invalidated, expelled, revok*,
-quarantin*
+quarantin*, nuked, axed, yanked, binned, booted, kicked, wiped, scrubbed, purged, zapped, is down,
+are down, went down, came off
 """)
 AUTOMATION = _entries("""
 automat*, algorithm*, machine, machines, classifier*, software, ai, artificial intelligence,
@@ -389,6 +390,11 @@ DISSENT = frozenset(
     _entries("""
 disagree, disagrees, mistaken, mistake, wrong, unhappy, disagreement, options, unjustified,
 remedies, redress, appeal, object
+""")
+)
+REDRESS = frozenset(
+    _entries("""
+remedies, remedy, redress, appeals, recourse, rights
 """)
 )
 OF_READERS = frozenset(

@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from services.sor.concepts import ReadSentence
-from services.sor.lexicon import DETERMINERS, OF_THIS_POST, POST_NOUNS
+from services.sor.lexicon import DETERMINERS, OF_THIS_POST, POST_NOUNS, WE
 from services.sor.sentences import Span, StatementWord, quotations, words
 
 CLAUSE_HEADS = frozenset(("section", "clause", "rule", "point", "paragraph", "article", "art"))
 LONGEST_NAME = 4  # words that name a policy before its noun
+CAUSES = frozenset(("because", "since", "namely", "specifically"))
+NEAR = 3  # words between "we" and what was done
 
 MOST_QUOTATIONS = 64
 RUN = 4  # words in a row that both texts have
@@ -178,20 +180,38 @@ def match_words(statement: StatementWords, post: PostWords) -> Iterator[WordMatc
 
 def rule_mask(one: ReadSentence) -> list[bool]:
     """Of every word, whether it tells the rule and not the post: from the mention of a policy, a
-    law or a clause, with what names it, to the next mention of this post."""
+    law or a clause, with what names it, to the next mention of this post, to what we did, or to why
+    the rule applies where the rule itself has no more to say."""
     found = one.folded
     rule = [False] * len(found)
-    mentions = {*one.places.get("policy", ()), *one.places.get("law", ()),
-                *one.places.get("rule verbs", ())}  # fmt: skip
-    inside = False
+    ruling = set(one.places.get("rule verbs", ()))
+    mentions = {*one.places.get("policy", ()), *one.places.get("law", ()), *ruling}
+    inside = rules = False
     for place, word in enumerate(found):
         if place in mentions or (word in CLAUSE_HEADS and _has_number(found, place)):
-            inside = True
+            inside, rules = True, rules or place in ruling
             _name(found, place, rule)
-        elif is_post_reference(found, place):
+        elif is_post_reference(found, place) or _is_of_measure(one, place):
+            inside = rules = False
+        elif not rules and _gives_cause(found, place):
             inside = False
         rule[place] = inside
     return rule
+
+
+def _is_of_measure(one: ReadSentence, place: int) -> bool:
+    """Such as "we removed the sale of": what follows is of this post."""
+    if one.folded[place] not in WE:
+        return False
+    return any(place < there <= place + NEAR for there in one.places.get("restriction", ()))
+
+
+def _gives_cause(found: Sequence[str], place: int) -> bool:
+    """Such as "section 4, because" or "by offering"."""
+    word, upcoming = found[place], found[place + 1 : place + 2]
+    if word in CAUSES:
+        return True
+    return word in ("by", "for") and bool(upcoming) and upcoming[0].endswith("ing")
 
 
 def _has_number(found: Sequence[str], place: int) -> bool:

@@ -32,7 +32,7 @@ def _summary(report: SorResult) -> tuple[str, Tone]:
     if "facts" in report.missing:
         others = len(report.missing) - 1
         more = f" {others} more {_items(others)} missing." if others else ""
-        return f"Boilerplate: it names no facts of this post.{more}", "bad"
+        return f"{_facts_missing(report)}.{more}", "bad"
     beaten = report.control.win_rate if report.control else None
     if beaten is not None and beaten < EVEN:
         return "It names facts, but would name as many of other posts.", "neutral"
@@ -41,6 +41,15 @@ def _summary(report: SorResult) -> tuple[str, Tone]:
         return f"{every}{_ways(report)}.", "good"
     named = ", ".join(NAMES[item] for item in report.missing)
     return f"It is about this post; missing: {named}.", "neutral" if _few(report) else "bad"
+
+
+def _facts_missing(report: SorResult) -> str:
+    """Boilerplate only where nothing at all of the post was found."""
+    named = report.components.post_words
+    if named or report.components.quotes:
+        words = "one word" if named == 1 else f"{named} words"
+        return f"It names too little of this post: {words}, and no quotation"
+    return "Boilerplate: it names no facts of this post"
 
 
 def _ways(report: SorResult) -> str:

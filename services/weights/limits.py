@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from shared.models.entry import ModelEntry
+from shared.models.labels import listed
 
 POSITIONS = "position_embeddings"  # what networks with learned positions call their table
 LONGEST_PROOF = 8_192  # tokens
@@ -61,12 +62,19 @@ def demand_same_tokens(model: Any, tokenizer: Any) -> None:
         words = model.get_input_embeddings()
     except NotImplementedError:  # CANINE hashes characters
         return
-    if not isinstance(words, torch.nn.Embedding) or tokenizer.vocab_size <= words.num_embeddings:
+    if not isinstance(words, torch.nn.Embedding):
         return
-    raise ValueError(
-        f"its tokenizer has {tokenizer.vocab_size} tokens, and its weights know "
-        f"{words.num_embeddings}: they do not belong together"
-    )
+    rows = words.num_embeddings
+    if tokenizer.vocab_size > rows:
+        raise ValueError(
+            f"its tokenizer has {tokenizer.vocab_size} tokens, and its weights know {rows}: they "
+            "do not belong together"
+        )
+    if added := sorted(name for name, at in tokenizer.get_added_vocab().items() if at >= rows):
+        raise ValueError(
+            f"tokens were added to its tokenizer that its weights have no row for: {listed(added)}"
+            ". Save it with the tokenizer that it was trained with"
+        )
 
 
 def max_length_ids(tokenizer: Any, longest: int) -> list[int]:

@@ -35,7 +35,7 @@ from services.weights.limits import (
     max_positions,
     verify_length,
 )
-from services.weights.openvino_runtime import converted
+from services.weights.openvino_runtime import Unsupported, converted
 from services.weights.placement import (
     check_memory,
     device_of,
@@ -219,6 +219,8 @@ def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> L
             shorten(model[0].auto_model)
         model.to(dtype=_weights_dtype(use)).eval()  # modules after the transformer too
         _cut_to_positions(model)
+        if (network := getattr(model[0], "auto_model", None)) is not None:
+            demand_same_tokens(network, model.tokenizer)
         if use.dtype == "int8":
             quantize(model[0].auto_model.base_model)
         if entry.runtime == "openvino":
@@ -237,6 +239,8 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
     except (torch.OutOfMemoryError, MemoryError) as error:
         said = f"the model {entry.name!r} finds no memory: {error}"
         raise LoadingError(said, "waiting") from error
+    except Unsupported as error:
+        raise LoadingError(load_error(entry.name, error), "failed", again=False) from error
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         if MISMATCHED in str(error):  # transformers names its own switch, and no weight
             error = ValueError("its weights have other sizes than its configuration says")
@@ -394,7 +398,7 @@ def _convert(model: Any, use: ModelUse) -> None:
     reads = getattr(first, "modality_config", {}).get("text", {})
     output = reads.get("method_output_name")
     if reads.get("method") != "forward" or not isinstance(output, str):
-        raise ValueError("runtime openvino computes encoders whose one output is read")
+        raise Unsupported("runtime openvino computes encoders whose one output is read")
     made = converted(
         first.auto_model, model.tokenizer, longest, output=output, dtype=str(use.dtype)
     )

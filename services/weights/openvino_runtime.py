@@ -30,6 +30,10 @@ FIRST, SECOND = "input_ids", "attention_mask"
 SEGMENTS = "token_type_ids"
 
 
+class Unsupported(ValueError):
+    """This runtime does not compute this network, today as tomorrow."""
+
+
 class OpenVinoNetwork(nn.Module):
     """The network as a function of ids, mask and segments; no parameters, one caller at a time.
 
@@ -38,7 +42,7 @@ class OpenVinoNetwork(nn.Module):
     """
 
     def __init__(self, network: nn.Module, output: str, dtype: str) -> None:
-        """Raises ValueError where it cannot be converted, or OpenVINO is not there."""
+        """Raises Unsupported where it cannot be converted, or OpenVINO is not there."""
         super().__init__()
         self.config = network.config
         self.dtype, self.device = torch.float32, torch.device("cpu")
@@ -95,7 +99,7 @@ def converted(
     """The network, computed by OpenVINO.
 
     tokenizer, longest: of the model; what is compared is made of them.
-    Raises ValueError where OpenVINO is not installed, cannot convert the network, or answers
+    Raises Unsupported where OpenVINO is not installed, cannot convert the network, or answers
     otherwise than torch.
     """
     with _conversion:
@@ -104,7 +108,7 @@ def converted(
         batch = _texts(tokenizer, rows, min(width, longest), made._inputs)  # noqa: SLF001
         expected, found = (_answer(one, batch, output) for one in (network, made))
         if not _agree(expected, found, batch[SECOND].bool(), APART[dtype]):
-            raise ValueError(
+            raise Unsupported(
                 "runtime openvino answers otherwise than torch: leave `runtime` out of its entry"
                 + _limited()
             )
@@ -124,7 +128,7 @@ def _answer(network: nn.Module, batch: Mapping[str, Any], output: str) -> torch.
     try:
         found: torch.Tensor = network(**batch)[output]
     except (RuntimeError, IndexError) as error:
-        raise ValueError(_refusal(error)) from error
+        raise Unsupported(_refusal(error)) from error
     return found
 
 
@@ -176,7 +180,7 @@ def _compiled(network: _Tensors, inputs: int, dtype: str) -> Any:
         from openvino.frontend import FrontEndManager, OpConversionFailure
         from openvino.frontend.pytorch.ts_decoder import TorchScriptPythonDecoder
     except ImportError as error:
-        raise ValueError(f"runtime openvino is not installed: {INSTALL}") from error
+        raise Unsupported(f"runtime openvino is not installed: {INSTALL}") from error
     traced = (torch.ones(TRACED, dtype=torch.long),) * inputs
     settings = {
         "INFERENCE_PRECISION_HINT": PRECISION[dtype],
@@ -192,4 +196,4 @@ def _compiled(network: _Tensors, inputs: int, dtype: str) -> Any:
         model.reshape({place: [-1, -1] for place in range(inputs)})
         return openvino.Core().compile_model(model, "CPU", settings)
     except (RuntimeError, IndexError, OpConversionFailure) as error:
-        raise ValueError(_refusal(error)) from error
+        raise Unsupported(_refusal(error)) from error

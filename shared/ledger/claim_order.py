@@ -15,10 +15,13 @@ from sqlalchemy import (
     ARRAY,
     ColumnElement,
     Connection,
+    Integer,
     ScalarSelect,
     Select,
     String,
+    Subquery,
     and_,
+    any_,
     bindparam,
     exists,
     func,
@@ -33,6 +36,8 @@ from shared.ledger.tables import jobs
 
 EXPIRED = (jobs.c.status == "running", jobs.c.lease_expires_at < func.now())
 NAMED = bindparam("named", type_=String)  # the job of the message
+ALL_NAMED = bindparam("all_named", type_=ARRAY(String))  # the jobs of several messages
+COUNT = bindparam("count", type_=Integer)  # of those messages
 SERVED = bindparam("served", type_=ARRAY(String))
 FULL = bindparam("full", type_=ARRAY(String))
 
@@ -76,6 +81,29 @@ def next_job(queue: MetricQueue, *, again: bool) -> ColumnElement[Any]:
     return func.coalesce(lost, fair, gone_back)
 
 
+def next_jobs(queue: MetricQueue) -> ColumnElement[Any]:
+    """The ids of at most `COUNT` jobs that messages about the jobs `ALL_NAMED` let a worker take:
+    those of them that were lost, then fresh ones, of as many tenants as there are, each one's
+    oldest, in equal shares. None is locked but what is found."""
+    lost = select(jobs.c.id).where(jobs.c.id == any_(ALL_NAMED), jobs.c.attempts > 0, *EXPIRED)
+    waiting = _tenants(queue)
+    order = _turns(waiting)
+    tenants = select(func.count(waiting.c.tenant)).scalar_subquery()
+    share = func.greatest(1, func.div(COUNT, func.greatest(1, tenants)).cast(Integer))
+    own = (
+        select(jobs.c.id)
+        .where(*_fresh(queue), jobs.c.tenant == order.c.tenant)
+        .order_by(jobs.c.id)
+        .limit(share)
+        .with_for_update(skip_locked=True)
+    )
+    fresh = lateral(own, name="next_jobs")
+    fair = select(fresh.c.id).select_from(order.join(fresh, true())).limit(COUNT)
+    found = lost.limit(COUNT).with_for_update(skip_locked=True).subquery("lost")
+    either = select(found.c.id).union_all(select(fair.subquery("fair").c.id)).limit(COUNT)
+    return func.array(either.scalar_subquery())
+
+
 def waits(connection: Connection, queue: MetricQueue) -> bool:
     """Whether any job of this queue waits that was not tried yet."""
     return bool(connection.execute(select(exists().where(*_fresh(queue)))).scalar())
@@ -101,15 +129,7 @@ def _tried(free: ColumnElement[bool]) -> ScalarSelect[Any]:
 
 def _fair(queue: MetricQueue) -> Select[Any]:
     """The oldest fresh job of the tenant whose turn it is; what another worker takes is skipped."""
-    waiting = _tenants(queue)
-    tenant = waiting.c.tenant
-    order = (
-        select(tenant)
-        .where(tenant.is_not(None), tenant != func.all(FULL))
-        .order_by(func.array_position(SERVED, tenant).nulls_first(), tenant)
-        .offset(0)  # the order is made before jobs are locked: one job is, not one a tenant
-        .subquery("next_tenant")
-    )
+    order = _turns(_tenants(queue))
     job = lateral(
         select(jobs.c.id)
         .where(*_fresh(queue), jobs.c.tenant == order.c.tenant)
@@ -119,6 +139,18 @@ def _fair(queue: MetricQueue) -> Select[Any]:
         name="next_job",
     )
     return select(job.c.id).select_from(order.join(job, true())).limit(1)
+
+
+def _turns(waiting: CTE) -> Subquery:
+    """Tenants that get more now, whose turn it is first."""
+    tenant = waiting.c.tenant
+    return (
+        select(tenant)
+        .where(tenant.is_not(None), tenant != func.all(FULL))
+        .order_by(func.array_position(SERVED, tenant).nulls_first(), tenant)
+        .offset(0)  # the order is made before jobs are locked: one job is, not one a tenant
+        .subquery("next_tenant")
+    )
 
 
 def _tenants(queue: MetricQueue) -> CTE:

@@ -42,13 +42,14 @@ from sqlalchemy import (
 
 from shared.errors import BadInput, NotThere, QuotaExceeded
 from shared.ledger import webhooks
-from shared.ledger.tables import Instant, jobs, metadata
+from shared.ledger.tables import Instant, Json, jobs, metadata
 
 Opinion = Literal["agree", "disagree", "unsure"]
 OPINIONS: tuple[Opinion, ...] = get_args(Opinion)
 WITHDRAWN = "withdrawn"
 SCORE = "score"  # what a judgement is about where it names no part
 MOST_NOTE = 2_000  # characters
+MOST_SPANS = 50  # of a judgement
 MOST_OF_JOB = 1_000  # rows, superseded ones too
 POLICY = "judgements"
 
@@ -64,6 +65,7 @@ judgements = Table(
     Column("about", String, nullable=False, server_default=SCORE),  # or a part
     Column("human_score", Double),
     Column("human_label", String),
+    Column("spans", Json, nullable=False, server_default="[]"),  # that somebody marked
     Column("note", String),
     Column("blind", Boolean, nullable=False),  # the score was hidden
     Column("queue_id", String),
@@ -105,6 +107,7 @@ class ReviewerJudgement:
     about: str
     human_score: float | None
     human_label: str | None
+    spans: list[dict[str, Any]]
     note: str | None
     blind: bool
     queue_id: str | None

@@ -6,30 +6,37 @@ that was thought dead and comes back can change nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
+    ARRAY,
     ColumnElement,
     Connection,
     Integer,
     Interval,
     Row,
+    String,
     and_,
+    any_,
     bindparam,
+    cast,
     exists,
     func,
     or_,
     select,
+    true,
     tuple_,
     update,
 )
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from shared.ledger.claim_order import (
+    ALL_NAMED,
+    COUNT,
     EXPIRED,
     FULL,
     NAMED,
@@ -37,15 +44,20 @@ from shared.ledger.claim_order import (
     ClaimOrder,
     MetricQueue,
     next_job,
+    next_jobs,
 )
+from shared.ledger.engine import encode_json
 from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.tables import jobs, tried_attempts
-from shared.ledger.webhooks import EVENT_COLUMNS, job_ended
+from shared.ledger.webhooks import EVENT_COLUMNS, OWES_NOTHING, job_ended
 
 LEASE = bindparam("lease", type_=Interval)
 MOST = bindparam("max_attempts", type_=Integer)
 ATTEMPT = bindparam("attempt", type_=jobs.c.attempts.type)
 TOLD = bindparam("told", type_=jobs.c.result.type)
+IDS = bindparam("all_ids", type_=ARRAY(String))
+ATTEMPTS = bindparam("all_attempts", type_=ARRAY(Integer))
+RESULTS = bindparam("all_results", type_=ARRAY(String))  # as JSON
 ONE_AT_A_TIME = func.pg_advisory_xact_lock(func.hashtextextended("last attempts", 0))
 
 
@@ -101,6 +113,22 @@ def claim_free(
     values |= {SERVED.key: list(turn.served), FULL.key: list(turn.full)}
     statement = next_claim(*turn.queue, again=turn.again)
     return _claimed(connection, statement, values)
+
+
+def claim_several(
+    connection: Connection, named: Sequence[str], terms: ClaimTerms, turn: ClaimOrder
+) -> list[Claim]:
+    """For messages about these jobs of one queue, none of them sent again, at most as many claims
+    as there are messages: one statement. Whose message is left over asks by `claim`."""
+    values = {
+        ALL_NAMED.key: list(named),
+        COUNT.key: len(named),
+        LEASE.key: terms.lease,
+        MOST.key: terms.max_attempts,
+        SERVED.key: list(turn.served),
+        FULL.key: list(turn.full),
+    }
+    return [_claim_of(row) for row in connection.execute(next_claims(*turn.queue), values)]
 
 
 def claim_suspect(connection: Connection, job_id: str, terms: ClaimTerms) -> Claim | None:
@@ -173,6 +201,19 @@ def still_claimed(connection: Connection, claims: Collection[Claim]) -> set[str]
 def succeed(connection: Connection, claim: Claim, result: Mapping[str, Any]) -> bool:
     """Finish with a result; False where the claim is no longer ours."""
     return _finish(connection, claim, SUCCESS, result)
+
+
+def succeed_several(
+    connection: Connection, ended: Sequence[tuple[Claim, Mapping[str, Any]]]
+) -> set[str]:
+    """Finish those of these claims that are still ours, that owe nobody an event and that nobody
+    else has locked, in one statement; their ids. The others are to be finished by `succeed`."""
+    values = {
+        IDS.key: [claim.job_id for claim, _ in ended],
+        ATTEMPTS.key: [claim.attempt for claim, _ in ended],
+        RESULTS.key: [encode_json(dict(result)) for _, result in ended],
+    }
+    return {row.id for row in connection.execute(SEVERAL_SUCCESSES, values)}
 
 
 def fail(connection: Connection, claim: Claim, error: Mapping[str, Any]) -> bool:
@@ -263,7 +304,15 @@ def _claim_where(*conditions: ColumnElement[bool]) -> ReturningUpdate[Any]:
 @lru_cache(maxsize=64)
 def next_claim(metric: str, batch: bool, *, again: bool) -> ReturningUpdate[Any]:
     """Takes the job of this queue whose turn it is."""
-    return _claim_where(jobs.c.id == next_job(MetricQueue(metric, batch), again=again), *FREE)
+    job = next_job(MetricQueue(metric, batch), again=again)
+    return _claim_where(jobs.c.id == job, *FREE).returning(UNSYNCED)
+
+
+@lru_cache(maxsize=64)
+def next_claims(metric: str, batch: bool) -> ReturningUpdate[Any]:
+    """Takes the jobs of this queue whose turns are the next."""
+    found = next_jobs(MetricQueue(metric, batch))
+    return _claim_where(jobs.c.id == any_(found), *FREE).returning(UNSYNCED)
 
 
 def _end_of(status: str, column: str) -> ReturningUpdate[Any]:
@@ -277,10 +326,40 @@ def _end_of(status: str, column: str) -> ReturningUpdate[Any]:
     )
 
 
+def _several_successes() -> ReturningUpdate[Any]:
+    """Nobody waits for a lock here, so that no two of these, nor a renewal, wait for each other."""
+    unnested = func.unnest(IDS, ATTEMPTS, RESULTS)
+    told = unnested.table_valued("id", "attempt", "result", name="told").render_derived()
+    mine = (
+        select(jobs.c.id, told.c.result)
+        .join(told, and_(jobs.c.id == told.c.id, jobs.c.attempts == told.c.attempt))
+        .where(jobs.c.status == "running", OWES_NOTHING)
+        .with_for_update(of=jobs, skip_locked=True, key_share=True)
+        .cte("mine")
+    )
+    return (
+        update(jobs)
+        .where(jobs.c.id == mine.c.id)
+        .values(
+            status="succeeded",
+            result=cast(mine.c.result, jobs.c.result.type),
+            finished_at=func.now(),
+            lease_expires_at=None,
+        )
+        .returning(jobs.c.id, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
+    )
+
+
+# A claim need not be on the disk before it is used: where the server breaks down in the half second
+# until it is, the job is as it was, and may be claimed once more under the same number. Of two who
+# hold one number the first to end it is the one who does: a job has one end all the same.
+# Source: PostgreSQL, "Asynchronous Commit".
+UNSYNCED = func.set_config("synchronous_commit", "off", true())
 _INNOCENT = and_(*EXPIRED, tried_attempts < MOST - 1)
 FREE = (or_(jobs.c.status == "queued", _INNOCENT), tried_attempts < MOST)
 _SUSPECT = (jobs.c.id == NAMED, *EXPIRED, tried_attempts == MOST - 1)
 SUSPECT = select(jobs.c.id).where(*_SUSPECT)
 SUSPECT_CLAIM = _claim_where(*_SUSPECT, ~_on_trial())
 NAMED_CLAIM = _claim_where(jobs.c.id == NAMED, *FREE)
+SEVERAL_SUCCESSES = _several_successes()
 SUCCESS, FAILURE = _end_of("succeeded", "result"), _end_of("failed", "error")

@@ -37,6 +37,7 @@ from shared.ledger.tables import jobs, result_facts
 
 LEFT, RIGHT = result_facts.alias("left_facts"), result_facts  # so that a `ResultFilter` is of right
 SIDES = LEFT, RIGHT
+SIDE_NAMES = "first_side", "second_side"
 HASHED, LOOPED = (
     select(
         func.set_config("enable_nestloop", value, True), func.set_config("work_mem", memory, True)
@@ -80,14 +81,20 @@ class PairedLine(NamedTuple):
     of: int  # pairs of the filter
 
 
-def pairs_of(connection: Connection, wanted: PairFilter, limit: int) -> list[PairedLine]:
+def pairs_of(
+    connection: Connection, wanted: PairFilter, limit: int, *, all_named: bool = False
+) -> list[PairedLine]:
     """Those whose scores differ most first; pairs with an undefined score last. Paired as a report
-    pairs them: by custom_id where both have it, about one text; the rest by text and label."""
+    pairs them: by custom_id where both have it, about one text; the rest by text and label.
+    all_named: a report says that no pair is of one text alone; the rest is not looked for."""
     # of two sides that a filter leaves, statistics expect a row each and get thousands: a loop over
     # both took a minute where a hash takes half a second
     connection.execute(HASHED)
-    sides = _side(wanted, 0), _side(wanted, 1)
-    parts = _named(wanted, sides, limit), _of_one_text(wanted, sides, limit)
+    if all_named:
+        parts = [_named(wanted, (_narrow(wanted, 0), _narrow(wanted, 1)), limit)]
+    else:
+        sides = _side(wanted, 0), _side(wanted, 1)
+        parts = [_named(wanted, sides, limit), _of_one_text(wanted, sides, limit)]
     chosen = connection.execute(union_all(*(select(*part.c) for part in parts))).all()
     connection.execute(LOOPED)
     of = sum({one.is_named: one.of for one in chosen}.values())
@@ -117,17 +124,26 @@ def lines_of(
 
 def _side(wanted: PairFilter, place: int) -> CTE:
     """What pairs are made of, read once: rows of the table are wide."""
+    side = _columns(wanted, place).cte(SIDE_NAMES[place])
+    return side.prefix_with("MATERIALIZED", dialect="postgresql")
+
+
+def _narrow(wanted: PairFilter, place: int) -> Subquery:
+    """The same, of which a statement reads the rows that it wants."""
+    return _columns(wanted, place).subquery(SIDE_NAMES[place])
+
+
+def _columns(wanted: PairFilter, place: int) -> Select[Any]:
     facts = result_facts.alias()
     label = func.coalesce(facts.c.label_sent, facts.c.label_stated, "")
     names = ("line", "custom_id", "text_key", "job_id", "verdict", "score")
     query = select(*(facts.c[name] for name in names)).add_columns(
         (label if wanted.by_label else literal("")).label("label")
     )
-    side = query.where(*_results(facts, wanted, place)).cte(("first_side", "second_side")[place])
-    return side.prefix_with("MATERIALIZED", dialect="postgresql")
+    return query.where(*_results(facts, wanted, place))
 
 
-def _named(wanted: PairFilter, sides: tuple[CTE, CTE], limit: int) -> Subquery:
+def _named(wanted: PairFilter, sides: tuple[FromClause, FromClause], limit: int) -> Subquery:
     """Lines with one custom_id, about one text as far as is known."""
     left, right = sides
     query = select(

@@ -44,7 +44,7 @@ from shared.ledger.result_pages import FACTS, ResultFilter, ResultOrder, filters
 from shared.ledger.tables import Instant, Json, metadata
 
 QueueOrder = Literal["random", "surprising", "uncertain"]
-Question = Literal["agree", "score", "label", "note"]
+Question = Literal["agree", "score", "label", "spans", "note"]
 QUESTIONS: tuple[Question, ...] = get_args(Question)
 LEASE = timedelta(minutes=10)
 MOST_LINES = 5_000

@@ -21,6 +21,7 @@ from sqlalchemy import (
     Connection,
     Row,
     String,
+    and_,
     delete,
     func,
     insert,
@@ -36,6 +37,16 @@ from shared.errors import ScoringError
 from shared.ledger.tables import deliveries, endpoints, jobs
 from shared.score_formats import STANDARD, EndpointFormat
 
+LISTENED = (
+    select(endpoints.c.id)
+    .where(
+        endpoints.c.tenant == jobs.c.tenant,
+        endpoints.c.disabled_at.is_(None),
+        endpoints.c.format == STANDARD,
+    )
+    .correlate(jobs)
+    .exists()
+)
 EVENT_COLUMNS = (
     jobs.c.id,
     jobs.c.metric,
@@ -45,15 +56,11 @@ EVENT_COLUMNS = (
     jobs.c.request["webhook"].as_string().label("webhook"),
     jobs.c.result["score"].label("score"),
     jobs.c.error["type"].as_string().label("error_type"),
-    select(endpoints.c.id)
-    .where(
-        endpoints.c.tenant == jobs.c.tenant,
-        endpoints.c.disabled_at.is_(None),
-        endpoints.c.format == STANDARD,
-    )
-    .correlate(jobs)
-    .exists()
-    .label("listened"),  # without endpoints an end costs no second statement
+    LISTENED.label("listened"),  # without endpoints an end costs no second statement
+)
+# an end of this job makes no deliveries: see `job_ended`
+OWES_NOTHING = or_(
+    ~LISTENED, and_(jobs.c.batch_id.is_not(None), jobs.c.request["webhook"].as_string().is_(None))
 )
 EventType = Literal[
     "job.succeeded",

@@ -43,14 +43,19 @@ Model = TypeVar("Model")
 
 
 class LoadingError(ScoringError):
-    """A model cannot be loaded, for a reason that its state names better than `failed` does."""
+    """A model cannot be loaded, for a reason that its state names better than `failed` does.
+
+    again: whether another try may end otherwise; if not, it is made only when `models.toml` is read
+    again and the entry or the files have changed.
+    """
 
     slug = "model-not-ready"
     title = "The model is not ready"
 
-    def __init__(self, detail: str, state: ModelState) -> None:
+    def __init__(self, detail: str, state: ModelState, *, again: bool = True) -> None:
         super().__init__(detail)
         self.state = state
+        self.again = again
 
 
 class Placement(Message):
@@ -171,9 +176,12 @@ class LoadedModels(Generic[Model]):
         with self._lock:
             before = self._failures.get(name)
             pause = AGAIN_SECONDS if before is None else min(LONGEST_SECONDS, 2 * before.pause)
+            if isinstance(error, LoadingError) and not error.again:
+                pause = math.inf
             self._failures[name] = _Failure(reason, state, pause, monotonic() + pause)
         self._states.set(name, state, reason)
-        logger.error(f"model.{state}", model=name, detail=reason, again_seconds=pause)
+        known = {} if math.isinf(pause) else {"again_seconds": pause}
+        logger.error(f"model.{state}", model=name, detail=reason, **known)
         return ModelNotReady(reason, model=name, state=state)
 
 

@@ -54,13 +54,14 @@ from shared.models.prompt_table import (
     task_of,
 )
 from shared.request_cost import FEWEST_READ, Work
-from shared.service_contract import ServiceContract
+from shared.service_contract import MetricContract, ServiceContract
 
 SERVER: Literal["server"] = (
     "server"  # device and dtype of a model that another server holds: its own affair
 )
 LOCAL = "local"  # revision of what has no revision of its own: look at the hash
 JUDGES = ("tokens", "judge", "judge_rows", "attributions")
+JUDGING = frozenset({"judge", "word_rows", "token_rows"})  # abilities that tell P of labels
 CAPABILITIES: dict[ModelKind, tuple[str, ...]] = {
     "classifier": ("probabilities", "truncated", *JUDGES),
     "causal": (*JUDGES, "generate", "score"),
@@ -163,7 +164,8 @@ class Catalogue:
         far as this process knows its labels; ModelCannot where it is behind a server that cannot do
         what the request needs."""
         for other in contract.further(request) if contract.further and request else ():
-            with pointing_to(other.pointer):
+            same = request is not None and other.request.model == request.model is not None
+            with pointing_to("/model" if same else other.pointer):
                 self.check_request(other.contract, other.request.model, other.request)
         if not contract.model_kinds:
             return
@@ -193,7 +195,7 @@ class Catalogue:
         abilities = contract.needs(request)
         if entry.is_served or entry.runtime != "torch":
             check_abilities(entry, abilities)
-        if "judge" in abilities:
+        if JUDGING & set(abilities):
             self._check_labels(contract, entry, request)
 
     def _check_writer(self, request: JobRequest | None, named_by: str) -> None:
@@ -211,23 +213,22 @@ class Catalogue:
     def _check_labels(
         self, contract: ServiceContract, entry: ModelEntry, request: JobRequest
     ) -> None:
-        """Of a model whose labels are known; of a causal one without a prompt nobody knows them."""
+        """Of a model whose labels are known; a causal one without a prompt tells none, whatever
+        labels a metric asks for. Outside of metrics a request may bring a template."""
         known = self._labels_known.get(entry.name)
         if (prompt := _request_prompt(request)) is not None and prompt.verbalizers:
             known = tuple(prompt.verbalizers)
-        if not contract.labels or known is None:
+        if known is None or getattr(request, "template", None) is not None:
+            return
+        if not known and isinstance(contract, MetricContract):
+            raise BadInput(_tells_no_labels(entry, request), pointer="/model")
+        if not contract.labels:
             return
         fits = contract.fits or (
             lambda _, told: set(contract.labels) <= set(map(str.casefold, told))
         )
         if fits(request, known):
             return
-        if not known:
-            raise BadInput(
-                f"{entry.name!r} is a causal model without a prompt, so that it tells no labels: "
-                "its entry needs [models.prompt] with `verbalizers`, or a preset",
-                pointer="/model",
-            )
         raise BadInput(
             f"{contract.name} needs a judge of {', '.join(contract.labels)}; {entry.name!r} tells "
             f"{', '.join(known)}",
@@ -402,6 +403,15 @@ def _extra_labels(entry: ModelEntry) -> tuple[str, ...]:
 def _request_prompt(request: JobRequest) -> PromptKeys | None:
     found = getattr(request, "prompt", None)
     return found if isinstance(found, PromptKeys) else None
+
+
+def _tells_no_labels(entry: ModelEntry, request: JobRequest) -> str:
+    """What is needed."""
+    own = ", or the request a `prompt` with them" if "prompt" in type(request).model_fields else ""
+    return (
+        f"{entry.name!r} is a causal model without a prompt, so that it tells no labels: "
+        f"its entry needs [models.prompt] with `verbalizers`, or a preset{own}"
+    )
 
 
 def _check_prompt(entry: ModelEntry, prompt: PromptKeys) -> None:

@@ -44,8 +44,14 @@ class TwoStages:
             raise ValueError("draws go from `first` up to `most`, exceedances from 1")
 
     def settled(self, extreme: Bools) -> bool:
-        """extreme: (l,) whether each draw so far, in their order, reaches the tail."""
-        return int(np.count_nonzero(extreme[: self.first])) >= self.exceedances
+        """Whether p of the first block is over exceedances / (first + 1): of a whole block, whether
+        so many draws reach the tail; of fewer placements, whether as large a share does.
+
+        extreme: (l,) whether each draw so far, in their order, reaches the tail.
+        """
+        block = extreme[: self.first]
+        reached = 1 + int(np.count_nonzero(block))
+        return reached * (1 + self.first) > self.exceedances * (1 + block.size)
 
     def p_value(self, extreme: Bools) -> float:
         """Of one tail, with the +1, (0, 1]; of the first block where that settles it.

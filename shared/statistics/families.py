@@ -12,7 +12,6 @@ import numpy as np
 from scipy import stats
 
 from shared.statistics.clusters import NO_SPREAD, Floats, finite
-from shared.statistics.draws import TwoStages
 
 TIE = 1e-12  # of standardised scores
 
@@ -39,26 +38,28 @@ def max_t(scores: Floats, *, both_sides: bool = True) -> Floats:
     return _of_maximum(standardised(scores, both_sides=both_sides))
 
 
-def max_t_in_stages(scores: Floats, design: TwoStages, *, both_sides: bool = True) -> Floats:
-    """As `max_t`, each p of the first block of draws where its own count settles it there."""
-    early = scores[:, : design.first + 1]
-    first = _of_maximum(standardised(early, both_sides=both_sides))
-    if scores.shape[1] <= early.shape[1]:
-        return first
-    later = _of_maximum(standardised(scores, both_sides=both_sides))
-    settled = _exceedances(first, early) >= design.exceedances
-    return np.where(settled, first, later)
+def max_t_in_stages(
+    scores: Floats, raw: Sequence[float], *, settled: bool, both_sides: bool = True
+) -> Floats:
+    """(T,) p-values adjusted for all T tests, each at least its raw one, (0, 1].
 
+    scores: (T, M + 1) of all draws that were made, as in `max_t`. raw: (T,) p of each test alone,
+    by the rule of two stages. settled: whether the first block settled every tail of every test, so
+    that it is all there is; then Bonferroni, else max-T over all draws.
 
-def maxima_settled(scores: Floats, design: TwoStages, *, both_sides: bool = True) -> bool:
-    """Whether the first block of draws settles the adjusted p of every test."""
-    early = scores[:, : design.first + 1]
-    p = _of_maximum(standardised(early, both_sides=both_sides))
-    return bool(np.all(_exceedances(p, early) >= design.exceedances))
+    Valid at every level t. Say that a block settles the tails whose p there is over c. Up to
+    2 c T (one side: c T) Bonferroni gives no p, so that only max-T over all draws can be at most t.
+    Above it, whoever goes on has a raw p of the first block of at most 2 c <= t / T: what is at
+    most t lies in what Bonferroni over the first block would call so.
 
-
-def _exceedances(p: Floats, scores: Floats) -> Floats:
-    return np.asarray(np.rint(p * scores.shape[1]) - 1)
+    Max-T is not looked at twice: mean and sd of a block move the order of the maxima, so that what
+    is rare among all draws need not be so among the first, least of all where scores crowd at the
+    ends of a range. Settled by its own count there, it had a size of .004 for .05.
+    """
+    alone = np.asarray(raw, dtype=np.float64)
+    if settled:
+        return np.minimum(1.0, alone.size * alone)
+    return np.maximum(max_t(scores, both_sides=both_sides), alone)
 
 
 def _of_maximum(distances: Floats) -> Floats:

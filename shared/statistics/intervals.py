@@ -247,15 +247,19 @@ def correlation(
     if len(pairs) < 3:
         return _counted(None, len(pairs), len(set(keys)) if keys is not None else len(pairs))
     finite(pairs)
-    spreads = np.ptp(pairs, axis=0)
-    if not spreads.all():
+    if not np.ptp(pairs, axis=0).all():
         return _counted(None, len(pairs), len(set(keys)) if keys is not None else len(pairs))
-    x, y = ((pairs - pairs.mean(axis=0)) / spreads).T
-    rows = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
-    return ratio(name, rows, _pearson, keys, how)
+    return ratio(name, moments(pairs), pearson, keys, how)
 
 
-def _pearson(sums: Floats) -> Floats:
+def moments(pairs: Floats) -> Floats:
+    """(n, 6): 1, x, y, x², y², xy of (n, 2) pairs of which no column is constant, scaled to its
+    range: `pearson` takes their sums."""
+    x, y = ((pairs - pairs.mean(axis=0)) / np.ptp(pairs, axis=0)).T
+    return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
+
+
+def pearson(sums: Floats) -> Floats:
     """r of the sums of 1, x, y, x², y², xy; NaN where a column is constant."""
     count, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
     of_x, of_y = xx - x * x / count, yy - y * y / count

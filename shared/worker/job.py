@@ -20,10 +20,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache, partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import ValidationError
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from shared import telemetry
@@ -35,6 +36,7 @@ from shared.errors import (
     JobCancelled,
     ModelNotReady,
     ModelState,
+    ModelUnusable,
     Unavailable,
 )
 from shared.job_context import JobContext, use_context
@@ -43,6 +45,7 @@ from shared.ledger.claim_order import ClaimOrder, MetricQueue
 from shared.ledger.engine import ledger, single_statements, transaction
 from shared.ledger.leases import Claim, ClaimTerms
 from shared.ledger.private_requests import check_readable
+from shared.models.availability import UNUSABLE
 from shared.priority import standing_back
 from shared.problems import (
     attempts_exhausted,
@@ -58,6 +61,7 @@ from shared.settings import settings
 from shared.thread_scheduling import interpreter
 from shared.worker import score_series
 from shared.worker.batch_queues import Tenants, TenantShares, stopping
+from shared.worker.combined_calls import CombinedCalls
 from shared.worker.watchdog import Interrupted, watchdog
 
 HAND_BACK_SECONDS = 0.5  # before a message is sent again whose jobs may not be taken yet
@@ -108,7 +112,7 @@ def _run(claim: Claim, contract: ServiceContract, score: Score) -> None:
         is_large = context.batch and claim.batch_id is None
         end = standing_back(compute) if is_large else compute()
         with run_first(context.batch):
-            kept = finish(claim, end)
+            kept = finish(claim, end, batch=context.batch)
     telemetry.SCORE_SECONDS.labels(contract.name).observe(time.perf_counter() - started)
     record_end(claim, contract.name, end, kept=kept)
     if kept and isinstance(end, Success) and isinstance(contract, MetricContract):
@@ -205,6 +209,31 @@ def _return_to_queue(job_id: str, turn: ClaimOrder) -> None:
         send_all([message])
 
 
+class WantedClaim(NamedTuple):
+    job_id: str  # of the message
+    order: ClaimOrder
+
+
+@cache
+def claims(queue: MetricQueue) -> CombinedCalls[WantedClaim, Claim | None]:
+    """Claims of any tenants' jobs in this queue, for messages that were not sent again."""
+    return CombinedCalls(_claim_together)
+
+
+def _claim_together(wanted: Sequence[WantedClaim]) -> list[Claim | None]:
+    """None: this message must ask by itself, whether it is that nothing waits or that it names a
+    job that was tried."""
+    with single_statements(ledger()) as connection:
+        named = [one.job_id for one in wanted]
+        found = leases.claim_several(connection, named, claim_terms(), wanted[0].order)
+    return [*found, *[None] * (len(wanted) - len(found))]
+
+
+def claim_terms() -> ClaimTerms:
+    chosen = settings()
+    return ClaimTerms(timedelta(seconds=chosen.lease_seconds), chosen.max_attempts)
+
+
 def _next_claim(
     of_tenants: TenantShares, job_id: str, turn: ClaimOrder
 ) -> tuple[Claim | None, bool]:
@@ -214,15 +243,18 @@ def _next_claim(
     @patiently
     def claim(tenants: Tenants) -> Claim | None:
         nonlocal waits
-        chosen = settings()
-        terms = ClaimTerms(timedelta(seconds=chosen.lease_seconds), chosen.max_attempts)
         order = replace(turn, served=tenants.served, full=tenants.full)
         with run_first(turn.queue.batch):
-            with single_statements(ledger()) as connection:
-                found = leases.claim_free(connection, job_id, terms, order)
+            found = None
+            may_join = not (order.again or order.full)
+            if may_join:
+                found = claims(turn.queue)(WantedClaim(job_id, order))
+            if found is None:
+                with single_statements(ledger()) as connection:
+                    found = leases.claim_free(connection, job_id, claim_terms(), order)
             if found is None:
                 with transaction(ledger()) as connection:
-                    found = leases.claim_suspect(connection, job_id, terms)
+                    found = leases.claim_suspect(connection, job_id, claim_terms())
                     waits = (
                         found is None
                         and bool(tenants.full)
@@ -234,9 +266,27 @@ def _next_claim(
 
 
 @patiently
-def finish(claim: Claim, end: End) -> bool:
+def finish(claim: Claim, end: End, *, batch: bool = False) -> bool:
     """Write the end, as often as it takes; False where the claim is no longer ours."""
+    if isinstance(end, Success) and successes(batch)((claim, end.result)):
+        return True
     return write(claim, end)
+
+
+@cache
+def successes(batch: bool) -> CombinedCalls[tuple[Claim, dict[str, Any]], bool]:
+    """Writes those of several jobs at once; of jobs that nobody waits for, those apart."""
+    return CombinedCalls(_succeed)
+
+
+def _succeed(ended: Sequence[tuple[Claim, dict[str, Any]]]) -> list[bool]:
+    """Which are written. The others need a transaction of their own, or are no longer ours."""
+    try:
+        with single_statements(ledger()) as connection:
+            kept = leases.succeed_several(connection, ended)
+    except DBAPIError:  # one of them cannot be kept: which one, each finds by itself
+        return [False] * len(ended)
+    return [claim.job_id in kept for claim, _ in ended]
 
 
 def write(claim: Claim, end: End) -> bool:
@@ -378,7 +428,7 @@ def _wait_or_fail(claim: Claim, error: ModelNotReady) -> Failure | Wait:
     """The job waits for its model, for so many hours after its acceptance."""
     chosen = settings()
     if claim.waited_seconds > chosen.model_wait_hours * 3_600:
-        return Failure(problem(error))
+        return Failure(problem(ModelUnusable(error.detail) if error.state in UNUSABLE else error))
     logger.info("job.waits", job=claim.job_id, model=error.model, detail=error.detail)
     return Wait(error.model, error.detail, chosen.model_wait_seconds, error.state)
 

@@ -6,7 +6,7 @@ import re
 
 import httpx
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
 from tests.browser.conftest import Visits
@@ -52,7 +52,8 @@ def test_lines_are_judged_by_keyboard_alone(
 ) -> None:
     batch_id, _ = make_batch(engine, OLD)
     with httpx.Client(base_url=open_gateway) as client:
-        body = {"batch": batch_id, "name": "first look", "rubric": ["agree", "score", "note"]}
+        rubric = ["agree", "score", "spans", "note"]
+        body = {"batch": batch_id, "name": "first look", "rubric": rubric}
         queue = client.post("/v1/review-queues", json=body).raise_for_status().json()
         page = visits(open_gateway)
         page.goto(f"/queues/{queue['id']}/judge")
@@ -63,6 +64,7 @@ def test_lines_are_judged_by_keyboard_alone(
             expect(page.locator("[data-key=a]")).to_be_visible()
             expect(page.locator(".finding")).to_have_count(0)
             page.wait_for_load_state()  # before its script runs no key does anything
+            mark_by_keys(page, key)
             page.keyboard.press("4")
             page.keyboard.press(key)
             expect(page.locator(".finding")).to_contain_text("The metric says")
@@ -79,6 +81,33 @@ def test_lines_are_judged_by_keyboard_alone(
         said = client.get("/v1/judgements", params={"queue": queue["id"]}).json()["data"]
     assert [one["verdict"] for one in said] == ["disagree", "agree"]
     assert {(one["human_score"], one["blind"]) for one in said} == {(0.75, True)}
+    written, selected = said[1]["spans"], said[0]["spans"]
+    assert [(one["of"], one["end"] - one["start"]) for one in written] == [
+        ("text", len("friendly"))
+    ]
+    assert selected == [{"of": "explanation", "start": 7, "end": 7 + len("greets its")}]
+
+
+def mark_by_keys(page: Page, key: str) -> None:
+    """The first time words are written, then they are selected; the third time nothing is."""
+    if key == "a":
+        page.keyboard.press("m")
+        page.keyboard.type("friendly")
+        page.keyboard.press("Tab")
+    elif key == "d":
+        page.evaluate(SELECT, ["explanation", " greets its "])
+        page.keyboard.press("m")
+        expect(page.locator(".marked li bdi")).to_have_text("greets its")
+
+
+SELECT = """([name, words]) => {
+  const text = document.querySelector(`.block[data-of=${name}]`).firstChild;
+  const range = document.createRange();
+  range.setStart(text, text.data.indexOf(words));
+  range.setEnd(text, text.data.indexOf(words) + words.length);
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+}"""
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", PHONE["width"])])
@@ -86,7 +115,11 @@ def test_they_can_be_used_by_all_on_any_screen(
     open_gateway: str, engine: Engine, visits: Visits, scheme: str, width: int
 ) -> None:
     old, new = make_batch(engine, OLD)[0], make_batch(engine, NEW)[0]
-    asked = {"batch": old, "name": "first look", "rubric": ["agree", "score", "label", "note"]}
+    asked = {
+        "batch": old,
+        "name": "first look",
+        "rubric": ["agree", "score", "label", "spans", "note"],
+    }
     with httpx.Client(base_url=open_gateway) as client:
         queue = client.post("/v1/review-queues", json=asked).raise_for_status().json()["id"]
         job = client.get(f"/v1/review-queues/{queue}/next?reviewer=Ann").json()["item"]["job_id"]

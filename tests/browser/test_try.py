@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -58,6 +60,17 @@ def test_a_slider_and_its_number_say_the_same(visits: Visits, open_gateway: str)
     assert float(page.locator("#tau").input_value()) == pytest.approx(before + 0.01)
     page.locator("#tau").fill("0.25")
     expect(slider).to_have_value("0.25")
+    whole = page.locator("#whole")  # and the request as JSON says it, too
+    expect(whole).to_have_value(re.compile('"tau": 0.25'))
+    whole.press_sequentially(" ")
+    whole.fill('{"text": "so", "tau": 0.75, "weights": {"htc": 0.5}, "metadata": {"market": "it"}}')
+    expect(page.locator("#tau")).to_have_value("0.75")
+    expect(page.locator("#text")).to_have_value("so")
+    expect(page.get_by_role("slider", name="Tau, slider")).to_have_value("0.75")
+    expect(page.locator("#rest")).to_have_value(re.compile("market"))
+    page.locator("#text").fill("so it is")
+    expect(whole).to_have_value(re.compile("so it is"))
+    expect(whole).to_have_value(re.compile("market"))
 
 
 def test_a_table_grows_and_its_rows_are_sent(visits: Visits, open_gateway: str) -> None:
@@ -70,8 +83,8 @@ def test_a_table_grows_and_its_rows_are_sent(visits: Visits, open_gateway: str) 
             "button", name="Add a row"
         ).first.click()
     expect(options.get_by_role("row")).to_have_count(count + 2)
-    page.get_by_label(f"Key of row {count + 1}").fill("D")
-    page.get_by_label(f"Text of row {count + 1}").fill("None of these")
+    options.get_by_label(f"Key of row {count + 1}").fill("D")
+    options.get_by_label(f"Text of row {count + 1}").fill("None of these")
     page.get_by_role("button", name="Only show the request").click()
     expect(page.locator("pre").first).to_contain_text("None of these")
 

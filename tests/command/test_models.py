@@ -170,7 +170,8 @@ def test_a_folder_of_pickles_is_added_and_converted(
 ) -> None:
     pickled(tiny, place / "old")
     assert models.main(["add", f"path:{place / 'old'}", "--name", "mine"]) == 0
-    assert "touchstone models convert" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "next: touchstone models convert mine, then touchstone models check mine" in said
     assert models.main(["list"]) == 0
     assert "failed: the model 'mine' has no safetensors: run `touchstone models convert mine`" in (
         capsys.readouterr().out
@@ -341,6 +342,37 @@ def test_what_is_no_folder_of_weights_is_refused_with_what_to_do(
     assert "cut off" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("source", "more", "said"),
+    [
+        ("path:{}", ("--preset", "nothing"), "preset: there is no 'nothing'; there are cardiff"),
+        ("path:{}", ("--kind", "causal"), "its files are of kind classifier: they hold no causal"),
+        ("path:{}", ("--languages", "english, de"), "languages"),
+        ("{}", (), "is a folder here: write path:"),
+    ],
+)
+def test_what_was_mistyped_is_said_and_nothing_is_written(
+    place: Path,
+    tiny: Path,
+    capsys: pytest.CaptureFixture[str],
+    source: str,
+    more: tuple[str, ...],
+    said: str,
+) -> None:
+    assert models.main(["add", source.format(tiny), *more]) == 1
+    assert said in capsys.readouterr().err
+    assert "[[models]]" not in (place / "models.toml").read_text("utf-8")
+
+
+def test_a_folder_without_a_tokenizer_is_added_and_says_so(
+    place: Path, tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(tiny, place / "mute", ignore=shutil.ignore_patterns("token*", "vocab*"))
+    for folder, is_said in ((place / "mute", True), (tiny, False)):
+        assert models.main(["add", f"path:{folder}", "--name", folder.name]) == 0
+        assert ("it has no tokenizer: put tokenizer.json" in capsys.readouterr().err) is is_said
+
+
 def test_labels_that_were_named_are_what_the_advice_is_about(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -379,6 +411,33 @@ def test_nobody_is_asked_to_reload_where_nothing_runs(
     monkeypatch.delenv("REDIS_URL", raising=False)
     assert models.main(["reload", "--var", str(place / "nowhere")]) == 1
     assert "no service is up in" in capsys.readouterr().err
+
+
+def test_the_service_of_another_machine_is_not_asked_through_a_local_folder(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`TOUCHSTONE_URL` says which service is meant; nobody tells it over HTTP."""
+    monkeypatch.delenv("REDIS_URL", raising=False)
+    monkeypatch.setenv("TOUCHSTONE_URL", "https://scores.example.org")
+    monkeypatch.chdir(place)
+    assert models.main(["reload"]) == 1
+    said = capsys.readouterr().err
+    assert "TOUCHSTONE_URL names https://scores.example.org" in said
+    assert "docker compose run --rm models reload" in said
+    asked = list[str]()
+    monkeypatch.setattr("shared.models.reload.request_reload", lambda: asked.append("now"))
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    assert models.main(["reload"]) == 0
+    monkeypatch.delenv("REDIS_URL")
+    (place / "var").mkdir()
+    note = {"url": "http://127.0.0.1:8000", "redis_url": "redis://127.0.0.1:2/0"}
+    (place / "var" / "stack.json").write_text(json.dumps(note), "utf-8")
+    assert models.main(["reload"]) == 1  # this folder's service is another one
+    for told in (["--var", "var"], []):
+        monkeypatch.setenv("TOUCHSTONE_URL", "http://localhost:8000/")
+        monkeypatch.delenv("REDIS_URL", raising=False)
+        assert models.main(["reload", *told]) == 0
+    assert len(asked) == 3
 
 
 def test_keys_are_set_in_their_block_and_comments_stay(tmp_path: Path) -> None:

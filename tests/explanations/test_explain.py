@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +13,11 @@ from services.explanations.explained_scores import bind_explainer
 from services.hatexscore.contract import HatexscoreRequest
 from services.registry import metrics, service
 from shared.elicitation import ExplainableRequest
-from shared.errors import BadInput
+from shared.errors import BadInput, TextTooLong
 from shared.ledger.leases import Claim
 from shared.models.catalogue import load_catalogue
 from shared.redaction import without_text
-from shared.worker.job import Success, ending
+from shared.worker.job import Failure, Success, ending
 from tests.explanations.scripted import NAME, ROOT, saying
 from tests.explanations.test_service import HATEFUL, RAIN, TEXT, TOXIC, own_route
 
@@ -123,6 +124,37 @@ def test_refusals_point_into_the_metric_s_own_request(
     ):
         catalogue.check_request(checked, asked.model, asked)
     assert (refused.value.pointer or "") == pointer
+
+
+@pytest.mark.parametrize(
+    ("long", "pointer"), [("premise", "#/premise"), ("hypothesis", "#/hypothesis")]
+)
+def test_a_text_that_is_too_long_is_named(long: str, pointer: str) -> None:
+    """By the field that it stands in: there is no `text` in a request about two sentences."""
+    body = body_of("ftc", **{long: "word " * 50})
+    stored = metrics()["ftc"].request.model_validate(body).model_dump(mode="json")
+    claim = Claim("job_1", 1, stored, waited_seconds=0, tried=1, tenant="default", batch_id=None)
+    with saying(TextTooLong("the model reads 20 tokens", pointer="/prompts")):
+        end = ending(metrics()["ftc"], service("ftc").score, claim)
+    assert isinstance(end, Failure), end
+    assert [one["pointer"] for one in end.problem["errors"]] == [pointer]
+
+
+def test_a_causal_model_that_tells_no_labels_is_refused_as_it_is_sent(tmp_path: Path) -> None:
+    """As a judge: consistency asks the model that explained about its own answer."""
+    (tmp_path / "bare").mkdir()
+    entry = 'schema = 2\n[[models]]\nname = "bare"\nkind = "causal"\nsource = "path:bare"\n'
+    (tmp_path / "models.toml").write_text(entry, "utf-8")
+    catalogue, contract = load_catalogue(tmp_path / "models.toml"), metrics()["consistency"]
+    explained = body_of("consistency", model="bare")
+    for body in (explained, {"text": "a", "explanation": "b", "model": "bare"}):
+        request = contract.request.model_validate(body)
+        with (
+            pytest.raises(BadInput, match=r"verbalizers.*, or the request a `prompt`") as refused,
+            as_checked(contract, request) as (checked, asked),
+        ):
+            catalogue.check_request(checked, asked.model, asked)
+        assert refused.value.pointer == "/model"
 
 
 def test_an_own_model_is_the_judge_where_another_one_explains() -> None:

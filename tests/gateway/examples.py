@@ -211,7 +211,9 @@ def record_judgements(recorder: Recorder, batch: str) -> None:
     recorder.ask("list_review_queues", params={"limit": 1})
     ann, ben = {"reviewer": "Ann"}, {"reviewer": "Ben"}
     item = recorder.ask("next_review_item", queue, params=ann).json()["item"]
-    said = {"verdict": "disagree", "human_score": 0.4, "note": "It quotes too much.", "blind": True}
+    said = {"verdict": "disagree", "human_score": 0.4}
+    said |= {"spans": [{"of": "explanation", "start": 0, "end": 8}]}
+    said |= {"note": "It quotes too much.", "blind": True}
     body = said | ann | {"queue": queue, "seconds": 8.5}
     made = recorder.ask("create_judgement", item["job_id"], body=body).json()["id"]
     recorder.ask("skip_review_item", queue, body={"position": item["position"]} | ben)

@@ -65,6 +65,9 @@ def test_a_change_supersedes_and_a_withdrawal_is_a_row_that_takes_the_notes(
         ({"verdict": "agree", "about": "charm", **ANN}, "#/about"),
         ({"verdict": "agree", "human_score": 1.5, **ANN}, "#/human_score"),
         ({"verdict": "agree", "note": "n" * 2_001, **ANN}, "#/note"),
+        ({"verdict": "agree", "spans": [{"start": 3, "end": 3}], **ANN}, "#/spans/0"),
+        ({"verdict": "agree", "spans": [{"start": 0, "end": 99}], **ANN}, "#/spans/0"),
+        ({"verdict": "agree", "spans": [{"of": "a", "start": 0, "end": 1}], **ANN}, "#/spans/0/of"),
         ({"verdict": "agree", "queue": f"rq_{'0' * 32}", **ANN}, None),
     ],
 )
@@ -91,9 +94,10 @@ def test_a_job_that_keeps_no_text_takes_no_note(client: httpx.Client, engine: En
         kept = select(jobs.c.request).where(jobs.c.id == job_id)
         request = connection.execute(kept).scalar_one() | {"do_not_store_text": True}
         connection.execute(update(jobs).where(jobs.c.id == job_id).values(request=request))
-    body = {"verdict": "agree", "note": "as it says", **ANN}
-    answer = client.post(f"/v1/jobs/{job_id}/judgements", json=body)
-    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "#/note")
+    for name, value in {"note": "as it says", "spans": [{"start": 0, "end": 4}]}.items():
+        body = {"verdict": "agree", name: value, **ANN}
+        answer = client.post(f"/v1/jobs/{job_id}/judgements", json=body)
+        assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, f"#/{name}")
     judge(client, job_id, **ANN)
 
 
@@ -283,7 +287,8 @@ def test_agreement_is_a_report_over_the_judgements_that_there_are(
 
 def test_an_export_comes_back_by_an_import(client: httpx.Client, engine: Engine) -> None:
     batch_id, ids = make_batch(engine, [0.9, None])
-    judge(client, ids[0], "disagree", note="=1+1", human_label="hateful", **ANN)
+    spans = [{"of": "explanation", "start": 0, "end": 4}]
+    judge(client, ids[0], "disagree", note="=1+1", human_label="hateful", spans=spans, **ANN)
     judge(client, ids[1], human_score=0.25, **ANN)
     lines = client.get("/v1/judgements/export", params={"batch": batch_id})
     rows = [json.loads(line) for line in lines.text.splitlines()]
@@ -291,6 +296,7 @@ def test_an_export_comes_back_by_an_import(client: httpx.Client, engine: Engine)
     table = client.get("/v1/judgements/export", params={"format": "csv"}).text
     (first, second) = csv.DictReader(io.StringIO(table))
     assert (first["human_score"], second["note"]) == ("0.25", "'=1+1")
+    assert (json.loads(first["spans"]), json.loads(second["spans"])) == ([], spans)
     url, kind = "/v1/judgements/import?source=elsewhere", {"Content-Type": "application/jsonl"}
     sent = "\n".join(json.dumps(row | {"reviewer": "Eve"}) for row in rows)
     taken = client.post(url, content=sent, headers=kind).raise_for_status().json()
@@ -300,6 +306,7 @@ def test_an_export_comes_back_by_an_import(client: httpx.Client, engine: Engine)
     assert (taken["imported"], taken["unchanged"]) == (0, 2)
     ours = listed(client, reviewer="Eve")
     assert {one["source"] for one in ours} == {"elsewhere"}
+    assert [one["spans"] for one in ours] == [rows[0]["spans"], rows[1]["spans"]]
     broken = f"{sent}\n{{\n" + json.dumps({"job_id": ids[0], "reviewer": "Z", "verdict": "meh"})
     refused = client.post(url, content=broken.replace("Eve", "Flo"), headers=kind)
     assert refused.status_code == 422
@@ -316,7 +323,8 @@ def test_label_studio_gets_text_explanation_our_spans_and_what_people_said(
 ) -> None:
     batch_id, ids = make_batch(engine, [0.9, 0.2])
     queue = a_queue(client, batch_id)
-    judge(client, ids[0], "disagree", queue=queue["id"], **ANN)
+    spans = [{"start": 5, "end": 11}]
+    judge(client, ids[0], "disagree", queue=queue["id"], spans=spans, **ANN)
     asked = {"format": "label-studio", "queue": queue["id"]}
     tasks = client.get("/v1/judgements/export", params=asked).raise_for_status().json()
     assert len(tasks) == 2
@@ -327,7 +335,9 @@ def test_label_studio_gets_text_explanation_our_spans_and_what_people_said(
     (prediction,) = task["predictions"]
     assert prediction["score"] == 0.9
     assert all(one["type"] == "labels" for one in prediction["result"])
-    assert task["annotations"][0]["result"][0]["value"] == {"choices": ["disagree"]}
+    said, marked = task["annotations"][0]["result"]
+    assert said["value"] == {"choices": ["disagree"]}
+    assert (marked["to_name"], marked["value"]["text"]) == ("text", "number")
     assert by_job[ids[1]]["annotations"] == []
 
 

@@ -60,6 +60,27 @@ def requests(draw: st.DrawFn) -> HafRequest:
     )
 
 
+def test_without_log_probabilities_what_needs_none_is_told() -> None:
+    stages = {"justify": TOXIC, "internal": MORE, "external": ENOUGH}
+    with bound():
+        bare = score(ask(responses={name: {"text": text} for name, text in stages.items()}))
+        full = score(ask(responses={name: response(text) for name, text in stages.items()}))
+    assert (bare.score, bare.verdict) == (None, "undefined")
+    assert set(bare.components.model_dump().values()) == {None}
+    assert bare.stance == full.stance
+    assert [part.text for part in bare.stages[0].reasons] == [
+        part.text for part in full.stages[0].reasons
+    ]
+    assert bare.control is not None
+    assert full.control is not None
+    assert bare.control.unweighted == full.control.unweighted
+    told = {name: why for name, _, why in (one.partition(": ") for one in bare.warnings)}
+    for name in ("score", "sos", "dis", "uii"):
+        assert "no log-probabilities were sent" in told[name]
+    assert "log-probabilities" not in told["uei"]  # it names no reason
+    assert "log-probabilities" in bare.reason
+
+
 @settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 @given(requests())
 def test_any_response_is_survived_without_nan(request: HafRequest) -> None:
@@ -317,7 +338,6 @@ def test_mistakes_are_the_callers_with_their_place(fields: dict[str, Any], point
         {"model": "lm", "responses": {"justify": response(TOXIC)}},
         {"responses": {"justify": response(TOXIC)}, "samples": 2},
         {"responses": {"justify": response(TOXIC)}, "permute_reasons": 1},
-        {"responses": {"justify": {"text": TOXIC}}},
     ],
 )
 def test_requests_that_make_no_sense_are_refused(fields: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from services.haf.contract import MISSING, HafResponse
+from services.haf.contract import HafResponse
 from services.haf.parsing import ParsedStatement
 from services.haf.transcript import from_completion, from_response, merge_tokens, tokens_of
 from shared.errors import BadInput
@@ -90,11 +90,10 @@ def test_tokens_of_another_text_are_refused_with_their_place() -> None:
     assert caught.value.pointer == "/responses/internal/logprobs"
 
 
-def test_missing_log_probabilities_are_named() -> None:
-    with pytest.raises(ValueError, match="token log-probabilities are missing") as caught:
-        HafResponse.model_validate({"text": "The text is toxic."})
-    assert MISSING in str(caught.value)
-    assert HafResponse.model_validate({"text": "  "}).logprobs is None  # nothing was written
+def test_a_response_may_come_without_log_probabilities() -> None:
+    for text, lacks in (("The text is toxic.", True), ("  ", False)):  # nothing was written
+        found = from_response(HafResponse.model_validate({"text": text}), "/responses/justify")
+        assert (found.pieces, found.lacks_tokens) == ((), lacks)
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,10 @@ def save(
     texts: Sequence[str] = (),
     answers: Mapping[str, Sequence[str]] = STAGES,
     chat: str = CHAT,
+    beginnings: Sequence[str] = BEGINNINGS,
 ) -> Path:
     """Learn, and write the weights as safetensors. texts: more to make words of. answers: a token
-    that the chat template makes of a conversation → what is said then."""
+    that the chat template makes of a conversation → what is said then, behind these beginnings."""
     torch.manual_seed(3)
     words = _words(answers, [*texts], chat)
     config = LlamaConfig(
@@ -69,7 +70,13 @@ def save(
         pad_token_id=0,
     )
     model = LlamaForCausalLM(config)
-    _learn(model, words, answers)
+    texts = [
+        f"{beginning}{stage}{text}</s>"
+        for stage, said in answers.items()
+        for text in said
+        for beginning in beginnings
+    ]
+    _learn(model, words, texts)
     model.generation_config.eos_token_id = 2
     model.save_pretrained(folder)
     words.save_pretrained(folder)
@@ -99,14 +106,8 @@ def _words(answers: Mapping[str, Sequence[str]], texts: list[str], chat: str) ->
     )
 
 
-def _learn(model: Any, words: Any, answers: Mapping[str, Sequence[str]]) -> None:
+def _learn(model: Any, words: Any, texts: Sequence[str]) -> None:
     """Every answer after its stage's token, until the model says little else."""
-    texts = [
-        f"{beginning}{stage}{text}</s>"
-        for stage, said in answers.items()
-        for text in said
-        for beginning in BEGINNINGS
-    ]
     rows = [words(text)["input_ids"] for text in texts]
     width = max(map(len, rows))
     ids = torch.tensor([row + [0] * (width - len(row)) for row in rows])

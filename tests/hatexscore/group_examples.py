@@ -2,7 +2,7 @@
 
 They stand in `group_mentions.txt`: `# family`, then lines of a language and the sentence.
 `{+Muslims}` is a mention that counts, `{-Muslims}` one that does not and may as well be missing.
-A family with `_harmless` at its end explains a non-hateful decision.
+A family with `_harmless` at its end explains a non-hateful decision. `open`: not read yet.
 """
 
 from __future__ import annotations

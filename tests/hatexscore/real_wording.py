@@ -20,7 +20,7 @@ from services.hatexscore.explanation import detect_languages
 from services.hatexscore.group_terms import GroupMention, read_passage
 from services.hatexscore.groups import find_mentions
 from services.hatexscore.lexicon import load_lexicon
-from services.hatexscore.quotes import quoted_spans
+from services.hatexscore.quotes import plain_format, quoted_spans
 from services.hatexscore.variants import read_quotations
 from tests.hatexscore.group_examples import FAMILIES
 from tests.hatexscore.quote_examples import EXAMPLES
@@ -107,8 +107,8 @@ def own_quotes() -> list[Row]:
 def measure_quotes(rows: Iterable[Row]) -> QuoteFigures:
     figures = QuoteFigures()
     for row in rows:
-        keys = ("text", "explanation", "language")
-        request = HatexscoreRequest(**{key: row[key] for key in keys})
+        plain = plain_format(row["explanation"])
+        request = HatexscoreRequest(text=row["text"], explanation=plain, language=row["language"])
         read = read_quotations(request, detect_languages(request))
         located = {(one.start, one.end) for one in read.evidence}
         expected = {tuple(span) for span in row["expected_quotes"]}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.hatexscore import kernel
@@ -160,6 +160,20 @@ def test_quotes_whose_removal_makes_it_worse_do_not_carry_a_hateful_decision() -
     assert "Without them it is higher" in faithfulness(report)
     printed = explained("hateful", "hateful", 0.6, 0.95, variant="paper")
     assert printed.components.qf == pytest.approx(0.35)
+
+
+@settings(max_examples=25)
+@given(st.floats(0.5, 1), PROBABILITY, PROBABILITY)
+def test_an_exculpating_quote_never_earns_more_than_another(
+    original: float, masked: float, other: float
+) -> None:
+    """Without it P(hateful) is no lower; whatever any other span does, that earns as much."""
+    report = explained("hateful", "hateful", original, max(original, masked))
+    rival = explained("hateful", "hateful", original, other)
+    assert report.components.qf == report.components.cc == 0
+    assert report.score is not None
+    assert rival.score is not None
+    assert report.score <= rival.score
 
 
 def test_quotes_that_made_a_text_harmless_speak_for_that_decision() -> None:

@@ -89,11 +89,13 @@ def test_the_report_begins_as_every_metric_s_report_does() -> None:
     assert list(wire)[: len(Report.model_fields)] == list(Report.model_fields)
 
 
-def test_one_call_a_model_and_no_text_twice() -> None:
-    with bound(FakeClassifier()) as model:
-        score_batch([ask(), ask(), ask(seed=1), ask(explanation="nothing quoted")])
-    assert len(model.calls) == 1
-    assert len(model.calls[0]) == len(set(model.calls[0])) > 2
+def test_a_call_for_p_one_for_random_spans_and_no_text_twice() -> None:
+    asked = [ask(), ask(), ask(seed=1), ask(explanation="nothing quoted")]
+    with bound(FakeClassifier(surely)) as model:
+        score_batch([one.model_copy(update={"predicted_label": "hateful"}) for one in asked])
+    assert len(model.calls) == 2
+    texts = [text for call in model.calls for text in call]
+    assert len(texts) == len(set(texts)) > 2
 
 
 def test_the_whole_report_of_a_good_explanation() -> None:
@@ -121,7 +123,7 @@ def test_the_whole_report_of_a_good_explanation() -> None:
 
 
 def test_few_draws_are_reported_as_few() -> None:
-    with bound(FakeClassifier()) as model:
+    with bound(FakeClassifier(surely)) as model:
         none, one = score_batch([ask(control_draws=0), ask(control_draws=1)])
     assert none.control is None
     assert "no control: no draws were requested" in none.warnings

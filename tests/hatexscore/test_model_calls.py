@@ -13,7 +13,13 @@ from scipy.stats import betabinom, binom, chi2
 
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.model_calls import EXCEEDANCES, RandomPlacements
+from services.hatexscore.model_calls import (
+    EXCEEDANCES,
+    NO_CONTROL,
+    NO_DECISION,
+    OTHER_DECISION,
+    RandomPlacements,
+)
 from services.hatexscore.quotes import MASK, Span, count_units, mask_spans, overlap_words
 from services.hatexscore.report import HatexscoreRandomSpans
 from shared.contracts import MAX_TEXT
@@ -23,7 +29,7 @@ from shared.request_cost import WorkLimit
 from shared.statistics.draws import TwoStages
 from shared.statistics.placements import MOST_RUNS, runs_of
 from shared.statistics.ranks import p_value
-from tests.hatexscore.fake import FakeClassifier, bound, by_hash
+from tests.hatexscore.fake import FakeClassifier, bound, by_hash, surely
 
 score = SERVICE.score
 
@@ -132,7 +138,7 @@ def test_a_classifier_that_counts_masks_cannot_tell_quotes_from_chance() -> None
 
 def test_the_share_is_one_half_on_average_when_the_quotation_is_random() -> None:
     shares = []
-    with bound(FakeClassifier()):
+    with bound(FakeClassifier(surely)):
         for seed, word in enumerate(WORDS.split() * 16):
             text = f"{WORDS} {seed}"
             report = score(quoting(word, text=text, seed=seed))
@@ -275,7 +281,7 @@ def test_draws_that_were_sent_are_the_most_and_fewer_are_one_stage() -> None:
     assert few.signed_drops == drawing(p).signed_drops[:120]
 
 
-def test_further_draws_are_one_more_call_for_all_and_change_no_byte() -> None:
+def test_each_stage_of_draws_is_one_more_call_for_all_and_changes_no_byte() -> None:
     def p(text: str) -> float:
         return 0.9 if "word7 " in text else by_hash(text) / 2
 
@@ -290,9 +296,40 @@ def test_further_draws_are_one_more_call_for_all_and_change_no_byte() -> None:
         alone = [score(one) for one in asked]
     assert [one.model_dump_json() for one in together] == [one.model_dump_json() for one in alone]
     assert {one.control.draws for one in together if one.control} == {39, 199}
-    assert len(calls) == 2
+    assert len(calls) == 3  # P first, then the first draws, then the further ones
+    assert calls[0] == [VERY_LONG, *(one.masked_text for one in together)]
     texts = [text for call in calls for text in call]
     assert len(texts) == len(set(texts))
+
+
+@pytest.mark.parametrize("decided", ["hateful", None])
+def test_where_there_is_no_qf_no_random_span_is_asked_about(decided: str | None) -> None:
+    """The model decides otherwise, or nobody says what was decided; the drops are told."""
+    unclear = {"predicted_label": decided, "explanation": 'It says "bridge".'}
+    asked = quoting("bridge", text=LONG).model_copy(update=unclear)
+    witness = quoting("winter", text=LONG).model_copy(update={"predicted_label": "non-hateful"})
+    judge = FakeClassifier(lambda text: 0.3 if "bridge" in text else 0.1)
+    with bound(judge):
+        alone = score(asked)
+        calls = list(judge.calls)
+        together = SERVICE.score_batch([witness, asked])
+    assert calls == [[LONG, alone.masked_text]]
+    assert together[1].model_dump_json() == alone.model_dump_json()
+    assert together[0].control is not None
+    assert (alone.components.qf, alone.control, alone.quotes_matter) == (None, None, None)
+    assert alone.signed_drop == pytest.approx(0.2)
+    assert [one for one in alone.warnings if one.startswith(NO_CONTROL)] == [
+        f"{NO_CONTROL}{OTHER_DECISION if decided else NO_DECISION}"
+    ]
+
+
+def test_an_equation_that_asks_no_witness_keeps_its_control() -> None:
+    asked = quoting("bridge", text=LONG).model_copy(update={"variant": "paper"})
+    with bound(FakeClassifier(lambda text: 0.3 if "bridge" in text else 0.1)):
+        report = score(asked)
+    assert report.model_agrees is False
+    assert report.components.qf == pytest.approx(0.2)
+    assert report.control is not None
 
 
 def test_the_longest_text_has_the_draws_that_its_budget_holds() -> None:

@@ -34,7 +34,7 @@ def test_our_own_quotations() -> None:
 def test_our_own_group_mentions() -> None:
     mentions, _ = measure_groups(own_groups())
     print(f"\n{table(mentions)}")  # noqa: T201
-    wrong = [said for one in mentions.values() for said in one.wrong]
+    wrong = [said for family, one in mentions.items() if family != "open" for said in one.wrong]
     assert not wrong, "\n".join(wrong)
 
 

@@ -28,8 +28,8 @@ def held(texts: int, slack: float, operators: tuple[str, ...] = OPERATORS) -> No
         for observed, expected, error in one.shares.values():
             assert observed == pytest.approx(expected, abs=slack + 2 * error), name
         value, low, high = one.win_rate
-        assert value == pytest.approx(0.5, abs=slack + (0.0 if texts == TEXTS else 0.2))
-        assert low is None or high is None or low - slack <= 0.5 <= high + slack
+        errors = 0.2 if low is None or high is None else (high - low) / 2  # two standard ones
+        assert value == pytest.approx(0.5, abs=slack + errors), name
 
 
 @pytest.mark.usefixtures("_hate")

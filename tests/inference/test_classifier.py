@@ -19,6 +19,7 @@ from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
 from services.weights.loader import without_progress
 from shared.errors import BadInput, ModelNotReady, ScoringError
+from shared.models.calls import Example
 from shared.models.checkpoint import base_folder, folder_sha256
 from shared.models.label_readout import softmax
 from tests.promises import as_promised
@@ -75,6 +76,23 @@ def test_threads_get_the_answers_of_one_thread(hate: LocalClassifier) -> None:
         cut = list(threads.map(hate.truncated, [[LONG, "rain"]] * 8))
     assert all(as_promised(hate.use, a, b) for a, b in zip(expected, got, strict=True))
     assert cut == [[True, False]] * 8
+
+
+def test_texts_that_differ_behind_what_is_read_are_computed_once(
+    hate: LocalClassifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submitted: list[int] = []
+    submit = hate._batcher.submit
+    monkeypatch.setattr(hate._batcher, "submit", lambda r: submitted.append(len(r)) or submit(r))
+    asked = [Example(text=text) for text in (LONG, f"{LONG} green", "rain", f"{LONG} walk", "rain")]
+    found = hate.judgements(asked)
+    assert submitted == [2]
+    assert [one.probabilities for one in found] == [
+        hate.judgements([one])[0].probabilities for one in asked
+    ]
+    shares = [one.read_share for one in found]
+    assert shares[1] < shares[0] < shares[2] == shares[4] == 1
+    assert hate.judgements([]) == []
 
 
 def test_a_long_text_is_cut_and_said_to_be(hate: LocalClassifier) -> None:

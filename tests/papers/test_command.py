@@ -14,6 +14,13 @@ from services.papers.run import check_models
 from shared.models import ports
 
 ROW = {"text": "The garden is open.", "gold": "non-hateful", "answers": {"m": "It is fine."}}
+WORDS = 'verbalizers = { good = " good", bad = " bad" }'
+TEMPLATES = {
+    "plain.toml": f"[plain]\n{WORDS}\n",
+    "bare.toml": '[plain]\nprefix = "Is it?"\n',
+    "other.toml": f'[plain]\ndata = ["others"]\n{WORDS}\n',
+    "broken.json": "{",
+}
 AWAY = ("--url", "http://127.0.0.1:9")  # where nobody listens
 
 
@@ -39,6 +46,14 @@ def bench(folder: Path, paper: str, *more: str) -> int:
         ("hatexscore", ("--seed", "-1"), "seed"),
         ("ice", ("--set", "ice.draws=-3"), "draws"),
         ("hatexscore", ("--set", "nobody.tau=1"), "SERVICE.FIELD=VALUE"),
+        ("ice", ("--prompt", "p"), "--prompt is for hatexscore, ftc"),
+        ("haf", ("--shots", "2"), "--shots is for hatexscore"),
+        ("hatexscore", ("--templates", "plain.toml"), "--templates is for ice"),
+        ("ice", ("--templates", "nothing.toml"), "nothing.toml"),
+        ("ice", ("--templates", "broken.json"), "broken.json: Expecting"),
+        ("ice", ("--templates", "bare.toml"), "plain.verbalizers: Field required"),
+        ("ice", ("--templates", "other.toml"), "is for others, which is no data set here"),
+        ("ice", ("--templates", "plain.toml"), "the gold label 'non-hateful' of rows"),
     ],
 )
 def test_what_no_service_takes_is_refused_before_anything_is_asked(
@@ -47,7 +62,11 @@ def test_what_no_service_takes_is_refused_before_anything_is_asked(
     paper: str,
     more: tuple[str, ...],
     said: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in TEMPLATES.items():
+        (tmp_path / name).write_text(text, "utf-8")
     assert bench(tmp_path, paper, *more) == WRONG
     assert said in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

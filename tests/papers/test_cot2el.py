@@ -137,3 +137,17 @@ def test_a_row_without_what_is_needed_says_so(missing: str) -> None:
         asked = PAPER.requests(case, lambda _: None, RunOptions())
         with pytest.raises(Incomplete, match="nli"):
             next(asked)
+
+
+def test_labels_of_people_that_are_no_option_are_named() -> None:
+    options = RunOptions(labels={"e": "Entailment"})
+    votes = [row(0, annotators=["e", "Neutral", "odd"]), row(1, annotators=["?", "odd"])]
+    asked = PAPER.requests(Case("m", "baseline", votes[0]), lambda _: None, options)
+    assert [one.body["human"] for one in asked] == [{"votes": {"A": 1, "B": 1}}]
+    with pytest.raises(Incomplete, match="no label of its `annotators`"):
+        next(PAPER.requests(Case("m", "baseline", votes[1]), lambda _: None, options))
+    [plan] = PAPER.tables(options)
+    seen = [Observation("m", "baseline", one, "failed", ()) for one in (*votes, votes[0])]
+    [told] = plan.remarks(seen)
+    assert told.startswith("3 of the 5 labels that people gave are not known")
+    assert "'odd' (2), '?' (1)" in told

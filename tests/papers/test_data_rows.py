@@ -67,6 +67,23 @@ def test_a_list_of_labels_needs_no_json(tmp_path: Path, cell: str) -> None:
     assert row.text("text") == "first; second"
 
 
+def test_labels_of_people_who_read_an_explanation_are_of_its_model(tmp_path: Path) -> None:
+    file = tmp_path / "posts.csv"
+    file.write_text('text,annotators,adjudications.m,answers.m\na,x,x; y,"[1; 2]"\n', "utf-8")
+    [row] = read_dataset(str(file), {}).rows
+    assert (row.list_of("adjudications", "m"), row.list_of("adjudications", "n")) == (
+        ["x", "y"],
+        [],
+    )
+    assert (row.list_of("annotators"), row.list_of("annotators", "m")) == (["x"], [])
+    assert row.answer_of("m") == "[1; 2]"
+    file.write_text("text,answers,answers.m\na,b,c\n", "utf-8")
+    with pytest.raises(
+        ValueError, match=r"posts\.csv: there are columns 'answers' and 'answers\.m'"
+    ):
+        read_dataset(str(file), {})
+
+
 @pytest.mark.parametrize(("cell", "spelled"), [(True, "true"), (1, "1"), ("1", "1"), (None, None)])
 def test_gold_labels_are_words(cell: object, spelled: str | None) -> None:
     assert DataRow("d", {"text": "a", "gold": cell}, "1").gold == spelled

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy import stats
 
 from services.haf.contract import CONTRACT as HAF
 from services.haf.contract import HafRequest
@@ -17,7 +21,7 @@ from services.papers.columns import Observation
 from services.papers.data_rows import DataRow
 from services.papers.haf import HafPaper
 from services.papers.ice import IcePaper
-from services.papers.protocol import RunOptions
+from services.papers.protocol import Case, RunOptions, RunTemplate, cases
 from services.papers.tables import PaperTable, table_of
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
@@ -135,8 +139,114 @@ def test_ices_win_rates_by_data_set_and_language(tmp_path: Path) -> None:
         assert gap == pytest.approx((attention or 0) - (gradient or 0))
         assert all(cell.p_adjusted is not None for cell in line.cells)
     assert all(one.p_adjusted == 1 for one in by_data.differences)  # one model by two names
-    assert {cell.found.rows for line in overlap.lines for cell in line.cells} == {2}
+    counted = [{cell.column: cell.found for cell in line.cells} for line in overlap.lines]
+    assert {one["attention_iou"].rows for one in counted} == {2}
+    assert {one["attention_r"].value for one in counted} == {None}  # of two rows
     assert effects.lines[0].cells[0].column == "attention_effect"
+
+
+TEMPLATES = {
+    "plain": RunTemplate({"suffix": " It is", "verbalizers": {"good": " good", "bad": " bad"}}),
+    "asked": RunTemplate(
+        {"prefix": "Good? ", "verbalizers": {"good": " yes", "bad": " no"}}, datasets=("second",)
+    ),
+}
+
+
+def ice_test(explanation: str, k: float, rate: float) -> SimpleNamespace:
+    return SimpleNamespace(explanation=explanation, aspect="sufficiency", k=k, win_rate=rate,
+                           effect=None, verdict=None)  # fmt: skip
+
+
+def of_ice(row: DataRow, setting: str, rates: dict[float, float], iou: float) -> Observation:
+    """One whose gradient does half as well as its attention."""
+    components = SimpleNamespace(
+        tests=[
+            ice_test(name, k, rate / share)
+            for name, share in (("attention", 1), ("gradient", 2))
+            for k, rate in rates.items()
+        ],
+        plausibility=[SimpleNamespace(explanation="attention", iou=iou)],
+    )
+    result = SimpleNamespace(
+        components=components, probabilities={"good": 0.7, "bad": 0.3}, languages=None
+    )
+    return Observation("m", setting, row, "answered", (f"job {row.key}",), "good", result)
+
+
+def ice_rows(name: str, count: int) -> list[DataRow]:
+    return [
+        DataRow(name, {"text": f"{name} {n}", "gold": "good" if n % 2 else "bad", "language": "de",
+                       "rationale": ["a"]}, f"{name} {n}")
+        for n in range(count)
+    ]  # fmt: skip
+
+
+def test_each_prompt_is_asked_of_its_data_sets_and_has_lines_of_its_own() -> None:
+    paper, options = IcePaper(), RunOptions(templates=TEMPLATES)
+    first, second = ice_rows("first", 4), ice_rows("second", 4)
+    every = list(cases(("m",), paper.settings(options), [*first, *second]))
+    asked = [one for case in every for one in paper.requests(case, lambda _: None, options)]
+    assert [one.body["template"]["verbalizers"]["good"] for one in asked] == (
+        [" good"] * 4 + [" good", " yes"] * 4
+    )
+    found = [
+        of_ice(case.row, case.setting, {0.2: 0.9 if case.setting == "plain" else 0.4}, 0.5)
+        for case in every
+        if case.row.dataset == "second" or case.setting == "plain"
+    ]
+    made = {one.plan.name: one for one in tables(paper, found, options)}
+    lines = {line.place: {c.column: c.found for c in line.cells}
+             for line in made["Table 15"].lines}  # fmt: skip
+    assert list(lines) == [("first", "m", "plain"), ("second", "m", "asked"),
+                           ("second", "m", "plain")]  # fmt: skip
+    of_asked = lines["second", "m", "asked"]
+    assert [of_asked[name].value for name in ("accuracy", "confidence", "attention_win_rate")] == (
+        pytest.approx([0.5, 0.7, 0.4])
+    )
+    [gap] = [one for one in made["Table 15"].differences if one.column == "attention_win_rate"]
+    assert gap.found.value == pytest.approx(-0.5)
+    usual = {line.place: line.cells[0].found for line in made["Table 5"].lines}
+    assert [one.value for one in usual.values()] == pytest.approx([0.9, 0.9])
+    assert [one.rows for one in usual.values()] == [4, 4]
+    assert "Table 16" not in made
+
+
+def test_a_gold_label_that_is_no_verbalizer_is_refused() -> None:
+    row = DataRow("first", {"text": "a", "gold": "1"}, "1")
+    options = RunOptions(templates=TEMPLATES)
+    with pytest.raises(ValueError, match="--label 1=good or --label 1=bad"):
+        list(IcePaper().requests(Case("m", "plain", row), lambda _: None, options))
+
+
+def test_win_rates_by_the_length_of_the_rationale() -> None:
+    options = RunOptions(parameters={"ice": {"k": [0.1, 0.5]}})
+    found = [of_ice(row, "", {0.1: 0.2, 0.5: 0.8}, 0.5) for row in ice_rows("first", 4)]
+    [table] = [one for one in tables(IcePaper(), found, options) if one.plan.name == "Table 16"]
+    assert table.lines[0].place == ("first", "de", "m")
+    assert {cell.column: cell.found.value for cell in table.lines[0].cells} == pytest.approx(
+        {"attention_k_0.1": 0.2, "attention_k_0.5": 0.8, "gradient_k_0.1": 0.1,
+         "gradient_k_0.5": 0.4}
+    )  # fmt: skip
+    assert all(cell.p_adjusted is not None for cell in table.lines[0].cells)
+
+
+def test_overlap_with_people_and_win_rate_are_correlated() -> None:
+    random = np.random.default_rng(5)
+    pairs = random.random((12, 2))
+    found = [
+        of_ice(row, "", {0.2: float(rate)}, float(iou))
+        for row, (rate, iou) in zip(ice_rows("first", 12), pairs, strict=True)
+    ]
+    others = [replace(one, model="n") for one in found]
+    [table] = [one for one in tables(IcePaper(), [*found, *others], RunOptions())
+               if one.plan.name == "Table 14"]  # fmt: skip
+    cell = next(one for one in table.lines[0].cells if one.column == "attention_r")
+    oracle = stats.pearsonr(pairs[:, 1], pairs[:, 0])
+    assert (cell.found.value, cell.p) == pytest.approx((oracle.statistic, oracle.pvalue))
+    assert cell.found.rows == 12
+    [gap] = [one for one in table.differences if one.column == "attention_r"]
+    assert (gap.found.value, gap.p) == (pytest.approx(0), 1)
 
 
 def test_what_was_asked_is_json(tmp_path: Path) -> None:

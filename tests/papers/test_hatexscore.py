@@ -16,6 +16,7 @@ from services.papers.protocol import Case, Incomplete, RunOptions
 from services.papers.tables import Line, PaperTable, table_of
 from shared.models import ports
 from shared.statistics.bootstrap import Resampling
+from shared.statistics.intervals import IntervalEstimate
 from tests.papers.observations import observed, row
 from tests.papers.scripted_service import Body, ran
 
@@ -61,16 +62,48 @@ def test_annotators_side_with_decision_or_gold_by_score() -> None:
     found.append(observed("m", row(9, annotators=["hateful"]), "hateful", 0.9, setting="0-shot"))
     table = adjudication(found, RunOptions())
     lines = by_place(table)
-    assert {one.column for one in table.differences} == {"prefer_decision"}
-    of_all = next(one for one in table.differences if one.first[0] == "all")
-    sides = {one[2]: lines[one].cells[0].found.value or 0 for one in (of_all.first, of_all.second)}
+    contrasts = {"prefer_decision", "prefer_decision_after"}
+    assert {one.column for one in table.differences} == contrasts
+    of_all = next(one for one in table.differences
+                  if (one.first[0], one.column) == ("all", "prefer_decision"))  # fmt: skip
+    sides = {one[2]: before(lines[one])[0].value or 0 for one in (of_all.first, of_all.second)}
     assert of_all.found.value == pytest.approx(sides["score <= 0.5"] - sides["score > 0.5"])
     high, low = (lines["all", "all", f"score {side} 0.5"] for side in (">", "<="))
-    assert [cell.found.value for cell in high.cells] == pytest.approx([(2 / 3 + 1) / 2, 1 / 6])
-    assert [cell.found.value for cell in low.cells] == pytest.approx([1 / 3, 2 / 3])
-    assert (high.cells[0].found.rows, low.cells[0].found.rows) == (2, 1)
+    assert [one.value for one in before(high)] == pytest.approx([(2 / 3 + 1) / 2, 1 / 6])
+    assert [one.value for one in before(low)] == pytest.approx([1 / 3, 2 / 3])
+    assert (before(high)[0].rows, before(low)[0].rows) == (2, 1)
     assert low.outcomes["answered"] == 2
     assert ("posts", "m", "score > 0.5") in lines
+    assert [one.partition("; say")[0] for one in table.notes[1:]] == [
+        "2 of the 11 labels that people gave are not known and count for nothing: 'unsure' (2)"
+    ]
+
+
+def before(line: Line) -> list[IntervalEstimate]:
+    """The preference for the decision and for the gold label, of people who had read no
+    explanation."""
+    found = {cell.column: cell.found for cell in line.cells}
+    return [found["prefer_decision"], found["prefer_gold"]]
+
+
+def test_people_who_had_read_an_explanation_are_counted_for_its_model_alone() -> None:
+    """The paper's own way; labels of other words are told by the run."""
+    own = row(
+        1, "non-hateful", annotators=["no"], adjudications={"m": ["yes", "yes", "no"], "n": ["no"]}
+    )
+    found = [observed(one, own, "hateful", 0.9, setting="0-shot") for one in ("m", "n")]
+    table = adjudication(found, RunOptions(labels={"yes": "hateful", "no": "non-hateful"}))
+    shares = {
+        line.place[1]: {cell.column: cell.found.value for cell in line.cells}
+        for line in table.lines
+    }
+    assert shares["m"]["prefer_decision_after"] == pytest.approx(2 / 3)
+    assert shares["n"]["prefer_gold_after"] == 1
+    assert {shares[one]["prefer_gold"] for one in ("m", "n")} == {1}
+    assert len(table.notes) == 1
+    told = adjudication(found, RunOptions(labels={"no": "non-hateful"})).notes[1]
+    assert "2 of the 5 labels" in told
+    assert "--label yes=LABEL" in told
 
 
 def test_answers_that_came_with_the_rows_are_scored_and_counted(tmp_path: Path) -> None:
@@ -119,6 +152,23 @@ def test_shots_are_settings_with_tables_of_their_own() -> None:
                      ("2-shot", "Table 9")) for name in (first, "Table 2", "Figure 2")]  # fmt: skip
     [asked] = PAPER.requests(Case("m", "2-shot", row(1)), lambda _: None, options)
     assert (asked.body["shots"], asked.body["model"]) == (2, "m")
+
+
+def test_several_prompts_have_tables_each() -> None:
+    options = RunOptions(shots=(0, 2), prompts=("a", "b@1"))
+    settings = PAPER.settings(options)
+    assert settings == ("a, 0-shot", "a, 2-shot", "b@1, 0-shot", "b@1, 2-shot")
+    asked = [
+        one.body
+        for setting in settings
+        for one in PAPER.requests(Case("m", setting, row(1)), lambda _: None, options)
+    ]
+    assert [(one["prompt"], one["shots"]) for one in asked] == [
+        ("a", 0), ("a", 2), ("b@1", 0), ("b@1", 2)
+    ]  # fmt: skip
+    assert [plan.name for plan in PAPER.tables(options)][:4:3] == [
+        "Table 1 (a, 0-shot)", "Table 9 (a, 2-shot)"
+    ]  # fmt: skip
 
 
 def test_a_label_that_is_not_known_and_a_missing_text_are_told_apart() -> None:

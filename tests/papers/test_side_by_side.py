@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
+from tests.answers import CheckedClient
+from tests.end_to_end.load import finished
 from tests.end_to_end.service import ROOT, Service, environment, serving
-from tests.papers.tiny_writers import MODELS, save_models
+from tests.papers.tiny_writers import ANSWERS, MODELS, save_models, served_model
+from tests.patience import SECONDS
 
 HATECHECK = ROOT.parent / "shared" / "data" / "hatecheck.jsonl"
 FEW = 600  # every so many rows of it
@@ -31,6 +34,11 @@ OTHERS: list[dict[str, Any]] = [
     {"text": "The rain is ruining our town.", "gold": "non-hateful"},
     {"text": "What a friendly little harbour.", "gold": "non-hateful"},
 ]
+ASKED: dict[str, Any] = {
+    "text": "Those immigrants are ruining our town",
+    "language": "en",
+    "prompt": {"user": "{text}"},
+}
 TABLES = ("tables.md", "tables.json", "tables.csv")
 
 pytestmark = pytest.mark.end_to_end
@@ -57,9 +65,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def running(place: Path) -> Iterator[Service]:
-    models_file = str(place / "models.toml")
-    with serving(place / "var", TOUCHSTONE_MODELS_FILE=models_file) as service:
-        yield service
+    """With a third model: the weights of the first, behind llama.cpp's server."""
+    with served_model(place) as entry:
+        models_file = place / "with-served.toml"
+        models_file.write_text((place / "models.toml").read_text("utf-8") + entry, "utf-8")
+        with serving(place / "var", TOUCHSTONE_MODELS_FILE=str(models_file)) as service:
+            yield service
 
 
 def bench(place: Path, paper: str, output: str, *more: str) -> tuple[int, str, str]:
@@ -134,6 +145,52 @@ def running_job(running: Service, job: str) -> dict[str, Any]:
 
     answer = httpx.get(f"{running.url}/v1/jobs/{job}").raise_for_status()
     found: dict[str, Any] = answer.json()
+    return found
+
+
+@pytest.mark.parametrize("model", [MODELS[0], "served"])
+def test_a_model_decides_explains_and_is_scored_in_one_job(running: Service, model: str) -> None:
+    """By this service and by the metric's own: here, and behind a real server."""
+    score = {"hatexscore": {"control_draws": 19}}
+    found = elicit(running, "explanations", {**ASKED, "model": model, "score": score})
+    told = found["elicitation"]
+    assert (told["outcome"], told["decision"]) == ("answered", "hateful")
+    assert told["answer"].strip() == ANSWERS[MODELS[0]]["<attack>"][0]
+    assert (
+        "".join(told["answer"][one["start"] : one["end"]] for one in told["tokens"])
+        == (told["answer"])
+    )
+    [scored] = found["scores"]
+    assert scored["score"] is not None
+    body = {"text": ASKED["text"], "model": model, "explain": {"prompt": ASKED["prompt"]}}
+    own = elicit(running, "scores/hatexscore", {**body, "control_draws": 19})
+    assert own["elicitation"]["answer"] == told["answer"]
+    assert {name: own[name] for name in ("score", "components", "evidence")} == {
+        name: scored[name] for name in ("score", "components", "evidence")
+    }
+
+
+@pytest.mark.parametrize(
+    ("model", "more", "outcome"),
+    [
+        (MODELS[1], {}, "refused"),
+        (MODELS[0], {"reader": "labels", "labels": ["spam", "fair"]}, "unparsable"),
+        ("served", {"reader": "labels", "labels": ["spam", "fair"]}, "unparsable"),
+    ],
+)
+def test_what_is_no_answer_of_a_model_is_never_scored(
+    running: Service, model: str, more: dict[str, Any], outcome: str
+) -> None:
+    asked = {**ASKED, "model": model, "prompt": ASKED["prompt"] | more}
+    found = elicit(running, "explanations", {**asked, "score": ["hatexscore", "sor"]})
+    assert (found["elicitation"]["outcome"], found["scores"]) == (outcome, [])
+    assert [one["code"] for one in found["unscored"]] == [outcome] * 2
+
+
+def elicit(running: Service, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The result of the job, once it has succeeded."""
+    with CheckedClient(base_url=running.url, timeout=SECONDS) as client:
+        found: dict[str, Any] = finished(client, f"/v1/{path}", body)["result"]
     return found
 
 

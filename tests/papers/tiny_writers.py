@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from tests.haf.tiny_llama import save
+import pytest
+
+from tests.haf.tiny_llama import SPECIAL, save
+from tests.shared.models.openai import gguf_model
+from tests.shared.models.openai.conftest import llama_serving
+from tests.shared.models.openai.gguf_model import write_gguf
 
 MODELS = ("thorough", "shy")
 ANSWERS = {
@@ -20,10 +27,9 @@ ANSWERS = {
         "<other>": ("It is a friendly text. Conclusion: non-hateful.",),
     },
 }
-CHAT = (
-    "{% set asked = messages[-1]['content'] %}"
-    "{% if 'ruining our town' in asked %}<attack>{% else %}<other>{% endif %}"
-)
+PAD = "<s>" * 12  # a prompt has at least as many tokens as words: who serves one is held to that
+KIND = "{% if 'ruining our town' in asked %}<attack>{% else %}<other>{% endif %}"
+CHAT = "{% set asked = messages[-1]['content'] %}" + PAD + KIND
 ENTRY = """
 [[models]]
 name = "{name}"
@@ -42,8 +48,19 @@ device = "cpu"
 def save_models(folder: Path) -> Path:
     """Their weights, and the models.toml that names them."""
     for name in MODELS:
-        save(folder / name, answers=ANSWERS[name], chat=CHAT)
+        beginnings = (PAD, f"{PAD}<s>", f"{PAD}<s><s>")  # servers differ in how they begin a text
+        save(folder / name, answers=ANSWERS[name], chat=CHAT, beginnings=beginnings)
     file = folder / "models.toml"
     entries = "".join(ENTRY.format(name=name) for name in MODELS)
     file.write_text(f"schema = 2\n{entries}{JUDGE}", "utf-8")
     return file
+
+
+@contextmanager
+def served_model(folder: Path) -> Iterator[str]:
+    """llama.cpp's server over the first model's weights: the entry of its model, `served`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gguf_model, "SPECIAL", len(SPECIAL) + len(ANSWERS[MODELS[0]]))
+        file = write_gguf(folder / MODELS[0], folder / "served.gguf")
+    with llama_serving(file) as entry:
+        yield entry

@@ -58,6 +58,7 @@ ELSEWHERE = {
     "docs/guide/errors.md": {"{": "made from the code; tests/stack/test_reference.py"},
     "docs/guide/side-by-side.md": {
         "touchstone bench hatexscore": f"models of the reader's; {OPERATOR} reads it",
+        "[standard]": f"prompts of the reader's; {OPERATOR} reads them",
     },
     "docs/guide/explanations.md": {
         "curl ": f"a model of the reader's; {DOUBLED} reads it, tests/explanations asks",

@@ -17,6 +17,7 @@ import pytest
 from services.command import models as models_command
 from services.gateway.routes.webhooks import EndpointRequest
 from services.papers.command import parser as bench_parser
+from services.papers.templates import read_templates
 from shared.models.catalogue import load_catalogue
 from shared.settings import Settings
 from tests.end_to_end.service import ROOT, environment
@@ -79,6 +80,15 @@ def test_models_side_by_side_are_asked_for_as_typed() -> None:
     [words] = lines_of(page, "touchstone bench hatexscore --models llama")
     asked = bench_parser().parse_args(words[2:])
     assert (asked.models, asked.shots) == (["llama", "qwen"], [0, 2])
+
+
+def test_the_templates_of_the_page_are_ones_that_the_command_takes(tmp_path: Path) -> None:
+    file = tmp_path / "templates.toml"
+    file.write_text(typed(ROOT / "docs" / "guide" / "side-by-side.md", "[standard]"), "utf-8")
+    found = read_templates(file)
+    assert {name: one.datasets for name, one in found.items()} == {
+        "standard": ("reviews",), "question": ("reviews",)
+    }  # fmt: skip
 
 
 def test_a_tool_that_scores_are_pushed_to_is_an_endpoint() -> None:

@@ -16,6 +16,7 @@ from scipy.stats import mannwhitneyu
 
 from services.sor.contract import SorRequest
 from services.sor.metric import SERVICE
+from services.sor.report import ROUTES
 from tests.sor.test_statements import Row, scored, scores
 
 FILES = ("german", "german_unseen", "german_unseen_2")
@@ -105,3 +106,46 @@ def test_fields_in_german_are_read_too() -> None:
     values = {one.name: one.value for one in report.items}
     assert (values["ground"], values["explanation"]) == (1.0, 1.0)
     assert np.isclose(report.components.specificity or 0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("statement", "names"),
+    [
+        ("Wir haben das Inserat gelöscht: nach § 11 TierSchG, da Welpen angeboten werden.", True),
+        ("Verstoß gegen § 11 Abs. 1 Nr. 8 TierSchG: Welpen, keine acht Wochen alt.", True),
+        ("Gemäß Art. 4 (Tierhandel) wurde die Anzeige zu den Welpen gesperrt.", True),
+        ("Das Inserat wurde gelöscht. § 11 TierSchG verbietet es, Welpen zu verkaufen.", False),
+        ("Das Inserat ist gelöscht. Nach § 11 ist der Verkauf von Welpen untersagt.", False),
+    ],
+)
+def test_a_paragraph_sign_takes_no_fact_of_its_sentence(statement: str, names: bool) -> None:
+    """But a rule that says what it forbids is none."""
+    post = "Welpen abzugeben, sechs Wochen alt, nur Abholung."
+    report = SERVICE.score(SorRequest(text=post, statement=statement, language="de"))
+    assert (report.components.post_words > 0) is names
+
+
+@pytest.mark.parametrize(
+    ("statement", "routes"),
+    [
+        ("Rechtsbehelfe: internes Beschwerdeverfahren.", {"internal_complaint"}),
+        ("Rechtsbehelfe:\n- Widerspruch\n- Gericht", {"internal_complaint", "court"}),
+        ("Ihre Rechte: Beschwerde, außergerichtliche Streitbeilegung, Klage.", set(ROUTES)),
+        ("Nach Eingang der Beschwerde eines Nachbarn haben wir geprüft.", set()),
+    ],
+)
+def test_redress_may_be_a_list_of_nouns(statement: str, routes: set[str]) -> None:
+    body = SorRequest(text="Ein Beitrag.", statement=f"Dein Post ist weg. {statement}")
+    report = SERVICE.score(body.model_copy(update={"language": "de"}))
+    assert set(report.routes) == routes
+    assert "restriction" not in report.missing
+
+
+def test_one_word_of_the_post_is_no_boilerplate() -> None:
+    statement = "Dein Post ist weg, es ging darin um Welpen und um sonst nichts."
+    post = "Welpen abzugeben, sechs Wochen alt, nur Abholung in Bremen."
+    report = SERVICE.score(SorRequest(text=post, statement=statement, language="de"))
+    assert report.components.post_words == 1
+    assert report.reason is not None
+    assert "Boilerplate" not in report.reason
+    assert "one word" in report.reason

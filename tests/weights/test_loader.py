@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
+    AutoTokenizer,
     BertConfig,
     BertForMaskedLM,
     GPT2Config,
@@ -178,6 +179,18 @@ def test_a_tokenizer_of_another_model_is_refused(models: Models, tmp_path: Path)
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     altered(folder, "config.json", vocab_size=rows)
     with pytest.raises(ScoringError, match=f"its weights know {rows}: they do not belong together"):
+        models('preset = "hatexplain"').local_classifier("m")
+
+
+@pytest.mark.parametrize("special", [False, True])
+def test_tokens_that_were_added_and_never_trained_are_refused_by_name(
+    models: Models, tmp_path: Path, special: bool
+) -> None:
+    folder = save_encoder(tmp_path / "m", ENCODERS["hatexplain"])
+    words = AutoTokenizer.from_pretrained(folder)
+    words.add_tokens(["@user", "<url>"], special_tokens=special)
+    words.save_pretrained(folder)
+    with pytest.raises(ScoringError, match="no row for: <url>, @user"):
         models('preset = "hatexplain"').local_classifier("m")
 
 

@@ -1919,7 +1919,7 @@ class IceTest(Message):
     p_adjusted: Annotated[
         float | None,
         Field(
-            description="corrected for all tests of the request: max-T over an explanation's own, Holm over explanations; null in variants paper and reference"
+            description="corrected for all tests of the request: max-T over an explanation's own (Bonferroni where the first draws settle them all), Holm over explanations; null in variants paper and reference"
         ),
     ] = None
     verdict: Annotated[
@@ -2103,35 +2103,6 @@ class JudgementNotice(Message):
     verified: bool
 
 
-class JudgementRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    verdict: Annotated[
-        Literal['agree', 'disagree', 'unsure'], Field(description='with the metric')
-    ]
-    reviewer: Annotated[
-        str | None,
-        Field(
-            description="who judges; a key with a reviewer of its own gives that one's judgements"
-        ),
-    ] = None
-    about: Annotated[str, Field(description='`score`, or the name of a part')] = 'score'
-    human_score: Annotated[float | None, Field(description='what it should be')] = None
-    human_label: Annotated[
-        str | None, Field(description='what the label should be')
-    ] = None
-    note: Annotated[
-        str | None,
-        Field(description='refused for jobs whose texts are not kept: notes quote'),
-    ] = None
-    blind: Annotated[bool, Field(description='whether the score was hidden')] = False
-    queue: Annotated[
-        str | None, Field(description='the review queue that gave the line')
-    ] = None
-    seconds: Annotated[float | None, Field(description='that it took')] = None
-
-
 class LabelAccuracy(Message):
     label: str
     gold: Annotated[int, Field(description='results with this gold label')]
@@ -2172,6 +2143,25 @@ class Languages(Message):
     explanation: Annotated[
         LanguageFound | None, Field(description='null where it has no words of its own')
     ] = None
+
+
+class MarkedSpan(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    of: Annotated[
+        str, Field(description='the field of the request that holds them')
+    ] = 'text'
+    start: Annotated[int, Field(description='character offset into the text as sent')]
+    end: Annotated[int, Field(description='character offset, exclusive')]
+
+
+class MarkedSpanAnswer(Message):
+    of: Annotated[
+        str, Field(description='the field of the request that holds them')
+    ] = 'text'
+    start: Annotated[int, Field(description='character offset into the text as sent')]
+    end: Annotated[int, Field(description='character offset, exclusive')]
 
 
 class NliQuestion(Message):
@@ -2381,7 +2371,7 @@ class ReviewQueueRequest(Message):
     ] = True
     seed: Annotated[int, Field(description='of the random order')] = 0
     rubric: Annotated[
-        list[Literal['agree', 'score', 'label', 'note']],
+        list[Literal['agree', 'score', 'label', 'spans', 'note']],
         Field(description='what is asked'),
     ] = ['agree']
 
@@ -2400,7 +2390,7 @@ class ReviewQueue(Message):
     per_line: int
     blind: bool
     seed: int
-    rubric: list[Literal['agree', 'score', 'label', 'note']]
+    rubric: list[Literal['agree', 'score', 'label', 'spans', 'note']]
     state: Literal['open', 'closed']
     created_at: Annotated[int, Field(description='unix seconds')]
     progress: QueueProgress
@@ -2418,6 +2408,10 @@ class ReviewerJudgement(Message):
     about: Annotated[str, Field(description='`score`, or the name of a part')]
     human_score: Annotated[float | None, Field(description='[0, 1]')]
     human_label: str | None
+    spans: Annotated[
+        list[MarkedSpanAnswer],
+        Field(description='words that decide, as they were marked'),
+    ]
     note: str | None
     blind: Annotated[bool, Field(description='whether the score was hidden')]
     queue_id: str | None
@@ -6092,6 +6086,42 @@ class JudgementList(Message):
         str | None, Field(description='pass it as `after` to get the next page')
     ]
     has_more: bool
+
+
+class JudgementRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    verdict: Annotated[
+        Literal['agree', 'disagree', 'unsure'], Field(description='with the metric')
+    ]
+    reviewer: Annotated[
+        str | None,
+        Field(
+            description="who judges; a key with a reviewer of its own gives that one's judgements"
+        ),
+    ] = None
+    about: Annotated[str, Field(description='`score`, or the name of a part')] = 'score'
+    human_score: Annotated[float | None, Field(description='what it should be')] = None
+    human_label: Annotated[
+        str | None, Field(description='what the label should be')
+    ] = None
+    spans: Annotated[
+        list[MarkedSpan],
+        Field(
+            description='words that decide; refused for jobs whose texts are not kept',
+            validate_default=True,
+        ),
+    ] = []
+    note: Annotated[
+        str | None,
+        Field(description='refused for jobs whose texts are not kept: notes quote'),
+    ] = None
+    blind: Annotated[bool, Field(description='whether the score was hidden')] = False
+    queue: Annotated[
+        str | None, Field(description='the review queue that gave the line')
+    ] = None
+    seconds: Annotated[float | None, Field(description='that it took')] = None
 
 
 class Model(Message):

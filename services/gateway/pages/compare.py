@@ -37,7 +37,7 @@ from services.gateway.routes.scores import commit, wait_for_job
 from services.gateway.state import Gateway, State
 from services.registry import metrics, surprising_words
 from shared.batch_contracts import MOST_FURTHER, Against, SplitKey
-from shared.errors import UnknownBatch
+from shared.errors import BadInput, UnknownBatch
 from shared.ledger import batches, result_pages, result_pairs
 from shared.ledger.batches import Batch, NewBatch
 from shared.ledger.engine import Slice
@@ -252,7 +252,7 @@ async def _result_page(
     metric = metrics()[left.batch.metric]
     address = f"{wanted.address}&show={place}" if place else wanted.address
     chosen = _pair_query(request, left, right, address)
-    rows, count = await _rows(gateway, chosen, found_one)
+    rows, count = await _rows(gateway, chosen, found_one, metric.parts)
     return page(
         request,
         "compare.html",
@@ -290,16 +290,17 @@ def _pair_query(
 
 
 async def _rows(
-    gateway: State, chosen: PairQuery, found_ones: dict[str, Any]
+    gateway: State, chosen: PairQuery, found_ones: dict[str, Any], paths: Mapping[str, str]
 ) -> tuple[list[PairRow], int]:
     """(the pairs shown, how many there are of the kind): those that the address chooses, else the
     report's largest changes."""
     wanted, right = chosen.filter, chosen.filter.batches[1]
+    all_named = found_ones.get("by_text") == 0
     largest = found_ones["changes"][:MOST_ROWS]
 
     def read(connection: Connection) -> tuple[list[PairRow], int]:
         if chosen.query:
-            some = result_pairs.pairs_of(connection, wanted, MOST_ROWS)
+            some = result_pairs.pairs_of(connection, wanted, MOST_ROWS, all_named=all_named)
             pairs = [(one.custom_id, one.left_job, one.right_job) for one in some]
             count = some[0].of if some else 0
         else:
@@ -309,7 +310,7 @@ async def _rows(
         known = result_pairs.jobs_of(connection, wanted.tenant, both)
         answered = [job for *_, job in pairs]
         lines = result_pairs.lines_of(connection, wanted.tenant, right, answered)
-        return pair_rows(pairs, known, lines), count
+        return pair_rows(pairs, known, lines, paths), count
 
     return await gateway.in_ledger(read)
 
@@ -325,6 +326,8 @@ async def pairs_file(request: Request, gateway: Gateway, caller: Viewer) -> Resp
     for one in (left, right):
         await write_facts(gateway, one.batch)
     chosen = _pair_query(request, left, right)
+    if chosen.ignored:
+        raise BadInput(f"these filters cannot be read: {'; '.join(chosen.ignored)}")
     rows = await gateway.in_ledger(
         lambda connection: result_pairs.pairs_of(connection, chosen.filter, MOST_IN_FILE)
     )

@@ -7,6 +7,7 @@ says that cannot be read filters nothing, and is told.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
@@ -30,6 +31,7 @@ from shared.service_contract import MetricContract
 OF_RIGHT = (
     "verdict", "reason", "contains", "text", "label_sent", "label_stated", "language", "meta",
 )  # fmt: skip
+PLACE = re.compile("[0-9]{1,2}")
 OF_PAGE = frozenset({"left", "right", "by", "show"})
 OWN = {
     "left_verdict": "left verdict",
@@ -123,14 +125,19 @@ def _is_known(name: str, value: str, bounds: tuple[float, float] | None) -> bool
     if name == "verdicts":
         return len(parts) == 2 and set(parts) <= set(VERDICTS)
     if name == "cell":
-        return bounds is not None and len(parts) == 2 and all(map(_is_place, parts))
+        return bounds is not None and _cell(value) is not None
     if name == "left_verdict":
         return value in VERDICTS
     return name in OWN and as_number(value) is not None
 
 
-def _is_place(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 3 and int(text) < GRID
+def _cell(value: str) -> tuple[int, int, int] | None:
+    """(column, row, cells of a side); None where it is none."""
+    numbers = [int(one) for one in value.split(",") if PLACE.fullmatch(one)]
+    if len(numbers) != value.count(",") + 1 or len(numbers) not in (2, 3):
+        return None
+    x, y, grid = (*numbers, GRID)[:3]
+    return (x, y, grid) if grid in (GRID, GRID // 2) and max(x, y) < grid else None
 
 
 def _filter_label(name: str, value: str, bounds: tuple[float, float] | None) -> str:
@@ -145,7 +152,8 @@ def _filter_label(name: str, value: str, bounds: tuple[float, float] | None) -> 
 
 
 def _grid_bounds(value: str, bounds: tuple[float, float]) -> tuple[Bounds, Bounds]:
-    x, y = (grid_bounds(int(one), bounds) for one in value.split(","))
+    *places, grid = _cell(value) or (0, 0, GRID)
+    x, y = (grid_bounds(place, bounds, grid) for place in places)
     return x, y
 
 

@@ -6,6 +6,7 @@ Nothing is computed that is not the report's: right - left, since the right batc
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,10 @@ from shared.service_contract import MetricContract
 Json = Mapping[str, Any]
 SMALL = 0.02  # of a score: a difference below it is said to be small
 GRID = 40
+MOST_CELLS = 400  # links of a page; where more are filled, four are joined
 SIDE = 400  # of the scatter, in units of its picture
+
+PartChange = tuple[str, float | None, float | None]  # its name, before or left, after or right
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,9 @@ class ComparedPart:
 class GridCell:
     """A cell of the scatter; x from the left, y from the top, in units of the picture."""
 
-    x: float
-    y: float
+    x: int
+    y: int
+    size: int
     pairs: int
     opacity: float
     address: str
@@ -81,6 +86,7 @@ class PairRow:
     left: ComparedJob
     right: ComparedJob
     words: tuple[WordChange, ...]
+    parts: Sequence[PartChange]
 
 
 @dataclass(frozen=True)
@@ -170,12 +176,15 @@ def _higher_is_better(metric: MetricContract) -> bool:
 
 
 def _cells(density: Sequence[Json], bounds: tuple[float, float], address: str) -> list[GridCell]:
-    most, size = max((one["pairs"] for one in density), default=1), SIDE / GRID
-    found = []
+    grid = GRID if len(density) <= MOST_CELLS else GRID // 2
+    counts: Counter[tuple[int, int]] = Counter()
     for one in density:
-        left, right, pairs = one["second"], one["first"], one["pairs"]
-        query = urlencode({"cell": f"{left},{right}"})
-        ends = [grid_bounds(place, bounds) for place in (left, right)]
+        counts[one["second"] * grid // GRID, one["first"] * grid // GRID] += one["pairs"]
+    most, size = max(counts.values(), default=1), SIDE // grid
+    joined = "" if grid == GRID else f",{grid}"
+    found = []
+    for (left, right), pairs in counts.items():
+        ends = [grid_bounds(place, bounds, grid) for place in (left, right)]
         said = ", ".join(
             f"{side} {significant(low)} to {significant(high)}"
             for side, (low, high) in zip(("left", "right"), ends, strict=True)
@@ -184,20 +193,21 @@ def _cells(density: Sequence[Json], bounds: tuple[float, float], address: str) -
             GridCell(
                 x=size * left,
                 y=SIDE - size * (right + 1),
+                size=size,
                 pairs=pairs,
                 opacity=round(0.25 + 0.75 * pairs / most, 2),
-                address=f"{address}&{query}#pairs",
+                address=f"{address}&cell={left},{right}{joined}#pairs",
                 label=f"{counted(pairs, 'pair')}: {said}",
             )
         )
     return found
 
 
-def grid_bounds(place: int, bounds: tuple[float, float]) -> tuple[float, float]:
+def grid_bounds(place: int, bounds: tuple[float, float], grid: int = GRID) -> tuple[float, float]:
     """The scores of a row or column of the grid."""
     low, high = bounds
-    width = (high - low) / GRID
-    return low + width * place, high if place == GRID - 1 else low + width * (place + 1)
+    width = (high - low) / grid
+    return low + width * place, high if place == grid - 1 else low + width * (place + 1)
 
 
 def _dots(largest: Sequence[Json], bounds: tuple[float, float]) -> list[Dot]:
@@ -246,8 +256,10 @@ def pair_rows(
     pairs: Sequence[tuple[str | None, str, str]],
     found: Mapping[str, ComparedJob],
     lines: Mapping[str, int],
+    paths: Mapping[str, str],
 ) -> list[PairRow]:
-    """pairs: custom id, left job, right job. lines: right job → its line."""
+    """pairs: custom id, left job, right job. lines: right job → its line. paths:
+    of the parts, by their names."""
     return [
         PairRow(
             custom_id,
@@ -255,10 +267,29 @@ def pair_rows(
             found[left],
             found[right],
             _words(found[left], found[right]),
+            part_changes(paths, found[left].result, found[right].result),
         )
         for custom_id, left, right in pairs
         if left in found and right in found
     ]
+
+
+def part_changes(
+    paths: Mapping[str, str], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[PartChange]:
+    """In the order of the paths, which are those of `MetricContract.parts`."""
+    return [(name, _at(before, path), _at(after, path)) for name, path in paths.items()]
+
+
+def _at(result: Mapping[str, Any], path: str) -> float | None:
+    found: object = result
+    for name in path.split("."):
+        if isinstance(found, list) and name.isdigit() and int(name) < len(found):
+            found = found[int(name)]
+        else:
+            found = found.get(name) if isinstance(found, Mapping) else None
+    is_number = isinstance(found, int | float) and not isinstance(found, bool)
+    return float(found) if is_number else None  # type: ignore[arg-type]
 
 
 def _words(left: ComparedJob, right: ComparedJob) -> tuple[WordChange, ...]:

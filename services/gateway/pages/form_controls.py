@@ -8,6 +8,7 @@ passages or of words one a line. What a request holds that its controls cannot s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -122,8 +123,9 @@ def _inputs(
     if made is not None:
         return [made]
     messages = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Message)]
+    as_json = FormInput(name, "json", _says(field), is_basic=is_basic)
     if not messages or depth == DEEPEST:
-        return [] if depth == 0 else [FormInput(name, "json", _says(field), is_basic=is_basic)]
+        return [] if depth == 0 else [as_json]
     inner: dict[str, FormInput] = {}
     if str in kinds:
         inner[f"{name}."] = FormInput(f"{name}.", "text", "in one text", is_basic=is_basic)
@@ -131,6 +133,8 @@ def _inputs(
         for part, held in message.model_fields.items():
             own = _inputs(f"{name}.{part}", held, is_basic=is_basic, depth=depth + 1)
             inner |= {one.name: one for one in own}
+    if depth and len(messages) > 1 and all(one.kind == "json" for one in inner.values()):
+        return [as_json]  # shapes that exclude each other
     return list(inner.values())
 
 
@@ -158,10 +162,9 @@ def _single(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -
 def _listed(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
     """A control of many values of one kind."""
     says, default = _says(field), _default(field)
+    if (maps := _maps(name, kinds, is_basic)) is not None:
+        return replace(maps, says=says)
     for kind in kinds:
-        if get_origin(kind) is dict:
-            columns = (FormInput("key", "word", ""), _column("value", get_args(kind)[1]))
-            return FormInput(name, "map", says, columns=columns, is_basic=is_basic)
         if get_origin(kind) is not tuple or len(kinds) != 1:
             continue
         [held] = _union_types(get_args(kind)[0])[:1]
@@ -174,8 +177,25 @@ def _listed(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -
     return None
 
 
+def _maps(name: str, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
+    """A table of a map, or of several, one a source."""
+    single = [kind for kind in kinds if get_origin(kind) is dict]
+    lists = [get_args(kind)[0] for kind in kinds if get_origin(kind) is tuple]
+    several = [held for one in lists for held in _union_types(one)[:1] if get_origin(held) is dict]
+    if not (single or several):
+        return None
+    held = _column("value", get_args((single or several)[0])[1])
+    columns = (FormInput("key", "word", ""), held)
+    if not several:
+        return FormInput(name, "map", "", columns=columns, is_basic=is_basic)
+    columns = (*columns, FormInput("source", "word", ""))
+    return FormInput(name, "maps", "", columns=columns, is_list=not single, is_basic=is_basic)
+
+
 def _rows(name: str, says: str, held: type[Message], is_basic: bool) -> FormInput | None:
     needed = {part for part, field in held.model_fields.items() if field.is_required()}
+    if needed == {"text"} and len(held.model_fields) > 1:
+        return FormInput(name, "texts", says, is_basic=is_basic)
     if needed == SPAN:
         return FormInput(name, "spans", says, is_basic=is_basic)
     columns = [

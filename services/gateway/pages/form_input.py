@@ -14,10 +14,11 @@ from typing import Any, Literal
 
 Kind = Literal[
     "choice", "number", "switch", "word", "text",
-    "choices", "numbers", "lines", "spans", "rows", "map", "json",
+    "choices", "numbers", "lines", "spans", "texts", "rows", "map", "maps", "json",
 ]  # fmt: skip
 LISTED = frozenset({"choices", "lines", "spans"})  # one a line
-TABLES = frozenset({"rows", "map"})
+TABLES = frozenset({"rows", "map", "maps"})  # maps: one a source, whose name is the last cell
+BETWEEN = re.compile(r"\n-{3,}[ \t]*(?:\n|$)")  # of texts: a line of dashes
 OFFSETS = re.compile(r"(\d{1,7})-(\d{1,7})")
 BLANK_ROWS = 3
 MOST_ROWS = 30
@@ -37,6 +38,7 @@ class FormInput:
     high: float | None = None
     whole: bool = False
     columns: tuple[FormInput, ...] = ()
+    is_list: bool = False  # of maps: a single one is in a list, too
     is_basic: bool = False
 
     @property
@@ -85,6 +87,8 @@ class FormInput:
         if self.kind == "numbers":
             found = [_parsed(one) for one in typed.replace(",", " ").split()]
             return found[0] if len(found) == 1 else found
+        if self.kind == "texts":
+            return _texts(typed)
         if self.kind in LISTED:
             lines = [line for line in typed.splitlines() if line.strip()]
             return [_span(line) for line in lines] if self.kind == "spans" else lines
@@ -93,6 +97,8 @@ class FormInput:
     def _table(self, rows: list[list[str]]) -> Any:
         if self.kind == "map":
             return {key: self.columns[1].value_of(value) for key, value in rows}
+        if self.kind == "maps":
+            return self._maps(rows)
         return [
             {
                 column.name: column.value_of(cell)
@@ -102,14 +108,22 @@ class FormInput:
             for row in rows
         ]
 
+    def _maps(self, rows: list[list[str]]) -> Any:
+        """One where no row names a source; else a list, in the order in which they are named."""
+        found: dict[str, dict[str, Any]] = {}
+        for key, value, source in rows:
+            found.setdefault(source.strip(), {})[key] = self.columns[1].value_of(value)
+        return found[""] if set(found) == {""} and not self.is_list else list(found.values())
+
     def text_of(self, value: Any) -> str | None:
         """As it stands in the input; None where it does not fit in."""
         if self.kind == "switch":
             return {True: "yes", False: "no"}.get(value) if isinstance(value, bool) else None
         if self.kind == "number":
             return json.dumps(value) if _is_number(value) else None
-        if self.kind == "json":
-            return json.dumps(value, ensure_ascii=False, indent=1)
+        if self.kind in ("json", "texts"):
+            texts = _only_texts(value) if self.kind == "texts" else None
+            return json.dumps(value, ensure_ascii=False, indent=1) if texts is None else texts
         if self.kind == "numbers":
             found = value if isinstance(value, list) else [value]
             return " ".join(map(json.dumps, found)) if all(map(_is_number, found)) else None
@@ -121,6 +135,20 @@ class FormInput:
             return value if value in self.choices else None
         return value if isinstance(value, str) else None
 
+    def _listed(self, value: Any) -> list[dict[str, Any]] | None:
+        """Maps as rows."""
+        if isinstance(value, Mapping):
+            return [{"key": key, "value": held} for key, held in value.items()]
+        if self.kind == "map" or not isinstance(value, list) or not all(value):
+            return None
+        if not all(isinstance(one, Mapping) for one in value):
+            return None
+        return [
+            {"key": key, "value": held, "source": str(place)}
+            for place, one in enumerate(value, 1)
+            for key, held in one.items()
+        ]
+
     def _lines(self, value: Any) -> str | None:
         if not isinstance(value, list):
             return None
@@ -129,10 +157,8 @@ class FormInput:
         return "\n".join(spans) if fits else None
 
     def _cells(self, value: Any) -> str | None:
-        if self.kind == "map":
-            if not isinstance(value, Mapping):
-                return None
-            value = [{"key": key, "value": held} for key, held in value.items()]
+        if self.kind in ("map", "maps"):
+            value = self._listed(value)
         if not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value):
             return None
         names = [column.name for column in self.columns]
@@ -146,6 +172,22 @@ class FormInput:
             for one in value
         ]
         return json.dumps(rows, ensure_ascii=False)
+
+
+def _texts(typed: str) -> Any:
+    """Messages of a text each; what begins as JSON does is that."""
+    if typed.lstrip().startswith("["):
+        return _parsed(typed)
+    return [{"text": text} for text in BETWEEN.split(typed)]
+
+
+def _only_texts(value: Any) -> str | None:
+    """The texts of messages that say nothing else, where they can be told apart again."""
+    if not isinstance(value, list) or not value:
+        return None
+    texts = [one.get("text") for one in value if isinstance(one, Mapping)]
+    typed = "\n---\n".join(str(text) for text in texts)
+    return typed if _texts(typed) == value else None
 
 
 def _parsed(typed: str) -> Any:

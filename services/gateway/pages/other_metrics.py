@@ -18,6 +18,7 @@ from shared.contracts import JobRequest
 from shared.elicitation import is_needed
 from shared.errors import ScoringError
 from shared.service_contract import MetricContract
+from shared.validation_messages import plain
 
 COMMON = (
     "text", "explanation", "premise", "hypothesis", "question", "options", "language",
@@ -61,7 +62,7 @@ def request_for(
     try:
         target.request.model_validate(body)
     except ValidationError as error:
-        return OtherRequest(target.name, None, str(error.errors()[0]["msg"]))
+        return OtherRequest(target.name, None, plain(error.errors()[0]))
     return OtherRequest(target.name, body)
 
 
@@ -79,10 +80,9 @@ def _check_model(gateway: State, target: MetricContract, found: OtherRequest) ->
     if found.body is None:
         return found
     try:
-        gateway.catalogue.check_request(
-            target, found.body.get("model"), validated(target, found.body)
-        )
-        gateway.models.check_model(target, found.body.get("model"))
+        asked = validated(target, found.body)
+        gateway.catalogue.check_request(target, asked.model, asked)
+        gateway.models.check_models(target, asked)
     except ScoringError as error:
         if target.default_model is None and "model" not in found.body:
             kinds = " or ".join(target.model_kinds)

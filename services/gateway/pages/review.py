@@ -21,10 +21,17 @@ from services.gateway.auth import Viewer, check_scope
 from services.gateway.caller import Caller
 from services.gateway.judgement_views import ReviewQueueRequest
 from services.gateway.pages import templates
-from services.gateway.pages.job_texts import JobText
+from services.gateway.pages.job_texts import JobText, result_spans
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import parse_query
-from services.gateway.pages.reviewers import NOTE_BYTES, get_origin, name_of, parse_form
+from services.gateway.pages.reviewers import (
+    NOTE_BYTES,
+    get_origin,
+    name_of,
+    parse_form,
+    read_spans,
+)
+from services.gateway.pages.span_input import texts_to_mark
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import InvalidBody, NoReport
 from services.gateway.routes import judgements as judgement_routes
@@ -38,12 +45,11 @@ from shared.ledger import jobs, judgements, review_queues
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
 from shared.ledger.judgements import OPINIONS, JudgementFilter, Origin, ReviewerJudgement
-from shared.ledger.review_queues import ReviewItem, ReviewProgress, ReviewQueue
+from shared.ledger.review_queues import QUESTIONS, ReviewItem, ReviewProgress, ReviewQueue
 from shared.page_text import Mark, pieces
 from shared.problems import validation_problem
 
 ON_A_PAGE = 50
-TEXTS = ("text", "text_pair", "premise", "hypothesis", "question", "explanation")
 ENOUGH = 20  # judgements of a batch, for figures
 POSITION = re.compile(r"[0-9]{1,6}")
 LONGEST_SECONDS = 3_600.0  # of an answer; a longer one was a pause
@@ -64,22 +70,18 @@ class ReviewLine:
         return not self.job.request.get("do_not_store_text")
 
 
-def line_of(job: Job) -> ReviewLine:
-    """The job's texts, with what the explanation points at."""
+def line_of(job: Job, given: ReviewerJudgement | None = None) -> ReviewLine:
+    """The job's texts, with what the explanation points at. given: and what this one marked."""
     contract = metrics().get(job.metric)
     judged = None if contract is None else contract.facts.text
-    marks = [
-        Mark(one["start"], one["end"], "quote", str(one.get("kind", "")))
-        for one in (job.result or {}).get("evidence") or ()
-        if isinstance(one.get("start"), int) and isinstance(one.get("end"), int)
-    ]
+    marks: dict[str, list[Mark]] = {name: [] for name in texts_to_mark(job.request)}
+    if judged in marks:
+        marks[judged] += result_spans(job)
+    for one in () if given is None else given.spans:
+        if one["of"] in marks:
+            marks[one["of"]].append(Mark(one["start"], one["end"], "human", "marked by you"))
     return ReviewLine(
-        job,
-        [
-            JobText(name.replace("_", " "), pieces(text, marks if name == judged else ()))
-            for name in TEXTS
-            if isinstance(text := job.request.get(name), str)
-        ],
+        job, [JobText(name, pieces(job.request[name], own)) for name, own in marks.items()]
     )
 
 
@@ -145,7 +147,7 @@ async def make_queue(request: Request, gateway: Gateway, caller: Viewer) -> Resp
     check_scope(caller, "batch")
     form = await form_of(request, limit=NOTE_BYTES)
     templates.check_csrf(request, form)
-    rubric = ["agree", *(name for name in ("score", "label", "note") if form.get(f"ask_{name}"))]
+    rubric = ["agree", *(name for name in QUESTIONS[1:] if form.get(f"ask_{name}"))]
     body: dict[str, Any] = {
         "batch": form.get("batch", ""),
         "name": form.get("name", "").strip() or "Random lines",
@@ -235,7 +237,7 @@ async def judge_page(
     if given is not None and queue.blind:
         job = await _job(given.job_id, gateway, caller)
         progress = await _progress(queue, gateway, name)
-        return _line_page(request, queue, line_of(job), progress, given=given)
+        return _line_page(request, queue, line_of(job, given), progress, given=given)
 
     def take(connection: Connection) -> tuple[ReviewItem | None, ReviewProgress]:
         item = review_queues.take(connection, queue, name)
@@ -286,11 +288,11 @@ async def handle_form(
     origin, action = get_origin(request, caller), form.get("action", "")
     query = {"keys": "off"} if form.get("keys") == "off" else {}
     if action in OPINIONS:
-        asked = parse_form(
-            form, action, queue=queue.id, blind=queue.blind, seconds=_elapsed(form.get("given", ""))
-        )
+        job_id = validate_id(form.get("job", ""))
+        more = {"queue": queue.id, "blind": queue.blind, "seconds": _elapsed(form.get("given", ""))}
+        more |= await read_spans(form, job_id, gateway, caller)
         made = await judgement_routes.judge(
-            gateway, validate_id(form.get("job", "")), asked, origin
+            gateway, job_id, parse_form(form, action, **more), origin
         )
         query["after"] = made.id
     elif action == "skip" and POSITION.fullmatch(form.get("position", "")):

@@ -5,7 +5,7 @@ A job's page takes judgements, too; its three buttons and the history stand belo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
@@ -19,8 +19,10 @@ from services.gateway.auth import Viewer, check_scope
 from services.gateway.caller import Caller
 from services.gateway.judgement_views import JudgementRequest, is_name, origin_of
 from services.gateway.pages import templates
+from services.gateway.pages.job_texts import JobText
 from services.gateway.pages.login import local
 from services.gateway.pages.page_route import page_router
+from services.gateway.pages.span_input import marked_words, parse_spans, texts_to_mark
 from services.gateway.pages.templates import form_of
 from services.gateway.refusals import InvalidBody
 from services.gateway.routes import judgements as judgement_routes
@@ -28,7 +30,7 @@ from services.gateway.routes.jobs import validate_id
 from services.gateway.routes.judgements import JUDGEMENT_ID
 from services.gateway.state import Gateway, State
 from shared.errors import BadInput
-from shared.ledger import judgements
+from shared.ledger import jobs, judgements
 from shared.ledger.jobs import Job
 from shared.ledger.judgements import (
     JudgementFilter,
@@ -37,6 +39,7 @@ from shared.ledger.judgements import (
     UnknownJudgement,
 )
 from shared.ledger.keys import MOST_REVIEWER
+from shared.page_text import pieces
 from shared.problems import validation_problem
 
 REVIEWER_COOKIE = "touchstone_reviewer"
@@ -55,6 +58,8 @@ class JobJudgements:
     is_fixed: bool
     may_judge: bool
     takes_notes: bool
+    texts: tuple[JobText, ...]  # in which words can be marked
+    marked: Mapping[str, Sequence[str]]  # judgement → the words that it marks
 
 
 def name_of(request: Request, caller: Caller) -> str:
@@ -87,6 +92,10 @@ async def of_job(job: Job, request: Request, gateway: State, caller: Caller) -> 
         is_fixed=caller.key is not None and caller.key.reviewer is not None,
         may_judge=caller.has_scope("review"),
         takes_notes=not job.request.get("do_not_store_text"),
+        texts=tuple(
+            JobText(name, pieces(text, ())) for name, text in texts_to_mark(job.request).items()
+        ),
+        marked={one.id: list(marked_words(one.spans, job.request)) for one in found},
     )
 
 
@@ -102,6 +111,19 @@ def parse_form(form: Mapping[str, str], verdict: str, **more: Any) -> JudgementR
         return JudgementRequest.model_validate(body)
     except ValidationError as error:
         raise InvalidBody(validation_problem(error, body)) from None
+
+
+async def read_spans(
+    form: Mapping[str, str], job_id: str, gateway: State, caller: Caller
+) -> dict[str, Any]:
+    """`spans` of a judgement, where the form marks words. Raises UnknownJob, BadInput."""
+    typed = form.get("spans", "")
+    if not typed.strip():
+        return {}
+    job = await gateway.in_ledger(
+        lambda connection: jobs.find(connection, job_id, tenant=caller.tenant)
+    )
+    return {"spans": parse_spans(typed, texts_to_mark(job.request))}
 
 
 def _number(text: str) -> float:
@@ -130,8 +152,9 @@ async def judge_job(request: Request, job_id: str, gateway: Gateway, caller: Vie
     form = await form_of(request, limit=NOTE_BYTES)
     templates.check_csrf(request, form)
     origin = get_origin(request, caller, form.get("reviewer"))
-    asked = parse_form(form, form.get("verdict", ""))
-    await judgement_routes.judge(gateway, validate_id(job_id), asked, origin)
+    marked = await read_spans(form, validate_id(job_id), gateway, caller)
+    asked = parse_form(form, form.get("verdict", ""), **marked)
+    await judgement_routes.judge(gateway, job_id, asked, origin)
     response = RedirectResponse(f"/jobs/{job_id}#judgements", 303)
     if not origin.verified:
         set_name_cookie(request, response, origin.reviewer)

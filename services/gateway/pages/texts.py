@@ -19,6 +19,7 @@ from services import registry
 from services.gateway.auth import Viewer, check_scope
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
+from services.gateway.pages.comparison_view import PartChange, part_changes
 from services.gateway.pages.job_texts import JobText, result_spans, texts_of
 from services.gateway.pages.other_metrics import OtherRequest, build_requests, validated
 from services.gateway.pages.page_route import page_router
@@ -208,7 +209,7 @@ class VersionHistory:
     parent: Job
     versions: Sequence[Version]
     texts: Sequence[tuple[str, Sequence[WordChange]]]
-    parts: Sequence[tuple[str, float | None, float | None]]
+    parts: Sequence[PartChange]
 
     @property
     def best(self) -> float | None:
@@ -253,25 +254,11 @@ def _text_changes(parent: Job, job: Job) -> list[tuple[str, Sequence[WordChange]
     ]
 
 
-def _part_changes(parent: Job, job: Job) -> list[tuple[str, float | None, float | None]]:
+def _part_changes(parent: Job, job: Job) -> list[PartChange]:
     contract = metrics().get(job.metric)
     if contract is None or parent.result is None or job.result is None:
         return []
-    return [
-        (name, _at(parent, path), _at(job, path))
-        for name, path in {"score": "score", **contract.parts}.items()
-    ]
-
-
-def _at(job: Job, path: str) -> float | None:
-    found: object = job.result
-    for name in path.split("."):
-        if isinstance(found, list) and name.isdigit() and int(name) < len(found):
-            found = found[int(name)]
-        else:
-            found = found.get(name) if isinstance(found, dict) else None
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    return float(found) if is_number else None  # type: ignore[arg-type]
+    return part_changes({"score": "score", **contract.parts}, parent.result, job.result)
 
 
 def set_parent(connection: Connection, job_id: str, parent_id: str, tenant: str) -> None:

@@ -6,6 +6,7 @@ Everything else of a request is JSON; of a metric without a form, all of it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -56,14 +57,18 @@ class Form:
 
 
 def fill_form(metric: MetricContract, example: Mapping[str, Any]) -> Form:
-    """The form as this example fills it."""
+    """The form as this example fills it, asked for all that its page shows."""
+    return form_of_body(metric, registry.page_details(metric.name) | dict(example))
+
+
+def form_of_body(metric: MetricContract, body: Mapping[str, Any]) -> Form:
+    """The form that says this."""
     values = {
-        field.name: example[field.name] if isinstance(example.get(field.name), str) else ""
+        field.name: body[field.name] if isinstance(body.get(field.name), str) else ""
         for field in metric.form
     }
     named = {name for name, value in values.items() if value}
-    whole = registry.page_details(metric.name) | dict(example)
-    others = {name: value for name, value in whole.items() if name not in named}
+    others = {name: value for name, value in body.items() if name not in named}
     controls, rest = fill_inputs(metric, others)
     written = json.dumps(rest, ensure_ascii=False, indent=1) if rest else "{}"
     return Form(values, written, controls)
@@ -82,11 +87,24 @@ def sent(metric: MetricContract, form: Mapping[str, str]) -> Form:
 def body_of(metric: MetricContract, form: Form) -> dict[str, Any]:
     """The request's JSON; what stands in two places is as `rest` says. Raises InvalidBody where
     that is no JSON object."""
-    rest = http_requests.decode((form.rest or "{}").encode("utf-8", "surrogatepass"))
-    if not isinstance(rest, dict):
-        raise InvalidBody.at_root("the other options are not a JSON object")
+    rest = _parse_object(form.rest or "{}", "the other options are")
     texts = {name: value for name, value in form.values.items() if value}
     return texts | values_of(metric, form.controls) | rest
+
+
+HALVES = re.compile("[\ud800-\udfff]")  # of characters: no page can show them
+
+
+def _parse_object(typed: str, what: str) -> dict[str, Any]:
+    found = http_requests.decode(typed.encode("utf-8", "surrogatepass"))
+    if not isinstance(found, dict):
+        raise InvalidBody.at_root(f"{what} not a JSON object")
+    return found
+
+
+def _as_json(body: Mapping[str, Any]) -> str:
+    text = json.dumps(body, ensure_ascii=False, indent=1)
+    return json.dumps(body, indent=1) if HALVES.search(text) else text
 
 
 FIRST = "hatexscore"  # its default model is in the image, and its form takes two texts
@@ -106,6 +124,7 @@ class TryForm:
     example: str | None = None
     errors: list[tuple[str, str]] = field(default_factory=list)
     parent: str = ""  # the job that is edited
+    whole: str = ""  # the request as JSON that was typed and cannot be read
 
     @property
     def at(self) -> dict[str, str]:
@@ -171,6 +190,10 @@ async def create_job(request: Request, gateway: Gateway, caller: Viewer) -> Resp
     templates.check_csrf(request, form)
     chosen = _find_metric(form.get("metric", ""))
     entered, only_show = sent(chosen, form), form.get("action") == "show"
+    if form.get("action") == "fill":
+        return _filled_page(request, gateway, caller, chosen, form)
+    if form.get("action") == "json":
+        return Response(_as_json(body_of(chosen, entered)), media_type="application/json")
     try:
         asked = _request_of(chosen, entered, limit=gateway.settings.max_body_bytes)
         asked = caller.apply_defaults(asked)
@@ -190,6 +213,27 @@ async def create_job(request: Request, gateway: Gateway, caller: Viewer) -> Resp
         return _form_page(request, gateway, caller, trial, error)
     gateway.messages.add(accepted.job.metric, accepted.job.id)
     return RedirectResponse(f"/jobs/{accepted.job.id}", 303)
+
+
+def _filled_page(
+    request: Request,
+    gateway: State,
+    caller: Caller,
+    metric: MetricContract,
+    form: Mapping[str, str],
+) -> Response:
+    """The form that says the JSON that was typed; whether that is a request is told when it is
+    scored."""
+    typed, parent = form.get("whole", "").replace("\r\n", "\n"), form.get("parent", "")
+    try:
+        body = _parse_object(typed, "this is")
+        if HALVES.search(json.dumps(body, ensure_ascii=False)):
+            raise InvalidBody.at_root("this holds half a character")
+        entered = form_of_body(metric, body)
+    except InvalidBody as error:
+        trial = TryForm(metric, Form({}, "{}"), None, _errors(error), parent, typed)
+        return _form_page(request, gateway, caller, trial, error)
+    return _form_page(request, gateway, caller, TryForm(metric, entered, parent=parent))
 
 
 def _find_metric(name: str) -> MetricContract:
@@ -235,12 +279,24 @@ def _form_page(
             for entry in gateway.catalogue.entries
             if entry.kind in trial.metric.model_kinds
         ],
+        whole=_whole(trial),
         snippets=_code_samples(request, trial, with_key=caller.key is not None),
         title="The request is not valid" if isinstance(error, BadInput | None) else error.title,
     )
     if error is not None and error.retry_after is not None:
         response.headers["Retry-After"] = str(error.retry_after)
     return response
+
+
+def _whole(trial: TryForm) -> str | None:
+    """All that the form says, as JSON; None where nobody would edit it there."""
+    if trial.whole:
+        return trial.whole
+    try:
+        text = _as_json(body_of(trial.metric, trial.form))
+    except InvalidBody:
+        return None
+    return text if len(text) <= MOST_PASTED else None
 
 
 def _code_samples(request: Request, trial: TryForm, *, with_key: bool) -> CodeSamples | None:

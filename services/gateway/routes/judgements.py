@@ -21,6 +21,7 @@ from services.gateway.judgement_views import (
     ReviewerJudgementSchema,
     audit_json,
     check_part,
+    check_spans,
     judgement_json,
     origin_of,
 )
@@ -82,11 +83,13 @@ async def judge(
     gateway: State, job_id: str, asked: JudgementRequest, origin: Origin
 ) -> ReviewerJudgement:
     """Write it, and its queue's line is done. Raises UnknownJob, UnknownQueue, BadInput."""
-    values = asked.model_dump(exclude={"reviewer", "queue"}) | {"queue_id": asked.queue}
+    values = asked.model_dump(mode="json", exclude={"reviewer", "queue"})
+    values["queue_id"] = asked.queue
 
     def write(connection: Connection) -> ReviewerJudgement:
         job = jobs.find(connection, job_id, tenant=origin.tenant)
         check_part(job.metric, asked.about)
+        check_spans(job.request, values["spans"])
         if asked.queue is not None:
             queue = review_queues.find(connection, asked.queue, origin.tenant)
             review_queues.finish(connection, queue, job_id, origin.reviewer)

@@ -99,7 +99,7 @@ def check_request(contract: ServiceContract, asked: JobRequest, gateway: State) 
 
 def _check_service(service: ServiceContract, request: JobRequest, gateway: State) -> None:
     gateway.catalogue.check_request(service, request.model, request)
-    gateway.models.check_model(service, request.model)
+    gateway.models.check_models(service, request)
     gateway.settings.work_limit.check(gateway.catalogue.work(service, request))
 
 

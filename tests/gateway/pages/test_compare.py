@@ -13,6 +13,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine, String, cast, event, func, select, update
 
+from services.gateway.pages import comparison_view
 from shared.ledger import result_pairs
 from shared.ledger.result_pairs import PairFilter
 from shared.ledger.tables import DEFAULT_TENANT, batch_lines, jobs
@@ -50,7 +51,10 @@ def test_a_filter_that_cannot_be_read_is_told(
 
 
 def test_the_numbers_are_the_reports_and_cells_lead_to_their_pairs(
-    client: httpx.Client, engine: Engine, batches: tuple[str, str]
+    client: httpx.Client,
+    engine: Engine,
+    batches: tuple[str, str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     html = compared(client, engine, *batches)
     with engine.connect() as connection:
@@ -69,6 +73,13 @@ def test_the_numbers_are_the_reports_and_cells_lead_to_their_pairs(
     assert len(set(cells)) == len(found["density"]) == 6
     page = client.get(cells[0].replace("&amp;", "&").partition("#")[0]).text
     assert page.count('class="card pair"') == 1
+    monkeypatch.setattr(comparison_view, "MOST_CELLS", 3)  # then four cells are one
+    page = client.get("/compare", params={"left": batches[0], "right": batches[1]}).text
+    joined = set(re.findall(r'href="(/compare[^"]*cell=[0-9]+,[0-9]+,20#pairs)"', page))
+    assert 1 <= len(joined) <= 6
+    for cell in joined:
+        page = client.get(cell.replace("&amp;", "&").partition("#")[0]).text
+        assert page.count('class="card pair"') >= 1
     verdicts = next(iter(re.findall(r'href="(/compare[^"]*verdicts=[^"]*)"', html)))
     assert "card pair" in client.get(verdicts.replace("&amp;", "&").partition("#")[0]).text
 
@@ -78,6 +89,7 @@ def test_pairs_are_filtered_and_exported(
 ) -> None:
     left, right = batches
     html = compared(client, engine, left, right)
+    assert "States its conclusion" in html.partition('class="card pair"')[2]
     assert html.count('class="card pair"') == 6  # those that both have a score in
     asked = {"left": left, "right": right}
     for filters, count in (
@@ -103,6 +115,9 @@ def test_pairs_are_filtered_and_exported(
         assert "is quite friendly" not in file
     strange = {"change_from": "much", "left_verdict": "fine", "cell": "99,1", "verdicts": "a,b"}
     assert "remove this filter" not in client.get("/compare", params=asked | strange).text
+    refused = client.get("/compare/pairs.csv", params=asked | strange)  # others than were meant
+    assert refused.status_code == 422
+    assert "change_from = much: it cannot be read" in refused.text
 
 
 def test_texts_are_paired_where_custom_ids_are_not(
@@ -122,6 +137,9 @@ def test_texts_are_paired_where_custom_ids_are_not(
         other = "other " + cast(batch_lines.c.number, String)
         connection.execute(update(batch_lines).where(*renamed).values(custom_id=other))
     html = compared(client, engine, left, right)
+    with engine.connect() as connection:
+        query = select(jobs.c.result).where(jobs.c.metric == "hatexscore-report")
+        assert connection.execute(query).scalar_one()["comparison"]["by_text"] == 6
     asked = {"left": left, "right": right}
     sums = 0
     for count, link in re.findall(r'href="(/compare[^"]*verdicts=[^"]*)" aria-label="(\d+)', html):
@@ -240,8 +258,9 @@ def test_pairs_are_never_looked_for_in_a_loop_over_both_sides(
     with engine.begin() as connection:
         event.listen(connection, "before_cursor_execute", ask)
         wanted = PairFilter(DEFAULT_TENANT, batches, verdicts=("supported", "supported"))
-        result_pairs.pairs_of(connection, wanted, 20)
+        for all_named in (False, True):
+            result_pairs.pairs_of(connection, wanted, 20, all_named=all_named)
         event.remove(connection, "before_cursor_execute", ask)
         setting = func.current_setting("enable_nestloop")
         assert connection.execute(select(setting)).scalar_one() == "on"
-    assert loops == ["off"]
+    assert loops == ["off", "off"]

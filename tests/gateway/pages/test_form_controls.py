@@ -8,7 +8,7 @@ import pytest
 
 from services.gateway.pages.form_controls import PREFIX, form_inputs
 from services.gateway.pages.form_input import TABLES, FormInput
-from services.gateway.pages.try_it import body_of, fill_form, sent
+from services.gateway.pages.try_it import body_of, fill_form, form_of_body, sent
 from services.registry import metrics, page_details
 
 
@@ -60,9 +60,6 @@ def test_numbers_have_their_bounds_and_choices_their_words() -> None:
 ALL_CONTROLS = {  # every example is said by controls alone, but for these fields
     ("ice", "attention against gradient"): {"attribution"},  # two of them
     ("hatexscore", "your own groups"): {"policy"},  # whose groups are lists of words
-    ("hlv", "your own distributions"): {"human"},  # of several sources
-    ("hlv", "your own ratings"): {"human"},
-    ("hlv", "a classifier as the judge"): {"human"},
 }
 
 
@@ -79,7 +76,7 @@ def test_lists_and_groups_have_controls_of_their_own() -> None:
     assert kinds["rationale"] == "spans"
     assert kinds["operators"] == "choices"
     assert kinds["k"] == "numbers"
-    assert {one.name: one.kind for one in form_inputs("hlv")}["human.votes"] == "map"
+    assert {one.name: one.kind for one in form_inputs("hlv")}["human.votes"] == "maps"
     assert {one.name: one.kind for one in form_inputs("cot2el")}["options"] == "rows"
 
 
@@ -117,3 +114,26 @@ def test_votes_are_a_table() -> None:
     cells = {f"{PREFIX}human.votes:0:key": "A", f"{PREFIX}human.votes:0:value": "40"}
     cells |= {f"{PREFIX}human.votes:2:key": "B", f"{PREFIX}human.votes:2:value": "2"}
     assert body_of(contract, sent(contract, cells)) == {"human": {"votes": {"A": 40, "B": 2}}}
+    cells |= {f"{PREFIX}human.votes:{row}:source": who for row, who in ((0, "Ann"), (2, "Ben"))}
+    assert body_of(contract, sent(contract, cells)) == {"human": {"votes": [{"A": 40}, {"B": 2}]}}
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [
+        (
+            "No.\n---\nYes, one is:\n1. It lies.",
+            [{"text": "No."}, {"text": "Yes, one is:\n1. It lies."}],
+        ),
+        ('[{"text": "No."}, null]', [{"text": "No."}, None]),
+        ("[No", "[No"),
+    ],
+)
+def test_answers_are_texts_between_dashes_or_json(typed: str, value: object) -> None:
+    contract = metrics()["haf"]
+    name = "responses.individual"
+    form = sent(contract, typed_in("haf", {name: typed}) | {"rest": ""})
+    body = body_of(contract, form)
+    assert body == {"responses": {"individual": value}}
+    if isinstance(value, list):
+        assert body_of(contract, form_of_body(contract, body)) == body

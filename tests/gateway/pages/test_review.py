@@ -105,6 +105,17 @@ def test_a_jobs_page_takes_judgements_and_shows_the_history(
     page = posted(client, f"{path}/judgements", page, **form)
     assert "? unsure" in page.text
     assert "unverified" in page.text
+    marked = {"reviewer": "Bé", "verdict": "disagree"}
+    spans = "explanation 0-4\r\n quite friendly "
+    page = posted(client, f"{path}/judgements", page, spans=spans, **marked)
+    assert re.search(r"<bdi[^>]*>Post</bdi>; <bdi[^>]*>quite friendly</bdi>", page.text)
+    for wrong in ("t", "no such words", "text 3-3", "text 0-900", "label 0-1", "x\n" * 60):
+        answer = client.post(
+            f"{path}/judgements", data={"csrf": token(page), **marked, "spans": wrong}
+        )
+        assert answer.status_code == 422, wrong
+    [now] = client.get("/v1/judgements", params={"job": job_id}).json()["data"]
+    assert [(one["of"], one["start"]) for one in now["spans"]] == [("explanation", 0), ("text", 17)]
     (withdraw,) = re.findall(r'action="(/judgements/[^"]*/withdraw)"', page.text)
     page = posted(client, withdraw, page)
     assert "Nobody has judged this score yet." in page.text

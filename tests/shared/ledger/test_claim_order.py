@@ -14,14 +14,17 @@ from sqlalchemy import Connection, Engine, event, insert, text
 
 from shared.ledger import claim_order, jobs, leases
 from shared.ledger.claim_order import ClaimOrder, MetricQueue
-from shared.ledger.leases import Claim
+from shared.ledger.leases import Claim, ClaimTerms
 from shared.ledger.tables import jobs as table
+from shared.ledger.webhooks import make_endpoint
 
 HOUR = timedelta(hours=1)  # no lease ends because the machine is busy
 NOW = timedelta(0)
 LONG_AGO = timedelta(seconds=-1)
 ECHO = MetricQueue("echo", batch=False)
 BATCH = MetricQueue("echo", batch=True)
+TERMS = ClaimTerms(HOUR, max_attempts=3)
+ANY_TURN = ClaimOrder(ECHO)
 
 
 def made(engine: Engine, tenants: str, **more: Any) -> list[str]:
@@ -155,3 +158,86 @@ def test_the_choice_reads_the_index_of_fresh_jobs(engine: Engine) -> None:
     assert taken(engine, "job_x", ClaimOrder(ECHO, served=["a"], full=["b"]))
     assert plans[0].count("using ix_jobs_turn on") == 2  # for the tenants, and for the job
     assert "Seq Scan on jobs" not in plans[0]
+
+
+def several(engine: Engine, named: list[str], turn: ClaimOrder = ANY_TURN) -> list[Claim]:
+    with engine.begin() as connection:
+        return leases.claim_several(connection, named, TERMS, turn)
+
+
+@hypothesis_settings(
+    deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.text("abc", min_size=1, max_size=12), st.integers(1, 6))
+def test_claims_of_several_take_each_tenants_oldest_in_equal_shares(
+    engine: Engine, tenants: str, count: int
+) -> None:
+    with engine.begin() as connection:
+        connection.execute(text("DELETE FROM jobs"))
+    ids = made(engine, tenants)
+    count = min(count, len(ids))
+    claims = several(engine, ids[:count])
+    assert len(claims) <= count
+    share = max(1, count // len(set(tenants)))
+    for tenant in set(tenants):
+        mine = sorted(claim.job_id for claim in claims if claim.tenant == tenant)
+        own = sorted(job for job, whose in zip(ids, tenants, strict=True) if whose == tenant)
+        assert mine == own[: len(mine)]
+        assert len(mine) <= share
+        if count >= len(set(tenants)):
+            assert len(mine) == min(share, len(own))
+
+
+def test_claims_of_several_are_those_of_one_each(engine: Engine) -> None:
+    """Lanes, tenants in turn, tenants that hold their part, what was lost, and what is on trial."""
+    made(engine, "aab")
+    made(engine, "a", batch_id="b")
+    claims = several(engine, ["job_x"] * 2, ClaimOrder(ECHO, served=["a"], full=[]))
+    assert Counter(claim.tenant for claim in claims) == Counter("ab")
+    assert several(engine, ["job_x"] * 2, ClaimOrder(ECHO, full=["a"])) == []
+    lost = several(engine, ["job_x"])[0]
+    with engine.begin() as connection:
+        leases.renew(connection, [lost], lease=LONG_AGO)
+    (again,) = several(engine, [lost.job_id, "job_x"])
+    assert (again.job_id, again.attempt) == (lost.job_id, 2)
+    with engine.begin() as connection:
+        leases.renew(connection, [again], lease=LONG_AGO)
+    assert several(engine, [lost.job_id]) == []  # a suspect is claimed alone
+
+
+def test_workers_that_claim_several_at_once_take_every_job_once(engine: Engine) -> None:
+    ids = made(engine, "aab" * 30)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: several(engine, ids[:5]), range(18)))
+    counts = Counter(claim.job_id for claims in found for claim in claims)
+    assert set(counts.values()) == {1}
+    assert set(counts) <= set(ids)
+
+
+def test_successes_of_several_end_their_own_jobs_and_no_others(engine: Engine) -> None:
+    first, stale, foreign = made(engine, "abc")
+    claims = {claim.job_id: claim for claim in several(engine, ["job_x"] * 3)}
+    results = [(claims[first], {"done": 1}), (claims[stale], {"done": "\u0000"})]
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE jobs SET attempts = 2 WHERE id = :id"), {"id": stale})
+    with engine.begin() as connection:
+        assert leases.succeed_several(connection, results) == {first}
+    with engine.begin() as connection:
+        assert leases.succeed_several(connection, results) == set()
+        ended = {one: jobs.find(connection, one) for one in (first, stale, foreign)}
+    assert (ended[first].status, ended[first].result) == ("succeeded", {"done": 1})
+    assert {ended[stale].status, ended[foreign].status} == {"running"}
+
+
+def test_a_success_that_owes_an_event_and_one_that_is_locked_are_left_over(engine: Engine) -> None:
+    listened, locked, free = made(engine, "abc")
+    with engine.begin() as connection:
+        values = {"url": "https://x.example", "description": "", "events": [], "secret": "s"}
+        make_endpoint(connection, "a", values)
+    claims = {claim.job_id: claim for claim in several(engine, ["job_x"] * 3)}
+    with engine.begin() as other, engine.begin() as connection:
+        other.execute(text("SELECT 1 FROM jobs WHERE id = :id FOR UPDATE"), {"id": locked})
+        ended = [(claim, {"done": 1}) for claim in claims.values()]
+        assert leases.succeed_several(connection, ended) == {free}
+    with engine.begin() as connection:
+        assert leases.succeed(connection, claims[listened], {"done": 1})

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from services.inference.local_models import LocalModels
 from shared.errors import JobCancelled, ModelNotReady, ModelState, ScoringError, Unavailable
@@ -68,6 +69,30 @@ def test_a_failure_is_told_at_once_and_tried_again_ever_later(clock: list[float]
     assert models.get("m", load) == "model"
     assert loads == [0, 10, 30, 70]
     assert states.all()["m"].state == "ready"
+
+
+def test_what_no_other_try_would_mend_is_tried_once_until_it_is_configured_anew(
+    clock: list[float],
+) -> None:
+    states, loads = ModelStates(), []
+    models: LoadedModels[str] = LoadedModels(states)
+
+    def load() -> str:
+        loads.append(clock[0])
+        if len(loads) == 1:
+            raise LoadingError("no network of this runtime", "failed", again=False)
+        return "model"
+
+    with capture_logs() as events:
+        for clock[0] in (0, 100, 100_000):
+            with pytest.raises(ModelNotReady, match="no network of this runtime"):
+                models.get("m", load)
+    assert loads == [0]
+    [event] = events
+    assert event["event"] == "model.failed"
+    assert "again_seconds" not in event  # nobody is told of a try that there is not
+    states.remove("m")  # as at a reload, where the entry or the files have changed
+    assert models.get("m", load) == "model"
 
 
 def test_no_model_waits_for_another_and_no_thread_for_long() -> None:

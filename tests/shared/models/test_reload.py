@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from services.registry import contracts
 from shared.errors import BadInput
 from shared.models.catalogue import load_catalogue
 from shared.models.reload import CatalogueReload
+from tests.patience import SECONDS
 
 ENTRY = '[[models]]\nname = "{}"\nkind = "causal"\nsource = "openai:http://127.0.0.1:1/v1"\n'
 
@@ -96,3 +98,14 @@ def test_weights_that_were_replaced_in_place_are_another_model(tmp_path: Path) -
     (tmp_path / "mine" / "model.safetensors").write_bytes(b"afterwards")
     assert reread.read() == ["mine"]
     assert reread.read() == []
+
+
+def test_sighup_asks_for_it(file: Path) -> None:
+    before = signal.getsignal(signal.SIGHUP)
+    reread = CatalogueReload(load_catalogue(file), file)
+    try:
+        reread.on_signal()
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert reread._asked.wait(SECONDS)
+    finally:
+        signal.signal(signal.SIGHUP, before)

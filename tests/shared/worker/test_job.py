@@ -152,10 +152,17 @@ def test_who_was_thought_dead_cannot_end_a_job_that_waits(engine: Engine) -> Non
     assert (again.attempt, again.tried) == (3, 2)
 
 
+@pytest.mark.parametrize(
+    ("content", "slug", "reason"),
+    [
+        ("loading", "model-not-ready", "is being loaded"),
+        ("broken", "model-unusable", "cannot be loaded"),
+    ],
+)
 def test_a_job_whose_model_does_not_come_fails_with_the_models_reason(
-    engine: Engine, chosen: Settings
+    engine: Engine, chosen: Settings, content: str, slug: str, reason: str
 ) -> None:
-    job_id = accept(engine, "loading")
+    job_id = accept(engine, content)
     with engine.begin() as connection:
         late = text("UPDATE jobs SET created_at = now() - make_interval(secs => :age)")
         connection.execute(late, {"age": chosen.model_wait_hours * 3_600 + 60})
@@ -163,8 +170,8 @@ def test_a_job_whose_model_does_not_come_fails_with_the_models_reason(
     job = find(engine, job_id)
     assert job.status == "failed"
     assert job.error is not None
-    assert job.error["type"].endswith("model-not-ready")
-    assert job.error["detail"] == "the model 'm' is being loaded"
+    assert job.error["type"].endswith(slug)
+    assert job.error["detail"] == f"the model 'm' {reason}"
 
 
 @pytest.mark.parametrize("content", ["crash", "nan"])

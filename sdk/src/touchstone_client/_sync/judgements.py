@@ -26,7 +26,8 @@ class Judgements(Resource):
 
     def give(self, job_id: str, verdict: str, **more: Any) -> models.ReviewerJudgement:
         """verdict: agree, disagree or unsure. more: `reviewer`, `about`, `human_score`,
-        `human_label`, `note`, `blind`, `queue`, `seconds`. Raises NotFound, BadRequest."""
+        `human_label`, `spans`, `note`, `blind`, `queue`, `seconds`. Raises NotFound,
+        BadRequest."""
         path = f"/v1/jobs/{job_id}/judgements"
         answer = self._api.post(path, {"verdict": verdict, **more})
         return read(models.ReviewerJudgement, answer)

@@ -1,5 +1,6 @@
-// What is selected in a text, by mouse or keys, becomes a span of the request, or a quotation in a
-// note; numbers between two bounds get a slider; tables grow. Forms work without this file.
+// What is selected in a text, by mouse or keys, becomes a span of the request or of a judgement, or
+// a quotation in a note; numbers between two bounds get a slider; tables grow. Forms work without
+// this file.
 {
   const add = (after, name, text) => {
     const made = document.createElement(name);
@@ -17,58 +18,130 @@
   const points = (text, end) => [...text.slice(0, end)].length;  // offsets are code points
   const news = (text) => { document.getElementById("news").textContent = text; };
 
-  for (const field of document.querySelectorAll("textarea[data-spans]")) {
-    const source = document.getElementById(field.dataset.spans);
-    if (!source) continue;
-    const name = document.querySelector(`label[for="${CSS.escape(field.id)}"]`).textContent.toLowerCase();
+  const labelOf = (field) => document.querySelector(`label[for="${CSS.escape(field.id)}"]`);
+  // The passages that a field holds, one a line, each with a way to remove it. read: a line's words.
+  const listed = (field, read) => {
     const list = add(field, "ul", "");
     list.className = "marked";
     const show = () => {
-      const text = [...source.value], lines = field.value.split("\n").filter((line) => line.trim());
+      const lines = field.value.split("\n").filter((line) => line.trim());
       list.replaceChildren(...lines.map((line, place) => {
-        const span = /^(\d+)-(\d+)$/.exec(line.trim()), item = document.createElement("li");
-        const said = document.createElement("bdi");
-        said.textContent = span ? text.slice(+span[1], +span[2]).join("") : line;
+        const item = document.createElement("li"), said = document.createElement("bdi");
+        said.textContent = read(line.trim());
+        if ("marks" in field.dataset) said.className = "sensitive";
         item.append(said, " ");
         const drop = document.createElement("button");
         drop.type = "button";
         drop.className = "quiet";
         drop.textContent = "×";
-        drop.setAttribute("aria-label", `Remove ${said.textContent}`);
+        drop.setAttribute("aria-label", `Remove ${said.className ? `passage ${place + 1}` : said.textContent}`);
         drop.addEventListener("click", () => {
           field.value = lines.filter((_, other) => other !== place).join("\n");
-          show();
+          field.dispatchEvent(new Event("input", { bubbles: true }));
           field.focus();
         });
         item.append(drop);
         return item;
       }));
+      document.dispatchEvent(new Event("touchstone:marked"));
     };
+    field.addEventListener("input", show);
+    show();
+    return (line) => {
+      field.value = [...field.value.split("\n").filter(Boolean), line].join("\n");
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    };
+  };
+
+  const inSpans = (field) => {
+    const source = document.getElementById(field.dataset.spans);
+    if (!source) return;
+    const name = labelOf(field).textContent.toLowerCase();
+    const put = listed(field, (line) => {
+      const span = /^(\d+)-(\d+)$/.exec(line);
+      return span ? [...source.value].slice(+span[1], +span[2]).join("") : line;
+    });
     const mark = () => {
       const { value } = source;
       let [start, end] = [source.selectionStart, source.selectionEnd];
       while (start < end && /\s/.test(value[start])) start++;
       while (end > start && /\s/.test(value[end - 1])) end--;
       if (start === end) return news("Select words in the text first.");
-      field.value = [...field.value.split("\n").filter(Boolean), `${points(value, start)}-${points(value, end)}`].join("\n");
-      show();
+      put(`${points(value, start)}-${points(value, end)}`);
       news(`Marked as ${name}: ${value.slice(start, end)}`);
     };
     button(source, `Mark the selected words as ${name}`, mark);
-    field.addEventListener("input", show);
-    source.addEventListener("input", show);
-    show();
-  }
+    source.addEventListener("input", () => field.dispatchEvent(new Event("input")));
+  };
 
-  for (const field of document.querySelectorAll("input[data-slider]")) {
+  // The characters of a stretch of a text that is shown, without the labels of its marks.
+  const bare = (range) => {
+    const copy = range.cloneContents();
+    for (const hidden of copy.querySelectorAll(".visually-hidden")) hidden.remove();
+    return [...copy.textContent];
+  };
+  const block = (name) => document.querySelector(`.block[data-of="${CSS.escape(name)}"]`);
+  const textOf = (one) => {
+    const range = document.createRange();
+    range.selectNodeContents(one);
+    return bare(range);
+  };
+  let last = null;  // a click on the button may end the selection
+  const inMarks = (field) => {
+    const put = listed(field, (line) => {
+      const span = /^([a-z_]+) (\d+)-(\d+)$/.exec(line), source = span && block(span[1]);
+      return source ? textOf(source).slice(+span[2], +span[3]).join("") : line;
+    });
+    const mark = () => {
+      const first = last?.startContainer, own = first?.nodeType === Node.TEXT_NODE ? first.parentElement : first;
+      const source = own?.closest(".block[data-of]");
+      if (!source) {
+        field.focus();
+        return news("Select words in one of the texts, or write them here.");
+      }
+      if (!source.contains(last.endContainer)) last.setEnd(source, source.childNodes.length);
+      const before = document.createRange();
+      before.setStart(source, 0);
+      before.setEnd(last.startContainer, last.startOffset);
+      const chosen = bare(last), start = bare(before).length;
+      let [from, to] = [0, chosen.length];
+      while (from < to && /\s/.test(chosen[from])) from++;
+      while (to > from && /\s/.test(chosen[to - 1])) to--;
+      if (from === to) return field.focus();
+      put(`${source.dataset.of} ${start + from}-${start + to}`);
+      news(`Marked: ${chosen.slice(from, to).join("")}`);
+      last = null;
+    };
+    button(field, "Mark the selected words", mark).dataset.key = "m";
+  };
+
+  const withSlider = (field) => {
     const slider = add(field, "input", "");
     Object.assign(slider, { type: "range", min: field.min, max: field.max, step: 0.01, value: field.value || field.dataset.slider });
-    slider.setAttribute("aria-label", `${document.querySelector(`label[for="${CSS.escape(field.id)}"]`).textContent}, slider`);
+    slider.setAttribute("aria-label", `${labelOf(field).textContent}, slider`);
     slider.addEventListener("input", () => { field.value = slider.value; });
     field.addEventListener("input", () => { slider.value = field.value || field.dataset.slider; });
-  }
+  };
 
-  for (const table of document.querySelectorAll("table[data-rows]")) {
+  // A file into a field of JSON; of the answer of an OpenAI-compatible server its log-probabilities.
+  const fromFile = (field) => {
+    const label = add(field, "label", "or from a file "), input = document.createElement("input");
+    Object.assign(input, { type: "file", accept: ".json,application/json" });
+    label.className = "hint";
+    label.append(input);
+    input.addEventListener("change", async () => {
+      try {
+        const read = JSON.parse(await input.files[0].text()), answer = read.choices?.[0] ?? read;
+        field.value = JSON.stringify(answer.logprobs ?? answer, null, 1);
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+        news(`Read ${input.files[0].name}`);
+      } catch {
+        news("This file holds no JSON.");
+      }
+    });
+  };
+
+  const growing = (table) => {
     button(table.parentElement, "Add a row", () => {
       const rows = table.tBodies[0].rows, next = rows[rows.length - 1].cloneNode(true), place = rows.length;
       for (const input of next.querySelectorAll("input, select")) {
@@ -79,21 +152,39 @@
       table.tBodies[0].append(next);
       next.querySelector("input, select").focus();
     });
-  }
+  };
 
   // While people judge: the words that are selected go into the note, between quotation marks.
   let kept = "";  // a click on the button may end the selection
-  const note = document.querySelector("textarea[data-quotes]");
-  if (note) {
+  const quoting = (note) => {
     button(note, "Quote the selected words", () => {
       const said = kept.trim();
       if (!said) return news("Select words in a text first.");
       note.value = `${note.value}${note.value && !note.value.endsWith("\n") ? "\n" : ""}“${said}” `;
       note.focus();
     });
-  }
+  };
+
+  const PARTS = [
+    ["textarea[data-spans]", inSpans], ["textarea[data-marks]", inMarks], ["input[data-slider]", withSlider],
+    ["table[data-rows]", growing], ["textarea[data-quotes]", quoting],
+    ["textarea[data-file]", fromFile],
+  ];
+  const known = new WeakSet();
+  const prepare = () => {  // again when a part of the page is another one
+    for (const [selector, act] of PARTS) {
+      for (const one of document.querySelectorAll(selector)) {
+        if (!known.has(one)) act(one);
+        known.add(one);
+      }
+    }
+  };
+  document.addEventListener("touchstone:changed", prepare);
+  prepare();
   document.addEventListener("selectionchange", () => {
     const chosen = document.getSelection(), place = chosen.anchorNode?.parentElement;
-    if (place?.closest(".block") && String(chosen)) kept = String(chosen);
+    if (!place?.closest(".block") || chosen.isCollapsed) return;
+    kept = String(chosen);
+    last = chosen.getRangeAt(0).cloneRange();
   });
 }

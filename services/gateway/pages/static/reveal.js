@@ -18,5 +18,5 @@ const update = () => {
   show(root.hasAttribute("data-revealed"));
 };
 button.addEventListener("click", () => show(!root.hasAttribute("data-revealed")));
-document.addEventListener("touchstone:changed", update);
+for (const news of ["touchstone:changed", "touchstone:marked"]) document.addEventListener(news, update);
 update();

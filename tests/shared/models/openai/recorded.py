@@ -2,7 +2,8 @@
 
 `tests/data/servers/NAME/VERSION/*.json`: each with the source and date of its shape, synthetic
 texts and exchanges. An exchange answers a request whose path is its own and whose body has all of
-its fields; `times`: so often, then the next one that fits. `{in N s}` in a header is an HTTP date.
+its fields; `times`: so often, then the next one that fits; `says`: words of the conversation.
+`{in N s}` in a header is an HTTP date.
 """
 
 from __future__ import annotations
@@ -55,6 +56,9 @@ def _fits(exchange: Mapping[str, Any], path: str, body: Mapping[str, Any]) -> bo
     if exchange["path"] != path.partition("?")[0] or exchange.get("times", 1) < 1:
         return False
     if any(name in body for name in exchange.get("without", ())):
+        return False
+    said = "\n".join(str(turn.get("content")) for turn in body.get("messages", ()))
+    if any(words not in said for words in exchange.get("says", ())):
         return False
     return all(name in body and body[name] == value for name, value in _wanted(exchange)) and all(
         name in body for name in exchange.get("with", ())

@@ -1,0 +1,48 @@
+"""Words that a person marks in the texts of a job: in a form a line each, as `explanation 12-20`,
+`12-20` of the first text, or as they stand there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from shared.errors import BadInput
+from shared.ledger.judgements import MOST_SPANS
+
+TEXTS = ("text", "text_pair", "premise", "hypothesis", "question", "explanation")
+OFFSETS = re.compile(r"(?:([a-z_]{1,40}) )?(\d{1,7})-(\d{1,7})")
+
+
+def texts_to_mark(request: Mapping[str, Any]) -> dict[str, str]:
+    """Field → text, of those that people are shown; none where they were not kept."""
+    return {name: text for name in TEXTS if isinstance(text := request.get(name), str)}
+
+
+def parse_spans(typed: str, texts: Mapping[str, str]) -> list[dict[str, Any]]:
+    """As a judgement has them. Raises BadInput for words that stand in no text, or twice."""
+    lines = [line.strip() for line in typed.splitlines() if line.strip()]
+    if len(lines) > MOST_SPANS:
+        raise BadInput(f"mark at most {MOST_SPANS} passages", pointer="/spans")
+    return [_parse_line(line, texts) for line in lines]
+
+
+def _parse_line(line: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    if found := OFFSETS.fullmatch(line):
+        first = next(iter(texts), "text")
+        return {"of": found[1] or first, "start": int(found[2]), "end": int(found[3])}
+    places = [(name, text.find(line)) for name, text in texts.items() if line in text]
+    once = len(places) == 1 and texts[places[0][0]].count(line) == 1
+    if not once:
+        count = "in no text" if not places else "more than once: say where, as text 12-20"
+        raise BadInput(f"the words {line[:80]!r} stand {count}", pointer="/spans")
+    (name, start), *_ = places
+    return {"of": name, "start": start, "end": start + len(line)}
+
+
+def marked_words(spans: Sequence[Mapping[str, Any]], request: Mapping[str, Any]) -> Iterator[str]:
+    """The words of these spans; none of a text that is not there any more."""
+    texts = texts_to_mark(request)
+    for span in spans:
+        if words := texts.get(span["of"], "")[span["start"] : span["end"]]:
+            yield words

@@ -1,0 +1,211 @@
+"""What was done with a text, as the verdict of an explanation that has no other: English.
+
+"Content removed under section 3 (hateful conduct)" says that it is hateful, "Report dismissed" and
+"Outcome: no violation" that it is not. An act against a text speaks only where hate is its ground,
+for posts are removed for many reasons; one in its favour speaks unless another ground is named,
+since what breaks no rule breaks none on hate. Source: our own. Read where no sentence classifies
+the text, never in a doubt, a wish, a rule or a general statement, and not where two acts contradict
+one another, or one is undone. Every pattern meets at most `MOST` characters of one sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from services.hatexscore.cues_en import TEXT_NOUN
+from services.hatexscore.moods_en import UNDONE
+from services.hatexscore.report import Label
+
+Span = tuple[int, int]  # half-open character offsets
+MOST = 300  # characters of a sentence that are looked at
+MOST_SENTENCES = 40  # from the end
+
+# Who or what is acted upon.
+_TEXT = (
+    rf"(?:{TEXT_NOUN}|it|this(?:\s+one)?|upload|item|listing|account|users?|author|poster|profile"
+    r"|channel)"
+)
+_THIS = r"(?:it|this(?:\s+one)?|that(?:\s+one)?|the\s+\w+)"
+_SANCTION = (
+    r"(?:strikes?|removals?|takedowns?|suspension|ban|mute|warning|penalty|sanction|restriction"
+    r"|enforcement|(?:original\s+|initial\s+|our\s+)?(?:decision|action|ruling)|measure|block)"
+)
+_REPORT = r"(?:reports?|complaints?|flags?|notices?|notifications?|referrals?|alerts?)"
+_APPEAL = (
+    r"(?:appeals?|objections?|counter-?notice|request\s+for\s+(?:review|reinstatement))"
+    r"(?:\s+(?:result|outcome|decision))?"
+)
+# What is done: to the text, to a sanction of it, to a report or an appeal.
+_AGAINST_TEXT = (
+    rf"(?:(?:took|taking|take|pulled|pulling)\s+{_THIS}\s+(?:down|off)"
+    r"|(?:permanently\s+|temporarily\s+)?(?:removed?|removal|deleted?|deletion|taken\s+down"
+    r"|took\s+down|take\s+down|takedown|hidden|hid|blocked|banned|suspended|muted|restricted"
+    r"|rejected?|actioned|sanctioned|penali[sz]ed|struck|warned|disabled|pulled|geo-?blocked"
+    r"|quarantined|withheld|demoted|kicked|purged|locked|suspension|ban))"
+)
+_FOR_TEXT = (
+    rf"(?:(?:left|leave|leaving|keeping|keep|kept|let|letting|put|putting)\s+{_THIS}\s+"
+    r"(?:up|alone|online|in\s+place|as\s+(?:it\s+)?is|stand|pass|through|go|be|back)"
+    r"|approved?|kept(?:\s+up)?|keep(?:\s+up)?|left\s+(?:up|alone|online|in\s+place|as\s+is)"
+    r"|leave\s+(?:up|alone)|stays?\s+(?:up|online)|restored?|reinstated?|unbanned|unblocked"
+    r"|cleared|allowed?|published|let\s+(?:through|stand)|put\s+back|ignored?|no\s+removal)"
+)
+_KEPT = (
+    r"(?:upheld|confirmed|maintained|affirmed|sustained|stands?|issued|applied|imposed|given|added"
+    r"|justified|correct|remains?(?:\s+in\s+(?:place|force))?|stays?(?:\s+in\s+(?:place|force))?)"
+)
+_UNDONE = (
+    r"(?:withdrawn|lifted|reversed|overturned|removed|revoked|rescinded|cancell?ed|expunged|undone"
+    r"|dropped|wrong|incorrect|unjustified|retracted|voided|not\s+(?:upheld|justified|confirmed))"
+)
+_GRANTED = (
+    r"(?:upheld|accepted|confirmed|granted|approved|substantiated|actioned|valid(?:ated)?"
+    r"|justified|founded|successful|allowed|sustained|well[\s-]founded)"
+)
+_REFUSED = (
+    r"(?:dismissed|rejected|declined|denied|refused|closed\s+(?:without|with\s+no)\s+action"
+    r"|unfounded|unsubstantiated|invalid|unsuccessful|baseless|discarded|turned\s+down"
+    r"|not\s+(?:upheld|accepted|confirmed|substantiated|granted|justified))"
+)
+_IS = (
+    r"(?:\s*(?:[:=|\u2192\u2013\u2014-]|->)\s*|\s+)(?:(?:is|are|was|were|has\s+been|have\s+been"
+    r"|had\s+been|will\s+be|gets?|got|being)\s+)?(?:(?:now|hereby|therefore|thus|also|duly|fully"
+    r"|manually|promptly|correctly|rightly)\s+)?"
+)
+_WHO = (
+    r"(?:(?:i|we|mods?|moderators?|(?:the|our)\s+(?:moderation\s+)?(?:team|moderators?|reviewers?))"
+    r"(?:['\u2019]ve)?\s+(?:(?:have|has|had|then|also|therefore|decided\s+to|chose\s+to|agreed\s+to"
+    r"|now)\s+){0,3})"
+)
+_OPENS = (
+    r"(?:^|[.;:,|=({\[\u2013\u2014\u2192\u2022*>-])\s*[\"']?"
+    r"(?=\w)(?:(?:so|and|but|then|now|later|thus|therefore|subsequently)\s+){0,2}"
+    r"(?:(?:the|this|your|their|that|user|reported|flagged|offending|first|second)\s+){0,3}"
+)
+_BEEN = r"(?:been\s+|be\s+)?"
+_NOT = rf"(?P<not>(?:not|never|(?:was|is|were|are)n['\u2019]t|hasn['\u2019]t\s+been)\s+{_BEEN})?"
+_LASTS = (
+    r"(?:(?:an?\s+)?(?:\d{1,3}|one|two|three|seven|thirty)?[\s-]?(?:day|hour|week|month|year"
+    r"|permanent|temporary|indefinite)[\s-]+)?"
+)
+_SO = r"(?:\w{1,20}ly\s+|therefore\s+|thus\s+|hence\s+)?"
+_OF_RULES = r"(?:rules|polic(?:y|ies)|guidelines|standards|terms)"
+_ALTERNATIVES = (
+    rf"{_SANCTION}{_IS}(?:(?P<s_not>not\s+)?(?P<s_kept>{_KEPT})|(?P<s_undone>{_UNDONE}))",
+    rf"{_REPORT}{_IS}(?:(?P<r_granted>{_GRANTED})|(?P<r_refused>{_REFUSED}))",
+    rf"{_APPEAL}{_IS}(?:(?P<a_granted>{_GRANTED})|(?P<a_refused>{_REFUSED}))",
+    # the post is not in breach; violates_policy is false
+    rf"(?:{_TEXT}|which|and)\s+(?:and\s+)?(?:(?:is|was|are)\s+)?{_SO}(?P<in_no>not\s+)?in\s+"
+    r"(?:clear\s+|direct\s+)?(?P<in>breach|violation)",
+    rf"(?:{_TEXT}|which|and)\s+{_SO}(?P<does>violates|breaches|infringes|contravenes|breaks)",
+    rf"(?:{_TEXT}\s+)?(?:does|did)\s*(?:not|n['\u2019]t)\s+{_SO}(?P<does_not>violate|breach|break"
+    r"|infringe|contravene)",
+    r"(?:violat\w{1,9}|breach\w{0,3})(?:[\s_]\w{1,20}){0,3}[\"']?\s*[:=]\s*"
+    r"(?:(?P<is_yes>true|yes)|(?P<is_no>false|no|none))",
+    r"(?:enforcement|action|sanction|measure|penalty)s?(?:\s+taken)?\s*[:=]\s*"
+    r"(?P<no_action>none|no\b|nothing|n/a)",
+    rf"(?:{_TEXT}{_IS}|{_WHO})?{_NOT}{_LASTS}(?:(?P<against>{_AGAINST_TEXT})"
+    rf"|(?P<favour>{_FOR_TEXT}))",
+    r"(?P<none>no\s+(?:\w+\s+){0,2}?(?:violations?|breach(?:es)?|infringements?|action|enforcement"
+    rf"|sanctions?)|nothing\s+(?:actionable|against\s+(?:our|the)\s+{_OF_RULES})"
+    rf"|false\s+(?:positive|alarm)|within\s+(?:our\s+|the\s+)?(?:\w+\s+)?{_OF_RULES})",
+    r"(?P<some>(?:\w+\s+)?(?:violation|breach)\s+(?:was\s+|is\s+)?(?:found|confirmed|established"
+    r"|upheld))",
+)
+_ACT = re.compile(rf"{_OPENS}(?:{'|'.join(_ALTERNATIVES)})\b")
+_AGAINST = ("s_kept", "r_granted", "a_refused", "against", "some", "in", "does", "is_yes")
+_DENIED = ("not", "s_not", "in_no")
+# Of what is only wished, doubted, asked, supposed or ruled in general, nothing is done.
+_NOT_DONE = re.compile(
+    r"\b(?:would|if|might|may|could|should|must|unless|whether|until|pending|asks?|asked|asking"
+    r"|wants?|wanted|demand\w*|request(?:ed|s|ing)\s+(?:that|to)|please|can\s+be"
+    r"|in\s+(?:other|such|some|many)\s+cases?|usually|often|typically|generally|always|any|every"
+    r"|some|previous(?:ly)?|earlier|last\s+(?:week|month|year)|another|other\s+posts?"
+    r"|by\s+(?:the\s+)?(?:author|user|poster)|himself|herself|themsel(?:f|ves)|rather\s+than"
+    r"|instead\s+of|too\s+\w+|unjustified|unwarranted|disproportionate|mistak\w+|errors?"
+    r"|wrongly|wrongful|overreaction)\b|[?\uff1f]"
+)
+# "Posts removed for hate speech cannot be restored": of posts in general.
+_GENERAL = re.compile(
+    r"\W*(?:all\s+)?(?:posts|comments|messages|tweets|videos|accounts|users|people|content|material"
+    r"|reports|appeals|strikes)\s+(?:(?:that|which|who)\s+)?[\w\s,'\u2019-]{2,120}?"
+    r"\b(?:can|cannot|may|must|should|will|are|is|do|does|stay|remain)\b"
+    r"|\W*(?:posts|comments|messages|accounts|users|people)\s+(?:get|are)\s"
+)
+_HATE = re.compile(r"\b(?:hat(?:e|red)|hateful\w*|anti-?hate)\b|hate_")
+_NO_HATE = re.compile(
+    r"\b(?:no|not|without|(?:is|was)n['\u2019]t|never|nor|non)[\s-]+(?:\w+\s+){0,3}?"
+    r"hat(?:e|red|eful)"
+)
+_OTHER_GROUND = re.compile(
+    r"\b(?:spam\w*|scam\w*|fraud\w*|nud(?:e|ity)|sexual\w*|porn\w*|copyright\w*|trade\s?marks?"
+    r"|privacy|private|dox+\w*|self-harm|suicid\w*|drugs?|tobacco|alcohol|weapons?|firearms?"
+    r"|gambling|misinformation|disinformation|impersonat\w*|advert\w*|commercial|promotion\w*"
+    r"|minors?|violen\w*|terroris\w*|off-?topic|duplicates?|low[\s-]quality|age|spoilers?"
+    r"|profan\w*|format\w*|expired|technical\w*|accident\w*)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionAct:
+    """span: of its sentence; words: of the act; label: what it says of the text."""
+
+    span: Span
+    words: Span
+    label: Label
+
+
+# Every act holds one of these: most sentences hold none, and the grammar is not tried.
+_STEM = re.compile(
+    r"remov|delet|t[ao]ke?n?\b|took|taking|pull|takedown|hid|block|ban|suspen|mute|restrict"
+    r"|reject|action|sanction|penal|struck|warn|disabl|quarantin|withheld|demot|kick|purg|lock|left|leav|keep"
+    r"|kept|let|put|approv|stays?|restor|reinstat|clear|allow|publish|ignor|strike|decision|ruling"
+    r"|measure|enforce|report|complain|flag|notic|notif|referral|alert|appeal|objection|review"
+    r"|breach|violat|infring|contraven|break|false|within|nothing"
+)
+
+
+def names_act(sentence: str) -> bool:
+    """Does a lower-case sentence tell of something that was done with a text, or may it?"""
+    told = sentence[:MOST]
+    if _STEM.search(told) is None or _GENERAL.match(told):
+        return False
+    return _ACT.search(told) is not None
+
+
+def read_act(plain: str, spans: Sequence[Span]) -> DecisionAct | None:
+    """The last act, where none before it says the opposite. plain: in lower case without mark-up
+    and quotations; spans: its sentences."""
+    found = list(_acts(plain, spans[-MOST_SENTENCES:]))
+    if len({one.label for one in found}) != 1:
+        return None
+    behind = plain[found[0].words[1] : found[0].words[1] + MOST]
+    return None if found[0].label == "hateful" and UNDONE.search(behind) else found[-1]
+
+
+def _acts(plain: str, spans: Sequence[Span]) -> Iterator[DecisionAct]:
+    told = [plain[start : min(end, start + MOST)] for start, end in spans]
+    grounded = any(map(_is_of_hate, told))
+    other = any(map(_OTHER_GROUND.search, told))
+    for span, sentence in zip(spans, told, strict=True):
+        none = _STEM.search(sentence) is None
+        if none or _NOT_DONE.search(sentence) or _GENERAL.match(sentence):
+            continue
+        elsewhere = _OTHER_GROUND.search(sentence) is not None
+        speaks = {"hateful": grounded and not elsewhere, "non-hateful": grounded or not other}
+        for act in _ACT.finditer(sentence):
+            label = _label(act)
+            if speaks[label]:
+                yield DecisionAct(span, (span[0] + act.start(), span[0] + act.end()), label)
+
+
+def _is_of_hate(sentence: str) -> bool:
+    return _HATE.search(_NO_HATE.sub(" ", sentence)) is not None
+
+
+def _label(act: re.Match[str]) -> Label:
+    found = act.groupdict()
+    against, denied = (any(found[name] for name in names) for names in (_AGAINST, _DENIED))
+    return "hateful" if against != denied else "non-hateful"

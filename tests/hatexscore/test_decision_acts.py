@@ -1,0 +1,82 @@
+"""What was done with a text: read where hate is its ground, and never taken for no conclusion."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.hatexscore.conclusion import VerdictsRead, read_conclusion
+from services.hatexscore.vocabulary import built_in
+
+OBJECTS = ("Content", "The post", "Comment", "Reported video", "It")
+AGAINST = ("removed", "was taken down", "deleted", "was blocked", "has been hidden")
+FAVOUR = ("kept up", "was restored", "approved", "was left alone", "has been reinstated")
+GROUNDS = (" under section 3 (hateful conduct)", ", hate against a faith", ": hate policy, rule 2")
+ENDED = (
+    *(("Strike upheld", "hateful"), ("Strike withdrawn", "non-hateful")),
+    *(("Report accepted", "hateful"), ("Report dismissed", "non-hateful")),
+    *(("Appeal denied", "hateful"), ("Appeal granted", "non-hateful")),
+    *(("Violation confirmed", "hateful"), ("Outcome: no violation", "non-hateful")),
+)
+
+
+def read(explanation: str) -> VerdictsRead:
+    return read_conclusion(explanation, built_in("default"), "en")
+
+
+def label(explanation: str) -> str | None:
+    found = read(explanation).conclusion
+    return found.label if found else None
+
+
+@given(st.sampled_from(OBJECTS), st.sampled_from(AGAINST), st.sampled_from(GROUNDS))
+def test_an_act_against_a_text_speaks_where_hate_is_its_ground(
+    what: str, act: str, ground: str
+) -> None:
+    assert label(f"{what} {act}{ground}.") == "hateful"
+    bare = read(f"{what} {act}.")
+    assert bare.conclusion is None
+    assert bare.unread
+    assert label(f"{what} {act} for spam.") is None
+
+
+@given(st.sampled_from(OBJECTS), st.sampled_from(FAVOUR))
+def test_an_act_in_its_favour_speaks_unless_another_ground_is_named(what: str, act: str) -> None:
+    assert label(f"{what} {act}.") == "non-hateful"
+    assert label(f"{what} {act}: no spam.") is None
+    assert label(f"Had it been longer, {what.lower()} would have been {act}.") is None
+
+
+@pytest.mark.parametrize(("said", "expected"), ENDED)
+def test_how_a_case_ended(said: str, expected: str) -> None:
+    assert label(f"{said} (hate policy).") == expected
+    assert label(f"Was the {said.lower()} (hate policy)?") is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Removed for hate speech, then restored on appeal.",
+        "Posts removed for hate speech cannot be restored.",
+        "The user asked us to remove the post for hate speech.",
+        "Removed for spam. Our rules also forbid hate.",
+        "Report dismissed. Report upheld. Hate policy.",
+        "Our policy forbids attacks on a faith, and this is one.",
+        "The post attacks a faith, which our hate policy forbids.",
+        "Not actionable.",
+        "This one is fine.",
+    ],
+)
+def test_what_is_in_doubt_is_unread_and_not_none(said: str) -> None:
+    found = read(said)
+    assert found.conclusion is None
+    assert found.unread
+
+
+@pytest.mark.parametrize("side", ["a joke", "criticism of a law", "banter among friends"])
+def test_comparatives_say_which_of_two_it_is(side: str) -> None:
+    assert label(f"It is less {side} than plain hate speech.") == "hateful"
+    assert label(f"It is {side} rather than hate speech.") == "non-hateful"
+    assert label(f"{side.capitalize()} rather than hate speech.") == "non-hateful"
+    assert label(f"This is not {side} but hatred of a people.") == "hateful"
