@@ -41,15 +41,16 @@ serve: $(VENV)/runtime  ## the same service, until Ctrl-C
 MET := .pytest_cache/answers
 # One thread a process: there are more processes than cores, and threads that wait for each other
 # spin meanwhile. Embedded models then take a third of the processor time.
+# Four processes on two cores: half of the time a test waits for a server.
 test nightly: export OMP_NUM_THREADS := 1
 
 test: $(VENV)/dev  ## the whole suite: real Redis, real PostgreSQL, no network, no GPU
 	rm -rf $(MET)
 	failed=0; export ANSWERS_MET=$(CURDIR)/$(MET); \
 	$(BIN)/pytest -m "not end_to_end and not nightly" \
-		--numprocesses 3 --dist worksteal || failed=1; \
+		--numprocesses 4 --dist worksteal || failed=1; \
 	$(BIN)/pytest -m "end_to_end and not nightly" \
-		--numprocesses 3 --dist loadfile --no-loadscope-reorder || failed=1; \
+		--numprocesses 4 --dist loadfile --no-loadscope-reorder || failed=1; \
 	exit $$failed
 
 met:  ## after `make test`: fails where an answer or a problem of the API was never met

@@ -72,6 +72,8 @@ def visits(browser: Browser) -> Iterator[Visits]:
 
     yield visit
     for context in contexts:
+        for page in context.pages:  # what is under way when a test ends is no fault
+            page.unroute_all(behavior="ignoreErrors")
         context.close()
     assert complaints == []
 

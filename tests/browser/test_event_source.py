@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Response
 from sqlalchemy import Engine
 
-from services.gateway.routes.events import RETRY_MILLISECONDS
+from services.gateway.routes import events
 from tests.browser.conftest import Visits, example, put
 from tests.patience import eventually
 from tests.servers import finish_next
 
 CLOSED = 2  # EventSource.readyState
-QUIET_MS = 10_000
+RETRY_MS = 300
 LISTEN = """id => {
     window.heard = [];
     window.ours = new EventSource(`/v1/jobs/${id}/events`);
@@ -20,7 +21,10 @@ LISTEN = """id => {
 }"""
 
 
-def test_an_event_source_is_told_to_stop(open_gateway: str, engine: Engine, visits: Visits) -> None:
+def test_an_event_source_is_told_to_stop(
+    open_gateway: str, engine: Engine, visits: Visits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "RETRY_MILLISECONDS", RETRY_MS)
     job_id = put(engine, "hatexscore", "queued", example("hatexscore"), {})
     page, statuses = visits(open_gateway), list[int]()
 
@@ -35,6 +39,6 @@ def test_an_event_source_is_told_to_stop(open_gateway: str, engine: Engine, visi
     finish_next(engine, {"score": 0.5})
     eventually(lambda: page.evaluate(f"ours.readyState === {CLOSED}"))
     assert page.evaluate("heard") == ["job.queued", "job.running", "job.succeeded", "end"]
-    page.wait_for_timeout(max(QUIET_MS, 3 * RETRY_MILLISECONDS))
+    page.wait_for_timeout(5 * RETRY_MS)
     assert statuses == [200, 204]
     assert page.evaluate("ours.readyState") == CLOSED

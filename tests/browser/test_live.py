@@ -11,10 +11,11 @@ from sqlalchemy import Engine
 
 from services.registry import metrics
 from tests.browser.conftest import Filled, Visits, example, put
+from tests.gateway.serving import PAGE_LOOK_SECONDS
 from tests.servers import finish_next
 
 RESULT: dict[str, Any] = {"score": 0.75, "range": [0, 1], "direction": "higher_is_better"}
-LOOKS_MS = 3_000  # longer than between two looks of the overview's stream
+LOOKS_MS = 5_000 * PAGE_LOOK_SECONDS  # longer than between two looks of the overview's stream
 FOLDED = "<details><summary>More</summary><p>inside</p></details>"
 
 

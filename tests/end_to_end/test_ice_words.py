@@ -15,7 +15,7 @@ from tests.patience import SECONDS
 from tests.shared.models.openai.computing import ClassifierDouble, Floats
 from tests.shared.models.openai.stub import listening
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.end_to_end
 
 TEXT = "Those immigrants are ruining our lovely town"
 WEIGHTS = {"immigrants": 1.5, "ruining": 2.0, "lovely": -1.0, "[MASK]": 0.1}

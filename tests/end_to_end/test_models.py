@@ -19,7 +19,7 @@ from tests.answers import CheckedClient
 from tests.end_to_end.service import serving
 from tests.patience import eventually
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.end_to_end
 
 PATIENCE_SECONDS = 240
 ASKED = {"operation": "judge", "examples": [{"text": "a lovely day", "text_pair": "rain"}]}

@@ -23,7 +23,7 @@ from tests.end_to_end.service import ROOT, Service, environment, said_by, servin
 from tests.patience import SECONDS, eventually
 from tests.tiny_models.encoders import ENCODERS, save_encoder
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.end_to_end
 
 SLOW = Path(__file__).parent / "slow_loader"
 ROOMS = ("--services", "hatexscore", "inference")

@@ -17,7 +17,7 @@ from tests.end_to_end.batch import contents, started
 from tests.end_to_end.keys import opened
 from tests.end_to_end.service import Service, serving
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.end_to_end
 
 HASTE = {"TOUCHSTONE_TICK_SECONDS": "0.2"}
 CROWD = 10

@@ -23,7 +23,7 @@ from tests.end_to_end.batch import ended, patiently, started
 from tests.end_to_end.service import Service, serving
 from tests.patience import eventually
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.end_to_end
 
 PATIENCE_SECONDS = 180
 OPEN_SECONDS = 8  # of the batch that expires

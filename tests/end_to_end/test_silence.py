@@ -11,7 +11,8 @@ import psutil
 import pytest
 
 from tests.answers import CheckedClient
-from tests.end_to_end.load import examples, finished
+from tests.end_to_end.batch import patiently
+from tests.end_to_end.load import examples, submit
 from tests.end_to_end.service import WARM, Service, serving
 from tests.patience import SECONDS, busy, eventually
 
@@ -45,4 +46,5 @@ def test_who_is_stopped_is_started_again(service: Service, module: str) -> None:
     eventually(lambda: not stopped.is_running())
     eventually(service.is_ready)
     with CheckedClient(base_url=service.url, timeout=SECONDS) as client:
-        finished(client, "/v1/scores/hatexscore", examples()[0])
+        job = f"/v1/jobs/{submit(client, examples()[0])}"  # whoever is started again meanwhile
+        eventually(lambda: patiently(client, "GET", job).json()["status"] == "succeeded")

@@ -7,24 +7,30 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
 import uvicorn
 
 from services.gateway.app import create_app
+from services.gateway.pages import page_route
 from services.gateway.server import config_of
 from services.stack.servers import HOST, free_port
 from shared.settings import Settings
 
+PAGE_LOOK_SECONDS = 0.2
+
 
 @contextmanager
 def serving(chosen: Settings) -> Iterator[str]:
-    """Its URL."""
+    """Its URL. Its pages look often for what is new."""
     port = free_port()
     placed = chosen.model_copy(update={"host": HOST, "port": port})
     server = uvicorn.Server(config_of(create_app(placed), placed))
     thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://{HOST}:{port}"
-    server.should_exit = True
-    thread.join()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page_route, "LOOK_SECONDS", PAGE_LOOK_SECONDS)
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        yield f"http://{HOST}:{port}"
+        server.should_exit = True
+        thread.join()

@@ -94,7 +94,7 @@ LABELS = {"H": "hateful", "N": "non-hateful", "-": None, "h": "hateful", "n": "n
 OWN = sorted((Path(__file__).parent / "conclusions").glob("*.txt"))
 
 
-def own(files: Sequence[Path]) -> list[Snippet]:
+def own(files: Sequence[Path] = tuple(OWN)) -> list[Snippet]:
     """Our own sentences: `# family vocabulary`, then lines of H, N or - and the explanation.
 
     A small h or n is a verdict that no rule reads yet. The language ends the name of a file.
@@ -166,7 +166,7 @@ def table(found: Sequence[Outcome], by: str) -> str:
 
 def main(arguments: Sequence[str]) -> None:
     which = arguments[0] if arguments else "golden"
-    snippets = own(OWN) if which == "own" else golden()
+    snippets = own() if which == "own" else golden()
     if which in ("0", "1"):
         snippets = [one for one in snippets if one.half == int(which)]
     found = outcomes(snippets)

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.service import ROOT
-from tests.patience import eventually
+from tests.patience import SECONDS, busy, eventually
 from tests.sdk.conftest import recorded
 from tests.sdk.recorded_service import RecordedService, recorded_service
 from tests.sdk.test_imports import empty, run
@@ -230,7 +230,7 @@ def test_ctrl_c_says_what_goes_on(
     with spawned(service, *arguments[command]) as process:
         eventually(lambda: silent in service.asked, "it has not come so far")
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=SECONDS * busy())
     assert process.returncode == 130
     assert said in err
     assert "Traceback" not in err
@@ -245,7 +245,7 @@ def test_a_reader_that_has_seen_enough_is_no_fault(service: RecordedService) -> 
         process.stdout.close()
         assert process.stderr is not None
         assert process.stderr.read() == ""
-        assert process.wait(60) == 0
+        assert process.wait(SECONDS * busy()) == 0
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])

@@ -26,7 +26,7 @@ from services.stack.servers import free_port
 from shared.settings import Settings
 from tests.deployment.manifests import KUBECTL
 from tests.end_to_end.service import ROOT, Service, environment
-from tests.patience import eventually
+from tests.patience import SECONDS, eventually
 from tests.receivers import Receiver, receiving
 from tests.sdk.test_blocks import blocks
 from tests.sdk.test_guide import TYPED
@@ -172,7 +172,7 @@ def receiver(folder: Path) -> Iterator[str]:
         )
     yield f"http://127.0.0.1:{port}"
     process.terminate()
-    process.wait(10)
+    process.wait(SECONDS)
 
 
 @pytest.mark.nightly

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from shared import worker_board
 from shared.models.availability import STALE_SECONDS
@@ -61,6 +63,6 @@ def test_the_dead_are_not_believed_and_are_forgotten(chosen: Settings) -> None:
 
 
 def test_without_redis_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    away = redis.Redis(port=1, socket_connect_timeout=0.1)
+    away = redis.Redis(port=1, retry=Retry(NoBackoff(), 0))
     monkeypatch.setattr(worker_board, "_redis", lambda: away)
     assert read(SERVICES) == {}

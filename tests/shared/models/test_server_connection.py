@@ -19,6 +19,7 @@ from shared.models.entry import ModelEntry
 from shared.models.openai.protocol import CHAT, Dialect
 from shared.models.server_connection import Address, Connection
 from shared.problems import problem
+from tests.patience import SECONDS, eventually
 from tests.shared.models.openai.recorded import Recorded, recordings
 from tests.shared.models.openai.stub import listening
 
@@ -202,9 +203,10 @@ def test_a_slow_answer_is_not_asked_for_again(
     connected: Making, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     double, connection = connected("openai/2026-11/slow")
-    connection._client.timeout = 0.2
+    connection._client.timeout = httpx.Timeout(SECONDS, read=0.2)
     with pytest.raises(Unavailable, match="did not answer"):
         Dialect(connection, "m").complete_chat([ASKED])
+    eventually(lambda: double.asked)  # it may read it later than nobody waits
     assert len(double.bodies("/v1" + CHAT)) == 1
 
 

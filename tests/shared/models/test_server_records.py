@@ -6,6 +6,8 @@ import threading
 
 import pytest
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from shared.errors import BadInput
 from shared.models import server_records
@@ -116,7 +118,7 @@ def test_what_is_no_record_and_no_redis_is_nothing(
 ) -> None:
     broker.hset(RECORDS, "m", "of another version")
     assert read() == {}
-    away = redis.Redis(port=1, socket_connect_timeout=0.1)
+    away = redis.Redis(port=1, retry=Retry(NoBackoff(), 0))
     monkeypatch.setattr(server_records, "_redis", lambda: away)
     assert read() == {}
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from shared.models import availability
 from shared.models.availability import (
@@ -54,6 +56,6 @@ def test_the_dead_are_not_believed_and_are_forgotten(chosen: Settings) -> None:
 
 def test_without_redis_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     availability._redis.cache_clear()
-    away = redis.Redis(port=1, socket_connect_timeout=0.1)
+    away = redis.Redis(port=1, retry=Retry(NoBackoff(), 0))
     monkeypatch.setattr(availability, "_redis", lambda: away)
     assert read_statuses() == {}
