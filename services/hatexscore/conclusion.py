@@ -349,7 +349,7 @@ def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause |
     answered = label_patterns.is_asked(before, after)
     if answer is not None and answered:
         return Clause("final", denials=int(answer["no"] is not None))
-    if answered and label_patterns.is_even_score(after):
+    if answered and (label_patterns.is_even_score(after) or label_patterns.is_unanswered(after)):
         return Clause("bare", "hedged")
     score = label_patterns.is_low_score(after) if answered else None
     if score is not None:
