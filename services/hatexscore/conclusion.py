@@ -126,9 +126,7 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
     ]
     statement = None if chosen is None else _statement(explanation, chosen, live)
     if statement is None:
-        doubted = next((one.label for one in others if one.why == "uncertain"), None)
-        act = _statement_of_act(explanation, plain, spans)
-        statement = act if act and doubted in (None, act.label) else None
+        statement = _statement_of_act(explanation, plain, spans, others)
     if statement is not None:
         return VerdictsRead(statement, _few(others))
     undecided = no_decision.undecided(plain, spans[-MOST_SENTENCES:], vocabulary, readings)
@@ -217,11 +215,14 @@ def _statement(
 
 
 def _statement_of_act(
-    explanation: str, plain: str, spans: Sequence[Span]
+    explanation: str,
+    plain: str,
+    spans: Sequence[Span],
+    others: Sequence[HatexscoreOtherVerdict],
 ) -> ConclusionStatement | None:
-    """What was done with the text, where nothing classifies it."""
+    """What was done with the text, where nothing classifies it; not against a doubtful verdict."""
     act = decision_acts.read_act(plain, spans)
-    if act is None:
+    if act is None or any(one.why == "uncertain" and one.label != act.label for one in others):
         return None
     word = explanation[slice(*act.words)].strip(" .;:,|=-*")
     return ConclusionStatement(*act.span, act.label, word, "classification", "inferred")
