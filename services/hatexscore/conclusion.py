@@ -125,8 +125,7 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
         and (why := _other_reason(reading, chosen, uncertain)) is not None
     ]
     statement = None if chosen is None else _statement(explanation, chosen, live)
-    if statement is None:
-        statement = _statement_of_act(explanation, plain, spans, others)
+    statement = statement or _statement_of_act(explanation, plain, spans, others)
     if statement is not None:
         return VerdictsRead(statement, _few(others))
     undecided = no_decision.undecided(plain, spans[-MOST_SENTENCES:], vocabulary, readings)
