@@ -136,7 +136,7 @@ def hateful_or_not(stated: Stated, *, asked: bool) -> Stated:
     """
 
     def read(answer: str) -> StatedDecision | None:
-        fields = read_structured(answer)
+        fields = read_structured(answer, asked=asked)
         if fields is not None and is_data(answer):
             return fields
         read = stated(without_leans(answer)) or fields or read_lone_label(answer)

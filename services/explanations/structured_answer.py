@@ -27,7 +27,7 @@ _DECIDES = re.compile(
     r"(?:(?:final|overall|my|the|predicted|correct|hate|speech|moderation|safety|so|in)\s+"
     r"|最终|综合|최종\s*|종합\s*){0,4}"
     r"(?:label|verdict|decision|classification|category|class|conclusion|prediction|answer|result"
-    r"|judge?ment|assessment|determination|output|rating|overall|标签|结论|判断|判定|分类|类别|答案|结果"
+    r"|judge?ment|assessment|determination|output|rating|overall|(?:option|choice)\s*[a-d\d]|标签|结论|判断|判定|分类|类别|答案|结果"
     r"|라벨|레이블|결론|판단|판정|분류|정답|답변?|결과)(?:\s+(?:is|as))?"
 )
 _HATE = r"(?:hateful|hate(?:\s+(?:speech|content))?|hatefulness)"
@@ -68,8 +68,11 @@ _CHOICE = re.compile(  # "Q: Hateful or not? A:", the choice that an answer repe
     re.IGNORECASE,
 )
 _NAMES = re.compile(r"hate|仇恨|혐오|\b(?:or|unclear|unsure|but|however)\b|[?？]", re.IGNORECASE)
-
-
+# "Hateful: null" is no answer.
+_UNANSWERED = re.compile(
+    r"[\s\"'*_]{0,9}[:=]\s{0,9}[\"']?(?:null|unknown|unclear|undecided|undetermined|n/?a|unsure)\b",
+    re.IGNORECASE,
+)
 _IS_DATA = re.compile(r"\s*(?:```[a-z]*\s*)?[{\[]\s*[\[{\"']", re.IGNORECASE)
 
 
@@ -78,9 +81,12 @@ def is_data(answer: str) -> bool:
     return _IS_DATA.match(answer) is not None
 
 
-def read_structured(answer: str) -> StatedDecision | None:
-    """The decision that the fields of an answer agree on; None where none decides."""
-    found = list(_fields(answer))
+def read_structured(answer: str, *, asked: bool = False) -> StatedDecision | None:
+    """The decision that the fields of an answer agree on; None where none decides.
+
+    asked: whether the prompt asks "is this hateful?", so that `answer: yes` decides.
+    """
+    found = list(_fields(answer, asked=asked))
     if len({one.label for one in found}) != 1:
         return None
     return found[-1]
@@ -93,6 +99,8 @@ def read_lone_label(answer: str) -> StatedDecision | None:
     start = _ALONE.match(answer, asked.end() if asked else 0)
     value = _VALUE.match(answer, start.end() if start else 0)
     if value is None or value["label"] is None or _NAMES.search(answer, value.end()):
+        return None
+    if _UNANSWERED.match(answer, value.end()):
         return None
     denied = value["no"] is not None or value["ko"] is not None
     label = "non-hateful" if denied else "hateful"
@@ -107,12 +115,14 @@ def without_leans(answer: str) -> str:
     return plain
 
 
-def _fields(answer: str) -> Iterator[StatedDecision]:
+def _fields(answer: str, *, asked: bool) -> Iterator[StatedDecision]:
     for start, end in _segments(answer):
         separator = _SEPARATOR.search(answer, *_inner(answer, start, end, LONGEST_KEY))
         if separator is not None:
             key = _NUMBER.sub("", answer[start : separator.start()].strip(_AROUND)).casefold()
-            read = _decision(key.strip(_AROUND).replace("_", " "), answer, separator.end(), end)
+            named = key.strip(_AROUND).replace("_", " ")
+            decides = asked and _DECIDES.fullmatch(named) is not None
+            read = _decision(named, answer, (separator.end(), end), by_yes=decides)
             if read is not None:
                 yield replace(read, start=_inner(answer, start, end, LONGEST_KEY)[0])
 
@@ -132,15 +142,17 @@ def _inner(answer: str, start: int, end: int, most: int) -> tuple[int, int]:
     return first, min(end, first + most)
 
 
-def _decision(key: str, answer: str, start: int, end: int) -> StatedDecision | None:
-    """Of the value answer[start:end] under a key in lower case."""
-    first, last = _inner(answer, start, end, LONGEST_VALUE)
+def _decision(
+    key: str, answer: str, span: tuple[int, int], *, by_yes: bool
+) -> StatedDecision | None:
+    """Of the value answer[span] under a key in lower case. by_yes: yes is hateful under it."""
+    first, last = _inner(answer, *span, LONGEST_VALUE)
     value = _VALUE.match(answer, first, last)
     if value is None or _NAMES.search(answer, value.end(), last):
         return None
     if value["label"] is not None and _DECIDES.fullmatch(key):
         denied = value["no"] is not None or value["ko"] is not None
-    elif value["label"] is None and _ASKS.fullmatch(key):
+    elif value["label"] is None and (by_yes or _ASKS.fullmatch(key)):
         denied = value["denied"] is not None
     else:
         return None

@@ -29,12 +29,36 @@ _DENIED = re.compile(
     r"|[不非没无]|还是|或|아니|아닌|않|없|비(?=혐오|증오)",
     re.IGNORECASE,
 )
+_SURELY = r"(?:absolutely|definitely|certainly|clearly|undoubtedly)"
+_ASIDE = (  # that stands before the word and settles nothing: "Unfortunately, yes"
+    r"(?:(?:unfortunately|sadly|regrettably|thankfully|fortunately|obviously|without\s+(?:a|any)\s+doubt"
+    r"|in\s+(?:short|my\s+(?:view|opinion|reading))|to\s+me|so|well|overall"
+    rf"|{_SURELY})[\s,]+){{0,2}}"
+)
+_SAYS_SO = r"(?:say|think|believe)\s+(?:so|it\s+(?:is|does))"
+_YES = (
+    rf"(?:yes(?:,?\s+(?:{_SURELY}|indeed|of\s+course|it\s+(?:is|does)|i\s+do"
+    rf"|i(?:['\u2019]d|\s+would)?\s+{_SAYS_SO}))?"
+    rf"|i(?:['\u2019]d|\s+do|\s+would)?\s+{_SAYS_SO}|it\s+(?:is|does)|{_SURELY}|of\s+course|indeed|是的?|对|네|예)"
+)
+_NO = (
+    rf"(?:no(?:,?\s+(?:not\s+(?:at\s+all|really)|{_SURELY}\s+not|by\s+no\s+means"
+    rf"|it\s+(?:is\s+not|isn['\u2019]t|does\s+not|doesn['\u2019]t)"
+    rf"|i\s+(?:don['\u2019]t|do\s+not|would\s+not|wouldn['\u2019]t)\s+{_SAYS_SO}))?"
+    rf"|not\s+(?:at\s+all|really)|{_SURELY}\s+not|by\s+no\s+means"
+    r"|it\s+(?:is\s+not|isn['\u2019]t|does\s+not|doesn['\u2019]t)"
+    rf"|i\s+(?:don['\u2019]t|do\s+not|would\s+not|wouldn['\u2019]t)\s+{_SAYS_SO}"
+    r"|不是|不|否|아니[요오])"
+)
+# "Certainly! Here is my analysis": how an answer opens that decides later.
+_NO_OPENER = (
+    r"(?![\W_]{0,9}(?:here\b|let\s+me|below\b|i['\u2019]ll|i\s+(?:can|will|have)\b|i['\u2019]ve|happy\s+to"
+    r"|glad\s+to|the\s+following|allow\s+me|first\b|to\s+(?:answer|decide|analy[sz]e)))"
+)
 _WORD = re.compile(
-    r"^[^\w\n]*(?:<?(?:answer|label|decision|verdict)>[^\w\n]*)?(?:(?:(?:the|my|final|short)\s+)*(?:answer|verdict|conclusion|decision|答案|结论|답변?"
-    r"|결론|최종\s*답변)\s*(?:is|：|:|은|는)[^\w\n]*)?"
-    r"(?:(?P<yes>yes|i\s+(?:do\s+)?(?:think|believe|would\s+say)\s+so|it\s+(?:is|does)|是的?|对|네|예)"
-    r"|(?P<no>no|it\s+(?:is\s+not|isn['\u2019]t|does\s+not|doesn['\u2019]t)|i\s+(?:don['\u2019]t|do\s+not|would\s+not|wouldn['\u2019]t)\s+(?:think|believe|say)\s+so"
-    r"|不是|不|否|아니[요오]))"
+    r"^[^\w\n]*(?:<?(?:answer|label|decision|verdict)>[^\w\n]*)?(?:(?:(?:the|my|final|short)\s+)*"
+    r"(?:answer|verdict|conclusion|decision|答案|结论|답변?|결론|최종\s*답변)\s*(?:is|：|:|은|는)"
+    rf"[^\w\n]*)?{_ASIDE}(?:(?P<no>{_NO})|(?P<yes>{_YES})){_NO_OPENER}"
     r"(?:(?=[^\w\n/]*+(?:/\w{1,20}>[^\w\n]*+)?$)|[*_\"]{0,3}(?:[.!;:。！；：]|\s*[-\u2013\u2014]\s|[,，]\s*"
     r"(?=(?:it|this|the\s+(?:post|text|comment|message|tweet|statement)|because|since|as)\b"
     r"|[^\x00-\x7f])))",
@@ -58,6 +82,7 @@ _OTHERS_FIND = re.compile(
     r"(?:but\s+)?i\s+(?:(?P<no>do\s*n['\u2019]t|do\s+not|disagree)|(?P<yes>do|agree))\s*[.:;!\u2014]",
     re.IGNORECASE,
 )
+_DIGIT = re.compile(r"[\W_]{0,9}(?:(?P<yes>1)|(?P<no>0))[\W_]{0,9}")
 _DOUBTS = re.compile(
     r"\b(?:cannot|can(?:no|['\u2019])t|could|unable|unclear|unsure|uncertain|not\s+(?:sure|certain"
     r"|clear)|depends?|context|might|may|maybe|perhaps|possibl[ye]|however|but|although|though"
@@ -98,7 +123,7 @@ def _is_about_hate(question: str) -> bool:
 def read_yes_or_no(answer: str) -> StatedDecision | None:
     """The decision of an answer to such a question, as its first line or sentence has it, or a
     line such as `Answer: yes`; None for anything that may mean something else."""
-    if (told := _beside_others(answer)) is not None:
+    if (told := _beside_others(answer) or _as_digit(answer)) is not None:
         return told
     answer = _without_question(answer)
     found = [match for match in _WORD.finditer(answer) if _is_apart(answer, match)]
@@ -107,6 +132,12 @@ def read_yes_or_no(answer: str) -> StatedDecision | None:
     if _HATEFUL.search(answer) or _DOUBTS.search(answer):
         return None
     return _decision(found[-1])
+
+
+def _as_digit(answer: str) -> StatedDecision | None:
+    """Of an answer that is 1 or 0 and nothing else."""
+    digit = _DIGIT.fullmatch(answer)
+    return None if digit is None else _decision(digit)
 
 
 def _decision(match: re.Match[str]) -> StatedDecision:

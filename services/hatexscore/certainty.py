@@ -53,7 +53,7 @@ _NEUTRAL = (
     r"|nonetheless|nevertheless|stands?|names?|fitting|comes|across|went|ends?|ended"
     r"|recommend(?:ed)?|checked"
     r"|looked|reviewed|examined|weighed|analy[sz]ed|doesnot|mind|targets?|original|idea|notion"
-    r"|belongs?|says|leads?|well|construed|interpreted|claims|violat\w+|breach\w*"
+    r"|belongs?|says|leads?|well|construed|interpreted|claims|violat\w+|breach\w*|break\w*|broken?"
     r"|suggests?|full|filled|replete|riddled"
     r"|prediction|written|like|needed|people|reasonable|more|now|lot|plenty|deal|great|start\w*"
     r"|engag\w*|push\w*|rooted|grounded|steeped|laced|(?:tick|check)(?:s|ed)?|box(?:es)?|resort\w*|descend\w*"
@@ -257,7 +257,7 @@ _MISSING_KO = re.compile(
 # Last words of a Korean clause whose effect on its label the rules know.
 _KNOWN_KO = re.compile(
     "이다|이[지고며라니]|입니|인[데지]?|임|아니|아닙|아닌|아님|없|않|있|한[다데]|합니"
-    "|하[다고며지여므나]|함|해[서야당]|된|됩|됨"
+    "|하[다고며지여므나]|함|확인|밝혀|삭제|차단|복구|해[서야당]|된|됩|됨"
     "|되[어며고지므]|돼|분류|판단|간주|판정|평가|표시|규정|인정|본다|봅|보[아이기지겠]|봐|볼|어렵"
     "|힘들|가[깝까]|타당|지나치|맞|옳"
     "|틀[렸리린]|잘못|생각|담|포함|드러|나타|이르|이른|미치|발견|조장|충족|속하|속한|읽|위반|부족"

@@ -125,10 +125,7 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
         and (why := _other_reason(reading, chosen, uncertain)) is not None
     ]
     statement = None if chosen is None else _statement(explanation, chosen, live)
-    if statement is None:
-        doubted = next((one.label for one in others if one.why == "uncertain"), None)
-        act = _statement_of_act(explanation, plain, spans)
-        statement = act if act and doubted in (None, act.label) else None
+    statement = statement or _statement_of_act(explanation, plain, spans, others)
     if statement is not None:
         return VerdictsRead(statement, _few(others))
     undecided = no_decision.undecided(plain, spans[-MOST_SENTENCES:], vocabulary, readings)
@@ -217,11 +214,14 @@ def _statement(
 
 
 def _statement_of_act(
-    explanation: str, plain: str, spans: Sequence[Span]
+    explanation: str,
+    plain: str,
+    spans: Sequence[Span],
+    others: Sequence[HatexscoreOtherVerdict],
 ) -> ConclusionStatement | None:
-    """What was done with the text, where nothing classifies it."""
+    """What was done with the text, where nothing classifies it; not against a doubtful verdict."""
     act = decision_acts.read_act(plain, spans)
-    if act is None:
+    if act is None or any(one.why == "uncertain" and one.label != act.label for one in others):
         return None
     word = explanation[slice(*act.words)].strip(" .;:,|=-*")
     return ConclusionStatement(*act.span, act.label, word, "classification", "inferred")
@@ -349,7 +349,7 @@ def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause |
     answered = label_patterns.is_asked(before, after)
     if answer is not None and answered:
         return Clause("final", denials=int(answer["no"] is not None))
-    if answered and label_patterns.is_even_score(after):
+    if answered and (label_patterns.is_even_score(after) or label_patterns.is_unanswered(after)):
         return Clause("bare", "hedged")
     score = label_patterns.is_low_score(after) if answered else None
     if score is not None:

@@ -87,6 +87,7 @@ BORDER = re.compile(
     r"|reinforcing|solidifying|confirming|making|rendering|earning|leading\s+to|resulting\s+in"
     r"|qualifying|placing|putting|classifying|categori[sz]ing|aligning)\b)"
     r"|,\s*(?=(?:not|just|merely|only|simply|rather)\b)"
+    r"|,?\s*\band(?=\s+(?:therefore\s+|thus\s+|hence\s+)?not\s+(?:an?\s+|at\s+all\s+|\w+ly\s+)*$)"
 )
 # A restrictive relative clause with a verb of its own before the main predicate.
 RELATIVE = re.compile(
@@ -405,7 +406,7 @@ FIELD_OF_VERDICT = re.compile(
 )
 MAKES_IT = re.compile(
     rf"\b(?:makes?|making|made|renders?|rendering)\s+(?:it|this|(?:this"
-    rf"|the)\s+(?:[\w'\u2019-]+\s+){{0,2}}?(?:{TEXT_NOUN}))\s+(?:\w+ly\s+|so\s+)*$"
+    rf"|the)\s+(?:[\w'\u2019-]+\s+){{0,2}}?(?:{TEXT_NOUN}))\s+(?:\w+ly\s+|so\s+|not\s+)*$"
 )
 # "Flagged as hateful, but wrongly."
 # "If this is not hateful, nothing is."

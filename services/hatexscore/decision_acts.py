@@ -80,7 +80,7 @@ _WHO = (
     r"|now)\s+){0,3})"
 )
 _OPENS = (
-    r"(?:^|[.;:,|=({\[\u2013\u2014\u2192\u2022*>-])\s*[\"']?"
+    r"(?:^|\b(?=and\s+is\b)|[.;:,|=({\[\u2013\u2014\u2192\u2022*>-])\s*[\"']?"
     r"(?=\w)(?:(?:so|and|but|then|now|later|thus|therefore|subsequently)\s+){0,2}"
     r"(?:(?:the|this|your|their|that|user|reported|flagged|offending|first|second)\s+){0,3}"
 )

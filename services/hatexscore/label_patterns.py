@@ -23,7 +23,7 @@ WHOSE = (
     r"final|overall|my|the|our|predicted|assigned|correct|step|point|model|text|post|content|safety"
     r"|toxicity|policy|moderation"
     r"|hate|speech|sentiment|output|summary|classification|assessment|moderation|evaluation"
-    r"|analysis|review|so|and|item|最终|总体|综合|整体|我的|最后|总的|三|二|一|四|五|六|最終|최종|종합|전체|나의|모델|전반적인|종합적인|정답"
+    r"|analysis|review|so|and|item|处理|处置|审核|처리|조치|검토|最终|总体|综合|整体|我的|最后|总的|三|二|一|四|五|六|最終|최종|종합|전체|나의|모델|전반적인|종합적인|정답"
 )
 EARLIER = (
     r"initial|first|previous|earlier|old|preliminary|gold|original|初步|最初|原|初始|처음|초기|이전"
@@ -40,6 +40,7 @@ VALUE = (
     r"|flag(?:ged)?|it|is|the|this|that|text|post|comment"
     r"|message|a|an|not|no|non|clearly|very|highly|mildly|as"
     r"|likely|definitely|yes|explicit|implicit"
+    r"|삭제|제거|차단|숨김|유지|복구|删除|移除|下架|屏蔽|封禁|保留|恢复"
     r"|该?文本|该|这是?|是|为|属于?|不是|并非|不构成|构成|不属于|不含|含有?|没有?|无|不|明显|명백한|이\s*글은|이것은|매우"
 )
 LINE = re.compile(
@@ -47,7 +48,7 @@ LINE = re.compile(
     rf"|\d{{1,3}}[.):]?|[一二三四五六七八九十]+[、.])[\s_:：]*){{0,4}}(?:{KEY})"
     rf"\s*(?:\([^()]{{0,40}}\)\s*)?[\"']?\s*(?:[:：=|\u2192\u21d2\u27a1]\ufe0f?|[-=]>"
     rf"|[-\u2013\u2014](?=\s)|(?:is|was)\b\s*[:：]?)"
-    rf"(?P<value>(?:[\s\"'\[(“‘【「=]|\d{{1,2}}(?=\s*[(\[=])|\b[a-e][).]|(?:{VALUE})(?![a-z]))*)$"
+    rf"(?P<value>(?:[\s\"'\[(“‘【「=（]|\d{{1,2}}(?=\s*[(\[=])|\b[a-e][).]|(?:{VALUE})(?![a-z]))*)$"
 )
 CROSSED = re.compile(r"[\s\"']*[\u274c\u2717\u2718\u2716]")
 KEYED = re.compile(  # "Label 1", "I assign a 0"
@@ -87,12 +88,25 @@ SCORE = re.compile(
 )
 ANSWERED = re.compile(
     r"(?:^|[\n\r,;.。；，{(-]|\d[.)])[\s\"']*(?:(?:is|contains|the|text|this|post|it|a|an"
+    r"|probability|likelihood|chance|score|of|being"
     r"|explicitly|是否|属于|为|含|构成)[\s_]*){0,5}$"
 )
 ALONE = re.compile(r"[\s\"'\[\]().!。“”‘’:：=]*")
 _COLUMN = re.compile(rf"[\s\"']*(?:(?:{WHOSE})[\s_]*){{0,3}}(?:{KEY})[\s\"']*")
 _CELL = re.compile(r"\s*\|")
 _RULE = re.compile(r"[\s|:-]*")
+
+
+# "Hateful: null", "hateful: unclear".
+_UNANSWERED = re.compile(
+    r"\s*+(?:speech|content)?[\s\"']*+[:=]\s*+[\"']?(?:null|unknown|unclear|undecided|undetermined|n/?a"
+    r"|unsure|uncertain|maybe|possibly|cannot\s+say|\?)(?!\w)"
+)
+
+
+def is_unanswered(after: str) -> bool:
+    """Is what follows a label in its line no answer: "hateful: null"?"""
+    return _UNANSWERED.match(after) is not None
 
 
 def is_asked(before: str, after: str) -> bool:

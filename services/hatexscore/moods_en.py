@@ -279,7 +279,7 @@ WOULD_OF_TEXT = re.compile(
     r"|also\s+|therefore\s+|thus\s+|not\s+)*(?!(?:have|take|need|require|depend)\b)\w+"
 )
 BECAUSE = re.compile(
-    r"\W*(?:even\s+(?:if|though)|regardless|no\s+matter|whatever|with\s+or\s+without|given"
+    r"\W*(?:yes|no|indeed|even\s+(?:if|though)|regardless|no\s+matter|whatever|with\s+or\s+without|given"
     r"|because|since|as|based|considering|due|owing|thus|therefore|overall|hence|so"
     r"|in\s+(?:conclusion"
     r"|short|summary|sum|view|light|all)|taken|under\s+(?:the|this|our|these)|all|on\s+balance"

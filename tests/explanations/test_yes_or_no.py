@@ -66,13 +66,17 @@ def test_no_prompt_of_ours_asks_for_yes_or_no() -> None:
         ("Is it hateful? Yes. A people is called vermin.", "hateful"),
         ("Q: Does the post contain hate speech?\nA: No. It thanks a nurse.", "non-hateful"),
         ('My answer to "Is this hateful?" is no, because it thanks a nurse.', "non-hateful"),
+        ("Yes, absolutely. A people is called vermin.", "hateful"),
+        ("Without a doubt, no.", "non-hateful"),
+        ("Thankfully, no: it thanks a nurse.", "non-hateful"),
     ],
 )
 def test_yes_is_hateful_and_no_is_not(answer: str, label: str) -> None:
     read = read_yes_or_no(answer)
     assert read is not None
     assert read.label == label
-    assert answer[slice(*read.words)].casefold() in ["yes", "no", "是的", "不是", "네", "아니요"]
+    word = answer[slice(*read.words)].casefold().partition(",")[0]
+    assert word in ["yes", "no", "是的", "不是", "네", "아니요"]
 
 
 @pytest.mark.parametrize(
@@ -80,6 +84,8 @@ def test_yes_is_hateful_and_no_is_not(answer: str, label: str) -> None:
     [
         "",
         "No problem, here is my analysis.",
+        "Certainly! Here is my analysis. It thanks a nurse.",
+        "Of course. Let me look at the post. It thanks a nurse.",
         "No group is named.",
         "Yes, I can help with that.",
         "No, I cannot decide that.",
@@ -124,7 +130,7 @@ def test_the_question_of_a_request_decides_what_no_means(
     assert any("no conclusion there" in one for one in told) == (decision is not None)
 
 
-@pytest.mark.parametrize("batch", [f"elicited_{number}" for number in range(1, 7)])
+@pytest.mark.parametrize("batch", [f"elicited_{number}" for number in range(1, 9)])
 def test_no_elicited_answer_is_inverted(batch: str) -> None:
     """Batches whose labels were written first; the figures of the first reading are in the card."""
     found = [(one.expected, read_label(one)) for one in answers(batch)]
