@@ -1240,9 +1240,7 @@ class HatexscoreOtherQuotation(Message):
     end: Annotated[int, Field(description='character offset (Unicode code points)')]
     text: str
     reason: Annotated[
-        Literal[
-            'label', 'idiom', 'gloss', 'other_source', 'echo', 'translation', 'unattributed'
-        ],
+        Literal['label', 'idiom', 'gloss', 'other_source', 'echo', 'translation', 'unattributed'],
         Field(
             description='label: the name of a label or field; idiom: a set phrase; gloss: a paraphrase of an earlier quotation; other_source: words of somebody else, or that the text might have had; echo: the whole text, beside quotations of parts; translation: not in the text, and in letters or a language that it does not have; unattributed: not in the text, and not said to be'
         ),
