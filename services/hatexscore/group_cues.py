@@ -53,16 +53,17 @@ def person_end(passage: Passage, match: TermMatch) -> int | None:
     for word, _, end in _phrase(passage.text, match.end):
         owner = _OWNED.sub("", word)
         if is_person(owner):
-            return None if _is_office(passage, match, owner) else end
+            its = owner != word or _is_possessive(passage, match)
+            return None if _is_office(match, owner, its) else end
         if owner != word:
             return None  # "an Indian restaurant's driver"
     return None
 
 
-def _is_office(passage: Passage, match: TermMatch, noun: str) -> bool:
-    """ "Russia's president": one officer of a country, who is not its people."""
+def _is_office(match: TermMatch, noun: str, possessive: bool) -> bool:
+    """ "Russia's president", "the Turkish president's party": an officer, who is no people."""
     named = match.entry.kind == "term" and not _modifies(match)
-    return noun.lower() in _word_lists()["offices"] and (named or _is_possessive(passage, match))
+    return noun.lower() in _word_lists()["offices"] and (named or possessive)
 
 
 def is_people_already(passage: Passage, match: TermMatch) -> bool:

@@ -66,7 +66,7 @@ def _kind(
     cues = QUOTE_CUES[language]
     if plain_name(clause.quoted) in idioms(language) or _EUPHEMISM.fullmatch(clause.quoted):
         return "idiom"
-    if explains and (cues.gloss(clause) or _ASIDE.search(clause.before)):
+    if explains and (cues.gloss(clause) or _IN_BRACKETS.search(clause.before)):
         return "gloss"
     return "other_source" if cues.elsewhere(clause) else None
 
@@ -442,5 +442,5 @@ QUOTE_CUES: dict[Language, QuoteCues] = {
     ),
 }
 
-_ASIDE = re.compile(rf"{BLANK}\s?[(\uff08]\s?$")  # behind a quotation, in brackets
+_IN_BRACKETS = re.compile(rf"{BLANK}\s?[(\uff08]\s?$")  # behind a quotation, in brackets
 _EUPHEMISM = re.compile(r"(?:the\s)?[a-z]-?word", re.IGNORECASE)  # "s-word"

@@ -251,7 +251,7 @@ EXAMPLES = [
         "label_name",
         "en",
         TEXT,
-        '{"target": "newcomers", "severity": "none"}',
+        'In "newcomers" it sees the "target"; its "severity" is "none".',
         located=("newcomers",),
         other={"target": "label", "severity": "label", "none": "label"},
     ),
