@@ -218,7 +218,8 @@ def _folder(written: str, beside: Path) -> Found:
         demand_readable(folder)
     except (OSError, ValueError) as error:
         raise CommandError(str(error)) from None
-    source = f"path:{written if folder == starts[0] else folder}"
+    beside_file = folder == starts[0] and not written.startswith("~")  # no file's reader knows ~
+    source = f"path:{written if beside_file else folder}"
     checkpoint, licence = _validate_model(folder, str(folder)), _licence(folder)
     if checkpoint.kind is not None and not any(map(any, map(folder.glob, TOKENIZERS))):
         notes += (NO_TOKENIZER,)
