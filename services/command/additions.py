@@ -107,7 +107,7 @@ def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
 def _advice(asked: Namespace, keys: dict[str, entries.Value | None], found: Found) -> str:
     """What to add where labels and outputs do not fit."""
     labels = keys["labels"]
-    if isinstance(labels, dict) and not labels.keys() & set().union(*CANONICAL.values()):
+    if isinstance(labels, dict) and not any(labels.keys() & set(own) for own in CANONICAL.values()):
         return f"{SAY_SO}; {ASKED_LABELS}"
     return (None if asked.label or asked.preset else _matching_preset(found)) or SAY_SO
 
