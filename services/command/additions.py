@@ -107,7 +107,7 @@ def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
 def _advice(asked: Namespace, keys: dict[str, entries.Value | None], found: Found) -> str:
     """What to add where labels and outputs do not fit."""
     labels = keys["labels"]
-    if isinstance(labels, dict) and not labels.keys() & set().union(*CANONICAL.values()):
+    if isinstance(labels, dict) and not any(labels.keys() & set(own) for own in CANONICAL.values()):
         return f"{SAY_SO}; {ASKED_LABELS}"
     return (None if asked.label or asked.preset else _matching_preset(found)) or SAY_SO
 
@@ -218,7 +218,8 @@ def _folder(written: str, beside: Path) -> Found:
         demand_readable(folder)
     except (OSError, ValueError) as error:
         raise CommandError(str(error)) from None
-    source = f"path:{written if folder == starts[0] else folder}"
+    beside_file = folder == starts[0] and not written.startswith("~")  # no file's reader knows ~
+    source = f"path:{written if beside_file else folder}"
     checkpoint, licence = _validate_model(folder, str(folder)), _licence(folder)
     if checkpoint.kind is not None and not any(map(any, map(folder.glob, TOKENIZERS))):
         notes += (NO_TOKENIZER,)

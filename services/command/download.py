@@ -20,7 +20,7 @@ from shared.models.checkpoint import hub_cache, hub_folder
 from shared.models.entry import ModelEntry
 from shared.settings import Settings, secret
 
-PATTERNS = ("*.json", "*.jinja", "*.safetensors", "*.txt", "*.model", "README.md")
+PATTERNS = ("*.json", "*.jinja", "*.safetensors", "*.txt", "*.model", "*.codes", "README.md")
 PICKLE = "pytorch_model.bin"
 LINE_SECONDS = 5.0  # between two lines of one file
 PIECE_BYTES = 4_194_304

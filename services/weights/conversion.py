@@ -23,7 +23,7 @@ CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 MEMORY_TIMES, MEMORY_MORE = 4, 8_000_000_000  # of the file, and bytes for the libraries
 SECONDS = 3_600  # of processor time
 NOTE = "CONVERTED.json"
-COPIED = ("*.json", "*.txt", "*.model", "*.jinja", "README.md")
+COPIED = ("*.json", "*.txt", "*.model", "*.codes", "*.jinja", "README.md")
 
 
 class SandboxViolation(Exception):
@@ -81,8 +81,10 @@ def convert(folder: Path, target: Path, commit: str) -> None:
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
     for pattern in COPIED:
-        for file in folder.glob(pattern):
-            shutil.copyfile(file, fresh / file.name)
+        for file in folder.rglob(pattern):  # modules of a bi-encoder have folders of their own
+            copy = fresh / file.relative_to(folder)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy)
     # tensors that share memory are stored each for itself
     whole = {name: value.detach().clone().contiguous() for name, value in tensors.items()}
     save_file(whole, fresh / "model.safetensors", metadata={"format": "pt"})

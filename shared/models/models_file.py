@@ -68,7 +68,7 @@ def read_entries(path: Path) -> tuple[Entries, Faults]:
 def _read_entries(path: Path) -> tuple[list[dict[str, Any]], int]:
     """The tables of the entries as they stand, and the file's version."""
     try:
-        written = tomllib.loads(path.read_text(encoding="utf-8"))
+        written = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ValueError(NO_FILE.format(path.absolute())) from None
     except OSError as error:

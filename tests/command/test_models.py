@@ -168,7 +168,9 @@ def test_pickles_are_converted_by_a_child_and_loaded_from_the_folder(
 def test_a_folder_of_pickles_is_added_and_converted(
     tiny: Path, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pickled(tiny, place / "old")
+    pooling = pickled(tiny, place / "old") / "1_Pooling" / "config.json"
+    pooling.parent.mkdir()
+    pooling.write_text("{}", "utf-8")
     assert models.main(["add", f"path:{place / 'old'}", "--name", "mine"]) == 0
     said = capsys.readouterr().err
     assert "next: touchstone models convert mine, then touchstone models check mine" in said
@@ -178,7 +180,9 @@ def test_a_folder_of_pickles_is_added_and_converted(
     )
     assert models.main(["convert", "mine"]) == 0
     [entry] = load_catalogue(place / "models.toml").entries
-    assert entry.source == f"path:{place / 'weights' / 'converted' / 'mine'}"
+    converted = place / "weights" / "converted" / "mine"
+    assert entry.source == f"path:{converted}"
+    assert (converted / "1_Pooling" / "config.json").is_file()
     assert models.main(["convert", "mine"]) == 1  # nothing is left to convert
 
 
@@ -362,6 +366,18 @@ def test_what_was_mistyped_is_said_and_nothing_is_written(
     assert models.main(["add", source.format(tiny), *more]) == 1
     assert said in capsys.readouterr().err
     assert "[[models]]" not in (place / "models.toml").read_text("utf-8")
+
+
+def test_a_folder_at_home_is_written_where_it_is(
+    place: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shell leaves `~` after a colon alone, and nobody reads it in a file."""
+    monkeypatch.setenv("HOME", str(tiny.parent))
+    assert models.main(["add", f"path:~/{tiny.name}", "--name", "mine"]) == 0
+    file = place / "models.toml"
+    file.write_text(file.read_text("utf-8"), "utf-8-sig")  # as Windows' editors save it
+    [entry] = load_catalogue(file).entries
+    assert entry.source == f"path:{tiny}"
 
 
 def test_a_folder_without_a_tokenizer_is_added_and_says_so(
