@@ -6,6 +6,7 @@ Nothing is computed that is not the report's: right - left, since the right batc
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -204,10 +205,25 @@ def _cells(density: Sequence[Json], bounds: tuple[float, float], address: str) -
 
 
 def grid_bounds(place: int, bounds: tuple[float, float], grid: int = GRID) -> tuple[float, float]:
-    """The scores of a row or column of the grid."""
+    """The scores of a row or column of the grid, as `comparison_details` finds their cells."""
+    step, high = GRID // grid, bounds[1]
+    end = high if place == grid - 1 else _least_score(step * (place + 1), bounds)
+    return _least_score(step * place, bounds), end
+
+
+def _least_score(place: int, bounds: tuple[float, float]) -> float:
+    """Of this place in the finest grid: products of floats may be a little beside the border."""
     low, high = bounds
-    width = (high - low) / grid
-    return low + width * place, high if place == grid - 1 else low + width * (place + 1)
+
+    def place_of(score: float) -> int:
+        return math.floor((score - low) / (high - low) * GRID)
+
+    found = low + (high - low) * place / GRID
+    while place and place_of(found) >= place:
+        found = math.nextafter(found, -math.inf)
+    while place_of(found) < place:
+        found = math.nextafter(found, math.inf)
+    return found
 
 
 def _dots(largest: Sequence[Json], bounds: tuple[float, float]) -> list[Dot]:
