@@ -6564,6 +6564,12 @@ class SystemComparison(Shown):
             description='of the unpaired, those that share a custom_id and not the text'
         ),
     ] = 0
+    by_text: Annotated[
+        int | None,
+        Field(
+            description='of the pairs, those of one text and label without a custom_id in common; null in reports of an earlier version'
+        ),
+    ] = None
     undefined_a: Annotated[
         int, Field(description='pairs where only the first has no score')
     ] = 0
