@@ -218,11 +218,15 @@ def _least_score(place: int, bounds: tuple[float, float]) -> float:
     def place_of(score: float) -> int:
         return math.floor((score - low) / (high - low) * GRID)
 
-    found = low + (high - low) * place / GRID
-    while place and place_of(found) >= place:
-        found = math.nextafter(found, -math.inf)
-    while place_of(found) < place:
-        found = math.nextafter(found, math.inf)
+    if not place:
+        return low
+    border, near = low + (high - low) * place / GRID, (high - low) * 1e-9
+    below, found = border - near, border + near
+    while below < (middle := (below + found) / 2) < found:
+        if place_of(middle) < place:
+            below = middle
+        else:
+            found = middle
     return found
 
 
