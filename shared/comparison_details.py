@@ -49,7 +49,7 @@ def details_of(pairs: Sequence[ScoredPair], scale: Bounds) -> dict[str, Any]:
         "verdicts": _verdicts(pairs),
         "changes": _changes(pairs),
         "histogram": _histogram(values[:, 0] - values[:, 1], scale),
-        "density": _density(values, scale),
+        "density": density_of(values, scale),
     }
 
 
@@ -109,7 +109,7 @@ def _histogram(differences: Any, scale: Bounds) -> DifferenceHistogram | None:
     return DifferenceHistogram(low=-width, high=width, counts=tuple(counts.tolist()))
 
 
-def _density(values: Any, scale: Bounds) -> tuple[DensityCell, ...]:
+def density_of(values: Any, scale: Bounds) -> tuple[DensityCell, ...]:
     least, most = scale
     if not len(values) or least is None or most is None:
         return ()

@@ -1,6 +1,7 @@
 """`make pictures`: the README's pictures, of a running service with the example data.
 
-Each is the first screen of a page; it is an error if the verdict or the score lies below the fold.
+Each is the first screen of a page; it is an error if the verdict, the score or the evidence lies
+below the fold.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ def _filled(service: Service) -> dict[str, Shown]:
         first = _batch(client, "their first sentences", cut)
     return {
         "overview": Shown("/", ("h1",)),
-        "hatexscore": Shown(f"/jobs/{hatexscore}", JOB),
-        "ice": Shown(f"/jobs/{ice}", JOB),
+        "hatexscore": Shown(f"/jobs/{hatexscore}", (*JOB, "mark.mark-quote")),
+        "ice": Shown(f"/jobs/{ice}", (*JOB, ".ice-heat")),
         "batch": Shown(f"/batches/{whole}", (".finding",)),
         "compare": Shown(f"/compare?left={first}&right={whole}", (".finding .first",)),
     }

@@ -107,10 +107,10 @@ def test_the_verdict_comes_first_in_words_with_its_chance() -> None:
     report = scored(request, probability=weighted({0: 3.0, 1: 3.0}))
     said = words(shown(request, report))
     assert [test.verdict for test in report.components.tests] == ["faithful"] * 4
-    assert said.index("Enough, needed, or both?") < said.index("What it points at")
+    assert said.index("Enough, needed, or both?") < said.index("Against random rationales")
     assert "cause Enough and needed" in said
     assert "Faithful with its own tokens deleted" in said
-    assert said.index("Faithful with the other tokens deleted") < said.index("What it points at")
+    assert said.index("Faithful with the other tokens deleted") < said.index("The numbers")
     assert "made unknown ( mask_unk )" in said
     assert re.search(
         r"Win rate 1 , where chance is 0.5 ± 0.29; two-sided p 0.02 , corrected for all "

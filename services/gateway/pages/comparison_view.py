@@ -6,6 +6,7 @@ Nothing is computed that is not the report's: right - left, since the right batc
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -204,10 +205,29 @@ def _cells(density: Sequence[Json], bounds: tuple[float, float], address: str) -
 
 
 def grid_bounds(place: int, bounds: tuple[float, float], grid: int = GRID) -> tuple[float, float]:
-    """The scores of a row or column of the grid."""
+    """The scores of a row or column of the grid, as `comparison_details` finds their cells."""
+    step, high = GRID // grid, bounds[1]
+    end = high if place == grid - 1 else _least_score(step * (place + 1), bounds)
+    return _least_score(step * place, bounds), end
+
+
+def _least_score(place: int, bounds: tuple[float, float]) -> float:
+    """Of this place in the finest grid: products of floats may be a little beside the border."""
     low, high = bounds
-    width = (high - low) / grid
-    return low + width * place, high if place == grid - 1 else low + width * (place + 1)
+
+    def place_of(score: float) -> int:
+        return math.floor((score - low) / (high - low) * GRID)
+
+    if not place:
+        return low
+    border, near = low + (high - low) * place / GRID, (high - low) * 1e-9
+    below, found = border - near, border + near
+    while below < (middle := (below + found) / 2) < found:
+        if place_of(middle) < place:
+            below = middle
+        else:
+            found = middle
+    return found
 
 
 def _dots(largest: Sequence[Json], bounds: tuple[float, float]) -> list[Dot]:

@@ -10,10 +10,12 @@ import re
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 from sqlalchemy import Engine, String, cast, event, func, select, update
 
 from services.gateway.pages import comparison_view
+from shared.comparison_details import density_of
 from shared.ledger import result_pairs
 from shared.ledger.result_pairs import PairFilter
 from shared.ledger.tables import DEFAULT_TENANT, batch_lines, jobs
@@ -82,6 +84,20 @@ def test_the_numbers_are_the_reports_and_cells_lead_to_their_pairs(
         assert page.count('class="card pair"') >= 1
     verdicts = next(iter(re.findall(r'href="(/compare[^"]*verdicts=[^"]*)"', html)))
     assert "card pair" in client.get(verdicts.replace("&amp;", "&").partition("#")[0]).text
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-1.0, 1.0), (0.0, 5.0), (-0.1, 0.7)])
+@pytest.mark.parametrize("grid", [40, 20])
+def test_a_cell_leads_to_the_scores_that_the_report_counts_in_it(
+    bounds: tuple[float, float], grid: int
+) -> None:
+    low, high = bounds
+    for step in range(2_001):
+        score = low + (high - low) * step / 2_000
+        [cell] = density_of(np.array([[score, score]]), bounds)
+        least, end = comparison_view.grid_bounds(cell.first * grid // 40, bounds, grid)
+        assert least <= score
+        assert score < end or score >= high
 
 
 def test_pairs_are_filtered_and_exported(
