@@ -117,22 +117,7 @@ def _adjudication(name: str, setting: str, options: RunOptions) -> TablePlan:
         yield ALL, ALL, condition
         yield one.dataset, one.model, condition
 
-    columns = tuple(
-        MeanColumn(
-            f"prefer_{side}{name}",
-            f"Prefer {side}, {said}",
-            partial(_preference, options, votes, is_decision),
-        )
-        for name, said, votes in (("_after", "after", _votes_after), ("", "before", _votes_before))
-        for side, is_decision in (("decision", True), ("gold", False))
-    )
-
-    def remarks(some: Sequence[Observation]) -> Iterator[str]:
-        asked = [one for one in some if one.setting == setting]
-        given = [label for row in rows_once(asked) for label in annotators.before(row)]
-        given += [label for one in asked for label in annotators.after(one.row, one.model)]
-        yield from unknown_labels([(one, options.labels.get(one, one) in LABELS) for one in given])
-
+    columns = _preferences(options)
     return TablePlan(
         name,
         "Whom annotators side with where decision and gold label differ",
@@ -142,8 +127,29 @@ def _adjudication(name: str, setting: str, options: RunOptions) -> TablePlan:
         compared="condition",
         contrasts=(columns[0], columns[2]),
         notes=(NEEDS_LABELS,),
-        remarks=remarks,
+        remarks=partial(_remarks, setting, options),
     )
+
+
+def _preferences(options: RunOptions) -> tuple[MeanColumn, ...]:
+    """For decision and gold label, of people who had read the explanation, and of the others."""
+    return tuple(
+        MeanColumn(
+            f"prefer_{side}{name}",
+            f"Prefer {side}, {said}",
+            partial(_preference, options, votes, is_decision),
+        )
+        for name, said, votes in (("_after", "after", _votes_after), ("", "before", _votes_before))
+        for side, is_decision in (("decision", True), ("gold", False))
+    )
+
+
+def _remarks(setting: str, options: RunOptions, some: Sequence[Observation]) -> Iterator[str]:
+    """Labels of people that are none of the paper's."""
+    asked = [one for one in some if one.setting == setting]
+    given = [label for row in rows_once(asked) for label in annotators.before(row)]
+    given += [label for one in asked for label in annotators.after(one.row, one.model)]
+    yield from unknown_labels([(one, options.labels.get(one, one) in LABELS) for one in given])
 
 
 def _votes_before(one: Observation) -> list[str]:

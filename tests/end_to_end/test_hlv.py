@@ -210,7 +210,7 @@ def test_a_worker_that_is_killed_while_a_chain_is_parsed_costs_no_second_answer(
     undisturbed, before = elicit(client, "field"), server.times_asked(DECIDES)
     server.reached.clear()
     server.go_on.clear()
-    body = {"text": POST, "model": "field"}
+    body: dict[str, Any] = {"text": POST, "model": "field"}
     body |= {"score": {"hatexscore": {"control_draws": 19}, "cot2el": QUESTION}}
     job = client.post("/v1/explanations", json=body).json()["id"]
     assert server.reached.wait(SECONDS)
