@@ -52,9 +52,9 @@ def max_t_in_stages(
     Above it, whoever goes on has a raw p of the first block of at most 2 c <= t / T: what is at
     most t lies in what Bonferroni over the first block would call so.
 
-    Max-T is not looked at twice: mean and sd of a block move the order of the maxima, so that what
-    is rare among all draws need not be so among the first, least of all where scores crowd at the
-    ends of a range. Settled by its own count there, it had a size of .004 for .05.
+    Deviates: specified as max-T looked at twice, each maximum settled by its own count in the first
+    block. Mean and sd of a block move the order of maxima: what is rare among all draws need not be
+    so among the first, least of all where scores crowd at the ends of a range (size .004 for .05).
     """
     alone = np.asarray(raw, dtype=np.float64)
     if settled:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -87,8 +88,10 @@ def in_stages(scores: Floats, design: TwoStages, *, both_sides: bool = True) -> 
     above, below = gaps >= 0, gaps <= 0
     settled = all(map(design.settled, [*above, *below] if both_sides else above))
     made = design.first if settled else design.most
-    tails = [[design.p_value(tail[:made]) for tail in side] for side in (above, below)]
-    raw = np.minimum(1.0, 2 * np.minimum(*tails)) if both_sides else np.array(tails[0])
+    high, low = (
+        np.array([design.p_value(tail[:made]) for tail in side]) for side in (above, below)
+    )
+    raw = np.minimum(1.0, 2 * np.minimum(high, low)) if both_sides else high
     joint = scores[:, : made + 1]
     return max_t_in_stages(joint, raw.tolist(), settled=settled, both_sides=both_sides)
 
@@ -165,7 +168,8 @@ def nested_family(random: np.random.Generator) -> float:
     for size in (2, 5):
         own, space = first_units(size)(observed), Subsets(12, size)
         drawn = rankings.distinct(space, first_units(size), design.first, design.most)
-        null = np.array([score[one] for one in drawn if one != own][: design.most])
+        others = (one for one in drawn if one != own)  # of fives without end
+        null = np.array([score[one] for one in islice(others, min(design.most, space.count - 1))])
         tails.append((null >= score[own], null <= score[own]))
     settled = all(design.settled(tail) for both in tails for tail in both)
     made = design.first if settled else design.most
