@@ -12,7 +12,17 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from datetime import timedelta
+from functools import cache
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from sqlalchemy.exc import DBAPIError
+
+from shared.ledger import leases
+from shared.ledger.claim_order import ClaimOrder, MetricQueue
+from shared.ledger.engine import ledger, single_statements
+from shared.ledger.leases import Claim, ClaimTerms
+from shared.settings import settings
 
 MOST = 16  # items of one call
 
@@ -74,3 +84,44 @@ class CombinedCalls(Generic[Item, Answer]):
             for one in callers:
                 one.is_over = True
                 one.turn.set()
+
+
+class WantedClaim(NamedTuple):
+    job_id: str  # of the message
+    order: ClaimOrder
+
+
+@cache
+def claims(queue: MetricQueue) -> CombinedCalls[WantedClaim, Claim | None]:
+    """Claims of any tenants' jobs in this queue, for messages that were not sent again."""
+    return CombinedCalls(_claim_together)
+
+
+def _claim_together(wanted: Sequence[WantedClaim]) -> list[Claim | None]:
+    """None: this message must ask by itself, whether it is that nothing waits or that it names a
+    job that was tried."""
+    with single_statements(ledger()) as connection:
+        named = [one.job_id for one in wanted]
+        found = leases.claim_several(connection, named, claim_terms(), wanted[0].order)
+    return [*found, *[None] * (len(wanted) - len(found))]
+
+
+def claim_terms() -> ClaimTerms:
+    chosen = settings()
+    return ClaimTerms(timedelta(seconds=chosen.lease_seconds), chosen.max_attempts)
+
+
+@cache
+def successes(batch: bool) -> CombinedCalls[tuple[Claim, dict[str, Any]], bool]:
+    """Writes those of several jobs at once; of jobs that nobody waits for, those apart."""
+    return CombinedCalls(_succeed)
+
+
+def _succeed(ended: Sequence[tuple[Claim, dict[str, Any]]]) -> list[bool]:
+    """Which are written. The others need a transaction of their own, or are no longer ours."""
+    try:
+        with single_statements(ledger()) as connection:
+            kept = leases.succeed_several(connection, ended)
+    except DBAPIError:  # one of them cannot be kept: which one, each finds by itself
+        return [False] * len(ended)
+    return [claim.job_id in kept for claim, _ in ended]

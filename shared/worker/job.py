@@ -20,11 +20,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache, partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import ValidationError
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from shared import telemetry
@@ -43,7 +42,7 @@ from shared.job_context import JobContext, use_context
 from shared.ledger import claim_order, leases
 from shared.ledger.claim_order import ClaimOrder, MetricQueue
 from shared.ledger.engine import ledger, single_statements, transaction
-from shared.ledger.leases import Claim, ClaimTerms
+from shared.ledger.leases import Claim
 from shared.ledger.private_requests import check_readable
 from shared.models.availability import UNUSABLE
 from shared.priority import standing_back
@@ -61,7 +60,7 @@ from shared.settings import settings
 from shared.thread_scheduling import interpreter
 from shared.worker import score_series
 from shared.worker.batch_queues import Tenants, TenantShares, stopping
-from shared.worker.combined_calls import CombinedCalls
+from shared.worker.combined_calls import WantedClaim, claim_terms, claims, successes
 from shared.worker.watchdog import Interrupted, watchdog
 
 HAND_BACK_SECONDS = 0.5  # before a message is sent again whose jobs may not be taken yet
@@ -209,31 +208,6 @@ def _return_to_queue(job_id: str, turn: ClaimOrder) -> None:
         send_all([message])
 
 
-class WantedClaim(NamedTuple):
-    job_id: str  # of the message
-    order: ClaimOrder
-
-
-@cache
-def claims(queue: MetricQueue) -> CombinedCalls[WantedClaim, Claim | None]:
-    """Claims of any tenants' jobs in this queue, for messages that were not sent again."""
-    return CombinedCalls(_claim_together)
-
-
-def _claim_together(wanted: Sequence[WantedClaim]) -> list[Claim | None]:
-    """None: this message must ask by itself, whether it is that nothing waits or that it names a
-    job that was tried."""
-    with single_statements(ledger()) as connection:
-        named = [one.job_id for one in wanted]
-        found = leases.claim_several(connection, named, claim_terms(), wanted[0].order)
-    return [*found, *[None] * (len(wanted) - len(found))]
-
-
-def claim_terms() -> ClaimTerms:
-    chosen = settings()
-    return ClaimTerms(timedelta(seconds=chosen.lease_seconds), chosen.max_attempts)
-
-
 def _next_claim(
     of_tenants: TenantShares, job_id: str, turn: ClaimOrder
 ) -> tuple[Claim | None, bool]:
@@ -271,22 +245,6 @@ def finish(claim: Claim, end: End, *, batch: bool = False) -> bool:
     if isinstance(end, Success) and successes(batch)((claim, end.result)):
         return True
     return write(claim, end)
-
-
-@cache
-def successes(batch: bool) -> CombinedCalls[tuple[Claim, dict[str, Any]], bool]:
-    """Writes those of several jobs at once; of jobs that nobody waits for, those apart."""
-    return CombinedCalls(_succeed)
-
-
-def _succeed(ended: Sequence[tuple[Claim, dict[str, Any]]]) -> list[bool]:
-    """Which are written. The others need a transaction of their own, or are no longer ours."""
-    try:
-        with single_statements(ledger()) as connection:
-            kept = leases.succeed_several(connection, ended)
-    except DBAPIError:  # one of them cannot be kept: which one, each finds by itself
-        return [False] * len(ended)
-    return [claim.job_id in kept for claim, _ in ended]
 
 
 def write(claim: Claim, end: End) -> bool:
