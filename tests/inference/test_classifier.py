@@ -17,6 +17,7 @@ from transformers import AutoTokenizer
 
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
+from services.inference.tokenization import EncoderRow
 from services.weights.loader import without_progress
 from shared.errors import BadInput, ModelNotReady, ScoringError
 from shared.models.calls import Example
@@ -83,7 +84,12 @@ def test_texts_that_differ_behind_what_is_read_are_computed_once(
 ) -> None:
     submitted: list[int] = []
     submit = hate._batcher.submit
-    monkeypatch.setattr(hate._batcher, "submit", lambda r: submitted.append(len(r)) or submit(r))
+
+    def counted(rows: list[EncoderRow]) -> Any:
+        submitted.append(len(rows))
+        return submit(rows)
+
+    monkeypatch.setattr(hate._batcher, "submit", counted)
     asked = [Example(text=text) for text in (LONG, f"{LONG} green", "rain", f"{LONG} walk", "rain")]
     found = hate.judgements(asked)
     assert submitted == [2]

@@ -185,11 +185,13 @@ def _maps(name: str, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
     if not (single or several):
         return None
     held = _column("value", get_args((single or several)[0])[1])
-    columns = (FormInput("key", "word", ""), held)
+    columns = [FormInput("key", "word", ""), held]
     if not several:
-        return FormInput(name, "map", "", columns=columns, is_basic=is_basic)
-    columns = (*columns, FormInput("source", "word", ""))
-    return FormInput(name, "maps", "", columns=columns, is_list=not single, is_basic=is_basic)
+        return FormInput(name, "map", "", columns=tuple(columns), is_basic=is_basic)
+    columns.append(FormInput("source", "word", ""))
+    return FormInput(
+        name, "maps", "", columns=tuple(columns), is_list=not single, is_basic=is_basic
+    )
 
 
 def _rows(name: str, says: str, held: type[Message], is_basic: bool) -> FormInput | None:

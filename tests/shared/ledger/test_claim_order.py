@@ -217,7 +217,10 @@ def test_workers_that_claim_several_at_once_take_every_job_once(engine: Engine) 
 def test_successes_of_several_end_their_own_jobs_and_no_others(engine: Engine) -> None:
     first, stale, foreign = made(engine, "abc")
     claims = {claim.job_id: claim for claim in several(engine, ["job_x"] * 3)}
-    results = [(claims[first], {"done": 1}), (claims[stale], {"done": "\u0000"})]
+    results: list[tuple[leases.Claim, dict[str, Any]]] = [
+        (claims[first], {"done": 1}),
+        (claims[stale], {"done": "\u0000"}),
+    ]
     with engine.begin() as connection:
         connection.execute(text("UPDATE jobs SET attempts = 2 WHERE id = :id"), {"id": stale})
     with engine.begin() as connection:
