@@ -248,7 +248,8 @@ class ExplanationsRequest(JobRequest):
             for number, item in enumerate(self.items or (None,)):
                 self._job(number, item)
             return self
-        self._check_source()
+        if (self.model is None) == (self.answer is None):
+            raise ValueError("give either `model` or `answer`")
         self._check_prompt()
         self._gold_into_metadata()
         return self._check_metrics()
@@ -262,11 +263,6 @@ class ExplanationsRequest(JobRequest):
             raise _refusal(("draws",), "an answer of your own is drawn once")
         if self.draws > 1 and self.generation.temperature == 0:
             raise _refusal(("draws",), "greedy answers are all alike: set a `temperature` above 0")
-
-    def _check_source(self) -> Self:
-        if (self.model is None) == (self.answer is None):
-            raise ValueError("give either `model` or `answer`")
-        return self
 
     def _check_prompt(self) -> Self:
         try:

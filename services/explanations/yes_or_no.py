@@ -56,7 +56,7 @@ _NO_OPENER = (
     r"|glad\s+to|the\s+following|allow\s+me|first\b|to\s+(?:answer|decide|analy[sz]e)))"
 )
 _WORD = re.compile(
-    r"^[^\w\n]*(?:<?(?:answer|label|decision|verdict)>[^\w\n]*)?(?:(?:(?:the|my|final|short)\s+)*"
+    r"^[^\w\n]*(?:<?(?:answer|label|decision|verdict)>[^\w\n]*)?(?:(?:(?:the|my|final|short)[^\S\n]+){0,4}"
     r"(?:answer|verdict|conclusion|decision|答案|结论|답변?|결론|최종\s*답변)\s*(?:is|：|:|은|는)"
     rf"[^\w\n]*)?{_ASIDE}(?:(?P<no>{_NO})|(?P<yes>{_YES})){_NO_OPENER}"
     r"(?:(?=[^\w\n/]*+(?:/\w{1,20}>[^\w\n]*+)?$)|[*_\"]{0,3}(?:[.!;:。！；：]|\s*[-\u2013\u2014]\s|[,，]\s*"

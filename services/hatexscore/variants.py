@@ -186,29 +186,20 @@ def sort_quotations(text: str, explanation: str, languages: DetectedLanguages) -
     }
     other = kinds_of(explanation, language, quoted, {q for q in quoted if exact[q]})
     rest = [q for q in quoted if q not in other and not is_trivial(q, languages.text)]
-    found = {quotation: exact[quotation] for quotation in rest if exact[quotation]}
-    missing: list[Quotation] = []
-    unsearched: list[Quotation] = []
-    for quotation in check_each([q for q in rest if q not in found]):
-        near = search.nearest(quotation)
-        if near is None:
-            unsearched.append(quotation)
-        elif near:
-            found[quotation] = near
-        else:
-            missing.append(quotation)
+    near = {q: search.nearest(q) for q in check_each([q for q in rest if not exact[q]])}
+    missing = [q for q, quotes in near.items() if quotes is not None and not quotes]
     translated = {one for one in missing if _may_be_translated(text, one, languages)}
     accused = attributed(explanation, language, missing) - translated
     unattributed = {one for one in missing if one not in accused and one not in translated}
     return SortedQuotations(
-        found=found,
+        found={q: quotes for q in rest if (quotes := exact[q] or near[q])},
         other={
             **other,
             **dict.fromkeys(unattributed, "unattributed"),
             **dict.fromkeys(translated, "translation"),
         },
         hallucinated=tuple(quotation for quotation in missing if quotation in accused),
-        unsearched=tuple(unsearched),
+        unsearched=tuple(q for q, quotes in near.items() if quotes is None),
     )
 
 

@@ -38,12 +38,7 @@ from services.ice.kernel import Floats
 from services.ice.operators import Operators, Pool, operators_of, pool_examples, pool_of
 from services.ice.randomization_test import names_to_extend
 from services.ice.variants import VARIANTS
-from services.ice.word_calls import (
-    empty_targets,
-    targets_of_rows,
-    word_attributions,
-    word_inputs,
-)
+from services.ice.word_calls import empty_targets, targets_of_rows, word_attributions, word_inputs
 from services.ice.words import WordReading, no_words, rows_of
 from shared.contracts import ModelKind, ModelUse
 from shared.errors import DegenerateInput, TooCostly

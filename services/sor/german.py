@@ -60,9 +60,7 @@ automati, algorithm, software, künstliche[rn]? intelligenz, \bki\b, klassifikat
 maschin, \bbots?\b, system, computer, erkennungs, modell, technisch
 """)
 EXPLICIT_AUTOMATION = _any(r"automati, algorithm, maschinell, software, \bki\b")
-USED = _any("""
-eingesetzt, verwendet, genutzt, zum einsatz, benutzt, einsatz, beteiligt
-""")
+USED = _any("eingesetzt, verwendet, genutzt, zum einsatz, benutzt, einsatz, beteiligt")
 PEOPLE = _any(r"""
 mitarbeiter, mitarbeitend, moderator, moderation, kolleg, mensch, \bperson\b, von hand, händisch,
 manuell, redakt, prüfer, team\b, sachbearbeit, fachkraft, fachkräft, jurist, angestellt
@@ -101,22 +99,10 @@ SUBJECT = re.compile(
 )
 COMPOUND = re.compile(r"\b(\w{4,40}?)s?-?(?:richtlinien?|regeln?|policy)\b")
 OF_THE_WHOLE = frozenset(
-    (
-        "gemeinschaft",
-        "community",
-        "nutzung",
-        "nutzer",
-        "plattform",
-        "verhalten",
-        "haus",
-        "forum",
-        "foren",
-        "markt",
-        "marktplatz",
-        "grund",
-        "inhalt",
-        "allgemein",
-        "spiel",
+    re.findall(
+        r"\w+",
+        "gemeinschaft community nutzung nutzer plattform verhalten haus forum foren markt "
+        "marktplatz grund inhalt allgemein spiel",
     )
 )
 LINK = _any(r"""
