@@ -13,13 +13,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
 from shared.ledger import leases
-from shared.ledger.claim_order import ClaimOrder, MetricQueue
+from shared.ledger.claim_order import ClaimOrder
 from shared.ledger.engine import ledger, single_statements
 from shared.ledger.leases import Claim, ClaimTerms
 from shared.settings import settings
@@ -57,13 +57,24 @@ class CombinedCalls(Generic[Item, Answer]):
             self._waiting.append(mine)
             leads = not self._busy
             self._busy = True
-        if not leads:
-            mine.turn.wait()
-        if not mine.is_over:
-            self._lead()
+        try:
+            if not leads:
+                mine.turn.wait()
+            if not mine.is_over:
+                self._lead()
+        except BaseException:  # this thread is to end: whoever waits must not wait for it
+            self._leave(mine, leads=leads or mine.turn.is_set())
+            raise
         if mine.error is not None:
             raise mine.error
         return mine.answer  # type: ignore[return-value]  # it is over
+
+    def _leave(self, mine: _Caller[Item, Answer], *, leads: bool) -> None:
+        with self._lock:
+            if mine in self._waiting:
+                self._waiting.remove(mine)
+                if leads:
+                    self._pass_on()
 
     def _lead(self) -> None:
         """Call for those that waited longest, this thread among them; then the next one leads."""
@@ -78,12 +89,15 @@ class CombinedCalls(Generic[Item, Answer]):
                 one.error = error
         finally:
             with self._lock:
-                self._busy = bool(self._waiting)
-                if self._waiting:
-                    self._waiting[0].turn.set()
+                self._pass_on()
             for one in callers:
                 one.is_over = True
                 one.turn.set()
+
+    def _pass_on(self) -> None:
+        self._busy = bool(self._waiting)
+        if self._waiting:
+            self._waiting[0].turn.set()
 
 
 class WantedClaim(NamedTuple):
@@ -91,9 +105,9 @@ class WantedClaim(NamedTuple):
     order: ClaimOrder
 
 
-@cache
-def claims(queue: MetricQueue) -> CombinedCalls[WantedClaim, Claim | None]:
-    """Claims of any tenants' jobs in this queue, for messages that were not sent again."""
+@lru_cache(maxsize=64)
+def claims(metric: str, batch: bool) -> CombinedCalls[WantedClaim, Claim | None]:
+    """Claims of any tenants' jobs in one queue, for messages that were not sent again."""
     return CombinedCalls(_claim_together)
 
 

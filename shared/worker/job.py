@@ -222,7 +222,7 @@ def _next_claim(
             found = None
             may_join = not (order.again or order.full)
             if may_join:
-                found = claims(turn.queue)(WantedClaim(job_id, order))
+                found = claims(*turn.queue)(WantedClaim(job_id, order))
             if found is None:
                 with single_statements(ledger()) as connection:
                     found = leases.claim_free(connection, job_id, claim_terms(), order)

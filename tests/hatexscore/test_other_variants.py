@@ -12,7 +12,7 @@ from services.hatexscore.model_calls import NO_CONTROL
 from services.hatexscore.report import HatexscoreResult, HatexscoreVariantOutcome
 from shared.contracts import Variant
 from shared.redaction import without_text
-from tests.hatexscore.fake import FakeClassifier, bound
+from tests.hatexscore.fake import FakeClassifier, bound, surely
 from tests.hatexscore.test_metric import ask, requests
 
 score = SERVICE.score
@@ -104,11 +104,12 @@ def test_asking_changes_nothing_else_of_the_report(request: HatexscoreRequest) -
 
 
 def test_one_call_a_model_and_draws_for_the_asked_variant_only() -> None:
-    with bound(FakeClassifier()) as model:
+    with bound(FakeClassifier(surely)) as model:
         report = score(ask(text=LONGER, other_variants=True, control_draws=7))
-    assert len(model.calls) == 1
+    assert len(model.calls) == 2  # P and the drops; then, as QF stands, the draws
     masked = 2  # `paper` masks the same words here
-    assert len(model.calls[0]) == len(set(model.calls[0])) <= 1 + masked + 7
+    texts = [text for call in model.calls for text in call]
+    assert len(texts) == len(set(texts)) <= 1 + masked + 7
     assert report.control is not None
     assert report.control.draws == 7
 
@@ -141,7 +142,7 @@ LONGER = "The old bridge near our village was closed by lazy tourists again, and
 
 @pytest.mark.parametrize("variant", get_args(Variant))
 def test_every_draw_is_reported_and_the_mean_is_theirs(variant: Variant) -> None:
-    with bound(FakeClassifier()):
+    with bound(FakeClassifier(surely)):
         control = score(
             ask(text=LONGER, variant=variant, predicted_label="hateful", control_draws=5)
         ).control
@@ -158,10 +159,15 @@ def test_every_draw_is_reported_and_the_mean_is_theirs(variant: Variant) -> None
 
 
 def test_the_draws_come_in_the_order_of_drawing() -> None:
-    with bound(FakeClassifier()):
+    with bound(FakeClassifier(surely)):
         few, many = (
             score(
-                ask(text=LONGER, explanation='It says "lazy tourists".', control_draws=draws)
+                ask(
+                    text=LONGER,
+                    explanation='It says "lazy tourists".',
+                    predicted_label="hateful",
+                    control_draws=draws,
+                )
             ).control
             for draws in (5, 10)
         )
@@ -171,7 +177,7 @@ def test_the_draws_come_in_the_order_of_drawing() -> None:
 
 
 def test_a_result_of_before_still_validates() -> None:
-    with bound(FakeClassifier()):
+    with bound(FakeClassifier(surely)):
         wire = score(ask()).model_dump(mode="json")
     del wire["control"]["drops"]
     control = HatexscoreResult.model_validate(wire).control

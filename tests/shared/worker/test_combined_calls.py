@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -65,3 +66,29 @@ def test_an_exception_reaches_those_of_its_call_and_the_next_ones_go_on() -> Non
             with pytest.raises(ZeroDivisionError):
                 other.result(SECONDS)
         assert calls(3) == 9
+
+
+def test_a_thread_that_is_ended_while_it_waits_keeps_nobody_waiting() -> None:
+    squares = Squares()
+    calls = CombinedCalls(squares)
+    threads: dict[int, int] = {}
+
+    def call(number: int) -> int:
+        threads[number] = threading.get_ident()
+        return calls(number)
+
+    with ThreadPoolExecutor(3) as pool:
+        answers = []
+        answers.append(pool.submit(call, 1))
+        eventually(lambda: squares.calls == [[1]])
+        answers.append(pool.submit(call, 2))  # the next to call for all that wait
+        eventually(lambda: len(calls._waiting) == 1)
+        answers.append(pool.submit(call, 3))
+        eventually(lambda: len(calls._waiting) == 2)
+        raised = ctypes.py_object(InterruptedError)
+        assert ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threads[2]), raised) == 1
+        squares.free.set()
+        assert [answers[0].result(SECONDS), answers[2].result(SECONDS)] == [1, 9]
+        assert isinstance(answers[1].exception(SECONDS), InterruptedError)
+    assert squares.calls == [[1], [3]]
+    assert calls(4) == 16
