@@ -51,6 +51,7 @@ def test_its_command_fetches_what_workers_then_find(tmp_path: Path) -> None:
     with hub_double() as hub:
         hub.add("org/hate", "main", save_encoder(tmp_path / "org", ENCODERS["dynabench"]), COMMIT)
         told = said_by_the_config_map(container, volumes) | {"HF_ENDPOINT": hub.url}
+        told |= {"HF_HUB_ETAG_TIMEOUT": "300", "HF_HUB_DOWNLOAD_TIMEOUT": "300"}  # beside any load
         ran = subprocess.run(
             command, env=bare() | told, cwd=ROOT, check=False, capture_output=True, text=True
         )

@@ -11,11 +11,15 @@ from services.registry import contracts
 from shared.errors import ModelCannot, TooManyRows
 from shared.models.catalogue import Catalogue
 from shared.models.entry import ModelEntry
+from shared.models.prompt_table import PromptTable
 from shared.problems import problem
 from shared.request_cost import WorkLimit
 from shared.service_contract import ServiceContract
 
-SERVED = ModelEntry(name="there", kind="causal", source="openai:http://vllm:8000/v1")
+LABELS = PromptTable(
+    user="Post: {text}", verbalizers={"hateful": (" yes",), "non-hateful": (" no",)}
+)
+SERVED = ModelEntry(name="there", kind="causal", source="openai:http://vllm:8000/v1", prompt=LABELS)
 CLASSIFIES = ModelEntry(name="head", kind="classifier", source="classify:http://tei")
 HERE = ModelEntry(name="here", kind="classifier", source="embedded:hate")
 CATALOGUE = Catalogue((SERVED, CLASSIFIES, HERE), Path())

@@ -12,7 +12,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from services.inference.local_models import LocalModels
+from shared import telemetry
 from shared.errors import JobCancelled, ModelNotReady, ModelState, ScoringError, Unavailable
+from shared.models import availability
 from shared.models.availability import (
     LoadedModels,
     LoadingError,
@@ -72,10 +74,11 @@ def test_a_failure_is_told_at_once_and_tried_again_ever_later(clock: list[float]
 
 
 def test_what_no_other_try_would_mend_is_tried_once_until_it_is_configured_anew(
-    clock: list[float],
+    clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     states, loads = ModelStates(), []
     models: LoadedModels[str] = LoadedModels(states)
+    monkeypatch.setattr(availability, "logger", telemetry.logger("models"))  # none used it before
 
     def load() -> str:
         loads.append(clock[0])
