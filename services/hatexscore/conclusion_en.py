@@ -357,6 +357,8 @@ def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
     ahead = prior[-NEAR:] if prior.rstrip().endswith(":") and not own.strip() else ""
     if moods.DEPENDS.search(segment + opening) or _hedged(own) or moods.HEDGE.search(ahead):
         return "hedged"
+    if moods.STILL_OPEN.search(after) or moods.DIVIDED.search(prior):
+        return "hedged"
     begun = moods.FIRST_SIGHT.match(prior.lstrip()) and not cues.CONTRAST.search(prior)
     if begun or any(map(moods.FIRST_SIGHT.search, (own + after[:OPENING], opening))):
         return "earlier"

@@ -27,7 +27,7 @@ _TEXT = (
     rf"(?:{TEXT_NOUN}|it|this(?:\s+one)?|upload|item|listing|account|users?|author|poster|profile"
     r"|channel)"
 )
-_THIS = r"(?:it|this(?:\s+one)?|that(?:\s+one)?|the\s+\w+)"
+_THIS = r"(?:it|this(?:\s+one)?|that(?:\s+one)?|(?:the|your|this|that)\s+\w+)"
 _SANCTION = (
     r"(?:strikes?|removals?|takedowns?|suspension|ban|mute|warning|penalty|sanction|restriction"
     r"|enforcement|(?:original\s+|initial\s+|our\s+)?(?:decision|action|ruling)|measure|block)"
@@ -41,7 +41,7 @@ _APPEAL = (
 _AGAINST_TEXT = (
     rf"(?:(?:took|taking|take|pulled|pulling)\s+{_THIS}\s+(?:down|off)"
     r"|(?:permanently\s+|temporarily\s+)?(?:removed?|removal|deleted?|deletion|taken\s+down"
-    r"|took\s+down|take\s+down|takedown|hidden|hid|blocked|banned|suspended|muted|restricted"
+    r"|took\s+down|take\s+down|takedown|hidden|hide|hid|blocked|banned|suspended|muted|restricted"
     r"|rejected?|actioned|sanctioned|penali[sz]ed|struck|warned|disabled|pulled|geo-?blocked"
     r"|quarantined|withheld|demoted|kicked|purged|locked|suspension|ban))"
 )
@@ -77,11 +77,12 @@ _IS = (
 _WHO = (
     r"(?:(?:i|we|mods?|moderators?|(?:the|our)\s+(?:moderation\s+)?(?:team|moderators?|reviewers?))"
     r"(?:['\u2019]ve)?\s+(?:(?:have|has|had|then|also|therefore|decided\s+to|chose\s+to|agreed\s+to"
-    r"|now)\s+){0,3})"
+    r"|now|had\s+to|have\s+to|needed\s+to)\s+){0,3})"
 )
 _OPENS = (
     r"(?:^|\b(?=and\s+is\b)|[.;:,|=({\[\u2013\u2014\u2192\u2022*>-])\s*[\"']?"
-    r"(?=\w)(?:(?:so|and|but|then|now|later|thus|therefore|subsequently)\s+){0,2}"
+    r"(?=\w)(?:(?:so|and|but|then|now|later|thus|therefore|subsequently|sadly|unfortunately"
+    r"|regrettably),?\s+){0,2}"
     r"(?:(?:the|this|your|their|that|user|reported|flagged|offending|first|second)\s+){0,3}"
 )
 _BEEN = r"(?:been\s+|be\s+)?"

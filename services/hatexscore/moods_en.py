@@ -252,6 +252,19 @@ EARLIER_JUDGE = re.compile(
     r"|annotation|review|judge?ment|filter|tool|flag)s?\b"
 )
 DEPENDS = re.compile(r"\bdepend(?:s|ing|ent)\b|\bif\s+(?:and\s+)?only\s+if\b")
+# Behind a verdict: somebody else has yet to give it, or gives another one.
+STILL_OPEN = re.compile(
+    r"\b(?:has|have)\s+(?:yet|still)\s+to\s+(?:decide|rule|review|confirm|judge|look|say)\b"
+    r"|\b(?:decision|verdict|ruling|review|outcome)\s+(?:is|are|was|remains?)\s+(?:still\s+)?"
+    r"(?:pending|open|outstanding|due)\b|\bunder\s+review\b"
+    r"|\b(?:awaits?|awaiting|pending)\s+(?:\w+\s+){0,2}(?:review|decision|confirmation)\b"
+    r"|\bothers?\s+(?:did|do|does|disagreed?s?)(?:\s*n['\u2019]t|\s+not)?\W*$"
+    r"|\b(?:i|we)(?:\s+am|\s+are|['\u2019]m|['\u2019]re)\s+not\s+(?:\w+ly\s+)?(?:sure|certain)\W*$"
+)
+DIVIDED = re.compile(
+    r"\b(?:moderators|reviewers|raters|annotators|opinions|views|we)\s+(?:are|were)\s+"
+    r"(?:divided|split)\b"
+)
 IF = re.compile(
     r"(?<!even )(?<!as )\bif\b(?!\s+(?:anything|any|at\s+all|not|you\s+(?:ask|will)|one\s+reads"
     r"|(?:i|we)\s+(?:had|have)\s+to|we\s+(?:look|read|take)|\w+\s*(?:$|[.;!])))|\bunless\b"

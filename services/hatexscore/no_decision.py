@@ -34,6 +34,7 @@ _CUE = re.compile(
     r"(?:rules?|standards?|polic(?:y|ies))|rule\s+\d+|br(?:eak\w*|oken?)\s+(?:\w+\s+){0,3}rules?"
     r"|flagged|flag|classif(?:y|ied|ies)|categori[sz]ed|labell?ed|verdict|removal|removed"
     r"|take(?:n|s)?\s+(?:it\s+)?down|reinstated?|restored|approved|false\s+(?:positive|alarm)"
+    rf"|(?:remov(?:e|es|ed|ing)|delet(?:e|es|ed|ing)|hid(?:e|es|ing)?|block(?:s|ed|ing)?)\s+(?:your|this|that|the)\s+(?:{TEXT_NOUN})"
     r"|le(?:ave|ft)\s+(?:(?:it|this|the\s+\w+)\s+)?up|action\s+taken"
     r"|hateful\w*|hate\s+speech|anti-?hate|line\s+(?:is|was)\s+crossed)\b"
     r"|违反|违规|违背|触犯|准则|规定|规范|(?:社区|平台|内容|我们的?)政策|标记|举报|下架|删除|误判|判定"
