@@ -62,7 +62,7 @@ from shared.models.calls import Completion, Example, Sampling, Turn
 from shared.models.catalogue import SERVER
 from shared.models.judgement import Judgement
 from shared.models.ports import models
-from shared.models.prompt_table import PromptKeys
+from shared.models.prompt_table import PromptKeys, escape_template
 from shared.service_contract import ElicitedExplanation, MetricContract
 from shared.settings import SERVICE_VERSION
 from shared.validation_messages import plain
@@ -278,7 +278,7 @@ def _predict(request: ExplanationsRequest, model: str) -> JudgeResult:
     else:
         return _no_prediction("not-asked", "models judge a text, or a premise and a hypothesis")
     if request.policy_text is not None:
-        keys = PromptKeys(policy=request.policy_text)
+        keys = PromptKeys(policy=escape_template(request.policy_text))
         example = example.model_copy(update={"prompt": keys})
     try:
         [judged] = models().judge(model).judgements([example])
@@ -411,8 +411,7 @@ def _template(request: ExplanationsRequest, language: str) -> tuple[Turn, ...]:
 
 
 def _as_template(content: str) -> str:
-    doubled = content.replace("{", "{{").replace("}", "}}")
-    return doubled.replace(TEXT_HERE, "{text}")
+    return escape_template(content).replace(TEXT_HERE, "{text}")
 
 
 def _metric_request(
