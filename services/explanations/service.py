@@ -29,12 +29,7 @@ from services.explanations.parsing import (
     hateful_or_not,
     parse_answer,
 )
-from services.explanations.prompts import (
-    LANGUAGES,
-    OTHER_LANGUAGE,
-    ElicitationPrompt,
-    as_prompt,
-)
+from services.explanations.prompts import ElicitationPrompt, as_prompt
 from services.explanations.report import (
     ExplanationsBatchReport,
     ExplanationsResult,
@@ -214,14 +209,7 @@ def _values(
     request: ExplanationsRequest, prompt: ElicitationPrompt, language: str
 ) -> Mapping[str, str]:
     """Placeholder → what stands in its place."""
-    policy = request.policy_text or (prompt.policy or "").strip()
-    return {
-        **request.inputs,
-        "policy": policy,
-        "label": request.target_label or "",
-        "labels": ", ".join(prompt.labels),
-        "language": LANGUAGES.get(language.partition("-")[0], OTHER_LANGUAGE),
-    }
+    return prompt.values(request.inputs, request.policy_text, request.target_label, language)
 
 
 def _reader(request: ExplanationsRequest, prompt: ElicitationPrompt, language: str) -> Stated:

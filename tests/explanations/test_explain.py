@@ -28,6 +28,7 @@ EXPLAINABLE = [
 ENTAILED = "Label: entailment\nExplanation: People hold an umbrella because it is raining."
 TOKEN = {"id": None, "start": 0, "end": 1, "logprob": -1.0}
 REFUSED = "I'm sorry, but I can't help with that."
+LONG = {"user": "{text}" * 9}
 ANSWERS = {"haf": TOXIC, "ftc": ENTAILED}
 
 
@@ -101,6 +102,7 @@ def test_no_text_of_the_model_stays_where_none_may() -> None:
         ("hatexscore", {"model": None}, "/model"),
         ("hatexscore", {"explain": {"prompt": "nothing"}}, "/explain/prompt"),
         ("hatexscore", {"explain": {"prompt": "ftc-label"}}, "/premise"),
+        ("hatexscore", {"explain": {"prompt": LONG}, "text": "x" * 20_000}, "/explain/prompt"),
         ("hatexscore", {"predicted_label": "hateful"}, ""),
         ("hatexscore", {"explain": {"target_label": "hateful"}}, "/explain/target_label"),
         (
