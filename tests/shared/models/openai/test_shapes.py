@@ -144,6 +144,13 @@ def test_half_a_surrogate_pair_is_a_part_of_a_character(
 
 
 @of_openai
+def test_nor_may_a_refusal_hold_it(model: ServedLanguageModel, stub: Stub) -> None:
+    stub.instead = [(400, {}, {"error": {"message": "no \ud83d here"}})]
+    with pytest.raises(BadInput, match=r"no \? here"):
+        model.generate(PROMPTS[:1], SAMPLING)
+
+
+@of_openai
 def test_a_probability_above_one_by_rounding_is_one(model: ServedLanguageModel, stub: Stub) -> None:
     rounded = {"tokens": [" a"], "token_logprobs": [1e-7]}
     stub.instead = [(200, {}, choice(logprobs=rounded))]
