@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -80,7 +80,18 @@ def validation_problem(error: ValidationError, body: Any) -> Problem:
     around = {entry["loc"][:steps] for entry in found for steps in range(len(entry["loc"]))}
     # a list is called too short where an item of it is wrong, since none of it was taken
     told = [one for one in found if one["type"] != "too_short" or one["loc"] not in around]
-    return invalid(told, body)
+    return invalid(_of_chosen_kind(told, body), body)
+
+
+def _of_chosen_kind(found: Sequence[Mapping[str, Any]], body: Any) -> Iterator[Mapping[str, Any]]:
+    """Without what the other kinds of a union say of a whole value, where the kind that it is has
+    found fault with a part of it: an object with a wrong field need not become `true`."""
+    places = [tuple(body_path(one["loc"], one["type"], body)) for one in found]
+    around = {place[:steps] for place in places for steps in range(len(place))}
+    for entry, place in zip(found, places, strict=True):
+        of_kind = entry["type"] == "literal_error" or str(entry["type"]).endswith("_type")
+        if not (of_kind and place in around):
+            yield entry
 
 
 def invalid(found: Iterable[Mapping[str, Any]], body: Any) -> Problem:

@@ -9,13 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Self
 
-from pydantic import (
-    Field,
-    JsonValue,
-    StringConstraints,
-    ValidationError,
-    model_validator,
-)
+from pydantic import Field, JsonValue, StringConstraints, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from services.explanations.items import (
@@ -62,7 +56,7 @@ from shared.elicitation import (
     given_inputs,
 )
 from shared.gold_contracts import GoldColumns
-from shared.models.calls import WrittenToken
+from shared.models.calls import MOST_CHARACTERS, WrittenToken
 from shared.request_cost import Size, Work, words_of
 from shared.service_contract import ElicitedExplanation, FurtherRequest
 from shared.validation_messages import plain
@@ -70,6 +64,7 @@ from shared.validation_messages import plain
 MOST_METRICS = 16
 MOST_SEED = 2**63 - 1
 OWN_TOKENS = 512  # of the answer to a prompt of the caller's, where nothing else is said
+TOO_LONG = "filled in it has {length:,} characters, and a model is sent at most {most:,}"
 GOLD_KEY = GoldColumns().label  # where reports look for gold labels
 
 MetricName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
@@ -280,7 +275,13 @@ class ExplanationsRequest(JobRequest):
             raise _refusal(("policy",), f"the prompt {prompt.name} needs a policy")
         if self.shots > len(prompt.shots):
             raise _refusal(("shots",), f"the prompt {prompt.name} has {len(prompt.shots)} of them")
+        self._check_length(prompt)
         return self
+
+    def _check_length(self, prompt: ElicitationPrompt) -> None:
+        filled = prompt.values(self.inputs, self.policy_text, self.target_label, self.language)
+        if (length := prompt.longest(filled, self.style)) > MOST_CHARACTERS:
+            raise _refusal(("prompt",), TOO_LONG.format(length=length, most=MOST_CHARACTERS))
 
     def _gold_into_metadata(self) -> Self:
         if self.gold is None:

@@ -19,7 +19,7 @@ from pydantic import StringConstraints
 from shared.contracts import Message
 from shared.elicitation import INPUTS, PLACEHOLDERS, ExplanationsOwnPrompt, Style
 from shared.models.calls import Prompt, Turn
-from shared.models.prompt_table import parse_template
+from shared.models.prompt_table import escape_template, parse_template
 
 FOLDER = Path(__file__).parent
 LANGUAGES = {"en": "English", "zh": "Chinese", "ko": "Korean"}  # those of Table 8
@@ -58,6 +58,25 @@ class ElicitationPrompt(ExplanationsOwnPrompt):
     def inputs(self) -> tuple[str, ...]:
         return tuple(name for name in INPUTS if name in self.placeholders)
 
+    def values(
+        self, inputs: Mapping[str, str], policy: str | None, label: str | None, language: str
+    ) -> Mapping[str, str]:
+        """Placeholder → what stands in its place. language: BCP 47."""
+        return {
+            **inputs,
+            "policy": policy or (self.policy or "").strip(),
+            "label": label or "",
+            "labels": ", ".join(self.labels),
+            "language": LANGUAGES.get(language.partition("-")[0], OTHER_LANGUAGE),
+        }
+
+    def longest(self, values: Mapping[str, str], style: Style) -> int:
+        """Characters of the longest turn, and of the one text that `raw` makes of all, filled in
+        as a template: a brace counts twice. Nothing is filled in for that."""
+        sizes = {name: len(escape_template(value)) for name, value in values.items()}
+        turns = [_filled_size(one, sizes) for one in (self.system, self.user) if one]
+        return sum(turns) + 2 * len(turns) if style == "raw" else max(turns)
+
     def turns(self, values: Mapping[str, str], shots: int) -> tuple[Turn, ...]:
         """The conversation, with so many demonstrations before the question."""
         shown: list[Turn] = []
@@ -73,6 +92,14 @@ def fill_template(template: str, values: Mapping[str, str]) -> str:
     """The template with the values of its placeholders."""
     return "".join(
         piece.text if piece.inserted is None else values[piece.inserted]
+        for piece in parse_template(template, PLACEHOLDERS)
+    )
+
+
+def _filled_size(template: str, sizes: Mapping[str, int]) -> int:
+    """sizes: placeholder → characters of its value."""
+    return sum(
+        sizes[piece.inserted] if piece.inserted else len(escape_template(piece.text))
         for piece in parse_template(template, PLACEHOLDERS)
     )
 

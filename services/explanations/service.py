@@ -29,12 +29,7 @@ from services.explanations.parsing import (
     hateful_or_not,
     parse_answer,
 )
-from services.explanations.prompts import (
-    LANGUAGES,
-    OTHER_LANGUAGE,
-    ElicitationPrompt,
-    as_prompt,
-)
+from services.explanations.prompts import ElicitationPrompt, as_prompt
 from services.explanations.report import (
     ExplanationsBatchReport,
     ExplanationsResult,
@@ -62,7 +57,7 @@ from shared.models.calls import Completion, Example, Sampling, Turn
 from shared.models.catalogue import SERVER
 from shared.models.judgement import Judgement
 from shared.models.ports import models
-from shared.models.prompt_table import PromptKeys
+from shared.models.prompt_table import PromptKeys, escape_template
 from shared.service_contract import ElicitedExplanation, MetricContract
 from shared.settings import SERVICE_VERSION
 from shared.validation_messages import plain
@@ -214,14 +209,7 @@ def _values(
     request: ExplanationsRequest, prompt: ElicitationPrompt, language: str
 ) -> Mapping[str, str]:
     """Placeholder → what stands in its place."""
-    policy = request.policy_text or (prompt.policy or "").strip()
-    return {
-        **request.inputs,
-        "policy": policy,
-        "label": request.target_label or "",
-        "labels": ", ".join(prompt.labels),
-        "language": LANGUAGES.get(language.partition("-")[0], OTHER_LANGUAGE),
-    }
+    return prompt.values(request.inputs, request.policy_text, request.target_label, language)
 
 
 def _reader(request: ExplanationsRequest, prompt: ElicitationPrompt, language: str) -> Stated:
@@ -278,7 +266,7 @@ def _predict(request: ExplanationsRequest, model: str) -> JudgeResult:
     else:
         return _no_prediction("not-asked", "models judge a text, or a premise and a hypothesis")
     if request.policy_text is not None:
-        keys = PromptKeys(policy=request.policy_text)
+        keys = PromptKeys(policy=escape_template(request.policy_text))
         example = example.model_copy(update={"prompt": keys})
     try:
         [judged] = models().judge(model).judgements([example])
@@ -411,8 +399,7 @@ def _template(request: ExplanationsRequest, language: str) -> tuple[Turn, ...]:
 
 
 def _as_template(content: str) -> str:
-    doubled = content.replace("{", "{{").replace("}", "}}")
-    return doubled.replace(TEXT_HERE, "{text}")
+    return escape_template(content).replace(TEXT_HERE, "{text}")
 
 
 def _metric_request(

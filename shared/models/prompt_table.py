@@ -99,6 +99,11 @@ def parse_template(template: str, known: Sequence[str] = PLACEHOLDERS) -> tuple[
     return tuple(piece for piece in found if piece.text or piece.inserted)
 
 
+def escape_template(text: str) -> str:
+    """The template that says just this text, whatever braces it has."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
 def fill_template(template: str, values: Mapping[str, str]) -> tuple[TemplatePart, ...]:
     """The template with its placeholders' values; places for what users send stay where there is no
     value yet. Raises ValueError where another one has none."""

@@ -320,7 +320,8 @@ def _message(response: httpx.Response) -> str:
         return response.text
     error = body.get("error")
     words = error.get("message") if isinstance(error, dict) else error
-    return str(words or body.get("message") or body.get("detail") or response.text)
+    told = str(words or body.get("message") or body.get("detail") or response.text)
+    return told.encode("utf-8", "replace").decode()  # JSON may spell half of a surrogate pair
 
 
 def _retry_after(response: httpx.Response) -> float | None:

@@ -341,7 +341,9 @@ def ending(contract: ServiceContract, score: Callable[[Any], Message], claim: Cl
     except Unavailable as error:
         return _retry_or_wait(claim, error)
     except Exception as error:  # noqa: BLE001 - the boundary: every job must end
-        return _internal_error(claim, contract.name, error)
+        return _internal_error(
+            claim, contract.name, untold(error) if request.do_not_store_text else error
+        )
 
 
 def _unread(claim: Claim, error: Unavailable | ValidationError) -> Failure | Retry:
@@ -397,6 +399,13 @@ def _retry_or_fail(claim: Claim, error: Unavailable) -> Failure | Retry:
     if claim.tried >= chosen.max_attempts:
         return Failure(attempts_exhausted(chosen.max_attempts, error.detail))
     return Retry(chosen.retry_seconds * 2 ** (claim.tried - 1))
+
+
+def untold(error: Exception) -> Exception:
+    """What of a crash may be logged where no text may stay: its kind and its place. Its words, and
+    those of what caused it, may quote the text."""
+    kind = type(error).__qualname__
+    return RuntimeError(f"{kind} (do_not_store_text)").with_traceback(error.__traceback__)
 
 
 def _internal_error(claim: Claim, metric: str, error: Exception) -> Failure:

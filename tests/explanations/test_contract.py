@@ -11,7 +11,13 @@ import pytest
 from pydantic import ValidationError
 
 from services.explanations.contract import CONTRACT, ExplanationsRequest
-from services.explanations.prompts import fill_template, get_prompt, load_policies, load_prompts
+from services.explanations.prompts import (
+    as_prompt,
+    fill_template,
+    get_prompt,
+    load_policies,
+    load_prompts,
+)
 from services.haf.prompts import justify_prompt
 from services.registry import metrics
 from shared.errors import BadInput
@@ -87,6 +93,32 @@ def test_a_gold_label_is_that_of_metadata_and_changes_nothing_else(
 )
 def test_a_prompt_of_your_own_is_checked(prompt: dict[str, Any]) -> None:
     assert refusals(BASE | {"prompt": prompt})
+
+
+@pytest.mark.parametrize(
+    ("more", "fits"),
+    [
+        ({"prompt": {"user": "{text}" * 8}}, True),
+        ({"prompt": {"user": "{text}" * 8 + "."}}, False),
+        ({"prompt": {"user": "{text}" * 8_000}}, False),
+        ({"prompt": {"user": "{text}" * 4, "system": "{policy}" * 3}, "style": "raw"}, True),
+        ({"prompt": {"user": "{text}" * 4, "system": "{policy}" * 4}, "style": "raw"}, False),
+        (
+            {"prompt": {"user": "{text}" * 5 + "{policy}" * 2}, "policy": {"text": "{" * 20_000}},
+            False,
+        ),
+    ],
+)
+def test_a_prompt_that_is_too_long_when_filled_is_refused(more: dict[str, Any], fits: bool) -> None:
+    """As it is sent: else no turn could hold it."""
+    body = {"policy": {"text": "x " * 10_000}} if "system" in more["prompt"] else {}
+    whole = BASE | {"text": "x " * 10_000} | body | more
+    if not fits:
+        assert "and a model is sent at most 160,000" in refusals(whole)["prompt"]
+        return
+    found = ExplanationsRequest.model_validate(whole)
+    values = found.full_prompt.values(found.inputs, found.policy_text, None, "en")
+    assert as_prompt(found.full_prompt.turns(values, 0), found.style)
 
 
 def test_a_metric_s_model_is_looked_up_before_the_job_is_taken() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from services.explanations.explained_requests import as_checked, explanations_request
 from services.explanations.explained_scores import bind_explainer
@@ -16,6 +17,7 @@ from shared.elicitation import ExplainableRequest
 from shared.errors import BadInput, TextTooLong
 from shared.ledger.leases import Claim
 from shared.models.catalogue import load_catalogue
+from shared.problems import validation_problem
 from shared.redaction import without_text
 from shared.worker.job import Failure, Success, ending
 from tests.explanations.scripted import NAME, ROOT, saying
@@ -28,6 +30,7 @@ EXPLAINABLE = [
 ENTAILED = "Label: entailment\nExplanation: People hold an umbrella because it is raining."
 TOKEN = {"id": None, "start": 0, "end": 1, "logprob": -1.0}
 REFUSED = "I'm sorry, but I can't help with that."
+LONG = {"user": "{text}" * 9}
 ANSWERS = {"haf": TOXIC, "ftc": ENTAILED}
 
 
@@ -101,6 +104,7 @@ def test_no_text_of_the_model_stays_where_none_may() -> None:
         ("hatexscore", {"model": None}, "/model"),
         ("hatexscore", {"explain": {"prompt": "nothing"}}, "/explain/prompt"),
         ("hatexscore", {"explain": {"prompt": "ftc-label"}}, "/premise"),
+        ("hatexscore", {"explain": {"prompt": LONG}, "text": "x" * 20_000}, "/explain/prompt"),
         ("hatexscore", {"predicted_label": "hateful"}, ""),
         ("hatexscore", {"explain": {"target_label": "hateful"}}, "/explain/target_label"),
         (
@@ -155,6 +159,24 @@ def test_a_causal_model_that_tells_no_labels_is_refused_as_it_is_sent(tmp_path: 
         ):
             catalogue.check_request(checked, asked.model, asked)
         assert refused.value.pointer == "/model"
+
+
+@pytest.mark.parametrize(
+    ("explain", "pointers"),
+    [
+        ({"generation": {"max_tokens": 8_193}}, ["#/explain/generation/max_tokens"]),
+        ({"policy": {"text": ""}}, ["#/explain/policy/text"]),
+        ({"nothing": 1}, ["#/explain/nothing"]),
+        (False, ["#/explain"]),
+    ],
+)
+def test_a_fault_within_an_object_is_the_only_one(explain: Any, pointers: list[str]) -> None:
+    """That it might have been `true` instead is no fault of it."""
+    body = body_of("hatexscore", explain=explain)
+    with pytest.raises(ValidationError) as refused:
+        HatexscoreRequest.model_validate(body)
+    found = validation_problem(refused.value, body)["errors"]
+    assert [one["pointer"] for one in found] == pointers
 
 
 def test_an_own_model_is_the_judge_where_another_one_explains() -> None:

@@ -11,6 +11,7 @@ from services.explanations.prompts import load_prompts
 from services.explanations.report import ExplanationsResult
 from services.explanations.service import SERVICE
 from shared.errors import AnswerCut, Unavailable
+from shared.models.prompt_table import PromptTable, override_table, prompt_turns
 from shared.redaction import without_text
 from tests.explanations.scripted import NAME, Scripted, of_own_job, saying
 
@@ -249,6 +250,18 @@ def test_what_a_text_says_is_not_expanded() -> None:
         SERVICE.score(ask(text=sent))
     turns = model.prompts[0].turns or ()
     assert turns[-1].content.endswith(f"### Text:\n\n{sent}")
+
+
+@pytest.mark.parametrize("words", ["Remove {slurs}.", "a { b }} {labels} {text} {{"])
+def test_the_words_of_a_policy_are_no_template(words: str) -> None:
+    """Neither of the prompt nor of the same model's own prompt for labels."""
+    with saying(HATEFUL, p=(0.75, 0.25)) as model:
+        found = SERVICE.score(ask(policy={"text": words}))
+    assert found.elicitation.p is not None
+    assert words in (model.prompts[0].turns or ())[-1].content
+    table = override_table(PromptTable(user="{policy} {text}", policy="-"), model.judged[0].prompt)
+    assert table is not None
+    assert prompt_turns(table, "hate")[0].render({"text": TEXT}) == f"{words} {TEXT}"
 
 
 def test_a_model_that_is_away_gives_the_job_back() -> None:

@@ -351,10 +351,23 @@ class ServerResponse(BaseModel):
         return (self.usage.prompt_tokens or None) if self.usage else None
 
 
+SURROGATE = re.compile("[\ud800-\udfff]")  # half of a pair: JSON may spell it, UTF-8 cannot
+
+
+def without_surrogates(value: Any) -> Any:
+    """The same JSON with U+FFFD for each half of a surrogate pair, as for other parts of
+    characters; offsets stay."""
+    if isinstance(value, str):
+        return value if value.isascii() else SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {without_surrogates(key): without_surrogates(one) for key, one in value.items()}
+    return [without_surrogates(one) for one in value] if isinstance(value, list) else value
+
+
 def parse_response(answer: Any) -> ServerResponse:
     """Raises ScoringError for an answer of another shape."""
     try:
-        return ServerResponse.model_validate(answer)
+        return ServerResponse.model_validate(without_surrogates(answer))
     except ValidationError as error:
         place = ".".join(str(step) for step in error.errors()[0]["loc"])
         raise ScoringError(

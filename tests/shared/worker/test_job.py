@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+import traceback
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -186,6 +187,26 @@ def test_a_crash_is_told_in_the_log_and_only_there(engine: Engine, content: str)
     assert "secret" not in str(job.error)
     told = [event for event in events if event.get("error_id") == job.error["error_id"]]
     assert isinstance(told[0]["exc_info"], Exception)
+
+
+def test_no_words_of_a_crash_are_logged_where_no_text_may_stay() -> None:
+    """Nor those of what caused it; the place in our code is."""
+
+    def crash(request: EchoRequest) -> Report:
+        try:
+            return echo(EchoRequest.model_validate({"text": request.text, "a": request.text}))
+        except ValueError as error:
+            raise RuntimeError(f"{request.text} is odd") from error
+
+    request = {"text": "slurs", "do_not_store_text": True}
+    claim = leases.Claim("job_1", 1, request, 0, 1, tenant="default", batch_id=None)
+    with capture_logs() as events:
+        job.ending(ECHO, crash, claim)
+    [told] = [event for event in events if event["event"] == "job.crashed"]
+    written = "".join(traceback.format_exception(told["exc_info"]))
+    assert "slurs" not in written
+    assert "RuntimeError" in written
+    assert "in crash" in written
 
 
 def test_a_cancelled_job_drops_its_late_result(engine: Engine) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models import server_connection
-from shared.models.calls import Example, Prompt, Sampling, Template, Turn
+from shared.models.calls import Completion, Example, Prompt, Sampling, Template, Turn
 from shared.models.entry import ModelEntry
 from shared.models.openai.model import ServedLanguageModel
 from shared.models.openai.scoring import PROBE, Echo, PromptLogprobs, find_scoring_method
@@ -128,6 +128,26 @@ def test_a_server_that_tells_no_log_probabilities(model: ServedLanguageModel) ->
 
 def choice(**more: Any) -> dict[str, Any]:
     return {"choices": [{"text": " a", "finish_reason": "stop", **more}]}
+
+
+@of_openai
+def test_half_a_surrogate_pair_is_a_part_of_a_character(
+    model: ServedLanguageModel, stub: Stub
+) -> None:
+    """JSON may spell one, and nothing that we keep may hold it."""
+    tokens = {"tokens": [" a", "\ud83d", " b"], "token_logprobs": [-1.0, -2.0, -3.0]}
+    stub.instead = [(200, {}, choice(text=" a\ud83d b", logprobs=tokens))]
+    [done] = model.generate(PROMPTS[:1], SAMPLING)
+    assert done.text == " a\ufffd b"
+    assert [(token.start, token.end) for token in done.tokens] == [(0, 2), (2, 3), (3, 5)]
+    assert Completion.model_validate_json(done.model_dump_json()) == done
+
+
+@of_openai
+def test_nor_may_a_refusal_hold_it(model: ServedLanguageModel, stub: Stub) -> None:
+    stub.instead = [(400, {}, {"error": {"message": "no \ud83d here"}})]
+    with pytest.raises(BadInput, match=r"no \? here"):
+        model.generate(PROMPTS[:1], SAMPLING)
 
 
 @of_openai
