@@ -11,7 +11,7 @@ from shared.errors import BadInput
 from shared.ledger.judgements import MOST_SPANS
 
 TEXTS = ("text", "text_pair", "premise", "hypothesis", "question", "explanation")
-OFFSETS = re.compile(r"(?:([a-z_]{1,40}) )?(\d{1,7})-(\d{1,7})")
+OFFSETS = re.compile(r"(?:([a-z_]{1,40}) )?([0-9]{1,7})-([0-9]{1,7})")
 
 
 def texts_to_mark(request: Mapping[str, Any]) -> dict[str, str]:
@@ -28,16 +28,25 @@ def parse_spans(typed: str, texts: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _parse_line(line: str, texts: Mapping[str, str]) -> dict[str, Any]:
-    if found := OFFSETS.fullmatch(line):
+    """Words that stand in a text are those words, even if they look like offsets."""
+    places = [place for name, text in texts.items() for place in _first_two(line, name, text)]
+    if not places and (found := OFFSETS.fullmatch(line)):
         first = next(iter(texts), "text")
         return {"of": found[1] or first, "start": int(found[2]), "end": int(found[3])}
-    places = [(name, text.find(line)) for name, text in texts.items() if line in text]
-    once = len(places) == 1 and texts[places[0][0]].count(line) == 1
-    if not once:
+    if len(places) != 1:
         count = "in no text" if not places else "more than once: say where, as text 12-20"
         raise BadInput(f"the words {line[:80]!r} stand {count}", pointer="/spans")
-    (name, start), *_ = places
+    [(name, start)] = places
     return {"of": name, "start": start, "end": start + len(line)}
+
+
+def _first_two(line: str, name: str, text: str) -> Iterator[tuple[str, int]]:
+    """Where they stand, up to twice; two places may overlap."""
+    start = text.find(line)
+    if start >= 0:
+        yield name, start
+        if (again := text.find(line, start + 1)) >= 0:
+            yield name, again
 
 
 def marked_words(spans: Sequence[Mapping[str, Any]], request: Mapping[str, Any]) -> Iterator[str]:
