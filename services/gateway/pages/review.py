@@ -74,15 +74,14 @@ def line_of(job: Job, given: ReviewerJudgement | None = None) -> ReviewLine:
     """The job's texts, with what the explanation points at. given: and what this one marked."""
     contract = metrics().get(job.metric)
     judged = None if contract is None else contract.facts.text
-    marks: dict[str, list[Mark]] = {name: [] for name in texts_to_mark(job.request)}
+    texts = texts_to_mark(job)
+    marks: dict[str, list[Mark]] = {name: [] for name in texts}
     if judged in marks:
         marks[judged] += result_spans(job)
     for one in () if given is None else given.spans:
         if one["of"] in marks:
             marks[one["of"]].append(Mark(one["start"], one["end"], "human", "marked by you"))
-    return ReviewLine(
-        job, [JobText(name, pieces(job.request[name], own)) for name, own in marks.items()]
-    )
+    return ReviewLine(job, [JobText(name, pieces(texts[name], own)) for name, own in marks.items()])
 
 
 @router.get("/queues")

@@ -7,16 +7,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from services.gateway.judgement_views import with_elicited
 from shared.errors import BadInput
+from shared.ledger.jobs import Job
 from shared.ledger.judgements import MOST_SPANS
 
-TEXTS = ("text", "text_pair", "premise", "hypothesis", "question", "explanation")
+TEXTS = ("text", "text_pair", "premise", "hypothesis", "question", "explanation", "statement")
 OFFSETS = re.compile(r"(?:([a-z_]{1,40}) )?([0-9]{1,7})-([0-9]{1,7})")
 
 
-def texts_to_mark(request: Mapping[str, Any]) -> dict[str, str]:
+def texts_to_mark(job: Job) -> dict[str, str]:
     """Field → text, of those that people are shown; none where they were not kept."""
-    return {name: text for name in TEXTS if isinstance(text := request.get(name), str)}
+    texts = with_elicited(job.request, job.result)
+    return {name: text for name in TEXTS if isinstance(text := texts.get(name), str)}
 
 
 def parse_spans(typed: str, texts: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -49,9 +52,9 @@ def _first_two(line: str, name: str, text: str) -> Iterator[tuple[str, int]]:
             yield name, again
 
 
-def marked_words(spans: Sequence[Mapping[str, Any]], request: Mapping[str, Any]) -> Iterator[str]:
+def marked_words(spans: Sequence[Mapping[str, Any]], job: Job) -> Iterator[str]:
     """The words of these spans; none of a text that is not there any more."""
-    texts = texts_to_mark(request)
+    texts = texts_to_mark(job)
     for span in spans:
         if words := texts.get(span["of"], "")[span["start"] : span["end"]]:
             yield words
