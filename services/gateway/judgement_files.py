@@ -22,6 +22,7 @@ from services.gateway.judgement_views import (
     ReviewerName,
     check_part,
     check_spans,
+    field_of,
     judgement_json,
     with_elicited,
 )
@@ -125,7 +126,7 @@ def _task(job: JobRecord, said: Iterable[ReviewerJudgement]) -> dict[str, Any]:
     provenance = job.result.get("provenance") or {}
     prediction: dict[str, Any] = {
         "model_version": f"{job.metric} {provenance.get('metric_version', '')}".strip(),
-        "result": list(_spans(job.result.get("evidence") or ())),
+        "result": list(_spans(job.result.get("evidence") or (), field)),
     }
     if job.result.get("score") is not None:
         prediction["score"] = job.result["score"]
@@ -141,12 +142,15 @@ def _task(job: JobRecord, said: Iterable[ReviewerJudgement]) -> dict[str, Any]:
     }
 
 
-def _spans(evidence: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _spans(evidence: Iterable[dict[str, Any]], judged: str) -> Iterator[dict[str, Any]]:
+    """By the field that holds it; what is judged is the task's `text`."""
     for one in evidence:
         if isinstance(one.get("start"), int) and isinstance(one.get("end"), int):
             value = {name: one.get(name) for name in ("start", "end", "text")}
             kind = {"labels": [str(one.get("kind", "span"))]}
-            names = {"from_name": "spans", "to_name": "text", "type": "labels"}
+            lies = field_of(one, judged)
+            to = "text" if lies == judged else lies
+            names = {"from_name": "spans", "to_name": to, "type": "labels"}
             yield {**names, "value": value | kind}
 
 

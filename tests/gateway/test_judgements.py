@@ -12,7 +12,8 @@ import httpx
 import pytest
 from sqlalchemy import Engine, delete, func, select, update
 
-from services.gateway.judgement_views import with_elicited
+from services.gateway import judgement_files
+from services.gateway.judgement_views import field_of, with_elicited
 from services.gateway.pages.span_input import TEXTS
 from shared.ledger import judgements as ledger
 from shared.ledger import review_queues
@@ -337,6 +338,9 @@ def test_label_studio_gets_text_explanation_our_spans_and_what_people_said(
     (prediction,) = task["predictions"]
     assert prediction["score"] == 0.9
     assert all(one["type"] == "labels" for one in prediction["result"])
+    for one in prediction["result"]:  # group evidence lies in the explanation
+        is_group = one["value"]["labels"] == ["group"]
+        assert one["to_name"] == ("explanation" if is_group else "text")
     said, marked = task["annotations"][0]["result"]
     assert said["value"] == {"choices": ["disagree"]}
     assert (marked["to_name"], marked["value"]["text"]) == ("text", "number")
@@ -396,3 +400,19 @@ def test_a_statement_is_a_text_that_can_be_marked() -> None:
     found = with_elicited(asked, {"elicitation": {"explanation": "We removed it."}})
     assert found["statement"] == "We removed it."
     assert "statement" in TEXTS
+
+
+@pytest.mark.parametrize(
+    ("evidence", "judged", "field"),
+    [
+        ({"kind": "quote"}, "text", "text"),
+        ({"kind": "group"}, "text", "explanation"),
+        ({"kind": "replaced", "offsets_into": "hypothesis"}, "premise", "hypothesis"),
+        ({"kind": "redress", "field": "statement"}, "text", "statement"),
+        ({"kind": "cited"}, "premise", "premise"),
+    ],
+)
+def test_evidence_lies_in_the_text_that_it_names(evidence: Json, judged: str, field: str) -> None:
+    assert field_of(evidence, judged) == field
+    spans = list(judgement_files._spans([evidence | {"start": 0, "end": 1}], judged))
+    assert spans[0]["to_name"] == ("text" if field == judged else field)

@@ -44,7 +44,7 @@ def test_a_blind_queue_tells_score_and_verdict_after_the_answer(
     scores = {ids[0]: "0.912", ids[1]: "0.123"}
     first = hidden(page)
     assert all(score not in page.text for score in scores.values())
-    assert "greets its readers" in page.text
+    assert "eets its readers" in page.text  # what stands before is marked as evidence
     page = posted(client, judge, page, action="disagree", note="It greets.", **first)
     assert "You do not call it a good one. The metric says" in page.text
     assert ("you and the metric differ" in page.text) == (first["job"] == ids[0])  # 0.912
