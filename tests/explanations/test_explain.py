@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from services.explanations.explained_requests import as_checked, explanations_request
 from services.explanations.explained_scores import bind_explainer
@@ -49,6 +50,14 @@ def job_of(metric: str, body: dict[str, Any]) -> Any:
 def without_elicitation(report: Any) -> dict[str, Any]:
     found: dict[str, Any] = report.model_dump(mode="json", exclude={"elicitation"})
     return found
+
+
+@pytest.mark.parametrize("explain", [1, 1.0, 0, False, "true"])
+def test_only_the_literal_true_asks_for_an_explanation(explain: Any) -> None:
+    request = metrics()["hatexscore"].request
+    assert request.model_validate(body_of("hatexscore")).model_dump()["explain"] is True
+    with pytest.raises(ValidationError):
+        request.model_validate(body_of("hatexscore", explain=explain))
 
 
 def test_four_metrics_and_more_take_it() -> None:
