@@ -250,6 +250,13 @@ class ExplainableRequest(LanguageRequest):
         "prompt. What it answered is the `elicitation` of the result",
     )
 
+    @field_validator("explain", mode="before")
+    @classmethod
+    def _only_true(cls, explain: Any) -> Any:
+        if isinstance(explain, int | float) and explain is not True:  # 1 == True
+            raise ValueError("send `true`, or an object")
+        return explain
+
     @model_validator(mode="after")
     def _explained_or_explain(self) -> Self:
         name = self.explained_field

@@ -22,7 +22,9 @@ from services.gateway.judgement_views import (
     ReviewerName,
     check_part,
     check_spans,
+    field_of,
     judgement_json,
+    with_elicited,
 )
 from services.gateway.refusals import InvalidBody
 from services.registry import metrics
@@ -120,31 +122,35 @@ def tasks(engine: Engine, wanted: JudgementFilter, ids: Sequence[str]) -> Iterat
 def _task(job: JobRecord, said: Iterable[ReviewerJudgement]) -> dict[str, Any]:
     contract = metrics().get(job.metric)
     field = "text" if contract is None else contract.facts.text
+    texts = with_elicited(job.request, job.result)
     provenance = job.result.get("provenance") or {}
     prediction: dict[str, Any] = {
         "model_version": f"{job.metric} {provenance.get('metric_version', '')}".strip(),
-        "result": list(_spans(job.result.get("evidence") or ())),
+        "result": list(_spans(job.result.get("evidence") or (), field)),
     }
     if job.result.get("score") is not None:
         prediction["score"] = job.result["score"]
     return {
         "data": {
             "text": job.request.get(field),
-            "explanation": job.request.get("explanation"),
+            "explanation": texts.get("explanation"),
             "job_id": job.id,
             "verdict": job.result.get("verdict"),
         },
         "predictions": [prediction],
-        "annotations": [_annotation(one, job.request) for one in said],
+        "annotations": [_annotation(one, texts) for one in said],
     }
 
 
-def _spans(evidence: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _spans(evidence: Iterable[dict[str, Any]], judged: str) -> Iterator[dict[str, Any]]:
+    """By the field that holds it; what is judged is the task's `text`."""
     for one in evidence:
         if isinstance(one.get("start"), int) and isinstance(one.get("end"), int):
             value = {name: one.get(name) for name in ("start", "end", "text")}
             kind = {"labels": [str(one.get("kind", "span"))]}
-            names = {"from_name": "spans", "to_name": "text", "type": "labels"}
+            lies = field_of(one, judged)
+            to = "text" if lies == judged else lies
+            names = {"from_name": "spans", "to_name": to, "type": "labels"}
             yield {**names, "value": value | kind}
 
 
@@ -215,13 +221,13 @@ def store(
 def _store_line(connection: Connection, line: JudgementLine, source: str, by: Origin) -> bool:
     values = line.model_dump(mode="json", exclude={"job_id", "reviewer", "queue"})
     values["source"] = source
-    query = select(jobs.c.metric, jobs.c.request)
+    query = select(jobs.c.metric, jobs.c.request, jobs.c.result)
     own = jobs.c.id == line.job_id, jobs.c.tenant == by.tenant
     found = connection.execute(query.where(*own)).one_or_none()
     if found is None:
         raise BadInput(f"the job {line.job_id!r} does not exist", pointer="/job_id")
     check_part(found.metric, line.about)
-    check_spans(found.request, values["spans"])
+    check_spans(with_elicited(found.request, found.result), values["spans"])
     now = judgements.current(connection, by.tenant, line.job_id, line.reviewer, line.about)
     if now is not None and all(getattr(now, name) == value for name, value in values.items()):
         return False

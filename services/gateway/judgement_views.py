@@ -270,8 +270,22 @@ def check_part(metric: str, about: str) -> None:
         raise BadInput(f"there is no part {about!r}; there are: {offered}", pointer="/about")
 
 
+def with_elicited(request: Mapping[str, Any], result: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A job's request with the explanation that a model was asked for, where it has none."""
+    told = ((result or {}).get("elicitation") or {}).get("explanation")
+    field = "statement" if "statement" in request else "explanation"
+    return {**request, field: request.get(field) or told} if told else dict(request)
+
+
+def field_of(evidence: Mapping[str, Any], judged: str) -> str:
+    """Which text its offsets are into. judged: the field that a metric judges; `group` evidence of
+    before it said so itself lies in the explanation."""
+    said = evidence.get("offsets_into") or evidence.get("field")
+    return str(said or ("explanation" if evidence.get("kind") == "group" else judged))
+
+
 def check_spans(request: Mapping[str, Any], spans: Sequence[Mapping[str, Any]]) -> None:
-    """Raises BadInput for what is no stretch of a text of this request."""
+    """Raises BadInput for what is no stretch of a text of this request, `with_elicited`."""
     for place, span in enumerate(spans):
         pointer = f"/spans/{place}"
         if request.get("do_not_store_text"):

@@ -54,6 +54,14 @@ def without_elicitation(report: Any) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.parametrize("explain", [1, 1.0, 0, False, "true"])
+def test_only_the_literal_true_asks_for_an_explanation(explain: Any) -> None:
+    request = metrics()["hatexscore"].request
+    assert request.model_validate(body_of("hatexscore")).model_dump()["explain"] is True
+    with pytest.raises(ValidationError):
+        request.model_validate(body_of("hatexscore", explain=explain))
+
+
 def test_four_metrics_and_more_take_it() -> None:
     assert {"hatexscore", "ftc", "haf", "sor", "consistency"} <= {*EXPLAINABLE}
     assert all(metrics()[name].elicited is not None for name in EXPLAINABLE)

@@ -12,6 +12,9 @@ import httpx
 import pytest
 from sqlalchemy import Engine, delete, func, select, update
 
+from services.gateway import judgement_files
+from services.gateway.judgement_views import field_of, with_elicited
+from services.gateway.pages.span_input import TEXTS
 from shared.ledger import judgements as ledger
 from shared.ledger import review_queues
 from shared.ledger.review_queues import review_items
@@ -335,6 +338,9 @@ def test_label_studio_gets_text_explanation_our_spans_and_what_people_said(
     (prediction,) = task["predictions"]
     assert prediction["score"] == 0.9
     assert all(one["type"] == "labels" for one in prediction["result"])
+    for one in prediction["result"]:  # group evidence lies in the explanation
+        is_group = one["value"]["labels"] == ["group"]
+        assert one["to_name"] == ("explanation" if is_group else "text")
     said, marked = task["annotations"][0]["result"]
     assert said["value"] == {"choices": ["disagree"]}
     assert (marked["to_name"], marked["value"]["text"]) == ("text", "number")
@@ -367,3 +373,46 @@ def test_the_state_of_judgements_differs_whenever_one_is_added_changed_or_gone(
         connection.execute(delete(jobs).where(jobs.c.id == first))
     assert state() is None
     assert len(set(seen)) == len(seen)
+
+
+def test_an_explanation_that_a_model_was_asked_for_is_marked_like_one_that_was_sent(
+    client: httpx.Client, engine: Engine
+) -> None:
+    _, (job_id, _) = make_batch(engine, [0.9, 0.2], explanation="", explain=True)
+    told = {"elicitation": {"explanation": "It greets."}}
+    with engine.begin() as connection:
+        own = jobs.c.id == job_id
+        result = connection.execute(select(jobs.c.result).where(own)).scalar_one()
+        connection.execute(update(jobs).where(own).values(result=result | told))
+    spans = [{"of": "explanation", "start": 3, "end": 9}]
+    assert judge(client, job_id, spans=spans, **ANN)["spans"] == spans
+    page = client.get(f"/jobs/{job_id}").text
+    assert "greets" in page[page.index('id="judgements"') :]
+    task = client.get("/v1/judgements/export?format=label-studio").json()[0]
+    assert task["data"]["explanation"] == "It greets."
+    assert task["annotations"][0]["result"][1]["value"]["text"] == "greets"
+    beyond = {"verdict": "agree", **ANN, "spans": [{"of": "explanation", "start": 0, "end": 11}]}
+    assert client.post(f"/v1/jobs/{job_id}/judgements", json=beyond).status_code == 422
+
+
+def test_a_statement_is_a_text_that_can_be_marked() -> None:
+    asked = {"text": "A post.", "statement": None}
+    found = with_elicited(asked, {"elicitation": {"explanation": "We removed it."}})
+    assert found["statement"] == "We removed it."
+    assert "statement" in TEXTS
+
+
+@pytest.mark.parametrize(
+    ("evidence", "judged", "field"),
+    [
+        ({"kind": "quote"}, "text", "text"),
+        ({"kind": "group"}, "text", "explanation"),
+        ({"kind": "replaced", "offsets_into": "hypothesis"}, "premise", "hypothesis"),
+        ({"kind": "redress", "field": "statement"}, "text", "statement"),
+        ({"kind": "cited"}, "premise", "premise"),
+    ],
+)
+def test_evidence_lies_in_the_text_that_it_names(evidence: Json, judged: str, field: str) -> None:
+    assert field_of(evidence, judged) == field
+    spans = list(judgement_files._spans([evidence | {"start": 0, "end": 1}], judged))
+    assert spans[0]["to_name"] == ("text" if field == judged else field)

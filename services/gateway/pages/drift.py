@@ -18,6 +18,7 @@ from services.gateway.auth import Viewer, check_scope
 from services.gateway.pages.drift_statistics import FEWEST, ScoreShift, score_shift
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import page
+from services.gateway.refusals import UnknownMetric
 from services.gateway.state import Gateway
 from services.registry import metrics
 from shared.ledger import score_hours
@@ -54,6 +55,8 @@ async def drift_page(
 ) -> Response:
     """Every metric and model that has scored in the window."""
     check_scope(caller, "score")
+    if metric and metric not in metrics():
+        raise UnknownMetric(f"there is no metric {metric!r}; there are: {', '.join(metrics())}")
     until = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     since = until - timedelta(days=days)
 
@@ -71,7 +74,7 @@ async def drift_page(
         rows=rows,
         days=days,
         before=before,
-        metric=metric if metric in metrics() else "",
+        metric=metric,
         metrics=list(metrics()),
         windows=sorted({*WINDOWS, days}),
         references=sorted({*REFERENCES, before}),

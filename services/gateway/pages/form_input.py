@@ -19,7 +19,7 @@ Kind = Literal[
 LISTED = frozenset({"choices", "lines", "spans"})  # one a line
 TABLES = frozenset({"rows", "map", "maps"})  # maps: one a source, whose name is the last cell
 BETWEEN = re.compile(r"\n-{3,}[ \t]*(?:\n|$)")  # of texts: a line of dashes
-OFFSETS = re.compile(r"(\d{1,7})-(\d{1,7})")
+OFFSETS = re.compile(r"([0-9]{1,7})-([0-9]{1,7})")
 BLANK_ROWS = 3
 MOST_ROWS = 30
 

@@ -1,6 +1,6 @@
 """The texts of a job with what its result rests on: in a row of a table, and under all metrics.
 
-Offsets of evidence are those into the judged text; whatever else was sent stands beside it.
+Offsets of evidence are those into the judged text, unless it says into which other one.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
+from services.gateway.judgement_views import field_of
 from services.gateway.pages.result_query import ResultQuery
 from services.gateway.state import State
 from services.registry import metrics, reported
@@ -59,7 +60,7 @@ async def load_row_detail(gateway: State, batch: Batch, view: ResultQuery) -> Ro
 
 
 def texts_of(job: Job) -> list[JobText]:
-    """The judged text first, marked with the evidence."""
+    """The judged text first; each marked with the evidence that lies in it."""
     contract = metrics().get(job.metric)
     if contract is None:
         return _elicited_texts(job)
@@ -67,7 +68,7 @@ def texts_of(job: Job) -> list[JobText]:
     named = [judged, *(field.name for field in contract.form if field.name != judged)]
     found = [(name, job.request.get(name)) for name in named]
     return [
-        JobText(name, pieces(text, result_spans(job) if name == judged else ()))
+        JobText(name, pieces(text, result_spans(job, name)))
         for name, text in found
         if isinstance(text, str) and text
     ]
@@ -88,14 +89,16 @@ def _elicited_texts(job: Job) -> list[JobText]:
     ]
 
 
-def result_spans(job: Job) -> list[Mark]:
-    """The spans of the judged text that the result rests on."""
-    return list(_spans((job.result or {}).get("evidence") or ()))
+def result_spans(job: Job, name: str = "") -> list[Mark]:
+    """The spans of this text that the result rests on; of the judged one where none is named."""
+    contract = metrics().get(job.metric)
+    judged = "text" if contract is None else contract.facts.text
+    return list(_spans((job.result or {}).get("evidence") or (), name or judged, judged))
 
 
-def _spans(evidence: Any) -> Iterator[Mark]:
+def _spans(evidence: Any, name: str, judged: str) -> Iterator[Mark]:
     for one in evidence:
-        if isinstance(one, Mapping):
+        if isinstance(one, Mapping) and field_of(one, judged) == name:
             start, end, kind = one.get("start"), one.get("end"), str(one.get("kind", ""))
             if isinstance(start, int) and isinstance(end, int) and start < end:
                 yield Mark(start, end, "evidence", kind.replace("_", " "))

@@ -40,7 +40,6 @@ from services.gateway.routes.batches import find_batch as found_batch
 from services.gateway.routes.jobs import BATCH_ID, validate_id
 from services.gateway.routes.judgements import JUDGEMENT_ID
 from services.gateway.state import Gateway, State
-from services.registry import metrics
 from shared.ledger import jobs, judgements, review_queues
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
@@ -72,17 +71,12 @@ class ReviewLine:
 
 def line_of(job: Job, given: ReviewerJudgement | None = None) -> ReviewLine:
     """The job's texts, with what the explanation points at. given: and what this one marked."""
-    contract = metrics().get(job.metric)
-    judged = None if contract is None else contract.facts.text
-    marks: dict[str, list[Mark]] = {name: [] for name in texts_to_mark(job.request)}
-    if judged in marks:
-        marks[judged] += result_spans(job)
+    texts = texts_to_mark(job)
+    marks = {name: result_spans(job, name) for name in texts}
     for one in () if given is None else given.spans:
         if one["of"] in marks:
             marks[one["of"]].append(Mark(one["start"], one["end"], "human", "marked by you"))
-    return ReviewLine(
-        job, [JobText(name, pieces(job.request[name], own)) for name, own in marks.items()]
-    )
+    return ReviewLine(job, [JobText(name, pieces(texts[name], own)) for name, own in marks.items()])
 
 
 @router.get("/queues")

@@ -92,10 +92,8 @@ async def of_job(job: Job, request: Request, gateway: State, caller: Caller) -> 
         is_fixed=caller.key is not None and caller.key.reviewer is not None,
         may_judge=caller.has_scope("review"),
         takes_notes=not job.request.get("do_not_store_text"),
-        texts=tuple(
-            JobText(name, pieces(text, ())) for name, text in texts_to_mark(job.request).items()
-        ),
-        marked={one.id: list(marked_words(one.spans, job.request)) for one in found},
+        texts=tuple(JobText(name, pieces(text, ())) for name, text in texts_to_mark(job).items()),
+        marked={one.id: list(marked_words(one.spans, job)) for one in found},
     )
 
 
@@ -123,7 +121,7 @@ async def read_spans(
     job = await gateway.in_ledger(
         lambda connection: jobs.find(connection, job_id, tenant=caller.tenant)
     )
-    return {"spans": parse_spans(typed, texts_to_mark(job.request))}
+    return {"spans": parse_spans(typed, texts_to_mark(job))}
 
 
 def _number(text: str) -> float:

@@ -7,16 +7,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from services.gateway.judgement_views import with_elicited
 from shared.errors import BadInput
+from shared.ledger.jobs import Job
 from shared.ledger.judgements import MOST_SPANS
 
-TEXTS = ("text", "text_pair", "premise", "hypothesis", "question", "explanation")
-OFFSETS = re.compile(r"(?:([a-z_]{1,40}) )?(\d{1,7})-(\d{1,7})")
+TEXTS = ("text", "text_pair", "premise", "hypothesis", "question", "explanation", "statement")
+OFFSETS = re.compile(r"(?:([a-z_]{1,40}) )?([0-9]{1,7})-([0-9]{1,7})")
 
 
-def texts_to_mark(request: Mapping[str, Any]) -> dict[str, str]:
+def texts_to_mark(job: Job) -> dict[str, str]:
     """Field → text, of those that people are shown; none where they were not kept."""
-    return {name: text for name in TEXTS if isinstance(text := request.get(name), str)}
+    texts = with_elicited(job.request, job.result)
+    return {name: text for name in TEXTS if isinstance(text := texts.get(name), str)}
 
 
 def parse_spans(typed: str, texts: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -28,21 +31,30 @@ def parse_spans(typed: str, texts: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _parse_line(line: str, texts: Mapping[str, str]) -> dict[str, Any]:
-    if found := OFFSETS.fullmatch(line):
+    """Words that stand in a text are those words, even if they look like offsets."""
+    places = [place for name, text in texts.items() for place in _first_two(line, name, text)]
+    if not places and (found := OFFSETS.fullmatch(line)):
         first = next(iter(texts), "text")
         return {"of": found[1] or first, "start": int(found[2]), "end": int(found[3])}
-    places = [(name, text.find(line)) for name, text in texts.items() if line in text]
-    once = len(places) == 1 and texts[places[0][0]].count(line) == 1
-    if not once:
+    if len(places) != 1:
         count = "in no text" if not places else "more than once: say where, as text 12-20"
         raise BadInput(f"the words {line[:80]!r} stand {count}", pointer="/spans")
-    (name, start), *_ = places
+    [(name, start)] = places
     return {"of": name, "start": start, "end": start + len(line)}
 
 
-def marked_words(spans: Sequence[Mapping[str, Any]], request: Mapping[str, Any]) -> Iterator[str]:
+def _first_two(line: str, name: str, text: str) -> Iterator[tuple[str, int]]:
+    """Where they stand, up to twice; two places may overlap."""
+    start = text.find(line)
+    if start >= 0:
+        yield name, start
+        if (again := text.find(line, start + 1)) >= 0:
+            yield name, again
+
+
+def marked_words(spans: Sequence[Mapping[str, Any]], job: Job) -> Iterator[str]:
     """The words of these spans; none of a text that is not there any more."""
-    texts = texts_to_mark(request)
+    texts = texts_to_mark(job)
     for span in spans:
         if words := texts.get(span["of"], "")[span["start"] : span["end"]]:
             yield words

@@ -24,6 +24,7 @@ from services.gateway.judgement_views import (
     check_spans,
     judgement_json,
     origin_of,
+    with_elicited,
 )
 from services.gateway.refusals import Forbidden, UnsupportedMediaType
 from services.gateway.routes.batch_results import download_headers
@@ -89,7 +90,7 @@ async def judge(
     def write(connection: Connection) -> ReviewerJudgement:
         job = jobs.find(connection, job_id, tenant=origin.tenant)
         check_part(job.metric, asked.about)
-        check_spans(job.request, values["spans"])
+        check_spans(with_elicited(job.request, job.result), values["spans"])
         if asked.queue is not None:
             queue = review_queues.find(connection, asked.queue, origin.tenant)
             review_queues.finish(connection, queue, job_id, origin.reviewer)

@@ -44,7 +44,7 @@ def test_a_blind_queue_tells_score_and_verdict_after_the_answer(
     scores = {ids[0]: "0.912", ids[1]: "0.123"}
     first = hidden(page)
     assert all(score not in page.text for score in scores.values())
-    assert "greets its readers" in page.text
+    assert "Conclusion: the text is" in page.text
     page = posted(client, judge, page, action="disagree", note="It greets.", **first)
     assert "You do not call it a good one. The metric says" in page.text
     assert ("you and the metric differ" in page.text) == (first["job"] == ids[0])  # 0.912
@@ -146,3 +146,13 @@ def test_the_page_of_a_batch_says_how_far_people_agree_once_there_are_enough(
     assert "Agree with the metric" in shown
     assert "0.75" in shown.partition("Agree with the metric")[2][:200]
     assert "hold for the batch" in shown or "no sample" in shown
+
+
+def test_the_head_of_a_batch_calls_scored_only_what_has_a_score(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, _ = make_batch(engine, [0.9, None, 0.5])
+    page = client.get(f"/batches/{batch_id}").text
+    assert "<dt>Done</dt><dd>3</dd>" in page
+    assert "<dt>Scored</dt><dd>3</dd>" not in page
+    assert ">Scored<" not in client.get("/batches").text

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
 
+from services.gateway.pages import templates
 from services.gateway.pages.terms import WORDS, terms
 from services.registry import metrics, reported
 
@@ -41,3 +45,9 @@ def test_chance_lies_within_the_range(metric: str) -> None:
         if term.range is not None and term.level is not None:
             low, high = term.range
             assert low <= term.level <= high
+
+
+def test_a_field_name_stands_apart_from_the_plain_one() -> None:
+    macros: Any = templates.environment().get_template("macros.html").module
+    told = re.sub("<[^>]*>", "", str(macros.term(terms()["sor"]["post_words"])))
+    assert told.startswith("Words of the post (post words) ")
