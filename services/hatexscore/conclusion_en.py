@@ -355,9 +355,8 @@ def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
     opening = cues.CONTRAST.split(prior)[-1][-NEAR:] if prior.rstrip().endswith(",") else ""
     # What stands before a colon hedges a bare label behind it, as in "either way: hateful".
     ahead = prior[-NEAR:] if prior.rstrip().endswith(":") and not own.strip() else ""
-    if moods.DEPENDS.search(segment + opening) or _hedged(own) or moods.HEDGE.search(ahead):
-        return "hedged"
-    if moods.STILL_OPEN.search(after) or moods.DIVIDED.search(prior):
+    hedged = moods.DEPENDS.search(segment + opening) or _hedged(own) or moods.HEDGE.search(ahead)
+    if hedged or moods.STILL_OPEN.search(after) or moods.DIVIDED.search(prior):
         return "hedged"
     begun = moods.FIRST_SIGHT.match(prior.lstrip()) and not cues.CONTRAST.search(prior)
     if begun or any(map(moods.FIRST_SIGHT.search, (own + after[:OPENING], opening))):
