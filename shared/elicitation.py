@@ -132,6 +132,7 @@ class ExplanationsSpan(Message):
 
     start: int = Field(ge=0, description="character offset into `answer` (Unicode code points)")
     end: int = Field(ge=0, description="character offset, exclusive")
+    by: Literal["rules"] = Field(default="rules", description="what read it: never a model")
 
 
 class ExplanationsPromptUse(Message):

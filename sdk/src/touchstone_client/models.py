@@ -705,6 +705,9 @@ class ExplanationsSpan(Message):
         int, Field(description='character offset into `answer` (Unicode code points)')
     ]
     end: Annotated[int, Field(description='character offset, exclusive')]
+    by: Annotated[
+        Literal['rules'], Field(description='what read it: never a model')
+    ] = 'rules'
 
 
 class ExplanationsUnscored(Message):
