@@ -101,10 +101,15 @@ def mark_by_keys(page: Page, key: str) -> None:
 
 
 SELECT = """([name, words]) => {
-  const text = document.querySelector(`.block[data-of=${name}]`).firstChild;
+  const block = document.querySelector(`.block[data-of=${name}]`);
   const range = document.createRange();
-  range.setStart(text, text.data.indexOf(words));
-  range.setEnd(text, text.data.indexOf(words) + words.length);
+  const first = block.textContent.indexOf(words), ends = [first, first + words.length];
+  const walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
+  for (let passed = 0, text; (text = walker.nextNode()); passed += text.length) {
+    const [start, end] = ends.map((place) => place - passed);
+    if (start >= 0 && start <= text.length) range.setStart(text, start);
+    if (end > 0 && end <= text.length) range.setEnd(text, end);
+  }
   getSelection().removeAllRanges();
   getSelection().addRange(range);
 }"""
