@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Self
 
 from pydantic import Field, JsonValue, StringConstraints, ValidationError, model_validator
@@ -225,14 +226,12 @@ class ExplanationsRequest(JobRequest):
         own = {} if item is None else item.model_dump(exclude_unset=True)
         metadata = {"metadata": {**self.metadata, **own.get("metadata", {})}}
         gold = {} if self.gold is None else {"gold": self.gold}
-        told = self.model_dump(exclude={"items", "draws"}, exclude_unset=True)
+        shared = self.model_dump(exclude={"items", "draws"}, exclude_unset=True)
         try:
-            return self.model_validate({**told, **gold, **own, **metadata})
+            return self.model_validate({**shared, **gold, **own, **metadata})
         except ValidationError as error:
-            faults = [
-                _fault((*place_of_item(number, item, one["loc"]), *one["loc"]), plain(one))
-                for one in error.errors(include_input=False, include_url=False)
-            ]
+            places = partial(place_of_item, number, item)
+            faults = [_fault((*places(at), *at), told) for at, told in _told(error)]
             raise ValidationError.from_exception_data(type(self).__name__, faults) from None
 
     @model_validator(mode="after")
@@ -299,10 +298,7 @@ class ExplanationsRequest(JobRequest):
             try:
                 self.model_copy(update={"score": {name: self.parameters[name]}}).further()
             except ValidationError as error:
-                faults += [
-                    _fault(("score", name, *one["loc"]), plain(one))
-                    for one in error.errors(include_input=False, include_url=False)
-                ]
+                faults += [_fault(("score", name, *place), told) for place, told in _told(error)]
             except ValueError as error:
                 faults.append(_fault(("score", name), str(error)))
         if faults:
@@ -312,6 +308,12 @@ class ExplanationsRequest(JobRequest):
 
 def _jobs(request: ExplanationsRequest) -> Sequence[ExplanationsRequest]:
     return tuple(request.jobs()) if request.is_several else ()
+
+
+def _told(error: ValidationError) -> Iterator[tuple[tuple[int | str, ...], str]]:
+    """Where each of its faults is, and what it is in plain words."""
+    for one in error.errors(include_input=False, include_url=False):
+        yield one["loc"], plain(one)
 
 
 def _fault(where: tuple[int | str, ...], detail: str) -> InitErrorDetails:
