@@ -67,7 +67,7 @@ def test_draws_of_one_text_need_no_items_and_seeds_stay_in_their_range() -> None
         ({"text": "a", "draws": 2}, ("draws",)),
         ({"items": ITEMS, "score": ["nothing"]}, ("score", "nothing")),
         ({"items": [{"text": "a", "answer": {"text": "b"}}], "draws": 2, **DRAWN}, ("draws",)),
-        ({"items": [{"text": "a", "answer": {"text": "b"}}]}, ()),
+        ({"items": [ITEMS[0], {"text": "a", "answer": {"text": "b"}}]}, ("items", 1)),
         ({"items": [{"text": "a", "gold": "x", "metadata": {"gold": "y"}}]}, ("items", 0, "gold")),
     ],
 )
