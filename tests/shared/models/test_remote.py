@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import redis
+from structlog.testing import capture_logs
 
 from shared import queue
 from shared.errors import (
@@ -268,3 +270,29 @@ def test_a_stopped_job_ends_its_call_on_both_sides(
     [message] = worker
     call = RemoteCall.model_validate_json(decode_message(message))
     assert (call.tenant, call.batch) == ("a tenant", True)
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_a_crash_behind_the_queue_quotes_no_private_text(
+    worker: list[str], monkeypatch: pytest.MonkeyPatch, private: bool
+) -> None:
+    def crash(*_: object) -> None:
+        raise RuntimeError("a crash about a secret text")
+
+    monkeypatch.setattr(FakeModels, "similarity", crash)
+    context = JobContext("job", "a tenant", False, time.monotonic() + 1e6, private=private)
+    with capture_logs() as events, use_context(context), pytest.raises(ScoringError):
+        QueueModels(CATALOGUE).similarity("alike").similarities([Pair(a="a", b="b")])
+    [told] = [one for one in events if one["event"] == "call.crashed"]
+    written = "".join(traceback.format_exception(told["exc_info"]))
+    assert ("secret" in written) is not private
+    assert "in crash" in written
+
+
+def test_a_call_that_cannot_be_read_is_not_quoted() -> None:
+    with capture_logs() as events:
+        handle_call('{"id": "a secret text"}')
+    [told] = [one for one in events if one["event"] == "call.unreadable"]
+    written = "".join(traceback.format_exception(told["exc_info"]))
+    assert "secret" not in written
+    assert "ValidationError" in written
