@@ -32,7 +32,7 @@ _DECIDES = re.compile(
 )
 _HATE = r"(?:hateful|hate(?:\s+(?:speech|content))?|hatefulness)"
 _ASKS = re.compile(
-    rf"(?:(?:is|are|does|do|contains?|has|it|the|this|text|post|comment|content)\s+){{0,5}}"
+    rf"(?:(?:whether|if|is|are|does|do|contains?|has|it|the|this|text|post|comment|content)\s+){{0,6}}"
     rf"(?:{_HATE}(?:\s+(?:present|detected|found))?"
     rf"|(?:violat(?:es?|ion|ing)|breach(?:es)?)(?:\s+(?:of|the|our|this))*"
     rf"(?:\s+{_HATE})?(?:\s+(?:polic(?:y|ies)|rules?|guidelines?))?)"
