@@ -60,7 +60,7 @@ _MUST = (
 )
 _WORD = re.compile(
     r"^[^\w\n]*(?:<?(?:answer|label|decision|verdict)>[^\w\n]*)?(?:(?:(?:the|my|final|short)[^\S\n]+){0,4}"
-    r"(?:answer|verdict|conclusion|decision|答案|结论|답변?|결론|최종\s*답변)\s*(?:{_MUST}|：|:|[是为은는])"
+    rf"(?:answer|verdict|conclusion|decision|答案|结论|답변?|결론|최종\s*답변)\s*(?:{_MUST}|：|:|[是为은는])"
     rf"[^\w\n]*)?{_ASIDE}(?:(?P<no>{_NO})|(?P<yes>{_YES})){_NO_OPENER}"
     r"(?:(?=[^\w\n/]*+(?:/\w{1,20}>[^\w\n]*+)?$)|[*_\"]{0,3}(?:[.!;:。！；：]|\s*[-\u2013\u2014]\s|[,，]\s*"
     r"(?=(?:it|this|the\s+(?:post|text|comment|message|tweet|statement)|because|since|as)\b"
