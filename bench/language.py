@@ -69,6 +69,7 @@ def measure(folder: Path = DATA) -> dict[str, Any]:
         "texts": len(found),
         "called_en": sum(answer == "en" for _, answer in found),
         "usual_script": len(usual),
+        "identified": sum(code == answer for code, answer in usual) / len(usual),
         "decided": len(decided) / len(usual),
         "right_of_decided": sum(code == answer for code, answer in decided) / len(decided),
         "romanised_undecided": Counter(a == UNDECIDED for c, a in found if c == ROMANISED)[True],

@@ -11,9 +11,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import (
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     StringConstraints,
     ValidationError,
+    ValidationInfo,
     field_validator,
+    model_serializer,
     model_validator,
 )
 from pydantic_core import InitErrorDetails
@@ -258,15 +261,26 @@ class ExplainableRequest(LanguageRequest):
             raise ValueError("send `true`, or an object")
         return explain
 
+    @model_serializer(mode="wrap")
+    def _as_sent(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without the empty explanation that nobody sent."""
+        made: dict[str, Any] = dump(self)
+        if self.explain is not None and self.explained_field is not None:
+            made.pop(self.explained_field, None)
+        return made
+
     @model_validator(mode="after")
-    def _explained_or_explain(self) -> Self:
+    def _explained_or_explain(self, info: ValidationInfo) -> Self:
+        """An empty explanation is one: who sends it (as JSON) beside `explain` means something
+        else; in jobs of earlier versions it stands for none."""
         name = self.explained_field
         if name is None:
             return self
         if self.explain is None and name not in self.model_fields_set:
             missing = InitErrorDetails(type="missing", loc=(name,), input=None)
             raise ValidationError.from_exception_data(type(self).__name__, [missing])
-        if self.explain is not None and getattr(self, name):
+        is_sent = name in self.model_fields_set if info.mode == "json" else getattr(self, name)
+        if self.explain is not None and is_sent:
             raise ValueError(f"give either `{name}` or `explain`")
         return self
 

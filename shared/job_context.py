@@ -37,7 +37,8 @@ class Lockable(Protocol):
 class JobContext:
     """One attempt at one job. Its deadline moves by what it waits for others to compute.
 
-    attempt: from 1, as the ledger counts them; None: no job of the ledger."""
+    attempt: from 1, as the ledger counts them; None: no job of the ledger.
+    private: its request says `do_not_store_text`, so that no log may quote it either."""
 
     job_id: str
     tenant: str
@@ -45,6 +46,7 @@ class JobContext:
     deadline: float  # monotonic seconds
     cancelled: threading.Event = field(default_factory=threading.Event)
     attempt: int | None = None
+    private: bool = False
 
     @property
     def party(self) -> Party:

@@ -20,7 +20,15 @@ from shared.problems import Problem
 
 RUN = 12  # characters of the request in a row that count as a repetition
 SENTENCE = 500  # characters: a warning, or the detail of a problem
+PRIVATE = b"do_not_store_text"  # the field, as what cannot be read may still name it
 STAYING = ("metadata", "context", "trace", "model", "variant")  # of the request
+
+
+def untold(error: Exception) -> Exception:
+    """What of a crash may be logged where no text may stay: its kind and its place. Its words, and
+    those of what caused it, may quote the text."""
+    kind = type(error).__qualname__
+    return RuntimeError(f"{kind} (do_not_store_text)").with_traceback(error.__traceback__)
 
 
 def repeats(said: str, sent: Sequence[str]) -> bool:

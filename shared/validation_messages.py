@@ -9,6 +9,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
 ID = re.compile(r"\^([a-z]+_)\[0-9a-f\]\{32\}\$")  # the pattern of our own ids
 NUL_FREE = r"^[^\x00]*$"
 LANGUAGE_TAG = r"^(\*|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)$"  # BCP 47; `*`: all
@@ -47,6 +50,16 @@ SAID = {
 
 IN_JSON = {"True": "true", "False": "false", "None": "null"}
 PYTHON = re.compile(r"(?<!['\w])(?:True|False|None)(?!['\w])")
+
+
+def first_fault(error: ValidationError) -> ErrorDetails:
+    """The first entry, without what was sent."""
+    return error.errors(include_url=False, include_input=False)[0]
+
+
+def dotted(found: Mapping[str, Any]) -> str:
+    """The place of an entry, as in `requests.0.text`; empty: the whole."""
+    return ".".join(map(str, found["loc"]))
 
 
 def plain(found: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 import sys
 from collections import Counter
@@ -45,6 +46,7 @@ hypothesis.settings.load_profile("steady")
 
 ROOT = Path(__file__).parents[1]
 MANY_ROWS = 1_000  # deleted ones slow every later look
+OFFLINE = "HF_HUB_OFFLINE"
 WHOLE_SERVICE = "whole_service"  # the fixture
 # a test asks for it, or for what `tests.sdk.conftest` makes of it
 WHOLE = re.compile(r"^def test_\w+\([^)]*\b(whole_service: |service: |ts: )", re.MULTILINE)
@@ -122,6 +124,17 @@ def pytest_sessionfinish() -> None:
         from tests import answers_met  # it loads the whole gateway
 
         answers_met.write()
+
+
+@pytest.fixture(autouse=True)
+def _no_switch_stays() -> Iterator[None]:
+    """What `disable_download` sets for the rest of a process ends with the test."""
+    before = os.environ.get(OFFLINE)
+    yield
+    if before is None:
+        os.environ.pop(OFFLINE, None)
+    else:
+        os.environ[OFFLINE] = before
 
 
 @pytest.fixture(scope="session")

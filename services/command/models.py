@@ -38,11 +38,16 @@ from shared.settings import (
 CHECK = "services.inference.check"
 CONVERSION = "services.weights.conversion"
 KINDS = ("classifier", "causal", "similarity", "cross-encoder")
+WITH_COMPOSE = "with compose: docker compose run --rm models reload"
 ELSEWHERE = (
     "TOUCHSTONE_URL names {url}, which is not the service of {folder}. Over HTTP nobody can have "
-    "models.toml read again: run `touchstone models reload` where that service runs (with compose: "
-    "docker compose run --rm models reload), name its Redis by REDIS_URL, or say --var {folder} to "
-    "mean the service of this folder"
+    "models.toml read again: run `touchstone models reload` where that service runs "
+    f"({WITH_COMPOSE}), name its Redis by REDIS_URL, or say --var {{folder}} to mean the service "
+    "of this folder"
+)
+NOWHERE = (
+    "no service is up in {folder}: one that starts reads models.toml as it does. --var names "
+    f"another folder, REDIS_URL a service elsewhere; {WITH_COMPOSE}"
 )
 TASKS = ("hate", "nli", "sentiment", "free")
 
@@ -255,8 +260,9 @@ def _disk_state(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:
     return ("here" if size else "failed: no safetensors"), f"{size / 1e6:.1f} MB"
 
 
-def request_reload(asked: argparse.Namespace, _chosen: Settings) -> int:
-    """Count up the number that every process looks at."""
+def request_reload(asked: argparse.Namespace, chosen: Settings) -> int:
+    """Count up the number that every process looks at, unless the file here cannot be read."""
+    faults = _catalogue(chosen).faults if chosen.models_file.is_file() else ()
     folder: Path = asked.var or Path("var")
     note = folder / "stack.json"
     here = json.loads(note.read_text("utf-8")) if note.is_file() and note.stat().st_size else None
@@ -268,10 +274,7 @@ def request_reload(asked: argparse.Namespace, _chosen: Settings) -> int:
         environment_default("REDIS_URL", here["redis_url"])
         settings.cache_clear()
     elif environment_value("REDIS_URL") is None:
-        raise CommandError(
-            f"no service is up in {folder}: one that starts reads models.toml as it does. --var "
-            "names another folder, REDIS_URL a service elsewhere"
-        )
+        raise CommandError(NOWHERE.format(folder=folder))
     try:
         reload.request_reload()
     except RedisError as error:
@@ -279,6 +282,8 @@ def request_reload(asked: argparse.Namespace, _chosen: Settings) -> int:
             f"Redis cannot be reached ({type(error).__name__}): is it running?"
         ) from None
     _print_line("all processes read their models.toml again within seconds")
+    for one in faults:
+        _print_line(f"{one.name} stays out: {one.reason}")
     return 0
 
 

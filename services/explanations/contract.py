@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Annotated, Any, Self
 
 from pydantic import Field, JsonValue, StringConstraints, ValidationError, model_validator
@@ -19,7 +18,7 @@ from services.explanations.items import (
     ExplanationsAnswer,
     ExplanationsItem,
     InputText,
-    place_of_item,
+    fault_of_item,
 )
 from services.explanations.prompts import (
     ElicitationPrompt,
@@ -230,8 +229,7 @@ class ExplanationsRequest(JobRequest):
         try:
             return self.model_validate({**shared, **gold, **own, **metadata})
         except ValidationError as error:
-            places = partial(place_of_item, number, item)
-            faults = [_fault((*places(at), *at), told) for at, told in _told(error)]
+            faults = [_fault(*fault_of_item(number, item, *one)) for one in _told(error)]
             raise ValidationError.from_exception_data(type(self).__name__, faults) from None
 
     @model_validator(mode="after")

@@ -28,7 +28,7 @@ from shared.elicitation import (
 from shared.errors import BadInput
 from shared.problems import pointer
 from shared.service_contract import MetricContract, ServiceContract
-from shared.validation_messages import plain
+from shared.validation_messages import first_fault, plain
 
 ONE_JOB = "this is one job: send a request for each of the `items` and `draws`"
 OF_THE_JOB = frozenset({"explain", "model", "seed", "language", *INPUTS, *TRANSPORT})
@@ -88,7 +88,7 @@ def explanations_request(
     try:
         return ExplanationsRequest.model_validate(body)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        first = first_fault(error)
         raise BadInput(plain(first), pointer=pointer(first["loc"]).removeprefix("#")) from None
 
 

@@ -21,6 +21,7 @@ from shared.models.calls import WrittenToken
 MOST_ITEMS = 32
 MOST_DRAWS = 16  # of each item
 
+Place = tuple[int | str, ...]
 InputText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT), Input]
 
 
@@ -70,9 +71,13 @@ class ExplanationsItem(Message):
     )
 
 
-def place_of_item(
-    number: int, item: ExplanationsItem | None, where: tuple[int | str, ...]
-) -> tuple[int | str, ...]:
-    """What stands before this place of one job's request in the request for several."""
-    of_item = item is not None and bool(where) and where[0] in ExplanationsItem.model_fields
-    return ("items", number) if of_item else ()
+def fault_of_item(
+    number: int, item: ExplanationsItem | None, where: Place, told: str
+) -> tuple[Place, str]:
+    """A fault of one job's request as one of the request for several. Where a field is at fault
+    that all items share, the words name the item: the others may be well."""
+    if item is None:
+        return where, told
+    if not where or where[0] in ExplanationsItem.model_fields:
+        return ("items", number, *where), told
+    return where, f"items[{number}]: {told}"

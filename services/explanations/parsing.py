@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from services.explanations.structured_answer import (
     is_data,
+    read_grade,
     read_lone_label,
     read_structured,
     without_leans,
@@ -140,6 +141,7 @@ def hateful_or_not(stated: Stated, *, asked: bool) -> Stated:
         if fields is not None and is_data(answer):
             return fields
         read = stated(without_leans(answer)) or fields or read_lone_label(answer)
+        read = read or read_grade(answer)
         return read or (read_yes_or_no(answer) if asked else None)
 
     return read

@@ -60,7 +60,7 @@ from shared.models.ports import models
 from shared.models.prompt_table import PromptKeys, escape_template
 from shared.service_contract import ElicitedExplanation, MetricContract
 from shared.settings import SERVICE_VERSION
-from shared.validation_messages import plain
+from shared.validation_messages import first_fault, plain
 from shared.worker.job import with_text_key
 from shared.worker.steps import run_step
 
@@ -417,7 +417,7 @@ def _metric_request(
 def _fault_of(error: ValueError) -> str:
     """In words, of which pydantic has its own."""
     if isinstance(error, ValidationError):
-        return plain(error.errors(include_url=False, include_input=False)[0])
+        return plain(first_fault(error))
     return str(error)
 
 

@@ -32,7 +32,7 @@ _DECIDES = re.compile(
 )
 _HATE = r"(?:hateful|hate(?:\s+(?:speech|content))?|hatefulness)"
 _ASKS = re.compile(
-    rf"(?:(?:is|are|does|do|contains?|has|it|the|this|text|post|comment|content)\s+){{0,5}}"
+    rf"(?:(?:whether|if|is|are|does|do|contains?|has|it|the|this|text|post|comment|content)\s+){{0,6}}"
     rf"(?:{_HATE}(?:\s+(?:present|detected|found))?"
     rf"|(?:violat(?:es?|ion|ing)|breach(?:es)?)(?:\s+(?:of|the|our|this))*"
     rf"(?:\s+{_HATE})?(?:\s+(?:polic(?:y|ies)|rules?|guidelines?))?)"
@@ -56,6 +56,18 @@ _LEANS = re.compile(
     r"|아마도?(?=\s)",
     re.IGNORECASE,
 )
+# "an 8, i.e. it is hateful": the same again
+_MEANING = re.compile(
+    r"(?<=[,;(\u2014])\s*(?:i\.\s?e\.|that\s+is(?:\s+to\s+say)?,|in\s+other\s+words|which\s+means"
+    r"(?:\s+that)?|meaning(?:\s+that)?),?\s+(?=(?:it|this|the\s+\w{1,20})\s+(?:is|was|isn|does)\b)",
+    re.IGNORECASE,
+)
+_GRADE = re.compile(  # "9/10 hateful", "1 out of 5 for hate"
+    r"(?<![\d.,/])(?P<grade>\d{1,3}(?:\.\d{1,4})?)\s?(?:/|out\s+of)\s?(?P<most>\d{1,3})[\s,:(\u2013-]{1,3}"
+    rf"(?:(?:for|on|in)\s+)?(?P<label>{_HATEFUL})\b",
+    re.IGNORECASE,
+)
+LOW_GRADE, HIGH_GRADE = 0.3, 0.7  # shares of the most; between them nothing is decided
 _ENDINGS = (  # of Korean leans, and what they lean to, as long
     ("아닐 것입니다", "아닙니다   "),
     ("일 것입니다", "입니다   "),
@@ -107,9 +119,26 @@ def read_lone_label(answer: str) -> StatedDecision | None:
     return StatedDecision(label=label, start=0, end=value.end(), words=value.span())
 
 
+def read_grade(answer: str) -> StatedDecision | None:
+    """The decision of an answer that grades the text on a scale of hate, and says no more of it."""
+    found = _GRADE.search(answer)
+    if found is None or _GRADE.search(answer, found.end()) or int(found["most"]) == 0:
+        return None
+    around = answer[: found.start()] + answer[found.end() :]
+    share = float(found["grade"]) / int(found["most"])
+    if _NAMES.search(around) or share > 1 or LOW_GRADE < share < HIGH_GRADE:
+        return None
+    label = "hateful" if share >= HIGH_GRADE else "non-hateful"
+    return StatedDecision(
+        label=label, start=found.start(), end=found.end(), words=found.span("label")
+    )
+
+
 def without_leans(answer: str) -> str:
-    """Blanks for `probably` and the like before a label; as long as the answer."""
+    """Blanks for `probably` and the like before a label, and for `i.e.` before a clause that has
+    one; as long as the answer."""
     plain = _LEANS.sub(lambda lean: " " * len(lean.group()), answer)
+    plain = _MEANING.sub(lambda meaning: " " * len(meaning.group()), plain)
     for leaning, plainly in _ENDINGS:
         plain = plain.replace(leaning, plainly)
     return plain

@@ -39,7 +39,7 @@ _SAYS_SO = r"(?:say|think|believe)\s+(?:so|it\s+(?:is|does))"
 _YES = (
     rf"(?:yes(?:,?\s+(?:{_SURELY}|indeed|of\s+course|it\s+(?:is|does)|i\s+do"
     rf"|i(?:['\u2019]d|\s+would)?\s+{_SAYS_SO}))?"
-    rf"|i(?:['\u2019]d|\s+do|\s+would)?\s+{_SAYS_SO}|it\s+(?:is|does)|{_SURELY}|of\s+course|indeed|是的?|对|네|예)"
+    rf"|i(?:['\u2019]d|\s+do|\s+would)?\s+{_SAYS_SO}|it\s+(?:is|does)|{_SURELY}|of\s+course|indeed|affirmative|是的?|肯定的|对|네|예)"
 )
 _NO = (
     rf"(?:no(?:,?\s+(?:not\s+(?:at\s+all|really)|{_SURELY}\s+not|by\s+no\s+means"
@@ -48,16 +48,19 @@ _NO = (
     rf"|not\s+(?:at\s+all|really)|{_SURELY}\s+not|by\s+no\s+means"
     r"|it\s+(?:is\s+not|isn['\u2019]t|does\s+not|doesn['\u2019]t)"
     rf"|i\s+(?:don['\u2019]t|do\s+not|would\s+not|wouldn['\u2019]t)\s+{_SAYS_SO}"
-    r"|不是|不|否|아니[요오])"
+    r"|negative|不是|不|否定的|否|아니[요오])"
 )
 # "Certainly! Here is my analysis": how an answer opens that decides later.
 _NO_OPENER = (
     r"(?![\W_]{0,9}(?:here\b|let\s+me|below\b|i['\u2019]ll|i\s+(?:can|will|have)\b|i['\u2019]ve|happy\s+to"
     r"|glad\s+to|the\s+following|allow\s+me|first\b|to\s+(?:answer|decide|analy[sz]e)))"
 )
+_MUST = (
+    r"(?:is|was|must\s+be|has\s+to\s+be|would\s+be|can\s+only\s+be)(?:\s+(?:a\s+clear|in\s+the))?"
+)
 _WORD = re.compile(
     r"^[^\w\n]*(?:<?(?:answer|label|decision|verdict)>[^\w\n]*)?(?:(?:(?:the|my|final|short)[^\S\n]+){0,4}"
-    r"(?:answer|verdict|conclusion|decision|答案|结论|답변?|결론|최종\s*답변)\s*(?:is|：|:|은|는)"
+    rf"(?:answer|verdict|conclusion|decision|答案|结论|답변?|결론|최종\s*답변)\s*(?:{_MUST}|：|:|[是为은는])"
     rf"[^\w\n]*)?{_ASIDE}(?:(?P<no>{_NO})|(?P<yes>{_YES})){_NO_OPENER}"
     r"(?:(?=[^\w\n/]*+(?:/\w{1,20}>[^\w\n]*+)?$)|[*_\"]{0,3}(?:[.!;:。！；：]|\s*[-\u2013\u2014]\s|[,，]\s*"
     r"(?=(?:it|this|the\s+(?:post|text|comment|message|tweet|statement)|because|since|as)\b"
@@ -71,6 +74,9 @@ _ANSWERS_IT = re.compile(r"\s{0,9}\W{0,9}(?:a|答|답)\s{0,3}[:：]\s{0,3}", re.
 _TOLD = re.compile(  # the same as a clause
     r"^\W{0,9}(?:you\s+(?:asked|want(?:ed)?\s+to\s+know)(?:\s+me)?\s+(?:if|whether)\s"
     r"[^.:;?!\n]{1,200}[.:;]"
+    r"|(?:the|your)\s+question\s+(?:here\s+)?is\s+(?:if|whether)\s[^.:;?!\n]{1,200}?[,.:;]\s+"
+    r"(?:and\s+)?(?=(?:the|my)\s+answer\b)"
+    r"|[您你](?:想|要)?(?:问|知道)(?:的是)?[^。！？：\n]{1,100}[。：]"
     r"|(?:my|the)\s+answer\s+to\s+(?:the\s+question\s+)?[\"\u201c][^\"\u201d\n]{1,200}[\"\u201d]\s+is\b"
     r"|to\s+answer\s+(?:your|the)\s+question\s*[:,])",
     re.IGNORECASE,

@@ -249,7 +249,8 @@ class Limiter:
         """Raises QuotaExceeded where the bucket was empty."""
         if grant is not None and not grant.granted:
             raise QuotaExceeded(
-                f"this key may call {grant.quota} times a minute",
+                f"this key may call {grant.quota} times a minute and has no call left; wait "
+                f"{grant.retry_after} s",
                 policy=REQUESTS_POLICY,
                 retry_after=grant.retry_after,
             )

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from services.gateway.caller import Caller
 from services.gateway.refusals import internal_error
 from shared import telemetry
+from shared.redaction import PRIVATE, untold
 from shared.settings import Settings
 from shared.telemetry import REQUEST_SECONDS, new_request_id
 
@@ -42,10 +43,20 @@ class Record:
         self.id = named if OWN_FORM.fullmatch(named) else new_request_id()
         self.status: int | None = None  # None: not yet answered
         self._bytes_in = self._bytes_out = 0
+        self._private = False
+        self._last = b""  # of its body, too few to name the field
 
     def take(self, message: Message) -> None:
         """Something of its body came."""
-        self._bytes_in += len(message.get("body", b""))
+        body = message.get("body", b"")
+        self._bytes_in += len(body)
+        self._private = self._private or PRIVATE in self._last + body
+        self._last = (self._last + body)[1 - len(PRIVATE) :]
+
+    def loggable(self, error: Exception) -> Exception:
+        """What of its crash a log may hold: no words of a body that asks for `do_not_store_text`,
+        be it read or not."""
+        return untold(error) if self._private else error
 
     def on_send(self, message: Message) -> None:
         """Something of its answer goes out; its head gets the id."""
@@ -131,7 +142,10 @@ class RequestLogMiddleware:
         try:
             await self.app(scope, receive, send)
         except Exception as error:
+            told = record.loggable(error)
             if record.status is not None:
-                raise
-            trace.get_current_span().record_exception(error)
-            await internal_error(Request(scope), error)(scope, receive, send)
+                if told is error:
+                    raise
+                raise told from None
+            trace.get_current_span().record_exception(told)
+            await internal_error(Request(scope), told)(scope, receive, send)

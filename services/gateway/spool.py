@@ -65,7 +65,8 @@ class Spool:
         tenant = caller.tenant
         if caller.key is not None and self._uploads[tenant] >= self._most_uploads:
             raise QuotaExceeded(
-                f"{self._most_uploads} files are being uploaded; wait until one is there",
+                f"{self._most_uploads} files are being uploaded, as many as may be at a time; wait "
+                "until one is there",
                 policy=UPLOADS_POLICY,
                 retry_after=RETRY_SECONDS,
             )

@@ -42,7 +42,7 @@ from services.haf.transcript import (
 )
 from shared.errors import BadInput, pointing_to
 from shared.job_context import check, check_each
-from shared.models.calls import MOST, Completion, Sampling
+from shared.models.calls import MOST, Sampling
 from shared.models.ports import models
 from shared.statistics.seeds import generator_1_0
 
@@ -88,22 +88,11 @@ def _generate(stage_prompts: Iterable[StagePrompt]) -> list[tuple[StagePrompt, E
             some = places[first : first + MOST]
             with pointing_to("/text", only=PROMPTS):
                 answers = writer.generate([every[place].prompt for place in some], sampling)
-            _check_tokens(name, answers)
             found.update(zip(some, map(from_completion, answers), strict=True))
     return [
         (one, read_exchange(one.sample.request, one.stage, found[place], one.reason))
         for place, one in enumerate(every)
     ]
-
-
-def _check_tokens(model: str, answers: Sequence[Completion]) -> None:
-    """Raises BadInput where a server tells no log-probabilities of what its model wrote."""
-    if any(answer.text.strip() and not answer.tokens for answer in answers):
-        raise BadInput(
-            f"no-logprobs: the server of {model!r} tells no log-probabilities, of which HAF is "
-            "made: name a model whose server does, or hf: or path:",
-            pointer="/model",
-        )
 
 
 def _transcript(sample: Sample) -> Transcript:

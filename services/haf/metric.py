@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +35,7 @@ from services.haf.scoring import (
     with_token_values,
 )
 from services.haf.transcript import (
+    NO_LOGPROBS,
     NO_TOKENS,
     Exchange,
     StatementTokens,
@@ -42,7 +43,7 @@ from services.haf.transcript import (
     individual_stage,
 )
 from services.haf.variants import VARIANTS, HafVariant
-from shared.contracts import Languages, Scored
+from shared.contracts import Languages, NullReason, Scored
 from shared.estimates import BatchStatistics
 from shared.job_context import check_each
 from shared.language import (
@@ -77,8 +78,12 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
 
     def coverage(self, request: HafRequest) -> LanguageCoverage:
         """Of the rules, which read English, and of the model that writes."""
-        justify = None if request.responses is None else request.responses.justify.text
-        languages, unread = _rule_coverage(request, justify)
+        sent = None if request.responses is None else request.responses.justify
+        languages, unread = _rule_coverage(
+            request,
+            None if sent is None else sent.text,
+            silent=sent is not None and sent.logprobs is None and sent.tokens is None,
+        )
         return model_coverage(request, languages, model_languages(request), unread)
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
@@ -115,8 +120,10 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         if request.token_values:
             stages = with_token_values(request, first, collected.g, stages)
         score = _score(values.components)
+        warnings = _warnings(request, first, values, score)
         return HafResult(
-            **self.envelope(request, collected, _warnings(request, first, values, score)),
+            **self.envelope(request, collected, warnings),
+            reasons=tuple(_silences(warnings)),
             score=score,
             components=values.components,
             evidence=tuple(_evidence(part) for part in stages[0].reasons),
@@ -153,14 +160,26 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
 
 def _with_languages(request: HafRequest, collected: HafCollected) -> HafCollected:
     """The first generation's answer may be in another language than its prompt."""
-    languages, unread = _rule_coverage(request, collected.transcripts[0].justify.response.text)
+    response = collected.transcripts[0].justify.response
+    languages, unread = _rule_coverage(request, response.text, silent=response.lacks_tokens)
     return replace(collected, languages=languages, obstacles=unread)
 
 
 def _rule_coverage(
-    request: HafRequest, justify: str | None
+    request: HafRequest, justify: str | None, *, silent: bool
 ) -> tuple[Languages, tuple[Obstacle, ...]]:
-    return rules_coverage(request.text, justify, requested_language(request), RULED)
+    """silent: the response came without log-probabilities: no `language` mends that."""
+    languages, unread = rules_coverage(request.text, justify, requested_language(request), RULED)
+    if silent and unread:
+        unread = (Obstacle("no-logprobs", NO_LOGPROBS), *unread)
+    return languages, unread
+
+
+def _silences(warnings: Sequence[str]) -> Iterator[NullReason]:
+    """The nulls that log-probabilities would have filled."""
+    for name, _, why in (one.partition(": ") for one in warnings):
+        if why == NO_TOKENS:
+            yield NullReason(component=name, code="no-logprobs", detail=NO_TOKENS)
 
 
 def _similarity_rows(values: HafScores) -> tuple[tuple[float, ...], ...]:

@@ -34,10 +34,8 @@ REFUSED = "the JUSTIFY response refuses the task"
 NO_REASONS = "no reasons were found in the JUSTIFY response"
 TOO_MANY = f"the JUSTIFY response gives more than {MOST_REASONS} reasons, too many to prompt about"
 NOT_PROVIDED = "its response was not sent"
-NO_TOKENS = (
-    "no log-probabilities were sent, which its confidences need; what the texts alone say stands "
-    "in `control.unweighted`"
-)
+NO_LOGPROBS = "no log-probabilities were sent, which its confidences need"
+NO_TOKENS = f"{NO_LOGPROBS}; what the texts alone say stands in `control.unweighted`"
 SINGLE = "there is one reason only, and nothing is left when it is left out"
 
 

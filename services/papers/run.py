@@ -15,6 +15,7 @@ from services.papers.columns import Observation
 from services.papers.elicitation import failed
 from services.papers.protocol import Case, Incomplete, Paper, RunOptions
 from services.papers.service_calls import Asking
+from shared.validation_messages import dotted, first_fault, plain
 
 EVERY_SECONDS = 2.0
 
@@ -128,10 +129,9 @@ def check_request(request: PaperRequest) -> None:
     try:
         contracts()[request.service].request.model_validate(request.body)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
+        first = first_fault(error)
         raise ValueError(
-            f"{request.service} does not take this: {place or 'request'}: {first['msg']}"
+            f"{request.service} does not take this: {dotted(first) or 'request'}: {plain(first)}"
         ) from None
 
 

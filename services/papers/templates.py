@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from services.papers.protocol import RunTemplate
 from shared.models.calls import Template
+from shared.validation_messages import dotted, first_fault, plain
 
 DATA = "data"
 
@@ -41,9 +42,9 @@ def _template(file: Path, name: str, fields: Any) -> RunTemplate:
     try:
         Template.model_validate(fields)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, (name, *first["loc"])))
-        raise ValueError(f"{file}: {place}: {first['msg']}") from None
+        first = first_fault(error)
+        place = ".".join(filter(None, (name, dotted(first))))
+        raise ValueError(f"{file}: {place}: {plain(first)}") from None
     return RunTemplate(fields, tuple(datasets))
 
 

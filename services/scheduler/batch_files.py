@@ -43,10 +43,11 @@ from shared.ledger.jobs import fingerprint
 from shared.ledger.private_requests import check_encryption_key
 from shared.models.catalogue import Catalogue
 from shared.problems import parse_strict, pointer, type_name, validation_problem
+from shared.redaction import PRIVATE, untold
 from shared.request_cost import WorkLimit
 from shared.service_contract import ServiceContract
 from shared.settings import Settings
-from shared.validation_messages import plain
+from shared.validation_messages import first_fault, plain
 
 KINDS: tuple[Kind, ...] = ("output", "error")
 STEPS_AT_ONCE = 8  # of each of the two
@@ -57,7 +58,6 @@ SECONDS_AT_ONCE = 1.0  # from a slow store at least one line, too
 ENVELOPE_BYTES = 4_096  # what a line may have beside its body
 CALLER = ("metadata", "context", "trace")  # given back; the score does not depend on them
 NOTHING: dict[str, Any] = {"metadata": {}, "context": None, "trace": None}
-PRIVATE = b"do_not_store_text"  # the field, as a line that cannot be read may still name it
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 logger = telemetry.logger(__name__)
@@ -324,8 +324,9 @@ class Reader:
             return Fault(error.slug, error.detail, number, error.pointer)
         except TooCostly as error:
             return Fault("too_costly", error.detail, number, f"#/body{error.pointer or ''}")
-        except Exception:  # whatever a line can hold, it is this line's fault alone
-            logger.exception("batch.line_crashed", line=number)
+        except Exception as error:  # whatever a line can hold, it is this line's fault alone
+            told = untold(error) if PRIVATE in raw else error
+            logger.error("batch.line_crashed", line=number, exc_info=told)
             return Fault("unreadable_line", "this line cannot be read", number, "#")
 
     def _valid(self, raw: bytes, number: int, start: int, length: int) -> ValidLine:
@@ -375,7 +376,7 @@ class Reader:
         try:
             return BatchLine.model_validate_json(raw, strict=True)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
+            first = first_fault(error)
             if first["type"] == "json_invalid":
                 raise InvalidLine(plain(first), slug="invalid_json", pointer="#") from None
             place = pointer(step for step in first["loc"] if isinstance(step, str))

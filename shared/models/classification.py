@@ -34,6 +34,7 @@ from shared.models.labels import Head, LabelMapping, label_mapping, normalize_na
 from shared.models.server_connection import Connection, Json
 from shared.models.server_records import ServerState
 from shared.models.word_rows import ServerModel
+from shared.validation_messages import dotted, first_fault
 
 AT_ONCE = 32  # texts of a request: TEI's default limit
 PROBES = ("The weather in the old town was lovely today", "no", "We lost the match again!")
@@ -435,5 +436,5 @@ def _read(shape: type[Any], answer: Any) -> Any:
     try:
         return shape.model_validate(answer)
     except ValidationError as error:
-        place = ".".join(str(step) for step in error.errors()[0]["loc"])
+        place = dotted(first_fault(error))
         raise ScoringError(f"the classification server answers something else: {place}") from error

@@ -28,7 +28,7 @@ from shared.contracts import MAX_TEXT, Message
 from shared.errors import BadInput
 from shared.models.labels import CANONICAL, Task
 from shared.request_cost import words_of
-from shared.validation_messages import plain
+from shared.validation_messages import dotted, first_fault, plain
 
 Template = Annotated[str, StringConstraints(min_length=1, max_length=50_000)]
 Verbalizer = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -263,9 +263,9 @@ def _shot(file: str, number: int, line: str) -> Shot:
     try:
         return Shot.model_validate_json(line)
     except ValidationError as error:
-        reason = error.errors()[0]
-        place = ".".join(map(str, reason["loc"]))
-        raise ValueError(f"prompt.shots: {file}, line {number}: {place} {plain(reason)}") from None
+        reason = first_fault(error)
+        said = f"{dotted(reason)} {plain(reason)}"
+        raise ValueError(f"prompt.shots: {file}, line {number}: {said}") from None
 
 
 def override_table(table: PromptTable | None, asked: PromptKeys | None) -> PromptTable | None:
@@ -288,7 +288,7 @@ def prompt_tokens(prompt: PromptKeys) -> int:
 def first_reason(error: ValueError) -> str:
     """In a line, without what was sent."""
     if isinstance(error, ValidationError):
-        return plain(error.errors()[0])
+        return plain(first_fault(error))
     return str(error)
 
 

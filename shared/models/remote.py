@@ -60,6 +60,7 @@ from shared.models.ports import (
     perform,
 )
 from shared.queue import MOST_SERVERS, SOCKET_SECONDS, app, batch_queue, own_address, producer
+from shared.redaction import untold
 from shared.redis_client import LEAST_WAIT_SECONDS, client
 from shared.settings import settings
 from shared.telemetry import inject_trace, start_span
@@ -79,7 +80,7 @@ logger = telemetry.logger(__name__)
 
 class RemoteCall(Message):
     """What a model worker is asked, and for whose job. `deadline` in unix seconds: later nobody
-    waits any more for this sending; `given_up`: for any."""
+    waits any more for this sending; `given_up`: for any; `private`: no log may quote it."""
 
     id: str
     model: ModelName
@@ -88,6 +89,7 @@ class RemoteCall(Message):
     given_up: float | None = None
     tenant: str = ""
     batch: bool = False
+    private: bool = False
 
 
 class RemoteError(Message):
@@ -202,6 +204,7 @@ def _call(service: ModelService, model: str, operation: Any) -> bytes:
             given_up=given_up,
             tenant=job.tenant if job else "",
             batch=job is not None and job.batch,
+            private=job is not None and job.private,
         )
         raw = _send_and_wait(service, call, seconds)
         if raw is not None:
@@ -267,8 +270,8 @@ def handle_call(message: str) -> None:
     """Perform one call, unless nobody waits for it any more."""
     try:
         call = RemoteCall.model_validate_json(decode_message(message))
-    except (ValidationError, Unreadable):  # of another version or key; its sender asks again
-        logger.exception("call.unreadable")
+    except (ValidationError, Unreadable) as error:  # of another version or key; it is asked again
+        logger.error("call.unreadable", exc_info=untold(error))
         return
     if call.deadline < time.time():
         logger.info("call.too_late", call=call.id)
@@ -309,6 +312,7 @@ def _context_of(call: RemoteCall) -> JobContext:
         batch=call.batch,
         deadline=time.monotonic() + until - time.time(),
         cancelled=_CancelEvent(call),
+        private=call.private,
     )
 
 
@@ -320,7 +324,8 @@ def _run_call(call: RemoteCall) -> CallResponse:
     except ScoringError as error:
         return _to_error(error)
     except Exception as error:
-        logger.exception("call.crashed", call=call.id, model=call.model)
+        told = untold(error) if call.private else error
+        logger.error("call.crashed", call=call.id, model=call.model, exc_info=told)
         return _to_error(ScoringError(f"the model worker failed: {type(error).__name__}"))
 
 

@@ -54,7 +54,7 @@ from shared.problems import (
     validation_problem,
 )
 from shared.queue import JobMessage, send_all
-from shared.redaction import strip_request, without_text
+from shared.redaction import strip_request, untold, without_text
 from shared.service_contract import MetricContract, ServiceContract
 from shared.settings import settings
 from shared.thread_scheduling import interpreter
@@ -127,6 +127,7 @@ def context_of(claim: Claim) -> JobContext:
         batch=claim.batch_id is not None or characters(claim.request) > LARGE_CHARACTERS,
         deadline=time.monotonic() + settings().max_run_seconds,
         attempt=claim.attempt,
+        private=claim.request.get("do_not_store_text") is True,
     )
 
 
@@ -399,13 +400,6 @@ def _retry_or_fail(claim: Claim, error: Unavailable) -> Failure | Retry:
     if claim.tried >= chosen.max_attempts:
         return Failure(attempts_exhausted(chosen.max_attempts, error.detail))
     return Retry(chosen.retry_seconds * 2 ** (claim.tried - 1))
-
-
-def untold(error: Exception) -> Exception:
-    """What of a crash may be logged where no text may stay: its kind and its place. Its words, and
-    those of what caused it, may quote the text."""
-    kind = type(error).__qualname__
-    return RuntimeError(f"{kind} (do_not_store_text)").with_traceback(error.__traceback__)
 
 
 def _internal_error(claim: Claim, metric: str, error: Exception) -> Failure:

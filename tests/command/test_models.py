@@ -557,3 +557,15 @@ def test_a_name_that_ends_in_blanks_takes_its_entry_out(place: Path) -> None:
     (place / "models.toml").write_text(f"schema = 2\n{entry}", "utf-8")
     [fault] = load_catalogue(place / "models.toml").faults
     assert "name" in fault.reason
+
+
+def test_reloading_says_which_entries_stay_out(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("TOUCHSTONE_URL", raising=False)
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setattr("shared.models.reload.request_reload", lambda: None)
+    with (place / "models.toml").open("a", encoding="utf-8") as file:
+        file.write('[[models]]\nname = "odd"\nkind = "classifer"\nsource = "path:odd"\n')
+    assert models.main(["reload"]) == 0
+    assert "odd stays out: models.toml: models.0.kind" in capsys.readouterr().err

@@ -210,6 +210,13 @@ def test_explanation_and_explain_exclude_each_other(metric: str) -> None:
     body = body_of(metric, **brought.get(metric, {"explanation": HATEFUL}))
     with pytest.raises(ValueError, match="explain"):
         metrics()[metric].request.model_validate(body)
+    if metric not in brought and metric != "consistency":  # an empty one is one, where JSON is sent
+        empty = json.dumps(body_of(metric, explanation=""))
+        with pytest.raises(ValueError, match="give either `explanation` or `explain`"):
+            metrics()[metric].request.model_validate_json(empty)
+        stored = metrics()[metric].request.model_validate_json(json.dumps(body_of(metric)))
+        assert "explanation" not in stored.model_dump(mode="json")
+        assert metrics()[metric].request.model_validate(json.loads(empty)).explain is True
     neither = {name: value for name, value in body_of(metric).items() if name != "explain"}
     if metric != "haf":  # its `model` is asked by its own stages
         with pytest.raises(ValueError, match=r"Field required|give either"):

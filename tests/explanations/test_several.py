@@ -67,7 +67,7 @@ def test_draws_of_one_text_need_no_items_and_seeds_stay_in_their_range() -> None
         ({"text": "a", "draws": 2}, ("draws",)),
         ({"items": ITEMS, "score": ["nothing"]}, ("score", "nothing")),
         ({"items": [{"text": "a", "answer": {"text": "b"}}], "draws": 2, **DRAWN}, ("draws",)),
-        ({"items": [{"text": "a", "answer": {"text": "b"}}]}, ()),
+        ({"items": [ITEMS[0], {"text": "a", "answer": {"text": "b"}}]}, ("items", 1)),
         ({"items": [{"text": "a", "gold": "x", "metadata": {"gold": "y"}}]}, ("items", 0, "gold")),
     ],
 )
@@ -143,3 +143,17 @@ def test_the_client_has_them_item_by_item(scene: Answered) -> None:
             scene.work()
         found = asked.result()
     assert [one.elicitation.outcome for one in found] == ["answered", "refused"]
+
+
+def test_what_is_wrong_with_a_shared_field_names_the_item() -> None:
+    """The others may be well."""
+    labelled = [{"text": "a"}, {"text": "b", "target_label": "hateful"}]
+    with pytest.raises(ValidationError) as refused:
+        ask(items=labelled)
+    [fault] = refused.value.errors()
+    assert fault["loc"] == ("items", 1, "target_label")
+    with pytest.raises(ValidationError) as refused:
+        ask(items=ITEMS, policy="meta", prompt={"user": "Is it hateful? {text}"})
+    [fault] = refused.value.errors()
+    assert fault["loc"] == ("policy",)
+    assert fault["msg"].startswith("items[0]: the prompt")

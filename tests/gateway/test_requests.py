@@ -225,3 +225,23 @@ def test_head_of_a_stream_is_its_head_and_an_end(
         assert head is not None
         assert head.headers["content-type"].startswith("text/event-stream")
         assert head.content == b""
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_a_crash_of_a_private_request_is_logged_without_its_words(
+    client: httpx.Client, log: Log, monkeypatch: pytest.MonkeyPatch, private: bool
+) -> None:
+    """However its body is cut: the field's name may come in two pieces."""
+
+    def crash(raw: bytes, _: object) -> None:
+        raise RuntimeError(f"a bug about {raw.decode()}")
+
+    monkeypatch.setattr("services.gateway.http_requests.parse_body", crash)
+    body = json.dumps(GOOD | ({"do_not_store_text": True} if private else {})).encode()
+    pieces = body.partition(b"not_store" if private else b"text")
+    headers = {"content-type": "application/json"}
+    answer = client.post(URL, content=(one for one in pieces), headers=headers)
+    assert answer.status_code == 500
+    [told] = log.lines("request.crashed")
+    assert (GOOD["text"] in json.dumps(told, ensure_ascii=False)) is not private
+    assert "in crash" in json.dumps(told)

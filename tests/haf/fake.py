@@ -79,6 +79,7 @@ class FakeModels:
     judged: list[tuple[Example, ...]] = field(default_factory=list)
     name: str = ""
     languages: tuple[str, ...] = ("*",)
+    silent: bool = False  # it tells no log-probabilities
 
     def reader_of(self, _name: str) -> str | None:
         return None
@@ -101,6 +102,7 @@ class FakeModels:
             self.judged,
             name,
             self.languages,
+            self.silent,
         )
 
     def writer(self, name: str) -> FakeModels:
@@ -118,10 +120,11 @@ class FakeModels:
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
         self.generated.append(tuple(prompts))
-        return [
+        found = [
             completion(self.say(prompt), f"{sampling.seed} {prompt.draw} {prompt.turns}")
             for prompt in prompts
         ]
+        return [one.model_copy(update={"tokens": ()}) for one in found] if self.silent else found
 
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
         self.scored.append(tuple(completions))

@@ -79,6 +79,35 @@ def test_without_log_probabilities_what_needs_none_is_told() -> None:
         assert "no log-probabilities were sent" in told[name]
     assert "log-probabilities" not in told["uei"]  # it names no reason
     assert "log-probabilities" in bare.reason
+    codes = {one.component: one.code for one in bare.reasons}
+    assert codes == dict.fromkeys(("score", "sos", "dis", "uii"), "no-logprobs")
+
+
+def test_a_server_that_tells_no_log_probabilities_leaves_what_needs_none() -> None:
+    sent = {"justify": TOXIC, "internal": MORE, "external": ENOUGH, "individual": [ENOUGH, ENOUGH]}
+    bare = {
+        name: [{"text": text} for text in told] if isinstance(told, list) else {"text": told}
+        for name, told in sent.items()
+    }
+    with bound(silent=True):
+        asked = score(ask(model="lm"))
+        brought = score(ask(responses=bare))
+    assert asked.score is None
+    assert asked.reasons == brought.reasons
+    assert asked.control is not None
+    assert brought.control is not None
+    assert asked.control.unweighted == brought.control.unweighted
+
+
+def test_missing_log_probabilities_are_named_before_a_language() -> None:
+    """Whoever then sends `language` need not learn of them afterwards."""
+    responses = {"justify": {"text": "Der Text ist giftig, weil er alle Nachbarn beschimpft."}}
+    with bound():
+        found = score(ask(language="auto", responses=responses))
+    assert [one.code for one in found.reasons if one.component == "score"] == [
+        "no-logprobs",
+        "no-rules",
+    ]
 
 
 @settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])

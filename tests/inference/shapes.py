@@ -78,14 +78,14 @@ def save_gpt2(folder: Path) -> Path:
     return _save(GPT2LMHeadModel(config), words, config, folder)
 
 
-def save_llama(folder: Path, reads: int = READS) -> Path:
+def save_llama(folder: Path, reads: int = READS, width: int = 32) -> Path:
     """Two layers, grouped keys, an untied head, <s> at the beginning, a chat template."""
     torch.manual_seed(2)
     words = byte_tokenizer(begins=True, chat=CHAT, reads=reads)
     config = LlamaConfig(
         vocab_size=len(words),
-        hidden_size=32,
-        intermediate_size=64,
+        hidden_size=width,
+        intermediate_size=2 * width,
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,

@@ -232,6 +232,31 @@ def test_the_command_line_from_a_table_to_a_comparison(
     assert main(["doctor"]) == 0, capsys.readouterr().out
 
 
+def test_lines_with_an_empty_cell_are_told_and_left_out_if_wanted(
+    service: Service,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TOUCHSTONE_URL", service.url)
+    file, target = tmp_path / "posts.csv", tmp_path / "scores.csv"
+    frame = pd.DataFrame(posts(4))[["text", "explanation"]].assign(id=list("abcd"))
+    frame.loc[1, "text"] = ""
+    frame.to_csv(file, index=False)
+    command = ["submit", str(file), "--metric=hatexscore", "--wait", f"--output={target}"]
+    assert main(command) == 1
+    said = capsys.readouterr().err
+    assert "line 2: Field required (at #/body/text)" in said
+    assert "--skip-invalid` scores the others" in said
+    assert main([*command, "--skip-invalid"]) == 0
+    said = capsys.readouterr().err
+    assert "left out, 1 in all:" in said
+    assert "line 2: Field required (at #/body/text)" in said
+    assert list(pd.read_csv(target)["custom_id"]) == ["a", "c", "d"]
+    file.write_text("text,explanation\n,a\n,b\n", "utf-8")
+    assert main([*command, "--skip-invalid"]) == 1
+
+
 def test_two_batches_are_compared(ts: Touchstone) -> None:
     kinder = [one | {"explanation": "Rude. Hateful."} for one in posts(6)]
     a, b = (

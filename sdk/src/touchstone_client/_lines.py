@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from os import PathLike
@@ -150,6 +150,18 @@ def _wrapped(stream: BinaryIO, endpoint: str, name: str) -> Iterator[BinaryIO]:
     with TemporaryFile() as made:
         _require(_write(made, stream, endpoint), name)
         yield made
+
+
+@contextmanager
+def blanked(content: BinaryIO, numbers: Collection[int]) -> Iterator[BinaryIO]:
+    """A file of batch lines with nothing in the place of these (from 1); the others keep their
+    numbers."""
+    content.seek(0)
+    with TemporaryFile() as kept:
+        for number, raw in enumerate(content, 1):
+            kept.write(b"\n" if number in numbers else raw)
+        kept.seek(0)
+        yield kept
 
 
 def _write(made: BinaryIO, lines: Iterable[bytes], endpoint: str) -> int:

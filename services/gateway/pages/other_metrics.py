@@ -18,7 +18,7 @@ from shared.contracts import JobRequest
 from shared.elicitation import is_needed
 from shared.errors import ScoringError
 from shared.service_contract import MetricContract
-from shared.validation_messages import plain
+from shared.validation_messages import first_fault, plain
 
 COMMON = (
     "text", "explanation", "premise", "hypothesis", "question", "options", "language",
@@ -62,7 +62,7 @@ def request_for(
     try:
         target.request.model_validate(body)
     except ValidationError as error:
-        return OtherRequest(target.name, None, plain(error.errors()[0]))
+        return OtherRequest(target.name, None, plain(first_fault(error)))
     return OtherRequest(target.name, body)
 
 

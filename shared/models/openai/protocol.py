@@ -26,6 +26,7 @@ from shared.errors import BadInput, ScoringError, TextTooLong, Unavailable
 from shared.models.openai import ollama
 from shared.models.server_connection import Connection, FieldRefused, Json
 from shared.request_cost import words_of
+from shared.validation_messages import dotted, first_fault
 
 CHAT = "/chat/completions"
 NEWER, OLDER = "max_completion_tokens", "max_tokens"
@@ -369,7 +370,7 @@ def parse_response(answer: Any) -> ServerResponse:
     try:
         return ServerResponse.model_validate(without_surrogates(answer))
     except ValidationError as error:
-        place = ".".join(str(step) for step in error.errors()[0]["loc"])
+        place = dotted(first_fault(error))
         raise ScoringError(
             f"the server's answer is not OpenAI's: {place or 'nothing of it'}; is its address "
             "right?"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -268,3 +270,37 @@ def test_a_stopped_job_ends_its_call_on_both_sides(
     [message] = worker
     call = RemoteCall.model_validate_json(decode_message(message))
     assert (call.tenant, call.batch) == ("a tenant", True)
+
+
+def logged(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Event -> its fields, of all that is logged as an error from now on."""
+    found: dict[str, Any] = {}
+    monkeypatch.setattr(
+        call_module.logger, "error", lambda event, **said: found.update({event: said})
+    )
+    return found
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_a_crash_behind_the_queue_quotes_no_private_text(
+    worker: list[str], monkeypatch: pytest.MonkeyPatch, private: bool
+) -> None:
+    def crash(_: FakeModel, pairs: Sequence[Pair]) -> None:
+        raise RuntimeError(f"{pairs[0].a} is odd")
+
+    monkeypatch.setattr(FakeModel, "similarities", crash)
+    said = logged(monkeypatch)
+    context = JobContext("job", "a tenant", False, time.monotonic() + 1e6, private=private)
+    with use_context(context), pytest.raises(ScoringError):
+        QueueModels(CATALOGUE).similarity("alike").similarities([Pair(a="secret", b="b")])
+    written = "".join(traceback.format_exception(said["call.crashed"]["exc_info"]))
+    assert ("secret" in written) is not private
+    assert "in crash" in written
+
+
+def test_a_call_that_cannot_be_read_is_not_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = logged(monkeypatch)
+    handle_call('{"id": "a secret text"}')
+    written = "".join(traceback.format_exception(said["call.unreadable"]["exc_info"]))
+    assert "secret" not in written
+    assert "ValidationError" in written

@@ -119,6 +119,11 @@ def _submit(commands: Parsers) -> None:
         help="of the batch; or columns that each line keeps as its own; repeatable",
     )  # fmt: skip
     made.add_argument("--yes", action="store_true", help="take guessed columns without a question")
+    made.add_argument(
+        "--skip-invalid", action="store_true",
+        help="leave out lines that are no valid request, as where a cell is empty, say which, and "
+        "score the others",
+    )  # fmt: skip
     made.add_argument("--wait", action="store_true", help="stay until the batch has ended")
     made.add_argument(
         "--output", metavar="FILE", help="with --wait: the answers, .jsonl, .csv, .tsv, .parquet "

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from touchstone_client import _notebook
 from touchstone_client._base import Result
-from touchstone_client._lines import batch_file, is_table
+from touchstone_client._lines import batch_file, blanked, is_table
 from touchstone_client._sync.client import Touchstone
 from touchstone_client._sync.handles import Batch
 from touchstone_client._sync.resources import Files, endpoint_of
@@ -33,6 +33,7 @@ from touchstone_client.errors import BatchFailed, JobCancelled, JobFailed
 from touchstone_client.models import ExplanationsResult
 
 MOST_SHOWN = 20
+MOST_UPLOADS = 10  # of a file, each without the lines that were refused so far
 
 
 @contextmanager
@@ -135,16 +136,18 @@ def submit(ts: Touchstone, asked: Namespace, output: Output) -> int:
     metric = asked.metric or metric_in(asked.file)
     reading = Reading(delimiter=asked.delimiter, split=asked.split)
     columns = mapping_of(asked, metric, reading, output)
-    batch_id = None
+    upload = Submission(ts, metric, dict(asked.metadata_pair), output)
     try:
         with batch_file(asked.file, endpoint_of(metric), columns, reading) as (name, content):
-            stored = ts.files.upload(content, name)
-        batch_id = stored.id
-        batch = ts.batches.create(stored.id, metric, metadata=dict(asked.metadata_pair))
+            send = upload.send_valid if asked.skip_invalid else upload.send
+            batch = send(content, name)
     except KeyboardInterrupt:
-        said = "no batch was made" if batch_id is None else "see `touchstone list batches`"
+        said = "see `touchstone list batches`" if upload.is_there else "no batch was made"
         output.say(f"interrupted while uploading: {said}")
         return INTERRUPTED
+    if batch.status == "failed":
+        say_faults(output, batch)
+        return REFUSED
     if not asked.wait:
         output.line(batch.id)
         output.document(batch)
@@ -153,6 +156,49 @@ def submit(ts: Touchstone, asked: Namespace, output: Output) -> int:
     is_data = asked.output is not None and not output.is_json
     (output.line if is_data else output.say)(batch.id)
     return _waited(batch, asked, output)
+
+
+class Submission:
+    """A file that becomes a batch; is_there: whether it has arrived."""
+
+    def __init__(
+        self, ts: Touchstone, metric: str, metadata: dict[str, str], output: Output
+    ) -> None:
+        self._ts = ts
+        self._output = output
+        self._metric = metric
+        self._metadata = metadata
+        self.is_there = False
+
+    def send(self, content: BinaryIO, name: str) -> Batch:
+        stored = self._ts.files.upload(content, name)
+        self.is_there = True
+        return self._ts.batches.create(stored.id, self._metric, metadata=self._metadata)
+
+    def send_valid(self, content: BinaryIO, name: str) -> Batch:
+        """Without the lines that the service refuses, which are told. The batch has failed where
+        no line is left, or ever more are refused."""
+        refused: dict[int, str] = {}
+        batch = self.send(content, name)
+        for _ in range(MOST_UPLOADS):
+            faults = dict(faults_when_read(batch))
+            if not faults or 0 in faults:
+                break
+            refused |= faults
+            with blanked(content, refused) as kept:
+                batch = self.send(kept, name)
+        if refused:
+            self._output.say(f"left out, {len(refused)} in all:")
+            _say_lines(self._output, sorted(refused.items()))
+        return batch
+
+
+def faults_when_read(batch: Batch) -> list[tuple[int, str]]:
+    """Why its file is not valid, once it is read; none where it is."""
+    for now in batch.events():
+        if now.status != "validating":
+            break
+    return batch.refresh().faults
 
 
 def _waited(batch: Batch, asked: Namespace, output: Output) -> int:
@@ -192,11 +238,17 @@ def stream_file(batch: Batch, output: Output) -> None:
 def say_faults(output: Output, batch: Batch) -> None:
     """Why it failed, a line each."""
     output.say(f"{batch.id}: the file is not valid:")
-    for line, said in batch.faults[:MOST_SHOWN]:
-        output.say(f"  line {line}: {said}" if line else f"  {said}")
+    _say_lines(output, batch.faults)
     if not batch.faults:
         output.say("  no reason was given")
-    if (more := len(batch.faults) - MOST_SHOWN) > 0:
+    if batch.faults and all(line for line, _ in batch.faults):
+        output.say("nothing was scored; `touchstone submit … --skip-invalid` scores the others")
+
+
+def _say_lines(output: Output, faults: Sequence[tuple[int, str]]) -> None:
+    for line, said in faults[:MOST_SHOWN]:
+        output.say(f"  line {line}: {said}" if line else f"  {said}")
+    if (more := len(faults) - MOST_SHOWN) > 0:
         output.say(f"  … and {more} more")
 
 
