@@ -22,6 +22,8 @@ from sqlalchemy import (
     Connection,
     Row,
     Select,
+    and_,
+    exists,
     func,
     insert,
     or_,
@@ -34,6 +36,7 @@ from shared.errors import BadInput, QuotaExceeded, UnknownJob
 from shared.ledger.tables import (
     DEFAULT_TENANT,
     FINAL,
+    IS_OPEN,
     OPEN,
     batches,
     files,
@@ -42,6 +45,7 @@ from shared.ledger.tables import (
     tried_attempts,
 )
 from shared.ledger.webhooks import EVENT_COLUMNS, job_ended
+from shared.settings import settings
 from shared.telemetry import request_id
 
 JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
@@ -158,7 +162,7 @@ def accept(
 
 
 def _find_previous(connection: Connection, tenant: str, key: str, mark: str) -> Job | None:
-    """The job of this key; None where the key was purged this very moment."""
+    """The job of this key; None where the key was purged this very moment, or is about to be."""
     row = connection.execute(
         select(idempotency_keys.c.fingerprint, idempotency_keys.c.job_id).where(
             idempotency_keys.c.tenant == tenant, idempotency_keys.c.key == key
@@ -168,7 +172,10 @@ def _find_previous(connection: Connection, tenant: str, key: str, mark: str) -> 
         return None
     if row.fingerprint != mark:
         raise KeyReused("the first request with this key had another body", pointer="")
-    return find(connection, row.job_id)
+    try:
+        return find(connection, row.job_id)
+    except UnknownJob:  # its term is over, and its key goes with it
+        return None
 
 
 def fingerprint(metric: str, request: Mapping[str, Any]) -> str:
@@ -179,7 +186,33 @@ def fingerprint(metric: str, request: Mapping[str, Any]) -> str:
 
 def new_id() -> str:
     """`job_` and 32 hex digits: 48 bits of milliseconds, then 80 random bits; ids sort by time."""
-    return f"job_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
+    return f"{_beginning(time.time())}{secrets.token_hex(10)}"
+
+
+def first_id(moment: datetime) -> str:
+    """No id that was made from this moment on is less."""
+    return _beginning(moment.timestamp())
+
+
+def _beginning(seconds: float) -> str:
+    return f"job_{int(seconds * 1_000):012x}"
+
+
+def is_expired(older_than: timedelta) -> ColumnElement[bool]:
+    """Whether a job ended longer ago than this and is of no batch that is there still."""
+    return and_(jobs.c.finished_at < func.now() - older_than, ~_is_of_batch())
+
+
+def is_kept() -> ColumnElement[bool]:
+    """Whether a job may be read: one whose term is over may not, even while its row is there."""
+    term = timedelta(hours=settings().job_retention_hours)
+    is_young = jobs.c.finished_at >= func.now() - term
+    return or_(jobs.c.finished_at.is_(None), is_young, _is_of_batch())
+
+
+def _is_of_batch() -> ColumnElement[bool]:
+    own = exists().where(batches.c.id == jobs.c.batch_id).correlate(jobs)
+    return and_(jobs.c.batch_id.is_not(None), own)
 
 
 def insert_job(
@@ -228,8 +261,9 @@ IN_A_LINE = (
 
 
 def find(connection: Connection, job_id: str, *, tenant: str | None = None) -> Job:
-    """The job with this id; of this tenant, where one is named. Raises UnknownJob."""
-    query = select(*SHOWN).where(jobs.c.id == job_id)
+    """The job with this id; of this tenant, where one is named. Raises UnknownJob, also where its
+    term is over."""
+    query = select(*SHOWN).where(jobs.c.id == job_id, is_kept())
     if tenant is not None:
         query = query.where(jobs.c.tenant == tenant)
     row = connection.execute(query).one_or_none()
@@ -280,7 +314,7 @@ def summary_page(connection: Connection, page: JobPage) -> tuple[list[JobSummary
 
 def _of(page: JobPage, *columns: ColumnElement[Any]) -> Select[Any]:
     """One more than the page holds. The rows come first: no result is opened only to be sorted."""
-    query = select(jobs.c.id).order_by(jobs.c.id.desc()).limit(page.limit + 1)
+    query = select(jobs.c.id).where(is_kept()).order_by(jobs.c.id.desc()).limit(page.limit + 1)
     if page.tenant is not None:
         query = query.where(jobs.c.tenant == page.tenant)
     if page.after is not None:
@@ -303,7 +337,7 @@ def cancel(connection: Connection, job_id: str, *, tenant: str | None = None) ->
     find(connection, job_id, tenant=tenant)
     rows = connection.execute(
         update(jobs)
-        .where(jobs.c.id == job_id, jobs.c.status.in_(("queued", "running")))
+        .where(jobs.c.id == job_id, IS_OPEN)
         .values(status="cancelled", finished_at=func.now(), lease_expires_at=None)
         .returning(*EVENT_COLUMNS, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
     )
@@ -316,7 +350,7 @@ def open_counts(connection: Connection) -> dict[tuple[str, str], int]:
     """(metric, status) → how many jobs are queued or running."""
     rows = connection.execute(
         select(jobs.c.metric, jobs.c.status, func.count())
-        .where(jobs.c.status.in_(("queued", "running")))
+        .where(IS_OPEN)
         .group_by(jobs.c.metric, jobs.c.status)
     )
     return {(metric, status): count for metric, status, count in rows}
@@ -415,7 +449,7 @@ def _open(connection: Connection, owner: Owner) -> int:
         select(jobs.c.id)
         .where(
             jobs.c.tenant == owner.tenant,
-            jobs.c.status.in_(("queued", "running")),
+            IS_OPEN,
             jobs.c.batch_id.is_(None),
         )
         .limit(owner.most_open)
