@@ -3,7 +3,7 @@ rows: `python -m shared.ledger.partition_jobs`.
 
 The service goes on: jobs are locked for a moment, no row is copied, and the table that is there
 becomes the first partition. Said again it does nothing; cut off anywhere it leaves the ledger as it
-was, and is to be said again. There is no command that goes back: see the guide, "Capacity".
+was, and is to be said again. There is no command that goes back: see the guide, "How much for how many".
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from shared.settings import settings_or_exit
 TRIES, WAIT_SECONDS = 600, 1.0  # ten minutes: who holds a lock so long is not one of ours
 AT_ONCE = 16  # statements that look into every partition
 FOLLOWING = DAYS_AHEAD * DAY  # how far the first partition reaches beyond today's midnight
-OLDEST_SERVER = 130_000  # before it, no trigger could change the rows of partitions
+OLDEST_SERVER = 140_000
 
 INDEXES = text("""
     SELECT name.relname AS name, pg_get_indexdef(indexrelid) AS definition, indisprimary
@@ -87,16 +87,14 @@ def partition_jobs(engine: Engine, kept: timedelta, now: datetime) -> None:
     """kept: the retention of jobs. Raises NotPartitioned."""
     until = midnight(now) + FOLLOWING
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as guard:
+        guard.detach()  # its lock ends with its session
         mine = text("SELECT pg_try_advisory_lock(:lock)")
         if not guard.execute(mine, {"lock": CONVERSION}).scalar_one():
             raise NotPartitioned("another process is at it")
-        try:
-            if not is_partitioned(guard):
-                _check(guard, kept)
-                _bound(engine, until)
-                _patiently(engine, "swap", lambda connection: _swap(connection, until))
-        finally:
-            guard.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": CONVERSION})
+        if not is_partitioned(guard):
+            _check(guard, kept)
+            _bound(engine, until)
+            _patiently(engine, "swap", lambda connection: _swap(connection, until))
     maintain(engine, now)
     logger.info("partition_jobs.done")
 
@@ -108,7 +106,7 @@ def _check(connection: Connection, kept: timedelta) -> None:
         raise NotPartitioned("migrate first: python -m shared.ledger.migrate")
     version = connection.execute(text("SHOW server_version_num")).scalar_one()
     if int(version) < OLDEST_SERVER:
-        raise NotPartitioned("PostgreSQL 13 or later is needed")
+        raise NotPartitioned("PostgreSQL 14 or later is needed")
     named = ", ".join(connection.execute(NAMED_BY).scalars())
     if named:
         raise NotPartitioned(f"to be removed first, and made anew: {named}")

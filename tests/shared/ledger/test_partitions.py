@@ -17,7 +17,7 @@ from services.scheduler.retention import Retention
 from shared.errors import Unavailable, UnknownJob
 from shared.ledger import jobs, leases, partitions, recovery, result_facts
 from shared.ledger.batch_lines import SurprisingRules
-from shared.ledger.engine import connect
+from shared.ledger.engine import connect, transaction
 from shared.ledger.migrate import migrate
 from shared.ledger.partition_jobs import NotPartitioned, partition_jobs
 from shared.ledger.partitions import BOUNDARY, DAY, REST, midnight
@@ -95,15 +95,15 @@ def _by_day(_migrated: Callable[[], str]) -> str:
 def engine(_by_day: str) -> Iterator[Engine]:
     """Of the partitioned ledger, empty; every day has its partition, and is open."""
     pool = connect(_by_day, pool_size=60)
+    now = datetime.now(UTC)
+    for ago in range(PAST, -1, -1):  # those that a test has dropped
+        partitions.maintain(pool, midnight(now) - ago * DAY)
     with pool.begin() as connection:
         for name in TABLES:
             connection.execute(text(f"DELETE FROM {name}"))  # noqa: S608
         for one in partitions.partitions(connection):
             drop = f"ALTER TABLE {one.name} DROP CONSTRAINT IF EXISTS {partitions.SEAL}"
             connection.execute(text(drop))
-    now = datetime.now(UTC)
-    for ago in range(PAST, -1, -1):  # those that a test has dropped
-        partitions.maintain(pool, midnight(now) - ago * DAY)
     yield pool
     pool.dispose()
 
@@ -233,14 +233,9 @@ def test_a_day_that_ended_with_an_open_job_is_sealed_when_that_has_ended(engine:
         assert taken is not None
         assert leases.succeed(connection, taken, RESULT)
     assert is_sealed()
-    with pytest.raises(Unavailable), partitions.transaction(engine) as connection:
-        values = {
-            "id": f"{late[:-1]}x",
-            "metric": "echo",
-            "request": {},
-            "resend_at": text("now()"),
-        }
-        connection.execute(insert(table).values(values))  # a gateway whose clock is days late
+    values = {"id": f"{late[:-1]}x", "metric": "echo", "request": {}, "resend_at": text("now()")}
+    with pytest.raises(Unavailable), transaction(engine) as connection:
+        connection.execute(insert(table).values(values))  # of a gateway whose clock is days late
 
 
 def test_a_day_goes_with_all_that_refers_to_it(engine: Engine, retention: Retention) -> None:
@@ -389,11 +384,11 @@ def test_cut_off_anywhere_it_leaves_one_table_that_takes_jobs(plain: Engine) -> 
         assert partitions.is_partitioned(connection)
 
 
-def test_the_scheduler_takes_away_what_was_left(plain: Engine, _settings: Settings) -> None:
+def test_the_scheduler_takes_away_what_was_left(plain: Engine, chosen: Settings) -> None:
     with plain.begin() as connection:
         bound = f"ADD CONSTRAINT {BOUNDARY} CHECK (id < 'job_0') NOT VALID"
         connection.execute(text(f"ALTER TABLE jobs {bound}"))
-    Retention(plain, _settings).round()
+    Retention(plain, chosen).round()
     assert accept(plain)
 
 
