@@ -3,7 +3,8 @@ rows: `python -m shared.ledger.partition_jobs`.
 
 The service goes on: jobs are locked for a moment, no row is copied, and the table that is there
 becomes the first partition. Said again it does nothing; cut off anywhere it leaves the ledger as it
-was, and is to be said again. There is no command that goes back: see the guide, "How much for how many".
+was, and is to be said again. The guide, "How much for how many", says what it
+costs, and how to go back.
 """
 
 from __future__ import annotations
@@ -91,10 +92,14 @@ def partition_jobs(engine: Engine, kept: timedelta, now: datetime) -> None:
         mine = text("SELECT pg_try_advisory_lock(:lock)")
         if not guard.execute(mine, {"lock": CONVERSION}).scalar_one():
             raise NotPartitioned("another process is at it")
-        if not is_partitioned(guard):
-            _check(guard, kept)
-            _bound(engine, until)
-            _patiently(engine, "swap", lambda connection: _swap(connection, until))
+        try:
+            if not is_partitioned(guard):
+                _check(guard, kept)
+                _bound(engine, until)
+                _patiently(engine, "swap", lambda connection: _swap(connection, until))
+        finally:
+            if not guard.invalidated:
+                guard.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": CONVERSION})
     maintain(engine, now)
     logger.info("partition_jobs.done")
 

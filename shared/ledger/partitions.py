@@ -3,8 +3,9 @@
 Ids begin with the milliseconds in which they were made: a day is a range of ids, and the primary
 key stays the id alone. What belongs to no day's partition (a clock was far off, or nobody made the
 day's) lies in `jobs_rest`, the default partition, and is deleted row by row. A partition all of
-whose jobs have ended is sealed by a constraint: PostgreSQL then leaves it out wherever open jobs
-are looked for, and can be wrong about that as little as about any constraint.
+whose jobs have ended, and are written down for tables, is sealed by a constraint: PostgreSQL then
+leaves it out wherever open jobs are looked for, and can be wrong about that as little as about any
+constraint.
 
 What refers to jobs has no foreign keys here: to detach a partition of a table that is referred to,
 PostgreSQL would join all of the referring tables to it under a lock that stops the service. A
@@ -27,6 +28,7 @@ from sqlalchemy import (
     Connection,
     Engine,
     TableClause,
+    and_,
     column,
     delete,
     exists,
@@ -183,7 +185,8 @@ def make_day(connection: Connection, day: datetime) -> bool:
 
 def _rows(name: str) -> TableClause:
     """The jobs of one partition."""
-    return table(name, *(column(one) for one in ("id", "status", "finished_at", "batch_id")))
+    named = ("id", "status", "finished_at", "batch_id", "has_facts")
+    return table(name, *(column(one) for one in named))
 
 
 def _seal(engine: Engine, one: JobPartition) -> bool:
@@ -195,12 +198,15 @@ def _seal(engine: Engine, one: JobPartition) -> bool:
 
 
 def _close(connection: Connection, one: JobPartition) -> bool:
-    """Let nothing that is open in; False where such a job is there."""
+    """Let nothing in that is open or has yet to be written down for tables; False where such a job
+    is there."""
     connection.execute(text(f"LOCK TABLE {one.name} IN ACCESS EXCLUSIVE MODE"))
-    is_open = exists().where(_rows(one.name).c.status.in_((QUEUED, RUNNING)))
+    job = _rows(one.name).c
+    is_owed = and_(job.batch_id.is_(None), ~job.has_facts)
+    is_open = exists().where(or_(job.status.in_((QUEUED, RUNNING)), is_owed))
     if connection.execute(select(is_open)).scalar_one():
         return False
-    ended = f"CHECK (status IN {FINAL}) NOT VALID"
+    ended = f"CHECK (status IN {FINAL} AND (batch_id IS NOT NULL OR has_facts)) NOT VALID"
     connection.execute(text(f"ALTER TABLE {one.name} ADD CONSTRAINT {SEAL} {ended}"))
     return True
 
