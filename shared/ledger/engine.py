@@ -139,7 +139,7 @@ def _is_unavailable(error: DBAPIError) -> bool:
     state = str(getattr(error.orig, "sqlstate", None) or "")[:2]
     if isinstance(error, OperationalError | InterfaceError):
         return state != TOO_MUCH
-    if getattr(error.orig, "diag", None) is not None and error.orig.diag.constraint_name == SEAL:
+    if getattr(getattr(error.orig, "diag", None), "constraint_name", None) == SEAL:
         return True
     return error.connection_invalidated or state in AWAY
 

@@ -335,7 +335,7 @@ def summary_page(connection: Connection, page: JobPage) -> tuple[list[JobSummary
 
 def _rows_of(
     connection: Connection, page: JobPage, *columns: ColumnElement[Any]
-) -> tuple[Sequence[Row[Any]], bool]:
+) -> tuple[Sequence[Any], bool]:
     """Their ids come first: no result is opened only to be sorted. They are looked for among the
     youngest, and among all where those are too few: they may lie in many partitions."""
     found = MADE_AT.match(page.after or "")

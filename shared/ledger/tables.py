@@ -88,7 +88,8 @@ jobs = Table(
 tried_attempts: ColumnElement[int] = jobs.c.attempts - jobs.c.waits  # attempts that count
 # Written out, not bound: the planner must see which partial index holds these jobs, and which
 # partitions, all of whose jobs have ended, hold none of them.
-QUEUED, RUNNING = literal_column("'queued'"), literal_column("'running'")
+QUEUED: ColumnElement[str] = literal_column("'queued'")
+RUNNING: ColumnElement[str] = literal_column("'running'")
 IS_QUEUED, IS_RUNNING = jobs.c.status == QUEUED, jobs.c.status == RUNNING
 IS_OPEN = jobs.c.status.in_((QUEUED, RUNNING))
 IS_WAITING = and_(IS_QUEUED, jobs.c.waiting_for.is_not(None))
