@@ -192,7 +192,9 @@ class Settings(FromEnvironment):
     )
     batch_hours: float = Field(default=24, gt=0, description="a batch expires after this time")
     job_retention_hours: float = Field(
-        default=720, gt=0, description="ended jobs and batches are deleted after this time"
+        default=720,
+        gt=0,
+        description="ended jobs and batches are read no more and deleted after this time",
     )
     file_retention_hours: float = Field(
         default=720, gt=0, description="files are deleted after this time, unless they say sooner"

@@ -11,7 +11,7 @@ failed, was cancelled or expired first, the bytes are searched for the field's n
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, Engine
 
@@ -19,7 +19,7 @@ from services.scheduler.batch_files import PRIVATE
 from shared import telemetry
 from shared.errors import FileStoreAway, Unavailable, UnknownFile
 from shared.file_store import FileStore
-from shared.ledger import files, retention, score_hours
+from shared.ledger import files, partitions, retention, score_hours
 from shared.ledger.engine import transaction
 from shared.ledger.retention import FinishedInput
 from shared.settings import Settings
@@ -42,12 +42,10 @@ class Retention:
 
     def round(self) -> None:
         """Forget everything whose term is over. Raises Unavailable."""
-        results = timedelta(hours=self._chosen.job_retention_hours)
         keys = timedelta(hours=self._chosen.idempotency_hours)
         webhooks = timedelta(days=self._chosen.webhook_days)
         purges: dict[str, Callable[[], int]] = {
-            "jobs": self._all(lambda connection: retention.purge_jobs(connection, results)),
-            "batches": lambda: self._batches(results),
+            **self._jobs(timedelta(hours=self._chosen.job_retention_hours)),
             "keys": self._all(lambda connection: retention.purge_idempotency(connection, keys)),
             "deliveries": self._all(
                 lambda connection: retention.purge_deliveries(connection, webhooks)
@@ -59,6 +57,37 @@ class Retention:
         gone = {kind: _run_one(kind, purge) for kind, purge in purges.items()}
         if any(gone.values()):
             logger.info("retention.purged", **gone)
+
+    def _jobs(self, term: timedelta) -> dict[str, Callable[[], int]]:
+        """As they lie: in one table, or in partitions of a day, which are dropped."""
+        with transaction(self._engine) as connection:
+            by_day = partitions.is_partitioned(connection)
+        if not by_day:
+            partitions.remove_boundary(self._engine)
+            return {
+                "jobs": self._all(lambda connection: retention.purge_jobs(connection, term)),
+                "batches": lambda: self._batches(term, retention.purge_batch),
+            }
+        now, late = datetime.now(UTC), term + partitions.GRACE
+        return {
+            "partitions": lambda: partitions.maintain(self._engine, now),
+            "batches": lambda: self._batches(term, retention.delete_batch),
+            "referring": lambda: self._referring(term),
+            "days": lambda: partitions.drop_expired(self._engine, term, now),
+            "jobs": self._all(lambda connection: retention.purge_jobs(connection, late)),
+        }
+
+    def _referring(self, older_than: timedelta) -> int:
+        """What refers to jobs goes at the end of their term: pages show it, and keys repeat it.
+        How many portions."""
+        portions = 0
+        for own in partitions.REFERRING:
+            after: str | None = ""
+            while after is not None:
+                with transaction(self._engine) as connection:
+                    after = partitions.forget_referring(connection, own, older_than, after)
+                portions += after is not None
+        return portions
 
     def _all(self, portion: Callable[[Connection], int]) -> Callable[[], int]:
         """Portion after portion, each in its own transaction, until nothing is left."""
@@ -74,7 +103,7 @@ class Retention:
 
         return purge
 
-    def _batches(self, older_than: timedelta) -> int:
+    def _batches(self, older_than: timedelta, purge: Callable[[Connection, str], int]) -> int:
         """Batch after batch; one that cannot be purged is left out until the next round."""
         total, stuck = 0, list[str]()
         while True:
@@ -84,7 +113,7 @@ class Retention:
                 return total
             try:
                 with transaction(self._engine) as connection:
-                    gone = retention.purge_batch(connection, batch_id)
+                    gone = purge(connection, batch_id)
             except Unavailable:
                 raise
             except Exception:

@@ -26,11 +26,10 @@ from sqlalchemy import (
 )
 
 from shared.ledger.batches import NOTICE, try_acquire
-from shared.ledger.tables import IS_WAITING, OPEN, batch_lines, batches, jobs
+from shared.ledger.tables import IS_OPEN, IS_QUEUED, IS_WAITING, OPEN, batch_lines, batches, jobs
 
 SETTLING = 7_236_154_028  # an advisory lock: one scheduler settles at a time
 
-OPEN_JOB = jobs.c.status.in_(("queued", "running"))
 WAITING = and_(batch_lines.c.batch_id == batches.c.id, batch_lines.c.status == "waiting")
 
 
@@ -101,11 +100,11 @@ class Load:
 
 def open_jobs(connection: Connection) -> list[Load]:
     """The open jobs of all batches; those that wait for a model hold no place."""
-    queued = func.count().filter(jobs.c.status == "queued")
+    queued = func.count().filter(IS_QUEUED)
     whose = (jobs.c.metric, jobs.c.tenant, jobs.c.batch_id)
     rows = connection.execute(
         select(*whose, func.count(), queued)
-        .where(jobs.c.batch_id.is_not(None), OPEN_JOB, ~IS_WAITING)
+        .where(jobs.c.batch_id.is_not(None), IS_OPEN, ~IS_WAITING)
         .group_by(*whose)
     )
     return [Load(*row) for row in rows]

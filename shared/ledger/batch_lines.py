@@ -8,10 +8,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ARRAY, Connection, Row, Select, String, func, literal, select
+from sqlalchemy import ARRAY, Connection, Row, Select, String, and_, func, literal, select
 
 from shared.errors import BadInput
-from shared.ledger.jobs import Job
+from shared.ledger.jobs import Job, is_kept
 from shared.ledger.tables import batch_lines, batches, jobs
 from shared.service_contract import SurprisingRule
 
@@ -156,7 +156,7 @@ def outcomes_of_jobs(
             jobs.c.metric,
             listed.c.place,
         )
-        .select_from(listed.outerjoin(jobs, jobs.c.id == listed.c.id))
+        .select_from(listed.outerjoin(jobs, and_(jobs.c.id == listed.c.id, is_kept())))
         .order_by(listed.c.place)
     )
     with closing(_stream(connection, query)) as rows:

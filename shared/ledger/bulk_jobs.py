@@ -37,6 +37,7 @@ from shared.ledger.jobs import (
     Owner,
     check_limit,
     fingerprint,
+    is_kept,
     job_of,
     new_id,
 )
@@ -176,7 +177,7 @@ def open_count(connection: Connection, ids: Sequence[str]) -> int:
 
 
 def _among(ids: Sequence[str], tenant: str | None) -> list[ColumnElement[bool]]:
-    conditions = [jobs.c.id == any_(literal(list(ids), ARRAY(String)))]
+    conditions = [jobs.c.id == any_(literal(list(ids), ARRAY(String))), is_kept()]
     return conditions if tenant is None else [*conditions, jobs.c.tenant == tenant]
 
 

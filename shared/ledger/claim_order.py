@@ -32,9 +32,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.expression import CTE
 
-from shared.ledger.tables import jobs
+from shared.ledger.tables import IS_QUEUED, IS_RUNNING, jobs
 
-EXPIRED = (jobs.c.status == "running", jobs.c.lease_expires_at < func.now())
+EXPIRED = (IS_RUNNING, jobs.c.lease_expires_at < func.now())
 NAMED = bindparam("named", type_=String)  # the job of the message
 ALL_NAMED = bindparam("all_named", type_=ARRAY(String))  # the jobs of several messages
 COUNT = bindparam("count", type_=Integer)  # of those messages
@@ -74,7 +74,7 @@ def next_job(queue: MetricQueue, *, again: bool) -> ColumnElement[Any]:
     any job by now: what it named can have been taken in another's turn, and be waiting to be tried
     again.
     """
-    lost, gone_back = (_tried(free) for free in (and_(*EXPIRED), jobs.c.status == "queued"))
+    lost, gone_back = (_tried(free) for free in (and_(*EXPIRED), IS_QUEUED))
     fair = _fair(queue).scalar_subquery()
     if again:
         return func.coalesce(lost, gone_back, fair)
@@ -170,7 +170,7 @@ def _fresh(queue: MetricQueue) -> tuple[ColumnElement[bool], ...]:
     """Written out, not bound: the planner must see that the partial index holds these jobs."""
     return (
         jobs.c.metric == queue.metric,
-        jobs.c.status == literal_column("'queued'"),
+        IS_QUEUED,
         jobs.c.attempts == literal_column("0"),
         jobs.c.batch_id.is_not(None) if queue.batch else jobs.c.batch_id.is_(None),
     )

@@ -32,6 +32,7 @@ ESCAPED = re.compile(
     r"(\\\\|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|\\u(?:0000|d[89a-f][0-9a-f]{2})"
 )
 AWAY = {"25", "53", "57", "58"}  # SQLSTATE classes: read-only, out of resources, stopped, system
+SEAL = "ck_jobs_sealed"  # of a partition of jobs whose day is over: the clock of who writes is late
 TOO_MUCH = "54"  # SQLSTATE class: a statement or a value beyond the server's limits; not the server
 Order = Literal["asc", "desc"]
 
@@ -138,6 +139,8 @@ def _is_unavailable(error: DBAPIError) -> bool:
     state = str(getattr(error.orig, "sqlstate", None) or "")[:2]
     if isinstance(error, OperationalError | InterfaceError):
         return state != TOO_MUCH
+    if getattr(getattr(error.orig, "diag", None), "constraint_name", None) == SEAL:
+        return True
     return error.connection_invalidated or state in AWAY
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, literal, select
 from sqlalchemy.dialects.postgresql import insert
 
-from shared.ledger.tables import job_steps, jobs
+from shared.ledger.tables import IS_RUNNING, job_steps, jobs
 
 
 class JobStep(NamedTuple):
@@ -36,7 +36,7 @@ def keep(connection: Connection, step: JobStep, attempt: int, content: str) -> b
     """Keep it, in the place of what this step had; False where the job is no longer this
     attempt's."""
     mine = select(jobs.c.id, literal(step.name), literal(step.fingerprint), literal(content)).where(
-        jobs.c.id == step.job_id, jobs.c.attempts == attempt, jobs.c.status == "running"
+        jobs.c.id == step.job_id, jobs.c.attempts == attempt, IS_RUNNING
     )
     made = insert(job_steps).from_select(["job_id", "name", "fingerprint", "content"], mine)
     written = connection.execute(

@@ -10,22 +10,30 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from sqlalchemy import (
+    ARRAY,
     ColumnElement,
     Connection,
     Row,
-    Select,
+    String,
+    and_,
+    any_,
+    exists,
     func,
     insert,
+    literal,
+    literal_column,
     or_,
     select,
+    true,
     update,
 )
 from sqlalchemy.dialects.postgresql import insert as insert_or_ignore
@@ -34,6 +42,7 @@ from shared.errors import BadInput, QuotaExceeded, UnknownJob
 from shared.ledger.tables import (
     DEFAULT_TENANT,
     FINAL,
+    IS_OPEN,
     OPEN,
     batches,
     files,
@@ -42,6 +51,7 @@ from shared.ledger.tables import (
     tried_attempts,
 )
 from shared.ledger.webhooks import EVENT_COLUMNS, job_ended
+from shared.settings import settings
 from shared.telemetry import request_id
 
 JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
@@ -59,6 +69,10 @@ DELETE_SECONDS = 60  # whoever must delete something first need not ask so soon
 UNSEEN = 100
 ROOMY = 1_000
 FRESH_SECONDS = 1.0
+
+MADE_AT = re.compile(r"job_([0-9a-f]{12})")
+DAY_MS = 86_400_000
+MOST_DAYS = 100  # as many statements are known at a time
 _lately: dict[str, tuple[float, int]] = {}  # tenant → when it was counted, and how many were open
 
 
@@ -158,7 +172,7 @@ def accept(
 
 
 def _find_previous(connection: Connection, tenant: str, key: str, mark: str) -> Job | None:
-    """The job of this key; None where the key was purged this very moment."""
+    """The job of this key; None where the key was purged this very moment, or is about to be."""
     row = connection.execute(
         select(idempotency_keys.c.fingerprint, idempotency_keys.c.job_id).where(
             idempotency_keys.c.tenant == tenant, idempotency_keys.c.key == key
@@ -168,7 +182,10 @@ def _find_previous(connection: Connection, tenant: str, key: str, mark: str) -> 
         return None
     if row.fingerprint != mark:
         raise KeyReused("the first request with this key had another body", pointer="")
-    return find(connection, row.job_id)
+    try:
+        return find(connection, row.job_id)
+    except UnknownJob:  # its term is over, and its key goes with it
+        return None
 
 
 def fingerprint(metric: str, request: Mapping[str, Any]) -> str:
@@ -179,7 +196,44 @@ def fingerprint(metric: str, request: Mapping[str, Any]) -> str:
 
 def new_id() -> str:
     """`job_` and 32 hex digits: 48 bits of milliseconds, then 80 random bits; ids sort by time."""
-    return f"job_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
+    return f"{_beginning(time.time())}{secrets.token_hex(10)}"
+
+
+def first_id(moment: datetime) -> str:
+    """No id that was made from this moment on is less."""
+    return _beginning(moment.timestamp())
+
+
+def _beginning(seconds: float) -> str:
+    return f"job_{int(seconds * 1_000):012x}"
+
+
+def has_id(job_id: str) -> ColumnElement[bool]:
+    """The job with this id. Of a day near ours the limits are written out: where jobs lie in
+    partitions, one plan is good for all ids of a day, and need not be made for each of them."""
+    own = jobs.c.id == job_id
+    day = int(found[1], 16) // DAY_MS if (found := MADE_AT.match(job_id)) else 0
+    if abs(day - time.time() * 1_000 // DAY_MS) > MOST_DAYS:
+        return own
+    lower, upper = (f"'job_{limit * DAY_MS:012x}'" for limit in (day, day + 1))
+    return and_(own, jobs.c.id >= literal_column(lower), jobs.c.id < literal_column(upper))
+
+
+def is_expired(older_than: timedelta) -> ColumnElement[bool]:
+    """Whether a job ended longer ago than this and is of no batch that is there still."""
+    return and_(jobs.c.finished_at < func.now() - older_than, ~_is_of_batch())
+
+
+def is_kept() -> ColumnElement[bool]:
+    """Whether a job may be read: one whose term is over may not, even while its row is there."""
+    term = timedelta(hours=settings().job_retention_hours)
+    is_young = jobs.c.finished_at >= func.now() - term
+    return or_(jobs.c.finished_at.is_(None), is_young, _is_of_batch())
+
+
+def _is_of_batch() -> ColumnElement[bool]:
+    own = exists().where(batches.c.id == jobs.c.batch_id).correlate(jobs)
+    return and_(jobs.c.batch_id.is_not(None), own)
 
 
 def insert_job(
@@ -228,8 +282,9 @@ IN_A_LINE = (
 
 
 def find(connection: Connection, job_id: str, *, tenant: str | None = None) -> Job:
-    """The job with this id; of this tenant, where one is named. Raises UnknownJob."""
-    query = select(*SHOWN).where(jobs.c.id == job_id)
+    """The job with this id; of this tenant, where one is named. Raises UnknownJob, also where its
+    term is over."""
+    query = select(*SHOWN).where(has_id(job_id), is_kept())
     if tenant is not None:
         query = query.where(jobs.c.tenant == tenant)
     row = connection.execute(query).one_or_none()
@@ -255,8 +310,8 @@ class JobPage:
 
 def page_of(connection: Connection, page: JobPage) -> tuple[list[Job], bool]:
     """The jobs of a page, and whether older ones follow."""
-    found = [job_of(row) for row in connection.execute(_of(page, *SHOWN))]
-    return found[: page.limit], len(found) > page.limit
+    rows, more = _rows_of(connection, page, *SHOWN)
+    return [job_of(row) for row in rows], more
 
 
 @dataclass(frozen=True)
@@ -274,13 +329,30 @@ class JobSummary:
 
 def summary_page(connection: Connection, page: JobPage) -> tuple[list[JobSummary], bool]:
     """The same page without requests and results: what is large stays in the ledger."""
-    found = [JobSummary(*row) for row in connection.execute(_of(page, *IN_A_LINE))]
-    return found[: page.limit], len(found) > page.limit
+    rows, more = _rows_of(connection, page, *IN_A_LINE)
+    return [JobSummary(*row) for row in rows], more
 
 
-def _of(page: JobPage, *columns: ColumnElement[Any]) -> Select[Any]:
-    """One more than the page holds. The rows come first: no result is opened only to be sorted."""
-    query = select(jobs.c.id).order_by(jobs.c.id.desc()).limit(page.limit + 1)
+def _rows_of(
+    connection: Connection, page: JobPage, *columns: ColumnElement[Any]
+) -> tuple[Sequence[Any], bool]:
+    """Their ids come first: no result is opened only to be sorted. They are looked for among the
+    youngest, and among all where those are too few: they may lie in many partitions."""
+    found = MADE_AT.match(page.after or "")
+    day = (int(found[1], 16) if found else int(time.time() * 1_000)) // DAY_MS - 1
+    since = jobs.c.id >= literal_column(f"'job_{max(0, day) * DAY_MS:012x}'")
+    ids = _ids(connection, page, since)
+    if len(ids) <= page.limit:
+        since = true()
+        ids = _ids(connection, page, since)
+    shown = jobs.c.id == any_(literal(ids[: page.limit], ARRAY(String)))
+    query = select(*columns).where(shown, since).order_by(jobs.c.id.desc())
+    return connection.execute(query).all(), len(ids) > page.limit
+
+
+def _ids(connection: Connection, page: JobPage, since: ColumnElement[bool]) -> list[str]:
+    """One more than the page holds."""
+    query = select(jobs.c.id).where(since, is_kept()).order_by(jobs.c.id.desc())
     if page.tenant is not None:
         query = query.where(jobs.c.tenant == page.tenant)
     if page.after is not None:
@@ -291,8 +363,7 @@ def _of(page: JobPage, *columns: ColumnElement[Any]) -> Select[Any]:
         query = query.where(jobs.c.metric == page.metric)
     if page.batch is not None:
         query = query.where(jobs.c.batch_id == page.batch)
-    rows = query.subquery()
-    return select(*columns).join(rows, jobs.c.id == rows.c.id).order_by(jobs.c.id.desc())
+    return list(connection.execute(query.limit(page.limit + 1)).scalars())
 
 
 def cancel(connection: Connection, job_id: str, *, tenant: str | None = None) -> Job:
@@ -303,7 +374,7 @@ def cancel(connection: Connection, job_id: str, *, tenant: str | None = None) ->
     find(connection, job_id, tenant=tenant)
     rows = connection.execute(
         update(jobs)
-        .where(jobs.c.id == job_id, jobs.c.status.in_(("queued", "running")))
+        .where(jobs.c.id == job_id, IS_OPEN)
         .values(status="cancelled", finished_at=func.now(), lease_expires_at=None)
         .returning(*EVENT_COLUMNS, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
     )
@@ -316,7 +387,7 @@ def open_counts(connection: Connection) -> dict[tuple[str, str], int]:
     """(metric, status) → how many jobs are queued or running."""
     rows = connection.execute(
         select(jobs.c.metric, jobs.c.status, func.count())
-        .where(jobs.c.status.in_(("queued", "running")))
+        .where(IS_OPEN)
         .group_by(jobs.c.metric, jobs.c.status)
     )
     return {(metric, status): count for metric, status, count in rows}
@@ -415,7 +486,7 @@ def _open(connection: Connection, owner: Owner) -> int:
         select(jobs.c.id)
         .where(
             jobs.c.tenant == owner.tenant,
-            jobs.c.status.in_(("queued", "running")),
+            IS_OPEN,
             jobs.c.batch_id.is_(None),
         )
         .limit(owner.most_open)

@@ -42,6 +42,7 @@ from sqlalchemy import (
 
 from shared.errors import BadInput, NotThere, QuotaExceeded
 from shared.ledger import webhooks
+from shared.ledger.jobs import is_kept
 from shared.ledger.tables import Instant, Json, jobs, metadata
 
 Opinion = Literal["agree", "disagree", "unsure"]
@@ -168,7 +169,7 @@ def write(
             jobs.c.result["range"].is_not(None).label("is_scored"),
             jobs.c.request["do_not_store_text"].as_boolean().label("is_private"),
         )
-        .where(jobs.c.id == job_id, jobs.c.tenant == origin.tenant)
+        .where(jobs.c.id == job_id, jobs.c.tenant == origin.tenant, is_kept())
         .with_for_update(key_share=True)  # one at a time; a row's lock takes no place in memory
     ).one_or_none()
     if job is None or job.status != "succeeded" or not job.is_scored:

@@ -48,7 +48,7 @@ from shared.ledger.claim_order import (
 )
 from shared.ledger.engine import encode_json
 from shared.ledger.jobs import FINISHED_CHANNEL
-from shared.ledger.tables import jobs, tried_attempts
+from shared.ledger.tables import IS_QUEUED, IS_RUNNING, RUNNING, jobs, tried_attempts
 from shared.ledger.webhooks import EVENT_COLUMNS, OWES_NOTHING, job_ended
 
 LEASE = bindparam("lease", type_=Interval)
@@ -171,7 +171,7 @@ def _on_trial() -> ColumnElement[bool]:
     return (
         exists()
         .where(
-            other.c.status == "running",
+            other.c.status == RUNNING,
             other.c.lease_expires_at >= func.now(),
             other.c.attempts - other.c.waits >= MOST,
             other.c.metric == jobs.c.metric,
@@ -251,14 +251,14 @@ def _requeue(
 
 def _among(claims: Collection[Claim]) -> tuple[ColumnElement[bool], ...]:
     mine = [(claim.job_id, claim.attempt) for claim in claims]
-    return (tuple_(jobs.c.id, jobs.c.attempts).in_(mine), jobs.c.status == "running")
+    return (tuple_(jobs.c.id, jobs.c.attempts).in_(mine), IS_RUNNING)
 
 
 def _fence(claim: Claim) -> tuple[Any, ...]:
     return (
         jobs.c.id == claim.job_id,
         jobs.c.attempts == claim.attempt,
-        jobs.c.status == "running",
+        IS_RUNNING,
     )
 
 
@@ -320,7 +320,7 @@ def _end_of(status: str, column: str) -> ReturningUpdate[Any]:
     final = {"status": status, column: TOLD}
     return (
         update(jobs)
-        .where(jobs.c.id == NAMED, jobs.c.attempts == ATTEMPT, jobs.c.status == "running")
+        .where(jobs.c.id == NAMED, jobs.c.attempts == ATTEMPT, IS_RUNNING)
         .values(finished_at=func.now(), lease_expires_at=None, **final)
         .returning(*EVENT_COLUMNS, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
     )
@@ -333,13 +333,13 @@ def _several_successes() -> ReturningUpdate[Any]:
     mine = (
         select(jobs.c.id, told.c.result)
         .join(told, and_(jobs.c.id == told.c.id, jobs.c.attempts == told.c.attempt))
-        .where(jobs.c.status == "running", OWES_NOTHING)
+        .where(IS_RUNNING, OWES_NOTHING)
         .with_for_update(of=jobs, skip_locked=True, key_share=True)
         .cte("mine")
     )
     return (
         update(jobs)
-        .where(jobs.c.id == mine.c.id)
+        .where(jobs.c.id == mine.c.id, IS_RUNNING)
         .values(
             status="succeeded",
             result=cast(mine.c.result, jobs.c.result.type),
@@ -356,7 +356,7 @@ def _several_successes() -> ReturningUpdate[Any]:
 # Source: PostgreSQL, "Asynchronous Commit".
 UNSYNCED = func.set_config("synchronous_commit", "off", true())
 _INNOCENT = and_(*EXPIRED, tried_attempts < MOST - 1)
-FREE = (or_(jobs.c.status == "queued", _INNOCENT), tried_attempts < MOST)
+FREE = (or_(IS_QUEUED, _INNOCENT), tried_attempts < MOST)
 _SUSPECT = (jobs.c.id == NAMED, *EXPIRED, tried_attempts == MOST - 1)
 SUSPECT = select(jobs.c.id).where(*_SUSPECT)
 SUSPECT_CLAIM = _claim_where(*_SUSPECT, ~_on_trial())

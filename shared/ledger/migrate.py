@@ -13,6 +13,7 @@ from alembic.config import Config
 from sqlalchemy import Engine
 
 from shared import telemetry
+from shared.ledger import partitions
 from shared.ledger.engine import ledger
 from shared.settings import settings_or_exit
 
@@ -30,6 +31,7 @@ def configuration(engine: Engine) -> Config:
 def migrate(engine: Engine) -> None:
     """Apply the migrations that this ledger lacks."""
     command.upgrade(configuration(engine), "head")
+    partitions.adopt(engine)
 
 
 def main() -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from shared.ledger.claim_order import EXPIRED
-from shared.ledger.tables import FINAL, jobs
+from shared.ledger.jobs import first_id
+from shared.ledger.tables import FINAL, IS_OPEN, IS_QUEUED, jobs
 
-DAY_SECONDS = 86_400
-OPEN = ("queued", "running")
 LOOKED_AT = 50  # ended jobs, the newest, that are asked which models answered
 
 MODELS = jobs.c.result["provenance"]["models"]
@@ -43,7 +41,7 @@ def counts(connection: Connection, tenant: str) -> dict[tuple[str, str], int]:
     """(metric, status) → this tenant's open jobs, and those of the last day that have ended."""
     own = jobs.c.tenant == tenant
     ended = _counts(connection, own, jobs.c.id > _oldest(), jobs.c.status.in_(FINAL))
-    return ended | _counts(connection, own, jobs.c.status.in_(OPEN))
+    return ended | _counts(connection, own, IS_OPEN)
 
 
 def lost_count(connection: Connection, tenant: str) -> int:
@@ -61,7 +59,7 @@ def oldest_seconds(connection: Connection) -> dict[str, float]:
     since = func.extract("epoch", func.now() - func.min(jobs.c.created_at))
     rows = connection.execute(
         select(jobs.c.metric, since)
-        .where(jobs.c.status == "queued", jobs.c.batch_id.is_(None), jobs.c.waiting_for.is_(None))
+        .where(IS_QUEUED, jobs.c.batch_id.is_(None), jobs.c.waiting_for.is_(None))
         .group_by(jobs.c.metric)
     )
     return {metric: float(seconds) for metric, seconds in rows}
@@ -84,7 +82,7 @@ def _counts(connection: Connection, *which: ColumnElement[bool]) -> dict[tuple[s
 
 def _oldest() -> str:
     """Ids sort by time: a day is a range of them."""
-    return f"job_{int((time.time() - DAY_SECONDS) * 1_000):012x}"
+    return first_id(datetime.now(UTC) - timedelta(days=1))
 
 
 def _last_responses(connection: Connection, own: tuple[Any, ...]) -> dict[str, LastResponse]:

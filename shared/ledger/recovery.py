@@ -10,7 +10,14 @@ from sqlalchemy import ColumnElement, Connection, and_, column, func, literal, s
 
 from shared.ledger.claim_order import EXPIRED, MetricQueue
 from shared.ledger.jobs import FINISHED_CHANNEL
-from shared.ledger.tables import IS_WAITING, jobs, tried_attempts
+from shared.ledger.tables import (
+    IS_OPEN,
+    IS_QUEUED,
+    IS_RUNNING,
+    IS_WAITING,
+    jobs,
+    tried_attempts,
+)
 from shared.ledger.webhooks import EVENT_COLUMNS, job_ended
 
 SESSIONS = table(
@@ -21,7 +28,7 @@ SESSIONS = table(
 def queued_count(connection: Connection, queue: MetricQueue) -> int:
     """How many jobs of this queue wait to be claimed; those that wait for a model do not."""
     return connection.execute(
-        select(func.count()).where(jobs.c.status == "queued", ~IS_WAITING, *queue.job_filters)
+        select(func.count()).where(IS_QUEUED, ~IS_WAITING, *queue.job_filters)
     ).scalar_one()
 
 
@@ -38,7 +45,7 @@ def take_unclaimed(
     """Queued jobs of this queue whose message seems lost, oldest first, at most `limit`."""
     return _take(
         connection,
-        (jobs.c.status == "queued", ~IS_WAITING, *queue.job_filters),
+        (IS_QUEUED, ~IS_WAITING, *queue.job_filters),
         limit=limit,
         again_after=again_after,
     )
@@ -67,7 +74,7 @@ def take_suspect(
     what kills, and who runs beside it dies with it: so each has its last attempt without the
     others, and only the guilty one uses it up.
     """
-    trial = (jobs.c.status == "running", jobs.c.lease_expires_at >= func.now())
+    trial = (IS_RUNNING, jobs.c.lease_expires_at >= func.now())
     on_trial = select(jobs.c.id).where(*trial, tried_attempts >= max_attempts, *queue.job_filters)
     suspects = (*EXPIRED, tried_attempts == max_attempts - 1, *queue.job_filters)
     oldest = select(func.min(jobs.c.id)).where(*suspects, ~on_trial.exists())
@@ -121,9 +128,7 @@ def _is_silent(silent_for: timedelta) -> ColumnElement[bool]:
 def open_queues(connection: Connection) -> list[MetricQueue]:
     """The queues that have queued or running jobs."""
     rows = connection.execute(
-        select(jobs.c.metric, jobs.c.batch_id.is_not(None).label("batch"))
-        .where(jobs.c.status.in_(("queued", "running")))
-        .distinct()
+        select(jobs.c.metric, jobs.c.batch_id.is_not(None).label("batch")).where(IS_OPEN).distinct()
     )
     return sorted(MetricQueue(row.metric, row.batch) for row in rows)
 

@@ -268,7 +268,9 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
             type_coerce(func.array(_reasons(plan.rules, document.c.document)), ARRAY(String)).label(
                 "reasons"
             ),
-        ).join(document, document.c.id == jobs.c.id)
+        )
+        .join(document, document.c.id == jobs.c.id)
+        .where(jobs.c.id.in_(list(ids)))  # once more: they lie in few partitions
     )
     return {row.id: row for row in rows}
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, delete, exists, func, or_, select, update
 
+from shared.ledger.jobs import first_id, is_expired
 from shared.ledger.tables import (
     ENDED,
-    FINAL,
     OPEN,
     batches,
     deliveries,
@@ -20,21 +20,27 @@ from shared.ledger.tables import (
 )
 
 PORTION = 1_000  # rows a transaction
+CLOCKS = timedelta(hours=1)  # ids of a gateway whose clock is ahead by no more are purged in time
 
 
 def purge_jobs(connection: Connection, older_than: timedelta) -> int:
-    """Delete ended jobs of no batch that ended longer ago than this; how many."""
+    """Delete ended jobs of no batch that ended longer ago than this; how many.
+
+    They were accepted before they ended: younger ids are not looked at.
+    """
     old = (
         select(jobs.c.id)
-        .where(
-            jobs.c.status.in_(FINAL),
-            jobs.c.finished_at < func.now() - older_than,
-            jobs.c.batch_id.is_(None),
-        )
+        .where(jobs.c.id < latest_id(older_than), is_expired(older_than))
+        .order_by(jobs.c.id)
         .limit(PORTION)
         .with_for_update(skip_locked=True)
     )
     return connection.execute(delete(jobs).where(jobs.c.id.in_(old))).rowcount
+
+
+def latest_id(older_than: timedelta) -> str:
+    """Jobs that ended longer ago than this have lesser ids."""
+    return first_id(datetime.now(UTC) - older_than + CLOCKS)
 
 
 def oldest_batch(
@@ -66,6 +72,13 @@ def purge_batch(connection: Connection, batch_id: str) -> int:
     if gone == 0:
         gone = connection.execute(delete(batches).where(batches.c.id == batch_id)).rowcount
     return gone
+
+
+def delete_batch(connection: Connection, batch_id: str) -> int:
+    """Delete this batch with its lines, and leave its jobs, which nobody reads from then on, to
+    their day's partition; how many batches. 0: another scheduler has it."""
+    some = select(batches.c.id).where(batches.c.id == batch_id).with_for_update(skip_locked=True)
+    return connection.execute(delete(batches).where(batches.c.id.in_(some))).rowcount
 
 
 def purge_idempotency(connection: Connection, older_than: timedelta) -> int:

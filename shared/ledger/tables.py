@@ -29,6 +29,7 @@ from sqlalchemy import (
     UniqueConstraint,
     and_,
     func,
+    literal_column,
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY as PG_ARRAY
@@ -85,7 +86,13 @@ jobs = Table(
     CheckConstraint("(status = 'running') = (lease_expires_at IS NOT NULL)", name="lease"),
 )
 tried_attempts: ColumnElement[int] = jobs.c.attempts - jobs.c.waits  # attempts that count
-IS_WAITING = and_(jobs.c.status == "queued", jobs.c.waiting_for.is_not(None))
+# Written out, not bound: the planner must see which partial index holds these jobs, and which
+# partitions, all of whose jobs have ended, hold none of them.
+QUEUED: ColumnElement[str] = literal_column("'queued'")
+RUNNING: ColumnElement[str] = literal_column("'running'")
+IS_QUEUED, IS_RUNNING = jobs.c.status == QUEUED, jobs.c.status == RUNNING
+IS_OPEN = jobs.c.status.in_((QUEUED, RUNNING))
+IS_WAITING = and_(IS_QUEUED, jobs.c.waiting_for.is_not(None))
 Index("ix_jobs_status", jobs.c.status, jobs.c.id)
 Index("ix_jobs_metric", jobs.c.metric, jobs.c.id)
 Index("ix_jobs_tenant", jobs.c.tenant, jobs.c.id)

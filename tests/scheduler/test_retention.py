@@ -19,7 +19,8 @@ LONG_AGO = text("now() - interval '40 days'")
 
 
 @pytest.fixture
-def retention(scene: Scene) -> Retention:
+def retention(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Retention:
+    monkeypatch.setattr("shared.ledger.retention.CLOCKS", timedelta(days=60))  # ids are of today
     for blob in store_folder(scene.chosen).glob("*"):
         blob.unlink()
     return Retention(scene.engine, scene.chosen)

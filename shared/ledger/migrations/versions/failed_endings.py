@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from alembic import op
+from sqlalchemy.sql.elements import conv
 
 revision = "failed_endings"
 down_revision = "batch_items"
 branch_labels = None
 depends_on = None
 
-CHECK = op.f("ck_batches_ck_batches_ending")  # as the naming convention made it
+CHECK = conv("ck_batches_ck_batches_ending")  # as the naming convention made it
 
 
 def upgrade() -> None:

@@ -1,0 +1,206 @@
+"""Turn the jobs into partitions of a day each, so that retention drops days instead of deleting
+rows: `python -m shared.ledger.partition_jobs`.
+
+The service goes on: jobs are locked for a moment, no row is copied, and the table that is there
+becomes the first partition. Said again it does nothing; cut off anywhere it leaves the ledger as it
+was, and is to be said again. The guide, "How much for how many", says what it
+costs, and how to go back.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import IntegrityError
+
+from shared import telemetry
+from shared.ledger.engine import ledger
+from shared.ledger.jobs import first_id
+from shared.ledger.migrate import configuration
+from shared.ledger.partitions import (
+    BOUNDARY,
+    CONVERSION,
+    DAY,
+    DAYS_AHEAD,
+    FIRST,
+    FORGET_TRIGGER,
+    LIKE,
+    REFERRING,
+    REST,
+    drop_boundary,
+    in_short_lock,
+    is_partitioned,
+    maintain,
+    make_day,
+    midnight,
+    replace_foreign_keys,
+)
+from shared.settings import settings_or_exit
+
+TRIES, WAIT_SECONDS = 600, 1.0  # ten minutes: who holds a lock so long is not one of ours
+AT_ONCE = 16  # statements that look into every partition
+FOLLOWING = DAYS_AHEAD * DAY  # how far the first partition reaches beyond today's midnight
+OLDEST_SERVER = 140_000
+
+INDEXES = text("""
+    SELECT name.relname AS name, pg_get_indexdef(indexrelid) AS definition, indisprimary
+    FROM pg_index JOIN pg_class AS name ON name.oid = indexrelid
+    WHERE indrelid = to_regclass('jobs')
+""")
+TRIGGERS = text("""
+    SELECT tgname AS name, pg_get_triggerdef(oid) AS definition FROM pg_trigger
+    WHERE tgrelid = to_regclass('jobs') AND NOT tgisinternal
+""")
+GRANTS = text("""
+    SELECT DISTINCT privilege_type AS privilege, CASE grantee WHEN 0 THEN 'PUBLIC'
+        ELSE quote_ident(pg_get_userbyid(grantee)) END AS who
+    FROM pg_class, aclexplode(relacl)
+    WHERE pg_class.oid = to_regclass('jobs') AND grantee <> relowner
+""")
+NAMED_BY = text("""
+    SELECT DISTINCT ev_class::regclass::text FROM pg_rewrite
+    JOIN pg_depend ON pg_depend.objid = pg_rewrite.oid AND classid = 'pg_rewrite'::regclass
+    WHERE refobjid = to_regclass('jobs') AND ev_class <> refobjid
+    UNION SELECT 'publication ' || pubname FROM pg_publication_rel
+    JOIN pg_publication ON pg_publication.oid = prpubid WHERE prrelid = to_regclass('jobs')
+""")
+MOST_LOCKS = text("""
+    SELECT current_setting('max_locks_per_transaction')::int,
+        current_setting('max_connections')::int
+            + current_setting('max_prepared_transactions')::int
+""")
+
+logger = telemetry.logger(__name__)
+
+
+class NotPartitioned(Exception):
+    """The jobs stay one table, and why."""
+
+
+def partition_jobs(engine: Engine, kept: timedelta, now: datetime) -> None:
+    """kept: the retention of jobs. Raises NotPartitioned."""
+    until = midnight(now) + FOLLOWING
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as guard:
+        guard.detach()  # its lock ends with its session
+        mine = text("SELECT pg_try_advisory_lock(:lock)")
+        if not guard.execute(mine, {"lock": CONVERSION}).scalar_one():
+            raise NotPartitioned("another process is at it")
+        try:
+            if not is_partitioned(guard):
+                _check(guard, kept)
+                _bound(engine, until)
+                _patiently(engine, "swap", lambda connection: _swap(connection, until))
+        finally:
+            if not guard.invalidated:
+                guard.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": CONVERSION})
+    maintain(engine, now)
+    logger.info("partition_jobs.done")
+
+
+def _check(connection: Connection, kept: timedelta) -> None:
+    """Raises NotPartitioned where it could not be done, or would harm."""
+    script = ScriptDirectory.from_config(configuration(connection.engine))
+    if MigrationContext.configure(connection).get_current_revision() != script.get_current_head():
+        raise NotPartitioned("migrate first: python -m shared.ledger.migrate")
+    version = connection.execute(text("SHOW server_version_num")).scalar_one()
+    if int(version) < OLDEST_SERVER:
+        raise NotPartitioned("PostgreSQL 14 or later is needed")
+    named = ", ".join(connection.execute(NAMED_BY).scalars())
+    if named:
+        raise NotPartitioned(f"to be removed first, and made anew: {named}")
+    indexes = len(connection.execute(INDEXES).all())
+    partitions = kept // DAY + DAYS_AHEAD + 5
+    needed = AT_ONCE * partitions * (indexes + 1)
+    per_session, sessions = connection.execute(MOST_LOCKS).one()
+    if per_session * sessions < needed:
+        raise NotPartitioned(
+            f"{partitions} partitions need more locks: set max_locks_per_transaction of "
+            f"PostgreSQL to {-(-needed // sessions)} or more, now {per_session}, and restart it"
+        )
+
+
+def _bound(engine: Engine, until: datetime) -> None:
+    """A proven constraint: without it all rows would be looked at under the lock of the swap. It
+    never stays, since it would refuse the jobs of later days."""
+    bound = f"CHECK (id < '{first_id(until)}') NOT VALID"
+
+    def add(connection: Connection) -> None:
+        drop_boundary(connection)
+        connection.execute(text(f"ALTER TABLE jobs ADD CONSTRAINT {BOUNDARY} {bound}"))
+
+    _patiently(engine, "boundary", add)
+    logger.info("partition_jobs.reading_ids", until=until.date().isoformat())
+    try:
+        with engine.begin() as connection:
+            connection.execute(text(f"ALTER TABLE jobs VALIDATE CONSTRAINT {BOUNDARY}"))
+    except BaseException as error:
+        in_short_lock(engine, drop_boundary)
+        if isinstance(error, IntegrityError):
+            reason = f"there are jobs of {until.date()} or later: a clock was ahead; delete them"
+            raise NotPartitioned(reason) from error
+        raise
+
+
+def _patiently(engine: Engine, step: str, work: Callable[[Connection], None]) -> None:
+    """Try until the lock is free at once: who waits for it keeps others waiting."""
+    for tried in range(TRIES):
+        if in_short_lock(engine, work):
+            logger.info("partition_jobs.step_done", step=step)
+            return
+        if tried % 10 == 0:
+            logger.info("partition_jobs.waits_for_lock", step=step, tries=tried + 1)
+        time.sleep(WAIT_SECONDS)
+    raise NotPartitioned("the table of jobs was never free: end what holds it for minutes")
+
+
+def _swap(connection: Connection, until: datetime) -> None:
+    """The table becomes the first partition of another one of its name, all or nothing."""
+    referring = ", ".join(column.table.name for column in REFERRING)
+    connection.execute(text(f"LOCK TABLE jobs, {referring} IN ACCESS EXCLUSIVE MODE"))
+    indexes, triggers, grants = (connection.execute(q).all() for q in (INDEXES, TRIGGERS, GRANTS))
+    run = connection.exec_driver_sql
+    for trigger in triggers:
+        run(f"DROP TRIGGER {trigger.name} ON jobs")
+    replace_foreign_keys(connection)
+    run(f"ALTER TABLE jobs RENAME TO {FIRST}")
+    for index in indexes:
+        run(f"ALTER INDEX {index.name} RENAME TO {index.name}_first")
+    run(f"CREATE TABLE jobs (LIKE {FIRST} {LIKE}) PARTITION BY RANGE (id)")
+    run(f"ALTER TABLE jobs DROP CONSTRAINT {BOUNDARY}")
+    run("ALTER TABLE jobs ADD CONSTRAINT pk_jobs PRIMARY KEY (id)")
+    for index in indexes:
+        if not index.indisprimary:
+            run(index.definition)
+    limits = f"FROM (MINVALUE) TO ('{first_id(until)}')"
+    run(f"ALTER TABLE jobs ATTACH PARTITION {FIRST} FOR VALUES {limits}")
+    run(f"ALTER TABLE {FIRST} DROP CONSTRAINT {BOUNDARY}")
+    run(f"CREATE TABLE {REST} PARTITION OF jobs DEFAULT")
+    for made in (*(trigger.definition for trigger in triggers), FORGET_TRIGGER):
+        run(made)
+    for grant in grants:
+        run(f"GRANT {grant.privilege} ON jobs TO {grant.who}")
+    make_day(connection, until)
+
+
+def main() -> None:
+    """The command: partition the jobs of `DATABASE_URL`."""
+    argparse.ArgumentParser(
+        prog="python -m shared.ledger.partition_jobs", description=__doc__
+    ).parse_args()
+    chosen = settings_or_exit()
+    telemetry.configure_logging(chosen.log_level, chosen.log_format)
+    try:
+        partition_jobs(ledger(), timedelta(hours=chosen.job_retention_hours), datetime.now(UTC))
+    except NotPartitioned as error:
+        sys.exit(f"the jobs stay one table: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,300 @@
+"""Jobs in partitions of a day each, where `shared.ledger.partition_jobs` has made them so.
+
+Ids begin with the milliseconds in which they were made: a day is a range of ids, and the primary
+key stays the id alone. What belongs to no day's partition (a clock was far off, or nobody made the
+day's) lies in `jobs_rest`, the default partition, and is deleted row by row. A partition all of
+whose jobs have ended, and are written down for tables, is sealed by a constraint: PostgreSQL then
+leaves it out wherever open jobs are looked for, and can be wrong about that as little as about any
+constraint.
+
+What refers to jobs has no foreign keys here: to detach a partition of a table that is referred to,
+PostgreSQL would join all of the referring tables to it under a lock that stops the service. A
+trigger deletes what refers to a deleted job; what refers to a partition goes before it does.
+
+All changes are made under locks that are waited for `LOCK_TIMEOUT` long, so that no one else waits
+longer behind them; where one cannot be had the next round tries again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    TableClause,
+    and_,
+    column,
+    delete,
+    exists,
+    func,
+    or_,
+    select,
+    table,
+    text,
+)
+
+from shared import telemetry
+from shared.errors import Unavailable
+from shared.ledger.engine import SEAL, transaction
+from shared.ledger.jobs import first_id, is_expired
+from shared.ledger.judgements import judgements
+from shared.ledger.retention import PORTION, latest_id
+from shared.ledger.review_queues import review_items
+from shared.ledger.tables import (
+    FINAL,
+    QUEUED,
+    RUNNING,
+    batches,
+    idempotency_keys,
+    job_steps,
+    jobs,
+    result_facts,
+)
+
+LAYOUT = 7_236_154_029  # an advisory lock: one process at a time changes the layout
+CONVERSION = 7_236_154_030  # and one turns the table into partitions
+LOCK_TIMEOUT = "200ms"
+NOT_LOCKED = {"55P03", "40P01"}  # SQLSTATE: not in time, a deadlock
+DAYS_AHEAD = 2
+DAY = timedelta(days=1)
+SETTLED = timedelta(hours=1)  # after its day's end a partition may be sealed: clocks differ
+GRACE = 2 * DAY  # so long may jobs whose term is over wait for their partition to be dropped
+
+FIRST, REST = "jobs_first", "jobs_rest"
+BOUNDARY = "ck_jobs_first"  # of a table that is about to become the first partition
+REFERRING: tuple[Column[str], ...] = (  # whose foreign keys the one table has
+    idempotency_keys.c.job_id,
+    job_steps.c.job_id,
+    result_facts.c.job_id,
+    judgements.c.job_id,
+    review_items.c.job_id,
+)
+
+PARTITIONS = text("""
+    SELECT child.relname AS name, pg_get_expr(child.relpartbound, child.oid) AS bounds,
+        seal.conname IS NOT NULL AS has_seal, coalesce(seal.convalidated, false) AS is_sealed
+    FROM pg_inherits JOIN pg_class AS child ON child.oid = inhrelid
+    LEFT JOIN pg_constraint AS seal ON seal.conrelid = child.oid AND seal.conname = :seal
+    WHERE inhparent = to_regclass('jobs') ORDER BY child.relname
+""")
+FORGET_FUNCTION = """
+    CREATE OR REPLACE FUNCTION touchstone_forget_jobs() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        {deletions}
+        RETURN NULL;
+    END $$
+"""
+FORGET_ONE = "DELETE FROM {own.table} WHERE {own.name} = ANY (ARRAY(SELECT id FROM gone));"
+
+FORGET_TRIGGER = """
+    CREATE TRIGGER forget_jobs AFTER DELETE ON jobs REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION touchstone_forget_jobs()
+"""
+LIKE = "INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING COMPRESSION"
+
+logger = telemetry.logger(__name__)
+
+
+@dataclass(frozen=True)
+class JobPartition:
+    """Ids in [lower, upper); lower: empty for the first one."""
+
+    name: str
+    lower: str
+    upper: str
+    has_seal: bool  # it holds for what is written from now on
+    is_sealed: bool  # and for all that is there
+
+
+def is_partitioned(connection: Connection) -> bool:
+    """Whether the jobs are in partitions."""
+    kind = text("SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass('jobs')")
+    return bool(connection.execute(kind).scalar_one_or_none())
+
+
+def partitions(connection: Connection) -> list[JobPartition]:
+    """Those of days and the first one, the oldest first; the rest is none of them."""
+    found = []
+    for row in connection.execute(PARTITIONS, {"seal": SEAL}):
+        limits = re.findall(r"'(job_[0-9a-f]{12})'", row.bounds)
+        if limits:
+            lower = limits[0] if len(limits) > 1 else ""
+            found.append(JobPartition(row.name, lower, limits[-1], row.has_seal, row.is_sealed))
+    return sorted(found, key=lambda one: one.upper)
+
+
+def midnight(moment: datetime) -> datetime:
+    """Of its day, in UTC."""
+    return moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def in_short_lock(engine: Engine, work: Callable[[Connection], bool | None]) -> bool:
+    """Whether this was done, in a transaction of its own: not where it says False, where another
+    process changes the layout, or where a lock could not be had in time. Raises Unavailable."""
+    try:
+        with transaction(engine) as connection:
+            if not _try_lock(connection, LAYOUT):
+                return False
+            connection.execute(text(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'"))
+            return work(connection) is not False
+    except Unavailable as error:
+        if getattr(getattr(error.__cause__, "orig", None), "sqlstate", None) not in NOT_LOCKED:
+            raise
+        return False
+
+
+def _try_lock(connection: Connection, number: int) -> bool:
+    mine = select(func.pg_try_advisory_xact_lock(number))
+    return bool(connection.execute(mine).scalar_one())
+
+
+def maintain(engine: Engine, now: datetime) -> int:
+    """Make the days to come, and seal those that have ended; how many."""
+    with transaction(engine) as connection:
+        there = partitions(connection)
+    made = 0
+    for day in (midnight(now) + ahead * DAY for ahead in range(DAYS_AHEAD + 1)):
+        if not any(one.lower <= first_id(day) < one.upper for one in there):
+            made += in_short_lock(engine, partial(make_day, day=day))
+    settled = first_id(now - SETTLED)
+    ended = [one for one in there if one.upper <= settled and not one.is_sealed]
+    return made + sum(_seal(engine, one) for one in ended)
+
+
+def make_day(connection: Connection, day: datetime) -> bool:
+    """Make the partition of this day. False where jobs of it lie in the rest: they stay there, and
+    those that follow them."""
+    lower, upper = first_id(day), first_id(day + DAY)
+    rest = _rows(REST).c
+    if connection.execute(select(exists().where(rest.id >= lower, rest.id < upper))).scalar_one():
+        logger.warning("partitions.day_is_in_rest", day=day.date().isoformat())
+        return False
+    name = f"jobs_{day:%Y%m%d}"
+    connection.execute(text(f"CREATE TABLE {name} (LIKE jobs {LIKE})"))
+    # attached, not made in its place: that would lock all jobs
+    limits = f"FROM ('{lower}') TO ('{upper}')"
+    connection.execute(text(f"ALTER TABLE jobs ATTACH PARTITION {name} FOR VALUES {limits}"))
+    return True
+
+
+def _rows(name: str) -> TableClause:
+    """The jobs of one partition."""
+    named = ("id", "status", "finished_at", "batch_id", "has_facts")
+    return table(name, *(column(one) for one in named))
+
+
+def _seal(engine: Engine, one: JobPartition) -> bool:
+    """Whether it is sealed now; not while it holds an open job."""
+    if not one.has_seal and not in_short_lock(engine, lambda connection: _close(connection, one)):
+        return False
+    validate = text(f"ALTER TABLE {one.name} VALIDATE CONSTRAINT {SEAL}")  # it stops nobody
+    return in_short_lock(engine, lambda connection: connection.execute(validate) is not None)
+
+
+def _close(connection: Connection, one: JobPartition) -> bool:
+    """Let nothing in that is open or has yet to be written down for tables; False where such a job
+    is there."""
+    connection.execute(text(f"LOCK TABLE {one.name} IN ACCESS EXCLUSIVE MODE"))
+    job = _rows(one.name).c
+    is_owed = and_(job.batch_id.is_(None), ~job.has_facts)
+    is_open = exists().where(or_(job.status.in_((QUEUED, RUNNING)), is_owed))
+    if connection.execute(select(is_open)).scalar_one():
+        return False
+    ended = f"CHECK (status IN {FINAL} AND (batch_id IS NOT NULL OR has_facts)) NOT VALID"
+    connection.execute(text(f"ALTER TABLE {one.name} ADD CONSTRAINT {SEAL} {ended}"))
+    return True
+
+
+def forget_referring(
+    connection: Connection, own: Column[str], older_than: timedelta, after: str
+) -> str | None:
+    """Delete the next rows that refer to jobs whose term is over, or which are gone; the id of the
+    last of these jobs. None: there are no more. own: of `REFERRING`."""
+    over = or_(jobs.c.id.is_(None), is_expired(older_than))
+    query = (
+        select(own)
+        .outerjoin_from(own.table, jobs, jobs.c.id == own)
+        .where(own > after, own < latest_id(older_than), over)
+        .order_by(own)
+        .limit(PORTION)
+    )
+    found = list(connection.execute(query).scalars())
+    connection.execute(delete(own.table).where(own.in_(found)))
+    return found[-1] if found else None
+
+
+def drop_expired(engine: Engine, older_than: timedelta, now: datetime) -> int:
+    """Drop the partitions none of whose jobs is to be kept; how many."""
+    with transaction(engine) as connection:
+        there = partitions(connection)
+    old = [one for one in there if one.is_sealed and one.upper <= first_id(now - older_than)]
+    return sum(_drop(engine, one, older_than) for one in old)
+
+
+def _drop(engine: Engine, one: JobPartition, older_than: timedelta) -> bool:
+    """Whether it is gone. What has ended stays as it is: to look needs no lock."""
+    job = _rows(one.name)
+    of_batch = exists().where(batches.c.id == job.c.batch_id).correlate(job)
+    kept = exists().where(or_(job.c.finished_at >= func.now() - older_than, of_batch))
+    with transaction(engine) as connection:
+        if connection.execute(select(kept)).scalar_one():
+            return False
+    return in_short_lock(engine, lambda connection: _detach(connection, one))
+
+
+def _detach(connection: Connection, one: JobPartition) -> None:
+    connection.execute(text("LOCK TABLE ONLY jobs IN ACCESS EXCLUSIVE MODE"))
+    for own in REFERRING:  # what came since: who could have written it has committed
+        connection.execute(delete(own.table).where(own >= one.lower, own < one.upper))
+    connection.execute(text(f"ALTER TABLE jobs DETACH PARTITION {one.name}"))
+    connection.execute(text(f"DROP TABLE {one.name}"))
+    logger.info("partitions.dropped", partition=one.name)
+
+
+def remove_boundary(engine: Engine) -> None:
+    """Take away what a conversion that was cut off has left: in time it would refuse new jobs."""
+    left = text("""
+        SELECT count(*) FROM pg_constraint WHERE conrelid = to_regclass('jobs') AND conname = :name
+    """)
+    with transaction(engine) as connection:
+        is_left = connection.execute(left, {"name": BOUNDARY}).scalar_one()
+    if is_left:
+        in_short_lock(engine, _drop_left)
+
+
+def _drop_left(connection: Connection) -> bool:
+    """Not while the conversion goes on."""
+    if not _try_lock(connection, CONVERSION):
+        return False
+    drop_boundary(connection)
+    return True
+
+
+def drop_boundary(connection: Connection) -> None:
+    """Of the one table."""
+    connection.execute(text(f"ALTER TABLE jobs DROP CONSTRAINT IF EXISTS {BOUNDARY}"))
+
+
+def adopt(engine: Engine) -> None:
+    """A migration may have made a table that refers to jobs: here it needs no foreign key."""
+    with transaction(engine) as connection:
+        if is_partitioned(connection):
+            replace_foreign_keys(connection)
+
+
+def replace_foreign_keys(connection: Connection) -> None:
+    """Remove those that refer to jobs; the function deletes as they did."""
+    keys = text("""
+        SELECT conrelid::regclass::text AS referring, conname FROM pg_constraint
+        WHERE contype = 'f' AND conparentid = 0 AND confrelid = to_regclass('jobs')
+    """)
+    for key in connection.execute(keys).all():
+        connection.execute(text(f"ALTER TABLE {key.referring} DROP CONSTRAINT {key.conname}"))
+    deletions = "\n".join(FORGET_ONE.format(own=own) for own in REFERRING)
+    connection.execute(text(FORGET_FUNCTION.format(deletions=deletions)))
