@@ -232,18 +232,6 @@ LIVING_WITH = re.compile(
     r"(?:[\w-]+\s)?$",
     re.IGNORECASE,
 )
-# "Group: women": a field for whom the attack is on.
-TARGET_FIELD = re.compile(
-    r"(?:^|[\n|*_\"'-])\W*(?:(?:targeted|protected|attacked|affected|target)[\s_]+)?(?:group|community|victim)s?"
-    r"\W{0,4}[:=|]\W*$",
-    re.IGNORECASE,
-)
-# "Target? Women." "Who is attacked? Women.": a question that the mention answers.
-WHO_IS_IT = re.compile(
-    r"\W*(?:\w+\W+)?(?:who|whom|(?:which|what)\s+(?:group|people))\b[^?]{0,60}\?\W*"
-    r"|\W*(?:\w+\W+){0,3}(?:target\w*|attacked|victims?|affected|demeaned|insulted)(?:\W+\w+){0,3}\s*\?\W*",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -482,9 +470,20 @@ HEDGES: dict[Language, re.Pattern[str]] = {
 PRAISES: dict[Language, re.Pattern[str]] = {
     "en": re.compile(
         r"\b(?:prais|thank|welcom|celebrat|honou?r|defend|admir|compliment|congratulat|appreciat"
-        r"|applaud|greet|respects?\b|supports?\b|support(?:ed|ing)|invit|sympathi|friendl|kindl|polite)\w*",
+        r"|applaud|greet|respects?\b|respectful|supports?\b|support(?:ed|ing)|invit|sympath|friend|kind(?:ly|ness|"
+        r"hearted)?\b|polite|affection|fond|warm(?:ly|th|-?hearted)?\b|loving|love[sd]?\b|cheer|grateful|gratitude|hospit"
+        r"|tender|harmless|innocuous|innocent|benign|neutral|factual|good-natured|playful|humorous|tongue-in-cheek"
+        r"|recommend|happy|happi|delight|lovely|favou?rabl|positiv|endear|flatter|cordial|gentle|well-meaning|wholesome"
+        r"|enthusias|enjoy|joy(?:ful|ous)?\b|nice(?:ly)?\b|generous|cherish|proud|speaks?\swell|(?:stick|stand)s?\sup\sfor"
+        r"|in\sa\sgood\sway|perfectly\sfine|everyday|ordinary|anecdote|unobjectionable|inoffensive)\w*",
         re.IGNORECASE,
     ),
-    "zh": re.compile("赞扬|称赞|赞美|表扬|感谢|欢迎|庆祝|祝贺|尊重|支持|钦佩|友好|友善|问候|邀请"),
-    "ko": re.compile("칭찬|감사|환영|축하|존중|지지|존경|응원|인사|초대|친절|우호"),
+    "zh": re.compile(
+        "赞扬|称赞|赞美|赞赏|表扬|夸|感谢|谢谢|欢迎|庆祝|祝贺|尊重|支持|钦佩|友好|友善|善意|问候|邀请|亲切|温暖|喜爱|喜欢|褒义|正面|中性|客观|热情"
+        "|无恶意|没有恶意|并无恶意|日常|普通"
+    ),
+    "ko": re.compile(
+        "칭찬|감사|고맙|환영|축하|존중|지지|존경|응원|인사|초대|친절|우호|호의|다정|따뜻|애정|좋아|긍정|중립"
+        "|일상|소식일 뿐|이야기일 뿐"
+    ),
 }

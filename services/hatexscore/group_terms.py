@@ -21,8 +21,6 @@ from services.hatexscore.lexicon import (
     Kind,
     Lexicon,
     LexiconEntry,
-    TextGroups,
-    canonical_group,
     singular,
 )
 from services.hatexscore.words import Language, Span, TextWord, sentences, words
@@ -456,16 +454,3 @@ def _found_as(entry: LexiconEntry, found: Sequence[TextWord]) -> FoundAs:
     if printed.endswith(seen):
         return "term" if printed == seen or "-" in printed or "'" in printed else "lemma"
     return "plural" if len(seen) > len(printed) or singular(seen) == printed else "lemma"
-
-
-def groups_of_text(
-    text: str, language: Language, lexicon: Lexicon, explained_in: Language
-) -> TextGroups:
-    """Slurs name their group here, unlike in an explanation; categories name none."""
-    passage, cues = read_passage(text, language, ()), load_cues(language)
-    found = frozenset(
-        canonical_group(match.entry.group)
-        for match in find_terms(passage, lexicon)
-        if match.entry.kind != "category_term" and match.entry.term not in cues.needs_person_noun
-    )
-    return TextGroups(found, language == explained_in or lexicon.language is None)

@@ -38,6 +38,13 @@ _INVERTING = frozenset({"nowhere", "never", "neither", "nor", "hardly", "rarely"
 _DENY = frozenset({"deny", "dispute"})
 _MILDER = frozenset({"less", "milder", "softer", "better", "acceptable", "harmless", "funny"})
 DENIED_NEAR = 2  # words behind "cannot" or "no one"
+OBJECT_NEAR = 5  # words behind an attack within which its object begins
+EXCEPTION_NEAR = 4  # words behind "nobody" within which "but X" may follow
+_NOBODY = frozenset({"nobody", "none", "nothing", "no-one", "noone"})
+_NOT_NONE = frozenset({"less", "more", "fewer", "longer", "other", "matter", "doubt"})
+_BEFORE_OBJECT = frozenset(
+    ["at", "on", "against", "towards", "toward", "to", "of", "for", "or", "nor", "and", "directly"]
+)
 _RELATIVE = ("who", "whom", "that", "which")
 _SPARING = frozenset({"spare"})
 
@@ -174,6 +181,7 @@ class SentenceScopes:
 
     def reading(self) -> SentenceReading:
         denials: list[Denial] = []
+        denials += self._without_object()
         reached = -1  # of a negator whose scope goes on over "nor"
         for place, length in self._negators():
             if self._text(place) == "nor" and place < reached:
@@ -188,6 +196,33 @@ class SentenceScopes:
                 span = (self.words[first].start, self.words[last - 1].end)
                 denials.append(Denial(*span, attack))
         return sentence_reading(self.words, denials, self.attacked, self.rejections)
+
+    def _without_object(self) -> Iterator[Denial]:
+        """ "Attacks nobody", "aimed at no one", "mocks or insults no group": on whom is denied."""
+        starts = [word.start for word in self.words]
+        for start, end in self.attacked:
+            first = bisect_left(starts, end)
+            for here in range(first, min(len(self.words), first + OBJECT_NEAR)):
+                if self._is_nobody(here):
+                    yield Denial(start, end, attack=True)
+                    break
+                text = self._text(here)
+                if not (text in _BEFORE_OBJECT or text.endswith("ly") or here in self.attacking):
+                    break
+
+    def _is_nobody(self, here: int) -> bool:
+        """ "Nobody", "no one", "no group"; not "nobody but X", "no less than X"."""
+        text, classes = self._text(here), self.classes
+        if not (text in _NOBODY or (text == "no" and self._text(here + 1) not in _NOT_NONE)):
+            return False
+        behind = [self._text(here + place) for place in range(1, 1 + EXCEPTION_NEAR)]
+        return (
+            not any(
+                one in classes.exceptive - {"but"} or (one, two) in classes.exceptive_pairs
+                for one, two in pairwise(["", *behind])
+            )
+            and behind[0] != "but"
+        )
 
     def _text(self, place: int) -> str:
         return self.words[place].text if 0 <= place < len(self.words) else ""

@@ -1,0 +1,162 @@
+"""What an expression of a lexicon means where it stands: people, an ordinary word, a person's name.
+
+"Black", "turkey" and "orthodox" are ordinary words too; Jordan, Chad and Christian are names that
+parents give. The same rules read the moderated text, so that both name the same groups.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from services.hatexscore.group_cues import WHO_ARE, is_object, is_person
+from services.hatexscore.group_terms import (
+    Cues,
+    Passage,
+    TermMatch,
+    find_terms,
+    load_cues,
+    read_passage,
+)
+from services.hatexscore.lexicon import Lexicon, TextGroups, canonical_group, singular
+from services.hatexscore.words import Language
+
+THING = "a thing or an institution is named, not people"
+ONE_OF_THEM = "one person, not the group"
+WINDOW = 80  # characters looked at on either side of a mention
+
+FIRST_NAME = re.compile(
+    r"(?:\w[\w,]*\s|\b(?:Mr|Mrs|Ms|Dr|Prof)\.?\s)[A-Z][a-z]+\.?\s$"
+)  # "Jordan White"
+GIVEN_NAMES = frozenset({"jordan", "chad", "georgia", "christian"})
+# "Jordan, you …", "oh Jordan!", "my friend Chad", "named Georgia"
+_CALLED = re.compile(
+    r"(?:\b(?:dear|hey|hi|hello|oh|ok(?:ay)?|yo|sorry|thanks|thank\syou|bye|named|called|mister|mr|mrs|ms|dr|uncle|aunt(?:ie)?"
+    r"|coach|(?:my|our|his|her|your|the|an?|some)\s(?:\w+\s)?(?:friend|brother|sister|son|daughter|cousin|colleague|neighbou?r"
+    r"|roommate|classmate|boyfriend|girlfriend|boss|guy|user|player))[.,]?\s)$",
+    re.IGNORECASE,
+)
+_OPENS = re.compile(r"(?:^|[.!?\n\"'\u201c\u2018(@])\s*$")
+_ADDRESSED = re.compile(
+    r",?\s(?:you(?:'re|\u2019re|r|rself)?|u|ur|please|stop|shut|stay|leave|go|get|just|why|don'?t|who\sdo\syou)\b",
+    re.IGNORECASE,
+)
+_CLOSES = re.compile(r"\s*(?:[.!?,;\"'\u201d\u2019)]|$)")
+_YOU = re.compile(
+    r"\b(?:you(?:'re|r|rself|rs)?|please|thanks|stop|shut)\b[^.!?]*,\s*$", re.IGNORECASE
+)
+_SURNAME = re.compile(r"\s[A-Z][a-z]{2,}\b(?!\s(?:River|Valley))")
+
+
+def names_of_persons(passage: Passage, matches: Iterable[TermMatch]) -> frozenset[str]:
+    """The terms that are a person's given name somewhere in the passage, in lower case.
+
+    "Jordan, you …", "leave us alone, you fool, Chad", "my friend Georgia", "Jordan Smith".
+    """
+    if passage.language != "en":
+        return frozenset()
+    return frozenset(
+        match.entry.term
+        for match in matches
+        if match.entry.term in GIVEN_NAMES and _is_given_name(passage, match)
+    )
+
+
+def _is_given_name(passage: Passage, match: TermMatch) -> bool:
+    surface = passage.text[match.start : match.end]
+    if surface.lower() != match.entry.term:
+        return False
+    before, after = around(passage, match)
+    called = _CALLED.search(before) and _CLOSES.match(after)
+    addressed = _OPENS.search(before) and _ADDRESSED.match(after)
+    at_the_end = _YOU.search(before) and _CLOSES.match(after)
+    named = surface[0].isupper() and match.entry.term != "christian" and _SURNAME.match(after)
+    return bool(called or addressed or at_the_end or named)
+
+
+def groups_of_text(
+    text: str, language: Language, lexicon: Lexicon, explained_in: Language
+) -> TextGroups:
+    """Slurs name their group here, unlike in an explanation; categories name none.
+
+    A colour or a word such as "poles" names a group where it names people.
+    """
+    passage, cues = read_passage(text, language, ()), load_cues(language)
+    matches = find_terms(passage, lexicon)
+    persons = names_of_persons(passage, matches)
+    found = frozenset(
+        canonical_group(match.entry.group)
+        for match in matches
+        if match.entry.kind != "category_term"
+        and match.entry.term not in persons
+        and (
+            match.entry.term not in cues.needs_person_noun
+            or (not is_object(passage, match) and ordinary_word(passage, match, cues) is None)
+        )
+    )
+    return TextGroups(found, language == explained_in or lexicon.language is None, persons)
+
+
+def around(passage: Passage, match: TermMatch) -> tuple[str, str]:
+    """What stands before and after the mention in its sentence, at most WINDOW characters."""
+    sentence = passage.sentences[passage.sentence_at(match.start)]
+    before = passage.text[max(sentence.start, match.start - WINDOW) : match.start]
+    after = passage.text[match.end : min(sentence.end, match.end + WINDOW)]
+    return before, after
+
+
+def ordinary_word(passage: Passage, match: TermMatch, cues: Cues) -> str | None:
+    """Why this occurrence is an ordinary word and names no group; None if it does name one.
+
+    "black", "blind", "orthodox", "turkey", "aids", 수단 (Sudan, or a means) name a group only with
+    a person noun, as a plural, with the right capitals, or as "the blind".
+    """
+    term = match.entry.term
+    surface = passage.text[match.start : match.end]
+    before, after = around(passage, match)
+    if cues.matches("thing_after", after):
+        return THING
+    if term in cues.needs_upper and not surface.isupper():
+        return "an ordinary word without its capitals"
+    if term in cues.needs_capital and not surface[0].isupper():
+        return "an ordinary word without its capital"
+    if term in cues.needs_plural and singular(surface.lower()) == surface.lower():
+        return None if cues.matches("being_before", before) else ONE_OF_THEM
+    if term in cues.needs_person_noun and not _names_people(passage, match, cues):
+        return "an ordinary word: no person noun follows"
+    return None
+
+
+def _names_people(passage: Passage, match: TermMatch, cues: Cues) -> bool:
+    """Plural, "the blind", "anti-black", "with cancer", "Black culture", or a person noun."""
+    term = match.entry.term
+    before, after = around(passage, match)
+    if match.found_as in ("plural", "demonym") and match.entry.kind != "demonym":
+        return True
+    surface = passage.text[match.start : match.end]
+    if surface[0].isupper() and singular(surface.lower()) != surface.lower():
+        return True  # "Poles", wherever it stands
+    if term in cues.capital_is_enough and _is_capitalized(passage, match, before):
+        return True
+    as_noun = cues.matches("group_of_before", before) and cues.matches("group_of_after", after)
+    return (
+        (term in cues.group_of and as_noun)
+        or cues.matches("anti_before", before)
+        or cues.matches("living_with_before", before)
+        or _are_people(before)
+        or cues.matches("person_after", after)
+    )
+
+
+def _are_people(before: str) -> bool:
+    """ "People who are disabled"."""
+    found = WHO_ARE.search(before)
+    return found is not None and (found[1].lower() == "those" or is_person(found[1]))
+
+
+def _is_capitalized(passage: Passage, match: TermMatch, before: str) -> bool:
+    """A capital that is not owed to the start of a sentence or of a label, nor to a name."""
+    begun = before.rstrip(" \"'“‘(*_")
+    if FIRST_NAME.search(before):
+        return False
+    return passage.text[match.start].isupper() and bool(begun) and begun[-1] not in ":.-•"
