@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from services.hatexscore.group_cues import WHO_ARE, is_object, is_person
+from services.hatexscore.group_cues import WHO_ARE, is_person
 from services.hatexscore.group_terms import (
     Cues,
     Passage,
@@ -28,13 +28,17 @@ WINDOW = 80  # characters looked at on either side of a mention
 FIRST_NAME = re.compile(
     r"(?:\w[\w,]*\s|\b(?:Mr|Mrs|Ms|Dr|Prof)\.?\s)[A-Z][a-z]+\.?\s$"
 )  # "Jordan White"
+_ILLNESSES = frozenset({"cancer", "depression"})
 GIVEN_NAMES = frozenset({"jordan", "chad", "georgia", "christian"})
-# "Jordan, you …", "oh Jordan!", "my friend Chad", "named Georgia"
-_CALLED = re.compile(
-    r"(?:\b(?:dear|hey|hi|hello|oh|ok(?:ay)?|yo|sorry|thanks|thank\syou|bye|named|called|mister|mr|mrs|ms|dr|uncle|aunt(?:ie)?"
-    r"|coach|(?:my|our|his|her|your|the|an?|some)\s(?:\w+\s)?(?:friend|brother|sister|son|daughter|cousin|colleague|neighbou?r"
-    r"|roommate|classmate|boyfriend|girlfriend|boss|guy|user|player))[.,]?\s)$",
+# "My friend Chad", "named Georgia"; "oh Jordan!", "hey Jordan,"
+_INTRODUCED = re.compile(
+    r"\b(?:named|called|mister|mr|mrs|ms|dr|uncle|aunt(?:ie)?|coach|(?:my|our|his|her|your|the|an?|some)\s(?:\w+\s)?"
+    r"(?:friend|brother|sister|son|daughter|cousin|colleague|neighbou?r|roommate|classmate|boyfriend|girlfriend"
+    r"|boss|guy|user|player))[.,]?\s$",
     re.IGNORECASE,
+)
+_GREETED = re.compile(
+    r"\b(?:dear|hey|hi|hello|oh|ok(?:ay)?|yo|sorry|thanks|thank\syou|bye)[.,]?\s$", re.IGNORECASE
 )
 _OPENS = re.compile(r"(?:^|[.!?\n\"'\u201c\u2018(@])\s*$")
 _ADDRESSED = re.compile(
@@ -67,7 +71,7 @@ def _is_given_name(passage: Passage, match: TermMatch) -> bool:
     if surface.lower() != match.entry.term:
         return False
     before, after = around(passage, match)
-    called = _CALLED.search(before) and _CLOSES.match(after)
+    called = _INTRODUCED.search(before) or (_GREETED.search(before) and _CLOSES.match(after))
     addressed = _OPENS.search(before) and _ADDRESSED.match(after)
     at_the_end = _YOU.search(before) and _CLOSES.match(after)
     named = surface[0].isupper() and match.entry.term != "christian" and _SURNAME.match(after)
@@ -91,7 +95,7 @@ def groups_of_text(
         and match.entry.term not in persons
         and (
             match.entry.term not in cues.needs_person_noun
-            or (not is_object(passage, match) and ordinary_word(passage, match, cues) is None)
+            or ordinary_word(passage, match, cues) is None
         )
     )
     return TextGroups(found, language == explained_in or lexicon.language is None, persons)
@@ -131,11 +135,9 @@ def _names_people(passage: Passage, match: TermMatch, cues: Cues) -> bool:
     """Plural, "the blind", "anti-black", "with cancer", "Black culture", or a person noun."""
     term = match.entry.term
     before, after = around(passage, match)
-    if match.found_as in ("plural", "demonym") and match.entry.kind != "demonym":
-        return True
     surface = passage.text[match.start : match.end]
-    if surface[0].isupper() and singular(surface.lower()) != surface.lower():
-        return True  # "Poles", wherever it stands
+    if singular(surface.lower()) != surface.lower() and term not in _ILLNESSES:
+        return True  # "females", "Poles", wherever it stands
     if term in cues.capital_is_enough and _is_capitalized(passage, match, before):
         return True
     as_noun = cues.matches("group_of_before", before) and cues.matches("group_of_after", after)

@@ -76,11 +76,9 @@ def test_a_person_is_no_group(text: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["Jordan", "Chad", "Georgia", "Turkey"])
+def test_a_country_is_a_group(name: str) -> None:
     text = f"Nobody from {name} can cook."
     assert score(text, f"It insults {name}. Hateful.").components.tgi == 1
-    assert (
-        score(f"Nobody from {name} can cook.", f"It insults {name}. Hateful.").components.tgi == 1
-    )
 
 
 GERMAN = "Die Polen nehmen uns die Arbeit weg und lachen noch darüber."

@@ -22,6 +22,7 @@ from typing import Any
 from services.hatexscore.contract import HatexscoreProbabilities, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
+from tests.hatexscore.fake import FakeClassifier, bound
 
 FILES = sorted((Path(__file__).parent / "explanations").glob("*.txt"))
 LABELS = {"H": "hateful", "N": "non-hateful", "-": None, "?": None}
@@ -149,18 +150,23 @@ class Readings:
             )
 
 
+def score(one: WholeExplanation) -> HatexscoreResult:
+    with bound(FakeClassifier()):
+        return SERVICE.score(one.request)
+
+
 def measure(found: Sequence[WholeExplanation]) -> dict[str, Readings]:
     """By file."""
     measured: dict[str, Readings] = {}
     for one in found:
         own = measured.setdefault(one.name.partition(":")[0], Readings())
-        own.add(one, SERVICE.score(one.request))
+        own.add(one, score(one))
     return measured
 
 
 def misread(found: Sequence[WholeExplanation]) -> list[str]:
     """What is read otherwise than it is marked; of what no rule reads yet, inverted verdicts."""
-    return [said for one in found if (said := _misread(one, SERVICE.score(one.request)))]
+    return [said for one in found if (said := _misread(one, score(one)))]
 
 
 def _misread(one: WholeExplanation, found: HatexscoreResult) -> str:
