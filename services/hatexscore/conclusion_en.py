@@ -60,6 +60,15 @@ NO_SUBJECT = re.compile(
 )
 
 
+# "The comment ("…") and", "hate speech for me", "not hateful, if you ask me".
+_QUOTED_ASIDE = re.compile(r"\s\([\s\"]{1,600}\)")
+_OWN_OPINION = re.compile(
+    r"^(\s*(?:speech|content|language|conduct)?)\s*,?\s*\(?(?:at\s+least\s+)?(?:(?:for|to)\s+me|imh?o|in\s+my\s+"
+    r"(?:\w+\s+)?(?:opinion|view|eyes|book|reading|judge?ment|estimation)|if\s+you\s+ask\s+me"
+    r"|i\s+(?:think|believe|feel|guess|suppose|would\s+say)|i['\u2019]d\s+say)\)?(?=\s*(?:$|[.,;:!)\u2014-]))"
+)
+
+
 def read_word(sentence: str, word: WordInText) -> Clause | None:
     """How the lower-case sentence uses its label word; None where it is no predicate of anything.
 
@@ -138,6 +147,7 @@ def _has_no_subject(own: str, after: str, word: WordInText) -> bool:
 def _word_context(sentence: str, word: WordInText) -> tuple[str, str]:
     """What stands before and behind the word, each on one line and without brackets around it."""
     before, after = word.surroundings(sentence, REACH, BEYOND)
+    before, after = _QUOTED_ASIDE.sub(" ", before), _OWN_OPINION.sub(r"\1", after)
     if labels.BRACKETED.search(before) and labels.CLOSED.match(after):
         return before.rstrip('( "'), labels.CLOSED.sub(r"\1 ", after)
     return before, after

@@ -466,6 +466,23 @@ HEDGES: dict[Language, re.Pattern[str]] = {
     "ko": re.compile(r"수도?\s?있|지도\s?모르|지도\s?모른|가능성"),
 }
 
+# "If it had named Muslims, it would be hateful": what would be attacked in another text.
+COUNTERFACTUAL: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(
+        r"(?=[^\n]{0,400}\b(?:if|had|were|should|suppose|imagine|swap)\b)[^\n]{0,400}\bwould(?:n['\u2019]t|\snot)?\s(?:have\s)?"
+        r"(?:\w+ly\s)?(?:be(?:en)?|count|qualify|constitute|amount|become|call(?:ed)?|think|thought|judge[d]?|label(?:led)?|cross)"
+        r"\b[^.;\n]{0,60}\b(?:hat(?:e|eful)|toxic|unsafe|harmful|offensive|violation|different(?:ly)?|discriminat\w+"
+        r"|problematic|another\s(?:matter|story))\b",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        "(?:如果|假如|假使|要是|倘若|若是|若).{1,80}(?:就|会|才|便|则|可能).{0,20}(?:仇恨|有害|歧视|冒犯|违规)"
+    ),
+    "ko": re.compile(
+        r"(?:다면|라면|더라면|었으면|았으면).{1,80}(?:혐오|차별|유해|위반).{0,10}(?:겠|것|였|었|을)"
+    ),
+}
+
 # What a quotation does to a group when it is no attack.
 PRAISES: dict[Language, re.Pattern[str]] = {
     "en": re.compile(

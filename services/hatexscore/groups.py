@@ -23,6 +23,7 @@ from services.hatexscore.group_cues import (
     BROUGHT_UP,
     BYSTANDERS,
     CONTRASTED,
+    COUNTERFACTUAL,
     GROUNDS,
     HEDGES,
     LEAVES,
@@ -342,21 +343,24 @@ class MentionReading:
     def _read(self, place: int) -> SentenceReading:
         sentence, language = self.passage.sentences[place], self.passage.language
         plain = self._plain(place)
-        found = {match.span() for match in self.cues.patterns["predicates"].finditer(plain)}
+        spans = {match.span() for match in self.cues.patterns["predicates"].finditer(plain)}
         if language == "en":
-            found |= {match.span() for match in find_en_attacks().finditer(plain)}
+            spans |= {match.span() for match in find_en_attacks().finditer(plain)}
         else:
-            found |= set(extra_attacks(language, plain))
+            spans |= set(extra_attacks(language, plain))
         attacked = sorted(
             (sentence.start + a, sentence.start + b)
-            for a, b in found
+            for a, b in spans
             if not is_no_attack(plain, a, b)
         )
         if language == "en":
-            return read_en(plain, sentence.start, attacked)
-        if language == "zh":
-            return read_zh(plain, sentence.start, attacked)
-        return read_ko(sentence, self.cues, self.passage.text, attacked)
+            found = read_en(plain, sentence.start, attacked)
+        elif language == "zh":
+            found = read_zh(plain, sentence.start, attacked)
+        else:
+            found = read_ko(sentence, self.cues, self.passage.text, attacked)
+        would_be = COUNTERFACTUAL[language].match(plain)
+        return found if would_be is None else replace(found, attacks=())
 
     def link(self, match: TermMatch) -> str | None:
         """How the mention is tied to the hateful content (§3.3); None if it is not.

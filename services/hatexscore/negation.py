@@ -47,6 +47,8 @@ _BEFORE_OBJECT = frozenset(
 )
 _RELATIVE = ("who", "whom", "that", "which")
 _SPARING = frozenset({"spare"})
+_COPULAS = frozenset({"is", "are", "was", "were", "be", "'s"})
+_COPULAS_DENIED = frozenset({"isn't", "aren't", "wasn't", "weren't"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +242,9 @@ class SentenceScopes:
         place = 0
         while place < len(self.words):
             length = self._phrase(place, self.classes.phrases)
-            if length == 0 and self._negates(place):
+            if self._text(place) == "without" and place in self.attacking:
+                length = 0  # "better without them"
+            elif length == 0 and self._negates(place):
                 length = 1
             if length:
                 yield place, length
@@ -333,7 +337,9 @@ class SentenceScopes:
             return True
         if text.endswith("ing") and (here in self.attacking or self._is(here, self.classes.speech)):
             return True
-        if text in ("and", "or") and self._is_finite(here + 1):
+        if text in ("and", "or") and (
+            self._is_finite(here + 1) or self._text(here + 1) in self.classes.pronouns
+        ):
             return True
         for place in range(here, min(len(self.words), here + 12)):
             if self._text(place) in (",", "that", "who", "which") or (
@@ -388,6 +394,8 @@ class SentenceScopes:
         before = [self._text(place) for place in range(max(first, here - 2), here)]
         if not _DEFINITE & set(before) or self._text(here).endswith(("ing", "ed")):
             return False
+        if self._text(first - 2) in _COPULAS or self._text(first - 1) in _COPULAS_DENIED:
+            return False  # "it is not the hateful text that one might expect"
         head = next((p for p in range(first, here) if len(self._text(p)) > 2), first)
         behind = {word.text for word in self.words[here : here + HUMANE]}
         if self._text(head) == "make" and behind & _MILDER:

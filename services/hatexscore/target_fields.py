@@ -58,6 +58,8 @@ _OF_THE_TEXT = re.compile(
     "|原文|词|证据|표현|문구|근거",
     re.IGNORECASE,
 )
+# "대상은 외국인 노동자이다": the target, as a sentence.
+_IS_TARGET_KO = re.compile(r"(?:대상|표적)(?:은|는|이|가)?\s(?:[가-힣]{1,8}\s)?$")
 _UNDERSCORE = re.compile(r"[_/-]+")
 _BULLET = re.compile(r"[ \t]{0,12}[-*\u2022\u2013]\s")
 _OPENS_A_LIST = re.compile(
@@ -154,6 +156,8 @@ def field_of(text: str, start: int) -> FieldKind | None:
     if first is None:
         return None
     line = text[first:start]
+    if _IS_TARGET_KO.search(line):
+        return "target"
     for pattern in (_FIELD, _QUESTION_KEY):
         found = pattern.search(line)
         if found:

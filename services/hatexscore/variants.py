@@ -62,7 +62,7 @@ NO_GROUP = (
 
 
 def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
-    plain = plain_format(request.explanation)
+    plain = plain_format(request.explanation, request.text)
     request = request.model_copy(update={"explanation": plain})
     asked: list[TextGroups] = []
 
