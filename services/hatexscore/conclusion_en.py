@@ -63,7 +63,8 @@ NO_SUBJECT = re.compile(
 # "The comment ("…") and", "hate speech for me", "not hateful, if you ask me".
 _QUOTED_ASIDE = re.compile(r"\s\([\s\"]{1,600}\)")
 _OWN_OPINION = re.compile(
-    r"^(\s*(?:speech|content|language|conduct)?)\s*,?\s*\(?(?:at\s+least\s+)?(?:(?:for|to)\s+me|imh?o|in\s+my\s+"
+    r"^(\s*(?:speech|content|language|conduct)?)\s*,?\s*\(?(?:at\s+least\s+)?(?:all\s+the\s+same|even\s+so"
+    r"|anyway|regardless|nonetheless|nevertheless|(?:for|to)\s+me|imh?o|in\s+my\s+"
     r"(?:\w+\s+)?(?:opinion|view|eyes|book|reading|judge?ment|estimation)|if\s+you\s+ask\s+me"
     r"|i\s+(?:think|believe|feel|guess|suppose|would\s+say)|i['\u2019]d\s+say)\)?(?=\s*(?:$|[.,;:!)\u2014-]))"
 )

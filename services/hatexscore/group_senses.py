@@ -6,8 +6,11 @@ parents give. The same rules read the moderated text, so that both name the same
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
 
 from services.hatexscore.group_cues import WHO_ARE, is_person
 from services.hatexscore.group_terms import (
@@ -21,6 +24,7 @@ from services.hatexscore.group_terms import (
 from services.hatexscore.lexicon import Lexicon, TextGroups, canonical_group, singular
 from services.hatexscore.words import Language
 
+FOLDER = Path(__file__).with_name("data")
 THING = "a thing or an institution is named, not people"
 ONE_OF_THEM = "one person, not the group"
 WINDOW = 80  # characters looked at on either side of a mention
@@ -162,3 +166,81 @@ def _is_capitalized(passage: Passage, match: TermMatch, before: str) -> bool:
     if FIRST_NAME.search(before):
         return False
     return passage.text[match.start].isupper() and bool(begun) and begun[-1] not in ":.-•"
+
+
+@lru_cache(maxsize=1)
+def find_en_attacks() -> re.Pattern[str]:
+    """Attack predicates that version 1 did not know: data, our own work."""
+    listed = json.loads((FOLDER / "attacks.en.json").read_text(encoding="utf-8"))
+    return re.compile(rf"\b(?:{'|'.join(listed)})\b", re.IGNORECASE)
+
+
+# "The text mentions Muslims."
+TOPIC = re.compile(
+    r"\b(?:text|post|comment|tweet|message|statement|sentence|remark|caption|it|this|author|user)\s(?:\w+ly\s)?(?:mention(?:s|ed)"
+    r"|refer(?:s|red)?\sto|is\sabout|speaks?\s(?:of|about)|talks?\sabout|concerns|deals\swith|names|addresses"
+    r"|is\son)\s(?:[\w-]+\s){0,3}$",
+    re.IGNORECASE,
+)
+_IS_ONE = re.compile(r"\b(?:is|are|was|were)\s(?:(?:an?|the|\w+ly|very)\s){0,2}$", re.IGNORECASE)
+_OF_NOBODY = re.compile(
+    r"\s*(?:$|[.,;!?)]|\b(?:and|or|but|in|language|remark|comment|statement|wording|speech)\b)"
+)
+
+
+def is_predicated(text: str, start: int, end: int) -> bool:
+    """ "… is an insult.", "… are demeaning": an attack of which no other object is named?"""
+    before = text[max(0, start - WINDOW) : start]
+    return _IS_ONE.search(before) is not None and _OF_NOBODY.match(text, end) is not None
+
+
+HEDGES: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(r"\b(?:may|might|could|possibly|perhaps|potentially)\b", re.IGNORECASE),
+    "zh": re.compile("可能|也许|或许"),
+    "ko": re.compile(r"수도?\s?있|지도\s?모르|지도\s?모른|가능성"),
+}
+
+# Verbs that attack only by what they say of a group.
+SOFT_ATTACK = re.compile(
+    r"(?:describ|portray|depict|label|call|nam(?:e|ing)|present|treat|compar|liken|equat|paint|cast|generali"
+    r"|suggest|direct|target|plays?\b|removal|remov|ban)\w*",
+    re.IGNORECASE,
+)
+# "If it had named Muslims, it would be hateful": what would be attacked in another text.
+COUNTERFACTUAL: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(
+        r"(?=[^\n]{0,400}\b(?:if|had|were|should|suppose|imagine|swap)\b)[^\n]{0,400}\bwould(?:n['\u2019]t|\snot)?\s(?:have\s)?"
+        r"(?:\w+ly\s)?(?:be(?:en)?|count|qualify|constitute|amount|become|call(?:ed)?|think|thought|judge[d]?|label(?:led)?|cross)"
+        r"\b[^.;\n]{0,60}\b(?:hat(?:e|eful)|toxic|unsafe|harmful|offensive|violation|different(?:ly)?|discriminat\w+"
+        r"|problematic|another\s(?:matter|story))\b",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        "(?:如果|假如|假使|要是|倘若|若是|若).{1,80}(?:就|会|才|便|则|可能).{0,20}(?:仇恨|有害|歧视|冒犯|违规)"
+    ),
+    "ko": re.compile(
+        r"(?:다면|라면|더라면|었으면|았으면).{1,80}(?:혐오|차별|유해|위반).{0,10}(?:겠|것|였|었|을)"
+    ),
+}
+
+# What a quotation does to a group when it is no attack.
+PRAISES: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(
+        r"\b(?:prais|thank|welcom|celebrat|honou?r|defend|admir|compliment|congratulat|appreciat"
+        r"|applaud|greet|respects?\b|respectful|supports?\b|support(?:ed|ing)|invit|sympath|friend|kind(?:ly|ness|"
+        r"hearted)?\b|polite|affection|fond|warm(?:ly|th|-?hearted)?\b|loving|love[sd]?\b|cheer|grateful|gratitude|hospit"
+        r"|tender|harmless|innocuous|innocent|benign|neutral|factual|good-natured|playful|humorous|tongue-in-cheek"
+        r"|recommend|happy|happi|delight|lovely|favou?rabl|positiv|endear|flatter|cordial|gentle|well-meaning|wholesome"
+        r"|enthusias|enjoy|joy(?:ful|ous)?\b|nice(?:ly)?\b|generous|cherish|proud|speaks?\swell|(?:stick|stand)s?\sup\sfor"
+        r"|in\sa\sgood\sway|perfectly\sfine|everyday|ordinary|anecdote|unobjectionable|inoffensive)\w*",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        "赞扬|称赞|赞美|赞赏|表扬|夸|感谢|谢谢|欢迎|庆祝|祝贺|尊重|支持|钦佩|友好|友善|善意|问候|邀请|亲切|温暖|喜爱|喜欢|褒义|正面|中性|客观|热情"
+        "|无恶意|没有恶意|并无恶意|日常|普通"
+    ),
+    "ko": re.compile(
+        "칭찬|감사|고맙|환영|축하|존중|지지|존경|응원|인사|초대|친절|우호|호의|다정|따뜻|애정|좋아|긍정|중립"
+        "|일상|소식일 뿐|이야기일 뿐"
+    ),
+}

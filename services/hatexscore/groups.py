@@ -10,38 +10,43 @@ miss and grounds ("based on their race") do.
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import zip_longest
-from pathlib import Path
 
 from services.hatexscore.group_cues import (
+    AND_YET,
     BROUGHT_UP,
     BYSTANDERS,
     CONTRASTED,
-    COUNTERFACTUAL,
     GROUNDS,
-    HEDGES,
+    HIM_OR_HER,
     LEAVES,
     LEFT_OUT,
     LIVING_WITH,
     NO_GROUP_MEANT,
     ONE_PERSON,
     PLACE,
-    PRAISES,
+    SEVERAL,
     SPEAKERS,
+    THEM,
     is_object,
     people_span,
 )
 from services.hatexscore.group_senses import (
+    COUNTERFACTUAL,
+    HEDGES,
     ONE_OF_THEM,
+    PRAISES,
+    SOFT_ATTACK,
     THING,
+    TOPIC,
     WINDOW,
     around,
+    find_en_attacks,
+    is_predicated,
     names_of_persons,
     ordinary_word,
 )
@@ -78,12 +83,12 @@ from services.hatexscore.target_fields import (
 
 Span = tuple[int, int]  # half-open character offsets
 
-FOLDER = Path(__file__).with_name("data")
 QUOTED = "inside a quotation"
 SLUR = "a slur is an alias, not an identification"
 NO_GROUND = "a category is named, but not as the ground of anything"
 NEGATED = "an attack on it is denied"
 ABSENT = "denied to be there, or to be what is meant"
+OF_ANOTHER = "of a text that is not this one"
 BYSTANDER = "it reads, reports or judges, and is no target"
 ITS_COUNTRY = "a place is named, and its people are said not to be meant"
 RELATED = "whom one has or brings up, and not who is meant"
@@ -95,20 +100,7 @@ WITH_QUOTE = "linked to a quote in the same sentence"
 NO_LINK = "no link to the hateful content"
 EQUATION_4 = "named, and the text is judged non-hateful: Eq. 4 requires no link"
 
-# "…, yet he openly calls" + "them".
-AND_YET = re.compile(
-    r"\W*(?:but|yet|though|although|however|still|and)\W+(?:(?:it|he|she|they|the\s\w+|still|instead"
-    r"|nonetheless|nevertheless|also|does|do|\w+ly)\s+){0,4}",
-    re.IGNORECASE,
-)
-THEM = re.compile(r"\sthem\b", re.IGNORECASE)
-# "Her" before a noun is whose that is.
-HIM_OR_HER = re.compile(
-    r"\s(?:him|her(?=\s*(?:[^\w\s]|$)|\s+(?:an?|the|as|with|in|for|to|and|or|because|by|at|on|too|again"
-    r"|names|out|instead|later)\b))\b",
-    re.IGNORECASE,
-)
-SEVERAL = re.compile(r".*(?:s|people|women|men|children|folk)\W*", re.IGNORECASE | re.DOTALL)
+FOLLOWING = 3  # sentences behind the one that says what a text is about
 OBJECT = 16  # characters between an attack and its object
 LISTED = 12  # mentions that may form one list
 
@@ -206,6 +198,8 @@ class MentionReading:
         denial = self._denial(match)
         if denial is not None:
             return Objection(NEGATED, True) if denial.attack else Objection(ABSENT)
+        if self._would_be(self._place(match.start)):
+            return Objection(OF_ANOTHER, True)
         return self._lesser_part(match)
 
     def _is_quoted_value(self, match: TermMatch) -> bool:
@@ -359,8 +353,11 @@ class MentionReading:
             found = read_zh(plain, sentence.start, attacked)
         else:
             found = read_ko(sentence, self.cues, self.passage.text, attacked)
-        would_be = COUNTERFACTUAL[language].match(plain)
-        return found if would_be is None else replace(found, attacks=())
+        return replace(found, attacks=()) if self._would_be(place) else found
+
+    def _would_be(self, place: int) -> bool:
+        """Is the sentence about another text: "had it named Muslims, it would be hateful"?"""
+        return COUNTERFACTUAL[self.passage.language].match(self._plain(place)) is not None
 
     def link(self, match: TermMatch) -> str | None:
         """How the mention is tied to the hateful content (§3.3); None if it is not.
@@ -380,9 +377,23 @@ class MentionReading:
             return WITH_QUOTE
         if place > 0 and self._is_answer(place, match):
             return IN_FIELD
+        if self._is_topic(place, match):
+            return IN_NEXT
         if place + 1 == len(passage.sentences) or not self._attacks(place + 1, match):
             return None
         return IN_NEXT if self.cues.matches("follow_up", self._plain(place + 1)) else None
+
+    def _is_topic(self, place: int, match: TermMatch) -> bool:
+        """ "The text is about Muslims. Its last words are an insult.": an attack on nobody else?"""
+        start = self._start(place)
+        if TOPIC.search(self.passage.text, start, match.start) is None:
+            return False
+        following = range(place + 1, min(place + 1 + FOLLOWING, len(self.passage.sentences)))
+        return any(
+            is_predicated(self.passage.text, *span)
+            for later in following
+            for span in self.reading(later).attacks
+        )
 
     def _attacks(self, place: int, match: TermMatch) -> bool:
         """Does the sentence hold an attack that is not denied, other than the mention itself?
@@ -454,22 +465,33 @@ class MentionReading:
         return self.passage.sentence_at(position)
 
     def _is_attacked(self, match: TermMatch, tie: str | None) -> bool:
-        """Tied, without a "may" in its sentence. A quotation that praises attacks nobody, nor does
-        one, or a field, where the explanation denies every attack that it speaks of."""
-        hedged, praised = self._hedge_and_praise(self._place(match.start))
-        if tie is None or hedged or tie == IN_GROUP_FIELD:
+        """Tied, without a "may" in its sentence. A quotation that praises attacks nobody; nor does
+        one, a field or a mere "describes", where every attack on a group is denied."""
+        place = self._place(match.start)
+        hedged, praised = self._hedge_and_praise(place)
+        if tie is None or hedged or tie == IN_GROUP_FIELD or (tie == WITH_QUOTE and praised):
             return False
-        if tie == WITH_QUOTE and praised:
-            return False
-        return tie not in (WITH_QUOTE, IN_FIELD) or not self._is_denied_throughout()
+        hard = tie in (IN_SENTENCE, IN_NEXT) and (tie == IN_NEXT or self._is_hard(place))
+        return hard or not self._is_denied_throughout()
+
+    def _is_hard(self, place: int) -> bool:
+        """Does an attack hold there that is one whatever else is said: not "describes as"?"""
+        attacks = self.reading(place).attacks
+        return any(SOFT_ATTACK.match(self.passage.text, *span) is None for span in attacks)
 
     def _is_denied_throughout(self) -> bool:
-        """Does the explanation speak of attacks, and deny each of them?"""
+        """Does the explanation speak of attacks, and deny each of them that a group is near?"""
         if self._denied is None:
-            read = [self.reading(place) for place in range(len(self.passage.sentences))]
-            labels = any(denies_attack(self._plain(place)) for place in range(len(read)))
+            places = range(len(self.passage.sentences))
+            labels = any(denies_attack(self._plain(place)) for place in places)
+            read = list(map(self.reading, places))
             denied = labels or any(len(one.every_attack) > len(one.attacks) for one in read)
-            self._denied = denied and not any(one.attacks for one in read)
+            named = {
+                self._place(match.start)
+                for match in self.matches
+                if match.entry.kind != "category_term"
+            }
+            self._denied = denied and not any(map(self._is_hard, named))
         return self._denied
 
     def _hedge_and_praise(self, place: int) -> tuple[bool, bool]:
@@ -482,10 +504,3 @@ class MentionReading:
             )
             self._mild[place] = (HEDGES[language].search(plain) is not None, praised)
         return self._mild[place]
-
-
-@lru_cache(maxsize=1)
-def find_en_attacks() -> re.Pattern[str]:
-    """Attack predicates that version 1 did not know: data, our own work."""
-    listed = json.loads((FOLDER / "attacks.en.json").read_text(encoding="utf-8"))
-    return re.compile(rf"\b(?:{'|'.join(listed)})\b", re.IGNORECASE)

@@ -31,7 +31,8 @@ EARLIER = (
 KEY = (
     r"labels?|verdict|conclusions?|decision|removed?|deleted?|reject(?:ed)?|approved?|allow(?:ed)?"
     r"|kept|keep|(?:classified|labell?ed|rated|marked|judged|tagged|categori[sz]ed)(?:\s+as)?|classification|class|category|prediction|answer|rating"
-    r"|result|judge?ment|assessment"
+    r"|result|judge?ment|assessment|revised|updated|amended|corrected|mine|final|ruling|tag|status"
+    r"|disposition|resolution"
     r"|determination|evaluation|output|outcome|finding|标签|结论|判断|判定|分类|类别|答案|结果|预测|评定|裁定|决定|라벨"
     r"|레이블|결론|판단|판정|분류|정답|답변?|결과|예측|평가"
 )

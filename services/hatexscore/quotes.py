@@ -173,6 +173,8 @@ _NAMING_KEY = re.compile(
     r"|라벨|분류"
 )
 _TAG = re.compile(r"<(?P<closes>/?)(?P<name>[a-zA-Z][\w-]{0,30})\s{0,9}>")
+_QUOTE_TAG = re.compile(r"<(?P<closes>/?)q>|&(?:quot|ldquo|rdquo|#34|#8220|#8221);", re.IGNORECASE)
+_TOKEN_TAG = re.compile(r"<\|/?[\w-]{1,30}\|>")  # "<|assistant|>"
 _TEX = re.compile(r"\\(?:boxed|fbox|text|textbf|textit|mathbf|mathrm|emph|underline)\s{0,3}(?=\{)")
 
 
@@ -240,9 +242,19 @@ def plain_format(explanation: str, text: str = "") -> str:
     found = explanation
     if _TEX.search(found):  # "$" is no currency there
         found = _TEX.sub(lambda match: " " * len(match.group()), found).replace("$", " ")
+    found = _QUOTE_TAG.sub(_as_mark, found)
+    found = _TOKEN_TAG.sub(lambda tag: "\n" + " " * (len(tag.group()) - 1), found)
     found = _TAG.sub(_as_line, found)
     found = _common_marks(found)
     return _plain_json(found, text) if _OBJECT.search(found) else found
+
+
+def _as_mark(tag: re.Match[str]) -> str:
+    """A quotation mark, and blanks: before the mark that opens, behind the one that closes."""
+    blank = " " * (len(tag.group()) - 1)
+    if tag["closes"] is None:
+        return f'"{blank}'
+    return f"\u201d{blank}" if tag["closes"] else f"{blank}\u201c"
 
 
 def _as_line(tag: re.Match[str]) -> str:

@@ -102,7 +102,8 @@ _NON = re.compile(r"(?:\bnon|\bnot)[-\u2010-\u2015]$|\bnon\s$|\ube44\s?$", re.IG
 # A label of the other side.
 _MILD = re.compile(
     r"\bnon[-\s]?(?:hate|toxic|offensive|harmful|abusive|violat)|\b(?:harmless|inoffensive|benign|innocuous"
-    r"|compliant|complies|safe|civil)\b|无害|安全|正常|非仇恨|무해|정상|비혐오",
+    r"|compliant|complies|safe|civil|(?:does|do|did)(?:\snot|n['\u2019]t)\s(?:violate|breach|break)"
+    r"|not\sin\s(?:breach|violation)|no\s(?:violation|breach))\b|无害|安全|正常|非仇恨|무해|정상|비혐오",
     re.IGNORECASE,
 )
 # "Target? Women." "Who is attacked? Women.": a question that the mention answers.
