@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-from services.hatexscore.group_cues import WHO_ARE, is_person
+from services.hatexscore.group_cues import WHO_ARE, is_object, is_person
 from services.hatexscore.group_terms import (
     Cues,
     Passage,
@@ -92,8 +92,8 @@ def groups_of_text(
     passage, cues = read_passage(text, language, ()), load_cues(language)
     matches = find_terms(passage, lexicon)
     persons = names_of_persons(passage, matches)
-    found = frozenset(
-        canonical_group(match.entry.group)
+    naming = [
+        match
         for match in matches
         if match.entry.kind != "category_term"
         and match.entry.term not in persons
@@ -101,8 +101,11 @@ def groups_of_text(
             match.entry.term not in cues.needs_person_noun
             or ordinary_word(passage, match, cues) is None
         )
-    )
-    return TextGroups(found, language == explained_in or lexicon.language is None, persons)
+    ]
+    found = frozenset(canonical_group(match.entry.group) for match in naming)
+    people = not all(is_object(passage, match) for match in naming)
+    comparable = language == explained_in or lexicon.language is None
+    return TextGroups(found, comparable, persons, people)
 
 
 def around(passage: Passage, match: TermMatch) -> tuple[str, str]:
@@ -139,6 +142,8 @@ def _names_people(passage: Passage, match: TermMatch, cues: Cues) -> bool:
     """Plural, "the blind", "anti-black", "with cancer", "Black culture", or a person noun."""
     term = match.entry.term
     before, after = around(passage, match)
+    if match.found_as == "demonym" and match.entry.kind != "demonym":
+        return True  # 인도인
     surface = passage.text[match.start : match.end]
     if singular(surface.lower()) != surface.lower() and term not in _ILLNESSES:
         return True  # "females", "Poles", wherever it stands
@@ -175,6 +180,11 @@ def find_en_attacks() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(listed)})\b", re.IGNORECASE)
 
 
+# "Although it plays with a stereotype, the tone is fond": conceded.
+CONCEDED = re.compile(
+    r"\W*(?:(?:al)?though|while|even\s(?:though|if)|despite|granted|admittedly)\b[^,]{1,200},",
+    re.IGNORECASE,
+)
 # "The text mentions Muslims."
 TOPIC = re.compile(
     r"\b(?:text|post|comment|tweet|message|statement|sentence|remark|caption|it|this|author|user)\s(?:\w+ly\s)?(?:mention(?:s|ed)"

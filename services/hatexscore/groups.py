@@ -36,6 +36,7 @@ from services.hatexscore.group_cues import (
     people_span,
 )
 from services.hatexscore.group_senses import (
+    CONCEDED,
     COUNTERFACTUAL,
     HEDGES,
     ONE_OF_THEM,
@@ -254,8 +255,9 @@ class MentionReading:
         before, _ = around(self.passage, match)
         if self.cues.matches("other_than_before", before):
             return "prefixed with 'non-': others than this group"
-        if match.entry.term in self.persons and not self._is_inflected(match):
-            return ONE_OF_THEM
+        surface = self.passage.text[match.start : match.end].lower()
+        if surface == match.entry.term and surface in self.persons:
+            return ONE_OF_THEM  # and not "Christians"
         against = self.cues.matches("anti_before", before)
         if not against and is_object(self.passage, match):
             return THING
@@ -263,10 +265,6 @@ class MentionReading:
         if against or with_noun:
             return None
         return ordinary_word(self.passage, match, self.cues)
-
-    def _is_inflected(self, match: TermMatch) -> bool:
-        """ "Christians" beside somebody called Christian."""
-        return self.passage.text[match.start : match.end].lower() != match.entry.term
 
     def _denial(self, match: TermMatch) -> Denial | None:
         place = self.passage.sentence_at(match.start)
@@ -356,7 +354,7 @@ class MentionReading:
         return replace(found, attacks=()) if self._would_be(place) else found
 
     def _would_be(self, place: int) -> bool:
-        """Is the sentence about another text: "had it named Muslims, it would be hateful"?"""
+        """ "Had it named Muslims, it would be hateful": of another text?"""
         return COUNTERFACTUAL[self.passage.language].match(self._plain(place)) is not None
 
     def link(self, match: TermMatch) -> str | None:
@@ -476,8 +474,13 @@ class MentionReading:
 
     def _is_hard(self, place: int) -> bool:
         """Does an attack hold there that is one whatever else is said: not "describes as"?"""
-        attacks = self.reading(place).attacks
-        return any(SOFT_ATTACK.match(self.passage.text, *span) is None for span in attacks)
+        plain, start = self._plain(place), self._start(place)
+        conceded = CONCEDED.match(plain) if self._hedge_and_praise(place)[1] else None
+        begins = start + (conceded.end() if conceded else 0)
+        return any(
+            span[0] >= begins and SOFT_ATTACK.match(self.passage.text, *span) is None
+            for span in self.reading(place).attacks
+        )
 
     def _is_denied_throughout(self) -> bool:
         """Does the explanation speak of attacks, and deny each of them that a group is near?"""
@@ -498,8 +501,9 @@ class MentionReading:
         """Does the sentence hedge, does it praise?"""
         if place not in self._mild:
             language, plain = self.passage.language, self._plain(place)
+            start, denials_over = self._start(place), self.reading(place).denials_over
             praised = any(
-                len(self.reading(place).denials_over(self._start(place) + found.start())) % 2 == 0
+                len(denials_over(start + found.start())) % 2 == 0
                 for found in PRAISES[language].finditer(plain)
             )
             self._mild[place] = (HEDGES[language].search(plain) is not None, praised)

@@ -47,6 +47,9 @@ _BEFORE_OBJECT = frozenset(
 )
 _RELATIVE = ("who", "whom", "that", "which")
 _SPARING = frozenset({"spare"})
+_NO_LONGER = frozenset(
+    {"stand", "think", "believe", "consider", "hold", "see", "regard", "deem", "maintain", "find"}
+)
 _COPULAS = frozenset({"is", "are", "was", "were", "be", "'s"})
 _COPULAS_DENIED = frozenset({"isn't", "aren't", "wasn't", "weren't"})
 
@@ -261,7 +264,9 @@ class SentenceScopes:
         if text in self.classes.negators or self._is_contracted(place):
             if text == "nothing" and self._text(place - 1) in ("at", "for"):
                 return False  # "stops at nothing", "good for nothing"
-            return not (text == "no" and self._text(place + 1) in (",", "longer", "less"))
+            if text == "no" and self._text(place + 1) == "longer":
+                return self._text(place + 2) in _NO_LONGER
+            return not (text == "no" and self._text(place + 1) in (",", "less"))
         return self._is(place, self.classes.failing) and place not in self.attacking
 
     def _scope(self, place: int, length: int) -> tuple[int, bool]:
@@ -298,6 +303,8 @@ class SentenceScopes:
             return True
         if text == "so":
             return not much and self._text(here + 1) in classes.pronouns
+        if "(" in (text, self._text(here - 1)) and ")" in (text, self._text(here + 1)):
+            return False  # what it quotes in brackets
         if text in classes.exceptive or text in classes.ends:
             return True
         if (text, self._text(here + 1)) in classes.exceptive_pairs:
@@ -381,6 +388,10 @@ class SentenceScopes:
             return any(word.text in self.classes.humane for word in following)
         return here not in self.attacking and self._is(here, self.classes.positive)
 
+    def _closes(self, place: int) -> bool:
+        text = self._text(place)
+        return text in ("", ",") or text in self.classes.ends
+
     def _is_presupposed(self, here: int, first: int) -> bool:
         """ "The attack", "its contempt" after a verb of another kind: nobody denies that it is."""
         if here - first < 1 or self._text(first) in ("of", "in"):
@@ -391,6 +402,8 @@ class SentenceScopes:
         )
         if inverted and self._text(here - 1) not in _DEFINITE:
             return False  # "nowhere does the text insult"
+        if self._text(here - 1) in ("this", "that") and self._closes(here + 1):
+            return False  # "too far to call this hateful"
         before = [self._text(place) for place in range(max(first, here - 2), here)]
         if not _DEFINITE & set(before) or self._text(here).endswith(("ing", "ed")):
             return False

@@ -174,6 +174,11 @@ _NAMING_KEY = re.compile(
 )
 _TAG = re.compile(r"<(?P<closes>/?)(?P<name>[a-zA-Z][\w-]{0,30})\s{0,9}>")
 _QUOTE_TAG = re.compile(r"<(?P<closes>/?)q>|&(?:quot|ldquo|rdquo|#34|#8220|#8221);", re.IGNORECASE)
+_BRACKET_KEY = re.compile(
+    r"\[(?P<name>(?:target|label|verdict|evidence|reason(?:ing|s)?|rationale|answer|decision|class(?:ification)?|category"
+    r"|conclusion|output|attack|group|victims?|quotes?|spans?|result)[\w ]{0,20})\](?=\s)",
+    re.IGNORECASE,
+)
 _TOKEN_TAG = re.compile(r"<\|/?[\w-]{1,30}\|>")  # "<|assistant|>"
 _TEX = re.compile(r"\\(?:boxed|fbox|text|textbf|textit|mathbf|mathrm|emph|underline)\s{0,3}(?=\{)")
 
@@ -244,6 +249,7 @@ def plain_format(explanation: str, text: str = "") -> str:
         found = _TEX.sub(lambda match: " " * len(match.group()), found).replace("$", " ")
     found = _QUOTE_TAG.sub(_as_mark, found)
     found = _TOKEN_TAG.sub(lambda tag: "\n" + " " * (len(tag.group()) - 1), found)
+    found = _BRACKET_KEY.sub(lambda key: f"\n{key['name']}:", found)
     found = _TAG.sub(_as_line, found)
     found = _common_marks(found)
     return _plain_json(found, text) if _OBJECT.search(found) else found

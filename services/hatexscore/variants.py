@@ -80,7 +80,8 @@ def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
         attacked=attacked,
         warnings=(*parsed.warnings, *_hallucination_warnings(parsed), *_search_warnings(parsed)),
     )
-    if parsed.label != "non-hateful" or parsed.tgi == 1 or asked[0].groups:
+    named = asked[0].groups and asked[0].people
+    if parsed.label != "non-hateful" or parsed.tgi == 1 or named:
         return parsed
     return replace(parsed, tgi=None, tgi_not_applicable=NO_GROUP)
 
