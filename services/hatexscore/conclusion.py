@@ -221,7 +221,12 @@ def _statement_of_act(
 ) -> ConclusionStatement | None:
     """What was done with the text, where nothing classifies it; not against a doubtful verdict."""
     act = decision_acts.read_act(plain, spans)
-    if act is None or any(one.why == "uncertain" and one.label != act.label for one in others):
+    if act is None or any(
+        one.why == "uncertain"
+        and one.label != act.label
+        and not (act.corrects and one.end <= act.span[0])
+        for one in others
+    ):
         return None
     word = explanation[slice(*act.words)].strip(" .;:,|=-*")
     return ConclusionStatement(*act.span, act.label, word, "classification", "inferred")

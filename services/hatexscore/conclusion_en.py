@@ -60,6 +60,17 @@ NO_SUBJECT = re.compile(
 )
 
 
+def _as_stood_by(said: re.Match[str]) -> str:
+    return " it is false that " if said["no"] else " it is true that "
+
+
+def _without_gloss(before: str) -> str:
+    gloss = cues.THAT_IS.match(before)
+    if gloss is None or moods.NEGATION.search(gloss["said"]) or moods.HEDGE.search(gloss["said"]):
+        return before
+    return gloss["own"]
+
+
 def read_word(sentence: str, word: WordInText) -> Clause | None:
     """How the lower-case sentence uses its label word; None where it is no predicate of anything.
 
@@ -138,6 +149,11 @@ def _has_no_subject(own: str, after: str, word: WordInText) -> bool:
 def _word_context(sentence: str, word: WordInText) -> tuple[str, str]:
     """What stands before and behind the word, each on one line and without brackets around it."""
     before, after = word.surroundings(sentence, REACH, BEYOND)
+    before, after = cues.QUOTED_ASIDE.sub(" ", before), cues.OWN_OPINION.sub(r"\1", after)
+    before = cues.ABOUT_WHOM.sub(
+        r"\1 ", cues.STAND_BY.sub(_as_stood_by, cues.SMALL_TALK.sub("", before))
+    )
+    before = _without_gloss(before)
     if labels.BRACKETED.search(before) and labels.CLOSED.match(after):
         return before.rstrip('( "'), labels.CLOSED.sub(r"\1 ", after)
     return before, after

@@ -415,3 +415,33 @@ CONTRASTED = re.compile(
     r"\b(?:rather\s+than|instead\s+of|as\s+opposed\s+to)"
     r"(?:\s+(?:as|being|an?|outright|plainly))*[\s\"]*$"
 )
+# "The comment ("…") and", "hate speech for me", "not hateful, if you ask me".
+QUOTED_ASIDE = re.compile(r"\s\([\s\"]{1,600}\)")
+OWN_OPINION = re.compile(
+    r"^(\s*(?:speech|content|language|conduct)?)\s*,?\s*\(?(?:at\s+least\s+)?(?:all\s+the\s+same|even\s+so"
+    r"|anyway|regardless|nonetheless|nevertheless|(?:for|to)\s+me|imh?o|in\s+my\s+"
+    r"(?:\w+\s+)?(?:opinion|view|eyes|book|reading|judge?ment|estimation)|if\s+you\s+ask\s+me"
+    r"|i\s+(?:think|believe|feel|guess|suppose|would\s+say)|i['\u2019]d\s+say)\)?(?=\s*(?:$|[.,;:!)\u2014-]))"
+)
+
+
+# "Ok. not hateful" is one sentence; "the comment about asylum seekers is".
+SMALL_TALK = re.compile(
+    r"^\W*(?:ok(?:ay)?|hmm+|well|sure|hello|hi|alright|right|done|checked)\s*[.,!:;-]\s+"
+)
+ABOUT_WHOM = re.compile(
+    rf"\b((?:the|this|that|your|their|his|her)\s+(?:\w+\s+)?(?:{TEXT_NOUN}))\s+(?:about|on|concerning|regarding"
+    r"|mentioning|targeting)\s+(?:(?!not\b|no\b|never\b|nothing\b|nobody\b|none\b|and\b|but\b)[\w'\u2019-]+\s+){1,6}?"
+    r"(?=(?:is|was|does|isn['\u2019]t|wasn['\u2019]t|doesn['\u2019]t|constitutes|contains|counts|qualifies|amounts|falls"
+    r"|violates|remains)\b)"
+)
+STAND_BY = re.compile(
+    r"\b(?:i|we)\s+(?:(?P<no>no\s+longer|do\s+not|don['\u2019]t|cannot|can['\u2019]t)\s+)?(?:\w+ly\s+|still\s+|also\s+)?(?:stand\s+by"
+    r"|uphold|maintain|stick\s+(?:to|with)|confirm)\s+(?:our|the|my|this|that|its)\s+(?:\w+\s+)?(?:decision|view|assessment"
+    r"|judge?ment|finding|position|verdict|ruling|conclusion|opinion)\s+that\s+"
+)
+# "…, i.e. hateful": another word for what was asserted, not for what was denied or doubted.
+THAT_IS = re.compile(
+    r"^(?P<said>.*?)[,;(\u2014-]\s*(?:i\.\s?e\.|ie|that\s+is|in\s+other\s+words|in\s+short|ergo)[,:]?\s+"
+    r"(?P<own>(?:(?:not|non|clearly|plainly|simply|just|plain)[\s-]+)*)$"
+)

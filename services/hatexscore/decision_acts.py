@@ -91,6 +91,10 @@ _LASTS = (
     r"(?:(?:an?\s+)?(?:\d{1,3}|one|two|three|seven|thirty)?[\s-]?(?:day|hour|week|month|year"
     r"|permanent|temporary|indefinite)[\s-]+)?"
 )
+_THAT_IS = (
+    r"(?:(?:it|this|that|which)(?:\s+(?:is|was)|['\u2019]s)\s+(?:\w{1,20}ly\s+)?"
+    r"(?:just\s+)?an?\s+)?"
+)
 _SO = r"(?:\w{1,20}ly\s+|therefore\s+|thus\s+|hence\s+)?"
 _OF_RULES = r"(?:rules|polic(?:y|ies)|guidelines|standards|terms)"
 _ALTERNATIVES = (
@@ -111,13 +115,16 @@ _ALTERNATIVES = (
     rf"|(?P<favour>{_FOR_TEXT}))",
     r"(?P<none>no\s+(?:\w+\s+){0,2}?(?:violations?|breach(?:es)?|infringements?|action|enforcement"
     rf"|sanctions?)|nothing\s+(?:actionable|against\s+(?:our|the)\s+{_OF_RULES})"
-    rf"|false\s+(?:positive|alarm)|within\s+(?:our\s+|the\s+)?(?:\w+\s+)?{_OF_RULES})",
+    rf"|{_THAT_IS}false\s+(?:positive|alarm)"
+    r"|within\s+(?:our\s+|the\s+)?(?:\w+\s+)?{_OF_RULES})",
+    rf"(?P<missed>{_THAT_IS}false\s+negative)",
     r"(?P<some>(?:\w+\s+)?(?:violation|breach)\s+(?:was\s+|is\s+)?(?:found|confirmed|established"
     r"|upheld))",
 )
 _ACT = re.compile(rf"{_OPENS}(?:{'|'.join(_ALTERNATIVES)})\b")
-_AGAINST = ("s_kept", "r_granted", "a_refused", "against", "some", "in", "does", "is_yes")
+_AGAINST = ("s_kept", "r_granted", "a_refused", "against", "some", "in", "does", "is_yes", "missed")
 _DENIED = ("not", "s_not", "in_no")
+_CORRECTS = re.compile(r"\bfalse\s+(?:positive|alarm|negative)")
 # Of what is only wished, doubted, asked, supposed or ruled in general, nothing is done.
 _NOT_DONE = re.compile(
     r"\b(?:would|if|might|may|could|should|must|unless|whether|until|pending|asks?|asked|asking"
@@ -151,11 +158,15 @@ _OTHER_GROUND = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class DecisionAct:
-    """span: of its sentence; words: of the act; label: what it says of the text."""
+    """span: of its sentence; words: of the act; label: what it says of the text.
+
+    corrects: it says that the verdict before it is wrong ("a false positive").
+    """
 
     span: Span
     words: Span
     label: Label
+    corrects: bool = False
 
 
 # Every act holds one of these: most sentences hold none, and the grammar is not tried.
@@ -198,8 +209,9 @@ def _acts(plain: str, spans: Sequence[Span]) -> Iterator[DecisionAct]:
         speaks = {"hateful": grounded and not elsewhere, "non-hateful": grounded or not other}
         for act in _ACT.finditer(sentence):
             label = _label(act)
-            if speaks[label]:
-                yield DecisionAct(span, (span[0] + act.start(), span[0] + act.end()), label)
+            if speaks[label] or act["missed"]:
+                words = (span[0] + act.start(), span[0] + act.end())
+                yield DecisionAct(span, words, label, _CORRECTS.search(act.group()) is not None)
 
 
 def _is_of_hate(sentence: str) -> bool:

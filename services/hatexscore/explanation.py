@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, get_args
@@ -48,6 +49,7 @@ class DetectedLanguages:
 
     text, explanation: whose analyser reads it; by script where the language has none of ours.
     no_rules: why the conclusion and the groups of the explanation cannot be read, or None.
+    by_label: an undecided explanation is read as English, since it names a label in English.
     """
 
     text: Language
@@ -55,9 +57,12 @@ class DetectedLanguages:
     found_text: LanguageFound
     found_explanation: LanguageFound
     no_rules: Obstacle | None
+    by_label: bool = False
 
     @property
     def explanation_code(self) -> str:
+        if self.by_label:
+            return self.explanation
         follows = self.found_explanation.code == UNDECIDED and self.no_rules is None
         return self.found_text.code if follows else self.found_explanation.code
 
@@ -197,22 +202,55 @@ def _unread_conclusion(read: VerdictsRead) -> Obstacle | None:
 
 
 def detect_languages(request: HatexscoreRequest) -> DetectedLanguages:
-    """As sent, or each identified by itself.
+    """As sent, or each identified by itself; what an explanation quotes decides nothing.
 
-    An explanation without words, or too short to tell, follows the text where their script agrees.
+    An explanation without words, or too short to tell, follows the text where their script agrees,
+    and beside a text in another language is English where it names a label in English.
     """
     sent = requested_language(request)
     text = find_language(request.text, sent)
-    explanation = find_language(request.explanation, sent)
+    own = _own_words(request)
+    explanation = find_language(own, sent)
     read_text = _analyser(text, request.text)
     if not any(character.isalpha() for character in request.explanation):
         return DetectedLanguages(read_text, read_text, text, explanation, None)
-    read_explanation = _analyser(explanation, request.explanation)
+    read_explanation = _analyser(explanation, own)
     if explanation.code in RULED or (
         explanation.code == UNDECIDED and text.code == read_explanation
     ):
         return DetectedLanguages(read_text, read_explanation, text, explanation, None)
+    if text.code != UNDECIDED == explanation.code and _ENGLISH_LABEL.search(own):
+        return DetectedLanguages(read_text, "en", text, explanation, None, by_label=True)
     return DetectedLanguages(read_text, "en", text, explanation, _without_rules(explanation.code))
+
+
+# Label words that no other language has.
+_ENGLISH_LABEL = re.compile(
+    r"\b(?:hateful(?:ness)?|hate[ -]?speech|harmful|harmless|offensive|inoffensive|abusive|unsafe"
+    r"|derogatory|demeaning)\b",
+    re.IGNORECASE,
+)
+_BLOCK_QUOTE = re.compile(r"^[ \t]{0,3}>[^\n]*", re.MULTILINE)
+REPEATED_LINES = 50  # of the text, the longest, that are looked for in the explanation
+SHORTEST_REPEATED = 12  # characters of such a line
+
+
+def _own_words(request: HatexscoreRequest) -> str:
+    """The explanation without what it repeats of the text; all of it where nothing else is left."""
+    explanation = request.explanation
+    pieces, position = [], 0
+    for start, end in quoted_spans(explanation):
+        pieces.append(explanation[position:start])
+        position = end
+    own = " ".join([*pieces, explanation[position:]])
+    lines = sorted({line.strip() for line in request.text.splitlines()}, key=lambda x: (-len(x), x))
+    for line in lines[:REPEATED_LINES]:
+        if len(line) >= SHORTEST_REPEATED:
+            own = own.replace(line, " ")
+    for less in (_BLOCK_QUOTE.sub(" ", own), own):
+        if any(map(str.isalpha, less)):
+            return less
+    return explanation
 
 
 def _analyser(found: LanguageFound, text: str) -> Language:

@@ -232,18 +232,6 @@ LIVING_WITH = re.compile(
     r"(?:[\w-]+\s)?$",
     re.IGNORECASE,
 )
-# "Group: women": a field for whom the attack is on.
-TARGET_FIELD = re.compile(
-    r"(?:^|[\n|*_\"'-])\W*(?:(?:targeted|protected|attacked|affected|target)[\s_]+)?(?:group|community|victim)s?"
-    r"\W{0,4}[:=|]\W*$",
-    re.IGNORECASE,
-)
-# "Target? Women." "Who is attacked? Women.": a question that the mention answers.
-WHO_IS_IT = re.compile(
-    r"\W*(?:\w+\W+)?(?:who|whom|(?:which|what)\s+(?:group|people))\b[^?]{0,60}\?\W*"
-    r"|\W*(?:\w+\W+){0,3}(?:target\w*|attacked|victims?|affected|demeaned|insulted)(?:\W+\w+){0,3}\s*\?\W*",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,19 +460,17 @@ LEFT_OUT = re.compile(
     r"^(?:\s\w+){0,3}?\s(?:out\s(?:of|entirely|altogether)|alone|in\speace|out\W*$)"
 )
 
-HEDGES: dict[Language, re.Pattern[str]] = {
-    "en": re.compile(r"\b(?:may|might|could|possibly|perhaps|potentially)\b", re.IGNORECASE),
-    "zh": re.compile("可能|也许|或许"),
-    "ko": re.compile(r"수도?\s?있|지도\s?모르|지도\s?모른|가능성"),
-}
-
-# What a quotation does to a group when it is no attack.
-PRAISES: dict[Language, re.Pattern[str]] = {
-    "en": re.compile(
-        r"\b(?:prais|thank|welcom|celebrat|honou?r|defend|admir|compliment|congratulat|appreciat"
-        r"|applaud|greet|respects?\b|supports?\b|support(?:ed|ing)|invit|sympathi|friendl|kindl|polite)\w*",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile("赞扬|称赞|赞美|表扬|感谢|欢迎|庆祝|祝贺|尊重|支持|钦佩|友好|友善|问候|邀请"),
-    "ko": re.compile("칭찬|감사|환영|축하|존중|지지|존경|응원|인사|초대|친절|우호"),
-}
+# "…, yet he openly calls" + "them".
+AND_YET = re.compile(
+    r"\W*(?:but|yet|though|although|however|still|and)\W+(?:(?:it|he|she|they|the\s\w+|still|instead"
+    r"|nonetheless|nevertheless|also|does|do|\w+ly)\s+){0,4}",
+    re.IGNORECASE,
+)
+THEM = re.compile(r"\sthem\b", re.IGNORECASE)
+# "Her" before a noun is whose that is.
+HIM_OR_HER = re.compile(
+    r"\s(?:him|her(?=\s*(?:[^\w\s]|$)|\s+(?:an?|the|as|with|in|for|to|and|or|because|by|at|on|too|again"
+    r"|names|out|instead|later)\b))\b",
+    re.IGNORECASE,
+)
+SEVERAL = re.compile(r".*(?:s|people|women|men|children|folk)\W*", re.IGNORECASE | re.DOTALL)

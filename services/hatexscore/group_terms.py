@@ -21,8 +21,6 @@ from services.hatexscore.lexicon import (
     Kind,
     Lexicon,
     LexiconEntry,
-    TextGroups,
-    canonical_group,
     singular,
 )
 from services.hatexscore.words import Language, Span, TextWord, sentences, words
@@ -43,6 +41,7 @@ SHORTEST = 2  # characters of a term that may stop inside a word: not 女 in 女
 SPACES = frozenset(" \u00a0\u3000")
 HYPHENS = frozenset("-\u2010\u2011\u2013")
 LONGEST_GAP = 3  # characters: " - "
+_CELL = re.compile(r"[^,;|=:<>\[\](){}\"]+")
 
 
 def find_terms(passage: Passage, lexicon: Lexicon) -> list[TermMatch]:
@@ -394,7 +393,8 @@ def candidates_by_words(passage: Passage, lexicon: Lexicon) -> Iterator[TermMatc
     group's name, and so is the lemma of "disables", but neither names anybody.
     """
     tree = _word_tree(lexicon)
-    plain = [word for word in passage.words if word.text not in HYPHENS]
+    pieces = (piece for word in passage.words for piece in _pieces(word))
+    plain = [word for word in pieces if word.text not in HYPHENS]
     forms = [_forms(word) for word in plain]
     for first in range(len(plain)):
         ends = [
@@ -406,6 +406,17 @@ def candidates_by_words(passage: Passage, lexicon: Lexicon) -> Iterator[TermMatc
             end, entry = max(ends, key=lambda found: found[0])
             found = plain[first:end]
             yield TermMatch(entry, found[0].start, found[-1].end, _found_as(entry, found))
+
+
+def _pieces(word: TextWord) -> Iterator[TextWord]:
+    """ "7,Muslims,hateful" is one token to the analyser."""
+    found = list(_CELL.finditer(word.text))
+    if len(found) < 2:
+        yield word
+        return
+    for cell in found:
+        start, end = (word.start + place for place in cell.span())
+        yield TextWord(cell.group(), cell.group().lower(), start, end, is_stop=False, is_word=True)
 
 
 @cache_results(TREE_BYTES, _word_tree_bytes)
@@ -456,16 +467,3 @@ def _found_as(entry: LexiconEntry, found: Sequence[TextWord]) -> FoundAs:
     if printed.endswith(seen):
         return "term" if printed == seen or "-" in printed or "'" in printed else "lemma"
     return "plural" if len(seen) > len(printed) or singular(seen) == printed else "lemma"
-
-
-def groups_of_text(
-    text: str, language: Language, lexicon: Lexicon, explained_in: Language
-) -> TextGroups:
-    """Slurs name their group here, unlike in an explanation; categories name none."""
-    passage, cues = read_passage(text, language, ()), load_cues(language)
-    found = frozenset(
-        canonical_group(match.entry.group)
-        for match in find_terms(passage, lexicon)
-        if match.entry.kind != "category_term" and match.entry.term not in cues.needs_person_noun
-    )
-    return TextGroups(found, language == explained_in or lexicon.language is None)

@@ -10,35 +10,46 @@ miss and grounds ("based on their race") do.
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import zip_longest
-from pathlib import Path
 
 from services.hatexscore.group_cues import (
+    AND_YET,
     BROUGHT_UP,
     BYSTANDERS,
     CONTRASTED,
     GROUNDS,
-    HEDGES,
+    HIM_OR_HER,
     LEAVES,
     LEFT_OUT,
     LIVING_WITH,
     NO_GROUP_MEANT,
     ONE_PERSON,
     PLACE,
-    PRAISES,
+    SEVERAL,
     SPEAKERS,
-    TARGET_FIELD,
-    WHO_ARE,
-    WHO_IS_IT,
+    THEM,
     is_object,
-    is_person,
     people_span,
+)
+from services.hatexscore.group_senses import (
+    CONCEDED,
+    COUNTERFACTUAL,
+    HEDGES,
+    ONE_OF_THEM,
+    PRAISES,
+    SOFT_ATTACK,
+    THING,
+    TOPIC,
+    WINDOW,
+    around,
+    find_en_attacks,
+    is_predicated,
+    names_of_persons,
+    ordinary_word,
 )
 from services.hatexscore.group_terms import (
     Cues,
@@ -48,7 +59,7 @@ from services.hatexscore.group_terms import (
     find_terms,
     load_cues,
 )
-from services.hatexscore.lexicon import Lexicon, TextGroups, canonical_group, singular
+from services.hatexscore.lexicon import Lexicon, TextGroups, canonical_group
 from services.hatexscore.negation import (
     Denial,
     SentenceReading,
@@ -62,47 +73,37 @@ from services.hatexscore.negation_cjk import (
     read_ko,
     read_zh,
 )
+from services.hatexscore.target_fields import (
+    answers,
+    asks_for_target,
+    denies_attack,
+    field_of,
+    is_no_attack,
+    names_nobody,
+)
 
 Span = tuple[int, int]  # half-open character offsets
 
-FOLDER = Path(__file__).with_name("data")
 QUOTED = "inside a quotation"
 SLUR = "a slur is an alias, not an identification"
 NO_GROUND = "a category is named, but not as the ground of anything"
 NEGATED = "an attack on it is denied"
 ABSENT = "denied to be there, or to be what is meant"
+OF_ANOTHER = "of a text that is not this one"
 BYSTANDER = "it reads, reports or judges, and is no target"
-THING = "a thing or an institution is named, not people"
-ONE_OF_THEM = "one person, not the group"
 ITS_COUNTRY = "a place is named, and its people are said not to be meant"
 RELATED = "whom one has or brings up, and not who is meant"
 IN_SENTENCE = "in a sentence with an attack predicate"
+IN_FIELD = "in a field that names the target"
+IN_GROUP_FIELD = "in a field that names the group"
 IN_NEXT = "the next sentence refers to it with an attack predicate"
 WITH_QUOTE = "linked to a quote in the same sentence"
 NO_LINK = "no link to the hateful content"
 EQUATION_4 = "named, and the text is judged non-hateful: Eq. 4 requires no link"
 
-# "…, yet he openly calls" + "them".
-AND_YET = re.compile(
-    r"\W*(?:but|yet|though|although|however|still|and)\W+(?:(?:it|he|she|they|the\s\w+|still|instead"
-    r"|nonetheless|nevertheless|also|does|do|\w+ly)\s+){0,4}",
-    re.IGNORECASE,
-)
-THEM = re.compile(r"\sthem\b", re.IGNORECASE)
-# "Her" before a noun is whose that is.
-HIM_OR_HER = re.compile(
-    r"\s(?:him|her(?=\s*(?:[^\w\s]|$)|\s+(?:an?|the|as|with|in|for|to|and|or|because|by|at|on|too|again"
-    r"|names|out|instead|later)\b))\b",
-    re.IGNORECASE,
-)
-SEVERAL = re.compile(r".*(?:s|people|women|men|children|folk)\W*", re.IGNORECASE | re.DOTALL)
-FIRST_NAME = re.compile(
-    r"(?:\w[\w,]*\s|\b(?:Mr|Mrs|Ms|Dr|Prof)\.?\s)[A-Z][a-z]+\.?\s$"
-)  # "Jordan White"
+FOLLOWING = 3  # sentences behind the one that says what a text is about
 OBJECT = 16  # characters between an attack and its object
-LONGEST_QUESTION = 120  # characters
 LISTED = 12  # mentions that may form one list
-WINDOW = 80  # characters looked at on either side of a mention
 
 
 def find_mentions(
@@ -116,6 +117,8 @@ def find_mentions(
     """
     cues = load_cues(passage.language)
     context = MentionReading(passage, cues, tuple(find_terms(passage, lexicon)))
+    if moderated is not None:
+        context.persons |= moderated.persons
     found: list[GroupMention] = []
     for match, following in zip_longest(context.matches, context.matches[1:]):
         one = context.mention(match, hateful, moderated)
@@ -147,10 +150,12 @@ class MentionReading:
         self.cues = cues
         self.matches = matches
         self.spans = tuple((match.start, match.end) for match in matches)
+        self.persons = names_of_persons(passage, matches)
         self._readings: dict[int, SentenceReading] = {}
         self._plains: dict[int, str] = {}
         self._spans: dict[TermMatch, Span] = {}
         self._mild: dict[int, tuple[bool, bool]] = {}
+        self._denied: bool | None = None
 
     def mention(
         self, match: TermMatch, hateful: bool, moderated: TextGroups | None
@@ -184,7 +189,7 @@ class MentionReading:
         passage, kind = self.passage, match.entry.kind
         if kind == "slur_alias":
             return Objection(SLUR)
-        if passage.quoted(match.start, match.end):
+        if passage.quoted(match.start, match.end) and not self._is_quoted_value(match):
             return Objection(QUOTED)
         if kind == "category_term" and not self._is_ground(match):
             return Objection(NO_GROUND)
@@ -194,7 +199,13 @@ class MentionReading:
         denial = self._denial(match)
         if denial is not None:
             return Objection(NEGATED, True) if denial.attack else Objection(ABSENT)
+        if self._would_be(self._place(match.start)):
+            return Objection(OF_ANOTHER, True)
         return self._lesser_part(match)
+
+    def _is_quoted_value(self, match: TermMatch) -> bool:
+        """`target: "Muslims"`: a string of a field, and no quotation of the text."""
+        return field_of(self.passage.text, match.start) in ("target", "group")
 
     def _lesser_part(self, match: TermMatch) -> Objection | None:
         """One person, or a place, where the sentence says that the group is not meant."""
@@ -244,6 +255,9 @@ class MentionReading:
         before, _ = around(self.passage, match)
         if self.cues.matches("other_than_before", before):
             return "prefixed with 'non-': others than this group"
+        surface = self.passage.text[match.start : match.end].lower()
+        if surface == match.entry.term and surface in self.persons:
+            return ONE_OF_THEM  # and not "Christians"
         against = self.cues.matches("anti_before", before)
         if not against and is_object(self.passage, match):
             return THING
@@ -321,17 +335,27 @@ class MentionReading:
     def _read(self, place: int) -> SentenceReading:
         sentence, language = self.passage.sentences[place], self.passage.language
         plain = self._plain(place)
-        found = {match.span() for match in self.cues.patterns["predicates"].finditer(plain)}
+        spans = {match.span() for match in self.cues.patterns["predicates"].finditer(plain)}
         if language == "en":
-            found |= {match.span() for match in find_en_attacks().finditer(plain)}
+            spans |= {match.span() for match in find_en_attacks().finditer(plain)}
         else:
-            found |= set(extra_attacks(language, plain))
-        attacked = sorted((sentence.start + a, sentence.start + b) for a, b in found)
+            spans |= set(extra_attacks(language, plain))
+        attacked = sorted(
+            (sentence.start + a, sentence.start + b)
+            for a, b in spans
+            if not is_no_attack(plain, a, b)
+        )
         if language == "en":
-            return read_en(plain, sentence.start, attacked)
-        if language == "zh":
-            return read_zh(plain, sentence.start, attacked)
-        return read_ko(sentence, self.cues, self.passage.text, attacked)
+            found = read_en(plain, sentence.start, attacked)
+        elif language == "zh":
+            found = read_zh(plain, sentence.start, attacked)
+        else:
+            found = read_ko(sentence, self.cues, self.passage.text, attacked)
+        return replace(found, attacks=()) if self._would_be(place) else found
+
+    def _would_be(self, place: int) -> bool:
+        """ "Had it named Muslims, it would be hateful": of another text?"""
+        return COUNTERFACTUAL[self.passage.language].match(self._plain(place)) is not None
 
     def link(self, match: TermMatch) -> str | None:
         """How the mention is tied to the hateful content (§3.3); None if it is not.
@@ -342,16 +366,32 @@ class MentionReading:
         """
         passage = self.passage
         place = passage.sentence_at(match.start)
-        field = TARGET_FIELD.search(around(passage, match)[0])
-        if field or self._attacks(place, match) or self._is_contrasted(place, match):
+        if self._attacks(place, match) or self._is_contrasted(place, match):
             return IN_SENTENCE
+        field = field_of(passage.text, match.start)
+        if field is not None:
+            return {"target": IN_FIELD, "group": IN_GROUP_FIELD, "mentioned": None}[field]
         if passage.sentences[place].quotes:
             return WITH_QUOTE
-        if place > 0 and self._is_target_question(place - 1):
-            return IN_SENTENCE
+        if place > 0 and self._is_answer(place, match):
+            return IN_FIELD
+        if self._is_topic(place, match):
+            return IN_NEXT
         if place + 1 == len(passage.sentences) or not self._attacks(place + 1, match):
             return None
         return IN_NEXT if self.cues.matches("follow_up", self._plain(place + 1)) else None
+
+    def _is_topic(self, place: int, match: TermMatch) -> bool:
+        """ "The text is about Muslims. Its last words are an insult.": an attack on nobody else?"""
+        start = self._start(place)
+        if TOPIC.search(self.passage.text, start, match.start) is None:
+            return False
+        following = range(place + 1, min(place + 1 + FOLLOWING, len(self.passage.sentences)))
+        return any(
+            is_predicated(self.passage.text, *span)
+            for later in following
+            for span in self.reading(later).attacks
+        )
 
     def _attacks(self, place: int, match: TermMatch) -> bool:
         """Does the sentence hold an attack that is not denied, other than the mention itself?
@@ -362,11 +402,15 @@ class MentionReading:
         attacks = self.reading(place).attacks
         return any(not (own[0] <= start and end <= own[1]) for start, end in attacks)
 
-    def _is_target_question(self, place: int) -> bool:
-        """Is the sentence a question such as "Target?", which the next one answers?"""
-        sentence = self.passage.sentences[place]
-        short = sentence.end - sentence.start <= LONGEST_QUESTION
-        return short and WHO_IS_IT.fullmatch(self._plain(place)) is not None
+    def _is_answer(self, place: int, match: TermMatch) -> bool:
+        """Does it answer the sentence before: "Target? Women.", "Find the target. Muslims."?"""
+        sentence, asked = self.passage.sentences[place], self._plain(place - 1).strip()
+        start, end = self._people(match)
+        text = self.passage.text
+        before, after = text[sentence.start : start], text[end : sentence.end]
+        if names_nobody(before):
+            return False
+        return asks_for_target(asked) or answers(asked, before, after)
 
     def _is_contrasted(self, place: int, match: TermMatch) -> bool:
         """ "It is not X who are insulted but Y": the denied attack holds of Y."""
@@ -412,87 +456,55 @@ class MentionReading:
             self._spans[match] = people_span(self.passage, match)
         return self._spans[match]
 
+    def _start(self, place: int) -> int:
+        return self.passage.sentences[place].start
+
     def _place(self, position: int) -> int:
         return self.passage.sentence_at(position)
 
     def _is_attacked(self, match: TermMatch, tie: str | None) -> bool:
-        """Tied, without a "may" in its sentence, and not by a quotation of praise."""
-        hedged, praised = self._hedge_and_praise(self._place(match.start))
-        return tie is not None and not hedged and not (tie == WITH_QUOTE and praised)
+        """Tied, without a "may" in its sentence. A quotation that praises attacks nobody; nor does
+        one, a field or a mere "describes", where every attack on a group is denied."""
+        place = self._place(match.start)
+        hedged, praised = self._hedge_and_praise(place)
+        if tie is None or hedged or tie == IN_GROUP_FIELD or (tie == WITH_QUOTE and praised):
+            return False
+        hard = tie in (IN_SENTENCE, IN_NEXT) and (tie == IN_NEXT or self._is_hard(place))
+        return hard or not self._is_denied_throughout()
+
+    def _is_hard(self, place: int) -> bool:
+        """Does an attack hold there that is one whatever else is said: not "describes as"?"""
+        plain, start = self._plain(place), self._start(place)
+        conceded = CONCEDED.match(plain) if self._hedge_and_praise(place)[1] else None
+        begins = start + (conceded.end() if conceded else 0)
+        return any(
+            span[0] >= begins and SOFT_ATTACK.match(self.passage.text, *span) is None
+            for span in self.reading(place).attacks
+        )
+
+    def _is_denied_throughout(self) -> bool:
+        """Does the explanation speak of attacks, and deny each of them that a group is near?"""
+        if self._denied is None:
+            places = range(len(self.passage.sentences))
+            labels = any(denies_attack(self._plain(place)) for place in places)
+            read = list(map(self.reading, places))
+            denied = labels or any(len(one.every_attack) > len(one.attacks) for one in read)
+            named = {
+                self._place(match.start)
+                for match in self.matches
+                if match.entry.kind != "category_term"
+            }
+            self._denied = denied and not any(map(self._is_hard, named))
+        return self._denied
 
     def _hedge_and_praise(self, place: int) -> tuple[bool, bool]:
         """Does the sentence hedge, does it praise?"""
         if place not in self._mild:
             language, plain = self.passage.language, self._plain(place)
-            found = (HEDGES[language].search(plain), PRAISES[language].search(plain))
-            self._mild[place] = (found[0] is not None, found[1] is not None)
+            start, denials_over = self._start(place), self.reading(place).denials_over
+            praised = any(
+                len(denials_over(start + found.start())) % 2 == 0
+                for found in PRAISES[language].finditer(plain)
+            )
+            self._mild[place] = (HEDGES[language].search(plain) is not None, praised)
         return self._mild[place]
-
-
-@lru_cache(maxsize=1)
-def find_en_attacks() -> re.Pattern[str]:
-    """Attack predicates that version 1 did not know: data, our own work."""
-    listed = json.loads((FOLDER / "attacks.en.json").read_text(encoding="utf-8"))
-    return re.compile(rf"\b(?:{'|'.join(listed)})\b", re.IGNORECASE)
-
-
-def around(passage: Passage, match: TermMatch) -> tuple[str, str]:
-    """What stands before and after the mention in its sentence, at most WINDOW characters."""
-    sentence = passage.sentences[passage.sentence_at(match.start)]
-    before = passage.text[max(sentence.start, match.start - WINDOW) : match.start]
-    after = passage.text[match.end : min(sentence.end, match.end + WINDOW)]
-    return before, after
-
-
-def ordinary_word(passage: Passage, match: TermMatch, cues: Cues) -> str | None:
-    """Why this occurrence is an ordinary word and names no group; None if it does name one.
-
-    "black", "blind", "orthodox", "turkey", "aids", 수단 (Sudan, or a means) name a group only with
-    a person noun, as a plural, with the right capitals, or as "the blind".
-    """
-    term = match.entry.term
-    surface = passage.text[match.start : match.end]
-    before, after = around(passage, match)
-    if cues.matches("thing_after", after):
-        return THING
-    if term in cues.needs_upper and not surface.isupper():
-        return "an ordinary word without its capitals"
-    if term in cues.needs_capital and not surface[0].isupper():
-        return "an ordinary word without its capital"
-    if term in cues.needs_plural and singular(surface.lower()) == surface.lower():
-        return None if cues.matches("being_before", before) else "one person, not the group"
-    if term in cues.needs_person_noun and not _names_people(passage, match, cues):
-        return "an ordinary word: no person noun follows"
-    return None
-
-
-def _names_people(passage: Passage, match: TermMatch, cues: Cues) -> bool:
-    """Plural, "the blind", "anti-black", "with cancer", "Black culture", or a person noun."""
-    term = match.entry.term
-    before, after = around(passage, match)
-    if match.found_as in ("plural", "demonym") and match.entry.kind != "demonym":
-        return True
-    if term in cues.capital_is_enough and _is_capitalized(passage, match, before):
-        return True
-    as_noun = cues.matches("group_of_before", before) and cues.matches("group_of_after", after)
-    return (
-        (term in cues.group_of and as_noun)
-        or cues.matches("anti_before", before)
-        or cues.matches("living_with_before", before)
-        or _are_people(before)
-        or cues.matches("person_after", after)
-    )
-
-
-def _are_people(before: str) -> bool:
-    """ "People who are disabled"."""
-    found = WHO_ARE.search(before)
-    return found is not None and (found[1].lower() == "those" or is_person(found[1]))
-
-
-def _is_capitalized(passage: Passage, match: TermMatch, before: str) -> bool:
-    """A capital that is not owed to the start of a sentence or of a label, nor to a name."""
-    begun = before.rstrip(" \"'“‘(*_")
-    if FIRST_NAME.search(before):
-        return False
-    return passage.text[match.start].isupper() and bool(begun) and begun[-1] not in ":.-•"

@@ -14,6 +14,7 @@ import re
 
 from services.hatexscore.cues_en import JUDGE, JUDGES
 
+MOST_IN_CELL = 3  # blanks of a label in a cell
 MOST_ROWS = 40  # of a table, between a cell and its head
 MOST_WIDE = 400  # characters of a row
 REACH = 120  # characters before a word that hold its key
@@ -31,7 +32,8 @@ EARLIER = (
 KEY = (
     r"labels?|verdict|conclusions?|decision|removed?|deleted?|reject(?:ed)?|approved?|allow(?:ed)?"
     r"|kept|keep|(?:classified|labell?ed|rated|marked|judged|tagged|categori[sz]ed)(?:\s+as)?|classification|class|category|prediction|answer|rating"
-    r"|result|judge?ment|assessment"
+    r"|result|judge?ment|assessment|revised|updated|amended|corrected|mine|final|ruling|tag|status"
+    r"|disposition|resolution"
     r"|determination|evaluation|output|outcome|finding|标签|结论|判断|判定|分类|类别|答案|结果|预测|评定|裁定|决定|라벨"
     r"|레이블|결론|판단|판정|분류|정답|답변?|결과|예측|평가"
 )
@@ -144,6 +146,8 @@ def in_column(plain: str, start: int, end: int) -> bool:
     """Is plain[start:end] all of a table's cell, in a column headed "label" or the like?"""
     first = plain.rfind("\n", max(0, start - MOST_WIDE), start) + 1
     before = plain[first:start]
+    if any(_in_csv(plain, first, end, mark) for mark in ",;\t" if mark in before):
+        return True
     if "|" not in before or before.rstrip()[-1:] != "|" or not _CELL.match(plain, end):
         return False
     for _ in range(MOST_ROWS):
@@ -155,6 +159,24 @@ def in_column(plain: str, start: int, end: int) -> bool:
             return _heads(plain[max(0, above - MOST_WIDE) : above], column)
         first = above
     return False
+
+
+def _in_csv(plain: str, first: int, end: int, mark: str) -> bool:
+    """As `in_column`, of values parted by a mark, whose first line names the columns."""
+    before, after = plain[first:end], plain[end : end + BEYOND].lstrip(' "')
+    if after and after[0] not in (mark, "\n"):
+        return False
+    header = ""
+    for _ in range(MOST_ROWS):
+        last = first - 1
+        above = plain.rfind("\n", max(0, last - MOST_WIDE), max(0, last)) + 1
+        if last <= 0 or mark not in plain[above:last]:
+            break
+        header, first = plain[above:last], above
+    names = header.split(mark)
+    place = before.count(mark)
+    named = place < len(names) and _COLUMN.fullmatch(names[place]) is not None
+    return named and before.rpartition(mark)[2].strip(' "').count(" ") < MOST_IN_CELL
 
 
 def _heads(plain: str, column: int) -> bool:

@@ -203,13 +203,20 @@ def _classifier_texts(
     )  # fmt: skip
     if why is not None:
         return texts.without_control(why)
-    null = RandomNull(placements, request.seed, _stages(request), one_sided(request, parsed))
+    stages = _stages(request, parsed, placements)
+    null = RandomNull(placements, request.seed, stages, one_sided(request, parsed))
     return replace(texts, null=null)
 
 
-def _stages(request: HatexscoreRequest) -> TwoStages:
-    most, first = request.most_draws, VARIANTS[request.variant].first
-    return TwoStages(min(first or most, most), most, EXCEEDANCES)
+def _stages(
+    request: HatexscoreRequest, parsed: ParsedExplanation, placements: RandomPlacements
+) -> TwoStages:
+    """Of a non-hateful decision the first draws alone, unless all placements can be taken: whether
+    harmless words matter is not asked, so that a finer p decides nothing."""
+    row, most = VARIANTS[request.variant], request.most_draws
+    first = min(row.first or most, most)
+    settled = row.decision_aware and parsed.label != HATEFUL and placements.others > most
+    return TwoStages(first, first if settled else most, EXCEEDANCES)
 
 
 def one_sided(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:

@@ -159,7 +159,7 @@ NEGATION = re.compile(
     r"|leads?|makes?|constitutes)\b))|everything\s+but|anything\s+(?:but|(?:other|less)\s+than|short\s+of)|(?:far|miles)\s+from"
     r"|(?:false|untrue|wrong|incorrect|inaccurate|mistaken|unfair|unjustified|misleading|mistake"
     r"|error|exaggeration|overstatement|stretch|misreading|inappropriate"
-    r"|misconception|myth|fallacy|misunderstanding|illusion)(?=\s+(?:not\s+)?(?:to|that)\b)"
+    r"|misconception|myth|fallacy|misunderstanding|illusion|too\s+far)(?=\s+(?:not\s+)?(?:to|that)\b)"
     r"|den(?:y|ies|ied|ying)|doubts?|doubted|disagrees?|reject(?:s|ed|ing)?|rul(?:e|es|ed"
     r"|ing)\s+out|(?:disput|contest|dismiss|refut|rebut|challeng)\w*\s+(?:the|any|this"
     r"|that)\s+(?:\w+\s+)?(?:claim|idea"

@@ -38,8 +38,20 @@ _INVERTING = frozenset({"nowhere", "never", "neither", "nor", "hardly", "rarely"
 _DENY = frozenset({"deny", "dispute"})
 _MILDER = frozenset({"less", "milder", "softer", "better", "acceptable", "harmless", "funny"})
 DENIED_NEAR = 2  # words behind "cannot" or "no one"
+OBJECT_NEAR = 5  # words behind an attack within which its object begins
+EXCEPTION_NEAR = 4  # words behind "nobody" within which "but X" may follow
+_NOBODY = frozenset({"nobody", "none", "nothing", "no-one", "noone"})
+_NOT_NONE = frozenset({"less", "more", "fewer", "longer", "other", "matter", "doubt"})
+_BEFORE_OBJECT = frozenset(
+    ["at", "on", "against", "towards", "toward", "to", "of", "for", "or", "nor", "and", "directly"]
+)
 _RELATIVE = ("who", "whom", "that", "which")
 _SPARING = frozenset({"spare"})
+_NO_LONGER = frozenset(
+    {"stand", "think", "believe", "consider", "hold", "see", "regard", "deem", "maintain", "find"}
+)
+_COPULAS = frozenset({"is", "are", "was", "were", "be", "'s"})
+_COPULAS_DENIED = frozenset({"isn't", "aren't", "wasn't", "weren't"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +186,7 @@ class SentenceScopes:
 
     def reading(self) -> SentenceReading:
         denials: list[Denial] = []
+        denials += self._without_object()
         reached = -1  # of a negator whose scope goes on over "nor"
         for place, length in self._negators():
             if self._text(place) == "nor" and place < reached:
@@ -188,6 +201,33 @@ class SentenceScopes:
                 span = (self.words[first].start, self.words[last - 1].end)
                 denials.append(Denial(*span, attack))
         return sentence_reading(self.words, denials, self.attacked, self.rejections)
+
+    def _without_object(self) -> Iterator[Denial]:
+        """ "Attacks nobody", "aimed at no one", "mocks or insults no group": on whom is denied."""
+        starts = [word.start for word in self.words]
+        for start, end in self.attacked:
+            first = bisect_left(starts, end)
+            for here in range(first, min(len(self.words), first + OBJECT_NEAR)):
+                if self._is_nobody(here):
+                    yield Denial(start, end, attack=True)
+                    break
+                text = self._text(here)
+                if not (text in _BEFORE_OBJECT or text.endswith("ly") or here in self.attacking):
+                    break
+
+    def _is_nobody(self, here: int) -> bool:
+        """ "Nobody", "no one", "no group"; not "nobody but X", "no less than X"."""
+        text, classes = self._text(here), self.classes
+        if not (text in _NOBODY or (text == "no" and self._text(here + 1) not in _NOT_NONE)):
+            return False
+        behind = [self._text(here + place) for place in range(1, 1 + EXCEPTION_NEAR)]
+        return (
+            not any(
+                one in classes.exceptive - {"but"} or (one, two) in classes.exceptive_pairs
+                for one, two in pairwise(["", *behind])
+            )
+            and behind[0] != "but"
+        )
 
     def _text(self, place: int) -> str:
         return self.words[place].text if 0 <= place < len(self.words) else ""
@@ -205,7 +245,9 @@ class SentenceScopes:
         place = 0
         while place < len(self.words):
             length = self._phrase(place, self.classes.phrases)
-            if length == 0 and self._negates(place):
+            if self._text(place) == "without" and place in self.attacking:
+                length = 0  # "better without them"
+            elif length == 0 and self._negates(place):
                 length = 1
             if length:
                 yield place, length
@@ -222,7 +264,9 @@ class SentenceScopes:
         if text in self.classes.negators or self._is_contracted(place):
             if text == "nothing" and self._text(place - 1) in ("at", "for"):
                 return False  # "stops at nothing", "good for nothing"
-            return not (text == "no" and self._text(place + 1) in (",", "longer", "less"))
+            if text == "no" and self._text(place + 1) == "longer":
+                return self._text(place + 2) in _NO_LONGER
+            return not (text == "no" and self._text(place + 1) in (",", "less"))
         return self._is(place, self.classes.failing) and place not in self.attacking
 
     def _scope(self, place: int, length: int) -> tuple[int, bool]:
@@ -259,6 +303,8 @@ class SentenceScopes:
             return True
         if text == "so":
             return not much and self._text(here + 1) in classes.pronouns
+        if "(" in (text, self._text(here - 1)) and ")" in (text, self._text(here + 1)):
+            return False  # what it quotes in brackets
         if text in classes.exceptive or text in classes.ends:
             return True
         if (text, self._text(here + 1)) in classes.exceptive_pairs:
@@ -298,7 +344,9 @@ class SentenceScopes:
             return True
         if text.endswith("ing") and (here in self.attacking or self._is(here, self.classes.speech)):
             return True
-        if text in ("and", "or") and self._is_finite(here + 1):
+        if text in ("and", "or") and (
+            self._is_finite(here + 1) or self._text(here + 1) in self.classes.pronouns
+        ):
             return True
         for place in range(here, min(len(self.words), here + 12)):
             if self._text(place) in (",", "that", "who", "which") or (
@@ -340,6 +388,10 @@ class SentenceScopes:
             return any(word.text in self.classes.humane for word in following)
         return here not in self.attacking and self._is(here, self.classes.positive)
 
+    def _closes(self, place: int) -> bool:
+        text = self._text(place)
+        return text in ("", ",") or text in self.classes.ends
+
     def _is_presupposed(self, here: int, first: int) -> bool:
         """ "The attack", "its contempt" after a verb of another kind: nobody denies that it is."""
         if here - first < 1 or self._text(first) in ("of", "in"):
@@ -350,9 +402,13 @@ class SentenceScopes:
         )
         if inverted and self._text(here - 1) not in _DEFINITE:
             return False  # "nowhere does the text insult"
+        if self._text(here - 1) in ("this", "that") and self._closes(here + 1):
+            return False  # "too far to call this hateful"
         before = [self._text(place) for place in range(max(first, here - 2), here)]
         if not _DEFINITE & set(before) or self._text(here).endswith(("ing", "ed")):
             return False
+        if self._text(first - 2) in _COPULAS or self._text(first - 1) in _COPULAS_DENIED:
+            return False  # "it is not the hateful text that one might expect"
         head = next((p for p in range(first, here) if len(self._text(p)) > 2), first)
         behind = {word.text for word in self.words[here : here + HUMANE]}
         if self._text(head) == "make" and behind & _MILDER:

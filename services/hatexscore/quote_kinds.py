@@ -223,7 +223,7 @@ _DOCUMENT = (
 _PERSON = (
     r"(?:other\s(?:users?|people|readers?|commenters?)|judges?|commenters|(?:an?|one)\scommenter|journalists?|scholars?"
     r"|researchers?|experts?|moderators?|readers?|a\sreader|friends?|someone|somebody|critics?|teacher"
-    r"|annotators?|editors?|a\sthird\sparty|opponents?|neighbou?rs?|colleagues?|my\s\w+|our\s\w+"
+    r"|annotators?|raters?|reviewers?|labell?ers?|classifiers?|models?|editors?|a\sthird\sparty|opponents?|neighbou?rs?|colleagues?|my\s\w+|our\s\w+"
     r"|minister|president|mayor|parents?)"
 )
 _ASIDE = r"\b(?!\s(?:of|in)\sthe\s(?:text|post|comment|tweet))"

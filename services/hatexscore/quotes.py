@@ -173,6 +173,13 @@ _NAMING_KEY = re.compile(
     r"|라벨|분류"
 )
 _TAG = re.compile(r"<(?P<closes>/?)(?P<name>[a-zA-Z][\w-]{0,30})\s{0,9}>")
+_QUOTE_TAG = re.compile(r"<(?P<closes>/?)q>|&(?:quot|ldquo|rdquo|#34|#8220|#8221);", re.IGNORECASE)
+_BRACKET_KEY = re.compile(
+    r"\[(?P<name>(?:target|label|verdict|evidence|reason(?:ing|s)?|rationale|answer|decision|class(?:ification)?|category"
+    r"|conclusion|output|attack|group|victims?|quotes?|spans?|result)[\w ]{0,20})\](?=\s)",
+    re.IGNORECASE,
+)
+_TOKEN_TAG = re.compile(r"<\|/?[\w-]{1,30}\|>")  # "<|assistant|>"
 _TEX = re.compile(r"\\(?:boxed|fbox|text|textbf|textit|mathbf|mathrm|emph|underline)\s{0,3}(?=\{)")
 
 
@@ -230,19 +237,30 @@ def emphasis_as_quotations(explanation: str, chosen: Callable[[Quotation], bool]
     return _EMPHASIS.sub(marked, explanation)
 
 
-def plain_format(explanation: str) -> str:
+def plain_format(explanation: str, text: str = "") -> str:
     """The explanation without its JSON marks, tags and TeX commands; offsets stay.
 
     Models are often told to answer in such a form. A string of an object is no quotation of the
-    text, but one in a list, or of a key that names quotations ("evidence"), is. Each field becomes
-    a line of its own.
+    text, but one in a list, or of a key that names quotations ("evidence"), is, as is one of
+    several words that stands in the text word for word. Each field becomes a line of its own.
     """
     found = explanation
     if _TEX.search(found):  # "$" is no currency there
         found = _TEX.sub(lambda match: " " * len(match.group()), found).replace("$", " ")
+    found = _QUOTE_TAG.sub(_as_mark, found)
+    found = _TOKEN_TAG.sub(lambda tag: "\n" + " " * (len(tag.group()) - 1), found)
+    found = _BRACKET_KEY.sub(lambda key: f"\n{key['name']}:", found)
     found = _TAG.sub(_as_line, found)
     found = _common_marks(found)
-    return _plain_json(found) if _OBJECT.search(found) else found
+    return _plain_json(found, text) if _OBJECT.search(found) else found
+
+
+def _as_mark(tag: re.Match[str]) -> str:
+    """A quotation mark, and blanks: before the mark that opens, behind the one that closes."""
+    blank = " " * (len(tag.group()) - 1)
+    if tag["closes"] is None:
+        return f'"{blank}'
+    return f"\u201d{blank}" if tag["closes"] else f"{blank}\u201c"
 
 
 def _as_line(tag: re.Match[str]) -> str:
@@ -261,23 +279,29 @@ class _Fields:
     key: str = ""
 
     @property
+    def names(self) -> bool:
+        """Does the key name a group, or a label?"""
+        return _NAMING_KEY.search(self.key) is not None
+
+    @property
     def quotes(self) -> bool:
         """Is the string that begins here a quotation of the text?"""
         if _QUOTING_KEY.search(self.key):
             return True
         listed = bool(self.lists) and self.lists[-1]
-        return listed and _NAMING_KEY.search(self.key) is None
+        return listed and not self.names
 
 
-def _plain_json(text: str) -> str:
-    characters = list(text)
+def _plain_json(found: str, text: str) -> str:
+    characters = list(found)
     fields = _Fields()
-    for start, end in _strings(text, fields, characters):
-        body = text[start + 1 : end - 1]
-        is_key = _IS_KEY.match(text, end) is not None
+    for start, end in _strings(found, fields, characters):
+        body = found[start + 1 : end - 1]
+        is_key = _IS_KEY.match(found, end) is not None
         if is_key:
             fields.key = body.lower()
-        if is_key or not fields.quotes:
+        copied = len(body.split()) > 1 and body.strip() in text and not fields.names
+        if is_key or not (fields.quotes or copied):
             characters[start] = characters[end - 1] = " "
             characters[start + 1 : end - 1] = _unescaped(body)
     return "".join(characters)

@@ -25,7 +25,7 @@ from services.hatexscore.explanation import (
     parse_explanation,
     quote_evidence,
 )
-from services.hatexscore.group_terms import groups_of_text
+from services.hatexscore.group_senses import groups_of_text
 from services.hatexscore.groups import find_mentions
 from services.hatexscore.lexicon import TextGroups
 from services.hatexscore.quote_kinds import attributed, kinds_of
@@ -62,7 +62,7 @@ NO_GROUP = (
 
 
 def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
-    plain = plain_format(request.explanation)
+    plain = plain_format(request.explanation, request.text)
     request = request.model_copy(update={"explanation": plain})
     asked: list[TextGroups] = []
 
@@ -80,7 +80,8 @@ def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
         attacked=attacked,
         warnings=(*parsed.warnings, *_hallucination_warnings(parsed), *_search_warnings(parsed)),
     )
-    if parsed.label != "non-hateful" or parsed.tgi == 1 or asked[0].groups:
+    named = asked[0].groups and asked[0].people
+    if parsed.label != "non-hateful" or parsed.tgi == 1 or named:
         return parsed
     return replace(parsed, tgi=None, tgi_not_applicable=NO_GROUP)
 

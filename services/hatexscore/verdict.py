@@ -233,10 +233,19 @@ def identification(report: HatexscoreResult) -> str:
     named = mentions(report)
     counting = sum(mention.counts for mention in named)
     if not named:
-        return "The explanation names no group of the policy."
+        return _no_group(report)
     if not counting:
         return f"Groups of the policy are mentioned ({len(named)}), but no mention counts."
     return f"Mentions of groups that count as named: {counting} of {len(named)}."
+
+
+def _no_group(report: HatexscoreResult) -> str:
+    said = "The explanation names no group of the policy"
+    if hateful(report):
+        return f"{said}; Eq. 4 requires one of a hateful decision, even about a single person."
+    if report.predicted_label is not None and report.provenance.variant == "robust":
+        return f"{said}, and the text does."
+    return f"{said}."
 
 
 def coherence(report: HatexscoreResult) -> str:

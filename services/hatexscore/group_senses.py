@@ -1,0 +1,256 @@
+"""What an expression of a lexicon means where it stands: people, an ordinary word, a person's name.
+
+"Black", "turkey" and "orthodox" are ordinary words too; Jordan, Chad and Christian are names that
+parents give. The same rules read the moderated text, so that both name the same groups.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+from services.hatexscore.group_cues import WHO_ARE, is_object, is_person
+from services.hatexscore.group_terms import (
+    Cues,
+    Passage,
+    TermMatch,
+    find_terms,
+    load_cues,
+    read_passage,
+)
+from services.hatexscore.lexicon import Lexicon, TextGroups, canonical_group, singular
+from services.hatexscore.words import Language
+
+FOLDER = Path(__file__).with_name("data")
+THING = "a thing or an institution is named, not people"
+ONE_OF_THEM = "one person, not the group"
+WINDOW = 80  # characters looked at on either side of a mention
+
+FIRST_NAME = re.compile(
+    r"(?:\w[\w,]*\s|\b(?:Mr|Mrs|Ms|Dr|Prof)\.?\s)[A-Z][a-z]+\.?\s$"
+)  # "Jordan White"
+_ILLNESSES = frozenset({"cancer", "depression"})
+GIVEN_NAMES = frozenset({"jordan", "chad", "georgia", "christian"})
+# "My friend Chad", "named Georgia"; "oh Jordan!", "hey Jordan,"
+_INTRODUCED = re.compile(
+    r"\b(?:named|called|mister|mr|mrs|ms|dr|uncle|aunt(?:ie)?|coach|(?:my|our|his|her|your|the|an?|some)\s(?:\w+\s)?"
+    r"(?:friend|brother|sister|son|daughter|cousin|colleague|neighbou?r|roommate|classmate|boyfriend|girlfriend"
+    r"|boss|guy|user|player))[.,]?\s$",
+    re.IGNORECASE,
+)
+_GREETED = re.compile(
+    r"\b(?:dear|hey|hi|hello|oh|ok(?:ay)?|yo|sorry|thanks|thank\syou|bye)[.,]?\s$", re.IGNORECASE
+)
+_OPENS = re.compile(r"(?:^|[.!?\n\"'\u201c\u2018(@])\s*$")
+_ADDRESSED = re.compile(
+    r",?\s(?:you(?:'re|\u2019re|r|rself)?|u|ur|please|stop|shut|stay|leave|go|get|just|why|don'?t|who\sdo\syou)\b",
+    re.IGNORECASE,
+)
+_CLOSES = re.compile(r"\s*(?:[.!?,;\"'\u201d\u2019)]|$)")
+_YOU = re.compile(
+    r"\b(?:you(?:'re|r|rself|rs)?|please|thanks|stop|shut)\b[^.!?]*,\s*$", re.IGNORECASE
+)
+_SURNAME = re.compile(r"\s[A-Z][a-z]{2,}\b(?!\s(?:River|Valley))")
+
+
+def names_of_persons(passage: Passage, matches: Iterable[TermMatch]) -> frozenset[str]:
+    """The terms that are a person's given name somewhere in the passage, in lower case.
+
+    "Jordan, you …", "leave us alone, you fool, Chad", "my friend Georgia", "Jordan Smith".
+    """
+    if passage.language != "en":
+        return frozenset()
+    return frozenset(
+        match.entry.term
+        for match in matches
+        if match.entry.term in GIVEN_NAMES and _is_given_name(passage, match)
+    )
+
+
+def _is_given_name(passage: Passage, match: TermMatch) -> bool:
+    surface = passage.text[match.start : match.end]
+    if surface.lower() != match.entry.term:
+        return False
+    before, after = around(passage, match)
+    called = _INTRODUCED.search(before) or (_GREETED.search(before) and _CLOSES.match(after))
+    addressed = _OPENS.search(before) and _ADDRESSED.match(after)
+    at_the_end = _YOU.search(before) and _CLOSES.match(after)
+    named = surface[0].isupper() and match.entry.term != "christian" and _SURNAME.match(after)
+    return bool(called or addressed or at_the_end or named)
+
+
+def groups_of_text(
+    text: str, language: Language, lexicon: Lexicon, explained_in: Language
+) -> TextGroups:
+    """Slurs name their group here, unlike in an explanation; categories name none.
+
+    A colour or a word such as "poles" names a group where it names people.
+    """
+    passage, cues = read_passage(text, language, ()), load_cues(language)
+    matches = find_terms(passage, lexicon)
+    persons = names_of_persons(passage, matches)
+    naming = [
+        match
+        for match in matches
+        if match.entry.kind != "category_term"
+        and match.entry.term not in persons
+        and (
+            match.entry.term not in cues.needs_person_noun
+            or ordinary_word(passage, match, cues) is None
+        )
+    ]
+    found = frozenset(canonical_group(match.entry.group) for match in naming)
+    people = not all(is_object(passage, match) for match in naming)
+    comparable = language == explained_in or lexicon.language is None
+    return TextGroups(found, comparable, persons, people)
+
+
+def around(passage: Passage, match: TermMatch) -> tuple[str, str]:
+    """What stands before and after the mention in its sentence, at most WINDOW characters."""
+    sentence = passage.sentences[passage.sentence_at(match.start)]
+    before = passage.text[max(sentence.start, match.start - WINDOW) : match.start]
+    after = passage.text[match.end : min(sentence.end, match.end + WINDOW)]
+    return before, after
+
+
+def ordinary_word(passage: Passage, match: TermMatch, cues: Cues) -> str | None:
+    """Why this occurrence is an ordinary word and names no group; None if it does name one.
+
+    "black", "blind", "orthodox", "turkey", "aids", 수단 (Sudan, or a means) name a group only with
+    a person noun, as a plural, with the right capitals, or as "the blind".
+    """
+    term = match.entry.term
+    surface = passage.text[match.start : match.end]
+    before, after = around(passage, match)
+    if cues.matches("thing_after", after):
+        return THING
+    if term in cues.needs_upper and not surface.isupper():
+        return "an ordinary word without its capitals"
+    if term in cues.needs_capital and not surface[0].isupper():
+        return "an ordinary word without its capital"
+    if term in cues.needs_plural and singular(surface.lower()) == surface.lower():
+        return None if cues.matches("being_before", before) else ONE_OF_THEM
+    if term in cues.needs_person_noun and not _names_people(passage, match, cues):
+        return "an ordinary word: no person noun follows"
+    return None
+
+
+def _names_people(passage: Passage, match: TermMatch, cues: Cues) -> bool:
+    """Plural, "the blind", "anti-black", "with cancer", "Black culture", or a person noun."""
+    term = match.entry.term
+    before, after = around(passage, match)
+    if match.found_as == "demonym" and match.entry.kind != "demonym":
+        return True  # 인도인
+    surface = passage.text[match.start : match.end]
+    if singular(surface.lower()) != surface.lower() and term not in _ILLNESSES:
+        return True  # "females", "Poles", wherever it stands
+    if term in cues.capital_is_enough and _is_capitalized(passage, match, before):
+        return True
+    as_noun = cues.matches("group_of_before", before) and cues.matches("group_of_after", after)
+    return (
+        (term in cues.group_of and as_noun)
+        or cues.matches("anti_before", before)
+        or cues.matches("living_with_before", before)
+        or _are_people(before)
+        or cues.matches("person_after", after)
+    )
+
+
+def _are_people(before: str) -> bool:
+    """ "People who are disabled"."""
+    found = WHO_ARE.search(before)
+    return found is not None and (found[1].lower() == "those" or is_person(found[1]))
+
+
+def _is_capitalized(passage: Passage, match: TermMatch, before: str) -> bool:
+    """A capital that is not owed to the start of a sentence or of a label, nor to a name."""
+    begun = before.rstrip(" \"'“‘(*_")
+    if FIRST_NAME.search(before):
+        return False
+    return passage.text[match.start].isupper() and bool(begun) and begun[-1] not in ":.-•"
+
+
+@lru_cache(maxsize=1)
+def find_en_attacks() -> re.Pattern[str]:
+    """Attack predicates that version 1 did not know: data, our own work."""
+    listed = json.loads((FOLDER / "attacks.en.json").read_text(encoding="utf-8"))
+    return re.compile(rf"\b(?:{'|'.join(listed)})\b", re.IGNORECASE)
+
+
+# "Although it plays with a stereotype, the tone is fond": conceded.
+CONCEDED = re.compile(
+    r"\W*(?:(?:al)?though|while|even\s(?:though|if)|despite|granted|admittedly)\b[^,]{1,200},",
+    re.IGNORECASE,
+)
+# "The text mentions Muslims."
+TOPIC = re.compile(
+    r"\b(?:text|post|comment|tweet|message|statement|sentence|remark|caption|it|this|author|user)\s(?:\w+ly\s)?(?:mention(?:s|ed)"
+    r"|refer(?:s|red)?\sto|is\sabout|speaks?\s(?:of|about)|talks?\sabout|concerns|deals\swith|names|addresses"
+    r"|is\son)\s(?:[\w-]+\s){0,3}$",
+    re.IGNORECASE,
+)
+_IS_ONE = re.compile(r"\b(?:is|are|was|were)\s(?:(?:an?|the|\w+ly|very)\s){0,2}$", re.IGNORECASE)
+_OF_NOBODY = re.compile(
+    r"\s*(?:$|[.,;!?)]|\b(?:and|or|but|in|language|remark|comment|statement|wording|speech)\b)"
+)
+
+
+def is_predicated(text: str, start: int, end: int) -> bool:
+    """ "… is an insult.", "… are demeaning": an attack of which no other object is named?"""
+    before = text[max(0, start - WINDOW) : start]
+    return _IS_ONE.search(before) is not None and _OF_NOBODY.match(text, end) is not None
+
+
+HEDGES: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(r"\b(?:may|might|could|possibly|perhaps|potentially)\b", re.IGNORECASE),
+    "zh": re.compile("可能|也许|或许"),
+    "ko": re.compile(r"수도?\s?있|지도\s?모르|지도\s?모른|가능성"),
+}
+
+# Verbs that attack only by what they say of a group.
+SOFT_ATTACK = re.compile(
+    r"(?:describ|portray|depict|label|call|nam(?:e|ing)|present|treat|compar|liken|equat|paint|cast|generali"
+    r"|suggest|direct|target|plays?\b|removal|remov|ban)\w*",
+    re.IGNORECASE,
+)
+# "If it had named Muslims, it would be hateful": what would be attacked in another text.
+COUNTERFACTUAL: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(
+        r"(?=[^\n]{0,400}\b(?:if|had|were|should|suppose|imagine|swap)\b)[^\n]{0,400}\bwould(?:n['\u2019]t|\snot)?\s(?:have\s)?"
+        r"(?:\w+ly\s)?(?:be(?:en)?|count|qualify|constitute|amount|become|call(?:ed)?|think|thought|judge[d]?|label(?:led)?|cross)"
+        r"\b[^.;\n]{0,60}\b(?:hat(?:e|eful)|toxic|unsafe|harmful|offensive|violation|different(?:ly)?|discriminat\w+"
+        r"|problematic|another\s(?:matter|story))\b",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        "(?:如果|假如|假使|要是|倘若|若是|若).{1,80}(?:就|会|才|便|则|可能).{0,20}(?:仇恨|有害|歧视|冒犯|违规)"
+    ),
+    "ko": re.compile(
+        r"(?:다면|라면|더라면|었으면|았으면).{1,80}(?:혐오|차별|유해|위반).{0,10}(?:겠|것|였|었|을)"
+    ),
+}
+
+# What a quotation does to a group when it is no attack.
+PRAISES: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(
+        r"\b(?:prais|thank|welcom|celebrat|honou?r|defend|admir|compliment|congratulat|appreciat"
+        r"|applaud|greet|respects?\b|respectful|supports?\b|support(?:ed|ing)|invit|sympath|friend|kind(?:ly|ness|"
+        r"hearted)?\b|polite|affection|fond|warm(?:ly|th|-?hearted)?\b|loving|love[sd]?\b|cheer|grateful|gratitude|hospit"
+        r"|tender|harmless|innocuous|innocent|benign|neutral|factual|good-natured|playful|humorous|tongue-in-cheek"
+        r"|recommend|happy|happi|delight|lovely|favou?rabl|positiv|endear|flatter|cordial|gentle|well-meaning|wholesome"
+        r"|enthusias|enjoy|joy(?:ful|ous)?\b|nice(?:ly)?\b|generous|cherish|proud|speaks?\swell|(?:stick|stand)s?\sup\sfor"
+        r"|in\sa\sgood\sway|perfectly\sfine|everyday|ordinary|anecdote|unobjectionable|inoffensive)\w*",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        "赞扬|称赞|赞美|赞赏|表扬|夸|感谢|谢谢|欢迎|庆祝|祝贺|尊重|支持|钦佩|友好|友善|善意|问候|邀请|亲切|温暖|喜爱|喜欢|褒义|正面|中性|客观|热情"
+        "|无恶意|没有恶意|并无恶意|日常|普通"
+    ),
+    "ko": re.compile(
+        "칭찬|감사|고맙|환영|축하|존중|지지|존경|응원|인사|초대|친절|우호|호의|다정|따뜻|애정|좋아|긍정|중립"
+        "|일상|소식일 뿐|이야기일 뿐"
+    ),
+}
