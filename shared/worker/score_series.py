@@ -43,9 +43,7 @@ _met: set[tuple[str, str, str]] = set()
 _lock = Lock()
 
 
-def observe(
-    contract: MetricContract, result: Mapping[str, Any], named: str | None = None
-) -> None:
+def observe(contract: MetricContract, result: Mapping[str, Any], named: str | None = None) -> None:
     """named: the model that the request names."""
     provenance = result.get("provenance") or {}
     variant = str(provenance.get("variant") or "")

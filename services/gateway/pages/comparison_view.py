@@ -1,9 +1,9 @@
 """A finished comparison as its page shows it: one sentence, pictures as data, pairs in words.
 
-Nothing is computed that is not the report's. Every difference is, as over the API and on the command
-line, the new one minus the baseline: right - left, since the right batch is the report's own and
-the left one its `against`. "Better" is said only where the interval excludes 0, and "smaller than
-0.02" even then.
+Nothing is computed that is not the report's. Every difference is, as over the API and on the
+command line, the new one minus the baseline: right - left, since the right batch is the report's
+own and the left one its `against`. "Better" is said only where the interval excludes 0, and
+"smaller than 0.02" even then.
 """
 
 from __future__ import annotations

@@ -55,7 +55,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float | Interval) and not isinstance(value, bool)
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table(Generic[Value]):
     """Rows under columns; each begins with its header. What is left out is in the JSON only.
