@@ -94,9 +94,11 @@ def test_the_ten_worst_of_two_thousand_by_model_and_reason(
 def test_which_of_two_models_explains_better_and_how_sure(
     open_gateway: str, engine: Engine, walks: Iterator[Keyboard]
 ) -> None:
-    drawn = np.random.default_rng(19).beta(3, 2, 300)
-    old, _ = make_batch(engine, [float(one) for one in drawn])
-    new, _ = make_batch(engine, [float(min(one + 0.05, 1.0)) for one in drawn], model="other")
+    random = np.random.default_rng(19)
+    before = random.beta(3, 2, 300)
+    after = np.clip(before + random.normal(0.05, 0.1, 300), 0, 1)
+    old, _ = make_batch(engine, before.tolist())
+    new, _ = make_batch(engine, after.tolist(), model="other")
     for number, keys in enumerate(walks):
         page = keys.page
         page.goto("/")
@@ -206,13 +208,13 @@ def test_a_table_is_uploaded_with_its_columns_mapped(
         chooser.value.set_files(table)
         keys.follow(page.get_by_role("button", name="Show what it holds"))
         expect(page.locator("h1")).to_contain_text("New batch of hatexscore")
-        keys.choose(page.locator("[name='c.text']"), "post")
-        keys.choose(page.locator("[name='c.explanation']"), "why")
-        keys.choose(page.locator("[name='c.predicted_label']"), "flag")
+        keys.choose(page.locator("select[name='c.text']"), "post")
+        keys.choose(page.locator("select[name='c.explanation']"), "why")
+        keys.choose(page.locator("select[name='c.predicted_label']"), "flag")
         again = page.get_by_role("button", name="Show it again")
         keys.follow(again)
-        keys.choose(page.locator("[name='v.predicted_label.1']"), "hateful")
-        keys.choose(page.locator("[name='v.predicted_label.0']"), "non-hateful")
+        keys.choose(page.locator("select[name='v.predicted_label.1']"), "hateful")
+        keys.choose(page.locator("select[name='v.predicted_label.0']"), "non-hateful")
         keys.follow(again)
         expect(page.locator("pre").first).to_contain_text('"predicted_label": "hateful"')
         assert faults(page) == []
