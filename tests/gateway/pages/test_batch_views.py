@@ -60,7 +60,7 @@ def test_a_split_shows_counts_at_once_and_intervals_when_their_job_ends(
     second = client.get(f"{PATH}?split=metadata.team").text
     assert "The values differ more than chance would make them" in second
     assert "p = 0.003" in second
-    assert "[0.406, 0.6]" in second
+    assert "[0.406, 0.600]" in second
     options = client.get(PATH).text
     assert '<option value="metadata.market">market</option>' in options
     assert '<option value="verdict">verdict</option>' in options
