@@ -22,7 +22,10 @@ from shared.report_contracts import (
 
 MOST_JOBS = 50_000  # of one batch report
 MOST_FURTHER = 5
-OF_MODEL = "only the results whose first model has this name"
+OF_MODEL = (
+    "only the results of this model: the first that answered or, where none had to be asked, the "
+    "one that the request names, or the metric's default"
+)
 
 
 class Against(Message):

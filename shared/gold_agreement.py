@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from shared.contracts import Scored
+from shared.contracts import Report, Scored
 from shared.estimates import BatchStatistics
 from shared.gold_contracts import (
     ConfusionCell,
@@ -51,11 +51,12 @@ UNREADABLE = "{what}: {count} lines could not be read and are left out"
 @dataclass(frozen=True)
 class GoldSource:
     """How results are read. decision: None where a result decides nothing that can be read;
-    refused: whether its model would not; spans: None where the metric points at no passages."""
+    refused: whether its model would not; spans: None where the metric, or what scored this result,
+    points at no passages."""
 
     decision: Callable[[Row], str | None]
     refused: Callable[[Row], bool] = lambda _: False
-    spans: Callable[[Row], list[Span]] | None = None
+    spans: Callable[[Row], list[Span] | None] = lambda _: None
     text: Callable[[Row], str | None] = lambda _: None
     score: Callable[[Row], float | None] = lambda row: row.report.score
     higher_is_better: bool = True
@@ -73,24 +74,28 @@ def metric_source(contract: MetricContract) -> GoldSource:
         )
         return next((one for one in told if isinstance(one, str)), None)
 
-    def passages(row: Row) -> list[Span]:
-        found = [one for one in row.report.evidence if one.kind in facts.passages]
-        first = getattr(found[0], "explanation", None) if found else None
-        return [
-            (one.start, one.end)
-            for one in found
-            if one.start is not None
-            and getattr(one, "offsets_into", "text") == "text"
-            and getattr(one, "explanation", None) == first
-        ]
-
     return GoldSource(
         decision=decision,
         refused=lambda row: bool(getattr(row.report, "refusal", False)),
-        spans=passages if facts.passages else None,
+        spans=lambda row: spans_of(row.report, facts.passages) if facts.passages else None,
         text=lambda row: getattr(row.request, facts.text, None),
         higher_is_better=contract.report.model_fields["direction"].default != "lower_is_better",
     )
+
+
+def spans_of(report: Report, kinds: Sequence[str]) -> list[Span]:
+    """The evidence of these kinds that lies in the judged text; of several explanations the first
+    one's."""
+    found = [one for one in report.evidence if one.kind in kinds]
+    first = getattr(found[0], "explanation", None) if found else None
+    return [
+        (one.start, one.end)
+        for one in found
+        if one.start is not None
+        and one.end is not None
+        and getattr(one, "offsets_into", "text") == "text"
+        and getattr(one, "explanation", None) == first
+    ]
 
 
 @dataclass(frozen=True)
@@ -201,10 +206,14 @@ class GoldResults:
         told = self._read("marked passages", gold_spans)
         if not told:
             return None
-        if self.source.spans is None:
+        found = [
+            (row, own, marked)
+            for row, marked in told
+            if (own := self.source.spans(row)) is not None
+        ]
+        if not found:
             self.warnings.append("marked passages: the metric points at no passages of the text")
             return None
-        found = [(row, self.source.spans(row), marked) for row, marked in told]
         several = [one for one in found if spans.size(one[1]) or spans.size(one[2])]
         rows = [row for row, _, _ in several]
         of_characters = [spans.character_f1(own, marked) for _, own, marked in several]

@@ -320,6 +320,20 @@ def significant(value: float | int | str | None, digits: int = 3) -> str:
     return "0" if rounded == "-0" else rounded
 
 
+def decimals(value: float | int | str | None, digits: int = 3) -> str:
+    """A number of a column: always so many decimals, and of a count none; what is too small for
+    them as a power of ten."""
+    if value is None or isinstance(value, bool | str):
+        return significant(value)
+    if isinstance(value, int):
+        return thousands(value)
+    if not math.isfinite(value):
+        return "–"
+    if value and abs(value) < 0.5 * 10**-digits:
+        return f"{value:.1e}"
+    return f"{value or 0.0:,.{digits}f}".replace(",", "\u202f")
+
+
 def thousands(count: int) -> str:
     """With thin spaces, which break no line, between thousands."""
     return f"{count:,}".replace(",", "\u202f")

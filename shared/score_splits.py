@@ -67,7 +67,9 @@ def value_of(over: BatchStatistics[Any], row: Row, by: str) -> str | None:
     facts, report = over.metric.facts, row.report
     provenance, languages = report.provenance, report.languages
     known: Mapping[str, Callable[[], Any]] = {
-        "model": lambda: provenance.models[0].name if provenance.models else None,
+        "model": lambda: over.metric.model_of(
+            provenance.models[0].name if provenance.models else None, row.request.model
+        ),
         "variant": lambda: provenance.variant,
         "language": lambda: None if languages is None else languages.text.code,
         "verdict": lambda: report.verdict,

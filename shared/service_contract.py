@@ -156,6 +156,11 @@ class ServiceContract:
     def path(self) -> str:
         return f"/v1/{self.name}"
 
+    def model_of(self, answered: str | None, named: str | None) -> str | None:
+        """Whose result it is: the model's that answered; where none had to be asked, that of the
+        one that would have been. named: by the request."""
+        return answered or named or self.default_model
+
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
         """The request's work; reads: tokens of a text that its model surely reads."""
         return () if self.cost is None else self.cost(request, reads)

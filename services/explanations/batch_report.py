@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
+from services.discovery import metrics
 from services.explanations.contract import ExplanationsRequest
 from services.explanations.report import (
     ExplanationsBatchReport,
@@ -19,14 +20,29 @@ from services.explanations.report import (
 from shared.contracts import Scored
 from shared.elicitation import Outcome
 from shared.estimates import STATISTICS_VERSION, BatchStatistics
-from shared.gold_agreement import GoldSource
+from shared.gold_agreement import GoldSource, spans_of
+from shared.gold_metadata import Span
 from shared.page_text import counted
 from shared.settings import SERVICE_VERSION
 
 Row = Scored[ExplanationsRequest, ExplanationsResult]
+
+
+def _passages(row: Row) -> list[Span] | None:
+    """What the explanation points at, as the first metric found it that tells passages; None: no
+    such metric scored it."""
+    for one in row.report.scores:
+        contract = metrics().get(one.metric)
+        if contract is not None and contract.facts.passages:
+            return spans_of(one, contract.facts.passages)
+    return None
+
+
 SOURCE = GoldSource(
     decision=lambda row: row.report.elicitation.decision,
     refused=lambda row: row.report.elicitation.outcome == "refused",
+    spans=_passages,
+    text=lambda row: row.request.text,
     score=lambda _: None,
 )
 

@@ -10,6 +10,7 @@ import csv
 import io
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -25,6 +26,7 @@ from shared.ledger.engine import transaction
 from shared.service_contract import ServiceContract
 
 LINES_AT_ONCE = 500
+MOST_FOR_PEOPLE = 5_000  # lines of a file that is looked at: of 300 cells each they are some MB
 FIRST = ("custom_id", "line", "job", "status", "score")
 LAST = ("warnings", "error")
 PARTS = ("components", "control")
@@ -43,11 +45,36 @@ def csv_chunks(engine: Engine, batch: Batch, contract: ServiceContract | None) -
 
     contract: of the batch's metric; None where this version has none: then there are no components.
     """
+    return map(encode_rows, _tables(engine, batch, contract))
+
+
+def filled_csv_chunks(
+    engine: Engine, batch: Batch, contract: ServiceContract | None
+) -> Iterator[bytes]:
+    """The same for people: without the columns that no line fills, where there are few enough lines
+    to know before the first is sent."""
+    if batch.total > MOST_FOR_PEOPLE:
+        yield from csv_chunks(engine, batch, contract)
+        return
+    header, *rows = chain.from_iterable(_tables(engine, batch, contract))
+    always = {*FIRST, *LAST}
+    kept = [
+        place
+        for place, name in enumerate(header)
+        if name in always or any(row[place] for row in rows)
+    ]
+    yield encode_rows([row[place] for place in kept] for row in (header, *rows))
+
+
+def _tables(
+    engine: Engine, batch: Batch, contract: ServiceContract | None
+) -> Iterator[list[list[str]]]:
+    """The header alone, then some rows at a time."""
     columns = [] if contract is None else numbers_of(_result_type(contract))
     with transaction(engine) as connection:
         keys = batch_lines.metadata_keys(connection, batch.id)
     people = [key for key in keys if has_gold({key: ""}, GoldColumns())]
-    yield encode_rows([[*FIRST, *(".".join(path) for path in columns), *LAST, *people]])
+    yield [[*FIRST, *(".".join(path) for path in columns), *LAST, *people]]
     last = 0
     while True:
         with transaction(engine) as connection:
@@ -55,9 +82,7 @@ def csv_chunks(engine: Engine, batch: Batch, contract: ServiceContract | None) -
         if not lines:
             return
         last = lines[-1].number
-        yield encode_rows(
-            [*_row(line, columns, batch), *_said_by_people(line, people)] for line in lines
-        )
+        yield [[*_row(line, columns, batch), *_said_by_people(line, people)] for line in lines]
 
 
 def _result_type(contract: ServiceContract) -> Any:

@@ -230,6 +230,25 @@ def page_of(connection: Connection, page: Slice) -> tuple[list[Batch], bool]:
     return [batch_of(row) for row in rows], more
 
 
+RECENT = 5  # batches that say how long a line takes
+
+
+def seconds_per_line(connection: Connection, tenant: str, metric: str) -> float | None:
+    """The median of the tenant's last batches of this metric; None: none has ended."""
+    took = func.extract("epoch", batches.c.completed_at - batches.c.in_progress_at)
+    recent = (
+        select((took / batches.c.total).label("seconds"))
+        .where(batches.c.tenant == tenant, batches.c.metric == metric, batches.c.total > 0)
+        .where(batches.c.status == "completed", batches.c.in_progress_at.is_not(None))
+        .order_by(batches.c.id.desc())
+        .limit(RECENT)
+        .subquery()
+    )
+    median = func.percentile_cont(0.5).within_group(recent.c.seconds)
+    found = connection.execute(select(median)).scalar_one()
+    return None if found is None else float(found)
+
+
 def cancel(connection: Connection, batch_id: str, *, tenant: str | None = None) -> Batch:
     """Begin to cancel; what is finalizing or final stays as it is. Raises UnknownBatch."""
     find(connection, batch_id, tenant=tenant)

@@ -115,6 +115,7 @@ class FactPlan:
     def fingerprint(self) -> str:
         """Differs where the rows would."""
         paths = "".join(f"{name}={path};" for name, path in self.paths.items())
+        paths += f"model where none was asked={self.contract and self.contract.default_model};"
         return hashlib.sha256(f"{self.rules.fingerprint}{paths}".encode()).hexdigest()
 
 
@@ -346,6 +347,8 @@ def _facts_of_result(plan: FactPlan, status: str, job: Row[Any] | None) -> Facts
         zip((*plan.paths, "warnings"), job.told if has_result and job else (), strict=False)
     )
     found: Facts = {name: _word(told.get(name)) for name in WORDS}
+    if has_result and job is not None and plan.contract is not None:
+        found["model"] = plan.contract.model_of(found["model"], _word(job.request.get("model")))
     found |= {name: _number(told.get(name)) for name in ("score", "chance")}
     found["parts"] = [_number(told.get(name)) for name in plan.paths if name.startswith("part ")]
     found["warnings"] = int(_number(told.get("warnings")) or 0)

@@ -40,6 +40,7 @@ INFINITE = literal_column("'Infinity'::float8", Double)
 COUNTED = ("verdict", "status", "label_sent", "label_stated", "model", "language", "variant")
 EQUAL = (*COUNTED, "sentence")
 MOST_VALUES = 50  # of a column that are offered as filters
+FIRST_LINES = 100  # of which one tells what answered
 
 Bounds = tuple[float | None, float | None]
 
@@ -349,15 +350,19 @@ def count_undefined(connection: Connection, wanted: ResultFilter, most: int) -> 
 
 
 def provenance_of(connection: Connection, wanted: ResultFilter) -> dict[str, Any]:
-    """Of the first result of the batch; empty without one."""
+    """Of the first result of the batch that a model answered, as far as the beginning tells; else
+    of the first; empty without one."""
+    found = jobs.c.result["provenance"]
     query = (
-        select(jobs.c.result["provenance"])
+        select(found.label("provenance"), found["models"][0].is_(None).label("alone"), FACTS.line)
         .join(result_facts, FACTS.job_id == jobs.c.id)
         .where(*filters(wanted.batch_filter), FACTS.status == "succeeded")
         .order_by(FACTS.line)
-        .limit(1)
+        .limit(FIRST_LINES)
+        .subquery()
     )
-    return dict(connection.execute(query).scalar_one_or_none() or {})
+    first = select(query.c.provenance).order_by(query.c.alone, query.c.line).limit(1)
+    return dict(connection.execute(first).scalar_one_or_none() or {})
 
 
 @dataclass(frozen=True)

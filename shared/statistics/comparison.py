@@ -23,6 +23,7 @@ from shared.statistics.seeds import generator
 
 FLIPS = 9_999
 ENUMERATED = 13  # clusters whose sign patterns are fewer than that
+LEAST_P = float(np.finfo(np.float64).tiny)  # a p-value is never 0, though floats end somewhere
 SAME = 1e-12  # relative: t of two patterns that are one but for rounding
 BYTE = 8
 MOST_BITS = 62
@@ -60,7 +61,7 @@ def mean_test(rows: Clustered, hypothesis: float, seed: int = 0, name: str = "me
     if found.se == 0:
         return MeanTest(None, p_flips, p_flips, found.rows, found.clusters)
     t = (found.mean - hypothesis) / found.se
-    p = float(2 * stats.t.sf(abs(t), found.clusters - 1))
+    p = max(float(2 * stats.t.sf(abs(t), found.clusters - 1)), LEAST_P)
     return MeanTest(t, p, p_flips, found.rows, found.clusters)
 
 

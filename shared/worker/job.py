@@ -115,7 +115,7 @@ def _run(claim: Claim, contract: ServiceContract, score: Score) -> None:
     telemetry.SCORE_SECONDS.labels(contract.name).observe(time.perf_counter() - started)
     record_end(claim, contract.name, end, kept=kept)
     if kept and isinstance(end, Success) and isinstance(contract, MetricContract):
-        score_series.observe(contract, end.result)
+        score_series.observe(contract, end.result, claim.request.get("model"))
 
 
 def context_of(claim: Claim) -> JobContext:

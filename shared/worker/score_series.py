@@ -43,10 +43,12 @@ _met: set[tuple[str, str, str]] = set()
 _lock = Lock()
 
 
-def observe(contract: MetricContract, result: Mapping[str, Any]) -> None:
+def observe(contract: MetricContract, result: Mapping[str, Any], named: str | None = None) -> None:
+    """named: the model that the request names."""
     provenance = result.get("provenance") or {}
     variant = str(provenance.get("variant") or "")
-    model = _bounded(contract.name, _model(provenance), variant)
+    found = contract.model_of(_first_model(provenance), named) or "none"
+    model = _bounded(contract.name, found, variant)
     score = _number(result.get("score"))
     if score is not None:
         SCORES.labels(contract.name, model, variant).observe(score)
@@ -61,9 +63,9 @@ def observe(contract: MetricContract, result: Mapping[str, Any]) -> None:
         VERDICTS.labels(contract.name, model, str(verdict)).inc()
 
 
-def _model(provenance: Mapping[str, Any]) -> str:
+def _first_model(provenance: Mapping[str, Any]) -> str | None:
     models = provenance.get("models") or ()
-    return str(models[0]["name"]) if models else "none"
+    return str(models[0]["name"]) if models else None
 
 
 def _bounded(metric: str, model: str, variant: str) -> str:

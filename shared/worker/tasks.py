@@ -236,16 +236,17 @@ def collect_results(
         scored, left_out = sorted_out(batch, metric, rows)
     if request.of_model is None:
         return scored, left_out
-    chosen = [row for row in scored if _first_model(row) == request.of_model]
+    chosen = [row for row in scored if _model_of(metric, row) == request.of_model]
     if len(chosen) < len(scored):
         left_out["other_model"] += len(scored) - len(chosen)
     return chosen, left_out
 
 
-def _first_model(row: Scored[Any, Any]) -> str | None:
+def _model_of(metric: ReportedContract, row: Scored[Any, Any]) -> str | None:
     origin = row.report.provenance
     models = origin.models if isinstance(origin, Provenance) else (origin.model,)
-    return models[0].name if models and models[0] is not None else None
+    first = models[0].name if models and models[0] is not None else None
+    return metric.model_of(first, row.request.model)
 
 
 def sorted_out(

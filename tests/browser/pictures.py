@@ -75,11 +75,13 @@ def _filled(service: Service) -> dict[str, Shown]:
         cut = [post | {"explanation": _first_sentence(post["explanation"])} for post in posts]
         first = _batch(client, "their first sentences", cut)
     return {
-        "overview": Shown("/", ("h1",)),
+        "overview": Shown("/", (".tiles", ".trend .dot")),
         "hatexscore": Shown(f"/jobs/{hatexscore}", (*JOB, "mark.mark-quote")),
         "ice": Shown(f"/jobs/{ice}", (*JOB, ".ice-heat")),
-        "batch": Shown(f"/batches/{whole}", (".finding",)),
-        "compare": Shown(f"/compare?left={first}&right={whole}", (".finding .first",)),
+        "batch": Shown(f"/batches/{whole}", (".finding .first", ".legend .word", ".histogram .bin")),
+        "compare": Shown(
+            f"/compare?left={first}&right={whole}", (".finding .first", "#parts ~ .wide tbody tr")
+        ),
     }
 
 

@@ -10,7 +10,8 @@ from sqlalchemy import Engine
 
 from bench.pages import PATH, fill
 from tests.browser.conftest import Visits
-from tests.browser.test_accessibility import PHONE, grave
+from tests.browser.keyboard import grave
+from tests.browser.test_accessibility import PHONE
 from tests.gateway.results import a_report
 
 LINES = 200
@@ -84,17 +85,6 @@ def test_a_term_is_told_in_a_popover(filled_batch: str, visits: Visits) -> None:
     page.locator("button[popovertarget=term-hatexscore-qf]").first.click()
     expect(popover).to_be_visible()
     expect(popover).to_contain_text(re.compile("Higher is better"))
-
-
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", PHONE["width"])])
-def test_it_can_be_used_by_all_on_any_screen(
-    filled_batch: str, visits: Visits, scheme: str, width: int
-) -> None:
-    page = visits(filled_batch, color_scheme=scheme, viewport={"width": width, "height": 740})
-    page.goto(f"{PATH}?verdict=undecided&col=market&sort=score")
-    page.get_by_role("button", name="Show texts").click()
-    assert grave(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_rows_are_walked_chosen_and_opened_by_keys(filled_batch: str, visits: Visits) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 
 import httpx
-import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
 from tests.browser.conftest import Visits
-from tests.browser.test_accessibility import PHONE, grave
+from tests.browser.keyboard import faults, screens
 from tests.gateway.judged import make_batch, run_reports
 
 OLD = [0.2, 0.3, 0.5, 0.9, 0.1, 0.4, 0.6, None]
@@ -64,6 +63,7 @@ def test_lines_are_judged_by_keyboard_alone(
             expect(page.locator("[data-key=a]")).to_be_visible()
             expect(page.locator(".finding")).to_have_count(0)
             page.wait_for_load_state()  # before its script runs no key does anything
+            page.keyboard.press("t")
             mark_by_keys(page, key)
             page.keyboard.press("4")
             page.keyboard.press(key)
@@ -115,9 +115,8 @@ SELECT = """([name, words]) => {
 }"""
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", PHONE["width"])])
 def test_they_can_be_used_by_all_on_any_screen(
-    open_gateway: str, engine: Engine, visits: Visits, scheme: str, width: int
+    open_gateway: str, engine: Engine, visits: Visits
 ) -> None:
     old, new = make_batch(engine, OLD)[0], make_batch(engine, NEW)[0]
     asked = {
@@ -130,18 +129,25 @@ def test_they_can_be_used_by_all_on_any_screen(
         job = client.get(f"/v1/review-queues/{queue}/next?reviewer=Ann").json()["item"]["job_id"]
         said = {"verdict": "agree", "reviewer": "Ann", "queue": queue}
         client.post(f"/v1/jobs/{job}/judgements", json=said).raise_for_status()
+        client.get(f"/v1/review-queues/{queue}/next?reviewer=Ann")
         client.get(f"/queues/{queue}")
         compared = f"/compare?left={old}&right={new}"
         client.get(compared)
     run_reports(engine)
-    page = visits(open_gateway, color_scheme=scheme, viewport={"width": width, "height": 740})
-    page.goto(f"/queues/{queue}/judge")
-    page.locator("#reviewer").fill("Ben")
-    page.keyboard.press("Enter")
-    expect(page.locator("[data-key=a]")).to_be_visible()
-    paths = (page.url, compared, f"/queues/{queue}", f"/queues?batch={old}", "/compare")
-    for path in paths:
-        page.goto(path)
-        page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
-        assert grave(page) == [], path
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    for scheme, viewport in screens():
+        page = visits(open_gateway, color_scheme=scheme, viewport=viewport)
+        page.goto(f"/queues/{queue}/judge")
+        page.locator("#reviewer").fill("Ben")
+        page.keyboard.press("Enter")
+        expect(page.locator("[data-key=a]")).to_be_visible()
+        progress = page.locator("[role=status]", has_text=" of 8")
+        expect(progress).to_contain_text("1 of 8")  # though two of them are with Ann
+        expect(progress).to_contain_text("2 are with other people")
+        paths = (page.url, compared, f"/queues/{queue}", f"/queues?batch={old}", "/compare")
+        for path in paths:
+            page.goto(path)
+            page.evaluate(OPEN)
+            assert faults(page) == [], path
+
+
+OPEN = "document.querySelectorAll('details').forEach(one => { one.open = true })"

@@ -6,6 +6,8 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import numpy as np
@@ -15,8 +17,12 @@ from sklearn.metrics import accuracy_score, f1_score  # type: ignore[import-unty
 from sqlalchemy import Engine
 
 from services import worker
+from services.explanations.batch_report import SOURCE
+from services.registry import metrics
+from shared.contracts import Scored
 from shared.settings import Settings
 from tests.batches import Json, WorkedScene
+from tests.gateway.results import a_result
 from tests.gateway.serving import serving
 from tests.patience import SECONDS
 
@@ -139,3 +145,18 @@ def test_what_is_about_scores_is_refused(scene: WorkedScene) -> None:
     answer = scene.client.post("/v1/reports/explanations", json=asked)
     assert answer.status_code == 422
     assert "`by` is about scores" in answer.text
+
+
+def test_marked_passages_lie_beside_those_of_the_first_metric_that_points_at_any() -> None:
+    own, other = (
+        metrics()[name].report.model_validate(a_result(0.9, name)) for name in ("hatexscore", "sor")
+    )
+
+    def spans(*scores: Any) -> list[tuple[int, int]] | None:
+        return SOURCE.spans(Scored("job", None, None, SimpleNamespace(scores=scores)))
+
+    assert spans(other, own) == [
+        (one.start, one.end) for one in own.evidence if one.kind == "quote"
+    ]
+    assert spans(other, own)
+    assert spans(other) is None

@@ -304,6 +304,11 @@ def test_a_rule_decides_how_a_comparison_ends(
     assert "3 texts in both, 0 only in A, 1 only in B" in said
     assert "score: 0 higher in A, 2 higher in B, 1 equal" in said
     assert "differences are A minus B" in said
+    assert "B explains better than A by 0.100" in said
+    ends["high"] = 0.05
+    assert main(["compare", BATCH, BATCH]) == 0
+    assert "which explains better cannot be told apart" in capsys.readouterr().out
+    ends["high"] = -0.05
     assert re.search(r"^score +-0\.1", said, re.MULTILINE)
     assert main(["compare", BATCH, BATCH, "--fail-if", "low < -0.02"]) == 1
     assert main(["compare", BATCH, BATCH, "--fail-if", "high > 0"]) == 0

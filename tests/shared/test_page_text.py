@@ -2,7 +2,7 @@
 
 What a script tells of a language, and that every text of a page says it.
 
-Marked text: laws of cutting.
+Marked text: laws of cutting. Numbers of a column: laws of their decimals.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.gateway.pages.templates import environment
-from shared.page_text import MOST_WORDS, Mark, changes, language_of, pieces
+from shared.page_text import MOST_WORDS, Mark, changes, decimals, language_of, pieces
 
 WORDS = st.lists(st.sampled_from(["a", "man", "is", "not", ",", "结论", "🙂", "an"]), max_size=12)
 TEXTS = st.one_of(st.text(max_size=40), WORDS.map(" ".join))
@@ -185,3 +185,21 @@ def test_the_pieces_are_the_text_and_each_knows_its_marks(text: str, marks: list
 def test_what_several_marks_say_is_said_once() -> None:
     (_, both, _) = pieces("abc", [Mark(1, 2, "quote", "quoted"), Mark(1, 2, "group", "quoted")])
     assert (both.classes, both.label) == ("mark-quote mark-group", "quoted")
+
+
+@given(st.floats(-1e6, 1e6), st.integers(1, 5))
+def test_numbers_of_a_column_have_equal_decimals_and_lose_no_more(
+    value: float, digits: int
+) -> None:
+    told = decimals(value, digits)
+    assert float(told.replace("\u202f", "")) == pytest.approx(value, abs=0.5001 * 10**-digits)
+    if "e" not in told:
+        assert len(told.partition(".")[2]) == digits
+    else:
+        assert 0 < abs(value) < 10**-digits
+    assert (float(told.replace("\u202f", "")) == 0) == (value == 0)  # small is not nothing
+
+
+def test_whole_numbers_and_what_is_none_stay_what_they_are() -> None:
+    assert decimals(12_345) == "12\u202f345"
+    assert [decimals(one) for one in (None, float("nan"), "–", -0.0)] == ["–", "–", "–", "0.000"]

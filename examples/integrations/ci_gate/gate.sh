@@ -17,5 +17,5 @@ if [ ! -s "$base_file" ]; then
   echo "$batch is the base from now on"
   exit 0
 fi
-touchstone compare "$batch" "$(cat "$base_file")" --fail-if "$rule"  # the first minus the second
+touchstone compare "$batch" "$(cat "$base_file")" --fail-if "$rule"  # the new one minus the base
 echo "$batch"

@@ -16,6 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
+from services.gateway.batch_csv import filled_csv_chunks
 from services.gateway.caller import Caller
 from services.gateway.pages import result_export, templates
 from services.gateway.pages.batch_outcome import outcome_of, scale_of
@@ -345,8 +346,9 @@ async def batch_plot(batch_id: str, name: str, gateway: Gateway, caller: Viewer)
 
 @router.get("/batches/{batch_id}/items.csv")
 async def batch_csv(batch_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """The lines as CSV."""
-    return await batch_results.as_csv(await get_batch(batch_id, gateway, caller), gateway)
+    """The lines as CSV, without columns that none of them fills."""
+    batch = await get_batch(batch_id, gateway, caller)
+    return await batch_results.as_csv(batch, gateway, filled_csv_chunks)
 
 
 @router.get("/batches/{batch_id}/report.html")

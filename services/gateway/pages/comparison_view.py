@@ -1,7 +1,9 @@
 """A finished comparison as its page shows it: one sentence, pictures as data, pairs in words.
 
-Nothing is computed that is not the report's: right - left, since the right batch is its first.
-"Better" is said only where the interval excludes 0, and "smaller than 0.02" even then.
+Nothing is computed that is not the report's. Every difference is, as over the API and on the
+command line, the new one minus the baseline: right - left, since the right batch is the report's
+own and the left one its `against`. "Better" is said only where the interval excludes 0, and
+"smaller than 0.02" even then.
 """
 
 from __future__ import annotations
@@ -135,7 +137,7 @@ def compare_context(
 def _sentences(found: Json, names: tuple[str, str], metric: MetricContract) -> list[str]:
     score = found["differences"][0]
     gap = score["difference"]
-    said = [_first(score, gap, names[1], _higher_is_better(metric))]
+    said = [_first(score, gap, names, _higher_is_better(metric))]
     gone = found["undefined_a"], found["undefined_b"]
     if gone[0] or gone[1]:
         lines = " and ".join(
@@ -153,23 +155,23 @@ def _sentences(found: Json, names: tuple[str, str], metric: MetricContract) -> l
     return said
 
 
-def _first(score: Json, gap: Json, name: str, higher_is_better: bool) -> str:
+def _first(score: Json, gap: Json, names: tuple[str, str], higher_is_better: bool) -> str:
     if gap["value"] is None:
         return "There is no pair of texts that both scored."
     low, high = gap["low"], gap["high"]
     ends = "" if low is None else f" (95 % interval {significant(low)} to {significant(high)})"
     lead = f"On {counted(score['pairs'], 'text')} that both scored, "
     moved = f": {score['better']:,} up, {score['worse']:,} down."
+    old, new = names
     if low is None or low <= 0 <= high:
         size = significant(gap["value"])
-        return f"{lead}{name} cannot be told apart: it differs by {size}{ends}{moved}"
-    way = "higher" if gap["value"] > 0 else "lower"
-    judged = "better" if (gap["value"] > 0) == higher_is_better else "worse"
+        told = f"which of {new} and {old} explains better cannot be told apart"
+        return f"{lead}{told}: {new} differs by {size}{ends}{moved}"
+    way, size = "higher" if gap["value"] > 0 else "lower", significant(abs(gap["value"]))
+    better, other = (new, old) if (gap["value"] > 0) == higher_is_better else (old, new)
     small = ", which is smaller than 0.02" if abs(gap["value"]) < SMALL else ""
-    return (
-        f"{lead}{name} is {significant(abs(gap['value']))} {way}{ends}: it explains {judged}{small}"
-        f"{moved}"
-    )
+    judged = f"{better} explains better than {other} by {size}{small}."
+    return f"{lead}{new} is {size} {way}{ends}{moved} {judged}"
 
 
 def _higher_is_better(metric: MetricContract) -> bool:

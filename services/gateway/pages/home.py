@@ -33,6 +33,7 @@ from shared.models.availability import Status, read_statuses
 
 RECENT_JOBS, RECENT_BATCHES = 10, 5
 SPANS = (7, 30, 90)  # days of the scores over time
+LATE_SECONDS = 60.0  # that a job waits before it needs eyes
 STATES = ("queued", "running", "succeeded", "failed", "cancelled")
 
 UNUSABLE_WORDS = {"failed": "cannot be loaded", "absent": "is not there"}
@@ -67,6 +68,7 @@ class Overview:
     models: dict[str, Status] = field(default_factory=dict)  # of those that a worker reports
     workers: dict[str, str] = field(default_factory=dict)  # service → `ready`, or why jobs wait
     lost: int = 0  # running jobs whose worker is gone
+    late: dict[str, float] = field(default_factory=dict)  # service → seconds that a job has waited
 
     @property
     def states(self) -> dict[str, int]:
@@ -102,6 +104,7 @@ class Overview:
             self.queues,
             sorted(self.workers.items()),
             self.lost,
+            sorted(self.late),
             [(name, one.state, one.reason) for name, one in self.models.items()],
             [(job.id, job.status) for job in self.jobs],
             [(batch["id"], batch["status"], batch["request_counts"]) for batch in self.batches],
@@ -166,12 +169,18 @@ async def load_overview(gateway: State, caller: Caller) -> Overview:
             statuses,
             workers,
             overview.lost_count(connection, caller.tenant),
+            _late(overview.oldest_seconds(connection)),
         )
 
     found = await gateway.in_ledger(read)
     if known is None:
         gateway.signs[caller.tenant] = found.signs
     return found
+
+
+def _late(waited: dict[str, float]) -> dict[str, float]:
+    """Of services whose oldest job waits for longer than somebody would."""
+    return {name: seconds for name, seconds in sorted(waited.items()) if seconds > LATE_SECONDS}
 
 
 def _queue_depths() -> list[QueueDepth]:

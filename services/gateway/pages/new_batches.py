@@ -48,7 +48,7 @@ from services.registry import metrics
 from shared.contracts import MOST_METADATA
 from shared.elicitation import is_needed
 from shared.errors import BadInput, QuotaExceeded, ScoringError
-from shared.ledger import files, result_pages, saved_views
+from shared.ledger import batches, files, result_pages, saved_views
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
 from shared.ledger.files import File, NewFile
@@ -191,6 +191,9 @@ async def _table_page(
     contract = _metric(chosen.get("metric", ""))
     kind = f"columns {contract.name}"
     kept = await gateway.in_ledger(lambda one: saved_views.list_views(one, caller.tenant, kind))
+    each = await gateway.in_ledger(
+        lambda one: batches.seconds_per_line(one, caller.tenant, contract.name)
+    )
     if chosen.get("saved") in kept:
         sent = [("metric", contract.name), *map(tuple, kept[chosen["saved"]])]
     with gateway.previews.acquire(caller):
@@ -205,6 +208,7 @@ async def _table_page(
         seen=seen,
         fields=_fields(contract),
         saved=sorted(kept),
+        seconds=None if each is None else each * seen.lines,
     )
 
 

@@ -15,6 +15,7 @@ from services import registry
 from shared.batch_contracts import BatchReport, BatchReportRequest
 from shared.contracts import JobRequest, Message, Report
 from shared.page_text import ResponseTable, counted, significant
+from shared.report_contracts import Interval
 from shared.report_summary import is_interval
 
 TEMPLATE = "result_tables.html"
@@ -44,7 +45,14 @@ class Cell:
     value: Json
 
 
+NO_NUMBER = Cell("number", None)
 Value = TypeVar("Value")
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, Cell):
+        return value.kind in ("number", "interval")
+    return isinstance(value, int | float | Interval) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +68,12 @@ class Table(Generic[Value]):
     note: str = ""
     left_out: int = 0
     columns_left_out: int = 0
+
+    def is_numeric(self, place: int) -> bool:
+        """Whether a column holds numbers alone, which are aligned at their end."""
+        cells = [row[place] for row in self.rows if place < len(row)]
+        told = [one for one in cells if one is not None and one != NO_NUMBER]
+        return bool(told) and all(map(_is_number, told))
 
 
 @dataclass(frozen=True, slots=True)

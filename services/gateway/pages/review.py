@@ -40,6 +40,7 @@ from services.gateway.routes.batches import find_batch as found_batch
 from services.gateway.routes.jobs import BATCH_ID, validate_id
 from services.gateway.routes.judgements import JUDGEMENT_ID
 from services.gateway.state import Gateway, State
+from services.registry import reported
 from shared.ledger import jobs, judgements, review_queues
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
@@ -47,6 +48,7 @@ from shared.ledger.judgements import OPINIONS, JudgementFilter, Origin, Reviewer
 from shared.ledger.review_queues import QUESTIONS, ReviewItem, ReviewProgress, ReviewQueue
 from shared.page_text import Mark, pieces
 from shared.problems import validation_problem
+from shared.service_contract import FactPaths
 
 ON_A_PAGE = 50
 ENOUGH = 20  # judgements of a batch, for figures
@@ -58,10 +60,12 @@ router = page_router()
 
 @dataclass(frozen=True)
 class ReviewLine:
-    """What is judged. texts: empty where they were not kept."""
+    """What is judged. texts: empty where they were not kept. decision: that is explained; empty
+    where the metric knows of none."""
 
     job: Job
     texts: list[JobText]
+    decision: str = ""
 
     @property
     def takes_notes(self) -> bool:
@@ -76,7 +80,22 @@ def line_of(job: Job, given: ReviewerJudgement | None = None) -> ReviewLine:
     for one in () if given is None else given.spans:
         if one["of"] in marks:
             marks[one["of"]].append(Mark(one["start"], one["end"], "human", "marked by you"))
-    return ReviewLine(job, [JobText(name, pieces(texts[name], own)) for name, own in marks.items()])
+    shown = [JobText(name, pieces(texts[name], own)) for name, own in marks.items()]
+    return ReviewLine(job, shown, decision_of(job))
+
+
+def decision_of(job: Job) -> str:
+    """As the request or the model that was asked says it; else as the explanation states it."""
+    contract = reported().get(job.metric)
+    facts = FactPaths() if contract is None or contract.facts is None else contract.facts
+    result = job.result or {}
+    told = (
+        (result.get("elicitation") or {}).get("decision"),
+        job.request.get(facts.label_sent),
+        result.get(facts.decision),
+        result.get(facts.label_stated),
+    )
+    return next((one for one in told if isinstance(one, str) and one), "")
 
 
 @router.get("/queues")

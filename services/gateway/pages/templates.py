@@ -26,7 +26,15 @@ from services.gateway.http_requests import read_body
 from services.gateway.pages.terms import terms
 from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaType
 from services.gateway.site_security import is_same_origin
-from shared.page_text import MarkedText, language_of, moment, significant, span, thousands
+from shared.page_text import (
+    MarkedText,
+    decimals,
+    language_of,
+    moment,
+    significant,
+    span,
+    thousands,
+)
 from shared.report_summary import fold_alike
 from shared.settings import SERVICE_VERSION
 
@@ -49,6 +57,7 @@ def environment() -> Environment:
     )
     made.globals |= {"asset": asset, "version": SERVICE_VERSION, "terms": terms()}
     made.filters |= {
+        "decimals": decimals,
         "language": language,
         "moment": moment,
         "significant": significant,

@@ -9,13 +9,14 @@ from __future__ import annotations
 import base64
 import math
 import time
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from itertools import chain
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway import batch_csv, views
@@ -32,9 +33,11 @@ from shared.ledger import batches, result_facts, result_pages
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Accepted, Job
 from shared.ledger.result_pages import ResultFilter, ResultOrder, ResultRow
+from shared.service_contract import ServiceContract
 from shared.telemetry import JOBS_ACCEPTED
 
 AT_ONCE = 500  # rows written in one transaction
+CsvChunks = Callable[[Engine, Batch, ServiceContract | None], Iterator[bytes]]
 Format = Literal["svg", "png"]
 router = APIRouter(prefix="/v1/batches", tags=["reports"])
 WORST = 50  # lines in the HTML file
@@ -187,10 +190,12 @@ async def as_html(
     )
 
 
-async def as_csv(batch: Batch, gateway: State) -> Response:
+async def as_csv(
+    batch: Batch, gateway: State, chunks: CsvChunks = batch_csv.csv_chunks
+) -> Response:
     """The file, as it is read from the ledger. Raises NoReport, Unavailable."""
     check_final(batch)
-    pieces = batch_csv.csv_chunks(gateway.engine, batch, reported().get(batch.metric))
+    pieces = chunks(gateway.engine, batch, reported().get(batch.metric))
     first = await run_in_threadpool(lambda: [next(pieces, b""), next(pieces, b"")])
     return StreamingResponse(
         chain(first, pieces),

@@ -18,6 +18,7 @@ from shared.ledger.tables import jobs, result_facts
 from shared.report_design import CountBars, Forest
 from tests.batches import MINUTE
 from tests.gateway.conftest import Opens
+from tests.gateway.judged import make_batch, run_reports
 from tests.gateway.pages.test_pages import entered, token
 from tests.gateway.results import a_report
 
@@ -59,7 +60,7 @@ def test_a_split_shows_counts_at_once_and_intervals_when_their_job_ends(
     second = client.get(f"{PATH}?split=metadata.team").text
     assert "The values differ more than chance would make them" in second
     assert "p = 0.003" in second
-    assert "[0.406, 0.6]" in second
+    assert "[0.406, 0.600]" in second
     options = client.get(PATH).text
     assert '<option value="metadata.market">market</option>' in options
     assert '<option value="verdict">verdict</option>' in options
@@ -240,3 +241,26 @@ def test_each_part_has_a_link_that_sorts_by_it(client: httpx.Client) -> None:
     assert f'href="{PATH}?sort={parts[1]}&amp;desc=1#items"' in ascending
     descending = client.get(f"{PATH}?sort={parts[1]}&desc=1").text
     assert descending.count('aria-sort="descending"') == 1
+
+
+def test_a_text_that_needed_no_model_is_of_the_one_that_would_have_been_asked(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, ids = make_batch(engine, [0.9, 0.2, 0.5, 0.7])
+    with engine.begin() as connection:
+        for job_id in ids[:2]:
+            mine = jobs.c.id == job_id
+            result = connection.execute(jobs.select().where(mine)).one().result
+            result["provenance"]["models"] = []
+            connection.execute(jobs.update().where(mine).values(result=result))
+    page = client.get(f"/batches/{batch_id}").text
+    assert '<option value="embedded-hate">embedded-hate (4)</option>' in page
+    assert '<option value="model">' not in page  # there is nothing to split
+    assert "<dt>Model</dt><dd>embedded-hate" in page
+    assert client.get("/").text.count("<figcaption>hatexscore") == 1
+    asked = {"batch": batch_id, "of_model": "embedded-hate", "by": ["model"]}
+    made = client.post("/v1/reports/hatexscore", json=asked).raise_for_status().json()
+    run_reports(engine)
+    found = client.get(f"/v1/jobs/{made['id']}").json()["result"]
+    assert found["scored"] == 4
+    assert found["splits"][0]["without"] == 0

@@ -169,12 +169,16 @@ def test_texts_are_paired_where_custom_ids_are_not(
     assert page.count("<h3><bdi>line-") == 2
 
 
+def _name(batch_id: str) -> str:
+    return f"batch …{batch_id[-6:]}"
+
+
 def test_swapped_sides_say_the_opposite(
     client: httpx.Client, engine: Engine, batches: tuple[str, str]
 ) -> None:
     html = compared(client, engine, *reversed(batches))
     assert "0.292 lower" in html
-    assert "it explains worse" in html
+    assert f"{_name(batches[1])} explains better than {_name(batches[0])} by 0.292" in html
 
 
 def test_two_models_of_one_batch_and_several_rights(

@@ -40,6 +40,7 @@ def test_the_page_changes_when_a_job_or_a_queue_does() -> None:
         replace(FOUND, queues=[QueueDepth("ice", 0, 0)]),
         replace(FOUND, workers={"ice": "no worker"}),
         replace(FOUND, lost=1),
+        replace(FOUND, late={"ice": 61.0}),
         replace(FOUND, signs=ModelHistory({}, {("ice", "m"): 1})),
         replace(FOUND, models={"m": Status(state="failed", reason="no weights", since=0)}),
     ):
@@ -82,3 +83,16 @@ def test_workers_that_start_and_jobs_that_lost_theirs_are_said(
     assert "no worker" in page
     eventually(lambda: client.get("/readyz").json()["workers"]["ice"] == "its worker is warming up")
     assert client.get("/readyz").json()["workers"]["ftc"] == "no worker"
+
+
+def test_a_job_that_waits_for_longer_than_a_minute_needs_eyes(
+    client: httpx.Client, engine: Engine
+) -> None:
+    job_id = client.post(URL, json=GOOD).json()["id"]
+    assert "What needs a look" not in client.get("/").text
+    with engine.begin() as connection:
+        earlier = jobs.c.created_at - timedelta(minutes=5)
+        connection.execute(update(jobs).where(jobs.c.id == job_id).values(created_at=earlier))
+    page = client.get("/").text
+    assert "What needs a look" in page
+    assert "a job has waited for 5.0 min; its worker: no worker" in page

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from html import unescape
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 import pytest
@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 
 from services.gateway.pages.terms import terms
 from services.registry import metrics
+from shared.contracts import VerdictWord
 from shared.ledger import jobs, leases
 from shared.settings import Settings
 from tests.batches import Scene, line
@@ -81,6 +82,38 @@ def test_parts_have_plain_names_and_a_popover_without_script(
     own = {term.id for term in terms()[metric].values()}
     assert asked & own
     for term in terms()[metric].values():
+        assert term.says in unescape(text)
+
+
+HEADS = re.compile(r"<(th|dt|h2|h3|caption|figcaption)\b[^>]*>(.*?)</\1>", re.DOTALL)
+SHORT = re.compile(r"\b(?:[A-Z]{2,}s?|[A-Z][a-z]*[A-Z][A-Za-z-]*|[A-Z]\d)\b|[α-ωΔ]")
+KNOWN = {"JSON", "SHA", "CSV", "DSA", "CoT2EL", "HateXScore"}  # what everybody, or the title, says
+
+
+@pytest.mark.parametrize("metric", sorted(metrics()))
+def test_no_abbreviation_stands_without_its_sentence(
+    client: httpx.Client, engine: Engine, metric: str
+) -> None:
+    """A visitor who never read the paper finds each in a popover of the page."""
+    text = client.get(f"/jobs/{put(engine, metric, a_result(0.5, metric))}").text
+    shown = {*KNOWN, *(name.upper() for name in metrics())}
+    told = " ".join(
+        f"{term.symbol} {term.name}"
+        for term in (*terms()[metric].values(), *terms()["words"].values())
+        if f'id="{term.id}"' in text
+    )
+    heads = [seen(inner) for _, inner in HEADS.findall(text)]
+    found = {(short, head) for head in heads for short in SHORT.findall(head)}
+    assert {one for one in found if one[0] not in shown and one[0] not in told} == set()
+
+
+def test_every_verdict_has_its_sentence(client: httpx.Client, engine: Engine) -> None:
+    for verdict in get_args(VerdictWord):
+        result = a_result(0.9) | {"verdict": verdict}
+        text = client.get(f"/jobs/{put(engine, 'hatexscore', result)}").text
+        term = terms()["words"][verdict]
+        headline = text.partition('class="headline"')[2][:400]
+        assert f'popovertarget="{term.id}"' in headline
         assert term.says in unescape(text)
 
 

@@ -186,3 +186,16 @@ def test_chosen_lines_are_scored_again_under_another_metric(scene: Scene) -> Non
     refused = scene.client.post(path, data=form | {"metric": "ftc"})
     assert refused.status_code == 422
     assert "needs a premise and a hypothesis" in refused.text
+
+
+def test_it_is_said_how_long_it_will_take_once_a_batch_has_ended(
+    scene: Scene, engine: Engine
+) -> None:
+    address = uploaded(scene.client, CSV.encode())
+    mapped = address + "&c.text=comment&c.explanation=why&c.custom_id=id"
+    assert "That takes about" not in scene.client.get(mapped).text
+    made = scene.finish(scene.make([line("a", "a"), line("b", "b")]))
+    with engine.begin() as connection:
+        took = "UPDATE batches SET in_progress_at = completed_at - interval '1 hour' WHERE id = %s"
+        connection.exec_driver_sql(took, (made["id"],))
+    assert "That takes about 60.0 min" in scene.client.get(mapped).text  # two lines again

@@ -83,6 +83,13 @@ def test_edge_cases_of_a_mean() -> None:
     assert min_flip_p(100) == 1 / (FLIPS + 1)
 
 
+def test_no_p_value_is_0_however_large_t_is() -> None:
+    rows = clustered(5 + np.random.default_rng(4).normal(0, 1e-3, 300), [str(n) for n in range(300)])
+    found = mean_test(rows, 0.0)
+    assert found.p_t is not None
+    assert 0 < found.p_t < 1e-300
+
+
 def test_order_and_seed_of_flips() -> None:
     values = generator(4, "seed").normal(0.2, 1, size=50)
     found = mean_test(clustered(values), 0)

@@ -181,14 +181,15 @@ def _report(commands: Parsers) -> None:
 
 
 def _compare(commands: Parsers) -> None:
-    says = "compare two batches on the same texts: A minus B"
+    says = "compare two batches on the same texts: the new one minus the baseline"
     made = command(commands, "compare", says, runs("reports", "compare"))
-    made.add_argument("a", metavar="A", help="a batch's id")
-    made.add_argument("b", metavar="B", help="another's: a difference above 0 says that A has more")
+    made.add_argument("a", metavar="NEW", help="a batch's id; A in what is printed")
+    made.add_argument("b", metavar="BASELINE", help="another's, B: a difference above 0 says that "
+                      "the new one has more")  # fmt: skip
     made.add_argument("--by", metavar="WHAT", help=f"differences by {SPLITS}")
     made.add_argument(
         "--fail-if", metavar="RULE", help="exit with 1 where it holds of the score's difference, "
-        "A minus B: 'low < -0.02', where A is the new one; also difference, high, p",
+        "new minus baseline: 'low < -0.02'; also difference, high, p",
     )  # fmt: skip
 
 

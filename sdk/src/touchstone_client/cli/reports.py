@@ -225,19 +225,22 @@ def _ends(one: Any) -> tuple[Any, ...]:
 
 
 def compare(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """First minus second, text by text."""
+    """The new one minus the baseline, text by text."""
     rule = None if asked.fail_if is None else RULE.fullmatch(asked.fail_if)
     if asked.fail_if is not None and rule is None:
         raise WrongUse(f"--fail-if {asked.fail_if!r} is no rule, as in 'low < -0.02'")
     first, second = ts.batches.get(asked.a), ts.batches.get(asked.b)
     with _named(asked.by):
         found = ts.compare(first, second, by=() if asked.by is None else (asked.by,))
-    pairs = differences(Lines.of(first), Lines.of(second))
+    ours = Lines.of(first)
+    pairs = differences(ours, Lines.of(second))
     sides = {"a": first.id, "b": second.id, "difference": "a - b"}
     told = found.model_dump(mode="json", by_alias=True)
     output.document({**sides, **told, "changes": pairs[:BIGGEST]})
     if not output.is_json:
-        output.line(f"A is {first.id}, B is {second.id}")
+        output.line(f"A, the new one, is {first.id}; B, the baseline, is {second.id}")
+        output.line(f"the same as a page: /compare?left={second.id}&right={first.id}")
+        output.line(in_words(found, is_higher_better=ours.is_higher_better))
         _show_comparison(found, pairs, output)
         if asked.by is not None:
             output.line("")
@@ -274,6 +277,17 @@ def differences(ours: Lines, theirs: Lines) -> list[dict[str, Any]]:
         if score is not None and other is not None:
             found.append({"custom_id": id, "a": score, "b": other, "difference": score - other})
     return sorted(found, key=lambda one: -abs(one["difference"]))
+
+
+def in_words(found: Any, *, is_higher_better: bool) -> str:
+    """Which explains better: told only where the interval excludes 0, as the page tells it."""
+    gap = found.differences[0].difference
+    if gap.value is None:
+        return "no text has a score in both"
+    if gap.low is None or gap.high is None or gap.low <= 0 <= gap.high:
+        return "which explains better cannot be told apart"
+    better, other = ("A", "B") if (gap.value > 0) == is_higher_better else ("B", "A")
+    return f"{better} explains better than {other} by {abs(gap.value):.3f}"
 
 
 def _show_comparison(found: Any, pairs: list[dict[str, Any]], output: Output) -> None:

@@ -85,7 +85,7 @@ document.addEventListener("keydown", (event) => {
   pending = KEYS.some(([keys]) => keys.startsWith(`${typed} `)) ? typed : "";
   const found = KEYS.find(([keys]) => keys === typed);
   if (!found) return;
-  event.preventDefault();
+  if (name !== "Esc") event.preventDefault();  // the browser closes popovers by it
   found[2]();
 });
 

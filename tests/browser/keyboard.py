@@ -1,0 +1,134 @@
+"""A visitor without a mouse, and what must be true of every screen that they see.
+
+Controls are reached by Tab alone, as far as no key of the page leads there; each must show that it
+has the focus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, ViewportSize, expect
+
+Scheme = Literal["light", "dark"]
+SCREENS: tuple[tuple[Scheme, int], ...] = (("light", 1280), ("dark", 390))
+HEIGHT = 840
+GRAVE = ("serious", "critical")
+MOST_STOPS = 400  # of Tab; a page has fewer controls
+MOST_OPTIONS = 60
+FOCUSED = "one => one === document.activeElement"
+SHOWN = "one => one.matches(':focus-visible') && getComputedStyle(one).outlineStyle !== 'none'"
+CUT = """() => [...document.querySelectorAll("main *")].filter(one => {
+  const box = one.getBoundingClientRect()
+  if (!box.width || box.right <= innerWidth + 1) return false
+  if (one.closest(".visually-hidden, dialog")) return false
+  for (let around = one.parentElement; around; around = around.parentElement) {
+    if (["auto", "scroll"].includes(getComputedStyle(around).overflowX)) return false
+  }
+  return true
+}).map(one => `cut: ${one.outerHTML.slice(0, 160)}`)"""
+COLUMNS = r"""() => {
+  const NUMBER = /^[+−-]?(\d[\d\u202f]*)(\.\d+)?( %)?( \[[^\]]*\])?( of [\d\u202f]+)?$/
+  const told = cell => cell.textContent.replace(/\s+/g, " ").trim()
+  const faults = []
+  for (const table of document.querySelectorAll("main table")) {
+    const head = table.tHead?.rows[0], rows = [...table.tBodies].flatMap(body => [...body.rows])
+    const whole = rows.filter(row => row.cells.length === head?.cells.length)
+    for (let place = 1; head && place < head.cells.length; place++) {
+      const cells = whole.map(row => row.cells[place]).filter(cell => !/^(–.*)?$/.test(told(cell)))
+      if (!cells.length || !cells.every(cell => NUMBER.test(told(cell)))) continue
+      if (cells[0].querySelector(".sensitive")) continue  // what somebody wrote is shown as it is
+      const about = `${table.caption?.textContent.trim()}, ${told(head.cells[place])}`
+      const isCard = getComputedStyle(cells[0]).display !== "table-cell"
+      for (const cell of isCard ? [] : [head.cells[place], ...cells]) {
+        const aligned = getComputedStyle(cell).textAlign
+        if (["end", "right"].includes(aligned)) continue
+        faults.push(`not at its end: ${about}`)
+        break
+      }
+      const decimals = new Set(cells.map(cell => (NUMBER.exec(told(cell))[2] ?? "").length))
+      if (decimals.size > 1) faults.push(`unequal decimals: ${about}: ${cells.map(told)}`)
+    }
+  }
+  return faults
+}"""
+
+
+def grave(page: Page, *rules: str) -> list[str]:
+    """What axe-core finds that is serious or critical, a line each. rules: only these."""
+    options: dict[str, object] = {"resultTypes": ["violations"]}
+    if rules:
+        options["runOnly"] = {"type": "rule", "values": list(rules)}
+    found = Axe().run(page, options=options).response["violations"]
+    return [
+        f"{one['id']} ({one['impact']}): {one['nodes'][0]['html'][:200]}"
+        for one in found
+        if one["impact"] in GRAVE
+    ]
+
+
+def faults(page: Page) -> list[str]:
+    """What is wrong with this screen: for axe-core in both themes, beyond its edge, in columns of
+    numbers."""
+    found = [*grave(page), *page.evaluate(CUT), *page.evaluate(COLUMNS)]
+    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        found.append("the page scrolls sideways")
+    is_dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    page.emulate_media(color_scheme="light" if is_dark else "dark")
+    found += grave(page, "color-contrast")
+    page.emulate_media(color_scheme="dark" if is_dark else "light")
+    return found
+
+
+class Keyboard:
+    """Whoever uses this page by keys alone."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def to(self, wanted: Locator, *, back: bool = False) -> None:
+        """Tab until it has the focus, and shows that."""
+        expect(wanted).to_be_visible()
+        for _ in range(MOST_STOPS):
+            if wanted.evaluate(FOCUSED):
+                assert wanted.evaluate(SHOWN), "its focus cannot be seen"
+                return
+            self.press("Shift+Tab" if back else "Tab")
+        raise AssertionError(f"no key leads to {wanted}")
+
+    def enter(self, wanted: Locator, *, back: bool = False) -> None:
+        """A link or button, pressed."""
+        self.to(wanted, back=back)
+        self.press("Enter")
+
+    def follow(self, wanted: Locator, *, back: bool = False) -> None:
+        """A link or button that leads to another page."""
+        self.to(wanted, back=back)
+        with self.page.expect_navigation(wait_until="load"):
+            self.press("Enter")
+
+    def write(self, wanted: Locator, text: str) -> None:
+        self.to(wanted)
+        self.press("Control+a")
+        self.page.keyboard.insert_text(text)
+
+    def choose(self, wanted: Locator, value: str, *, back: bool = False) -> None:
+        """An option of a selection, by its arrows. value: of the option."""
+        self.to(wanted, back=back)
+        self.press("Home")
+        for _ in range(MOST_OPTIONS):
+            if wanted.input_value() == value:
+                return
+            self.press("ArrowDown")
+        raise AssertionError(f"{wanted} has no option {value!r}")
+
+
+def screens() -> Iterator[tuple[Scheme, ViewportSize]]:
+    for scheme, width in SCREENS:
+        yield scheme, ViewportSize(width=width, height=HEIGHT)
