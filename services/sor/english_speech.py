@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from services.sor.concepts import LOOKUP
 from services.sor.lexicon import POST_NOUNS
 from services.sor.reported_speech import REACH, Region, Speaker, SpokenSentence, spoken, word_set
 from services.sor.sentences import Span, StatementSentence
@@ -27,31 +28,30 @@ def _forms(bases: str) -> frozenset[str]:
     return frozenset(found)
 
 
+PARENTHESIS = 6  # words of "…, as the author says, …" at most
 CLAIMING = word_set("""
-denies denied swear swears swore sworn say says said saying write writes wrote writing written
-goes puts put
+denies denied swear swears swore sworn say says said saying write writes wrote written
 """) | _forms("""
 claim allege assert maintain insist declare announce argue suggest warn promise guarantee assure
 threaten boast joke predict deny accuse imply hint pretend lament moan assume suspect proclaim brag
 state quote cite remark explain shout recount recall complain repeat believe
 """)  # fmt: skip
 SHOWING = word_set("""
-give gives gave giving sell sells sold selling seek seeks sought seeking read reads reading tell
-tells told telling ships
+give gives gave given giving seek seeks sought seeking read reads tell tells told telling ships
 """) | _forms("""
 offer contain show list describe ask call invite urge advise advertise recommend encourage demand
 request depict compare name link spread instruct portray mock blame label mention add answer reply
 comment report
 """)  # fmt: skip
-VERBS = CLAIMING | SHOWING
+VERBS = (CLAIMING | SHOWING) - word_set("listing warning")  # nouns of the post
+PARTICIPLES = word_set("read said written told given sought sworn")  # without -ed
 INTO_CLAUSES = _forms("report ask add answer reply comment mention complain") | word_set("""
 tell tells told telling
 """)  # of others than the post only with "that" or a colon: else they say how it was found
 AMBIGUOUS = word_set("""
 claim claims state states report reports promise promises offer offers call calls list lists show
 shows request requests demand demands comment comments answer answers name names link links quote
-quotes joke jokes boast boasts label labels read reads mention mentions spread spreads reply put
-puts blame warning writing
+quotes joke jokes boast boasts label labels read reads mention mentions spread spreads reply blame
 """)
 NOUNS = word_set("""
 claim claims allegation allegations statement assertion rumour rumor rumours promise promises threat
@@ -66,7 +66,7 @@ administrator handler colleague colleagues employee examiner platform
 RULES = word_set("""
 rule rules policy policies guideline guidelines standard standards section sec clause paragraph
 article art act law laws code terms netiquette regulation directive conditions chapter t&c t&cs
-statute charter \u00a7 \u00a7\u00a7
+annex nr no statute charter \u00a7 \u00a7\u00a7
 """)
 OF_POST = (POST_NOUNS - {"group"}) | word_set("""
 you author authors uploader commenter creator advertiser speaker narrator op caption captions
@@ -88,7 +88,8 @@ right let
 BEING = word_set("was were been is are be being")
 BETWEEN = BEING | word_set("""
 also even then now further only already just again has have had having do does did not doesn't
-didn't himself herself themselves yourself itself first later there here still never always as
+didn't himself herself themselves yourself itself first later there here still never always no
+longer
 """)  # a subject and its verb
 CONDITIONS = word_set("if whether should unless when")
 CONJUNCTIONS = CONDITIONS | word_set("""
@@ -127,6 +128,8 @@ def english_reports(text: str, sentences: Sequence[StatementSentence]) -> Iterat
 def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None) -> Region | None:
     """What the word at this place brings. floor: the end of the region before."""
     word, after = one.words[place], one.part(place + 1, 3)
+    if word == "put" and after[:1] == ["it"] and one.has(OF_POST | PERSONS, place - 1, 1):
+        return place, _end(one, place)  # "as you put it"
     retold = after[:1] in (["that"], ["to"]) and not one.has(PLATFORM, place - 4, 4)
     if word in ALLEGED or (word in ("has", "have") and after[:2] == ["it", "that"]):
         return place, _end(one, place)
@@ -142,16 +145,33 @@ def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None
 def _spoken(one: SpokenSentence, place: int, floor: int, *, of_post: bool) -> Region | None:
     """The predicate of the post, or what another says."""
     word, (start, end) = one.words[place], one.clause(place)
-    if place + 1 == end or (one.words[place + 1] == "it" and place + 2 == end):
-        if end == len(one) and start in one.borders:  # "…, he says."
-            return floor, end
-        return place, _end(one, place)
+    if place + 1 == end and start in one.borders and end - start < PARENTHESIS:
+        return (floor, end) if end == len(one) else (place, _end(one, place))  # "…, he says."
     clause = "that" in one.part(place + 1, 4) or (end < len(one) and ":" in one.gap(end))
     if of_post:
-        return place, _end(one, place, of_object=word in SHOWING and not clause)
+        rest = _end(one, place, of_object=word in SHOWING and not clause)
+        return place, _main_clause(one, place, rest) if _is_relative(one, place, floor) else rest
     if word in SHOWING | INTO_CLAUSES and not (clause and word in INTO_CLAUSES):
         return None
     return place + 1, _end(one, place)
+
+
+def _is_relative(one: SpokenSentence, place: int, floor: int) -> bool:
+    """Such as "the post in which you offer", "your post promising": the sentence has a verb yet."""
+    start = max(floor, one.clause(place)[0])
+    relative = one.has(word_set("which that who where"), start + 1, place - start - 1)
+    return relative or (one.words[place].endswith("ing") and place > start)
+
+
+def _main_clause(one: SpokenSentence, place: int, end: int) -> int:
+    """The last "was removed", "is no longer shown" before the end, else the end."""
+    for at in range(end - 1, place, -1):
+        if one.words[at] in BEING | {"has", "have", "had"}:
+            rest = [word for word in one.part(at + 1, 4) if word not in BETWEEN - {"no", "longer"}]
+            measure = bool(rest) and "restriction" in LOOKUP.of_word(rest[0])
+            if measure or rest[:2] == ["no", "longer"]:
+                return at - 1 if one.words[at - 1] in ("has", "have", "had") else at
+    return end
 
 
 def _inverted(one: SpokenSentence, place: int, floor: int) -> Region | None:
@@ -174,26 +194,43 @@ def _according(one: SpokenSentence, place: int, floor: int) -> Region | None:
 
 def _speaker(one: SpokenSentence, place: int, floor: int, before: Speaker | None) -> Speaker | None:
     """The subject of a verb; None: it has none, or does not report. before: of the verb before."""
-    last = place - 1
-    while last >= floor and (one.words[last] in BETWEEN or one.words[last].endswith("ly")):
-        if last + 1 in one.borders:
-            break
-        last -= 1
+    last = _behind_subject(one, place, floor)
     if last >= floor and one.words[last] in MODALS:
         return None
-    passive = one.has(BEING, last + 1, place - last - 1) and one.words[place].endswith(("ed", "d"))
     first = last + 1
     while first > max(floor, last - REACH) and one.words[first - 1] not in CONJUNCTIONS:
         if first in one.borders and first <= last:
             break
         first -= 1
     joint = one.words[first - 1] if first > floor and first not in one.borders else ""
-    if joint in CONDITIONS or one.part(place + 1, 1) == ["by"]:
+    if joint in CONDITIONS or joint.endswith("ever") or one.part(place + 1, 1) == ["by"]:
         return None
-    if first > last or place in one.borders:
+    if first > last or place in one.borders:  # no subject of its own
         return before if joint in JOINING else _relative(joint)
     found = _class(one, first, last, place)
-    return "other" if passive and found == "post" else found
+    return _passive(one, place, found) if _is_passive(one, last, place) else found
+
+
+def _behind_subject(one: SpokenSentence, place: int, floor: int) -> int:
+    """The last word before a verb and what may stand before it."""
+    last = place - 1
+    while last >= floor and (one.words[last] in BETWEEN or one.words[last].endswith("ly")):
+        if last + 1 in one.borders:
+            break
+        last -= 1
+    return last
+
+
+def _is_passive(one: SpokenSentence, last: int, place: int) -> bool:
+    done = one.words[place].endswith("ed") or one.words[place] in PARTICIPLES
+    return done and one.has(BEING, last + 1, place - last - 1)
+
+
+def _passive(one: SpokenSentence, place: int, found: Speaker | None) -> Speaker | None:
+    """Somebody of "is cited as saying", "is said to", "it is claimed that"; else it tells what was
+    done to the post."""
+    told = one.has(word_set("that as to"), place + 1, 1)
+    return "other" if told and found != "platform" else None
 
 
 def _relative(joint: str) -> Speaker | None:
@@ -216,8 +253,8 @@ def _class(one: SpokenSentence, first: int, last: int, place: int) -> Speaker | 
         return "platform"
     if not OF_POST.isdisjoint(subject):
         return "post" if verb not in AMBIGUOUS or head in OF_POST | PERSONS else None
-    named = one.sentence.words[last].text[0].isupper()
-    return "other" if verb not in AMBIGUOUS or head in PERSONS or named else None
+    named = last > 0 and one.sentence.words[last].text[0].isupper()
+    return "other" if head in PERSONS or named or one.part(place + 1, 1) == ["that"] else None
 
 
 def _end(one: SpokenSentence, place: int, *, of_object: bool = False) -> int:

@@ -104,7 +104,7 @@ def german_reports(text: str, sentences: Sequence[StatementSentence]) -> Iterato
         for place in range(len(one)):
             if place < end:
                 continue
-            if one.words[place] in SAYING:
+            if _is_verb(one, place):
                 speaker = _speaker(one, place, speaker)
             found = _region(one, place, end, speaker)
             if found is not None and found[0] < found[1]:
@@ -121,11 +121,17 @@ def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None
         return _according(one, place)
     if word == "so" and place == start and end == len(one) and _is_of_post(one, place + 1, 4):
         return floor, end  # "…, so der Verfasser"
-    if word in SAYING and speaker in ("post", "other"):
+    if _is_verb(one, place) and speaker in ("post", "other"):
         return _spoken(one, place, of_post=speaker == "post")
     if word in SUBJUNCTIVE and _is_indirect(one, place, start):
         return max(floor, start), _end(one, place)
     return _supposed(one, place, max(floor, start), end)
+
+
+def _is_verb(one: SpokenSentence, place: int) -> bool:
+    """No noun, which has a capital: "Bei Fragen", "mit dem Versprechen"."""
+    noun = place > 0 and one.sentence.words[place].text[0].isupper()
+    return one.words[place] in SAYING and not noun
 
 
 def _spoken(one: SpokenSentence, place: int, *, of_post: bool) -> Region | None:
@@ -133,9 +139,8 @@ def _spoken(one: SpokenSentence, place: int, *, of_post: bool) -> Region | None:
     word, (_, end) = one.words[place], one.clause(place)
     if of_post:
         return place, _end(one, place, of_object=word in SHOWING)
-    if word in SHOWING or end >= len(one):
-        return None
-    return end, _end(one, end - 1)
+    told = end < len(one) and (one.words[end] == "dass" or ":" in one.gap(end))
+    return (end, _end(one, end - 1)) if told and word not in SHOWING else None
 
 
 def _supposed(one: SpokenSentence, place: int, start: int, end: int) -> Region | None:

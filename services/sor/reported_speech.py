@@ -18,6 +18,7 @@ Speaker = Literal["post", "other", "platform"]
 Region = tuple[int, int]  # numbers of words, half open
 
 REACH = 14  # words in which a subject, or a rule that is broken, is sought
+CLOSING = "\"\u201c\u201d\u2019'\u00bb"
 BORDERS = ',:;()\u2013\u2014"\u201c\u201d\u201e'
 
 
@@ -67,8 +68,10 @@ class SpokenSentence:
         return not known.isdisjoint(self.part(start, count))
 
     def span(self, region: Region) -> Span:
-        words = self.sentence.words
-        return words[region[0]].start, words[region[1] - 1].end
+        """With the mark that closes a quotation at its end, which would open one by itself."""
+        start, end = self.sentence.words[region[0]].start, self.sentence.words[region[1] - 1].end
+        closing = self.text[end : end + 1]
+        return start, end + (closing != "" and closing in CLOSING)
 
 
 def spoken(text: str, sentences: Sequence[StatementSentence], of_platform: frozenset[str],
