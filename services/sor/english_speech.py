@@ -97,6 +97,10 @@ and but or because since as that where while although though so whereas after be
 why which who
 """)
 JOINING = word_set("and but or so yet then also plus")
+OPENERS = word_set("because since as although after following given while despite in with when")
+KNOWING = word_set(
+    "agreed accepted know knew understand understood see saw note noted confirm confirmed"
+)
 STRONG = word_set("therefore thus hence consequently accordingly")
 REASONS = word_set("as since because why so which that for this reason in of is hence")
 POINTING = word_set("""
@@ -117,7 +121,7 @@ def english_reports(text: str, sentences: Sequence[StatementSentence]) -> Iterat
         for place in range(len(one)):
             if place < end:
                 continue
-            if one.words[place] in VERBS:
+            if _is_verb(one, place):
                 speaker = _speaker(one, place, end, speaker)
             found = _region(one, place, end, speaker)
             if found is not None and found[0] < found[1]:
@@ -130,16 +134,35 @@ def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None
     word, after = one.words[place], one.part(place + 1, 3)
     if word == "put" and after[:1] == ["it"] and one.has(OF_POST | PERSONS, place - 1, 1):
         return place, _end(one, place)  # "as you put it"
-    retold = after[:1] in (["that"], ["to"]) and not one.has(PLATFORM, place - 4, 4)
+    behind = after[:1] in (["that"], ["to"]) or _that_behind(one, place)
+    retold = behind and not one.has(PLATFORM, place - 4, 4)
     if word in ALLEGED or (word in ("has", "have") and after[:2] == ["it", "that"]):
         return place, _end(one, place)
     if word == "according" and after[:1] == ["to"]:
         return _according(one, place, floor)
-    if word in VERBS and speaker in ("post", "other"):
+    if _is_verb(one, place) and speaker in ("post", "other"):
         return _spoken(one, place, floor, of_post=speaker == "post")
     if word in VERBS and speaker is None:
         return _inverted(one, place, floor)
     return (place + 1, _end(one, place)) if word in NOUNS and retold else None
+
+
+def _is_verb(one: SpokenSentence, place: int) -> bool:
+    """Any other verb, too, where what the post does with it is a clause: "Your headline screams
+    that". Not where that clause is about a rule."""
+    word = one.words[place]
+    if word in VERBS:
+        return True
+    if place == 0 or one.part(place + 1, 1) != ["that"] or word in BETWEEN | KNOWING:
+        return False
+    told = word.endswith(("s", "ed")) and one.words[place - 1] in OF_POST - {"you"}
+    return told and not _is_of_rule(one, place + 2)
+
+
+def _that_behind(one: SpokenSentence, place: int) -> bool:
+    """Such as "the rumour you passed on, that"."""
+    _, end = one.clause(place)
+    return end - place < 6 and one.part(end, 1) == ["that"]
 
 
 def _spoken(one: SpokenSentence, place: int, floor: int, *, of_post: bool) -> Region | None:
@@ -153,13 +176,15 @@ def _spoken(one: SpokenSentence, place: int, floor: int, *, of_post: bool) -> Re
         return place, _main_clause(one, place, rest) if _is_relative(one, place, floor) else rest
     if word in SHOWING | INTO_CLAUSES and not (clause and word in INTO_CLAUSES):
         return None
-    return place + 1, _end(one, place)
+    return place + (word not in CLAIMING), _end(one, place)
 
 
 def _is_relative(one: SpokenSentence, place: int, floor: int) -> bool:
     """Such as "the post in which you offer", "your post promising": the sentence has a verb yet."""
     start = max(floor, one.clause(place)[0])
-    relative = one.has(word_set("which that who where"), start + 1, place - start - 1)
+    before = one.words[start + 1 : place]
+    relative = not {"which", "that", "who", "where"}.isdisjoint(before)
+    relative = relative and not any(word.endswith("ed") for word in before)
     return relative or (one.words[place].endswith("ing") and place > start)
 
 
@@ -204,6 +229,8 @@ def _speaker(one: SpokenSentence, place: int, floor: int, before: Speaker | None
         first -= 1
     joint = one.words[first - 1] if first > floor and first not in one.borders else ""
     if joint in CONDITIONS or joint.endswith("ever") or one.part(place + 1, 1) == ["by"]:
+        return None
+    if one.words[place].startswith("ask") and one.part(place + 1, 1) == ["us"]:
         return None
     if first > last or place in one.borders:  # no subject of its own
         return before if joint in JOINING else _relative(joint)
@@ -252,15 +279,19 @@ def _class(one: SpokenSentence, first: int, last: int, place: int) -> Speaker | 
     if not (PLATFORM | RULES).isdisjoint(subject):
         return "platform"
     if not OF_POST.isdisjoint(subject):
-        return "post" if verb not in AMBIGUOUS or head in OF_POST | PERSONS else None
+        sure = verb not in AMBIGUOUS or one.part(place + 1, 1) == ["that"]
+        return "post" if sure or head in OF_POST | PERSONS else None
     named = last > 0 and one.sentence.words[last].text[0].isupper()
     return "other" if head in PERSONS or named or one.part(place + 1, 1) == ["that"] else None
 
 
 def _end(one: SpokenSentence, place: int, *, of_object: bool = False) -> int:
     """Where the platform speaks again. of_object: "offers eggs and was removed" ends, too."""
+    inside = one.words[0] in OPENERS or _is_inserted(one, place)
     for at in range(place + 2, len(one)):
         joined = at + 1 if one.words[at] in JOINING else at
+        if inside and at in one.borders and _is_main(one, at):
+            return at
         if at not in one.borders and joined == at:
             if of_object and one.words[at] in INTO_RULES and _is_of_rule(one, at):
                 return at
@@ -268,6 +299,19 @@ def _end(one: SpokenSentence, place: int, *, of_object: bool = False) -> int:
         if _speaks_again(one, at, joined, of_object=of_object):
             return at
     return len(one)
+
+
+def _is_inserted(one: SpokenSentence, place: int) -> bool:
+    """Such as "The post, which says that bees are birds, was removed"."""
+    start, _ = one.clause(place)
+    return start in one.borders and one.words[start] in ("which", "who", "whose")
+
+
+def _is_main(one: SpokenSentence, at: int) -> bool:
+    """Whether what was done begins behind this comma: "…, was removed", "…, it was removed"."""
+    being = BEING | {"has", "had", "have", "remains", "stays"}
+    subject = word_set("it this that the your") | POST_NOUNS
+    return one.words[at] in being or (one.words[at] in subject and one.has(being, at + 1, 3))
 
 
 def _speaks_again(one: SpokenSentence, at: int, joined: int, *, of_object: bool) -> bool:

@@ -71,6 +71,11 @@ _POST_ENDINGS = (
 )  # fmt: skip
 OF_POST = word_set("sie du ihr er es darin dort hierin") | set(_POST_ENDINGS)
 PRONOUNS = word_set("er es sie dort darin")
+NOUNS = word_set("""
+behauptung aussage gerücht vorwurf versprechen drohung ankündigung these warnung zusage meldung
+unterstellung garantie
+""")
+OPENERS = word_set("weil da nach nachdem obwohl wegen trotz aufgrund mit in")
 MODALS = word_set("""
 kann können kannst könnt darf dürfen darfst muss müssen musst soll sollen sollten möchten möchte
 möchtest wollen willst bitte recht
@@ -123,15 +128,32 @@ def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None
         return floor, end  # "…, so der Verfasser"
     if _is_verb(one, place) and speaker in ("post", "other"):
         return _spoken(one, place, of_post=speaker == "post")
-    if word in SUBJUNCTIVE and _is_indirect(one, place, start):
+    if word in NOUNS and not one.has(PLATFORM, place - 3, 3) and one.part(end, 1) == ["dass"]:
+        return end, _end(one, end - 1)
+    said = speaker in ("post", "other")
+    if word in SUBJUNCTIVE and (said or _is_indirect(one, place, start)):
         return max(floor, start), _end(one, place)
     return _supposed(one, place, max(floor, start), end)
 
 
 def _is_verb(one: SpokenSentence, place: int) -> bool:
-    """No noun, which has a capital: "Bei Fragen", "mit dem Versprechen"."""
+    """No noun, which has a capital: "Bei Fragen", "mit dem Versprechen". Any other verb, too, where
+    the post has it and a clause or a colon follows that is about no rule."""
     noun = place > 0 and one.sentence.words[place].text[0].isupper()
-    return one.words[place] in SAYING and not noun
+    if one.words[place] in SAYING:
+        return not noun
+    start, end = one.clause(place)
+    clause = set(one.words[start:end])
+    if noun or place == start or place + 1 > end or clause & (BEING | PLATFORM | RULES | MODALS):
+        return False
+    told = one.part(end, 1) == ["dass"] or (end < len(one) and ":" in one.gap(end))
+    ours = any(word.endswith(_POST_ENDINGS) for word in clause)
+    return told and ours and one.words[place].endswith(("t", "te", "ll")) and not _of_rule(one, end)
+
+
+def _of_rule(one: SpokenSentence, at: int) -> bool:
+    rest = one.part(at, REACH)
+    return not RULES.isdisjoint(rest) or any(word.startswith(BROKEN) for word in rest)
 
 
 def _spoken(one: SpokenSentence, place: int, *, of_post: bool) -> Region | None:
@@ -144,11 +166,12 @@ def _spoken(one: SpokenSentence, place: int, *, of_post: bool) -> Region | None:
 
 
 def _supposed(one: SpokenSentence, place: int, start: int, end: int) -> Region | None:
-    """Such as "soll für 30 Tage gesperrt worden sein"."""
-    if one.words[place] not in ("soll", "sollen") or end - place < 3:
+    """Such as "soll für 30 Tage gesperrt worden sein", "will gesperrt worden sein"."""
+    if one.words[place] not in ("soll", "sollen", "will", "wollen") or end - place < 3:
         return None
     last = one.words[end - 2 : end]
-    told = last[1] in ("sein", "haben") and (last[0] == "worden" or last[0].startswith("ge"))
+    done = last[0] == "worden" or (last[0].startswith("ge") and one.words[place][0] == "s")
+    told = last[1] in ("sein", "haben") and done
     return (start, _end(one, place)) if told else None
 
 
@@ -168,6 +191,8 @@ def _speaker(one: SpokenSentence, place: int, before: Speaker | None) -> Speaker
     around = {*left, *right}
     infinitive = one.words[place].endswith("en") and not MODALS.isdisjoint(around)
     if infinitive or one.words[place - 1 : place] == ["zu"] or not CONDITIONS.isdisjoint(around):
+        return None
+    if "uns" in around and one.words[place] in ("fragen", "gefragt", "fragten", "bitten", "baten"):
         return None
     if not _has_particle(one, place, around):
         return None
@@ -208,8 +233,15 @@ def _is_indirect(one: SpokenSentence, place: int, start: int) -> bool:
 
 def _end(one: SpokenSentence, place: int, *, of_object: bool = False) -> int:
     """Where the platform speaks again. of_object: "bietet Eier an und wurde gelöscht" ends, too."""
-    for at in range(place + 2, len(one)):
+    start, _ = one.clause(place)
+    inserted = start in one.borders and one.words[start] in ("der", "die", "das", "welcher", "in")
+    inside = one.words[0] in OPENERS or inserted
+    for at in range(place + 1, len(one)):
         joined = at + 1 if one.words[at] in JOINING else at
+        if inside and at in one.borders and one.words[at] in BEING:
+            return at
+        if at == place + 1:
+            continue
         if at in one.borders or joined > at:
             if _speaks_again(one, at, joined, of_object=of_object):
                 return at
@@ -232,5 +264,4 @@ def _speaks_again(one: SpokenSentence, at: int, joined: int, *, of_object: bool)
         return True
     if at not in one.borders or not head or head[0] not in POINTING:
         return False
-    rest = one.part(joined, REACH)
-    return not RULES.isdisjoint(rest) or any(word.startswith(BROKEN) for word in rest)
+    return _of_rule(one, joined)

@@ -1,13 +1,15 @@
 """What a post is reported to say discloses nothing of what the platform did; what the platform says
 does, in whatever words.
 
-`reported.jsonl`, `german_reported.jsonl`: labelled before the rules met them. The card has what
-they gave then.
+`reported.jsonl`, `german_reported.jsonl`, `speech.jsonl`: labelled before the rules met them. The
+card has what they gave then.
 """
 
 from __future__ import annotations
 
+import json
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -96,6 +98,16 @@ def test_items_that_only_the_post_has_are_missing(name: str) -> None:
     assert np.mean([set(row["missing"]) <= set(one.missing) for row, one in lacking]) >= 0.9
     good = [one for row, one in found if row["kind"] == "good"]
     assert np.mean([not one.missing for one in good]) >= 0.9
+
+
+def test_sentences_that_no_rule_was_written_for() -> None:
+    """`speech.jsonl`: the card has what the rules gave of them first."""
+    path = Path(__file__).with_name("speech.jsonl")
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert len(rows) == 60
+    for row in rows:
+        missing = set(report(row["sentence"], row["language"]).missing) & set(MEASURE)
+        assert missing == (set(MEASURE) if row["says"] == "reported" else set()), row["sentence"]
 
 
 @pytest.mark.parametrize("name", FILES)
