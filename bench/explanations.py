@@ -3,7 +3,8 @@
 Explanations that language models wrote for posts they found toxic (`haf_explanations.jsonl`), each
 scored for its own post and for another one's; and human rationales (`hatexplain.jsonl`) made into
 explanations. A score that follows the asked model instead of the explanation shows in
-corr(P, QF) and corr(P, relative_drop). The last line is JSON; no text is printed.
+corr(P, QF) and corr(P, relative_drop). With `--changes` instead: what version 2.0 changed of QF
+and of the control's verdict. The last line is JSON; no text is printed.
 """
 
 from __future__ import annotations
@@ -166,6 +167,34 @@ def told_apart(rows: Sequence[Explained]) -> dict[str, Any]:
     }
 
 
+def since_first_version(rows: Sequence[Explained]) -> dict[str, Any]:
+    """QF and the control's verdict by version 1.0's rules, which `paper` keeps (|dp|, the judge may
+    disagree, more than half of 20 draws beaten is "beyond chance"), and by those of now."""
+    bodies = [one.request().model_dump() | {"control_draws": None} for one in rows]
+    before, now = (
+        SERVICE.score_batch(
+            [HatexscoreRequest.model_validate(body | {"variant": variant}) for body in bodies]
+        )
+        for variant in ("paper", "robust")
+    )
+    qf = [[one.components.qf for one in reports] for reports in (before, now)]
+    both = [
+        (first, second) for first, second in zip(*qf, strict=True) if None not in (first, second)
+    ]
+    controls = [one.control for one in before if one.control is not None]
+    return {
+        "posts": len(rows),
+        "qf_before": float(np.mean([one for one in qf[0] if one is not None])),
+        "qf_where_both": [float(one) for one in np.mean(both, axis=0)],
+        "qf_null": [sum(one is None for one in some) for some in qf],
+        "qf_lowered": sum(first > second + 1e-9 for first, second in both),
+        "opposed": sum(one.drop_direction == "opposes" for one in now),
+        "beyond_chance_before": [sum(one.share_beaten > 0.5 for one in controls), len(controls)],
+        "quotes_matter": Counter(one.quotes_matter for one in now),
+        "draws": float(np.mean([one.control.draws for one in now if one.control is not None])),
+    }
+
+
 def is_echo(report: HatexscoreResult) -> bool:
     """Is all of the post quoted (Q = {T} of Eq. 3, QF 0), so that nothing is singled out?"""
     return bool(quotes(report)) and report.probability_masked is None
@@ -185,10 +214,21 @@ def measure(folder: Path = DATA) -> dict[str, Any]:
     }
 
 
+def measure_changes(folder: Path = DATA) -> dict[str, Any]:
+    """Of people's rationales and of language models' explanations of what they found toxic."""
+    toxic = [one for one in explained(folder) if one.decision == DECISIONS[0]]
+    return {
+        "by_people": since_first_version(rationales(folder)),
+        "by_language_models": since_first_version(toxic),
+    }
+
+
 def main() -> None:
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DATA
+    asked = [one for one in sys.argv[1:] if one != "--changes"]
+    folder = Path(asked[0]) if asked else DATA
     bind(local(load_catalogue(Path("models.toml"))))
-    print(json.dumps(measure(folder)))
+    found = measure_changes(folder) if "--changes" in sys.argv else measure(folder)
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

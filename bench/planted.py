@@ -7,7 +7,7 @@ learned its plant to less than 96 % is named and left out. `--texts`, `--size-te
 `--plants` make it smaller; every row says how many explanations it rests on. A row whose field a
 metric does not report is "not shown", one whose interval reaches what must be "too few to tell".
 Models are kept in `--store`; `--items 0` leaves the other metrics out, so that a run can be made
-plant by plant.
+plant by plant, and `--rows random` or `causeless` row by row.
 """
 
 from __future__ import annotations
@@ -129,6 +129,7 @@ class Sizes:
     seeds: int
     items: int
     store: Path | None = None
+    rows: tuple[str, ...] = ()  # of ICE; none: all
 
     def described(self) -> Json:
         return {name: value for name, value in vars(self).items() if name != "store"}
@@ -178,6 +179,7 @@ def _plant(plant: Plant, judges: Sequence[Trained], sizes: Sizes) -> dict[str, J
     for seed, judge in enumerate(judges):
         if judge.accuracy >= GOOD:
             own = asked_of(plant, seed, sizes.texts) + size_asked(plant, seed, sizes.size_texts)
+            own = [one for one in own if not sizes.rows or one.row in sizes.rows]
             asked += own
             found += outcomes(judge, own)
     return table(asked, found) | {"areas": areas(asked, found)} if asked else {}
@@ -284,8 +286,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS, help="models a plant")
     parser.add_argument("--items", type=int, default=ITEMS, help="of every other metric; 0: none")
     parser.add_argument("--store", type=Path, default=STORE, help="of trained models")
+    parser.add_argument("--rows", nargs="+", default=[], help="of ICE alone; default: all")
     asked = parser.parse_args()
-    sizes = Sizes(asked.level, asked.texts, asked.size_texts, asked.seeds, asked.items, asked.store)
+    sizes = Sizes(
+        asked.level, asked.texts, asked.size_texts, asked.seeds, asked.items, asked.store,
+        tuple(asked.rows),
+    )  # fmt: skip
     found = measure(asked.plants, sizes)
     print("\n".join(markdown(found["figures"])))
     about = environment(torch=torch.__version__, dtype="float32")

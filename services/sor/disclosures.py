@@ -271,10 +271,18 @@ def _names_decision(one: ReadSentence) -> bool:
 def _territory(one: ReadSentence) -> bool:
     if "place" not in one:
         return False
-    away = set(one.places.get("reach", ())) - set(one.places["place"])
+    there = {place for place in one.places["place"] if not _belongs_to_people(one, place)}
+    if not there:
+        return False
+    away = set(one.places.get("reach", ())) - there
     itself = {"worldwide", "everywhere", "globally", "territorial", "territory", "anywhere",
               "wherever", "geographically", "territorially"} & set(one.folded)  # fmt: skip
     return bool(away or itself) or "restriction" in one or _quantified(one)
+
+
+def _belongs_to_people(one: ReadSentence, place: int) -> bool:
+    """Such as "the safety of all users": a value, and no place."""
+    return one.folded[place + 1 : place + 2] == ["users"] and one.folded[place - 1] == "of"
 
 
 def _quantified(one: ReadSentence) -> bool:

@@ -53,7 +53,8 @@ dauerhaft, unbefristet, auf dauer, endgültig, unbegrenzt, zeitlich, befristet, 
 \d (?:tag|woche|monat|stunde|jahr), \bein(?:en|e)? (?:tag|woche|monat|jahr),
 \b(?:zwei|drei|vier|fünf|sechs|acht|zehn|zwölf) (?:tage|wochen|monate|jahre),
 \b(?:sieben|vierzehn|dreißig) tage, \bein(?:tägig|wöchig|monatig|jährig),
-\b(?:seit|ab|vom|bis|bis zum|ab dem|seit dem) \d{1,2}\. ?(?:\d|[a-zä]{3,9})
+\b(?:seit|ab|vom|bis|bis zum|ab dem|seit dem) \d{1,2}\. ?(?:\d|[a-zä]{3,9}),
+\b(?:wurde|wurden|haben|ist|sind) (?:[^\s,;]+ ){0,5}am \d{1,2}\. ?(?:\d|[a-zä]{3,9})
 """)
 AUTOMATION = _any(r"""
 automati, algorithm, software, künstliche[rn]? intelligenz, \bki\b, klassifikator, filter,
@@ -83,7 +84,7 @@ bestätigt, entfernt, gelöscht, gesperrt, veranlasst, durchgesehen
 OF_DECISIONS = _any("entscheid, entschied, beide, ohne mensch, kein mensch, vollständig")
 OF_PEOPLE = _any(r"""
 entscheid, entschied, geprüft, prüfte, prüfung, beurteil, angesehen, sah sich, bewert, bestätigt,
-beschlossen, \blas\b, ordnete
+beschlossen, \blas\b, ordnete, angeordnet
 """)
 NOBODY = _any("ohne mensch, kein mensch, keine mensch, ohne mitwirk, ohne zutun")
 POLICY = _any(r"""
@@ -92,7 +93,10 @@ geschäftsbedingung, grundsätze, kodex, policy, vorgaben, netiquette
 """)
 LAW = re.compile(r"§+ ?\d|\bart(?:ikel|\.) ?\d")
 OF_THE_ACT = _any(r"digital services act, \bdsa\b, digitale dienste, 2022/2065")
-CLAUSE = re.compile(r"\b(?:ziffer|nummer|nr\.|abschnitt|punkt|regel|klausel|kapitel|absatz) ?\d")
+CLAUSE = re.compile(
+    r"\b(?:ziffer|ziff\.|nummer|nr\.|abschnitt|abschn\.|punkt|regel|klausel|kapitel|kap\.|absatz"
+    r"|richtlinie|anhang|grundsatz|standard) ?(?:nr\. ?)?\d"
+)
 SUBJECT = re.compile(
     r"(?:richtlinien?|regeln?|standards|bedingungen|grundsätzen?|policy|vorgaben|kodex)"
     r"(?: ?\([^)]{4,80}\)| (?:zu|zum|zur|gegen|über|für|bei) \w{4})"
@@ -129,7 +133,8 @@ beschwerdestelle, beschwerdemanagement, widerspruchsverfahren, widerspruchsstell
 """)
 # A provision or a clause by its number, its parts, its law and what a bracket calls it.
 CITATION = re.compile(
-    r"(?i:(?:§+|art(?:ikel|\.)|ziffer|nummer|nr\.|abschnitt|punkt|klausel|kapitel|absatz|regel) ?"
+    r"(?i:(?:§+|art(?:ikel|\.)|ziffer|ziff\.|nummer|nr\.|abschnitt|abschn\.|punkt|klausel|kapitel"
+    r"|kap\.|absatz|regel|richtlinie|anhang|grundsatz|standard) ?(?:nr\. ?)?"
     r"\d+(?:\.\d+)* ?(?:[a-z]\b)?"
     r"(?:,? (?:und |bis |§+ ?)?(?:(?:abs|nr|s|lit|alt|var|hs)\.|absatz|satz|nummer|ziffer"
     r"|halbsatz)? ?\d+ ?(?:[a-z]\b)?){0,6})"
@@ -248,7 +253,7 @@ def _items(one: _Sentence, of_post: frozenset[str]) -> Iterator[tuple[SorItemNam
     ground = german_reference(one.told)
     if ground is not None:
         yield "ground", ground
-    if not means and _has_reason(one, of_post):
+    if (not means or ground) and _has_reason(one, of_post):
         yield "explanation", 1.0
 
 

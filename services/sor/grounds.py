@@ -91,7 +91,8 @@ def _names_clause(one: ReadSentence, text: str) -> bool:
         ):
             return True
     start, end = one.sentence.span
-    return any(_is_title(text[a:b]) for a, b in quotations(text[start : end + 1]))
+    written = text[start : end + 1]
+    return any(_is_title(written[a:b]) for a, b in quotations(written))
 
 
 def _is_title(quoted: str) -> bool:

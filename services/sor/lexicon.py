@@ -122,7 +122,7 @@ violates, breaks, infringes, breaches, which, criminal, state's, country's
 """)
 )
 POLICY = _entries("""
-terms, tos, t&cs, guideline*, policy, policies, rule, rules, standard, standards, conditions,
+terms, tos, t&c, t&cs, guideline*, policy, policies, rule, rules, standard, standards, conditions,
 agreement, rulebook, house rules, eula, tou, aup, agb, code of conduct, charter, netiquette,
 clause*, requirements, user agreement, contract, contractual*, principles, statutes, regulations,
 handbook, etiquette, faq, acceptable use, code, manual
@@ -141,7 +141,7 @@ section, sections, clause, clauses, rule, rules, point, points, paragraph, para,
 articles, art, arts, chapter, no, number, part, item, sec, s, ss, guideline, guidelines, standard,
 standards, policy, term, principle, title, annex, appendix, provision, §, §§, subsection, letter,
 sentence, schedule, eula, tou, aup, agb, terms, requirement, conditions, heading, tos, code,
-numbers, nr, act, chap, stgb, bgb, urhg
+numbers, nr, act, chap, stgb, bgb, urhg, t&c, t&cs, sect, subsec
 """)
 )
 OF_THE_WHOLE = frozenset(
@@ -309,7 +309,15 @@ unlawfully, only with, needs a, needs an, subject to, deprives, exploits
 ABBREVIATIONS = frozenset(
     _entries("""
 art, arts, no, nos, sec, s, ss, para, paras, e, g, i, approx, ca, cf, eg, ie, mr, mrs, ms, dr, vs,
-st, nr, ch, cl, pt, p, pp, chap, jan, feb, mar, apr, jun, jul, aug, sep, sept, oct, nov, dec, abs
+st, nr, ch, cl, pt, p, pp, chap, jan, feb, mar, apr, jun, jul, aug, sep, sept, oct, nov, dec, abs,
+sect, subsec, inc, co, corp, incl, resp, fig, vol, esp, viz, prof, messrs,
+ziff, abschn, lit, kap, gem, evtl, inkl, anh, anm, buchst, unterabs, sog, exkl, bspw
+""")
+)
+GERMAN_MONTHS = frozenset(
+    _entries("""
+januar, jänner, februar, märz, april, mai, juni, juli, august, september, oktober, november,
+dezember
 """)
 )
 FUNCTION_WORDS = frozenset(

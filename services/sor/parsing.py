@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from services.sor.concepts import ReadSentence, read
 from services.sor.disclosures import SUBSTANCE, ItemMatch, find_items
+from services.sor.english_speech import english_reports
 from services.sor.fields import ENDS, EXPLANATIONS, GROUNDS, RESTRICTIONS, SorFields
 from services.sor.german import (
     find_german_items,
@@ -19,6 +20,7 @@ from services.sor.german import (
     has_german_reason,
     own_german_words,
 )
+from services.sor.german_speech import german_reports
 from services.sor.grounds import VAGUE, matches_policy, reference_of, words_of_policy
 from services.sor.post_facts import PostFacts, PostWords, StatementWords, facts_of, match_quotes
 from services.sor.report import ITEMS, SorItemName, SorRoute
@@ -111,9 +113,31 @@ def _read_text(field: str, text: str, post: PostWords, *, german: bool, plain: b
     if written is not None and german:
         written = replace(written, own=own_german_words(found, blank))
     facts = facts_of(written, post, quotes) if written else PostFacts((), (), (), 0)
-    find = find_german_items if german else find_items
-    disclosed = find(found, blank, post) if plain else ()
+    disclosed = _disclosed(found, blank, quoted, post, german=german) if plain else ()
     return ReadText(field, text, found, _drop_titles(facts, found), written, disclosed)
+
+
+def _disclosed(
+    found: Sequence[ReadSentence],
+    blank: str,
+    quoted: Sequence[Span],
+    post: PostWords,
+    *,
+    german: bool,
+) -> list[ItemMatch]:
+    """Why the ground applies may be in the words of the post; all else is not disclosed by what
+    others are reported to say. blank: without quotations of the post."""
+    find = find_german_items if german else find_items
+    items = find(found, blank, post)
+    reports = german_reports if german else english_reports
+    reported = list(reports(blank, [one.sentence for one in found]))
+    if not reported:
+        return items
+    own = mask_spans(blank, reported)
+    others = find(read(sentences(own, quoted)), own, post)
+    kept = [one for one in items if one.item == "explanation"]
+    kept += [one for one in others if one.item != "explanation"]
+    return sorted(kept, key=lambda one: one.span)
 
 
 def _drop_titles(facts: PostFacts, found: Sequence[ReadSentence]) -> PostFacts:
@@ -172,7 +196,11 @@ def _ground_in_policy(policy: str | None, texts: Sequence[ReadText]) -> bool | N
     for text in texts:
         spans = {one.span for one in text.disclosed if one.item == "ground" and one.value == 1}
         every = text.field in GROUNDS
-        cited += [one for one in text.sentences if every or one.sentence.span in spans]
+        cited += [
+            one
+            for one in text.sentences
+            if every or any(_within(span, [one.sentence.span]) for span in spans)
+        ]
     if not cited:
         return None
     known = words_of_policy(policy)

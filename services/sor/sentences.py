@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from services.sor.lexicon import ABBREVIATIONS, FUNCTION_WORDS, GENERIC, MONTHS
+from services.sor.lexicon import ABBREVIATIONS, FUNCTION_WORDS, GENERIC, GERMAN_MONTHS, MONTHS
 
 Span = tuple[int, int]  # half-open character offsets
 
-_WORD = re.compile(r"\d+(?:\.\d+)+|[^\W_]+(?:['\u2019][^\W_]+)*|\u00a7+")
+_WORD = re.compile(r"\d+(?:\.\d+)+|[^\W_]+(?:['\u2019&][^\W_]+)*|\u00a7+")
 _OPENING = re.compile("[\"\uff02\u201c\u201e\u00ab]|(?<!\\w)['\u2018]")
 _CLOSING = {
     '"': re.compile('"'),
@@ -30,6 +30,8 @@ _CLOSING = {
 }
 _ENDS: Final = ".!?;\n\u2022\u2026"
 LONGEST_QUOTATION = 2_000  # characters
+_VOWELS = frozenset("aeiouyäöüáéíóúàèø")
+_UNITS = frozenset(("kg", "cm", "mm", "km", "ml", "hrs", "mg", "pm"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +150,23 @@ def _is_border(text: str, word: StatementWord, after: StatementWord) -> bool:
     gap = text[word.end : after.start]
     if not any(mark in gap for mark in _ENDS):
         return False
-    if gap.rstrip(" \t") == "." and (word.folded in ABBREVIATIONS or len(word.folded) == 1):
+    if gap.rstrip(" \t") == "." and (_is_abbreviation(word) or _is_ordinal(word, after)):
         return False
     return gap != "."  # "example.org", "v1.b"
+
+
+def _is_abbreviation(word: StatementWord) -> bool:
+    """A known one, a letter, or what nobody could say as a word: "Ltd.", "bzw."."""
+    if word.folded in ABBREVIATIONS or len(word.folded) == 1:
+        return True
+    spoken = not _VOWELS.isdisjoint(word.folded) or not word.folded.isalpha()
+    return not spoken and word.text[1:].islower() and word.folded not in _UNITS
+
+
+def _is_ordinal(word: StatementWord, after: StatementWord) -> bool:
+    """The day of a date in German: "12. Juni"; a list has its numbers before capitals."""
+    day = word.folded.isdigit() and len(word.folded) == 2
+    return day and (after.folded in GERMAN_MONTHS or after.text[0].islower())
 
 
 def stem(word: str) -> str:

@@ -1,0 +1,134 @@
+"""What a post is reported to say discloses nothing of what the platform did; what the platform says
+does, in whatever words.
+
+`reported.jsonl`, `german_reported.jsonl`, `speech.jsonl`: labelled before the rules met them. The
+card has what they gave then.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from services.sor.contract import SorRequest
+from services.sor.metric import SERVICE
+from services.sor.report import SorResult
+from services.sor.sentences import sentences
+from tests.sor.test_statements import scored
+
+FILES = ("reported", "german_reported")
+MEASURE = ("restriction", "territorial_scope", "duration")
+SAID_EN = "accounts of all users will be closed for 30 days in all EU countries"
+SAID_DE = "alle Konten für 30 Tage in allen EU-Ländern gesperrt werden"
+OF_OTHERS_EN = (
+    "The post says that {}.",
+    "You write that {}.",
+    "The user claims {}.",
+    "According to the caption, {}.",
+    "In the video you announce that {}.",
+    "It is claimed that {}.",
+    "Allegedly, {}.",
+    "A doctor is quoted as saying that {}.",
+    "Your comment repeats the rumour that {}.",
+    "Its author insists: {}.",
+    "As you put it, {}.",
+)
+OF_OTHERS_DE = (
+    "In dem Beitrag heißt es, dass {}.",
+    "Sie schreiben, dass {}.",
+    "Es verspricht, dass {}.",
+    "Der Nutzer behauptet, dass {}.",
+    "Ein Arzt wird mit den Worten zitiert, dass {}.",
+    "Dort steht, dass {}.",
+    "Laut Inserat sollen {}.",
+    "Im Video kündigen Sie an, dass {}.",
+)
+OF_US_EN = (
+    "We inform you that {}.",
+    "Our moderator concluded that {}.",
+    "The decision of our team reads: {}.",
+    "Please note that {}.",
+    "You claim that cats can fly, so we decided that {}.",
+)
+OF_US_DE = (
+    "Wir teilen Ihnen mit, dass {}.",
+    "Unser Moderator hat entschieden, dass {}.",
+    "Bitte beachten Sie, dass {}.",
+    "Sie behaupten, dass Katzen fliegen, deshalb haben wir entschieden, dass {}.",
+)
+
+
+def report(statement: str, language: str) -> SorResult:
+    text = "Cats can fly." if language == "en" else "Katzen können fliegen."
+    return SERVICE.score(SorRequest(text=text, statement=statement, language=language))
+
+
+@pytest.mark.parametrize(
+    ("frame", "said", "language"),
+    [
+        *((*pair, "en") for pair in product(OF_OTHERS_EN, [SAID_EN])),
+        *((*pair, "de") for pair in product(OF_OTHERS_DE, [SAID_DE])),
+    ],
+)
+def test_what_others_are_reported_to_say_is_no_measure(
+    frame: str, said: str, language: str
+) -> None:
+    assert set(MEASURE) <= set(report(frame.format(said), language).missing)
+
+
+@pytest.mark.parametrize(
+    ("frame", "said", "language"),
+    [
+        *((*pair, "en") for pair in product(OF_US_EN, [SAID_EN])),
+        *((*pair, "de") for pair in product(OF_US_DE, [SAID_DE])),
+    ],
+)
+def test_what_the_platform_says_is_one(frame: str, said: str, language: str) -> None:
+    assert not set(MEASURE) & set(report(frame.format(said), language).missing)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_items_that_only_the_post_has_are_missing(name: str) -> None:
+    found = scored(name)
+    lacking = [(row, one) for row, one in found if row["kind"] == "missing"]
+    assert np.mean([set(row["missing"]) <= set(one.missing) for row, one in lacking]) >= 0.9
+    good = [one for row, one in found if row["kind"] == "good"]
+    assert np.mean([not one.missing for one in good]) >= 0.9
+
+
+def test_sentences_that_no_rule_was_written_for() -> None:
+    """`speech.jsonl`: the card has what the rules gave of them first."""
+    path = Path(__file__).with_name("speech.jsonl")
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert len(rows) == 60
+    for row in rows:
+        missing = set(report(row["sentence"], row["language"]).missing) & set(MEASURE)
+        assert missing == (set(MEASURE) if row["says"] == "reported" else set()), row["sentence"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_evidence_of_what_is_left_stands_where_it_says(name: str) -> None:
+    for row, one in scored(name):
+        for each in one.evidence:
+            assert each.start is not None
+            assert row["statement"][each.start : each.end] == each.text
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("It breaks Art. 5 of our rules. You may object.", 2),
+        ("It breaks T&C 9.4 and Nr. 3 of the annex.", 1),
+        ("Star Academy Ltd. is not licensed, cf. Sec. 15 No. 2.", 1),
+        ("Das verstößt gegen Ziff. 8 Abs. 2 lit. b der AGB, d. h. gegen Abschn. 4.", 1),
+        ("Sie gilt ab dem 12. Juni in allen Ländern.", 1),
+        ("1. We removed it. 2. You may object.", 2),
+        ("You offered 5 kg. We removed it.", 2),
+    ],
+)
+def test_an_abbreviation_ends_no_sentence(text: str, count: int) -> None:
+    assert len(sentences(text)) == count
