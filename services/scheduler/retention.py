@@ -15,13 +15,13 @@ from datetime import timedelta
 
 from sqlalchemy import Connection, Engine
 
-from services.scheduler.batch_files import PRIVATE
 from shared import telemetry
 from shared.errors import FileStoreAway, Unavailable, UnknownFile
 from shared.file_store import FileStore
 from shared.ledger import files, retention, score_hours
 from shared.ledger.engine import transaction
 from shared.ledger.retention import FinishedInput
+from shared.redaction import PRIVATE
 from shared.settings import Settings
 
 FILES_AT_ONCE = 100
