@@ -238,7 +238,7 @@ def measure(number: int, rounds: int, old: int, many: int) -> Json:
             each.fill(today - TERM - 2 * DAY, today - TERM - DAY, old, BYTES)
             each.run(FACTS, until=today)
             each.fill(today - TERM, today - DAY, 1_000 * DAYS, 32)
-        partitions.maintain(days.engine, now)  # what has ended is sealed
+        partitions.maintain(days.engine, now + partitions.SETTLED)  # what has ended is sealed
         for each in (one, days):
             each.maintain("VACUUM ANALYZE jobs")
         for turn in range(rounds + 1):
