@@ -16,6 +16,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
+from services.hatexscore.group_contexts import (
+    CONCEDED,
+    COUNTERFACTUAL,
+    HEDGES,
+    ONE_OF_THEM,
+    PRAISES,
+    SOFT_ATTACK,
+    THING,
+    TOPIC,
+    WINDOW,
+    answers,
+    around,
+    asks_for_target,
+    denies_attack,
+    field_of,
+    find_en_attacks,
+    is_no_attack,
+    is_predicated,
+    names_nobody,
+    names_of_persons,
+    ordinary_word,
+)
 from services.hatexscore.group_cues import (
     AND_YET,
     BROUGHT_UP,
@@ -34,22 +56,6 @@ from services.hatexscore.group_cues import (
     THEM,
     is_object,
     people_span,
-)
-from services.hatexscore.group_senses import (
-    CONCEDED,
-    COUNTERFACTUAL,
-    HEDGES,
-    ONE_OF_THEM,
-    PRAISES,
-    SOFT_ATTACK,
-    THING,
-    TOPIC,
-    WINDOW,
-    around,
-    find_en_attacks,
-    is_predicated,
-    names_of_persons,
-    ordinary_word,
 )
 from services.hatexscore.group_terms import (
     Cues,
@@ -72,14 +78,6 @@ from services.hatexscore.negation_cjk import (
     is_rejected_zh,
     read_ko,
     read_zh,
-)
-from services.hatexscore.target_fields import (
-    answers,
-    asks_for_target,
-    denies_attack,
-    field_of,
-    is_no_attack,
-    names_nobody,
 )
 
 Span = tuple[int, int]  # half-open character offsets

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from services.hatexscore.negation import word_classes
-from services.hatexscore.quoted_names import idioms, is_label, plain_name
+from services.hatexscore.quote_spelling import idioms, is_label, plain_name
 from services.hatexscore.quotes import Quotation, Span, merge_spans, quoted_spans
 from services.hatexscore.report import QuotationReason
 from services.hatexscore.vocabulary import base_forms

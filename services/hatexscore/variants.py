@@ -25,7 +25,7 @@ from services.hatexscore.explanation import (
     parse_explanation,
     quote_evidence,
 )
-from services.hatexscore.group_senses import groups_of_text
+from services.hatexscore.group_contexts import groups_of_text
 from services.hatexscore.groups import find_mentions
 from services.hatexscore.lexicon import TextGroups
 from services.hatexscore.quote_kinds import attributed, kinds_of
