@@ -78,7 +78,9 @@ def _filled(service: Service) -> dict[str, Shown]:
         "overview": Shown("/", (".tiles", ".trend .dot")),
         "hatexscore": Shown(f"/jobs/{hatexscore}", (*JOB, "mark.mark-quote")),
         "ice": Shown(f"/jobs/{ice}", (*JOB, ".ice-heat")),
-        "batch": Shown(f"/batches/{whole}", (".finding .first", ".legend .word", ".histogram .bin")),
+        "batch": Shown(
+            f"/batches/{whole}", (".finding .first", ".legend .word", ".histogram .bin")
+        ),
         "compare": Shown(
             f"/compare?left={first}&right={whole}", (".finding .first", "#parts ~ .wide tbody tr")
         ),

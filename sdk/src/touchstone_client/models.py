@@ -20,7 +20,9 @@ class Against(Message):
     ] = None
     of_model: Annotated[
         str | None,
-        Field(description='only the results whose first model has this name'),
+        Field(
+            description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
+        ),
     ] = None
     wilcoxon: Annotated[
         bool,
@@ -3203,7 +3205,9 @@ class BatchReportRequest(Message):
     ] = None
     of_model: Annotated[
         str | None,
-        Field(description='only the results whose first model has this name'),
+        Field(
+            description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
+        ),
     ] = None
     seed: Annotated[int, Field(description='of the bootstrap')] = 0
     resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
@@ -3917,7 +3921,9 @@ class ExplanationsBatchReportRequest(Message):
     ] = None
     of_model: Annotated[
         str | None,
-        Field(description='only the results whose first model has this name'),
+        Field(
+            description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
+        ),
     ] = None
     seed: Annotated[int, Field(description='of the bootstrap')] = 0
     resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
@@ -4261,7 +4267,9 @@ class FtcBatchReportRequest(Message):
     ] = None
     of_model: Annotated[
         str | None,
-        Field(description='only the results whose first model has this name'),
+        Field(
+            description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
+        ),
     ] = None
     seed: Annotated[int, Field(description='of the bootstrap')] = 0
     resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
@@ -4651,7 +4659,9 @@ class HafBatchReportRequest(Message):
     ] = None
     of_model: Annotated[
         str | None,
-        Field(description='only the results whose first model has this name'),
+        Field(
+            description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
+        ),
     ] = None
     seed: Annotated[int, Field(description='of the bootstrap')] = 0
     resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
@@ -4932,7 +4942,9 @@ class HatexscoreBatchReportRequest(Message):
     ] = None
     of_model: Annotated[
         str | None,
-        Field(description='only the results whose first model has this name'),
+        Field(
+            description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
+        ),
     ] = None
     seed: Annotated[int, Field(description='of the bootstrap')] = 0
     resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
@@ -5600,7 +5612,9 @@ class IceBatchReportRequest(Message):
     ] = None
     of_model: Annotated[
         str | None,
-        Field(description='only the results whose first model has this name'),
+        Field(
+            description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
+        ),
     ] = None
     seed: Annotated[int, Field(description='of the bootstrap')] = 0
     resamples: Annotated[int, Field(description='of the bootstrap')] = 2000

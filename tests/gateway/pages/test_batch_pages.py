@@ -102,7 +102,8 @@ def shown(answer: httpx.Response) -> list[int]:
     """The numbers of the lines on this page, in order."""
     assert answer.status_code == 200, answer.text
     _, _, items = answer.text.partition('id="items"')
-    return [int(found) for found in re.findall(r'</th>\s*<td class="line number">(\d+)</td>', items)]
+    lines = re.findall(r'</th>\s*<td class="line number">(\d+)</td>', items)
+    return [int(found) for found in lines]
 
 
 class TestList:
