@@ -2,10 +2,9 @@
 
 `python -m bench.ftc_null DATA [--items N] [--phrases N] [--rows ROW]`: DATA as for
 `bench.ftc_esnli`. In this process, with embedded-nli; premises that were held back from its
-training. Three rows: human explanations as they
-are; a random phrase of the same type and overlap with the premise in place of the explanation's;
-explanations of other items. Prints win rates, the share of p <= 0.05 among those that could reach
-it, gain and skill as JSON; no text.
+training. Three rows: human explanations as they are; random phrases of the same type and overlap
+with the premise in place of the explanation's; explanations of other items. Prints win rates, the
+share of p <= 0.05 among those that could reach it, gain and skill as JSON; no text.
 """
 
 from __future__ import annotations
