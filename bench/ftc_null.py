@@ -1,10 +1,10 @@
 """FTC's matched null on e-SNLI: is a random phrase at chance, and what do human explanations win?
 
-`python -m bench.ftc_null DATA [--items N]`: DATA as for `bench.ftc_esnli`. In this process, with
-embedded-nli; premises that were held back from its training. Three rows: human explanations as they
-are; a random phrase of the same type and overlap with the premise in place of the explanation's;
-explanations of other items. Prints win rates, the share of p <= 0.05 among those that could reach
-it, gain and skill as JSON; no text.
+`python -m bench.ftc_null DATA [--items N] [--phrases N] [--rows ROW]`: DATA as for
+`bench.ftc_esnli`. In this process, with embedded-nli; premises that were held back from its
+training. Three rows: human explanations as they are; random phrases of the same type and overlap
+with the premise in place of the explanation's; explanations of other items. Prints win rates, the
+share of p <= 0.05 among those that could reach it, gain and skill as JSON; no text.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from shared.models.catalogue import load_catalogue
 from shared.report_contracts import Interval
 
 ROOT = Path(__file__).parents[1]
+ROWS = ("human", "random_phrase", "other_items")
 AT_ONCE = 10  # requests in shared calls
 
 Json = dict[str, Any]
@@ -47,13 +48,13 @@ def human(row: Json, explained: Json) -> FtcRequest:
     )
 
 
-def at_random(request: FtcRequest) -> Iterator[FtcRequest]:
-    """For each counterfactual one whose phrase is any of its class."""
+def at_random(request: FtcRequest, each: int = 1) -> Iterator[FtcRequest]:
+    """For each counterfactual some whose phrase is any of its class."""
     label = request.label or "entailment"
     for made in extract(label, request.hypothesis, request.explanation, printed=False).made:
         others = random_phrases(request.model_copy(update={"seed": SEED}), made).texts
-        if others:
-            supplied = {"kind": made.kind, "text": others[0]}
+        for text in others[:each]:
+            supplied = {"kind": made.kind, "text": text}
             yield FtcRequest.model_validate(
                 request.model_dump() | {"counterfactuals": [supplied], "seed": 0}
             )
@@ -89,17 +90,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.ftc_null", description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--items", type=int, default=300)
+    parser.add_argument("--phrases", type=int, default=1, help="random ones a counterfactual")
+    parser.add_argument("--rows", nargs="+", choices=ROWS, default=ROWS, metavar="ROW")
     asked = parser.parse_args()
     ports.bind(local(load_catalogue(ROOT / "models.toml")))
     rows = items(asked.data, asked.items)
     own = [human(row, row) for row in rows]
     order = np.random.default_rng(SEED).permutation(len(rows))
     swapped = [human(row, rows[place]) for row, place in zip(rows, order, strict=True)]
-    figures = {
-        "human": summed_up(own),
-        "random_phrase": summed_up([one for request in own for one in at_random(request)]),
-        "other_items": summed_up(swapped),
-    }
+    random = [one for request in own for one in at_random(request, asked.phrases)]
+    requests = dict(zip(ROWS, (own, random, swapped), strict=True))
+    figures = {name: summed_up(requests[name]) for name in asked.rows}
     print(json.dumps({"study": "ftc_null", "figures": figures,
                       "environment": environment(items=len(rows), seed=SEED)}))  # fmt: skip
 

@@ -24,6 +24,7 @@ from services.sor.lexicon import (
     DISSENT,
     EVERY,
     IRREGULAR,
+    MEASURES,
     MONTHS,
     NUMBERS,
     OBJECTING,
@@ -33,6 +34,7 @@ from services.sor.lexicon import (
     OF_TIME,
     OUR_OWN,
     REDRESS,
+    RULE_NOUNS,
     STEPS,
     UNITS,
     WAS,
@@ -269,7 +271,7 @@ def _names_decision(one: ReadSentence) -> bool:
 
 
 def _territory(one: ReadSentence) -> bool:
-    if "place" not in one:
+    if "place" not in one or _is_of_rules(one):
         return False
     there = {place for place in one.places["place"] if not _belongs_to_people(one, place)}
     if not there:
@@ -278,6 +280,12 @@ def _territory(one: ReadSentence) -> bool:
     itself = {"worldwide", "everywhere", "globally", "territorial", "territory", "anywhere",
               "wherever", "geographically", "territorially"} & set(one.folded)  # fmt: skip
     return bool(away or itself) or "restriction" in one or _quantified(one)
+
+
+def _is_of_rules(one: ReadSentence) -> bool:
+    """Such as "Our rules apply in all countries"."""
+    of_rules = RULE_NOUNS & set(one.folded) and not MEASURES & set(one.folded)
+    return bool(of_rules) and "restriction" not in one
 
 
 def _belongs_to_people(one: ReadSentence, place: int) -> bool:

@@ -40,12 +40,11 @@ SHOWING = word_set("""
 give gives gave given giving seek seeks sought seeking read reads tell tells told telling ships
 """) | _forms("""
 offer contain show list describe ask call invite urge advise advertise recommend encourage demand
-request depict compare name link spread instruct portray mock blame label mention add answer reply
-comment report
+request depict compare name link spread instruct portray mock blame label mention add comment report
 """)  # fmt: skip
 VERBS = (CLAIMING | SHOWING) - word_set("listing warning")  # nouns of the post
 PARTICIPLES = word_set("read said written told given sought sworn")  # without -ed
-INTO_CLAUSES = _forms("report ask add answer reply comment mention complain") | word_set("""
+INTO_CLAUSES = _forms("report ask add comment mention complain") | word_set("""
 tell tells told telling
 """)  # of others than the post only with "that" or a colon: else they say how it was found
 AMBIGUOUS = word_set("""
@@ -183,7 +182,9 @@ def _is_relative(one: SpokenSentence, place: int, floor: int) -> bool:
     """Such as "the post in which you offer", "your post promising": the sentence has a verb yet."""
     start = max(floor, one.clause(place)[0])
     before = one.words[start + 1 : place]
-    relative = not {"which", "that", "who", "where"}.isdisjoint(before)
+    relative = (
+        not {"which", "that", "who", "where"}.isdisjoint(before) or one.words[start] == "what"
+    )
     relative = relative and not any(word.endswith("ed") for word in before)
     return relative or (one.words[place].endswith("ing") and place > start)
 
@@ -269,6 +270,8 @@ def _class(one: SpokenSentence, first: int, last: int, place: int) -> Speaker | 
     """Of a subject."""
     subject, verb = one.words[first : last + 1], one.words[place]
     head = subject[-1]
+    if one.part(place + 1, 1) == ["you"] and verb in INTO_CLAUSES:
+        return "platform"  # "this message tells you that"
     if subject[-2:] == ["member"] or (head == "member" and verb.startswith("state")):
         return None
     if head in PRONOUNS and len(subject) == 1:

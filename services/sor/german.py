@@ -41,11 +41,22 @@ rausgeschmissen, verschwunden, gebannt, dichtgemacht, verbannt, ausgeschlossen, 
 PLACE = _any(r"""
 europäischen? union, \beu\b, \bewr\b, wirtschaftsraum, mitgliedstaat, deutschland, österreich,
 schweiz, bundesgebiet, frankreich, weltweit, europaweit, überall, \bländern?\b, \bland\b,
-räumlich, territorial, gebiet, inland, staaten
+räumlich, territorial, gebiet, inland, staaten, (?:unions|landes|bundes)weit, \bin europa\b,
+\bmärkten?\b, belgien, niederlande, luxemburg, dänemark, schweden, finnland, norwegen, island\b,
+irland, großbritannien, königreich, spanien, portugal, italien, griechenland, malta, zypern, polen,
+tschechien, slowakei, slowenien, ungarn, rumänien, bulgarien, kroatien, estland, lettland, litauen,
+liechtenstein, türkei, ukraine, serbien, \busa\b, kanada, australien, indien, japan, brasilien
 """)
+# Said of a measure without a verb: "Ort: alle Länder", "in keinem Land mehr".
+EVERY_PLACE = re.compile(
+    r"\b(?:alle[nrs]?|sämtliche[nrs]?|jede[nmrs]?|keine[nmrs]?|beide[nrs]?|gesamte[nrs]?) "
+    r"(?:eu-?)?(?:ländern?|land|mitgliedstaaten?|staaten|märkten?|markt|regionen|gebieten?)\b"
+)
+OF_RULES = _any(r"gesetze, vorschriften, unsere regeln, unsere richtlinien, \bregeln gelten")
 REACH = _any(r"""
 \bgilt\b, \bgelten\b, betrifft, wirkt, erstreckt, sichtbar, abrufbar, begrenzt, räumlich, geltung,
-zugänglich, einsehbar, wirksam, weltweit, europaweit, überall, betroffen
+zugänglich, einsehbar, wirksam, weltweit, europaweit, überall, betroffen, umfasst, zu sehen,
+sehen kann, unionsweit
 """)
 LASTING = _any(r"""
 dauerhaft, unbefristet, auf dauer, endgültig, unbegrenzt, zeitlich, befristet, bis auf weiteres,
@@ -271,6 +282,10 @@ def _restriction(told: str) -> bool:
 
 
 def _territory(told: str) -> bool:
+    if OF_RULES.search(told) and not RESTRICTION.search(told):
+        return False
+    if EVERY_PLACE.search(told):
+        return True
     return bool(PLACE.search(told) and (REACH.search(told) or RESTRICTION.search(told)))
 
 

@@ -75,7 +75,9 @@ NOUNS = word_set("""
 behauptung aussage gerücht vorwurf versprechen drohung ankündigung these warnung zusage meldung
 unterstellung garantie
 """)
-OPENERS = word_set("weil da nach nachdem obwohl wegen trotz aufgrund mit in")
+TO_YOU = word_set("ihnen dir euch")
+OPENERS = word_set("weil da nach nachdem obwohl wegen trotz aufgrund mit in was")
+RELATIVE = word_set("der die das dem den denen welcher welche welches welchem welchen")
 MODALS = word_set("""
 kann können kannst könnt darf dürfen darfst muss müssen musst soll sollen sollten möchten möchte
 möchtest wollen willst bitte recht
@@ -144,7 +146,7 @@ def _is_verb(one: SpokenSentence, place: int) -> bool:
         return not noun
     start, end = one.clause(place)
     clause = set(one.words[start:end])
-    if noun or place == start or place + 1 > end or clause & (BEING | PLATFORM | RULES | MODALS):
+    if noun or place == start or clause & (BEING | PLATFORM | RULES | MODALS | TO_YOU):
         return False
     told = one.part(end, 1) == ["dass"] or (end < len(one) and ":" in one.gap(end))
     ours = any(word.endswith(_POST_ENDINGS) for word in clause)
@@ -234,7 +236,7 @@ def _is_indirect(one: SpokenSentence, place: int, start: int) -> bool:
 def _end(one: SpokenSentence, place: int, *, of_object: bool = False) -> int:
     """Where the platform speaks again. of_object: "bietet Eier an und wurde gelöscht" ends, too."""
     start, _ = one.clause(place)
-    inserted = start in one.borders and one.words[start] in ("der", "die", "das", "welcher", "in")
+    inserted = start in one.borders and one.has(RELATIVE, start, 2)  # ", mit dem"
     inside = one.words[0] in OPENERS or inserted
     for at in range(place + 1, len(one)):
         joined = at + 1 if one.words[at] in JOINING else at

@@ -193,8 +193,15 @@ regional*, international*, europe, wherever, anywhere, geograph*, border*, locat
 world, planet, jurisdiction*, irrespective of where, regardless of where, no matter where, all
 users, every user, all readers, all visitors, all viewers, whatever country, irrespective of the,
 eu wide, union wide, europe wide, nationwide, continent*, the union, overseas, abroad, states,
-nowhere, bavaria, catalonia, flanders, nation, nations, dach, benelux, nordic
+nowhere, bavaria, catalonia, flanders, nation, nations, dach, benelux, nordic, market, markets,
+bloc, mexico, argentina, chile, peru, colombia, china, korea, israel, egypt, south africa, kenya,
+nigeria, new zealand, russia, thailand, vietnam, indonesia, philippines, singapore, malaysia,
+pakistan, morocco, tunisia, albania, bosnia, kosovo, montenegro, macedonia, moldova, monaco
 """)
+RULE_NOUNS = frozenset(_entries("laws, rules, guidelines, policies, standards, terms"))
+MEASURES = frozenset(
+    _entries("decision, measure, removal, restriction, deletion, suspension, it, this")
+)
 REACH = _entries("""
 visib*, appl*, effect*, access*, shown, show, view*, seen, see, available, availab*, unavailable,
 block*, hidden, restrict*, limit*, remov*, disabl*, valid, scope, reach*, extend*, cover*, force,

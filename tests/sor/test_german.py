@@ -149,3 +149,21 @@ def test_one_word_of_the_post_is_no_boilerplate() -> None:
     assert report.reason is not None
     assert "Boilerplate" not in report.reason
     assert "one word" in report.reason
+
+
+@pytest.mark.parametrize(
+    ("sentence", "tells"),
+    [
+        ("Wo: in allen Ländern.", True),
+        ("Sie besteht in sämtlichen Mitgliedstaaten.", True),
+        ("Die Sperre gilt für Polen und Tschechien.", True),
+        ("Unionsweit nicht mehr abrufbar.", True),
+        ("Ihr Beitrag enthält Bilder aus allen Ländern.", False),
+        ("Wir achten die Gesetze aller Länder.", False),
+        ("In allen Ländern gelten unsere Regeln.", False),
+    ],
+)
+def test_where_a_measure_applies_and_where_rules_do(sentence: str, tells: bool) -> None:
+    body = SorRequest(text="Ein Bild.", statement=f"Es geht um Ihren Beitrag. {sentence}")
+    report = SERVICE.score(body.model_copy(update={"language": "de"}))
+    assert ("territorial_scope" not in report.missing) is tells

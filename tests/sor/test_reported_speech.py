@@ -61,6 +61,31 @@ OF_US_DE = (
     "Sie behaupten, dass Katzen fliegen, deshalb haben wir entschieden, dass {}.",
 )
 
+# What was done stands behind what somebody says, or about it.
+BEHIND_EN = (
+    "Your listing, in which you offer cigarettes, has been removed in the EU permanently.",
+    "As your post calls people rats, it was hidden worldwide for 30 days.",
+    "Your video shows a fight and was therefore taken down everywhere, permanently.",
+    "The comment contains insults. It has been deleted in all countries and permanently.",
+    "Since you asked others to harass her, your account is suspended for 7 days in all countries.",
+    "What you wrote about him was removed across the EU for an indefinite period.",
+    "You posted an ad that promises miracles; it was removed in the EEA on 4 May 2026 for good.",
+    "This message tells you that your review was deleted in the EU permanently.",
+    "Your post said that vaccines kill. That is false. It was removed worldwide, permanently.",
+    "You did not reply to us, and the image was removed in all countries on 4 May 2026.",
+)
+BEHIND_DE = (
+    "Ihr Inserat, in dem Sie Zigaretten anbieten, wurde in der EU dauerhaft entfernt.",
+    "Da Ihr Beitrag Menschen als Ratten bezeichnet, wurde er weltweit für 30 Tage ausgeblendet.",
+    "Ihr Video zeigt eine Schlägerei und wurde deshalb überall dauerhaft gelöscht.",
+    "Der Kommentar enthält Beleidigungen. Er wurde in allen Ländern dauerhaft gelöscht.",
+    "Weil Sie andere bitten, sie zu jagen, ist Ihr Konto in allen Ländern für 7 Tage gesperrt.",
+    "Was Sie über ihn schreiben, wurde in der ganzen EU unbefristet entfernt.",
+    "Diese Nachricht teilt Ihnen mit, dass Ihre Bewertung in der EU dauerhaft gelöscht wurde.",
+    "Ihr Beitrag sagte, Impfungen töten. Das ist falsch. Er wurde weltweit dauerhaft gelöscht.",
+    "Das Konto, mit dem Sie anderen drohen, wurde weltweit und dauerhaft gesperrt.",
+)
+
 
 def report(statement: str, language: str) -> SorResult:
     text = "Cats can fly." if language == "en" else "Katzen können fliegen."
@@ -89,6 +114,14 @@ def test_what_others_are_reported_to_say_is_no_measure(
 )
 def test_what_the_platform_says_is_one(frame: str, said: str, language: str) -> None:
     assert not set(MEASURE) & set(report(frame.format(said), language).missing)
+
+
+@pytest.mark.parametrize(
+    ("statement", "language"),
+    [*((one, "en") for one in BEHIND_EN), *((one, "de") for one in BEHIND_DE)],
+)
+def test_the_measure_is_found_beside_a_report(statement: str, language: str) -> None:
+    assert not set(MEASURE) & set(report(statement, language).missing)
 
 
 @pytest.mark.parametrize("name", FILES)

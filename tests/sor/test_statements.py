@@ -101,3 +101,17 @@ def test_other_posts_of_the_request_are_the_null() -> None:
     assert (control.pool, control.draws, control.exact) == ("request", len(set(texts)) - 1, True)
     assert control.win_rate == 1
     assert control.p_value == pytest.approx(1 / (1 + control.draws))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "tells"),
+    [
+        ("Scope: every market we serve.", True),
+        ("It concerns viewers in Chile and Peru.", True),
+        ("We care for the safety of all users.", False),
+        ("Our rules apply in all countries.", False),
+    ],
+)
+def test_where_a_measure_applies_and_where_rules_do(sentence: str, tells: bool) -> None:
+    body = SorRequest(text="A picture.", statement=f"This is about your post. {sentence}")
+    assert ("territorial_scope" not in SERVICE.score(body).missing) is tells
