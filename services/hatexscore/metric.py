@@ -64,8 +64,8 @@ MOST_TOLD = 10**15  # placements; more are not counted out
 CONTESTED = "the conclusion is contested: the explanation also states the opposite of the text"
 CONTRADICTED = "the explanation concludes {stated}, the decision is {sent}"
 DISAGREES = (
-    "the asked model gives P(hateful) = {p}; it does not make the decision that is explained, so "
-    "that masking cannot show what the decision rests on"
+    "the asked model gives P(hateful) = {p}{threshold}; it does not make the decision that is "
+    "explained, so that masking cannot show what the decision rests on"
 )
 OPPOSING = "the quotes speak against the decision: without them P(hateful) is higher"
 
@@ -183,7 +183,7 @@ class HateXScore(
         if original is None or not self.variant(request).decision_aware:
             return None
         agrees = kernel.agrees(label, original, collected.deciding)
-        return None if agrees else _disagreement(original)
+        return None if agrees else _disagreement(original, collected.deciding)
 
     def _coherence(
         self, request: HatexscoreRequest, collected: HatexscoreCollected, qf: float | None
@@ -364,8 +364,12 @@ def contradicted(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
     return sent is not None and stated is not None and sent != stated
 
 
-def _disagreement(original: float) -> Obstacle:
-    return Obstacle("model-disagrees", DISAGREES.format(p=f"{original:.3g}"))
+def _disagreement(original: float, deciding: float) -> Obstacle:
+    """With as many digits as tell on which side of the threshold P is."""
+    side = original >= deciding
+    digits = next((n for n in range(3, 17) if (float(f"{original:.{n}g}") >= deciding) == side), 17)
+    told = "" if deciding == kernel.DECIDING else f" and decides so from {deciding:.3g}"
+    return Obstacle("model-disagrees", DISAGREES.format(p=f"{original:.{digits}g}", threshold=told))
 
 
 def _opposing(collected: HatexscoreCollected, tau: float) -> bool:

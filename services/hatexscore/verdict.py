@@ -253,16 +253,17 @@ def coherence(report: HatexscoreResult) -> str:
     parts = report.components
     if contradicted(report):
         return "The explanation concludes the opposite of the decision, so CC is 0."
+    unnamed = parts.tgi is None and "tgi" not in report.not_applicable
     if parts.cc is None and parts.qf is None:
-        return "Undefined, because QF is."
-    if parts.cc is None and parts.tgi is None and "tgi" not in report.not_applicable:
+        return f"Undefined, because {'QF and TGI are' if unnamed else 'QF is'}."
+    if parts.cc is None and unnamed:
         return "Undefined, because TGI is."
     if parts.cc is None:
         return "Undefined: the decision is unknown, and the two decisions give different answers."
     if report.predicted_label is None:
         return f"The decision is unknown, but either one gives {significant(parts.cc)}."
     rule = report.provenance.parameters.get("consistency_rule")
-    if parts.qf is None or (parts.tgi is None and "tgi" not in report.not_applicable):
+    if parts.qf is None or unnamed:
         return "What is known is enough: one of the conditions does not hold, so CC is 0."
     if not hateful(report) and rule not in NOT_HATEFUL:
         return "The rule in force was not kept with the result."

@@ -5271,7 +5271,7 @@ class HatexscoreRequest(Message):
     control_draws: Annotated[
         int | None,
         Field(
-            description='random spans masked to measure chance, at most. `robust` masks 39 first, and goes on only where fewer than 5 of these reach the quotes. Absent: 199 in `robust`, or as many as 2,000,000 characters of masked text hold, that is fewer above 10,050 characters of `text`; else 20'
+            description='random spans masked to measure chance, at most. `robust` masks 39 first, and goes on only where fewer than 5 of these reach the quotes, and where the decision is hateful or there are no more placements than draws. Absent: 199 in `robust`, or as many as 2,000,000 characters of masked text hold, that is fewer above 10,050 characters of `text`; else 20'
         ),
     ] = None
     other_variants: Annotated[
