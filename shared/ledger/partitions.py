@@ -37,6 +37,7 @@ from sqlalchemy import (
     select,
     table,
     text,
+    tuple_,
 )
 
 from shared import telemetry
@@ -146,6 +147,7 @@ def in_short_lock(engine: Engine, work: Callable[[Connection], bool | None]) -> 
     except Unavailable as error:
         if getattr(getattr(error.__cause__, "orig", None), "sqlstate", None) not in NOT_LOCKED:
             raise
+        logger.info("partitions.busy", detail="a lock is held: tried again in the next round")
         return False
 
 
@@ -245,7 +247,18 @@ def _drop(engine: Engine, one: JobPartition, older_than: timedelta) -> bool:
     with transaction(engine) as connection:
         if connection.execute(select(kept)).scalar_one():
             return False
+    for own in REFERRING:  # few are left, if any, for the lock
+        while _forget_some(engine, own, one) == PORTION:
+            pass
     return in_short_lock(engine, lambda connection: _detach(connection, one))
+
+
+def _forget_some(engine: Engine, own: Column[str], one: JobPartition) -> int:
+    """How many rows that refer to a partition were deleted."""
+    rows = own.table.primary_key.columns
+    some = select(*rows).where(own >= one.lower, own < one.upper).limit(PORTION)
+    with transaction(engine) as connection:
+        return connection.execute(delete(own.table).where(tuple_(*rows).in_(some))).rowcount
 
 
 def _detach(connection: Connection, one: JobPartition) -> None:

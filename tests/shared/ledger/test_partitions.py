@@ -36,6 +36,10 @@ REFERRING = """
     JOIN pg_attribute ON attrelid = conrelid AND attnum = ANY (conkey)
     WHERE contype = 'f' AND confrelid = 'jobs'::regclass
 """
+INDEXES = """
+    SELECT count(*) FROM pg_index JOIN pg_class ON pg_class.oid = indrelid
+    WHERE relname = 'jobs' OR relname LIKE 'jobs\\_%' GROUP BY relname
+"""
 LAWS: tuple[Callable[..., None], ...] = (
     test_jobs.test_of_many_claims_one_wins,
     test_jobs.test_an_expired_lease_is_claimed_again_and_the_first_worker_is_fenced,
@@ -353,6 +357,8 @@ def test_jobs_go_on_while_they_are_partitioned(plain: Engine) -> None:
     with plain.begin() as connection:
         assert partitions.is_partitioned(connection)
         assert leases.succeed(connection, running, RESULT)
+        built = {row[0] for row in connection.execute(text(INDEXES))}
+    assert len(built) == 1  # those that the table had: none was built anew
     assert accept(plain, key="k").id == kept.id
     assert find(plain, kept).status == "queued"
 
