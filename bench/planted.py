@@ -66,6 +66,8 @@ def _powers() -> Iterator[Claim]:
         for field in fields:
             yield Claim("ICE", plant, row, field, POWER)
         yield Claim("ICE", plant, row, f"reading {reading}", POWER)
+    yield Claim("ICE", "AND", "half", "synergy", POWER)
+    yield Claim("ICE", "OR", "one of two", "redundancy", POWER)
 
 
 def _sizes() -> Iterator[Claim]:

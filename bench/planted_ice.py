@@ -68,6 +68,7 @@ class Outcome:
     win_rate: float | None  # of the sufficiency test
     verdict: str | None
     reading: str | None
+    interaction: int | None = None  # its sign where it cannot be chance, else 0
 
 
 def asked_of(plant: Plant, seed: int, texts: int) -> list[Asked]:
@@ -154,7 +155,14 @@ def _outcome(components: Json, *, two_sided: bool) -> Outcome:
         win_rate=first["win_rate"],
         verdict=first["verdict"],
         reading=readings[0]["reading"] if readings else None,
+        interaction=_sign(readings[0]) if readings else None,
     )
+
+
+def _sign(reading: Json) -> int | None:
+    """Of an interaction with p <= .05."""
+    value, p = reading["interaction"], reading["p_interaction"]
+    return None if value is None or p is None else int(np.sign(value)) * (p <= LEVEL)
 
 
 def _attained(draws: int, *, sides: int) -> float | None:
@@ -185,6 +193,8 @@ def _row(pairs: Sequence[tuple[Asked, Outcome]]) -> Json:
         "N": _rate([outcome.p.get("necessity") for outcome in found], keys),
         "S against": _rate([outcome.against.get("sufficiency") for outcome in found], keys),
         "N against": _rate([outcome.against.get("necessity") for outcome in found], keys),
+        "synergy": _found([outcome.interaction for outcome in found], 1, keys),
+        "redundancy": _found([outcome.interaction for outcome in found], -1, keys),
         "win rate": _mean([outcome.win_rate for outcome in found], keys),
         "ties": round(float(np.mean(ties)), 3) if ties else None,
         "verdicts": dict(Counter(outcome.verdict or "null" for outcome in found)),
@@ -199,6 +209,12 @@ def _rate(p: Sequence[float | None], keys: Sequence[str]) -> list[float] | None:
     return _shown(
         intervals.share([None if one is None else float(one <= LEVEL) for one in p], keys)
     )
+
+
+def _found(signs: Sequence[int | None], sign: int, keys: Sequence[str]) -> list[float] | None:
+    """[share of this sign, low, high]."""
+    told = [None if one is None else float(one == sign) for one in signs]
+    return _shown(intervals.share(told, keys))
 
 
 def _mean(rates: Sequence[float | None], keys: Sequence[str]) -> list[float] | None:
