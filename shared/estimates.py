@@ -18,9 +18,10 @@ import numpy as np
 from shared.batch_contracts import BatchReport, BatchReportRequest, StudyPlan, WantedEffect
 from shared.contracts import Message, Scored
 from shared.job_context import check
+from shared.message_fields import messages_in
 from shared.null_report import Null
 from shared.report_contracts import Interval, LanguageScores, SequenceInterval
-from shared.service_contract import MetricContract, ReportedContract, messages_in
+from shared.service_contract import MetricContract, ReportedContract
 from shared.settings import SERVICE_VERSION
 from shared.statistics import intervals, power
 from shared.statistics.bootstrap import Resampling

@@ -24,11 +24,11 @@ from shared.contracts import (
 from shared.estimates import BatchStatistics
 from shared.gold_agreement import GoldSource, metric_source
 from shared.language import LanguageCoverage, Obstacle
+from shared.message_fields import messages_in
 from shared.service_contract import (
     MetricContract,
     ReportedContract,
     ServiceContract,
-    messages_in,
 )
 from shared.settings import SERVICE_VERSION
 

@@ -9,8 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field, create_model
 
@@ -28,6 +27,7 @@ from shared.contracts import (
     has_text,
 )
 from shared.elicitation import given_inputs, has_own_model
+from shared.message_fields import is_number, messages_in
 from shared.models.calls import Turn, WrittenToken
 from shared.request_cost import FEWEST_READ, Cost, Size, Work
 
@@ -373,23 +373,6 @@ def _corrections(report: type[Message], path: str) -> Iterator[tuple[str, str]]:
             yield f"{path}{name}", found.description or ""
         for inner in messages_in(found.annotation):
             yield from _corrections(inner, f"{path}{name}.")
-
-
-def is_number(hint: Any) -> bool:
-    """Whether a value of this type is a number, or null."""
-    if get_origin(hint) is Annotated:
-        return is_number(get_args(hint)[0])
-    if get_origin(hint) in (Union, UnionType):
-        return all(one is NoneType or is_number(one) for one in get_args(hint))
-    return hint in (int, float)
-
-
-def messages_in(hint: Any) -> Iterator[type[Message]]:
-    """The messages that a value of this type may be, or hold."""
-    if isinstance(hint, type) and issubclass(hint, Message):
-        yield hint
-    for argument in get_args(hint):
-        yield from messages_in(argument)
 
 
 def normalize_text(text: str) -> str:

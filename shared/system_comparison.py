@@ -19,10 +19,10 @@ from shared.comparison_details import ScoredPair, details_of
 from shared.contracts import Report, Scored
 from shared.errors import BadInput
 from shared.estimates import BatchStatistics, as_interval, origins_of
+from shared.message_fields import messages_in
 from shared.page_text import counted
 from shared.report_contracts import ComparisonSlice, ComponentDifference, SystemComparison
 from shared.score_splits import FEWEST, MOST, value_of
-from shared.service_contract import messages_in
 from shared.statistics.clusters import Floats, clustered, without_repeats
 from shared.statistics.comparison import PairedTest, wilcoxon_p
 from shared.statistics.families import holm

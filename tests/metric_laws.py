@@ -30,10 +30,11 @@ from shared.contracts import (
     field_type,
 )
 from shared.errors import BadInput
+from shared.message_fields import messages_in
 from shared.metric import Metric
 from shared.null_report import Null
 from shared.redaction import RUN, all_internal, repeats, sent, without_text
-from shared.service_contract import MetricContract, messages_in
+from shared.service_contract import MetricContract
 
 AnyMetric = Metric[Any, Any, Any, Any]
 

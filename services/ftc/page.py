@@ -21,7 +21,7 @@ from services.ftc.report import (
 from services.ftc.verdict import score_in_words, verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import bars, histogram
-from shared.page_text import Mark, MarkedText, Verdict, WordChange, changes, pieces
+from shared.page_text import Mark, MarkedText, Verdict, pieces
 from shared.report_design import (
     Block,
     Forest,
@@ -34,6 +34,7 @@ from shared.report_design import (
     record,
     records,
 )
+from shared.word_changes import WordChange, changes
 
 TEMPLATE = "ftc/page.html"
 

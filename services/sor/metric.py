@@ -19,7 +19,7 @@ from services.sor.batch_report import batch_report
 from services.sor.contract import CONTRACT, SorRequest
 from services.sor.evidence import evidence_of
 from services.sor.faithfulness import FactsTested, ask_models
-from services.sor.german import german_stem
+from services.sor.german_words import german_stem
 from services.sor.parsing import ReadStatement, is_german, parse_statement
 from services.sor.post_facts import PostWords, StemOf, english_stem
 from services.sor.reader import (

@@ -52,10 +52,10 @@ from shared.language import find_language
 from shared.models.calls import Example, WordRow, WordRows, WordSpan
 from shared.models.openai.text import spans
 from shared.models.word_rows import render_rows
-from shared.page_text import changes
 from shared.problems import parse_strict
 from shared.questions import Option
 from shared.redaction import repeats
+from shared.word_changes import changes
 from shared.word_segmentation import word_spans
 
 Parser = Callable[[str], Any]

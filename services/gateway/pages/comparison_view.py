@@ -17,9 +17,10 @@ from urllib.parse import urlencode
 
 from services.gateway.pages.terms import Term, terms
 from shared.ledger.result_pairs import ComparedJob
-from shared.page_text import WordChange, changes, counted, significant
+from shared.page_text import counted, significant
 from shared.report_design import Forest, ForestRow
 from shared.service_contract import MetricContract
+from shared.word_changes import WordChange, changes
 
 Json = Mapping[str, Any]
 SMALL = 0.02  # of a score: a difference below it is said to be small

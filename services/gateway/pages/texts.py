@@ -34,7 +34,8 @@ from shared.ledger import jobs
 from shared.ledger.jobs import Job
 from shared.ledger.tables import jobs as jobs_table
 from shared.ledger.tables import result_facts
-from shared.page_text import MarkedText, TokenRun, WordChange, changes, pieces
+from shared.page_text import MarkedText, TokenRun, pieces
+from shared.word_changes import WordChange, changes
 
 KEY = re.compile(r"[0-9a-zA-Z_:-]{8,128}")
 MOST = 60  # results of one text
