@@ -130,7 +130,7 @@ def test_the_question_of_a_request_decides_what_no_means(
     assert any("no conclusion there" in one for one in told) == (decision is not None)
 
 
-@pytest.mark.parametrize("batch", [f"elicited_{number}" for number in range(1, 11)])
+@pytest.mark.parametrize("batch", [f"elicited_{number}" for number in range(1, 12)])
 def test_no_elicited_answer_is_inverted(batch: str) -> None:
     """Batches whose labels were written first; the figures of the first reading are in the card."""
     found = [(one.expected, read_label(one)) for one in answers(batch)]

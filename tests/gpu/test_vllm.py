@@ -1,6 +1,6 @@
 """vLLM over a tiny model of our own, and the same weights in this process, both in bfloat16.
 
-It brings a torch of its own, hence an environment of its own: `TOUCHSTONE_TEST_VLLM` names its
+It brings a torch of its own, hence an environment of its own: `VLLM_COMMAND` names its
 command; else `vllm` is looked for on the path. Source: specs "models" §5.3.
 """
 
@@ -26,9 +26,10 @@ from shared.models.server_check import probe, render
 from tests.inference.shapes import SENTENCES, save_llama
 from tests.shared.models.openai.conftest import await_health
 
-COMMAND = os.environ.get("TOUCHSTONE_TEST_VLLM") or shutil.which("vllm")
+COMMAND = os.environ.get("VLLM_COMMAND") or shutil.which("vllm")
 APART = 0.02  # of P, in bfloat16
-WIDTH = 256  # heads of 64, which its kernels take
+WIDTH = 256  # heads of 64, which its kernels take; a scale at which rounding moves P by .003
+ONE, OTHER = list("abcdefghijkl"), list("mnopqrstuvwx")  # of a random model two have no mass
 ENTRIES = """
 schema = 2
 [[models]]
@@ -40,7 +41,7 @@ dtype = "bfloat16"
 [models.prompt]
 style = "raw"
 user = "{{text}}"
-verbalizers = {{ hateful = " Yes", "non-hateful" = " No" }}
+verbalizers = {{ hateful = {one}, "non-hateful" = {other} }}
 [[models]]
 name = "there"
 kind = "causal"
@@ -49,7 +50,7 @@ served_name = "tiny"
 [models.prompt]
 style = "raw"
 user = "{{text}}"
-verbalizers = {{ hateful = " Yes", "non-hateful" = " No" }}
+verbalizers = {{ hateful = {one}, "non-hateful" = {other} }}
 """
 
 pytestmark = [
@@ -57,7 +58,7 @@ pytestmark = [
     pytest.mark.timeout(1_800),
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU"),
     pytest.mark.skipif(
-        COMMAND is None, reason="needs vLLM: install it, or name it by TOUCHSTONE_TEST_VLLM"
+        COMMAND is None, reason="needs vLLM: install it, or name it by VLLM_COMMAND"
     ),
 ]
 
@@ -65,7 +66,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalModels]:
     folder, port = tmp_path_factory.mktemp("vllm"), free_port()
-    weights = save_llama(folder / "weights", width=WIDTH)
+    weights = save_llama(folder / "weights", width=WIDTH, scale=3)
     command = [
         str(COMMAND), "serve", str(weights), "--served-model-name", "tiny", "--host", HOST,
         "--port", str(port), "--dtype", "bfloat16", "--enforce-eager", "--max-logprobs", "20",
@@ -75,7 +76,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalModels]:
         process = subprocess.Popen(command, stdout=log, stderr=log)
     try:
         await_health(process, f"http://{HOST}:{port}/health")
-        (folder / "models.toml").write_text(ENTRIES.format(address=f"{HOST}:{port}"), "utf-8")
+        (folder / "models.toml").write_text(
+            ENTRIES.format(address=f"{HOST}:{port}", one=ONE, other=OTHER), "utf-8"
+        )
         made = LocalModels(load_catalogue(folder / "models.toml"))
         bind(made)
         yield made

@@ -78,7 +78,7 @@ def save_gpt2(folder: Path) -> Path:
     return _save(GPT2LMHeadModel(config), words, config, folder)
 
 
-def save_llama(folder: Path, reads: int = READS, width: int = 32) -> Path:
+def save_llama(folder: Path, reads: int = READS, width: int = 32, scale: float = 6) -> Path:
     """Two layers, grouped keys, an untied head, <s> at the beginning, a chat template."""
     torch.manual_seed(2)
     words = byte_tokenizer(begins=True, chat=CHAT, reads=reads)
@@ -91,16 +91,16 @@ def save_llama(folder: Path, reads: int = READS, width: int = 32) -> Path:
         num_key_value_heads=2,
         max_position_embeddings=reads,
     )
-    return _save(LlamaForCausalLM(config), words, config, folder)
+    return _save(LlamaForCausalLM(config), words, config, folder, scale)
 
 
-def _save(model: Any, words: Any, config: Any, folder: Path) -> Path:
+def _save(model: Any, words: Any, config: Any, folder: Path, scale: float = 6) -> Path:
     config.bos_token_id, config.eos_token_id, config.pad_token_id = 1, 2, 0
     model.generation_config.eos_token_id = 2
     with torch.no_grad():  # larger weights: random models are else nearly uniform
         for weight in model.parameters():
             if weight.dim() > 1:
-                weight.mul_(6)
+                weight.mul_(scale)
     model.save_pretrained(folder)
     words.save_pretrained(folder)
     return folder
