@@ -220,7 +220,7 @@ HEDGES: dict[Language, re.Pattern[str]] = {
 # Verbs that attack only by what they say of a group.
 SOFT_ATTACK = re.compile(
     r"(?:describ|portray|depict|label|call|nam(?:e|ing)|present|treat|compar|liken|equat|paint|cast|generali"
-    r"|suggest|direct|target|plays?\b|removal|remov|ban)\w*",
+    r"|suggest|direct|target|plays?\b|clich|trope|removal|remov|ban)\w*",
     re.IGNORECASE,
 )
 # "If it had named Muslims, it would be hateful": what would be attacked in another text.
