@@ -12,7 +12,7 @@ from shared.ledger import keys
 from shared.ledger.keys import NewKey
 from shared.settings import Settings
 from tests.browser.conftest import Visits
-from tests.browser.test_accessibility import grave
+from tests.browser.keyboard import grave
 from tests.gateway.serving import serving
 
 
