@@ -1,6 +1,6 @@
 """What analysts come for, each by keyboard alone, on a wide light and a narrow dark screen.
 
-Whatever screen they see is clean for axe-core in both themes; nothing is cut, columns of numbers
+Whatever screen they see is clean for axe-core; nothing is cut, columns of numbers
 are aligned, and nothing is asked of another host.
 """
 
