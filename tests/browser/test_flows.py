@@ -1,6 +1,6 @@
 """What analysts come for, each by keyboard alone, on a wide light and a narrow dark screen.
 
-Whatever screen they see is clean for axe-core in both themes; nothing is cut, columns of numbers
+Whatever screen they see is clean for axe-core; nothing is cut, columns of numbers
 are aligned, and nothing is asked of another host.
 """
 
@@ -111,7 +111,7 @@ def test_which_of_two_models_explains_better_and_how_sure(
             run_reports(engine)
         finding = page.locator(".finding .first")
         expect(finding).to_contain_text("On 300 texts that both scored")
-        names = [f"batch …{one[-6:]}" for one in (old, new)]
+        names = [f"“batch …{one[-6:]}”" for one in (old, new)]
         expect(finding).to_contain_text("95 % interval")
         expect(finding).to_contain_text(f"{names[1]} explains better than {names[0]} by 0.0")
         term = page.locator("button[popovertarget=term-words-interval]").first

@@ -163,11 +163,10 @@ def _first(score: Json, gap: Json, names: tuple[str, str], higher_is_better: boo
     ends = "" if low is None else f" (95 % interval {significant(low)} to {significant(high)})"
     lead = f"On {counted(score['pairs'], 'text')} that both scored, "
     moved = f": {score['better']:,} up, {score['worse']:,} down."
-    old, new = names
+    old, new = (f"“{name}”" for name in names)
     if low is None or low <= 0 <= high:
         size = significant(gap["value"])
-        told = f"which of {new} and {old} explains better cannot be told apart"
-        return f"{lead}{told}: {new} differs by {size}{ends}{moved}"
+        return f"{lead}{new} and {old} cannot be told apart: {new} differs by {size}{ends}{moved}"
     way, size = "higher" if gap["value"] > 0 else "lower", significant(abs(gap["value"]))
     better, other = (new, old) if (gap["value"] > 0) == higher_is_better else (old, new)
     small = ", which is smaller than 0.02" if abs(gap["value"]) < SMALL else ""

@@ -170,7 +170,7 @@ def test_texts_are_paired_where_custom_ids_are_not(
 
 
 def _name(batch_id: str) -> str:
-    return f"batch …{batch_id[-6:]}"
+    return f"“batch …{batch_id[-6:]}”"
 
 
 def test_swapped_sides_say_the_opposite(
