@@ -101,8 +101,9 @@ def reported(quotes: Sequence[RandomQuote], label: Label) -> list[HatexscoreResu
     ]
 
 
-def share_called_better(quotes: Sequence[RandomQuote]) -> tuple[float, float]:
-    """(`evidence` of a batch of hateful decisions, what is due by chance)."""
+def share_called_better(quotes: Sequence[RandomQuote]) -> tuple[float, float, int]:
+    """(`evidence` of a batch of hateful decisions, what is due by chance, decisions that the judge
+    makes, too)."""
     told, due = [], []
     for start in range(0, len(quotes), MOST_AT_ONCE):
         some = quotes[start : start + MOST_AT_ONCE]
@@ -112,7 +113,7 @@ def share_called_better(quotes: Sequence[RandomQuote]) -> tuple[float, float]:
                 assert report.quotes_matter != "too_few"
                 told.append(report.quotes_matter == "yes")
                 due.append(quote.size)
-    return float(np.mean(told)), float(np.mean(due))
+    return float(np.mean(told)), float(np.mean(due)), len(told)
 
 
 def test_random_quotes_are_called_better_as_often_as_chance_allows() -> None:
@@ -120,7 +121,7 @@ def test_random_quotes_are_called_better_as_often_as_chance_allows() -> None:
     quotes = list(random_quotes(1, seed=1))[:400]
     assert len(quotes) >= 300
     with bound(FakeClassifier(surely)):
-        found, due = share_called_better(quotes)
+        found, due, _ = share_called_better(quotes)
     assert 0.03 < due <= LEVEL
     assert found == pytest.approx(due, abs=3 * np.sqrt(due * (1 - due) / len(quotes)))
 
@@ -133,14 +134,15 @@ def test_of_all_posts_one_random_quote_in_twenty_is_called_better(judge: str) ->
     quotes = list(random_quotes(each, seed=2))
     if judge == "surely":
         with bound(FakeClassifier(surely)):
-            found, due = share_called_better(quotes)
+            found, due, told = share_called_better(quotes)
     else:
         before = ports._Binding.models
         ports.bind(local(load_catalogue(Path("models.toml"))))
         try:
-            found, due = share_called_better(quotes)
+            found, due, told = share_called_better(quotes)
         finally:
             ports.bind(before)
-    print(f"{judge}: {found:.4f} of {len(quotes)}, due {due:.4f}")  # noqa: T201 - the card's
-    assert found <= LEVEL + 0.01
-    assert found == pytest.approx(due, abs=0.015)
+    print(f"{judge}: {found:.4f} of {told}, due {due:.4f}")  # noqa: T201 - the card's
+    error = np.sqrt(due * (1 - due) / told)  # a judge of its own makes a third of the decisions
+    assert found <= LEVEL + 0.01 + 2 * error
+    assert found == pytest.approx(due, abs=3 * error)
