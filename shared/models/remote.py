@@ -153,7 +153,8 @@ def response_client(address: str) -> redis.Redis:
 def encode_message(message: Message) -> str:
     """A call or a reply as it travels; Redis may write it to a file, so keys encrypt it."""
     sealer = secret_sealer(settings())
-    text = message.model_dump_json()
+    plain = isinstance(message, RemoteCall) and not message.private
+    text = message.model_dump_json(exclude={"private"} if plain else None)  # older workers read it
     return text if sealer is None else sealer.seal(text)
 
 

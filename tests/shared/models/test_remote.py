@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 import traceback
@@ -193,6 +194,13 @@ def test_nobody_works_on_a_call_that_nobody_waits_for(chosen: Settings) -> None:
     handle_call("not a call")
     with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
         assert client.exists(response_list("late")) == 0
+
+
+def test_older_workers_read_what_is_not_private(chosen: Settings) -> None:
+    call = RemoteCall(id="one", model="fake", operation=calls.Describe(), deadline=0)
+    assert "private" not in json.loads(decode_message(encode_message(call)))
+    private = call.model_copy(update={"private": True})
+    assert RemoteCall.model_validate_json(decode_message(encode_message(private))).private
 
 
 @pytest.mark.usefixtures("worker")
