@@ -50,6 +50,28 @@ BOUNDED = {
     "services.hatexscore.group_cues.NO_GROUP_MEANT": "80 behind a mention, by WINDOW",
     "services.hatexscore.group_cues.PLACE": "80 before a mention, by WINDOW",
     "services.hatexscore.group_cues.BROUGHT_UP": "80 before a mention, by WINDOW",
+    **{
+        f"services.hatexscore.group_contexts.{name}": "80 around a mention, by WINDOW"
+        for name in (
+            "FIRST_NAME",
+            "TOPIC",
+            "_INTRODUCED",
+            "_GREETED",
+            "_OPENS",
+            "_ADDRESSED",
+            "_CLOSES",
+            "_YOU",
+            "_SURNAME",
+            "_IS_ONE",
+            "_OF_NOBODY",
+        )
+    },
+    "services.hatexscore.group_contexts._IS_TARGET_KO": "240, by LONGEST_LINE",
+    "services.hatexscore.group_contexts._RULE_OF_TABLE": "240, by LONGEST_LINE",
+    "services.hatexscore.group_contexts._BULLET": "240, by LONGEST_LINE",
+    "services.hatexscore.group_contexts._NOBODY": "240, by LONGEST_LINE",
+    "services.hatexscore.group_contexts.COUNTERFACTUAL": "600, by LONGEST_SUPPOSED",
+    "services.hatexscore.group_contexts.CONCEDED": "600, by LONGEST_SUPPOSED",
     "services.hatexscore.group_contexts._FIELD": "240, by LONGEST_LINE",
     "services.hatexscore.group_contexts._QUESTION_KEY": "240, by LONGEST_LINE",
     "services.hatexscore.group_contexts._OPENS_A_LIST": "240, by LONGEST_LINE",

@@ -195,14 +195,11 @@ _COMPARED = re.compile(
     r"\s+(?:an?\s+)?[\s\"]{0,5}$"
 )
 _JUDGES_ZH = re.compile(
-    r"系统|模型|审核|标注|同事|用户|网友|分类器|过滤器|算法|管理员|版主|有人|之前|原先|原来|评审"
-    r"|举报"
+    r"系统|模型|审核|标注|同事|用户|网友|分类器|过滤器|算法|管理员|版主|有人|之前|原先|原来|评审|举报"
 )
 _TAKEN_BACK_ZH = re.compile(
-    r"不(?:同意|认同|赞同|成立|对|妥|准确|正确|是这样)|推翻|撤销|误判|误会|误解|误读|错误|有误"
-    r"|改判|恢复|纠正"
-    r"|(?:找不到|没有|毫无|缺乏)(?:任何)?(?:依据|根据|证据|理由)"
-    r"|我(?:认为|觉得|看|判|不)|笔者|复审|申诉|冤枉|牵强|夸大|言过其实"
+    r"不(?:同意|认同|赞同|成立|对|妥|准确|正确|是这样)|推翻|撤销|误判|误会|误解|误读|错误|有误|改判|恢复|纠正"
+    r"|(?:找不到|没有|毫无|缺乏)(?:任何)?(?:依据|根据|证据|理由)|我(?:认为|觉得|看|判|不)|笔者|复审|申诉|冤枉|牵强|夸大|言过其实"
 )
 # Evaluations of a label that stand behind it, and turns before it that are not counted.
 _JUDGED_ZH = re.compile("[不没非未难过太欠误错偏]|为时|牵强|勉强|夸|言重|无(?!关)|有(?:些|点|失)")
@@ -211,17 +208,14 @@ _OBJECTS_ZH = re.compile(
     "|怪)"
 )
 _NOUNS_ZH = re.compile(
-    r"^(?:的|性|言论|内容|文本|评论|表达|表述|语言|色彩|意味|成分|信息|了|任何|一条|社区|平台"
-    r"|我们|规定|规范"
-    r"|准则|政策|关于仇恨言论)+"
+    r"^(?:的|性|言论|内容|文本|评论|表达|表述|语言|色彩|意味|成分|信息|了|任何|一条|社区|平台|我们|规定|规范|准则|政策|关于仇恨言论)+"
 )
 _PAUSE_ZH = re.compile("[，,。；;！!：:（(\n]")
 _JUDGES_KO = re.compile(
     "모델|시스템|필터|분류기|동료|검토자|관리자|신고|이용자|사람들|알고리즘|평가자|주석자|처음|기존"
 )
 _TAKEN_BACK_KO = re.compile(
-    r"동의(?:하지|할\s*수)|잘못|오류|오판|실수|착오|오해|무리|과하|지나치|성급|억지|비약|부당"
-    r"|틀[렸린리]|번복"
+    r"동의(?:하지|할\s*수)|잘못|오류|오판|실수|착오|오해|무리|과하|지나치|성급|억지|비약|부당|틀[렸린리]|번복"
     r"|(?:근거|증거|이유)(?:를|가|는)?\s*(?:찾을\s*수\s*없|없)"
     r"|취소|철회|뒤집|반박|복구|이의|(?:나는|저는|내가|제가)\s|그렇지\s*않|아니다|아닙니다"
 )
@@ -236,8 +230,7 @@ _PLAIN = re.compile(
     rf"\W*(?:(?:so|then|thus|hence|therefore|and|but|still|overall|finally|in\s+(?:short"
     rf"|conclusion|sum)|\w+ly)\W+)*"
     rf"(?:it|this|(?:the|this|that)\s+(?:\w+\s+)?(?:{cues.TEXT_NOUN})|(?:i"
-    rf"|we)\s+(?:\w+\s+)?(?:{cues.JUDGE})\s+"
-    rf"(?:it|this|the\s+\w+)(?:\s+(?:as|to\s+be))?)"
+    rf"|we)\s+(?:\w+\s+)?(?:{cues.JUDGE})\s+(?:it|this|the\s+\w+)(?:\s+(?:as|to\s+be))?)"
     rf"(?:['\u2019]s|\s+(?:{cues.BE}|contains?|constitutes?|qualifies\s+as|amounts?\s+to|does"
     rf"|do))?(?:n['\u2019]t)?"
     rf"(?:\s+(?:not|no|an?|any|contain|constitute|qualify\s+as|amount\s+to|\w+ly))*[\s\"]*"

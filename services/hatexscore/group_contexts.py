@@ -205,6 +205,17 @@ _OF_NOBODY = re.compile(
 )
 
 
+def is_supposed(sentence: str, language: Language) -> bool:
+    """Does it speak of another text: "had it named Muslims, it would be hateful"?"""
+    return COUNTERFACTUAL[language].match(sentence[:LONGEST_SUPPOSED]) is not None
+
+
+def concession(sentence: str) -> int:
+    """Where a concession that opens the sentence ends; 0 where none does."""
+    found = CONCEDED.match(sentence[:LONGEST_SUPPOSED])
+    return found.end() if found else 0
+
+
 def is_predicated(text: str, start: int, end: int) -> bool:
     """ "… is an insult.", "… are demeaning": an attack of which no other object is named?"""
     before = text[max(0, start - WINDOW) : start]
@@ -265,6 +276,7 @@ PRAISES: dict[Language, re.Pattern[str]] = {
 
 FieldKind = Literal["target", "group", "mentioned"]
 
+LONGEST_SUPPOSED = 600  # characters of a sentence about another text
 LONGEST_LINE = 240  # characters before a mention in its line
 LONGEST_LIST = 8  # lines of a list under its key
 LONGEST_TABLE = 60  # lines between a row and its header

@@ -17,8 +17,6 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from services.hatexscore.group_contexts import (
-    CONCEDED,
-    COUNTERFACTUAL,
     HEDGES,
     ONE_OF_THEM,
     PRAISES,
@@ -29,11 +27,13 @@ from services.hatexscore.group_contexts import (
     answers,
     around,
     asks_for_target,
+    concession,
     denies_attack,
     field_of,
     find_en_attacks,
     is_no_attack,
     is_predicated,
+    is_supposed,
     names_nobody,
     names_of_persons,
     ordinary_word,
@@ -353,7 +353,7 @@ class MentionReading:
 
     def _would_be(self, place: int) -> bool:
         """ "Had it named Muslims, it would be hateful": of another text?"""
-        return COUNTERFACTUAL[self.passage.language].match(self._plain(place)) is not None
+        return is_supposed(self._plain(place), self.passage.language)
 
     def link(self, match: TermMatch) -> str | None:
         """How the mention is tied to the hateful content (§3.3); None if it is not.
@@ -381,8 +381,8 @@ class MentionReading:
 
     def _is_topic(self, place: int, match: TermMatch) -> bool:
         """ "The text is about Muslims. Its last words are an insult.": an attack on nobody else?"""
-        start = self._start(place)
-        if TOPIC.search(self.passage.text, start, match.start) is None:
+        start = max(self._start(place), match.start - WINDOW)
+        if TOPIC.search(self.passage.text[start : match.start]) is None:
             return False
         following = range(place + 1, min(place + 1 + FOLLOWING, len(self.passage.sentences)))
         return any(
@@ -406,7 +406,7 @@ class MentionReading:
         start, end = self._people(match)
         text = self.passage.text
         before, after = text[sentence.start : start], text[end : sentence.end]
-        if names_nobody(before):
+        if names_nobody(before[:WINDOW]):
             return False
         return asks_for_target(asked) or answers(asked, before, after)
 
@@ -473,8 +473,7 @@ class MentionReading:
     def _is_hard(self, place: int) -> bool:
         """Does an attack hold there that is one whatever else is said: not "describes as"?"""
         plain, start = self._plain(place), self._start(place)
-        conceded = CONCEDED.match(plain) if self._hedge_and_praise(place)[1] else None
-        begins = start + (conceded.end() if conceded else 0)
+        begins = start + (concession(plain) if self._hedge_and_praise(place)[1] else 0)
         return any(
             span[0] >= begins and SOFT_ATTACK.match(self.passage.text, *span) is None
             for span in self.reading(place).attacks
