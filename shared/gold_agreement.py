@@ -206,11 +206,8 @@ class GoldResults:
         told = self._read("marked passages", gold_spans)
         if not told:
             return None
-        found = [
-            (row, own, marked)
-            for row, marked in told
-            if (own := self.source.spans(row)) is not None
-        ]
+        pointed = [(row, self.source.spans(row), marked) for row, marked in told]
+        found = [(row, own, marked) for row, own, marked in pointed if own is not None]
         if not found:
             self.warnings.append("marked passages: the metric points at no passages of the text")
             return None

@@ -220,14 +220,11 @@ def significant(value: float | int | str | None, digits: int = 3) -> str:
 
 
 def decimals(value: float | int | str | None, digits: int = 3) -> str:
-    """A number of a column: always so many decimals, and of a count none; what is too small for
-    them as a power of ten."""
-    if value is None or isinstance(value, bool | str):
-        return significant(value)
-    if isinstance(value, int):
+    """A number of a column: so many decimals, of a count none; smaller ones as powers of ten."""
+    if isinstance(value, int) and not isinstance(value, bool):
         return thousands(value)
-    if not math.isfinite(value):
-        return "–"
+    if not isinstance(value, float) or not math.isfinite(value):
+        return significant(value)
     if value and abs(value) < 0.5 * 10**-digits:
         return f"{value:.1e}"
     return f"{value or 0.0:,.{digits}f}".replace(",", "\u202f")

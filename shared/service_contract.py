@@ -157,8 +157,7 @@ class ServiceContract:
         return f"/v1/{self.name}"
 
     def model_of(self, answered: str | None, named: str | None) -> str | None:
-        """Whose result it is: the model's that answered; where none had to be asked, that of the
-        one that would have been. named: by the request."""
+        """Whose result it is; where no model had to be asked, the one's that would have been."""
         return answered or named or self.default_model
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
