@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.pages.templates import environment
-from shared.page_text import MOST_WORDS, Mark, changes, decimals, language_of, pieces
+from services.gateway.pages.templates import decimals, environment
+from shared.page_text import MOST_WORDS, Mark, changes, language_of, pieces
 
 WORDS = st.lists(st.sampled_from(["a", "man", "is", "not", ",", "结论", "🙂", "an"]), max_size=12)
 TEXTS = st.one_of(st.text(max_size=40), WORDS.map(" ".join))
