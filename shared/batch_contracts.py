@@ -22,6 +22,14 @@ from shared.report_contracts import (
 
 MOST_JOBS = 50_000  # of one batch report
 MOST_FURTHER = 5
+
+
+def model_of(answered: str | None, named: str | None, default: str | None) -> str | None:
+    """Whose result it is; where no model had to be asked, the one's that would have been. named: by
+    the request; default: the metric's."""
+    return answered or named or default
+
+
 OF_MODEL = (
     "only the results of this model: the first that answered or, where none had to be asked, the "
     "one that the request names, or the metric's default"

@@ -219,17 +219,6 @@ def significant(value: float | int | str | None, digits: int = 3) -> str:
     return "0" if rounded == "-0" else rounded
 
 
-def decimals(value: float | int | str | None, digits: int = 3) -> str:
-    """A number of a column: so many decimals, of a count none; smaller ones as powers of ten."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return thousands(value)
-    if not isinstance(value, float) or not math.isfinite(value):
-        return significant(value)
-    if value and abs(value) < 0.5 * 10**-digits:
-        return f"{value:.1e}"
-    return f"{value or 0.0:,.{digits}f}".replace(",", "\u202f")
-
-
 def thousands(count: int) -> str:
     """With thin spaces, which break no line, between thousands."""
     return f"{count:,}".replace(",", "\u202f")

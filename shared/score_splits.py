@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shared.batch_contracts import model_of
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from shared.report_contracts import ScoreSplit, SplitPair, SplitValue
@@ -67,8 +68,10 @@ def value_of(over: BatchStatistics[Any], row: Row, by: str) -> str | None:
     facts, report = over.metric.facts, row.report
     provenance, languages = report.provenance, report.languages
     known: Mapping[str, Callable[[], Any]] = {
-        "model": lambda: over.metric.model_of(
-            provenance.models[0].name if provenance.models else None, row.request.model
+        "model": lambda: model_of(
+            provenance.models[0].name if provenance.models else None,
+            row.request.model,
+            over.metric.default_model,
         ),
         "variant": lambda: provenance.variant,
         "language": lambda: None if languages is None else languages.text.code,

@@ -156,10 +156,6 @@ class ServiceContract:
     def path(self) -> str:
         return f"/v1/{self.name}"
 
-    def model_of(self, answered: str | None, named: str | None) -> str | None:
-        """Whose result it is; where no model had to be asked, the one's that would have been."""
-        return answered or named or self.default_model
-
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
         """The request's work; reads: tokens of a text that its model surely reads."""
         return () if self.cost is None else self.cost(request, reads)

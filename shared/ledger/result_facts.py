@@ -35,6 +35,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB, JSONPATH, insert
 
+from shared.batch_contracts import model_of
 from shared.contracts import Finding, Trace
 from shared.ledger import score_hours
 from shared.ledger.batch_lines import FAILED, SurprisingRules, line_metadata
@@ -348,7 +349,8 @@ def _facts_of_result(plan: FactPlan, status: str, job: Row[Any] | None) -> Facts
     )
     found: Facts = {name: _word(told.get(name)) for name in WORDS}
     if has_result and job is not None and plan.contract is not None:
-        found["model"] = plan.contract.model_of(found["model"], _word(job.request.get("model")))
+        named, default = _word(job.request.get("model")), plan.contract.default_model
+        found["model"] = model_of(found["model"], named, default)
     found |= {name: _number(told.get(name)) for name in ("score", "chance")}
     found["parts"] = [_number(told.get(name)) for name in plan.paths if name.startswith("part ")]
     found["warnings"] = int(_number(told.get("warnings")) or 0)

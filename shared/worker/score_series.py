@@ -13,6 +13,7 @@ from typing import Any
 
 from prometheus_client import Counter, Histogram, Summary
 
+from shared.batch_contracts import model_of
 from shared.service_contract import MetricContract
 
 MOST_SOURCES = 30
@@ -47,7 +48,7 @@ def observe(contract: MetricContract, result: Mapping[str, Any], named: str | No
     """named: the model that the request names."""
     provenance = result.get("provenance") or {}
     variant = str(provenance.get("variant") or "")
-    found = contract.model_of(_first_model(provenance), named) or "none"
+    found = model_of(_first_model(provenance), named, contract.default_model) or "none"
     model = _bounded(contract.name, found, variant)
     score = _number(result.get("score"))
     if score is not None:

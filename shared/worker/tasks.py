@@ -15,7 +15,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from shared import telemetry
-from shared.batch_contracts import Against, BatchReport, BatchReportRequest, Judged
+from shared.batch_contracts import (
+    Against,
+    BatchReport,
+    BatchReportRequest,
+    Judged,
+    model_of,
+)
 from shared.contracts import Provenance, Scored
 from shared.errors import BadInput
 from shared.estimates import BatchStatistics, has_null, plan_of
@@ -246,7 +252,7 @@ def _model_of(metric: ReportedContract, row: Scored[Any, Any]) -> str | None:
     origin = row.report.provenance
     models = origin.models if isinstance(origin, Provenance) else (origin.model,)
     first = models[0].name if models and models[0] is not None else None
-    return metric.model_of(first, row.request.model)
+    return model_of(first, row.request.model, metric.default_model)
 
 
 def sorted_out(

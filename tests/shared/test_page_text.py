@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.pages.templates import environment
-from shared.page_text import Mark, decimals, language_of, pieces
+from services.gateway.pages.templates import decimals, environment
+from shared.page_text import Mark, language_of, pieces
 from shared.word_changes import MOST_WORDS, changes
 
 WORDS = st.lists(st.sampled_from(["a", "man", "is", "not", ",", "结论", "🙂", "an"]), max_size=12)

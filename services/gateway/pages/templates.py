@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import secrets
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -28,7 +29,6 @@ from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaTy
 from services.gateway.site_security import is_same_origin
 from shared.page_text import (
     MarkedText,
-    decimals,
     language_of,
     moment,
     significant,
@@ -41,6 +41,17 @@ from shared.settings import SERVICE_VERSION
 STATIC = Path(__file__).with_name("static")
 REVEAL_COOKIE = "touchstone_reveal"
 DIGEST_CHARACTERS = 12
+
+
+def decimals(value: float | int | str | None, digits: int = 3) -> str:
+    """A number of a column: so many decimals, of a count none; smaller ones as powers of ten."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return thousands(value)
+    if not isinstance(value, float) or not math.isfinite(value):
+        return significant(value)
+    if value and abs(value) < 0.5 * 10**-digits:
+        return f"{value:.1e}"
+    return f"{value or 0.0:,.{digits}f}".replace(",", "\u202f")
 
 
 @lru_cache(maxsize=1)
