@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from services.sor.concepts import ReadSentence
+from services.sor.denied_redress import without_denied
 from services.sor.grounds import ground_of
 from services.sor.lexicon import (
     ADVERBS,
@@ -73,11 +74,12 @@ def find_items(sentences: Sequence[ReadSentence], text: str, post: PostWords) ->
     before: set[SorItemName] = set()
     content = 0  # of the sentence before, unless it was about redress
     for one in sentences:
-        routes = list(_routes(one, about_redress))
-        about_redress = bool(routes) or _is_of_disagreement(one)
+        routes = list(_routes(one, about_redress))  # also of a sentence that denies them
         span = one.sentence.span
         if routes:
-            found += [ItemMatch("redress", span, route=route) for route in routes]
+            offered = _routes(without_denied(one, text), about_redress)
+            found += [ItemMatch("redress", span, route=route) for route in offered]
+        about_redress = bool(routes) or _is_of_disagreement(one)
         items = [ItemMatch(item, span, value) for item, value in _items(one, text, routes)]
         if "automated_detection" in before and _repeats_decision(one):
             items.append(ItemMatch("automated_decision", span))

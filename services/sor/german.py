@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.sor.concepts import ReadSentence
+from services.sor.denied_redress import without_denied_german
 from services.sor.disclosures import SHORT, SUBSTANCE, ItemMatch
 from services.sor.german_words import german_stem, is_content
 from services.sor.grounds import VAGUE
@@ -199,10 +200,12 @@ def find_german_items(
         start, end = span = one.sentence.span
         each = _Sentence(text[start : min(end, start + LONGEST)].lower(), one)
         routes = list(_routes(each.told, after_redress))
-        after_redress = bool(routes) or _opens_redress(each.told)
-        found += [ItemMatch("redress", span, route=route) for route in routes]
-        if not routes:
+        if routes:
+            offered = _routes(without_denied_german(each.told), after_redress)
+            found += [ItemMatch("redress", span, route=route) for route in offered]
+        else:
             found += [ItemMatch(item, span, value) for item, value in _items(each, of_post)]
+        after_redress = bool(routes) or _opens_redress(each.told)
     return found
 
 
