@@ -28,12 +28,12 @@ from shared.ledger.jobs import (
     FINISHED_CHANNEL,
     Accepted,
     Job,
-    KeyReused,
     Owner,
     check_batches,
     take_batch_turn,
 )
 from shared.ledger.jobs import SHOWN as JOB_SHOWN
+from shared.ledger.request_keys import KeyReused
 from shared.ledger.tables import DEFAULT_TENANT, ENDED, OPEN, batch_lines, batches
 from shared.ledger.tables import jobs as jobs_table
 from shared.ledger.webhooks import EVENT_COLUMNS, batch_changed, job_ended

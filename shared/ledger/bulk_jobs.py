@@ -19,6 +19,7 @@ from sqlalchemy import (
     String,
     any_,
     cast,
+    exists,
     func,
     insert,
     literal,
@@ -33,7 +34,6 @@ from shared.ledger.jobs import (
     SHOWN,
     Job,
     JobStatus,
-    KeyReused,
     Owner,
     check_limit,
     fingerprint,
@@ -42,6 +42,7 @@ from shared.ledger.jobs import (
     new_id,
 )
 from shared.ledger.private_requests import encrypted
+from shared.ledger.request_keys import KeyReused, take_over_key
 from shared.ledger.tables import FINAL, idempotency_keys, jobs
 from shared.problems import STILL_RUNNING
 from shared.telemetry import request_id
@@ -131,7 +132,10 @@ def _claimed(
         return None
     if row.fingerprint != mark or row.job_ids is None:
         raise KeyReused("the first request with this key had another body", pointer="")
-    return list(row.job_ids)
+    if connection.execute(select(exists().where(*_among(row.job_ids, owner.tenant)))).scalar_one():
+        return list(row.job_ids)
+    take_over_key(connection, values | {"job_id": ids[0], "job_ids": ids}, row.job_ids[0])
+    return None
 
 
 def _insert(connection: Connection, new: NewJobs, tenant: str, ids: list[str]) -> None:

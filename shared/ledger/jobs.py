@@ -38,7 +38,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as insert_or_ignore
 
-from shared.errors import BadInput, QuotaExceeded, UnknownJob
+from shared.errors import QuotaExceeded, UnknownJob
+from shared.ledger.request_keys import KeyReused, of_key, take_over_key
 from shared.ledger.tables import (
     DEFAULT_TENANT,
     FINAL,
@@ -129,16 +130,6 @@ class Accepted:
     replayed: bool
 
 
-class KeyReused(BadInput):
-    """The same Idempotency-Key came with another request."""
-
-    slug = "idempotency-key-reused"
-    title = "This Idempotency-Key belongs to another request"
-    cure = (
-        "Use a new key for each new request; keep the key only to send the very same request again."
-    )
-
-
 def accept(
     connection: Connection,
     metric: str,
@@ -163,29 +154,31 @@ def accept(
             .on_conflict_do_nothing()
             .returning(idempotency_keys.c.key)
         ).one_or_none()
-        earlier = None if claimed else _find_previous(connection, owner.tenant, key, mark)
-        if earlier is not None:
-            return Accepted(job=earlier, replayed=True)
+        if not claimed:
+            values = {"tenant": owner.tenant, "key": key, "fingerprint": mark, "job_id": job_id}
+            earlier = _find_previous(connection, values)
+            if earlier is not None:
+                return Accepted(job=earlier, replayed=True)
     check_limit(connection, owner)
     job = insert_job(connection, job_id, metric, request, resend_after, tenant=owner.tenant)
     return Accepted(job=job, replayed=False)
 
 
-def _find_previous(connection: Connection, tenant: str, key: str, mark: str) -> Job | None:
-    """The job of this key; None where the key was purged this very moment, or is about to be."""
+def _find_previous(connection: Connection, ours: Mapping[str, str]) -> Job | None:
+    """The job of this key; None where the key was purged this very moment, or is ours from now on,
+    since its job's term is over. ours: the values of the key's row."""
     row = connection.execute(
-        select(idempotency_keys.c.fingerprint, idempotency_keys.c.job_id).where(
-            idempotency_keys.c.tenant == tenant, idempotency_keys.c.key == key
-        )
+        select(idempotency_keys.c.fingerprint, idempotency_keys.c.job_id).where(*of_key(ours))
     ).one_or_none()
     if row is None:
         return None
-    if row.fingerprint != mark:
+    if row.fingerprint != ours["fingerprint"]:
         raise KeyReused("the first request with this key had another body", pointer="")
     try:
         return find(connection, row.job_id)
-    except UnknownJob:  # its term is over, and its key goes with it
-        return None
+    except UnknownJob:
+        is_ours = take_over_key(connection, ours, row.job_id)
+    return None if is_ours else _find_previous(connection, ours)
 
 
 def fingerprint(metric: str, request: Mapping[str, Any]) -> str:

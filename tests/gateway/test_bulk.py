@@ -222,6 +222,20 @@ def test_a_key_covers_the_whole_call(client: httpx.Client, engine: Engine) -> No
     assert job_count(engine) == 5
 
 
+def test_a_key_whose_jobs_are_no_longer_kept_makes_new_ones_once(
+    client: httpx.Client, engine: Engine
+) -> None:
+    key, call = {"Idempotency-Key": '"late"'}, {"requests": bodies(3)}
+    first = ids_of(client.post(BULK, json=call, headers=key))
+    with engine.begin() as connection:
+        over = "UPDATE jobs SET status = 'cancelled', finished_at = now() - interval '10 years'"
+        connection.execute(text(over))
+    again = client.post(BULK, json=call, headers=key)
+    assert not {*first} & {*ids_of(again)}
+    third = client.post(BULK, json=call, headers=key)
+    assert (ids_of(third), third.headers["idempotent-replayed"]) == (ids_of(again), "true")
+
+
 def test_a_key_of_a_post_is_not_one_of_a_call(client: httpx.Client) -> None:
     key = {"Idempotency-Key": '"taken"'}
     client.post(URL, json=GOOD, headers=key)

@@ -30,8 +30,9 @@ from shared.ledger import (
     tables,
 )
 from shared.ledger.claim_order import MetricQueue
-from shared.ledger.jobs import Job, JobPage, KeyReused
+from shared.ledger.jobs import Job, JobPage
 from shared.ledger.leases import Claim
+from shared.ledger.request_keys import KeyReused
 from shared.ledger.tables import metadata
 
 MINUTE = timedelta(minutes=1)
@@ -209,6 +210,20 @@ def test_a_key_is_bound_to_its_request(engine: Engine) -> None:
     assert accept(engine, {"seed": 1, "text": "a"}, key="k")  # order does not matter
     with pytest.raises(KeyReused):
         accept(engine, {"text": "b", "seed": 1}, key="k")
+
+
+def test_a_key_outlives_its_job_and_is_the_next_ones_however_many_ask(engine: Engine) -> None:
+    """The job's term is over, and no scheduler has looked yet."""
+    job = accept(engine, key="k")
+    ended = text("UPDATE jobs SET status = 'cancelled', finished_at = now() - interval '10 years'")
+    with engine.begin() as connection:
+        connection.execute(ended)
+    with ThreadPoolExecutor(20) as pool:
+        found = {one.id for one in pool.map(lambda _: accept(engine, key="k"), range(20))}
+    assert len(found) == 1
+    assert job.id not in found
+    with pytest.raises(KeyReused):
+        accept(engine, {"text": "another"}, key="k")
 
 
 def test_old_keys_are_forgotten_and_their_jobs_are_not(engine: Engine) -> None:

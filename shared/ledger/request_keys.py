@@ -1,0 +1,37 @@
+"""Idempotency keys: one request a key, and one job or call for as long as its jobs are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, func, update
+
+from shared.errors import BadInput
+from shared.ledger.tables import idempotency_keys
+
+
+class KeyReused(BadInput):
+    """The same Idempotency-Key came with another request."""
+
+    slug = "idempotency-key-reused"
+    title = "This Idempotency-Key belongs to another request"
+    cure = (
+        "Use a new key for each new request; keep the key only to send the very same request again."
+    )
+
+
+def take_over_key(connection: Connection, ours: Mapping[str, Any], expired: str) -> bool:
+    """Whether this key, whose job's term is over, belongs to our job now; of several at once that
+    want it one gets it. expired: the id of that job."""
+    taken = connection.execute(
+        update(idempotency_keys)
+        .where(*of_key(ours), idempotency_keys.c.job_id == expired)
+        .values(**ours, created_at=func.now())
+    )
+    return taken.rowcount == 1
+
+
+def of_key(ours: Mapping[str, Any]) -> tuple[ColumnElement[bool], ...]:
+    key = idempotency_keys.c
+    return key.tenant == ours["tenant"], key.key == ours["key"]
