@@ -29,6 +29,10 @@ from services.hatexscore.words import Language, Span, detect_language
 from shared.contracts import LanguageFound, ReasonCode
 from shared.language import UNDECIDED, Obstacle, find_language, requested_language
 
+OTHER_GROUPS = (
+    "the groups that the explanation names are others than those of the text: TGI asks whether one "
+    "is named, not which"
+)
 LABEL_UNKNOWN = (
     "the predicted label is unknown: none was sent and the explanation states none, "
     "so that what depends on it is undefined"
@@ -186,9 +190,16 @@ def parse_explanation(request: HatexscoreRequest, rules: ParsingRules) -> Parsed
         warnings=(
             *(() if label else (LABEL_UNKNOWN,)),
             *((obstacle.detail,) if obstacle else ()),
+            *((OTHER_GROUPS,) if _names_only_others(found) else ()),
         ),
         others=read.others,
     )
+
+
+def _names_only_others(mentions: Iterable[GroupMention]) -> bool:
+    """Whether the text names groups, and no mention that counts is of one of them."""
+    named = [mention.in_text for mention in mentions if mention.counts]
+    return False in named and not {True, None} & set(named)
 
 
 def _unread_conclusion(read: VerdictsRead) -> Obstacle | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.explanation import detect_languages
+from services.hatexscore.explanation import OTHER_GROUPS, detect_languages
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
 from tests.hatexscore.fake import FakeClassifier, bound
@@ -47,13 +47,22 @@ def test_the_text_names_a_group_in_any_number_case_and_with_any_article(named: s
     assert wrong == []
 
 
-def test_another_group_is_not_in_the_text() -> None:
-    (group,) = [
-        each
-        for each in score("I met the Poles again.", "It attacks Sikhs. Hateful.").evidence
-        if each.kind == "group"
-    ]
+def test_another_group_is_not_in_the_text_which_is_told() -> None:
+    found = score("I met the Poles again.", "It attacks Sikhs. Hateful.")
+    (group,) = [each for each in found.evidence if each.kind == "group"]
     assert group.in_text is False
+    assert OTHER_GROUPS in found.warnings
+
+
+@pytest.mark.parametrize(
+    "said", ["It attacks Poles. Hateful.", "It attacks Sikhs and Poles. Hateful."]
+)
+def test_one_of_the_text_is_enough(said: str) -> None:
+    assert OTHER_GROUPS not in score("I met the Poles again.", said).warnings
+
+
+def test_of_a_text_that_names_no_group_none_is_another() -> None:
+    assert OTHER_GROUPS not in score("They are back again.", "It attacks Sikhs. Hateful.").warnings
 
 
 PERSONS = (
