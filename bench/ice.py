@@ -54,6 +54,7 @@ score_batch = SERVICE.score_batch
 
 DRAWS, SEED, LENGTH, KEPT, THREADS = 50, 42, 40, 8, 2
 METHODS = ("attention", "gradient")
+WAYS = ("ours", "single", "fast", "loop", "api")  # that take turns
 
 Contender = Callable[[], object]
 
@@ -73,15 +74,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.ice", description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="on GPT-2, after a warm-up")
     parser.add_argument("--jobs", type=int, default=96, help="through the service (0: none)")
+    parser.add_argument("--only", nargs="+", choices=WAYS, default=WAYS, help="these take turns")
     asked = parser.parse_args()
     torch.set_num_threads(THREADS)
     shapes = (Shape("gpt2", GPT2, 4, asked.rounds), Shape("tiny", TINY, 8, 7 * asked.rounds))
     ratios: dict[str, float] = {}
     figures: dict[str, Any] = {}
     for shape in shapes:
-        found = {method: measured(shape, method) for method in METHODS}
+        found = {method: measured(shape, method, asked.only) for method in METHODS}
         figures |= {f"{shape.name}_{method}": one for method, one in found.items()}
-        for other, way in product(("api", "loop"), ("", "_fast")):
+        for other, way in product(("api", "loop", "ours"), ("", "_fast")):
             if all(f"{other}_ratio{way}" in one for one in found.values()):
                 least = min(one[f"{other}_ratio{way}"] for one in found.values())
                 ratios[f"{other}_{shape.name}{way}"] = least
@@ -92,7 +94,7 @@ def main() -> None:
     print(json.dumps({"bench": "ice", "ratios": ratios, "figures": figures, "environment": about}))
 
 
-def measured(shape: Shape, method: str) -> dict[str, float]:
+def measured(shape: Shape, method: str, only: Sequence[str] = WAYS) -> dict[str, float]:
     """Seconds an example of every contender, in turn, and their ratios."""
     words, model = tokenizer(), random_model(shape.config)
     theirs = copy.deepcopy(model)  # the package leaves its own settings on the model
@@ -115,12 +117,13 @@ def measured(shape: Shape, method: str) -> dict[str, float]:
         cheaper = copy.deepcopy(model).to(torch.bfloat16)
         bfloat16 = behind_the_port(cheaper, words, dtype="bfloat16")
         contenders["fast"] = lambda: bound(bfloat16, lambda: score_batch(requests))
-    seconds = in_turn(contenders, shape.rounds, shape.texts)
+    chosen = {name: contender for name, contender in contenders.items() if name in only}
+    seconds = in_turn(chosen, shape.rounds, shape.texts)
     ways = {"ours": "", "single": "_single", "fast": "_fast"}
     ratios = {
         f"{other}_ratio{ways[way]}": round(seconds[other] / seconds[way], 2)
-        for way, other in product(ways, ("api", "loop"))
-        if way in seconds
+        for way, other in product(ways, ("api", "loop", "ours"))
+        if {way, other} <= seconds.keys() and way != other
     }
     return agreement | seconds | ratios
 
