@@ -84,6 +84,15 @@ def test_a_table_with_other_names_is_scored(scene: Scene, mark: bytes, delimiter
     assert "saved=posts" in scene.client.get(address).text
 
 
+def test_batches_are_listed_with_the_name_of_their_file(scene: Scene) -> None:
+    content = b"text,explanation\na,hateful\n"
+    name = "posts <of> may.csv"
+    confirmed(scene.client, uploaded(scene.client, content, name))
+    assert "posts &lt;of&gt; may.csv" in scene.client.get("/batches").text
+    scene.finish(scene.make([line("a", "a")]))
+    assert re.search(r"<option[^>]*>[^<]*\.jsonl</option>", scene.client.get("/compare").text)
+
+
 def test_columns_are_guessed_and_json_lines_are_read(scene: Scene) -> None:
     rows = [{"id": "a", "post": "text", "why": "hateful", "tau": 0.25}]
     content = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
