@@ -142,6 +142,28 @@ def test_what_is_wrong_is_said_by_line_and_nothing_is_made(
     assert scene.client.get("/v1/batches").json()["data"] == []
 
 
+def test_columns_are_asked_for_before_any_line_is_called_wrong(scene: Scene) -> None:
+    rows = b"".join(b"words %d,thoughts\n" % number for number in range(30))
+    shown = scene.client.get(uploaded(scene.client, b"a,b\n" + rows)).text
+    assert "Choose the columns of text and explanation above" in shown
+    assert "Field required" not in shown
+    assert 'id="faults"' not in shown
+    assert 'method="post" action="/batches/new/' not in shown
+    assert shown.index('id="mapping"') < shown.index("Choose the columns of")
+
+
+def test_equal_faults_are_told_once_with_what_the_cell_holds(scene: Scene) -> None:
+    content = b"text,explanation,tau\n" + b"a,b,x\n" * 29 + b",b,0.5\n" + b"a,b,7\n"
+    shown = scene.client.get(uploaded(scene.client, content)).text
+    assert "31 lines cannot be scored as they are" in shown
+    told = shown[shown.index('id="faults"') :]
+    assert told[: told.index("</section>")].count("<li>") == 3
+    assert re.search(r"Line 2: .*tau.*the cell holds a text.*; 28 more lines the same", told)
+    assert re.search(r"Line 31: .*text.*\(the cell is empty\)", told)
+    assert re.search(r"Line 32: .*tau.*the cell holds a number", told)
+    assert shown.index('id="mapping"') < shown.index('id="faults"')
+
+
 def test_an_upload_is_its_tenants_own(opens: Opens) -> None:
     one, other = entered(opens, "a", "batch"), entered(opens, "b", "batch")
     address = uploaded(one, CSV.encode())
