@@ -62,13 +62,9 @@ def parser() -> argparse.ArgumentParser:
         help="hf:REPO[@BRANCH], path:FOLDER, openai:URL, classify:URL, as in path:/models/mine",
     )
     one.add_argument("--name", help="what requests say")
-    one.add_argument(
-        "--replace", action="store_true", help="in the place of the entry that has this name"
-    )
-    one.add_argument("--kind", choices=KINDS, help="where its files do not say")
+    one.add_argument("--replace", action="store_true", help="write the entry of this name again")
     known = ", ".join(preset_names())
     one.add_argument("--preset", help=f"the keys of a well-known model: {known}")
-    one.add_argument("--task", choices=TASKS, help="what its labels mean; free: nothing we know")
     _add_label_keys(one)
     one.set_defaults(run=add)
     one = commands.add_parser("pull", help="fetch weights from the hub, and check them")
@@ -91,6 +87,8 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_label_keys(one: argparse.ArgumentParser) -> None:
     """What an entry says where the model's own files do not."""
+    one.add_argument("--kind", choices=KINDS, help="where its files do not say")
+    one.add_argument("--task", choices=TASKS, help="what its labels mean; free: nothing we know")
     one.add_argument(
         "--label",
         action="append",
