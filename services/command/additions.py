@@ -20,6 +20,7 @@ from services.command import entries
 from services.command.api import CommandError
 from services.command.hub import Hub, Repository
 from services.weights.folder import PICKLE, demand_readable
+from services.weights.label_use import ASKED_LABELS, doubts
 from shared.models.catalogue import load_catalogue
 from shared.models.checkpoint import Checkpoint, front_matter, read_checkpoint
 from shared.models.entry import COMMIT, SERVED, ModelEntry, fixed_kind
@@ -36,15 +37,6 @@ SAY_SO = (
     "; here: --label LABEL=OUTPUT[,OUTPUT], --ignore '*' for the rest, --outputs, --activation, "
     "--task"
 )
-ASKED_LABELS = (
-    "HateXScore asks for hateful and non-hateful, FTC for entailment, neutral and contradiction"
-)
-OWN_LABELS = f"labels of its own: {ASKED_LABELS}"
-UNNAMED_OUTPUTS = (
-    "these names say nothing: HateXScore needs labels = { hateful = [...], "
-    '"non-hateful" = [...] } in the entry; here, as your model has them: '
-    "--label hateful=LABEL_1 --label non-hateful=LABEL_0"
-)
 SERVER_OUTPUTS = (
     "its outputs are asked for when it is first used; servers that number them (vLLM, SGLang) need "
     "--outputs, in order"
@@ -59,7 +51,6 @@ SERVE_GGUF = (
     ": weights of that form are not read here: serve it (llama.cpp, Ollama), and name it as "
     "openai:http://host:8080/v1"
 )
-UNNAMED = re.compile(r"LABEL_\d+")  # as Transformers names outputs that nobody named
 
 
 @dataclass(frozen=True)
@@ -127,7 +118,7 @@ def _prompt(keys: dict[str, entries.Value | None]) -> dict[str, Any]:
 
 def _free_name(asked: Namespace, found: Found, file: Path) -> str:
     """As asked for, else after its source. Raises CommandError for one that no request can say, and
-    for one that the file has."""
+    for one that the file has and keeps."""
     served = found.source.partition(":")[0] in SERVED
     own = asked.served_name or (served and asked.preset) or _last_word(found.source)
     name: str = _name(own) if asked.name is None else asked.name
@@ -135,8 +126,10 @@ def _free_name(asked: Namespace, found: Found, file: Path) -> str:
         raise CommandError(
             f"{name!r} is no name that requests can say: letters, digits and ._:/- alone"
         )
-    if file.exists() and name in {one.name for one in _known(file)}:
-        raise CommandError(f"{file} has a model {name!r} already: choose another --name")
+    if not asked.replace and file.exists() and name in {one.name for one in _known(file)}:
+        raise CommandError(
+            f"{file} has a model {name!r} already: choose another --name, or say --replace"
+        )
     return name
 
 
@@ -342,11 +335,7 @@ def _of_outputs(mapping: LabelMapping) -> list[str]:
         said.append(f"and {len(by_label) - SHOWN} more labels")
     ignored = f"; ignored: {listed(mapping.ignored)}" if mapping.ignored else ""
     said.append(f"{mapping.activation}{ignored}")
-    if any(UNNAMED.fullmatch(label) for label in by_label):
-        said.append(UNNAMED_OUTPUTS)
-    elif mapping.task == "free":
-        said.append(OWN_LABELS)
-    return [*said, *mapping.warnings]
+    return [*said, *doubts(mapping), *mapping.warnings]
 
 
 def _matching_preset(found: Found) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 HEAD = re.compile(r"^\s*\[\[models\]\]\s*(#.*)?$")
 TABLE = re.compile(r"^\s*\[(?!\[models\]\])")
+OTHER_TABLE = re.compile(r"^\s*\[{1,2}(?!models[.\]])[\w.-]+\]{1,2}\s*(#.*)?$")  # of no model
 Value = str | tuple[str, ...] | Mapping[str, tuple[str, ...]]
 
 
@@ -41,6 +42,24 @@ def append(file: Path, text: str) -> None:
     before = file.read_text("utf-8") if file.exists() else "schema = 2\n"
     gap = "\n" if before.endswith("\n") else "\n\n"
     _write(file, before + gap + text)
+
+
+def replace(file: Path, text: str, name: str) -> bool:
+    """A block in the place of this model's, with its tables, or at the end where there is none.
+    Whether there was one; comments before and after it stay. Raises OSError."""
+    lines = file.read_text("utf-8").splitlines(keepends=True) if file.exists() else []
+    try:
+        start, _ = _place(lines, name)
+    except ValueError:
+        append(file, text)
+        return False
+    later = range(start + 1, len(lines))
+    end = next((at for at in later if HEAD.match(lines[at]) or OTHER_TABLE.match(lines[at])), None)
+    end = len(lines) if end is None else end
+    while not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#"):
+        end -= 1
+    _write(file, "".join([*lines[:start], text, *lines[end:]]))
+    return True
 
 
 def set_key(file: Path, name: str, key: str, value: str) -> None:

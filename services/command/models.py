@@ -62,10 +62,9 @@ def parser() -> argparse.ArgumentParser:
         help="hf:REPO[@BRANCH], path:FOLDER, openai:URL, classify:URL, as in path:/models/mine",
     )
     one.add_argument("--name", help="what requests say")
-    one.add_argument("--kind", choices=KINDS, help="where its files do not say")
+    one.add_argument("--replace", action="store_true", help="write the entry of this name again")
     known = ", ".join(preset_names())
     one.add_argument("--preset", help=f"the keys of a well-known model: {known}")
-    one.add_argument("--task", choices=TASKS, help="what its labels mean; free: nothing we know")
     _add_label_keys(one)
     one.set_defaults(run=add)
     one = commands.add_parser("pull", help="fetch weights from the hub, and check them")
@@ -88,6 +87,8 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_label_keys(one: argparse.ArgumentParser) -> None:
     """What an entry says where the model's own files do not."""
+    one.add_argument("--kind", choices=KINDS, help="where its files do not say")
+    one.add_argument("--task", choices=TASKS, help="what its labels mean; free: nothing we know")
     one.add_argument(
         "--label",
         action="append",
@@ -122,22 +123,25 @@ def main(arguments: list[str]) -> int:
 
 
 def add(asked: argparse.Namespace, chosen: Settings) -> int:
-    """Print the entry, and append it."""
+    """Print the entry, and append it, or put it in the place of the one of its name."""
     block, said = addition(asked, chosen)
     sys.stdout.write(block)
     for line in said:
         _print_line(f"  {line}")
+    name = next(line for line in block.splitlines() if line.startswith("name")).partition('"')[2]
     try:
-        entries.append(chosen.models_file, block)
+        was_there = asked.replace and entries.replace(chosen.models_file, block, name[:-1])
+        if not asked.replace:
+            entries.append(chosen.models_file, block)
     except OSError as error:
         raise CommandError(
             f"{chosen.models_file} cannot be written ({error.strerror}): put these lines there"
         ) from None
-    name = next(line for line in block.splitlines() if line.startswith("name")).partition('"')[2]
     needed = "convert" if PICKLED in said else "pull" if 'source = "hf:' in block else None
     steps = [f"touchstone models {needed} {name[:-1]}"] if needed else []
     steps += [f"touchstone models check {name[:-1]}", "touchstone models reload"]
-    _print_line(f"added to {chosen.models_file}; next: {', then '.join(steps)}")
+    done = "replaced in" if was_there else "added to"
+    _print_line(f"{done} {chosen.models_file}; next: {', then '.join(steps)}")
     return 0
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from services.weights.label_use import doubts
 from shared import telemetry
 from shared.contracts import ModelUse
 from shared.errors import BadInput
@@ -96,6 +97,8 @@ def report(catalogue: Catalogue, name: str) -> Report:
         known["labels"] = {label: list(own) for label, own in entry.prompt.verbalizers.items()}
     elif entry.kind == "causal" and not entry.is_served:
         known["warnings"] += [f"no-prompt: {NO_LABELS}"]
+    if card.mapping and (mapping := catalogue.mapping(entry)) is not None:
+        known["warnings"] += doubts(mapping)
     return known | (_of_server(entry) if entry.is_served else _of_weights(catalogue, entry))
 
 

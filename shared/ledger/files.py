@@ -96,6 +96,13 @@ def find(connection: Connection, file_id: str, *, tenant: str | None = None) -> 
     return file_of(row)
 
 
+def names_of(connection: Connection, ids: Sequence[str], tenant: str) -> dict[str, str]:
+    """File → what it was called when it came; without those that are gone."""
+    known = select(files.c.id, files.c.filename).where(files.c.tenant == tenant, ALIVE)
+    rows = connection.execute(known.where(files.c.id.in_(ids)))
+    return {file_id: name for file_id, name in rows}
+
+
 def page_of(
     connection: Connection, page: Slice, *, purpose: Purpose | None = None
 ) -> tuple[list[File], bool]:

@@ -110,7 +110,7 @@ def test_which_of_two_models_explains_better_and_how_sure(
             expect(page.locator("#live")).to_contain_text("is being made")
             run_reports(engine)
         finding = page.locator(".finding .first")
-        expect(finding).to_contain_text("On 300 texts that both scored")
+        expect(finding).to_contain_text("On 300 lines of 300 texts that both scored")
         names = [f"“batch …{one[-6:]}”" for one in (old, new)]
         expect(finding).to_contain_text("95 % interval")
         expect(finding).to_contain_text(f"{names[1]} explains better than {names[0]} by 0.0")

@@ -16,7 +16,9 @@ import torch
 from safetensors.torch import load_file
 
 from services.command import models
+from services.command.entries import replace as replace_entry
 from services.command.entries import set_key
+from services.inference.check import report
 from shared.models.catalogue import load_catalogue
 from shared.models.checkpoint import folder_sha256
 from shared.settings import settings
@@ -419,6 +421,14 @@ def test_outputs_of_a_known_model_are_recognised(
     said = capsys.readouterr().err
     assert "these names say nothing" in said
     assert "not stated: add `languages" in said
+    again = ["add", f"path:{place / 'unnamed'}", *said.partition("has them, ")[2].split()[:4]]
+    assert models.main(again) == 1
+    assert "say --replace" in capsys.readouterr().err
+    assert models.main([*again, "--replace"]) == 0
+    assert "replaced in" in capsys.readouterr().err
+    entries = load_catalogue(place / "models.toml").entries
+    assert [one.name for one in entries] == ["known", "unnamed"]
+    assert entries[1].labels == {"hateful": ("LABEL_1",), "non-hateful": ("LABEL_0",)}
 
 
 def test_nobody_is_asked_to_reload_where_nothing_runs(
@@ -475,6 +485,29 @@ def test_keys_are_set_in_their_block_and_comments_stay(tmp_path: Path) -> None:
     }
     with pytest.raises(ValueError, match="not found"):
         set_key(file, "c", "source", "path:c")
+
+
+def test_an_entry_is_replaced_with_its_tables_and_nothing_else(tmp_path: Path) -> None:
+    file = tmp_path / "models.toml"
+    head = 'schema = 2\n\n# of a\n[[models]]\nname = "a"\nsource = "path:a"\n\n# of b\n'
+    own = '[[models]]\nname = "b"\nsource = "path:b"\n# inside\n[models.prompt]\nprefix = "x"\n'
+    tail = '\n# of c\n[[models]]\nname = "c"\nsource = "path:c"\n'
+    new = '[[models]]\nname = "b"\nsource = "path:new"\n'
+    file.write_text(head + own + tail, "utf-8")
+    assert replace_entry(file, new, "b")
+    assert file.read_text("utf-8") == head + new + tail
+    last = tail.replace("path:c", "path:d").lstrip()
+    assert replace_entry(file, last.partition("\n")[2], "c")
+    assert file.read_text("utf-8") == head + new + "\n" + last
+    assert not replace_entry(file, '[[models]]\nname = "e"\nsource = "path:e"\n', "e")
+    assert file.read_text("utf-8").startswith(head + new + "\n" + last)
+
+
+def test_what_cannot_use_a_model_is_said_as_it_is_checked(place: Path) -> None:
+    save_encoder(place / "unnamed", ENCODERS["textdetox"], 0)
+    assert models.main(["add", f"path:{place / 'unnamed'}"]) == 0
+    catalogue = load_catalogue(place / "models.toml")
+    assert any("these names say nothing" in one for one in report(catalogue, "unnamed")["warnings"])
 
 
 def test_check_loads_asks_and_probes(place: Path, tiny: Path) -> None:

@@ -291,17 +291,19 @@ def test_a_rule_decides_how_a_comparison_ends(
     typed: RecordedService, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = recorded("report_hatexscore")["answer"]
-    ends = {"value": -0.1, "low": -0.2, "high": -0.05, "of": 3}
-    one = {"component": "score", "pairs": 3, "difference": ends, "p_value": 0.01}
-    for name in ("p_t", "p_randomization", "p_adjusted", "p_wilcoxon", "effect"):
+    ends = {"value": -0.1, "low": -0.2, "high": -0.05, "of": 3, "clusters": 2}
+    one = {"component": "score", "pairs": 3, "difference": ends, "p_value": 1e-4}
+    for name in ("p_t", "p_randomization", "p_wilcoxon", "effect"):
         one[name] = None
-    one |= {"better": 0, "equal": 1, "worse": 2}
+    one |= {"better": 0, "equal": 1, "worse": 2, "p_adjusted": 4e-4}
     comparison = {"pairs": 3, "unpaired_a": 0, "unpaired_b": 1, "left_out": {}, "warnings": []}
     report["result"]["comparison"] = comparison | {"differences": [one]}
     typed.changed["POST /v1/reports/hatexscore"] = report
     assert main(["compare", BATCH, BATCH]) == 0
     said = capsys.readouterr().out
-    assert "3 texts in both, 0 only in A, 1 only in B" in said
+    assert "3 lines in both, 0 only in A, 1 only in B" in said
+    assert "scored in both: 3 lines of 2 texts" in said
+    assert re.search(r"^score .* 1\.0e-04 +4\.0e-04$", said, re.MULTILINE)
     assert "score: 0 higher in A, 2 higher in B, 1 equal" in said
     assert "differences are A minus B" in said
     assert "B explains better than A by 0.100" in said
@@ -327,6 +329,7 @@ def test_a_plan_says_how_many_are_needed(
     command = ["plan", BATCH, "--effect", "0.05", "--power", "0.9"]
     assert main(command) == 0
     said = capsys.readouterr()
+    assert "to find an effect of 0.05 with power 0.9 at alpha 0.05" in said.out
     assert re.search(r"^texts, for a mean score +212$", said.out, re.MULTILINE)
     assert re.search(r"^texts, if scores spread .* +290$", said.out, re.MULTILINE)
     assert "difference" not in said.out

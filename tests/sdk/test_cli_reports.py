@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from shared.report_contracts import Interval
 from tests.shared.test_gold_agreement import found, rated, row
-from touchstone_client.cli.reports import beside_people, parts_in
+from touchstone_client.cli.reports import beside_people, p_shown, parts_in, what_it_can_tell
 
 MEAN = Interval(value=0.4, low=0.2, high=0.6, of=12)
 
@@ -31,3 +31,18 @@ def test_answers_without_a_score_show_the_means_of_their_metrics() -> None:
     report = SimpleNamespace(score=none, scores=(mean,), components=None)
     assert list(parts_in(report)) == [("hatexscore", 0.4, 0.2, 0.6, 12)]
     assert next(parts_in(SimpleNamespace(score=MEAN)))[0] == "score"
+
+
+def test_a_mean_says_what_its_lines_are_worth_and_what_they_find() -> None:
+    mean = Interval(value=0.4, low=0.2, high=0.6, of=12, effective=7.64, detectable=0.0004)
+    said = what_it_can_tell(mean)
+    assert "n = 12, worth as many as 7.6 independent lines" in said
+    assert "a true difference of 4.0e-04 or more is found with power 0.8" in said
+    assert what_it_can_tell(MEAN) == ""
+
+
+def test_a_p_value_is_never_shown_as_0() -> None:
+    assert [p_shown(one) for one in (None, 1, 0.5, 0.001)] == [None, "1.000", "0.500", "0.001"]
+    assert p_shown(1e-4) == "1.0e-04"
+    assert all(float(str(p_shown(10.0**-power))) > 0 for power in range(3, 300, 27))
+    assert "0.000" not in str(p_shown(0.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,11 @@ from touchstone_client import Touchstone
 from touchstone_client._lines import batch_file
 from touchstone_client.cli.main import main
 from touchstone_client.cli.scoring import request_of
+from touchstone_client.data.readers import Reading
 from touchstone_client.errors import NotFound
 
 __all__ = ["service", "typed"]
+ENDPOINT = "/v1/scores/hatexscore"
 BODY = {"text": "a", "explanation": "b"}
 
 
@@ -207,3 +210,60 @@ def test_a_field_that_a_metric_has_not_is_named(
     assert main([*command, "txt=body"]) == 2
     assert "hatexscore has no field txt" in capsys.readouterr().err
     assert typed.asked == []
+
+
+WRONG_LINES = [
+    ("[]", "not a JSON object"),
+    ("null", "not a JSON object"),
+    ('{"text": NaN}', "NaN is no number of JSON"),
+    ('{"text": 1e999}', "body.text is inf, which JSON cannot say"),
+    ('{"text": ' + "[" * 100_000 + "]" * 100_000 + "}", "not JSON: "),
+    ("{", "not JSON: "),
+]
+
+
+@pytest.mark.parametrize("columns", [None, {"text": "text", "explanation": "explanation"}])
+@pytest.mark.parametrize("wrong", WRONG_LINES, ids=lambda one: one[0][:12])
+def test_a_line_that_cannot_be_read_is_left_out_by_its_number(
+    tmp_path: Path, columns: dict[str, str] | None, wrong: tuple[str, str]
+) -> None:
+    """The others keep theirs, blank lines before them or not."""
+    line, why = wrong
+    good = json.dumps(BODY)
+    (tmp_path / "in.jsonl").write_text(f"{line}\n\n{good}\n{line}\n{good}\n")
+    reading = Reading(refused={})
+    with batch_file(tmp_path / "in.jsonl", ENDPOINT, columns, reading) as (_, content):
+        kept = {number: raw for number, raw in enumerate(content, 1) if raw.strip()}
+    assert {number: json.loads(raw)["body"] for number, raw in kept.items()} == {3: BODY, 5: BODY}
+    assert reading.refused is not None
+    assert sorted(reading.refused) == [1, 4]
+    assert all(why in said for said in reading.refused.values())
+    with (
+        pytest.raises(ValueError, match=r"^line 1") as raised,
+        batch_file(tmp_path / "in.jsonl", ENDPOINT, columns),
+    ):
+        pass
+    assert why in str(raised.value)
+
+
+def test_submit_names_what_it_left_out_and_sends_the_rest(
+    typed: RecordedService,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("touchstone_client.cli.scoring.faults_when_read", lambda _: [])
+    file = tmp_path / "in.jsonl"
+    file.write_text("\n".join([json.dumps(BODY), *(line for line, _ in WRONG_LINES)]))
+    command = ["submit", str(file), "--metric=hatexscore"]
+    assert main(command) == 2
+    assert "line 2 is not a JSON object" in capsys.readouterr().err
+    assert main([*command, "--skip-invalid"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("batch_")
+    assert "left out, 6 in all:" in said.err
+    for number, (_, why) in enumerate(WRONG_LINES, 2):
+        assert re.search(f"line {number}: .*{why}", said.err)
+    file.write_text("null\n[]\n")
+    assert main([*command, "--skip-invalid"]) == 2
+    assert "holds no request: line 1: not a JSON object, and 1 more" in capsys.readouterr().err

@@ -9,7 +9,7 @@ import io
 import json
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, cast
@@ -22,10 +22,8 @@ from touchstone_client.data.addresses import Place, form_of, is_folder, name_of,
 from touchstone_client.data.mapping import IDS, ColumnMapping, Columns
 from touchstone_client.data.readers import (
     AS_NAMED,
-    BOM,
     Reading,
     json_lines,
-    object_of,
     table_of,
 )
 from touchstone_client.errors import JobCancelled, JobFailed, TouchstoneError
@@ -79,28 +77,34 @@ def batch_file(
 ) -> Iterator[tuple[str, BinaryIO]]:
     """(name, content) of a file of batch lines. Plain requests become lines: `custom_id`, else
     `id`, else the line's number is the custom_id. Raises ValueError for what is no JSON object,
-    for a table whose columns do not say what they are, and where there is no request."""
+    unless `reading` leaves it out, for a table whose columns do not say what they are, and where
+    there is no request."""
     if not isinstance(source, str | PathLike | io.IOBase):
         requests = cast("Iterable[Fields | BaseModel]", source)
         with TemporaryFile() as made:
-            _require(_write(made, _requests(requests, columns), endpoint), "what was given")
+            lines = _requests(requests, columns)
+            _require(_write(made, lines, endpoint, AS_NAMED), "what was given")
             yield "lines.jsonl", made
         return
     place = source if isinstance(source, str | PathLike) else None
     name = "lines.jsonl" if place is None else name_of(place)
     if columns is not None or is_table(place, reading):
         with TemporaryFile() as made:
-            _require(_write_rows(made, source, endpoint, columns, reading), name)
+            count = _write_rows(made, source, endpoint, columns, reading)
+            _require(count, name, reading)
             yield f"{name}.jsonl", made
         return
     with ExitStack() as held:
         stream = cast(BinaryIO, source) if place is None else held.enter_context(opened(place))
-        yield name, held.enter_context(_wrapped(stream, endpoint, name))
+        yield name, held.enter_context(_wrapped(stream, endpoint, name, reading))
 
 
-def _require(count: int, name: str) -> None:
+def _require(count: int, name: str, reading: Reading = AS_NAMED) -> None:
     if not count:
-        raise ValueError(f"{name} holds no request")
+        refused = sorted((reading.refused or {}).items())
+        why = "".join(f": line {number}: {said}" for number, said in refused[:1])
+        more = f", and {len(refused) - 1} more" if len(refused) > 1 else ""
+        raise ValueError(f"{name} holds no request{why}{more}")
 
 
 def is_table(place: Place | None, reading: Reading = AS_NAMED) -> bool:
@@ -131,24 +135,45 @@ def _write_rows(
             if names is None
             else ColumnMapping.of(columns, metric, names)
         )
+        numbered = Numbered(made, reading)
         for number, row in table.rows:
             line = line_of(mapping.custom_id(row, number), endpoint, mapping.request(row))
-            made.write(encoded(line) + b"\n")
-            count += 1
+            count += numbered.write(number, line)
     made.seek(0)
     return count
 
 
+@dataclass
+class Numbered:
+    """Writes each line under the number that it has in its source."""
+
+    made: BinaryIO
+    reading: Reading
+    last: int = 0
+
+    def write(self, number: int, line: Fields) -> bool:
+        """Whether it is there. Raises ValueError with the number of what JSON cannot say."""
+        try:
+            raw = encoded(line)
+        except (ValueError, RecursionError) as error:
+            self.reading.leave_out(number, error)
+            return False
+        self.made.write(b"\n" * (number - self.last - 1) + raw + b"\n")
+        self.last = number
+        return True
+
+
 @contextmanager
-def _wrapped(stream: BinaryIO, endpoint: str, name: str) -> Iterator[BinaryIO]:
+def _wrapped(stream: BinaryIO, endpoint: str, name: str, reading: Reading) -> Iterator[BinaryIO]:
     """The stream itself where its first line is a line of a batch."""
-    first = next((raw for raw in stream if raw.strip()), b"")
+    looked_at = replace(reading, refused=None if reading.refused is None else {})
+    _, first = next(json_lines(stream, looked_at), (0, {}))
     stream.seek(0)
-    if first and _is_batch_line(object_of(first.removeprefix(BOM), 1)):
+    if _is_batch_line(first):
         yield stream
         return
     with TemporaryFile() as made:
-        _require(_write(made, stream, endpoint), name)
+        _require(_write(made, stream, endpoint, reading), name, reading)
         yield made
 
 
@@ -164,16 +189,15 @@ def blanked(content: BinaryIO, numbers: Collection[int]) -> Iterator[BinaryIO]:
         yield kept
 
 
-def _write(made: BinaryIO, lines: Iterable[bytes], endpoint: str) -> int:
+def _write(made: BinaryIO, lines: Iterable[bytes], endpoint: str, reading: Reading) -> int:
     """How many they are."""
-    count = 0
-    for number, found in json_lines(lines):
+    count, numbered = 0, Numbered(made, reading)
+    for number, found in json_lines(lines, reading):
         if not _is_batch_line(found):
             ids = [found.pop(name, None) for name in IDS]
             custom_id = next((one for one in ids if one is not None), number)
             found = line_of(str(custom_id), endpoint, found)
-        made.write(encoded(found) + b"\n")
-        count += 1
+        count += numbered.write(number, found)
     made.seek(0)
     return count
 

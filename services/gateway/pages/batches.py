@@ -50,7 +50,7 @@ from services.registry import (
     surprising_words,
 )
 from shared.errors import UnknownFile
-from shared.ledger import batches, judgements, result_pages
+from shared.ledger import batches, files, judgements, result_pages
 from shared.ledger.batch_lines import STATUSES
 from shared.ledger.batches import Batch
 from shared.ledger.engine import Slice
@@ -74,13 +74,23 @@ async def batch_list(
     check_scope(caller, "batch")
     wanted = Slice(ON_A_PAGE, after=after, tenant=caller.tenant)
     found, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
+    called = await file_names(found, gateway, caller)
     return page(
         request,
         "batches.html",
         batches=[batch_json(batch) for batch in found],
+        called=called,
         older=f"/batches?after={found[-1].id}" if more else None,
         first=after is None,
     )
+
+
+async def file_names(found: Sequence[Batch], gateway: State, caller: Caller) -> dict[str, str]:
+    """Batch → the name of the file that it came in, where that is known still."""
+    ids = [batch.input_file_id for batch in found]
+    names = await gateway.in_ledger(lambda one: files.names_of(one, ids, caller.tenant))
+    known = {one.id: names.get(one.input_file_id, one.metadata.get("uploaded")) for one in found}
+    return {batch_id: name for batch_id, name in known.items() if name}
 
 
 FACT_SECONDS = 0.3  # of a first look at a large batch; the rest is read while the page says so

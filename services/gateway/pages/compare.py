@@ -24,7 +24,7 @@ from services.gateway.batch_csv import csv_field, encode_rows
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
 from services.gateway.pages.batch_split import COLUMNS, metadata_split_keys
-from services.gateway.pages.batches import known_of
+from services.gateway.pages.batches import file_names, known_of
 from services.gateway.pages.comparison_filter import PairQuery, parse_pair_query
 from services.gateway.pages.comparison_view import PairRow, compare_context, pair_rows
 from services.gateway.pages.page_route import page_router
@@ -130,7 +130,8 @@ async def _form(request: Request, gateway: State, caller: Caller) -> Response:
     recent, _ = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
     ended_ones = [one for one in recent if one.is_final and one.metric in metrics()]
     chosen = request.query_params.get("left", ""), request.query_params.get("right", "")
-    return page(request, "compare_form.html", batches=ended_ones, chosen=chosen)
+    called = await file_names(ended_ones, gateway, caller)
+    return page(request, "compare_form.html", batches=ended_ones, called=called, chosen=chosen)
 
 
 async def _side(named: str, gateway: State, caller: Caller) -> CompareSide:

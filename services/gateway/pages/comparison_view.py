@@ -158,10 +158,12 @@ def _sentences(found: Json, names: tuple[str, str], metric: MetricContract) -> l
 
 def _first(score: Json, gap: Json, names: tuple[str, str], higher_is_better: bool) -> str:
     if gap["value"] is None:
-        return "There is no pair of texts that both scored."
+        return "There is no line that both scored."
     low, high = gap["low"], gap["high"]
     ends = "" if low is None else f" (95 % interval {significant(low)} to {significant(high)})"
-    lead = f"On {counted(score['pairs'], 'text')} that both scored, "
+    texts = gap.get("clusters")
+    of = "" if texts is None else f" of {counted(texts, 'text')}"
+    lead = f"On {counted(score['pairs'], 'line')}{of} that both scored, "
     moved = f": {score['better']:,} up, {score['worse']:,} down."
     old, new = (f"“{name}”" for name in names)
     if low is None or low <= 0 <= high:

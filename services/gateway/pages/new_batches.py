@@ -14,7 +14,6 @@ from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import Query, Request
-from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import RedirectResponse, Response
@@ -28,6 +27,7 @@ from services.gateway.pages.other_metrics import request_for
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import ResultQuery, parse_query, query_to_take
 from services.gateway.pages.saved_views import LONGEST_NAME, is_name
+from services.gateway.pages.table_faults import TableFaults, first_fault, validation_error
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.routes import files as file_routes
@@ -53,10 +53,9 @@ from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
 from shared.ledger.files import File, NewFile
 from shared.ledger.jobs import check_file_limit
-from shared.problems import validation_problem
 from shared.service_contract import MetricContract
 
-SHOWN, REQUESTS, FAULTS = 20, 3, 20
+SHOWN, REQUESTS = 20, 3
 CHECK_SECONDS = 2.0
 PASTED_BYTES = 400_000
 LONGEST_REQUEST = 4_000  # characters that are shown
@@ -70,13 +69,13 @@ router = page_router()
 
 @dataclass(frozen=True)
 class TablePreview:
-    """What would be scored. faults: (line, what is wrong). complete: whether every line was read.
+    """What would be scored. complete: whether every line was read.
     cells: of fields with choices, field → what the mapped column holds."""
 
     names: list[str]
     rows: list[list[str]]
     requests: list[str]
-    faults: list[tuple[int, str]]
+    faults: TableFaults
     lines: int
     complete: bool
     cells: dict[str, list[str]] = field(default_factory=dict)
@@ -256,7 +255,8 @@ def _read_preview(
                     seen.complete = False
                     break
         except TableError as fault:
-            seen.faults.append((fault.line, fault.reason))
+            seen.faults.add(fault)
+            seen.complete = False
     return seen.mapping, seen.preview
 
 
@@ -271,10 +271,13 @@ class TableReader:
     names: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
-    faults: list[tuple[int, str]] = field(default_factory=list)
     cells: dict[str, dict[str, None]] = field(default_factory=dict)
     lines: int = 0
     complete: bool = True
+    faults: TableFaults = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.faults = TableFaults(self.contract)
 
     def add_row(self, number: int, row: Row) -> None:
         """One row more. Raises TableError."""
@@ -291,8 +294,7 @@ class TableReader:
         if len(self.requests) < REQUESTS:
             told = json.dumps(body, ensure_ascii=False, indent=1)
             self.requests.append(_cut(told, LONGEST_REQUEST))
-        if len(self.faults) < FAULTS and (wrong := _find_error(self.contract, body)):
-            self.faults.append((number, wrong))
+        self.faults.check_row(number, row, body, self.mapping)
 
     def _collect_values(self, row: Row) -> None:
         for one in self.contract.form:
@@ -312,15 +314,6 @@ class TableReader:
 def _cut(value: Any, most: int = 120) -> str:
     said = "" if value is None else value if isinstance(value, str) else json.dumps(value)
     return said if len(said) <= most else f"{said[:most]}…"
-
-
-def _find_error(contract: MetricContract, body: dict[str, Any]) -> str:
-    try:
-        contract.request.model_validate_json(json.dumps(body))
-    except ValidationError as error:
-        first = validation_problem(error, body)["errors"][0]
-        return f"{first['pointer'].lstrip('#/')}: {first['detail']}"
-    return ""
 
 
 @router.post("/batches/new/{file_id}")
@@ -397,8 +390,8 @@ def _lines(
             if count > gateway.settings.max_batch_lines:
                 raise TableError(number, "a batch may not have so many lines")
             body = mapping.body(row, contract)
-            if wrong := _find_error(contract, body):
-                raise TableError(number, wrong)
+            if error := validation_error(contract, body):
+                raise TableError(number, first_fault(error, body)[1])
             yield mapping.custom_id(row, count), body
     if mapping is None:
         raise TableError(1, "there is no row")

@@ -84,6 +84,15 @@ def test_a_table_with_other_names_is_scored(scene: Scene, mark: bytes, delimiter
     assert "saved=posts" in scene.client.get(address).text
 
 
+def test_batches_are_listed_with_the_name_of_their_file(scene: Scene) -> None:
+    content = b"text,explanation\na,hateful\n"
+    name = "posts <of> may.csv"
+    confirmed(scene.client, uploaded(scene.client, content, name))
+    assert "posts &lt;of&gt; may.csv" in scene.client.get("/batches").text
+    scene.finish(scene.make([line("a", "a")]))
+    assert re.search(r"<option[^>]*>[^<]*\.jsonl</option>", scene.client.get("/compare").text)
+
+
 def test_columns_are_guessed_and_json_lines_are_read(scene: Scene) -> None:
     rows = [{"id": "a", "post": "text", "why": "hateful", "tau": 0.25}]
     content = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
@@ -131,6 +140,28 @@ def test_what_is_wrong_is_said_by_line_and_nothing_is_made(
     assert refused.status_code == 422
     assert f"Line {line_number}:" in refused.text
     assert scene.client.get("/v1/batches").json()["data"] == []
+
+
+def test_columns_are_asked_for_before_any_line_is_called_wrong(scene: Scene) -> None:
+    rows = b"".join(b"words %d,thoughts\n" % number for number in range(30))
+    shown = scene.client.get(uploaded(scene.client, b"a,b\n" + rows)).text
+    assert "Choose the columns of text and explanation above" in shown
+    assert "Field required" not in shown
+    assert 'id="faults"' not in shown
+    assert 'method="post" action="/batches/new/' not in shown
+    assert shown.index('id="mapping"') < shown.index("Choose the columns of")
+
+
+def test_equal_faults_are_told_once_with_what_the_cell_holds(scene: Scene) -> None:
+    content = b"text,explanation,tau\n" + b"a,b,x\n" * 29 + b",b,0.5\n" + b"a,b,7\n"
+    shown = scene.client.get(uploaded(scene.client, content)).text
+    assert "31 lines cannot be scored as they are" in shown
+    told = shown[shown.index('id="faults"') :]
+    assert told[: told.index("</section>")].count("<li>") == 3
+    assert re.search(r"Line 2: .*tau.*the cell holds a text.*; 28 more lines the same", told)
+    assert re.search(r"Line 31: .*text.*\(the cell is empty\)", told)
+    assert re.search(r"Line 32: .*tau.*the cell holds a number", told)
+    assert shown.index('id="mapping"') < shown.index('id="faults"')
 
 
 def test_an_upload_is_its_tenants_own(opens: Opens) -> None:

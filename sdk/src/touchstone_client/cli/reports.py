@@ -126,6 +126,8 @@ def _numbers(ts: Touchstone, batch: Any, asked: Namespace, output: Output) -> No
         output.line(f"  {count} for {reason}")
     output.line("")
     output.table(("mean of", "value", "low", "high", "n"), list(parts_in(found)))
+    if worth := what_it_can_tell(found.score):
+        output.line(worth)
     if told := list(beside_people(found)):
         output.line("")
         output.table(("beside people", "value", "low", "high", "n"), told)
@@ -166,7 +168,7 @@ def _show_split(split: Any, output: Output) -> None:
     if split.without:
         output.line(f"{split.without} lines say nothing of {split.by}")
     if split.p_value is not None:
-        output.line(f"that all means are equal: p = {split.p_value:.3g}")
+        output.line(f"that all means are equal: p = {p_shown(split.p_value)}")
     for one in split.warnings:
         output.say(f"warning: {one}")
 
@@ -184,6 +186,30 @@ def sentence_of(found: Any) -> str:
     if found.confidence != 0.95:
         bounds = bounds.replace("95 %", f"{found.confidence:.0%}")
     return f"{said}. Their mean score is {found.score.value:.3f}{bounds}."
+
+
+def what_it_can_tell(mean: Any) -> str:
+    """What so many lines are worth, and the difference that they find; of a mean that has both."""
+    count = getattr(mean, "effective", None)
+    least = getattr(mean, "detectable", None)
+    said = []
+    if count is not None and mean.of:
+        worth = f"{count:.1f}".removesuffix(".0")
+        lines = "line" if worth == "1" else "lines"
+        said.append(f"n = {mean.of}, worth as many as {worth} independent {lines}")
+    if least is not None:
+        size = f"{least:.3f}" if least >= 0.001 else f"{least:.1e}"
+        said.append(f"a true difference of {size} or more is found with power 0.8")
+    return f"of the score: {'; '.join(said)}" if said else ""
+
+
+def p_shown(value: float | None) -> str | None:
+    """Of a p-value, which is never 0: three digits, as 1.0e-04 where these are zeros."""
+    if value is None:
+        return None
+    if value == 0:  # below the smallest float
+        return "< 1.0e-300"
+    return f"{value:.1e}" if value < 0.001 else f"{value:.3f}"
 
 
 def beside_people(found: Any) -> Iterator[tuple[Any, ...]]:
@@ -257,6 +283,11 @@ def plan(ts: Touchstone, asked: Namespace, output: Output) -> int:
     batch = ts.batches.get(asked.batch)
     found = ts.reports.make(batch.metric, batch=batch.id, plan=wanted, against=against).plan
     output.document(found)
+    asked_for = found.wanted
+    how = f"power {asked_for.power:g} at alpha {asked_for.alpha:g}"
+    for name, says in (("effect", "an effect of"), ("beat_rate", "a beat rate of")):
+        if (value := getattr(asked_for, name)) is not None:
+            output.line(f"to find {says} {value:g} with {how}")
     rows = [(says, getattr(found, name)) for name, says in NEEDED.items()]
     output.table(("needed", "at least"), [row for row in rows if row[1] is not None])
     for one in found.warnings:
@@ -292,13 +323,16 @@ def in_words(found: Any, *, is_higher_better: bool) -> str:
 
 def _show_comparison(found: Any, pairs: list[dict[str, Any]], output: Output) -> None:
     alone = f"{found.unpaired_a} only in A, {found.unpaired_b} only in B"
-    output.line(f"{found.pairs} texts in both, {alone}")
+    output.line(f"{found.pairs} lines in both, {alone}")
+    for one in found.differences[:1]:
+        if (texts := one.difference.clusters) is not None:
+            output.line(f"scored in both: {one.pairs} lines of {texts} texts")
     rows = [
-        (one.component, one.difference.value, one.difference.low, one.difference.high, one.p_value)
+        (one.component, *_ends(one.difference)[:3], p_shown(one.p_value), p_shown(one.p_adjusted))
         for one in found.differences
     ]
     output.line("differences are A minus B: above 0, A has more")
-    output.table(("A - B", "difference", "low", "high", "p"), rows)
+    output.table(("A - B", "difference", "low", "high", "p", "p by Holm"), rows)
     for one in found.differences[:1]:
         wins = f"{one.better} higher in A, {one.worse} higher in B, {one.equal} equal"
         output.line(f"{one.component}: {wins}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -133,14 +133,17 @@ def submit(ts: Touchstone, asked: Namespace, output: Output) -> int:
             raise WrongUse(f"--{name} is written at the end of the batch: give --wait with it")
     if asked.output is not None:
         target_form(asked.output)
-    metric = asked.metric or metric_in(asked.file)
-    reading = Reading(delimiter=asked.delimiter, split=asked.split)
+    refused: dict[int, str] | None = {} if asked.skip_invalid else None
+    reading = Reading(delimiter=asked.delimiter, split=asked.split, refused=refused)
+    metric = asked.metric or metric_in(asked.file, reading)
     columns = mapping_of(asked, metric, reading, output)
     upload = Submission(ts, metric, dict(asked.metadata_pair), output)
     try:
         with batch_file(asked.file, endpoint_of(metric), columns, reading) as (name, content):
-            send = upload.send_valid if asked.skip_invalid else upload.send
-            batch = send(content, name)
+            if refused is None:
+                batch = upload.send(content, name)
+            else:
+                batch = upload.send_valid(content, name, refused)
     except KeyboardInterrupt:
         said = "see `touchstone list batches`" if upload.is_there else "no batch was made"
         output.say(f"interrupted while uploading: {said}")
@@ -175,10 +178,10 @@ class Submission:
         self.is_there = True
         return self._ts.batches.create(stored.id, self._metric, metadata=self._metadata)
 
-    def send_valid(self, content: BinaryIO, name: str) -> Batch:
-        """Without the lines that the service refuses, which are told. The batch has failed where
-        no line is left, or ever more are refused."""
-        refused: dict[int, str] = {}
+    def send_valid(self, content: BinaryIO, name: str, unread: Mapping[int, str]) -> Batch:
+        """Without the lines that the service refuses, which are told, as those that could not be
+        read. The batch has failed where no line is left, or ever more are refused."""
+        refused = dict(unread)
         batch = self.send(content, name)
         for _ in range(MOST_UPLOADS):
             faults = dict(faults_when_read(batch))
@@ -266,10 +269,10 @@ def end_code(batch: Any) -> int:
     return SOME_FAILED if batch.request_counts.failed else DONE
 
 
-def metric_in(file: str) -> str:
+def metric_in(file: str, reading: Reading) -> str:
     """Of the first line's `url`. Raises WrongUse."""
     if not is_table(file):
-        with table_of(file) as table:
+        with table_of(file, reading) as table:
             _, first = next(table.rows, (0, {}))
         if "url" in first:
             return str(first["url"]).rpartition("/")[2]

@@ -41,11 +41,21 @@ NEEDED = "Parquet and Arrow need pyarrow: pip install 'touchstone-client[data]'"
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is read, where its name does not say. delimiter: of CSV; split: of a folder."""
+    """How a file is read, where its name does not say. delimiter: of CSV; split: of a folder.
+    refused: takes the lines that are left out, number → why; None: such a line is an error."""
 
     form: Form | None = None
     delimiter: str | None = None
     split: str | None = None
+    refused: dict[int, str] | None = None
+
+    def leave_out(self, number: int, error: Exception) -> None:
+        """Note the line, or raise ValueError with its number."""
+        said = str(error).removeprefix(f"line {number} is ")
+        if self.refused is None:
+            own = str(error).startswith(f"line {number} ")
+            raise ValueError(str(error) if own else f"line {number}: {error}") from None
+        self.refused[number] = said
 
 
 @dataclass(frozen=True)
@@ -78,7 +88,7 @@ def table_of(place: Place | BinaryIO, how: Reading = AS_NAMED) -> Iterator[Table
 
 def _table(stream: BinaryIO, form: Form, how: Reading) -> Table:
     if form == "jsonl":
-        return Table(None, json_lines(stream))
+        return Table(None, json_lines(stream, how))
     if form in ("csv", "tsv"):
         usual = "\t" if form == "tsv" else ","
         texts = _texts(stream)
@@ -87,12 +97,20 @@ def _table(stream: BinaryIO, form: Form, how: Reading) -> Table:
     return _arrow([stream], form)
 
 
-def json_lines(stream: Iterable[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line, object); empty lines are left out."""
+def json_lines(
+    stream: Iterable[bytes], how: Reading = AS_NAMED
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line, object); empty lines are left out, and those that `how` refuses."""
     for number, raw in enumerate(stream, 1):
         text = raw.removeprefix(BOM) if number == 1 else raw
-        if text.strip():
-            yield number, object_of(text, number)
+        if not text.strip():
+            continue
+        try:
+            found = object_of(text, number)
+        except ValueError as error:
+            how.leave_out(number, error)
+        else:
+            yield number, found
 
 
 def object_of(raw: bytes, number: int) -> dict[str, Any]:

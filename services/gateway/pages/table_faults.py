@@ -1,0 +1,107 @@
+"""What is wrong with the rows of an uploaded table: equal faults once, with the first line and how
+many there are; apart from them, the fields that need a column before anything else can be said.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from services.gateway.table_mapping import Row, TableError, TableMapping
+from shared.elicitation import is_needed
+from shared.problems import validation_problem
+from shared.service_contract import MetricContract
+
+MOST_KINDS = 20  # of faults that are told
+
+
+@dataclass
+class TableFaults:
+    """Of the rows so far. missing: needed fields that no column is chosen for. lines: that are
+    wrong; by_kind: (what is wrong) → the first line and how many have it."""
+
+    contract: MetricContract
+    missing: dict[str, None] = field(default_factory=dict)
+    lines: int = 0
+    by_kind: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.missing or self.lines)
+
+    def check_row(self, number: int, row: Row, body: dict[str, Any], how: TableMapping) -> None:
+        """One row more. number: its line of the file; body: the row as a request."""
+        error = validation_error(self.contract, body)
+        if error is None:
+            return
+        absent = _absent(error)
+        if any(name not in how.columns for name in absent):
+            request = self.contract.request
+            needed = [one for one in request.model_fields if is_needed(request, one)]
+            unmapped = [one for one in (*needed, *absent) if one not in how.columns]
+            self.missing |= dict.fromkeys(unmapped)
+        else:
+            name, said = first_fault(error, body)
+            self._count(number, f"{said}{_cell(row, how.columns.get(name))}")
+
+    def add(self, fault: TableError) -> None:
+        """Of a line that is no row."""
+        self._count(fault.line, fault.reason)
+
+    def _count(self, number: int, said: str) -> None:
+        self.lines += 1
+        if said in self.by_kind or len(self.by_kind) < MOST_KINDS:
+            first, count = self.by_kind.get(said, (number, 0))
+            self.by_kind[said] = first, count + 1
+
+
+def validation_error(contract: MetricContract, body: dict[str, Any]) -> ValidationError | None:
+    """Why it is no request."""
+    try:
+        contract.request.model_validate_json(json.dumps(body))
+    except ValidationError as error:
+        return error
+    return None
+
+
+def first_fault(error: ValidationError, body: dict[str, Any]) -> tuple[str, str]:
+    """(field, what is wrong with it)."""
+    first = validation_problem(error, body)["errors"][0]
+    place = first["pointer"].lstrip("#/")
+    return place.partition("/")[0], f"{place}: {first['detail']}"
+
+
+def _absent(error: ValidationError) -> list[str]:
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    return [
+        str(one["loc"][0]) for one in found if one["type"] == "missing" and len(one["loc"]) == 1
+    ]
+
+
+def _cell(row: Row, column: str | None) -> str:
+    """What kind of value the cell holds; never the value."""
+    if column is None:
+        return ""
+    value = row.get(column)
+    if value is None or value == "":
+        return " (the cell is empty)"
+    return f" (the cell holds {_kind(value)})"
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, int | float):
+        return "a number"
+    try:
+        float(value)
+    except ValueError:
+        return "a text"
+    return "a number"
