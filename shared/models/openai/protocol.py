@@ -15,16 +15,17 @@ none. Source: specs "models" §5.1.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
 from shared import telemetry
-from shared.errors import BadInput, ScoringError, TextTooLong, Unavailable
+from shared.errors import BadInput, TextTooLong, Unavailable
+from shared.job_context import current, is_private
 from shared.models.openai import ollama
-from shared.models.server_connection import Connection, FieldRefused, Json
+from shared.models.server_connection import AnswerUnread, Connection, FieldRefused, Json
 from shared.request_cost import words_of
 from shared.validation_messages import dotted, first_fault
 
@@ -60,7 +61,6 @@ class Dialect:
         self._learned: set[str] = set()  # paths that once took a request
         self._native: dict[str, bool] = {}  # path → whether Ollama's own one tells what it keeps
         self._lock = Lock()
-        self.fingerprint: str | None = None  # of the server's build, as it last said
 
     @property
     def limit_field(self) -> str:
@@ -142,7 +142,7 @@ class Dialect:
     def _read(self, body: Json, answer: Any) -> ServerChoice:
         """Raises TextTooLong where the server read less than it was sent, and said nothing."""
         found = parse_response(answer)
-        self.fingerprint = found.system_fingerprint or self.fingerprint
+        self._keep_build(body, found)
         if found.read is not None and found.read < _min_tokens(body):
             raise TextTooLong(
                 f"the server of {self._served!r} read {found.read} tokens of at least "
@@ -151,6 +151,23 @@ class Dialect:
                 pointer="/text",
             )
         return found.choices[0]
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Of the server's build, as it last said in an answer to the job that is computed."""
+        context = current()
+        return context.server_builds.get(self._connection.name) if context else None
+
+    def _keep_build(self, body: Json, found: ServerResponse) -> None:
+        context, told = current(), found.system_fingerprint
+        if context is None or not told:
+            return
+        choice = found.choices[0]
+        texts = [*strings_in(body), choice.written, choice.reasoning]
+        if names_a_build(told, texts):
+            context.server_builds[self._connection.name] = told
+        else:
+            context.server_builds.pop(self._connection.name, None)
 
     def _body_for_server(self, path: str, body: Json) -> Json:
         """A body in the server's words."""
@@ -186,6 +203,40 @@ class Dialect:
         return True
 
 
+BUILD = re.compile(r"[A-Za-z0-9_.:\-]{1,64}")
+PIECE = re.compile(r"[^\W_]+")
+SHORT = 2  # characters: a word of so few stands in many a fingerprint by chance
+
+
+def names_a_build(told: str, texts: Iterable[str]) -> bool:
+    """Whether it can be a fingerprint: a short token that has nothing of these texts, which a
+    server may repeat there."""
+    if not BUILD.fullmatch(told):
+        return False
+    folded = told.casefold()
+    pieces = set(PIECE.findall(folded))
+    for text in map(str.casefold, texts):
+        words = set(PIECE.findall(text))
+        if folded in text or words & pieces:
+            return False
+        if any(len(word) > SHORT and word in folded for word in words):
+            return False
+        if any(len(piece) > SHORT and piece in text for piece in pieces):
+            return False
+    return True
+
+
+def strings_in(body: Any) -> Iterator[str]:
+    """Every string that is sent, the model's name and fields' names apart."""
+    if isinstance(body, str):
+        yield body
+    elif isinstance(body, dict):
+        yield from (one for name, value in body.items() if name != "model"
+                    for one in strings_in(value))  # fmt: skip
+    elif isinstance(body, list | tuple):
+        yield from (one for value in body for one in strings_in(value))
+
+
 def _min_tokens(body: Json) -> int:
     """Tokens that the prompt surely has."""
     said = [turn["content"] for turn in body.get("messages", ())] or [body.get("prompt")]
@@ -214,7 +265,7 @@ class LogprobEntry(BaseModel):
 
     token: str
     logprob: float
-    bytes: list[int] | None = None
+    bytes: list[Annotated[int, Field(ge=0, le=255)]] | None = None
     id: int | None = None
     top_logprobs: list[LogprobEntry] = []
 
@@ -322,6 +373,8 @@ class ServerChoice(BaseModel):
             return [entry.to_token for entry in found.content]
         if found.tokens is None or found.token_logprobs is None:
             return None
+        if len(found.tokens) != len(found.token_logprobs):
+            return None
         values = zip(found.tokens, found.token_logprobs, strict=True)
         return [ServerToken(encoded(token), logprob) for token, logprob in values]
 
@@ -366,12 +419,14 @@ def without_surrogates(value: Any) -> Any:
 
 
 def parse_response(answer: Any) -> ServerResponse:
-    """Raises ScoringError for an answer of another shape."""
+    """Raises AnswerUnread for an answer of another shape."""
     try:
         return ServerResponse.model_validate(without_surrogates(answer))
-    except ValidationError as error:
-        place = dotted(first_fault(error))
-        raise ScoringError(
+    except RecursionError as error:
+        raise AnswerUnread("the server's answer is not OpenAI's: it has no end of lists") from error
+    except ValidationError as error:  # a key of the answer's own may be a word of the text
+        place = "" if is_private() else dotted(first_fault(error))
+        raise AnswerUnread(
             f"the server's answer is not OpenAI's: {place or 'nothing of it'}; is its address "
             "right?"
         ) from error
