@@ -17,7 +17,8 @@ from shared.errors import BadInput, ScoringError, TextTooLong, Unavailable
 from shared.job_context import JobContext, use_context
 from shared.models import server_connection
 from shared.models.entry import ModelEntry
-from shared.models.openai.protocol import CHAT, Dialect, names_a_build
+from shared.models.openai.protocol import CHAT, Dialect
+from shared.models.openai.server_builds import names_a_build
 from shared.models.server_connection import Address, AnswerUnread, Connection
 from shared.problems import problem
 from tests.patience import SECONDS, eventually
