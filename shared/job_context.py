@@ -38,7 +38,8 @@ class JobContext:
     """One attempt at one job. Its deadline moves by what it waits for others to compute.
 
     attempt: from 1, as the ledger counts them; None: no job of the ledger.
-    private: its request says `do_not_store_text`, so that no log may quote it either."""
+    private: its request says `do_not_store_text`, so that no log may quote it either.
+    server_builds: model → the build of its server, as it last said in an answer to this job."""
 
     job_id: str
     tenant: str
@@ -47,6 +48,7 @@ class JobContext:
     cancelled: threading.Event = field(default_factory=threading.Event)
     attempt: int | None = None
     private: bool = False
+    server_builds: dict[str, str] = field(default_factory=dict)
 
     @property
     def party(self) -> Party:
@@ -82,6 +84,12 @@ _patience: ContextVar[_TimeLimit | None] = ContextVar("patience", default=None)
 def current() -> JobContext | None:
     """The job that this thread computes, if any."""
     return _current.get()
+
+
+def is_private() -> bool:
+    """Whether this thread computes a job of which no text may stay."""
+    context = _current.get()
+    return context is not None and context.private
 
 
 def check() -> None:

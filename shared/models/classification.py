@@ -24,14 +24,15 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field, ValidationError
 
 from shared.contracts import ModelUse
-from shared.errors import BadInput, ScoringError, TextTooLong
+from shared.errors import BadInput, TextTooLong
+from shared.job_context import is_private
 from shared.models.calls import Example
 from shared.models.catalogue import SERVER
 from shared.models.entry import EncoderTexts, KserveTensors, ModelEntry
 from shared.models.judgement import TOO_LONG, Judgement, unread
 from shared.models.label_readout import LabelReadout, of_head, read_labels
 from shared.models.labels import Head, LabelMapping, label_mapping, normalize_name
-from shared.models.server_connection import Connection, Json
+from shared.models.server_connection import AnswerUnread, Connection, Json, listed_models
 from shared.models.server_records import ServerState
 from shared.models.word_rows import ServerModel
 from shared.validation_messages import dotted, first_fault
@@ -268,7 +269,7 @@ class ServedOutputs:
 
 
 class ClassificationProtocol(Protocol):
-    """One kind of server. Raises ScoringError for an answer of another shape."""
+    """One kind of server. Raises AnswerUnread for an answer of another shape."""
 
     @property
     def reads_pairs(self) -> bool:
@@ -378,7 +379,7 @@ class KserveInfer:
         for output in _read(_Outputs, answer).outputs:
             if output.name == self.tensors.output and len(output.data) % len(texts) == 0:
                 return ServedOutputs(None, np.array(output.data).reshape(len(texts), -1))
-        raise ScoringError(f"the server's answer has no tensor {self.tensors.output!r} of logits")
+        raise AnswerUnread(f"the server's answer has no tensor {self.tensors.output!r} of logits")
 
 
 BY_NAME: Mapping[str, ClassificationProtocol] = {
@@ -396,10 +397,10 @@ def find_protocol(connection: Connection) -> str:
             said = connection.get_at_root(path)
         except BadInput:
             continue
-        if isinstance(said, dict) and "classifier" in (said.get("model_type") or {}):
+        kind = said.get("model_type") if isinstance(said, dict) else None
+        if isinstance(kind, dict) and "classifier" in kind:
             return "tei"
-        listed = (said.get("data") if isinstance(said, dict) else None) or []
-        owners = {str(one.get("owned_by")) for one in listed if isinstance(one, dict)}
+        owners = {str(one.get("owned_by")) for one in listed_models(said)}
         if known := sorted(owners & BY_NAME.keys()):
             return known[0]
     raise BadInput(
@@ -422,13 +423,13 @@ def _named(rows: Sequence[Sequence[_Named]], count: int) -> ServedOutputs:
     names = tuple(sorted({one.label for row in rows for one in row}))
     by_name = [{one.label: one.score for one in row} for row in rows]
     if any(len(row) != len(names) for row in by_name):
-        raise ScoringError("the server does not answer all outputs")
+        raise AnswerUnread("the server does not answer all outputs")
     return ServedOutputs(names, _rows([[row[name] for name in names] for row in by_name], count))
 
 
 def _rows(values: Sequence[Sequence[float]], count: int) -> Floats:
     if len(values) != count or len({len(row) for row in values}) > 1:
-        raise ScoringError("the server answers another number of outputs than it was asked for")
+        raise AnswerUnread("the server answers another number of outputs than it was asked for")
     return np.array(values, dtype=np.float64)
 
 
@@ -436,5 +437,7 @@ def _read(shape: type[Any], answer: Any) -> Any:
     try:
         return shape.model_validate(answer)
     except ValidationError as error:
-        place = dotted(first_fault(error))
-        raise ScoringError(f"the classification server answers something else: {place}") from error
+        place = "" if is_private() else dotted(first_fault(error))
+        raise AnswerUnread(
+            f"the classification server answers something else: {place or 'another shape'}"
+        ) from error

@@ -21,6 +21,7 @@ from shared.models.openai.protocol import CHAT, TOPS, ServerChoice
 from shared.models.openai.scoring import PATH, Echo, Forced, Prefill, PromptLogprobs
 from shared.models.openai.server import LanguageServer
 from shared.models.prompt_table import PromptTable, prompt_turns, sent_placeholders
+from shared.models.server_connection import AnswerUnread, listed_models
 from shared.models.server_records import REPEATS, ServerAbilities
 
 SENTENCE = "The weather in the old town was lovely today"
@@ -51,7 +52,8 @@ def probe(entry: ModelEntry) -> ServerAbilities:
     try:
         return ServerAbilities(**base, **complete(entry))
     except ScoringError as error:
-        away = isinstance(error, Unavailable)
+        unread = isinstance(error.__cause__, AnswerUnread)  # it is there: the address may be wrong
+        away = isinstance(error, Unavailable) and not unread
         hint = "" if away else _hint(entry)
         return ServerAbilities(**base, error=error.detail + hint, is_away=away)
 
@@ -176,12 +178,14 @@ def _repeats(server: LanguageServer, path: str) -> int:
 def _length(server: LanguageServer) -> int | None:
     """Of vLLM and SGLang `max_model_len`, of llama.cpp `meta.n_ctx_train`."""
     try:
-        listed = server.connection.get("/models").get("data") or []
-    except (BadInput, AttributeError):
+        listed = listed_models(server.connection.get("/models"))
+    except BadInput:
         return None
     for one in listed:
-        if isinstance(one, dict) and one.get("id") == server.served:
-            length = one.get("max_model_len") or (one.get("meta") or {}).get("n_ctx_train")
+        if one.get("id") == server.served:
+            meta = one.get("meta")
+            trained = meta.get("n_ctx_train") if isinstance(meta, dict) else None
+            length = one.get("max_model_len") or trained
             return int(length) if isinstance(length, int) else None
     return None
 

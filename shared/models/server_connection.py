@@ -41,7 +41,7 @@ from tenacity import (
 )
 
 from shared.errors import BadInput, ScoringError, TextTooLong, Unavailable
-from shared.job_context import check, pause, wait_all
+from shared.job_context import check, is_private, pause, wait_all
 from shared.models.entry import ModelEntry
 from shared.redis_client import client
 from shared.settings import secret, settings
@@ -79,6 +79,26 @@ class FieldRefused(BadInput):
     def __init__(self, detail: str, *, pointer: str | None, words: str) -> None:
         super().__init__(detail, pointer=pointer)
         self.words = words
+
+
+class AnswerUnread(ScoringError):
+    """What a server answered is no answer that we can read, as a page of what stands before it is.
+
+    Who tries out what a server can takes it for a no; for a job it is as if the server were away
+    (`readable_answers`). The detail is in our own words.
+    """
+
+
+@contextlib.contextmanager
+def readable_answers(model: str) -> Iterator[None]:
+    """In this block an answer that cannot be read is one to be asked for again later: Unavailable,
+    by the name of the model."""
+    try:
+        yield
+    except AnswerUnread as error:
+        raise Unavailable(
+            f"the answer of the server of {model!r} could not be read: {error.detail}"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -147,12 +167,13 @@ class Connection:
 
     Raises Unavailable where the server is away, too busy or refuses our key, TextTooLong where it
     reads no text of this length, BadInput where it refuses the request (its own words are
-    repeated), ScoringError where it answers no JSON.
+    repeated, unless the job is a private one), AnswerUnread where it answers no JSON.
     """
 
     def __init__(self, entry: ModelEntry) -> None:
         chosen = settings()
         self._address = Address.of(entry)
+        self.name = entry.name
         self._root = self._address.base.removesuffix("/v1")
         self._attempts = chosen.openai_attempts
         self._pace = ServerRateLimiter(entry)
@@ -264,7 +285,8 @@ class Connection:
                 pointer="/model",
             )
         words = self._address.redacted(_message(response)[:READ_FOR_REASON])
-        detail = f"{server} refuses it (status {status}): {words[:SHOWN]}"
+        detail = f"{server} refuses it (status {status})"
+        detail += "" if is_private() else f": {words[:SHOWN]}"  # they may repeat the text
         if status in (400, 413, 422) and TOO_LONG.search(_code(response) + " " + words):
             return TextTooLong(detail)
         pointer = "/model" if status in (404, 405, NOT_IMPLEMENTED) else None
@@ -275,15 +297,21 @@ class Connection:
         try:
             answer = response.json()
         except (ValueError, RecursionError) as error:
-            raise ScoringError(
+            raise AnswerUnread(
                 f"the server of {self._address.name!r} answers no JSON: is its address right?"
             ) from error
         if not isinstance(answer, dict | list):
-            raise ScoringError(
+            raise AnswerUnread(
                 f"the server of {self._address.name!r} answers something else: is its address "
                 "right?"
             )
         return answer
+
+
+def listed_models(answer: Any) -> list[Json]:
+    """The entries of OpenAI's list of models; none where the answer is no such list."""
+    listed = answer.get("data") if isinstance(answer, dict) else None
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
 
 def _error(response: httpx.Response) -> Json:

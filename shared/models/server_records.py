@@ -25,7 +25,7 @@ from shared import telemetry
 from shared.contracts import Message
 from shared.models.entry import ModelEntry
 from shared.models.judgement import Reading
-from shared.models.server_connection import FieldRefused
+from shared.models.server_connection import FieldRefused, readable_answers
 from shared.redis_client import client
 
 RECORDS = "touchstone:model-servers"  # model → ServerRecord
@@ -165,14 +165,16 @@ class ServerState(Generic[Found]):
         """Found now if it is not known, or not any more. Raises as `find` does."""
         with self._lock:
             if self._known is None or monotonic() - self._since >= DAY:
-                self._known, self._since = self._find(), monotonic()
+                with readable_answers(self._name):
+                    self._known, self._since = self._find(), monotonic()
             return self._known
 
     def run(self, ask: Callable[[], Answer]) -> Answer:
         """The answer; of a server that refuses what it took before, once more after a new look."""
         known, since = self._known, self._since
         try:
-            return ask()
+            with readable_answers(self._name):
+                return ask()
         except FieldRefused:
             if known is None or monotonic() - since < SETTLED_SECONDS:
                 raise
@@ -181,4 +183,5 @@ class ServerState(Generic[Found]):
         with self._lock:
             if self._known is known:
                 self._known = None
-        return ask()
+        with readable_answers(self._name):
+            return ask()

@@ -100,7 +100,7 @@ class ServedLanguageModel(ServerModel):
 
         Asks the server once whether it serves the model: Unavailable where it does not.
         """
-        _ = self.server.owner
+        _ = self._findings.run(lambda: self.server.owner)
         revision = self.server.served
         return ModelUse(
             name=self._entry.name,

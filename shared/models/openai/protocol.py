@@ -17,14 +17,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
 from shared import telemetry
-from shared.errors import BadInput, ScoringError, TextTooLong, Unavailable
+from shared.errors import BadInput, TextTooLong, Unavailable
+from shared.job_context import current, is_private
 from shared.models.openai import ollama
-from shared.models.server_connection import Connection, FieldRefused, Json
+from shared.models.openai.server_builds import names_a_build, strings_in
+from shared.models.server_connection import AnswerUnread, Connection, FieldRefused, Json
 from shared.request_cost import words_of
 from shared.validation_messages import dotted, first_fault
 
@@ -60,7 +62,6 @@ class Dialect:
         self._learned: set[str] = set()  # paths that once took a request
         self._native: dict[str, bool] = {}  # path → whether Ollama's own one tells what it keeps
         self._lock = Lock()
-        self.fingerprint: str | None = None  # of the server's build, as it last said
 
     @property
     def limit_field(self) -> str:
@@ -142,7 +143,7 @@ class Dialect:
     def _read(self, body: Json, answer: Any) -> ServerChoice:
         """Raises TextTooLong where the server read less than it was sent, and said nothing."""
         found = parse_response(answer)
-        self.fingerprint = found.system_fingerprint or self.fingerprint
+        self._keep_build(body, found)
         if found.read is not None and found.read < _min_tokens(body):
             raise TextTooLong(
                 f"the server of {self._served!r} read {found.read} tokens of at least "
@@ -151,6 +152,23 @@ class Dialect:
                 pointer="/text",
             )
         return found.choices[0]
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Of the server's build, as it last said in an answer to the job that is computed."""
+        context = current()
+        return context.server_builds.get(self._connection.name) if context else None
+
+    def _keep_build(self, body: Json, found: ServerResponse) -> None:
+        context, told = current(), found.system_fingerprint
+        if context is None or not told:
+            return
+        choice = found.choices[0]
+        texts = [*strings_in(body), choice.written, choice.reasoning]
+        if names_a_build(told, texts):
+            context.server_builds[self._connection.name] = told
+        else:
+            context.server_builds.pop(self._connection.name, None)
 
     def _body_for_server(self, path: str, body: Json) -> Json:
         """A body in the server's words."""
@@ -214,7 +232,7 @@ class LogprobEntry(BaseModel):
 
     token: str
     logprob: float
-    bytes: list[int] | None = None
+    bytes: list[Annotated[int, Field(ge=0, le=255)]] | None = None
     id: int | None = None
     top_logprobs: list[LogprobEntry] = []
 
@@ -322,6 +340,8 @@ class ServerChoice(BaseModel):
             return [entry.to_token for entry in found.content]
         if found.tokens is None or found.token_logprobs is None:
             return None
+        if len(found.tokens) != len(found.token_logprobs):
+            return None
         values = zip(found.tokens, found.token_logprobs, strict=True)
         return [ServerToken(encoded(token), logprob) for token, logprob in values]
 
@@ -366,12 +386,14 @@ def without_surrogates(value: Any) -> Any:
 
 
 def parse_response(answer: Any) -> ServerResponse:
-    """Raises ScoringError for an answer of another shape."""
+    """Raises AnswerUnread for an answer of another shape."""
     try:
         return ServerResponse.model_validate(without_surrogates(answer))
-    except ValidationError as error:
-        place = dotted(first_fault(error))
-        raise ScoringError(
+    except RecursionError as error:
+        raise AnswerUnread("the server's answer is not OpenAI's: it has no end of lists") from error
+    except ValidationError as error:  # a key of the answer's own may be a word of the text
+        place = "" if is_private() else dotted(first_fault(error))
+        raise AnswerUnread(
             f"the server's answer is not OpenAI's: {place or 'nothing of it'}; is its address "
             "right?"
         ) from error

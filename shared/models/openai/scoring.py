@@ -24,7 +24,7 @@ from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models.openai.protocol import ServerChoice, ServerToken, encoded, parse_response
 from shared.models.openai.text import TokenizedPrompt, spans
 from shared.models.ports import Floats
-from shared.models.server_connection import Connection, Json
+from shared.models.server_connection import AnswerUnread, Connection, Json
 
 PATH = "/completions"
 VOCABULARY = 1_000_000  # log-probabilities asked for: more than any vocabulary has
@@ -73,12 +73,12 @@ class PromptLogprobs(Completions):
         found = choices[0].prompt_logprobs
         before, after = asked.ids or ((), ())
         if found is None or len(found) != len(before) + len(after):
-            raise ScoringError("the server gives no prompt_logprobs")
+            raise AnswerUnread("the server gives no prompt_logprobs")
         made = []
         for token, entries in zip(after, found[len(before) :], strict=True):
             entry = (entries or {}).get(str(token))
             if entry is None:
-                raise ScoringError("the server's prompt_logprobs are of other tokens")
+                raise AnswerUnread("the server's prompt_logprobs are of other tokens")
             made.append(ServerToken(encoded(entry.decoded_token or ""), entry.logprob, token))
         return made
 
@@ -102,12 +102,12 @@ class Echo(Completions):
         """
         found = choices[0].pieces or []
         if _lacks_what_was_written(asked, choices[0]):
-            raise ScoringError("the server's log-probabilities are of other places")
+            raise AnswerUnread("the server's log-probabilities are of other places")
         if asked.ids is not None:
             before, after = asked.ids
             chosen = found[len(before) : len(before) + len(after)]
             if len(found) < len(before) + len(after):
-                raise ScoringError("the server does not repeat the prompt")
+                raise AnswerUnread("the server does not repeat the prompt")
             ids = zip(chosen, after, strict=True)
             return [ServerToken(piece.spelled, piece.logprob, token) for piece, token in ids]
         return _completion_tokens(asked, found)
@@ -206,7 +206,7 @@ class Forced(Completions):
             if place in asked.parts and content:
                 entries = [entry for entry in content[0].top_logprobs if entry.id == token]
             if not entries or entries[0].id != token:
-                raise ScoringError("the server does not write the tokens that are forced")
+                raise AnswerUnread("the server does not write the tokens that are forced")
             made.append(entries[0].to_token)
         return made
 

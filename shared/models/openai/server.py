@@ -23,7 +23,7 @@ from shared.models.entry import ModelEntry
 from shared.models.openai.protocol import CHAT, Dialect
 from shared.models.openai.scoring import PROBE, ScoringMethod, find_scoring_method
 from shared.models.openai.text import ServerTokenizer, TokenizedPrompt, align_tokens
-from shared.models.server_connection import Connection, Json
+from shared.models.server_connection import AnswerUnread, Connection, Json, listed_models
 
 CONTINUING: Json = {"continue_final_message": True, "add_generation_prompt": False}
 OTHER = TokenizedPrompt(PROBE.before, " bad", None)  # what else the probe might say
@@ -76,12 +76,7 @@ class LanguageServer:
             answer = self.connection.get("/models")
         except BadInput:  # deployments of Azure have none
             return {}
-        listed = (answer.get("data") if isinstance(answer, dict) else None) or []
-        return {
-            str(one.get("id")): str(one.get("owned_by") or "")
-            for one in listed
-            if isinstance(one, dict)
-        }
+        return {str(one.get("id")): str(one.get("owned_by") or "") for one in listed_models(answer)}
 
     @property
     def scoring_method(self) -> ScoringMethod | None:
@@ -283,4 +278,4 @@ def _read(shape: type[Any], answer: Any) -> Any:
     try:
         return shape.model_validate(answer)
     except ValidationError as error:
-        raise ScoringError("the label endpoint answers something else") from error
+        raise AnswerUnread("the label endpoint answers something else") from error

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ValidationError
 from shared.errors import AnswerCut, BadInput, ScoringError, Unavailable
 from shared.models.calls import Completion, Prompt, Sampling, WrittenToken
 from shared.models.openai.protocol import CHAT, Dialect, ServerChoice, ServerToken
-from shared.models.server_connection import Connection, Json
+from shared.models.server_connection import AnswerUnread, Connection, Json
 
 Ids = tuple[int, ...]
 
@@ -119,6 +119,8 @@ class ServerTokenizer:
             [answer] = self._connection.post_at_root("/apply-template", [body])
         except BadInput:
             return None
+        if not isinstance(answer, dict):
+            raise AnswerUnread("the server's /apply-template gives no prompt")
         return str(answer.get("prompt", ""))
 
     def _to_messages(self, prompt: Prompt) -> Json:
@@ -156,7 +158,7 @@ def _read_tokens(answer: Any) -> _Read:
     try:
         tokens = _Tokens.model_validate(answer).tokens
     except ValidationError as error:
-        raise ScoringError("the server's /tokenize gives no tokens") from error
+        raise AnswerUnread("the server's /tokenize gives no tokens") from error
     return tuple(
         _Token(token)
         if isinstance(token, int)
@@ -217,7 +219,7 @@ def align_tokens(pieces: Sequence[ServerToken], text: str) -> list[WrittenToken]
         if place is None:
             continue
         if piece.logprob is None:
-            raise ScoringError("the server gives no log-probability for a token")
+            raise AnswerUnread("the server gives no log-probability for a token")
         # float32 on the server: the logarithm of a probability of 1 may come out above 0
         logprob = min(0.0, piece.logprob)
         tokens.append(WrittenToken(id=piece.id, start=place[0], end=place[1], logprob=logprob))
@@ -233,7 +235,7 @@ def completion(
     """
     covered = tokens[-1].end if tokens else 0
     if text[covered:].strip(CUT):
-        raise ScoringError("the server's tokens do not spell its text")
+        raise AnswerUnread("the server's tokens do not spell its text")
     return Completion(text=text[:covered], tokens=tuple(tokens), finish=finish)
 
 
@@ -321,7 +323,7 @@ def _in_order(pieces: Sequence[bytes], text: str) -> list[Span | None]:
         try:
             piece = spelled.decode("utf-8")
         except UnicodeDecodeError as error:  # it spells bytes, so that others must be missing
-            raise ScoringError("the server's tokens do not spell its text") from error
+            raise AnswerUnread("the server's tokens do not spell its text") from error
         if not piece or CUT in piece:
             parts.append(place)
             continue
@@ -338,7 +340,7 @@ def _in_order(pieces: Sequence[bytes], text: str) -> list[Span | None]:
 def _fill(found: list[Span | None], parts: Sequence[int], gap: Span) -> None:
     start, end = gap
     if end > start and not parts:
-        raise ScoringError("the server's tokens do not spell its text")
+        raise AnswerUnread("the server's tokens do not spell its text")
     for place in parts:
         found[place] = (start, start)
     if parts:

@@ -14,10 +14,12 @@ import httpx
 import pytest
 
 from shared.errors import BadInput, ScoringError, TextTooLong, Unavailable
+from shared.job_context import JobContext, use_context
 from shared.models import server_connection
 from shared.models.entry import ModelEntry
 from shared.models.openai.protocol import CHAT, Dialect
-from shared.models.server_connection import Address, Connection
+from shared.models.openai.server_builds import names_a_build
+from shared.models.server_connection import Address, AnswerUnread, Connection
 from shared.problems import problem
 from tests.patience import SECONDS, eventually
 from tests.shared.models.openai.recorded import Recorded, recordings
@@ -71,12 +73,62 @@ def test_the_newer_limit_is_asked_first_and_the_older_one_remembered(connected: 
     assert dialect.limit_field == "max_tokens"
 
 
-def test_the_build_of_a_server_is_known_once_it_said_so(connected: Making) -> None:
+def job(*, private: bool = False) -> JobContext:
+    return JobContext("job", "a tenant", False, time.monotonic() + 1e6, private=private)
+
+
+def test_the_build_of_a_server_is_of_the_jobs_own_answers(connected: Making) -> None:
     _, connection = connected("openai/2026-11/chat")
     dialect = Dialect(connection, "m")
+    with use_context(job()):
+        assert dialect.fingerprint is None
+        dialect.complete_chat([ASKED])
+        assert dialect.fingerprint == "fp_1"
+    with use_context(job()):
+        assert dialect.fingerprint is None
+        dialect.complete_chat([{**ASKED, "messages": [{"role": "user", "content": "My fp_1"}]}])
+        assert dialect.fingerprint is None
     assert dialect.fingerprint is None
-    dialect.complete_chat([ASKED])
-    assert dialect.fingerprint == "fp_1"
+
+
+@pytest.mark.parametrize("told", ["fp_44709d6fcb", "3.3.5-native", "b5124:ab-1", "fp_ollama"])
+def test_a_fingerprint_is_a_short_token(told: str) -> None:
+    assert names_a_build(told, ["What a lovely town", "no", "你好"])
+
+
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [
+        ("What a lovely town", "another text"),
+        ("x" * 65, "another text"),
+        ("", "another text"),
+        ("fp_lovely", "What a lovely town"),
+        ("LOVELY", "What a lovely town"),
+        ("fp_xxlovelyxx", "What a Lovely town"),
+        ("Whatalovelytown", "What a lovely town"),
+        ("fp_love", "What a lovely town"),
+        ("fp_no", "no"),
+        ("fp_1", "it is fp_12"),
+    ],
+)
+def test_what_repeats_a_text_is_no_fingerprint(told: str, text: str) -> None:
+    assert not names_a_build(told, ["a first one", text])
+
+
+def test_of_a_private_job_no_words_of_a_server_are_kept(connected: Making) -> None:
+    names = "azure/2024-10-21/content_filter", "openai/2026-11/too_long"
+    for name, kind in zip(names, (BadInput, TextTooLong), strict=True):
+        _, connection = connected(name)
+        with use_context(job(private=True)), pytest.raises(kind) as caught:
+            Dialect(connection, "m").complete_chat([{**ASKED, "seed": 1}])
+        assert caught.value.detail == "the server of 'm' refuses it (status 400)"
+
+
+def test_a_private_job_learns_from_refusals_all_the_same(connected: Making) -> None:
+    double, connection = connected("openai/2026-11/older_limit", "openai/2026-11/chat")
+    with use_context(job(private=True)):
+        assert Dialect(connection, "m").complete_chat([ASKED])[0].written == "safe"
+    assert "max_tokens" in double.bodies("/v1/chat/completions")[-1]
 
 
 def test_a_prompt_that_was_cut_without_a_word_is_too_long(connected: Making) -> None:
@@ -175,7 +227,7 @@ def test_an_answer_that_is_cut_is_asked_again(
         ("openai/2026-11/quota_used_up", BadInput, "quota or credit is used up"),
         ("openai/2026-11/credit_used_up", BadInput, "quota or credit is used up"),
         ("openai/2026-11/redirect", BadInput, "not followed"),
-        ("openai/2026-11/malformed", ScoringError, "no JSON"),
+        ("openai/2026-11/malformed", AnswerUnread, "no JSON"),
         ("openai/2026-11/too_long", TextTooLong, "8192 tokens"),
         ("vllm/0.33/too_long", TextTooLong, "1014 tokens"),
         ("vllm/0.9/too_long", TextTooLong, "8192"),

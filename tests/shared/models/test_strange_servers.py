@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
 from threading import Event, Thread
@@ -11,12 +12,14 @@ from typing import Any
 import pytest
 
 from shared.errors import ScoringError, Unavailable
+from shared.job_context import JobContext, use_context
 from shared.models import server_connection
 from shared.models.calls import Example
+from shared.models.classification import ServedClassifier
 from shared.models.entry import ModelEntry
 from shared.models.judgement import Judgement
 from shared.models.openai.labels import make_question
-from shared.models.openai.model import judgements
+from shared.models.openai.model import ServedLanguageModel, judgements
 from shared.models.openai.server import LanguageServer
 from shared.models.server_check import probe, render
 from shared.models.server_records import ServerAbilities
@@ -124,6 +127,34 @@ def test_an_answer_that_is_none_is_the_reason(
     assert reason in (record.error or "")
     with pytest.raises(ScoringError):
         judged(url)
+
+
+NO_ANSWERS = (
+    b"<html>a lovely town</html>",
+    b"[" * 2_000 + b"]" * 2_000,
+    b'{"choices": ' + b"[" * 700 + b"]" * 700 + b"}",
+    b'{"choices": [{"logprobs": {"top_logprobs": [{"lovely": "x"}]}}]}',
+    b'{"data": 5}',
+    chat(content=[{"type": "text", "text": "a lovely town"}]),
+)
+
+
+@pytest.mark.parametrize("answer", NO_ANSWERS)
+@pytest.mark.parametrize("kind", ["openai", "classify"])
+def test_a_job_asks_again_later_for_what_could_not_be_read(
+    serving: Serving, answer: bytes, kind: str
+) -> None:
+    url = serving(answer, every_path=True)
+    if kind == "openai":
+        served: Any = ServedLanguageModel(entry(url))
+    else:
+        keys = {"name": "m", "kind": "classifier", "source": f"classify:{url}", "protocol": "vllm"}
+        served = ServedClassifier(ModelEntry.model_validate({**keys, "outputs": ["no", "yes"]}))
+    context = JobContext("job", "a tenant", False, time.monotonic() + 1e6, private=True)
+    with use_context(context), pytest.raises(Unavailable, match="could not be read") as caught:
+        served.judgements([Example(text="A lovely town")])
+    assert "the server of 'm'" in caught.value.detail
+    assert "lovely" not in caught.value.detail
 
 
 @pytest.mark.parametrize(
