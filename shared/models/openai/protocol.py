@@ -25,7 +25,7 @@ from shared import telemetry
 from shared.errors import BadInput, TextTooLong, Unavailable
 from shared.job_context import current, is_private
 from shared.models.openai import ollama
-from shared.models.openai.server_builds import names_a_build, strings_in
+from shared.models.openai.server_builds import keep_build, strings_in
 from shared.models.server_connection import AnswerUnread, Connection, FieldRefused, Json
 from shared.request_cost import words_of
 from shared.validation_messages import dotted, first_fault
@@ -143,7 +143,9 @@ class Dialect:
     def _read(self, body: Json, answer: Any) -> ServerChoice:
         """Raises TextTooLong where the server read less than it was sent, and said nothing."""
         found = parse_response(answer)
-        self._keep_build(body, found)
+        choice = found.choices[0]
+        said = [*strings_in(body), choice.written, choice.reasoning]
+        keep_build(self._connection.name, found.system_fingerprint, said)
         if found.read is not None and found.read < _min_tokens(body):
             raise TextTooLong(
                 f"the server of {self._served!r} read {found.read} tokens of at least "
@@ -158,17 +160,6 @@ class Dialect:
         """Of the server's build, as it last said in an answer to the job that is computed."""
         context = current()
         return context.server_builds.get(self._connection.name) if context else None
-
-    def _keep_build(self, body: Json, found: ServerResponse) -> None:
-        context, told = current(), found.system_fingerprint
-        if context is None or not told:
-            return
-        choice = found.choices[0]
-        texts = [*strings_in(body), choice.written, choice.reasoning]
-        if names_a_build(told, texts):
-            context.server_builds[self._connection.name] = told
-        else:
-            context.server_builds.pop(self._connection.name, None)
 
     def _body_for_server(self, path: str, body: Json) -> Json:
         """A body in the server's words."""

@@ -1,6 +1,6 @@
 """What a server says of its build (`system_fingerprint`), as far as it can be nothing else.
 
-It is kept in provenance, of private jobs too; a server may repeat there what it was sent. Pure.
+It is kept in provenance, of private jobs too; a server may repeat there what it was sent.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
+
+from shared.job_context import current
 
 BUILD = re.compile(r"[A-Za-z0-9_.:\-]{1,64}")
 PIECE = re.compile(r"[^\W_]+")
@@ -41,3 +43,14 @@ def strings_in(body: Any) -> Iterator[str]:
                     for one in strings_in(value))  # fmt: skip
     elif isinstance(body, list | tuple):
         yield from (one for value in body for one in strings_in(value))
+
+
+def keep_build(model: str, told: str | None, texts: Iterable[str]) -> None:
+    """Of an answer to the job that is computed; what cannot be a fingerprint leaves none."""
+    context = current()
+    if context is None or not told:
+        return
+    if names_a_build(told, texts):
+        context.server_builds[model] = told
+    else:
+        context.server_builds.pop(model, None)
