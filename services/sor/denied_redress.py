@@ -54,16 +54,16 @@ _ENGLISH = re.compile(
     rf"(?:impossible|excluded|ruled out|unavailable|closed|barred|precluded|denied|refused)\b",
     re.IGNORECASE,
 )
-_MITTEL = (
+_GERMAN_MEANS = (
     r"(?:\w{0,20}beschwerde\w{0,12}|widerspruch\w{0,10}|einspruch\w{0,6}|(?:neue )?überprüfung"
     r"|rechts(?:mittel|behelf|weg|schutz)\w{0,3}|gericht\w{0,3}|klagen?|schlichtung\w{0,8}"
     r"|(?:außergerichtliche\w{0,2} )?streitbeilegung\w{0,8})"
 )
 _GERMAN = re.compile(
     rf"\b(?:keine?[mnrs]?|ohne|weder|noch)\s(?!kosten|gebühr|frist|formular|begründung|nachteil"
-    rf"|anwalt|anwält){_WORDS}(?:{_MITTEL}|recht|möglichkeit(?:en)?)\b"
-    rf"|\b{_MITTEL}\s(?:[\w-]{{1,30}},?\s{{1,3}}){{0,6}}?(?:nicht (?:mehr )?(?:möglich|vorgesehen"
-    rf"|zulässig|statthaft|eröffnet|offen|angeboten|bearbeitet|angenommen|eingelegt|erhoben"
+    rf"|anwalt|anwält){_WORDS}(?:{_GERMAN_MEANS}|recht|möglichkeit(?:en)?)\b"
+    rf"|\b{_GERMAN_MEANS}\s(?:[\w-]{{1,30}},?\s{{1,3}}){{0,6}}?(?:nicht (?:mehr )?(?:möglich"
+    rf"|vorgesehen|zulässig|statthaft|eröffnet|offen|angeboten|bearbeitet|angenommen|eingelegt|erhoben"
     rf"|eingereicht|zur verfügung|zu)|ausgeschlossen|unzulässig|unmöglich|verwehrt)\b"
     rf"|\b(?:können|kannst|könnt|dürfen|darfst|dürft|kann|darf)\s(?:[\w-]{{1,30}},?\s{{1,3}}){{0,6}}?"
     rf"nicht\s(?!nur\b)(?:[\w-]{{1,30}}\s{{1,3}}){{0,3}}?(?:widersprechen|beschweren|anfechten|klagen"

@@ -11,7 +11,16 @@ from collections.abc import Iterator, Sequence
 
 from services.sor.concepts import LOOKUP
 from services.sor.lexicon import POST_NOUNS
-from services.sor.reported_speech import REACH, Region, Speaker, SpokenSentence, spoken, word_set
+from services.sor.reported_speech import (
+    REACH,
+    Grammar,
+    Region,
+    Speaker,
+    SpokenSentence,
+    reports,
+    spoken,
+    word_set,
+)
 from services.sor.sentences import Span, StatementSentence
 
 
@@ -115,17 +124,7 @@ BROKEN = (
 
 def english_reports(text: str, sentences: Sequence[StatementSentence]) -> Iterator[Span]:
     """What others are reported to say, in order."""
-    for one in spoken(text, sentences, PLATFORM | RULES, OF_POST):
-        end, speaker = 0, None
-        for place in range(len(one)):
-            if place < end:
-                continue
-            if _is_verb(one, place):
-                speaker = _speaker(one, place, end, speaker)
-            found = _region(one, place, end, speaker)
-            if found is not None and found[0] < found[1]:
-                yield one.span(found)
-                end = found[1]
+    return reports(spoken(text, sentences, PLATFORM | RULES, OF_POST), GRAMMAR)
 
 
 def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None) -> Region | None:
@@ -155,7 +154,7 @@ def _is_verb(one: SpokenSentence, place: int) -> bool:
     if place == 0 or one.part(place + 1, 1) != ["that"] or word in BETWEEN | KNOWING:
         return False
     told = word.endswith(("s", "ed")) and one.words[place - 1] in OF_POST - {"you"}
-    return told and not _is_of_rule(one, place + 2)
+    return told and not one.is_of_rule(place + 2, RULES, BROKEN)
 
 
 def _that_behind(one: SpokenSentence, place: int) -> bool:
@@ -296,7 +295,7 @@ def _end(one: SpokenSentence, place: int, *, of_object: bool = False) -> int:
         if inside and at in one.borders and _is_main(one, at):
             return at
         if at not in one.borders and joined == at:
-            if of_object and one.words[at] in INTO_RULES and _is_of_rule(one, at):
+            if of_object and one.words[at] in INTO_RULES and one.is_of_rule(at, RULES, BROKEN):
                 return at
             continue
         if _speaks_again(one, at, joined, of_object=of_object):
@@ -334,10 +333,7 @@ def _speaks_again(one: SpokenSentence, at: int, joined: int, *, of_object: bool)
     if of_object and joined > at and head[0] in being:
         return True
     broken = head[0].startswith(BROKEN) or head[0] in POINTING
-    return at in one.borders and broken and _is_of_rule(one, joined)
+    return at in one.borders and broken and one.is_of_rule(joined, RULES, BROKEN)
 
 
-def _is_of_rule(one: SpokenSentence, at: int) -> bool:
-    """Whether a rule, or that one is broken, is named soon."""
-    rest = one.part(at, REACH)
-    return not RULES.isdisjoint(rest) or any(word.startswith(BROKEN) for word in rest)
+GRAMMAR = Grammar(_is_verb, _speaker, _region)

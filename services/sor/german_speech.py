@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from services.sor.reported_speech import REACH, Region, Speaker, SpokenSentence, spoken, word_set
+from services.sor.reported_speech import (
+    Grammar,
+    Region,
+    Speaker,
+    SpokenSentence,
+    reports,
+    spoken,
+    word_set,
+)
 from services.sor.sentences import Span, StatementSentence
 
 _PRESENT = ("e", "st", "t", "en", "est", "et")
@@ -106,17 +114,7 @@ SOURCES = word_set("laut zufolge")
 
 def german_reports(text: str, sentences: Sequence[StatementSentence]) -> Iterator[Span]:
     """What others are reported to say, in order."""
-    for one in spoken(text, sentences, PLATFORM | RULES, OF_POST):
-        end, speaker = 0, None
-        for place in range(len(one)):
-            if place < end:
-                continue
-            if _is_verb(one, place):
-                speaker = _speaker(one, place, speaker)
-            found = _region(one, place, end, speaker)
-            if found is not None and found[0] < found[1]:
-                yield one.span(found)
-                end = found[1]
+    return reports(spoken(text, sentences, PLATFORM | RULES, OF_POST), GRAMMAR)
 
 
 def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None) -> Region | None:
@@ -150,12 +148,12 @@ def _is_verb(one: SpokenSentence, place: int) -> bool:
         return False
     told = one.part(end, 1) == ["dass"] or (end < len(one) and ":" in one.gap(end))
     ours = any(word.endswith(_POST_ENDINGS) for word in clause)
-    return told and ours and one.words[place].endswith(("t", "te", "ll")) and not _of_rule(one, end)
-
-
-def _of_rule(one: SpokenSentence, at: int) -> bool:
-    rest = one.part(at, REACH)
-    return not RULES.isdisjoint(rest) or any(word.startswith(BROKEN) for word in rest)
+    return (
+        told
+        and ours
+        and one.words[place].endswith(("t", "te", "ll"))
+        and not one.is_of_rule(end, RULES, BROKEN)
+    )
 
 
 def _spoken(one: SpokenSentence, place: int, *, of_post: bool) -> Region | None:
@@ -186,7 +184,9 @@ def _according(one: SpokenSentence, place: int) -> Region | None:
     return place, _end(one, place, of_object=True)
 
 
-def _speaker(one: SpokenSentence, place: int, before: Speaker | None) -> Speaker | None:
+def _speaker(
+    one: SpokenSentence, place: int, _floor: int, before: Speaker | None
+) -> Speaker | None:
     """Of a verb, from its clause; None: it reports nothing. before: of the verb before."""
     start, end = one.clause(place)
     left, right = one.words[start:place], one.words[place + 1 : min(end, place + 6)]
@@ -266,4 +266,7 @@ def _speaks_again(one: SpokenSentence, at: int, joined: int, *, of_object: bool)
         return True
     if at not in one.borders or not head or head[0] not in POINTING:
         return False
-    return _of_rule(one, joined)
+    return one.is_of_rule(joined, RULES, BROKEN)
+
+
+GRAMMAR = Grammar(_is_verb, _speaker, _region)

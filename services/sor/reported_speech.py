@@ -7,10 +7,10 @@ and its author, or somebody else. Words and verbs are those of `english_speech`,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from services.sor.sentences import Span, StatementSentence
 
@@ -67,11 +67,40 @@ class SpokenSentence:
         """Whether one of so many words from this place on is known."""
         return not known.isdisjoint(self.part(start, count))
 
+    def is_of_rule(self, at: int, rules: frozenset[str], broken: tuple[str, ...]) -> bool:
+        """Whether soon a rule is named, or a word begins as those of which one is broken."""
+        rest = self.part(at, REACH)
+        return not rules.isdisjoint(rest) or any(word.startswith(broken) for word in rest)
+
     def span(self, region: Region) -> Span:
         """With the mark that closes a quotation at its end, which would open one by itself."""
         start, end = self.sentence.words[region[0]].start, self.sentence.words[region[1] - 1].end
         closing = self.text[end : end + 1]
         return start, end + (closing != "" and closing in CLOSING)
+
+
+class Grammar(NamedTuple):
+    """Of a language. is_verb: of speech, at this place; speaker: of the verb here, given where the
+    region before ends and who spoke last; region: what the word here brings, given the same."""
+
+    is_verb: Callable[[SpokenSentence, int], bool]
+    speaker: Callable[[SpokenSentence, int, int, Speaker | None], Speaker | None]
+    region: Callable[[SpokenSentence, int, int, Speaker | None], Region | None]
+
+
+def reports(sentences: Iterable[SpokenSentence], grammar: Grammar) -> Iterator[Span]:
+    """What others are reported to say, in order."""
+    for one in sentences:
+        end, speaker = 0, None
+        for place in range(len(one)):
+            if place < end:
+                continue
+            if grammar.is_verb(one, place):
+                speaker = grammar.speaker(one, place, end, speaker)
+            found = grammar.region(one, place, end, speaker)
+            if found is not None and found[0] < found[1]:
+                yield one.span(found)
+                end = found[1]
 
 
 def spoken(text: str, sentences: Sequence[StatementSentence], of_platform: frozenset[str],

@@ -27,7 +27,7 @@ from services.gateway.pages.other_metrics import request_for
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import ResultQuery, parse_query, query_to_take
 from services.gateway.pages.saved_views import LONGEST_NAME, is_name
-from services.gateway.pages.table_faults import TableFaults, first_fault, validation_error
+from services.gateway.pages.table_faults import TableFaults, named_fault, validation_error
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.routes import files as file_routes
@@ -391,7 +391,7 @@ def _lines(
                 raise TableError(number, "a batch may not have so many lines")
             body = mapping.body(row, contract)
             if error := validation_error(contract, body):
-                raise TableError(number, first_fault(error, body)[1])
+                raise TableError(number, named_fault(error, body)[1])
             yield mapping.custom_id(row, count), body
     if mapping is None:
         raise TableError(1, "there is no row")

@@ -44,7 +44,7 @@ class TableFaults:
             unmapped = [one for one in (*needed, *absent) if one not in how.columns]
             self.missing |= dict.fromkeys(unmapped)
         else:
-            name, said = first_fault(error, body)
+            name, said = named_fault(error, body)
             self._count(number, f"{said}{_cell(row, how.columns.get(name))}")
 
     def add(self, fault: TableError) -> None:
@@ -67,7 +67,7 @@ def validation_error(contract: MetricContract, body: dict[str, Any]) -> Validati
     return None
 
 
-def first_fault(error: ValidationError, body: dict[str, Any]) -> tuple[str, str]:
+def named_fault(error: ValidationError, body: dict[str, Any]) -> tuple[str, str]:
     """(field, what is wrong with it)."""
     first = validation_problem(error, body)["errors"][0]
     place = first["pointer"].lstrip("#/")
