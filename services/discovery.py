@@ -21,12 +21,14 @@ def contracts() -> dict[str, ServiceContract]:
     return {folder: _contract(folder) for folder in _folders()}
 
 
+@lru_cache(maxsize=1)
 def metrics() -> dict[str, MetricContract]:
     """Those that score explanations."""
     found = contracts().items()
     return {name: one for name, one in found if isinstance(one, MetricContract)}
 
 
+@lru_cache(maxsize=1)
 def reported() -> dict[str, ReportedContract]:
     """Those whose many results are summed up: the metrics, and whatever else has batch reports."""
     found = contracts().items()

@@ -162,8 +162,8 @@ def test_a_probability_above_one_by_rounding_is_one(model: ServedLanguageModel, 
 @pytest.mark.parametrize(
     ("answer", "kind", "reason"),
     [
-        ({"hello": 1}, ScoringError, "not OpenAI's: choices"),
-        (b"<html>", ScoringError, "no JSON"),
+        ({"hello": 1}, Unavailable, "not OpenAI's: choices"),
+        (b"<html>", Unavailable, "no JSON"),
         (choice(finish_reason="content_filter"), BadInput, "content filter"),
         (choice(finish_reason="abort"), Unavailable, "broke the completion off"),
     ],
