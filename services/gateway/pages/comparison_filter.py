@@ -78,9 +78,7 @@ def parse_pair_query(
     left, right = batches
     ranges = _ranges_of_right(metric)
     own = [
-        (HERE.get(name, name), value)
-        for name, value in sent
-        if name in OF_RIGHT or name in ranges
+        (HERE.get(name, name), value) for name, value in sent if name in OF_RIGHT or name in ranges
     ]
     rows = parse_query(right, right.tenant, own)
     bounds = _scale(metric)

@@ -82,7 +82,9 @@ def test_a_request_is_edited_and_its_versions_know_each_other(
         assert leases.succeed(connection, claim, a_result(0.75))
     page = client.get(f"/jobs/{second}").text
     assert "2 versions, the best has 0.75" in page
-    assert "2 versions, the best has 0.75" in client.get(f"/jobs/{first}").text  # its parent says so
+    assert (
+        "2 versions, the best has 0.75" in client.get(f"/jobs/{first}").text
+    )  # its parent says so
     assert "probability original" in page
     assert "<del>them</del><ins>us</ins>" in page.replace("\n", "").replace(" ", "") or (
         "<del>" in page and "<ins>" in page
@@ -91,9 +93,15 @@ def test_a_request_is_edited_and_its_versions_know_each_other(
 
 
 def test_a_job_is_compared_with_another_result_of_its_text(opens: Opens, engine: Engine) -> None:
-    api, own, other = opens("a", "score"), entered(opens, "a", "score"), entered(opens, "b", "score")
+    api, own, other = (
+        opens("a", "score"),
+        entered(opens, "a", "score"),
+        entered(opens, "b", "score"),
+    )
     first = scored(api, engine, "hatexscore", OWN | {"text": TEXT})
-    second = scored(api, engine, "hatexscore", OWN | {"text": TEXT, "explanation": "It is hateful."})
+    second = scored(
+        api, engine, "hatexscore", OWN | {"text": TEXT, "explanation": "It is hateful."}
+    )
     third = scored(api, engine, "ice", {"text": TEXT, "attribution": "attention"})
     page = own.get(f"/jobs/{second}").text
     assert f'href="/jobs/{second}?with={first}#compared"' in page
