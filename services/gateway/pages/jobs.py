@@ -110,6 +110,7 @@ async def job_page(
         }
 
     found = await gateway.in_ledger(read)
+    found["trace_link"] = _trace_link(job, gateway.settings.trace_url)
     context = await run_in_threadpool(_context, job, request, with_key=caller.key is not None)
     is_scored = job.result is not None and "range" in job.result
     context["judged"] = await reviewers.of_job(job, request, gateway, caller) if is_scored else None
@@ -146,6 +147,12 @@ async def job_cancel(request: Request, job_id: str, gateway: Gateway, caller: Vi
         lambda connection: jobs.cancel(connection, validate_id(job_id), tenant=caller.tenant)
     )
     return RedirectResponse(f"/jobs/{job_id}", 303)
+
+
+def _trace_link(job: Job, address: str) -> str:
+    """Where what was evaluated is shown; empty where that is not known."""
+    trace_id = (job.request.get("trace") or {}).get("trace_id")
+    return address.replace("{trace_id}", trace_id) if trace_id else ""
 
 
 async def _lines(job: Job, gateway: State) -> list[JobLine]:
