@@ -344,3 +344,20 @@ def test_pairs_are_never_looked_for_in_a_loop_over_both_sides(
         setting = func.current_setting("enable_nestloop")
         assert connection.execute(select(setting)).scalar_one() == "on"
     assert loops == ["off", "off"]
+
+
+def test_the_form_takes_several_rights(
+    client: httpx.Client, engine: Engine, batches: tuple[str, str]
+) -> None:
+    third, _ = make_batch(engine, NEW, model="other")
+    client.get(f"/batches/{third}")
+    form = client.get("/compare").text
+    assert form.count(f'<option value="{third}"') == 3  # left, right, and among the others
+    sent = {"left": batches[0], "right": [batches[1], third, batches[1]], "left_part": ""}
+    answer = client.get("/compare", params=sent | {"right_part": "model=embedded-hate"})
+    assert answer.status_code == 303
+    where = answer.headers["location"]
+    assert where.count("right=") == 3
+    assert "is being made" in client.get(where).text
+    assert run_reports(engine)
+    assert "p by Holm" in client.get(where).text
