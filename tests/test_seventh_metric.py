@@ -23,7 +23,7 @@ import services
 from bench.capacity import _cost, size, table
 from services import registry, worker
 from services.gateway.app import create_app
-from services.registry import all_contracts, contracts, metrics, service
+from services.registry import all_contracts, contracts, metrics, reported, service
 from services.stack import manifests
 from shared.contracts import Variant
 from shared.metric import Metric
@@ -218,7 +218,8 @@ def forget() -> None:
         del sys.modules[module]
     vars(services).pop("toy", None)
     importlib.invalidate_caches()
-    for cached in (contracts, all_contracts, registry.page, registry.page_file):
+    known = contracts, metrics, reported, all_contracts
+    for cached in (*known, registry.page, registry.page_file):
         cached.cache_clear()
 
 

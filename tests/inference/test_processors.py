@@ -30,6 +30,8 @@ PROCESSORS: dict[str, dict[str, str]] = {
     },
 }
 THREADS = "OMP_NUM_THREADS"  # one in a run of all tests
+# here there are several, beside other tests: who waits for another does not keep it from its core
+PATIENT = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"}
 AT_NIGHT = ("mkl-avx2", "onednn-avx2", "aten-default")  # each alone; by day all at once
 on_intel = pytest.mark.skipif(
     not CPUINFO.exists() or vendor_of(CPUINFO.read_text()) != "intel",
@@ -43,7 +45,7 @@ def company(environment: dict[str, str], dtype: str = "float32") -> dict[str, An
     usual = {name: one for name, one in os.environ.items() if name not in (MODE, THREADS)}
     command = [sys.executable, "-m", "tests.inference.company", dtype]
     ran = subprocess.run(
-        command, cwd=ROOT, env=usual | environment, stdout=subprocess.PIPE, check=True
+        command, cwd=ROOT, env=usual | PATIENT | environment, stdout=subprocess.PIPE, check=True
     )
     found: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
     return found
@@ -93,7 +95,12 @@ def test_on_intel_the_mode_is_chosen_and_it_is_what_holds_the_bits() -> None:
 @on_intel
 @pytest.mark.parametrize(
     "module",
-    ["services.worker", "services.stack.__main__", "services.inference.check", "bench.inference"],
+    [
+        "services.worker",
+        "services.stack.__main__",
+        pytest.param("services.inference.check", marks=pytest.mark.nightly),
+        pytest.param("bench.inference", marks=pytest.mark.nightly),
+    ],
 )
 def test_every_process_that_computes_has_its_mode_before_mkl_is_asked(module: str) -> None:
     program = (
