@@ -31,7 +31,7 @@ NAMED = re.compile("-results|judgements")  # files that are whole
 FIND = """return ((css, text) => [...document.querySelectorAll(css)].find(one =>
   one.textContent.includes(text) && one.getClientRects().length) ?? null)"""
 IS_HERE = f"{FIND}(arguments[0], arguments[1]) === document.activeElement"
-WHERE = "return `hidden focus: ${document.activeElement.outerHTML}, ${innerWidth} wide, active: ${document.hasFocus()} ${document.visibilityState}`"
+WHERE = "return `its focus cannot be seen: ${document.activeElement.outerHTML}`"
 SEEN = "return document.activeElement.matches(':focus-visible')"
 VALUE = "return document.activeElement.value"
 TEXT = f"{FIND}(arguments[0], '')?.textContent ?? ''"
