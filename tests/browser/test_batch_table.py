@@ -140,7 +140,7 @@ def test_a_search_swaps_the_table_alone_and_back_works(filled_batch: str, visits
     expect(page.locator("#items")).not_to_have_attribute("aria-busy", "true")
     assert counted(page) == 1
     assert "1 of" in page.locator("#news").inner_text()
-    assert "text=number+199" in page.url
+    assert "text=number%20199" in page.url
     page.unroute("**/batches/**")
     page.locator("a.chip").click()
     expect(page.locator(".results tbody tr")).to_have_count(50)

@@ -6,7 +6,7 @@ const FOCUSABLE = "a[href], button, input:not([type=hidden]), select, textarea, 
 const FIRST_WAIT = 2, LONGEST_WAIT = 64;  // seconds
 const part = () => document.getElementById("live");
 const pause = document.getElementById("pause");
-let source = null, timer = null, busy = false, again = false, whole = false, paused = false;
+let source = null, watched, timer = null, busy = false, again = false, whole = false, paused = false;
 let wait = FIRST_WAIT;
 
 const path = (root) => root?.dataset.live?.split("?")[0];
@@ -25,16 +25,20 @@ const focusIn = (root, id, place) => {
   if (next === root) root.tabIndex = -1;
   next.focus({ preventScroll: true });
 };
+const keep = (old, isPlaced = true) => {  // what must outlive a part, and how its next gets it
+  const active = old.contains(document.activeElement) ? document.activeElement : null;
+  const place = isPlaced ? [...old.querySelectorAll(FOCUSABLE)].indexOf(active) : -1;
+  const before = folded(old);
+  return (own) => {
+    for (const [name, one] of folded(own)) one.open = before.get(name)?.open ?? one.open;
+    document.dispatchEvent(new Event("touchstone:changed"));
+    if (active) focusIn(own, active.id, place);
+  };
+};
 const put = (old, own) => {
-  const active = old !== document.activeElement && old.contains(document.activeElement)
-    ? document.activeElement : null;
-  const place = [...old.querySelectorAll(FOCUSABLE)].indexOf(active);
-  const before = folded(old), said = words(own);
-  const news = said !== words(old) ? said : null;
-  for (const [name, one] of folded(own)) one.open = before.get(name)?.open ?? one.open;
+  const said = words(own), news = said !== words(old) ? said : null, give = keep(old);
   old.replaceWith(own);
-  document.dispatchEvent(new Event("touchstone:changed"));
-  if (active) focusIn(own, active.id, place);
+  give(own);
   if (news) document.getElementById("news").textContent = news;
 };
 const later = (least = 0) => {
@@ -55,12 +59,10 @@ const fetched = async () => {
   const name = whole ? "content" : "live";
   const own = fresh.getElementById(name);
   if (!answer.ok || answer.redirected || own === null) return location.reload();
-  const watched = path(part());
   put(document.getElementById(name), own);
   whole = false;
-  if (path(part()) !== watched) close();
-  if (source === null) connect();
-  else if (source.readyState === EventSource.OPEN) wait = FIRST_WAIT;
+  watch();
+  if (source?.readyState === EventSource.OPEN) wait = FIRST_WAIT;
 };
 const refresh = async () => {
   clearTimeout(timer);
@@ -71,10 +73,15 @@ const refresh = async () => {
   busy = false;
   if (again) refresh();
 };
+const watch = () => {  // after a swap: another part may be another job's
+  if (path(part()) !== watched) close();
+  if (source === null) connect();
+};
 const close = () => { source?.close(); source = null; };
 const connect = () => {
   const address = part()?.dataset.live;
   if (!address || paused) return;
+  watched = path(part());
   source = new EventSource(address);
   const own = source;
   own.addEventListener("open", () => { wait = FIRST_WAIT; });
