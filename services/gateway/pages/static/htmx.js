@@ -7,11 +7,11 @@
   const content = () => document.getElementById("content");
   const isForm = (detail) => detail.requestConfig.verb !== "get";
   const swapped = (part) => {
+    part.removeAttribute("aria-busy");
     const give = kept.get(part.id) ?? (() => document.dispatchEvent(new Event("touchstone:changed")));
     kept.delete(part.id);
     give(part);
-    watch();
-    const said = part.querySelector(".chips")?.firstChild?.textContent.trim();
+    const said = part.querySelector("[role=status]")?.firstChild?.textContent.trim();
     if (said) document.getElementById("news").textContent = said;
   };
   const leave = ({ pathInfo: { finalRequestPath, anchor } }) =>
@@ -38,7 +38,8 @@
     if (!isFine) Object.assign(detail, { shouldSwap: true, target: content(), selectOverride: "#content", swapOverride: "outerHTML" });
     kept.clear();
     kept.set(detail.target.id, keep(detail.target, !isForm(detail)));
-    if (part() && !detail.target.contains(part())) kept.set("live", keep(part()));
+    const live = document.getElementById("live");
+    if (live && !detail.target.contains(live)) kept.set("live", keep(live));
   });
   on("afterSwap", ({ target }) => swapped(target));
   on("sendError", ({ detail }) => {
