@@ -3,56 +3,52 @@
 {
   const kept = new Map();  // id of a part that is swapped → gives its next what must outlive it
   const root = document.documentElement, isRevealed = root.hasAttribute("data-revealed");
-  const on = (name, act) => document.addEventListener(`htmx:${name}`, act);
+  const on = (name, act) => document.addEventListener(`htmx:${name}`, ({ detail, target }) => act(detail, target));
   const content = () => document.getElementById("content");
   const isForm = (detail) => detail.requestConfig.verb !== "get";
+  const reload = () => location.reload();
   const swapped = (part) => {
-    part.removeAttribute("aria-busy");
-    const give = kept.get(part.id) ?? (() => document.dispatchEvent(new Event("touchstone:changed")));
+    const give = kept.get(part.id) ?? keep(part);
     kept.delete(part.id);
+    part.removeAttribute("aria-busy");
     give(part);
     const said = part.querySelector("[role=status]")?.firstChild?.textContent.trim();
     if (said) document.getElementById("news").textContent = said;
   };
   const leave = ({ pathInfo: { finalRequestPath, anchor } }) =>
-    location.assign(anchor ? `${finalRequestPath}#${anchor}` : finalRequestPath);
+    location.assign(finalRequestPath + (anchor ? `#${anchor}` : ""));
 
-  on("configRequest", ({ detail }) => {
-    if (detail.verb !== "get") detail.headers["X-CSRF-Token"] = document.querySelector("meta[name=csrf]").content;
+  on("configRequest", ({ verb, headers }) => {
+    if (verb !== "get") headers["X-CSRF-Token"] = document.querySelector("meta[name=csrf]").content;
   });
-  on("beforeRequest", ({ detail: { target } }) => {
+  on("beforeRequest", ({ target }) => {
     const chips = target.querySelector(".chips[data-wait]");
     if (chips) chips.textContent = chips.dataset.wait;
     target.setAttribute("aria-busy", "true");
   });
-  on("beforeSwap", ({ detail }) => {
-    const { xhr, pathInfo } = detail, asked = new URL(pathInfo.finalRequestPath, location.href);
-    const isFine = xhr.status < 400;
+  on("beforeSwap", (detail) => {
+    const { xhr, pathInfo } = detail, path = new URL(pathInfo.finalRequestPath, location.href).pathname;
+    const isWrong = xhr.status >= 400, live = document.getElementById("live");
     detail.isError = false;
-    if (!isForm(detail) && !(isFine && new URL(xhr.responseURL).pathname === asked.pathname)) {
+    if (!isForm(detail) && (isWrong || new URL(xhr.responseURL).pathname !== path)) {
       detail.shouldSwap = false;  // a log-in, a refusal
       return leave(detail);
     }
     pathInfo.anchor = undefined;  // the page stays where it is
-    if (isForm(detail)) root.toggleAttribute("data-revealed", isRevealed);  // another's texts
-    if (!isFine) Object.assign(detail, { shouldSwap: true, target: content(), selectOverride: "#content", swapOverride: "outerHTML" });
+    if (isForm(detail)) root.toggleAttribute("data-revealed", isRevealed);  // other texts
+    if (isWrong) Object.assign(detail, { shouldSwap: true, target: content(), selectOverride: "#content", swapOverride: "outerHTML" });
     kept.clear();
-    kept.set(detail.target.id, keep(detail.target, !isForm(detail)));
-    const live = document.getElementById("live");
-    if (live && !detail.target.contains(live)) kept.set("live", keep(live));
+    for (const part of [detail.target, live]) if (part) kept.set(part.id, keep(part, !isForm(detail)));
   });
-  on("afterSwap", ({ target }) => swapped(target));
-  on("sendError", ({ detail }) => {
+  on("afterSwap", (_, target) => swapped(target));
+  on("sendError", (detail) => {
     if (!isForm(detail)) return leave(detail);
-    const said = document.createElement("p");
-    said.className = "error";
-    said.setAttribute("role", "alert");
-    said.textContent = "The service cannot be reached, so nothing was sent. Try again.";
-    detail.elt.prepend(said);
+    const textContent = "The service cannot be reached, so nothing was sent. Try again.";
+    detail.elt.prepend(Object.assign(document.createElement("p"), { className: "error", role: "alert", textContent }));
   });
-  on("historyCacheMiss", ({ detail }) => detail.xhr.addEventListener("error", () => location.reload()));
+  on("historyCacheMiss", ({ xhr }) => { xhr.onerror = reload; });
   on("historyCacheMissLoad", () => kept.set("content", keep(content())));
-  on("historyCacheMissLoadError", () => location.reload());
+  on("historyCacheMissLoadError", reload);
   on("historyRestore", () => swapped(content()));
 
   // A row opens in place: what its link leads to takes the link's place.

@@ -28,17 +28,12 @@ const marks = (() => {
         said.textContent = read(line.trim());
         if ("marks" in field.dataset) said.className = "sensitive";
         item.append(said, " ");
-        const drop = document.createElement("button");
-        drop.type = "button";
-        drop.className = "quiet";
-        drop.textContent = "×";
-        drop.setAttribute("aria-label", `Remove ${said.className ? `passage ${place + 1}` : said.textContent}`);
-        drop.addEventListener("click", () => {
+        const drop = button(item.lastChild, "×", () => {
           field.value = lines.filter((_, other) => other !== place).join("\n");
           field.dispatchEvent(new Event("input", { bubbles: true }));
           field.focus();
         });
-        item.append(drop);
+        drop.setAttribute("aria-label", `Remove ${said.className ? `passage ${place + 1}` : said.textContent}`);
         return item;
       }));
       document.dispatchEvent(new Event("touchstone:marked"));

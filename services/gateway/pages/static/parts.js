@@ -5,7 +5,7 @@ const words = (root) => root.querySelector("[data-said]")?.dataset.said;
 const folded = (root) => {  // details by their words, and which of these
   const times = new Map();
   return new Map([...root.querySelectorAll("details")].map((one) => {
-    const name = one.querySelector("summary")?.textContent ?? "";
+    const own = one.querySelector("summary"), name = own?.getAttribute("aria-label") ?? own?.textContent;
     times.set(name, (times.get(name) ?? 0) + 1);
     return [`${name} ${times.get(name)}`, one];
   }));
