@@ -9,7 +9,16 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from shared.contracts import Count, Id, JobRequest, Message, Word
+from shared.contracts import (
+    MOST_METADATA,
+    Count,
+    Id,
+    JobRequest,
+    Message,
+    MetadataKey,
+    MetadataValue,
+    Word,
+)
 from shared.gold_contracts import GoldAgreement, GoldColumns
 from shared.report_contracts import (
     HumanAgreement,
@@ -34,6 +43,10 @@ OF_MODEL = (
     "only the results of this model: the first that answered or, where none had to be asked, the "
     "one that the request names, or the metric's default"
 )
+OF_METADATA = (
+    "only the results of lines whose metadata has all of these values, as where one file holds the "
+    "explanations of several systems"
+)
 
 
 class Against(Message):
@@ -45,6 +58,9 @@ class Against(Message):
         default=None, min_length=1, max_length=MOST_JOBS, description="ids of jobs of this metric"
     )
     of_model: str | None = Field(default=None, max_length=200, description=OF_MODEL)
+    of_metadata: dict[MetadataKey, MetadataValue] = Field(
+        default_factory=dict, max_length=MOST_METADATA, description=OF_METADATA
+    )
     wilcoxon: bool = Field(
         default=False,
         description="whether to add Wilcoxon's signed-rank test, over the texts' mean differences",
@@ -108,6 +124,9 @@ class BatchReportRequest(JobRequest):
         default=None, min_length=1, max_length=MOST_JOBS, description="ids of jobs of this metric"
     )
     of_model: str | None = Field(default=None, max_length=200, description=OF_MODEL)
+    of_metadata: dict[MetadataKey, MetadataValue] = Field(
+        default_factory=dict, max_length=MOST_METADATA, description=OF_METADATA
+    )
     seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of the bootstrap")
     resamples: int = Field(default=2_000, ge=100, le=100_000, description="of the bootstrap")
     confidence: float = Field(default=0.95, gt=0.5, lt=1, description="level of every interval")

@@ -67,12 +67,14 @@ def configure_logging(level: str, style: str) -> None:
     root.handlers = [handler]
     root.setLevel(level.upper())
     logging.getLogger("httpx").setLevel("WARNING")  # else a line for every request
+    processors = structlog.get_config()["processors"]  # the list that loggers in use hold
+    processors[:] = [
+        structlog.stdlib.filter_by_level,  # else what nobody reads is made ready to be read
+        *shared,
+        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+    ]
     structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,  # else what nobody reads is made ready to be read
-            *shared,
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-        ],
+        processors=processors,
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )

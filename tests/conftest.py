@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import os
 import re
 import sys
@@ -12,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import httpx
 import hypothesis
 import pytest
 import redis
@@ -43,6 +45,9 @@ hypothesis.settings.register_profile(
     "nightly", hypothesis.settings.get_profile("steady"), derandomize=False
 )
 hypothesis.settings.load_profile("steady")
+# nor does one on how soon a busy machine answers: a client that a test asks by gives up late
+GIVES_UP = inspect.signature(httpx.get).parameters["timeout"].default
+GIVES_UP.connect = GIVES_UP.read = GIVES_UP.write = GIVES_UP.pool = SECONDS
 
 ROOT = Path(__file__).parents[1]
 MANY_ROWS = 1_000  # deleted ones slow every later look

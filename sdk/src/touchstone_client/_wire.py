@@ -39,6 +39,21 @@ def encoded(value: Any) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def part_of(named: str) -> dict[str, Any]:
+    """What a report asks for: a batch, or a part of it, as `batch_…:metadata.KEY=VALUE` or
+    `batch_…:model=NAME`. Raises ValueError for another part."""
+    batch, _, part = named.partition(":")
+    key, sign, value = part.partition("=")
+    own = key.removeprefix("metadata.")
+    if not part:
+        return {"batch": batch}
+    if sign and key == "model":
+        return {"batch": batch, "of_model": value}
+    if sign and own and own != key:
+        return {"batch": batch, "of_metadata": {own: value}}
+    raise ValueError(f"{named!r} names no part: write :metadata.KEY=VALUE or :model=NAME")
+
+
 def _not_finite(value: Any, place: str) -> Iterator[tuple[str, float]]:
     """(field, value), as in ("options[1].share", nan)."""
     if isinstance(value, float) and not math.isfinite(value):

@@ -24,6 +24,12 @@ class Against(Message):
             description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
         ),
     ] = None
+    of_metadata: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='only the results of lines whose metadata has all of these values, as where one file holds the explanations of several systems'
+        ),
+    ] = None
     wilcoxon: Annotated[
         bool,
         Field(
@@ -3209,6 +3215,12 @@ class BatchReportRequest(Message):
             description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
         ),
     ] = None
+    of_metadata: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='only the results of lines whose metadata has all of these values, as where one file holds the explanations of several systems'
+        ),
+    ] = None
     seed: Annotated[int, Field(description='of the bootstrap')] = 0
     resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
     confidence: Annotated[float, Field(description='level of every interval')] = 0.95
@@ -3925,6 +3937,12 @@ class ExplanationsBatchReportRequest(Message):
             description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
         ),
     ] = None
+    of_metadata: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='only the results of lines whose metadata has all of these values, as where one file holds the explanations of several systems'
+        ),
+    ] = None
     seed: Annotated[int, Field(description='of the bootstrap')] = 0
     resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
     confidence: Annotated[float, Field(description='level of every interval')] = 0.95
@@ -4269,6 +4287,12 @@ class FtcBatchReportRequest(Message):
         str | None,
         Field(
             description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
+        ),
+    ] = None
+    of_metadata: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='only the results of lines whose metadata has all of these values, as where one file holds the explanations of several systems'
         ),
     ] = None
     seed: Annotated[int, Field(description='of the bootstrap')] = 0
@@ -4663,6 +4687,12 @@ class HafBatchReportRequest(Message):
             description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
         ),
     ] = None
+    of_metadata: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='only the results of lines whose metadata has all of these values, as where one file holds the explanations of several systems'
+        ),
+    ] = None
     seed: Annotated[int, Field(description='of the bootstrap')] = 0
     resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
     confidence: Annotated[float, Field(description='level of every interval')] = 0.95
@@ -4944,6 +4974,12 @@ class HatexscoreBatchReportRequest(Message):
         str | None,
         Field(
             description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
+        ),
+    ] = None
+    of_metadata: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='only the results of lines whose metadata has all of these values, as where one file holds the explanations of several systems'
         ),
     ] = None
     seed: Annotated[int, Field(description='of the bootstrap')] = 0
@@ -5614,6 +5650,12 @@ class IceBatchReportRequest(Message):
         str | None,
         Field(
             description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
+        ),
+    ] = None
+    of_metadata: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='only the results of lines whose metadata has all of these values, as where one file holds the explanations of several systems'
         ),
     ] = None
     seed: Annotated[int, Field(description='of the bootstrap')] = 0

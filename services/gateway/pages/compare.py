@@ -1,14 +1,14 @@
-"""`/compare`: two batches, or two models of one, on the same texts; up to six with one baseline.
+"""`/compare`: two batches, or parts of them, on the same texts; up to six with one baseline.
 
-It shows what a report with `against` says and computes nothing. Sides are named `batch_…`, or
-`batch_…:model=NAME`.
+It shows what a report with `against` says and computes nothing. A side is named `batch_…`; what one
+model judged of it `batch_…:model=NAME`, lines with a value `batch_…:metadata.KEY=VALUE`.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import chain
 from typing import Any
@@ -46,7 +46,9 @@ from shared.ledger.result_pages import ResultFilter, ResultSummary
 from shared.ledger.result_pairs import PairedLine
 
 RECENT = 50
-MOST_NAME = 200  # characters of a model's
+MOST_NAME = 512  # characters of a model's name, or of a value
+OWN = "metadata."
+PARTS = {"left_part": "left", "right_part": "right"}  # fields of the form
 SPLIT = TypeAdapter[str](SplitKey)
 MOST_ROWS = 20
 MOST_IN_FILE = 50_000  # pairs
@@ -56,21 +58,35 @@ router = page_router()
 
 @dataclass(frozen=True)
 class CompareSide:
-    """A batch, or what one model answered of it."""
+    """A batch, or those of its lines whose `key`, `model` or `metadata.<key>`, has the value."""
 
     batch: Batch
-    model: str | None = None
+    key: str = ""
+    value: str = ""
+
+    @property
+    def model(self) -> str | None:
+        return self.value if self.key == "model" else None
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        return {self.key.removeprefix(OWN): self.value} if self.key.startswith(OWN) else {}
+
+    @property
+    def report_part(self) -> dict[str, Any]:
+        """As a report names the part."""
+        return {"of_model": self.model, "of_metadata": self.metadata}
 
     @property
     def address(self) -> str:
         """As the address of the page names it."""
-        return self.batch.id if self.model is None else f"{self.batch.id}:model={self.model}"
+        return f"{self.batch.id}:{self.key}={self.value}" if self.key else self.batch.id
 
     @property
     def name(self) -> str:
         """As people call it."""
         named = self.batch.metadata.get("name") or self.batch.metadata.get("model")
-        return self.model or named or f"batch …{self.batch.id[-SHORT:]}"
+        return self.value or named or f"batch …{self.batch.id[-SHORT:]}"
 
 
 @dataclass(frozen=True)
@@ -100,6 +116,8 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
     makes none."""
     check_scope(caller, "batch")
     query = request.query_params
+    if any(query.get(name) is not None for name in PARTS):
+        return RedirectResponse(f"/compare?{urlencode(_with_parts(query))}", 303)
     named = [one for one in (query.get("left", ""), *query.getlist("right")) if one.strip()]
     if len(named) < 2 or not query.get("left", "").strip():
         return await _form(request, gateway, caller)
@@ -125,6 +143,15 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
     return await _result_page(request, gateway, wanted, job)
 
 
+def _with_parts(query: Mapping[str, str]) -> dict[str, str]:
+    """The sides of the form, each with the part that stands beside it."""
+    chosen = {name: query.get(name, "").strip() for name in PARTS.values()}
+    for beside, name in PARTS.items():
+        if chosen[name] and (part := query.get(beside, "").strip()):
+            chosen[name] += f":{part}"
+    return chosen
+
+
 async def _form(request: Request, gateway: State, caller: Caller) -> Response:
     wanted = Slice(RECENT, tenant=caller.tenant)
     recent, _ = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
@@ -136,15 +163,21 @@ async def _form(request: Request, gateway: State, caller: Caller) -> Response:
 
 async def _side(named: str, gateway: State, caller: Caller) -> CompareSide:
     """Raises UnknownBatch."""
-    batch_id, _, model = named.strip().replace("\0", "").partition(":model=")
-    side = CompareSide(await find_batch(batch_id, gateway, caller.tenant), model or None)
-    if model:
-        await write_facts(gateway, side.batch)
-        wanted = ResultFilter(
-            tenant=caller.tenant, batch_id=side.batch.id, equal={"model": model[:MOST_NAME]}
-        )
-        if not await gateway.in_ledger(lambda one: result_pages.count_of(one, wanted)):
-            raise UnknownBatch(f"{batch_id} has no result of such a model")
+    batch_id, _, part = named.strip().replace("\0", "").partition(":")
+    key, _, value = part.partition("=")
+    batch = await find_batch(batch_id, gateway, caller.tenant)
+    if not part:
+        return CompareSide(batch)
+    side = CompareSide(batch, key, value[:MOST_NAME])
+    if side.model is None and not side.metadata:
+        raise UnknownBatch(f"{batch_id} has no such part: write :model=NAME or :metadata.KEY=VALUE")
+    await write_facts(gateway, batch)
+    equal = {} if side.model is None else {"model": side.model}
+    wanted = ResultFilter(
+        tenant=caller.tenant, batch_id=batch.id, equal=equal, metadata=side.metadata
+    )
+    if not await gateway.in_ledger(lambda one: result_pages.count_of(one, wanted)):
+        raise UnknownBatch(f"{batch_id} has no result of such a {'line' if not equal else 'model'}")
     return side
 
 
@@ -184,9 +217,9 @@ async def _job(wanted: CompareQuery, gateway: State, caller: Caller) -> Job:
     contract = metrics()[left.batch.metric].batch
     asked = contract.request(
         batch=first.batch.id,
-        of_model=first.model,
-        against=Against(batch=left.batch.id, of_model=left.model),
-        further=tuple(Against(batch=one.batch.id, of_model=one.model) for one in further),
+        **first.report_part,
+        against=Against(batch=left.batch.id, **left.report_part),
+        further=tuple(Against(batch=one.batch.id, **one.report_part) for one in further),
         by=(wanted.by,) if wanted.by else (),
     )
     sides = " ".join([*(one.address for one in wanted.sides), wanted.by]).strip()
@@ -284,10 +317,14 @@ def _pair_query(
     request: Request, left: CompareSide, right: CompareSide, address: str = ""
 ) -> PairQuery:
     sent = request.query_params.multi_items()
-    models = left.model, right.model
-    return parse_pair_query(
-        (left.batch, right.batch), models, metrics()[left.batch.metric], sent, address
+    metric = metrics()[left.batch.metric]
+    chosen = parse_pair_query((left.batch, right.batch), metric, sent, address)
+    part = replace(
+        chosen.filter,
+        models=(left.model, right.model),
+        metadata=(left.metadata, right.metadata),
     )
+    return replace(chosen, filter=part)
 
 
 async def _rows(

@@ -67,7 +67,6 @@ class PairQuery:
 
 def parse_pair_query(
     batches: tuple[Batch, Batch],
-    models: tuple[str | None, str | None],
     metric: MetricContract,
     sent: Sequence[Pair],
     address: str,
@@ -87,7 +86,7 @@ def parse_pair_query(
         for name, value in (pair,)
     ]
     found = replace(
-        _filter(dict(query), (left, right), models, bounds),
+        _filter(dict(query), (left, right), bounds),
         right=rows.filter if rows.filters else None,
         by_label=metric.explained is not None,
     )
@@ -160,7 +159,6 @@ def _grid_bounds(value: str, bounds: tuple[float, float]) -> tuple[Bounds, Bound
 def _filter(
     chosen: Mapping[str, str],
     batches: tuple[Batch, Batch],
-    models: tuple[str | None, str | None],
     bounds: tuple[float, float] | None,
 ) -> PairFilter:
     """A cell goes before numbers, and `verdicts` before `left_verdict`."""
@@ -174,11 +172,10 @@ def _filter(
     return PairFilter(
         batches[0].tenant,
         (batches[0].id, batches[1].id),
-        models,
-        verdicts,
-        scores,
-        _between(chosen, "change"),
-        None if bounds is None else float(bounds[1]),
+        verdicts=verdicts,
+        scores=scores,
+        differences=_between(chosen, "change"),
+        top=None if bounds is None else float(bounds[1]),
     )
 
 

@@ -194,6 +194,38 @@ def test_two_models_of_one_batch_and_several_rights(
     assert client.get("/compare", params=other).status_code == 404  # it answered none of that one
 
 
+def test_two_writers_of_one_batch_are_compared_on_its_texts(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch, ids = make_batch(engine, [0.2, 0.3, 0.4, 0.9, 0.6, 0.9])
+    with engine.begin() as connection:
+        for place, job in enumerate(ids):
+            row = connection.execute(select(jobs.c.request, jobs.c.result).where(jobs.c.id == job))
+            request, result = row.one()
+            request["text"] = f"post {place % 3}"
+            result["provenance"]["text_key"] = f"{place % 3}" * 32
+            connection.execute(
+                update(jobs).where(jobs.c.id == job).values(request=request, result=result)
+            )
+            caller = {"metadata": {"writer": "ab"[place // 3]}}
+            line = batch_lines.c.job_id == job
+            connection.execute(update(batch_lines).where(line).values(caller=caller))
+    sides = [f"{batch}:metadata.writer={one}" for one in "ab"]
+    html = compared(client, engine, *sides)
+    [found] = re.findall(r"<p class=\"first\">(.*?)</p>", html)
+    assert "“b” explains better than “a” by 0.5." in found
+    assert html.count('class="card pair"') == 3
+    chosen = {"left": batch, "left_part": "metadata.writer=a", "right": sides[1]}
+    moved = client.get("/compare", params=chosen, follow_redirects=False)
+    assert moved.status_code == 303
+    assert client.get(moved.headers["location"]).text.count('class="card pair"') == 3
+    shown = client.get("/compare", params={"left": sides[0], "right": sides[1], "left_to": "0.25"})
+    assert shown.text.count('class="card pair"') == 1
+    for odd in ("metadata.writer=c", "writer=a", "metadata.=a", "metadata.writer"):
+        nowhere = {"left": f"{batch}:{odd}", "right": batch}
+        assert client.get("/compare", params=nowhere).status_code == 404
+
+
 def test_the_difference_is_shown_by_what_the_lines_say_of_themselves(
     client: httpx.Client, engine: Engine, batches: tuple[str, str]
 ) -> None:

@@ -30,7 +30,7 @@ from touchstone_client._base import Result
 from touchstone_client._http import Access, Http
 from touchstone_client._progress import Progressing, progress_of
 from touchstone_client._tables import Framed, Listed, Scores
-from touchstone_client._wire import MOST_WAIT_SECONDS, Fields, fields_of, job_of
+from touchstone_client._wire import MOST_WAIT_SECONDS, Fields, fields_of, job_of, part_of
 from touchstone_client.data.frames import frame_of
 from touchstone_client.data.mapping import Columns
 
@@ -294,14 +294,15 @@ class Touchstone:
         timeout: float | None = None,
     ) -> models.SystemComparison:
         """Two batches of one metric on the same texts, text by text, with intervals: every
-        difference is `a` minus `b`. by: what `slices` are made by, as `metadata.market`. Raises
-        BadRequest where they cannot be compared."""
-        first = self.batches.get(a) if isinstance(a, str) else a
-        other = b if isinstance(b, str) else b.id
+        difference is `a` minus `b`. A part of a batch is named `batch_…:metadata.KEY=VALUE` or
+        `batch_…:model=NAME`. by: what `slices` are made by, as `metadata.market`. Raises
+        BadRequest where they cannot be compared, ValueError for a part that is named otherwise."""
+        first, other = (part_of(one if isinstance(one, str) else one.id) for one in (a, b))
+        batch = self.batches.get(first["batch"]) if isinstance(a, str) else a
         report = self.reports.make(
-            first.metric,
-            batch=first.id,
-            against={"batch": other},
+            batch.metric,
+            **first,
+            against=other,
             by=list(by) or None,
             timeout=timeout,
         )

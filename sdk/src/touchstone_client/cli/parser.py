@@ -183,7 +183,8 @@ def _report(commands: Parsers) -> None:
 def _compare(commands: Parsers) -> None:
     says = "compare two batches on the same texts: the new one minus the baseline"
     made = command(commands, "compare", says, runs("reports", "compare"))
-    made.add_argument("a", metavar="NEW", help="a batch's id; A in what is printed")
+    made.add_argument("a", metavar="NEW", help="a batch's id; A in what is printed. A "
+                      "part of it: ID:metadata.KEY=VALUE or ID:model=NAME")  # fmt: skip
     made.add_argument("b", metavar="BASELINE", help="another's, B: a difference above 0 says that "
                       "the new one has more")  # fmt: skip
     made.add_argument("--by", metavar="WHAT", help=f"differences by {SPLITS}")

@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from touchstone_client import _notebook
 from touchstone_client._base import Result
 from touchstone_client._sync.client import Touchstone
+from touchstone_client._wire import part_of
 from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse, has_ended
 from touchstone_client.data.addresses import created
 from touchstone_client.errors import BadRequest
@@ -255,18 +257,22 @@ def compare(ts: Touchstone, asked: Namespace, output: Output) -> int:
     rule = None if asked.fail_if is None else RULE.fullmatch(asked.fail_if)
     if asked.fail_if is not None and rule is None:
         raise WrongUse(f"--fail-if {asked.fail_if!r} is no rule, as in 'low < -0.02'")
-    first, second = ts.batches.get(asked.a), ts.batches.get(asked.b)
+    try:
+        first, _ = (ts.batches.get(part_of(one)["batch"]) for one in (asked.a, asked.b))
+    except ValueError as error:
+        raise WrongUse(str(error)) from error
     with _named(asked.by):
-        found = ts.compare(first, second, by=() if asked.by is None else (asked.by,))
-    ours = Lines.of(first)
-    pairs = differences(ours, Lines.of(second))
-    sides = {"a": first.id, "b": second.id, "difference": "a - b"}
+        found = ts.compare(asked.a, asked.b, by=() if asked.by is None else (asked.by,))
+    pairs = [_change(one) for one in found.changes]
+    sides = {"a": asked.a, "b": asked.b, "difference": "a - b"}
     told = found.model_dump(mode="json", by_alias=True)
     output.document({**sides, **told, "changes": pairs[:BIGGEST]})
     if not output.is_json:
-        output.line(f"A, the new one, is {first.id}; B, the baseline, is {second.id}")
-        output.line(f"the same as a page: /compare?left={second.id}&right={first.id}")
-        output.line(in_words(found, is_higher_better=ours.is_higher_better))
+        output.line(f"A, the new one, is {asked.a}; B, the baseline, is {asked.b}")
+        output.line(
+            f"the same as a page: /compare?{urlencode({'left': asked.b, 'right': asked.a})}"
+        )
+        output.line(in_words(found, is_higher_better=_is_higher_better(first)))
         _show_comparison(found, pairs, output)
         if asked.by is not None:
             output.line("")
@@ -300,14 +306,18 @@ def _slices(found: Any) -> Iterator[tuple[Any, ...]]:
         yield one.value, one.difference.value, one.difference.low, one.difference.high, one.pairs
 
 
-def differences(ours: Lines, theirs: Lines) -> list[dict[str, Any]]:
-    """Of lines with one custom id that both scored, the biggest first."""
-    found = []
-    for id, score in ours.scores.items():
-        other = theirs.scores.get(id)
-        if score is not None and other is not None:
-            found.append({"custom_id": id, "a": score, "b": other, "difference": score - other})
-    return sorted(found, key=lambda one: -abs(one["difference"]))
+def _is_higher_better(batch: Any) -> bool:
+    """As its first result says."""
+    for line in batch.results():
+        if isinstance(line.result, Result):
+            return bool(line.result.direction != "lower_is_better")
+    return True
+
+
+def _change(found: Any) -> dict[str, Any]:
+    """A pair: its custom id, or the jobs of pairs that have none in common."""
+    name = found.custom_id or f"{found.first_job}, {found.second_job}"
+    return {"custom_id": name, "a": found.first, "b": found.second, "difference": found.difference}
 
 
 def in_words(found: Any, *, is_higher_better: bool) -> str:
