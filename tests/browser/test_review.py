@@ -70,10 +70,10 @@ def test_lines_are_judged_by_keyboard_alone(
             expect(page.locator(".finding")).to_contain_text("The metric says")
             page.wait_for_load_state()
             page.keyboard.press("ArrowRight")
-        expect(page.locator("[role=status]", has_text="of 8")).to_contain_text("4 of 8")
+        expect(page.locator("main [role=status]", has_text="of 8")).to_contain_text("4 of 8")
         page.wait_for_load_state()
         page.keyboard.press("z")
-        expect(page.locator("[role=status]", has_text="of 8")).to_contain_text("3 of 8")
+        expect(page.locator("main [role=status]", has_text="of 8")).to_contain_text("3 of 8")
         with page.expect_navigation():
             page.keyboard.press("s")
         page.keyboard.press("t")
@@ -140,7 +140,7 @@ def test_they_can_be_used_by_all_on_any_screen(
         page.locator("#reviewer").fill("Ben")
         page.keyboard.press("Enter")
         expect(page.locator("[data-key=a]")).to_be_visible()
-        progress = page.locator("[role=status]", has_text=" of 8")
+        progress = page.locator("main [role=status]", has_text=" of 8")
         expect(progress).to_contain_text("1 of 8")  # though two of them are with Ann
         expect(progress).to_contain_text("2 are with other people")
         paths = (page.url, compared, f"/queues/{queue}", f"/queues?batch={old}", "/compare")

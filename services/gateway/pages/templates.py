@@ -131,6 +131,7 @@ def language(text: Iterable[MarkedText] | str | None) -> str:
 SESSION_COOKIE = "touchstone_session"
 VISIT_COOKIE = "touchstone_visit"
 FIELD = "csrf"
+HEADER = "x-csrf-token"  # htmx sends it, from the page's head
 
 
 def get_cookie(request: Request, name: str) -> str | None:
@@ -155,7 +156,7 @@ def token_of(request: Request) -> str:
 def check_csrf(request: Request, form: Mapping[str, str]) -> None:
     """Raises Forbidden where another page may have sent this form."""
     secret = get_cookie(request, SESSION_COOKIE) or get_cookie(request, VISIT_COOKIE)
-    sent = form.get(FIELD)
+    sent = form.get(FIELD) or request.headers.get(HEADER)
     if (
         secret is None
         or sent is None
