@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from sqlalchemy import (
     ARRAY,
@@ -373,14 +373,20 @@ def find_job_ids(connection: Connection, wanted: JudgementFilter) -> list[str]:
     return sorted(connection.execute(query).scalars())
 
 
-def state_of(connection: Connection, wanted: JudgementFilter) -> str | None:
-    """Which judgements there are, in a few characters; None: not one. It differs after a change, a
-    withdrawal, or the end of a job: the newest id alone does not, since transactions overlap and
-    forgotten jobs take their judgements along."""
+class JudgementState(NamedTuple):
+    """How many judgements there are, and which, in a few characters."""
+
+    count: int
+    digest: str
+
+
+def state_of(connection: Connection, wanted: JudgementFilter) -> JudgementState:
+    """It differs after a change, a withdrawal, or the end of a job: the newest id alone does not,
+    since transactions overlap and forgotten jobs take their judgements along."""
     number = cast(func.hashtextextended(judgements.c.id, 0), Numeric)  # a sum has no order
     query = select(func.count(), func.sum(number)).where(*wanted.filters)
     count, total = connection.execute(query).one()
-    return f"{count} {total}" if count else None
+    return JudgementState(count, str(total or 0))
 
 
 @dataclass(frozen=True)

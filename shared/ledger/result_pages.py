@@ -117,23 +117,35 @@ class SortColumn:
         return beyond
 
 
+class ResultPage(NamedTuple):
+    """Some rows, the key of the last one where others follow, and how many the filter leaves."""
+
+    rows: list[ResultRow]
+    key: list[Any] | None
+    count: int
+
+
 def rows_of(
     connection: Connection, wanted: ResultFilter, order: ResultOrder, limit: int
-) -> tuple[list[ResultRow], list[Any] | None]:
-    """These rows, and the key of the last one where others follow."""
+) -> ResultPage:
+    """One statement, but for a page that holds no row any more."""
     columns = sort_columns(wanted, order)
+    shown = select(func.count()).where(*filters(wanted)).correlate(None).scalar_subquery()
     query = (
-        select(*(FACTS[name] for name in ResultRow._fields), *(one.value for one in columns))
+        select(shown, *(FACTS[name] for name in ResultRow._fields), *(one.value for one in columns))
         .where(*filters(wanted))
         .order_by(*(one.value.desc() if one.descending else one.value for one in columns))
         .limit(limit + 1)
     )
-    if _fit(columns, order.after):
+    if is_later := _fit(columns, order.after):
         query = query.where(_after_row(columns, order.after))
-    width = len(ResultRow._fields)
+    width = len(ResultRow._fields) + 1
     found = connection.execute(query).all()
-    rows = [ResultRow(*row[:width]) for row in found[:limit]]
-    return rows, list(found[limit - 1][width:]) if len(found) > limit else None
+    rows = [ResultRow(*row[1:width]) for row in found[:limit]]
+    if not found:
+        return ResultPage([], None, count_of(connection, wanted) if is_later else 0)
+    key = list(found[limit - 1][width:]) if len(found) > limit else None
+    return ResultPage(rows, key, found[0][0])
 
 
 def sort_columns(wanted: ResultFilter, order: ResultOrder) -> list[SortColumn]:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from services.gateway.caller import Caller
 from services.gateway.pages.result_query import ResultQuery
-from services.gateway.routes.scores import commit, wait_for_job
+from services.gateway.routes.scores import find_or_commit, wait_for_job
 from services.gateway.state import State
 from services.registry import metrics
 from shared.errors import ScoringError
@@ -135,7 +135,9 @@ async def _report(
         return None, "There are no intervals: no report splits by such a name."
     key = f"page split {batch.id} {view.split} {view.pairwise}"
     try:
-        accepted = await commit(contract, asked, gateway, key, caller.owner(gateway.settings))
+        accepted = await find_or_commit(
+            contract, asked, gateway, key, caller.owner(gateway.settings)
+        )
         job = await wait_for_job(accepted, gateway, 0)
     except ScoringError as error:
         return None, f"There are no intervals: {error.detail}."

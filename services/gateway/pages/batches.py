@@ -250,12 +250,12 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
     whole = await known_of(batch, gateway, complete=complete)
 
     def read(connection: Connection) -> Results:
-        rows, key = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
+        rows, key, count = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
         ids = _job_ids(rows)
         return Results(
             view=view,
             rows=rows,
-            count=result_pages.count_of(connection, view.filter),
+            count=count,
             whole=whole,
             judged=judgements.count_by_job(connection, batch.tenant, ids),
             next=None if key is None else view.next(key),

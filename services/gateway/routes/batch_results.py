@@ -179,7 +179,7 @@ async def as_html(
 
     def read(connection: Connection) -> tuple[list[ResultRow], dict[str, int], dict[str, Any]]:
         order = ResultOrder(higher_is_better=higher)
-        rows, _ = result_pages.rows_of(connection, wanted, order, most)
+        rows = result_pages.rows_of(connection, wanted, order, most).rows
         reasons = dict(result_pages.counts_of(connection, wanted, [0.0, 1.0]).reasons)
         return rows, reasons, result_pages.provenance_of(connection, wanted)
 
