@@ -32,6 +32,7 @@ from services.gateway.pages.result_query import (
     query_to_take,
 )
 from services.gateway.pages.review import batch_agreement
+from services.gateway.pages.row_excerpts import fitted_rows
 from services.gateway.pages.saved_views import saved_views
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import NoReport
@@ -254,7 +255,7 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
         ids = _job_ids(rows)
         return Results(
             view=view,
-            rows=rows,
+            rows=fitted_rows(rows, view),
             count=count,
             whole=whole,
             judged=judgements.count_by_job(connection, batch.tenant, ids),
