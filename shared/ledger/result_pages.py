@@ -7,7 +7,7 @@ A page begins after the last row of the one before, wherever that stands by now:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -30,7 +30,7 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from shared.ledger.judgements import is_judged
+from shared.ledger.judgements import JudgementFilter, is_judged
 from shared.ledger.result_facts import SNIPPET
 from shared.ledger.tables import batch_lines, jobs, result_facts
 from shared.report_summary import FOLDED, NUMBER
@@ -225,11 +225,12 @@ def _folded(sentence: ColumnElement[Any]) -> ColumnElement[str]:
 def _opinions(wanted: ResultFilter) -> list[ColumnElement[bool]]:
     """Conditions on the judgements of a row."""
     found: list[ColumnElement[bool]] = []
+    own = JudgementFilter(wanted.tenant, batch_id=wanted.batch_id)
     if wanted.judged is not None:
-        judged = is_judged(FACTS.job_id, wanted.tenant)
+        judged = is_judged(FACTS.job_id, own)
         found.append(judged if wanted.judged else ~judged)
     if wanted.reviewer:
-        found.append(is_judged(FACTS.job_id, wanted.tenant, wanted.reviewer))
+        found.append(is_judged(FACTS.job_id, replace(own, reviewer=wanted.reviewer)))
     return found
 
 
