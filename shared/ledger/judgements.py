@@ -374,7 +374,7 @@ def find_job_ids(connection: Connection, wanted: JudgementFilter) -> list[str]:
 class JudgementState(NamedTuple):
     """How many judgements there are, and which, in a few characters."""
 
-    count: int
+    number: int
     digest: str
 
 

@@ -118,11 +118,11 @@ class SortColumn:
 
 
 class ResultPage(NamedTuple):
-    """Some rows, the key of the last one where others follow, and how many the filter leaves."""
+    """Some rows, the key of the last one where others follow, and of how many they are."""
 
     rows: list[ResultRow]
     key: list[Any] | None
-    count: int
+    of: int
 
 
 def rows_of(

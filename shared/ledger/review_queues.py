@@ -368,7 +368,7 @@ def progress(
     )
     median = _median_time(literal(queue.id))
     query = select(*counts, median.label("seconds")).where(ITEMS.queue_id == queue.id)
-    return ReviewProgress(*connection.execute(query).one())
+    return ReviewProgress(**connection.execute(query).one()._asdict())
 
 
 def progress_by_queue(connection: Connection, ids: Sequence[str]) -> dict[str, ReviewProgress]:
@@ -384,7 +384,10 @@ def progress_by_queue(connection: Connection, ids: Sequence[str]) -> dict[str, R
         .where(ITEMS.queue_id == any_(literal(list(ids), ARRAY(String))))
         .group_by(ITEMS.queue_id)
     )
-    known = {row.queue_id: ReviewProgress(*row[1:]) for row in connection.execute(query)}
+    known = {
+        row.queue_id: ReviewProgress(row.done, row.skipped, row.left, row.seconds)
+        for row in connection.execute(query)
+    }
     return {one: known.get(one) or ReviewProgress(0, 0, 0, None) for one in ids}
 
 

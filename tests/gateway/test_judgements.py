@@ -358,7 +358,7 @@ def test_the_state_of_judgements_differs_whenever_one_is_added_changed_or_gone(
             return ledger.state_of(connection, wanted)
 
     seen = [state()]
-    assert seen[0].count == 0
+    assert seen[0].number == 0
     judge(client, first, **ANN)
     seen.append(state())
     assert state() == seen[-1]

@@ -138,7 +138,7 @@ async def batch_agreement(batch: Batch, gateway: State, caller: Caller) -> Job |
     the service of the batch gives no scores to agree with."""
     wanted = JudgementFilter(caller.tenant, batch_id=batch.id)
     known = await queue_routes.judgement_state(wanted, gateway)
-    if known.count < ENOUGH:
+    if known.number < ENOUGH:
         return None
     try:
         return await queue_routes.batch_agreement_job(batch, known, gateway, caller)

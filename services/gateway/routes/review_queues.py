@@ -264,10 +264,10 @@ async def _accept_report(
 ) -> Accepted:
     """One job for these lines and the judgements that there are; another one, a change or a
     withdrawal makes another."""
-    if not known.count or metric not in metrics():
+    if not known.number or metric not in metrics():
         raise NoReport("nobody has judged a line of it yet")
     contract = metrics()[metric].batch
     request = contract.request(**asked, mixed=True)
     lines = hashlib.sha256(request.model_dump_json().encode()).hexdigest()  # jobs are forgotten
-    key = f"agreement {known.count} {known.digest} {lines}"
+    key = f"agreement {known.number} {known.digest} {lines}"
     return await find_or_commit(contract, request, gateway, key, caller.owner(gateway.settings))

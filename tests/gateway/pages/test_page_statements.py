@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 import httpx
@@ -219,7 +220,8 @@ def watched(look: Look) -> Iterator[Asked]:
 
 
 def _panel(look: Look) -> str:
-    frame, names = sys._getframe(1), []
+    frame: FrameType | None = sys._getframe(1)
+    names: list[str] = []
     while frame is not None:
         if re.search(r"/(services|shared)/", frame.f_code.co_filename):
             names += frame.f_code.co_qualname.split(".<locals>.")[::-1]
