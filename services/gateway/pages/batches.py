@@ -33,6 +33,7 @@ from services.gateway.pages.result_query import (
     query_to_take,
 )
 from services.gateway.pages.review import batch_agreement
+from services.gateway.pages.row_excerpts import fitted_rows
 from services.gateway.pages.saved_views import saved_views
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import NoReport
@@ -255,12 +256,12 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
     whole = await known_of(batch, gateway, complete=complete)
 
     def read(connection: Connection) -> Results:
-        rows, key = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
+        rows, key, count = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
         ids = _job_ids(rows)
         return Results(
             view=view,
-            rows=rows,
-            count=result_pages.count_of(connection, view.filter),
+            rows=fitted_rows(rows, view),
+            count=count,
             whole=whole,
             judged=judgements.count_by_job(connection, batch.tenant, ids),
             next=None if key is None else view.next(key),

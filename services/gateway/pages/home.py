@@ -160,15 +160,16 @@ async def load_overview(gateway: State, caller: Caller) -> Overview:
     def read(connection: Connection) -> Overview:
         recent, _ = jobs.summary_page(connection, JobPage(limit=RECENT_JOBS, tenant=caller.tenant))
         newest, _ = batches.page_of(connection, Slice(RECENT_BATCHES, tenant=caller.tenant))
+        counts = overview.counts(connection, caller.tenant)
         return Overview(
-            overview.counts(connection, caller.tenant),
+            counts.by_state,
             known or overview.model_history(connection, caller.tenant),
             queues,
             recent,
             [batch_json(batch) for batch in newest],
             statuses,
             workers,
-            overview.lost_count(connection, caller.tenant),
+            counts.lost,
             _late(overview.oldest_seconds(connection)),
         )
 

@@ -24,6 +24,7 @@ from starlette.responses import HTMLResponse, Response
 
 from services import registry
 from services.gateway.http_requests import read_body
+from services.gateway.pages.row_excerpts import excerpt, offered
 from services.gateway.pages.terms import terms
 from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaType
 from services.gateway.site_security import is_same_origin
@@ -70,7 +71,9 @@ def environment() -> Environment:
     made.filters |= {
         "decimals": decimals,
         "language": language,
+        "excerpt": excerpt,
         "moment": moment,
+        "offered": offered,
         "significant": significant,
         "fold_alike": fold_alike,
         "span": span,
