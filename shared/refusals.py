@@ -24,10 +24,20 @@ OTHER_LANGUAGES = re.compile(
     r"|(?:죄송|미안)[^.!?\n]{0,60}(?:수\s?없|어렵)"
     r"|(?:도와\s?드릴|답변(?:해\s?드릴|할)|제공(?:해\s?드릴|할))\s?수\s?없"
 )
+# What HAF's paper does not list: our own. "I cannot classify it as hateful" is a verdict.
+FURTHER = re.compile(
+    r"\bas an ai\b[^.!?\n]{0,40}\bI (?:cannot|can't|am unable|am not able|do not|don't|won't|must not)\b"
+    r"|\bI(?:'m| am) (?:not (?:comfortable|willing|allowed|permitted|going)|unwilling|uncomfortable)\b"
+    r"|\bI(?:'d| would) (?:rather|prefer) not\b|\bI prefer not to\b|\bI (?:must|have to) decline\b"
+    r"|\bI (?:refuse|decline) to\b"
+    r"|\bI (?:cannot|can't|won't|will not) (?:classify|judge|analy[sz]e|evaluate|assess|rate|label|process)"
+    r" (?!(?:it|this|that|the \w+) as\b)[^.!?\n]{0,80}",
+    re.IGNORECASE,
+)
 REFUSES_WITHIN = 2  # sentences: later ones quote or qualify
 
 
 def is_refusal(sentence: str) -> bool:
     """In English, Chinese or Korean."""
     plain = straighten_apostrophes(sentence)
-    return bool(REFUSAL.search(plain) or OTHER_LANGUAGES.search(plain))
+    return any(one.search(plain) for one in (REFUSAL, OTHER_LANGUAGES, FURTHER))

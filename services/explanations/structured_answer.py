@@ -28,7 +28,13 @@ _DECIDES = re.compile(
     r"|最终|综合|최종\s*|종합\s*){0,4}"
     r"(?:label|verdict|decision|classification|category|class|conclusion|prediction|answer|result"
     r"|judge?ment|assessment|determination|output|rating|overall|(?:option|choice)\s*[a-d\d]|标签|结论|判断|判定|分类|类别|答案|结果"
-    r"|라벨|레이블|결론|판단|판정|분류|정답|답변?|결과)(?:\s+(?:is|as))?"
+    r"|라벨|레이블|결론|판단|판정|분류|정답|답변?|결과"
+    r"|fazit|(?:schluss)?folgerung|urteil|ergebnis|einstufung|einordnung|entscheidung|bewertung"
+    r"|antwort|klassifi(?:zierung|kation)|conclusi[oó]n|conclus[aã]o|conclusie|conclusione"
+    r"|clasificaci[oó]n|classifica(?:ção|zione|tie|tion)|veredict?o|verdetto|decis(?:ión|ão|ione)"
+    r"|décision|résultat|resultad?o|risultato|risposta|respuesta|resposta|réponse|oordeel|wniosek"
+    r"|вывод|заключение|вердикт|結論|判定|分類|回答|sonuç|karar|slutsats|kesimpulan|الخلاصة|निष्कर्ष)"
+    r"(?:\s+(?:is|as))?"
 )
 _HATE = r"(?:hateful|hate(?:\s+(?:speech|content))?|hatefulness)"
 _ASKS = re.compile(
@@ -40,11 +46,13 @@ _ASKS = re.compile(
 )
 _HATEFUL = (
     r"(?:hateful(?:\s+(?:speech|content))?|hate(?:[\s_-]+(?:speech|content)|\s*/\s*\w+)?"
-    r"|仇恨(?:言论|性)?|혐오(?:\s*표현|적)?)"
+    r"|仇恨(?:言论|性)?|혐오(?:\s*표현|적)?|hass(?:erfüllt|rede)|haineux|odioso|discurso\s+de\s+[oó]dio"
+    r"|discours\s+haineux|ヘイトスピーチ|ヘイト)"
 )
 _VALUE = re.compile(
-    rf"(?:(?P<no>(?:not|non|no)[\s_-]*(?:an?\s+)?|非|不是|비)?(?P<label>{_HATEFUL})(?P<ko>\s*아님)?"
-    r"|(?P<yes>yes|true|1|是的?|有|예|네)|(?P<denied>no|false|0|none|否|不是|无|没有|아니[요오]|없음))"
+    rf"(?:(?P<no>(?:not|non|no|nicht|keine?|pas|não|niet)[\s_-]*(?:an?\s+|de\s+)?|非|不是|비)?"
+    rf"(?P<label>{_HATEFUL})(?P<ko>\s*아님|\s*ではない)?"
+    r"|(?P<yes>yes|true|1(?!\.\d)|是的?|有|예|네)|(?P<denied>no|false|0(?!\.\d)|none|否|不是|无|没有|아니[요오]|없음))"
     r"(?=[\W_]*$|[\"'`*_)\]\u201d\u2019]*\s*(?:[.;:,(\u2013\u2014。，；（-]|입니다|이다))",
     re.IGNORECASE,
 )
@@ -79,6 +87,11 @@ _CHOICE = re.compile(  # "Q: Hateful or not? A:", the choice that an answer repe
     r"(?:(?:a|answer|答案?|답변?)\s{0,3}[:：])?",
     re.IGNORECASE,
 )
+_SCORE = re.compile(  # "hateful": 0.91
+    rf"(?:^[^\w\n]{{0,9}}|[\"'])(?:(?P<no>(?:not|non|no)[\s_-]*)?(?P<label>{_HATEFUL})|(?P<other>neutral|normal|none|harmless"
+    rf"|benign|safe|ok(?:ay)?))[\"'*]{{0,3}}\s{{0,9}}[:=]\s{{0,9}}(?P<share>\d(?:\.\d{{1,9}})?)(?![\d.%])",
+    re.IGNORECASE | re.MULTILINE,
+)
 _NAMES = re.compile(r"hate|仇恨|혐오|\b(?:or|unclear|unsure|but|however)\b|[?？]", re.IGNORECASE)
 # "Hateful: null" is no answer.
 _UNANSWERED = re.compile(
@@ -110,13 +123,42 @@ def read_lone_label(answer: str) -> StatedDecision | None:
     asked = _CHOICE.match(answer)
     start = _ALONE.match(answer, asked.end() if asked else 0)
     value = _VALUE.match(answer, start.end() if start else 0)
-    if value is None or value["label"] is None or _NAMES.search(answer, value.end()):
+    if value is None:
+        value = _repeated(answer, start.end() if start else 0)
+    elif _NAMES.search(answer, value.end()):
+        return None
+    if value is None or value["label"] is None:
         return None
     if _UNANSWERED.match(answer, value.end()):
         return None
     denied = value["no"] is not None or value["ko"] is not None
     label = "non-hateful" if denied else "hateful"
     return StatedDecision(label=label, start=0, end=value.end(), words=value.span())
+
+
+def _repeated(answer: str, start: int) -> re.Match[str] | None:
+    """The first of the labels that an answer only repeats: "Hateful Hateful Hateful"."""
+    words = answer[start:].split()
+    alike = len({word.strip(_AROUND).casefold() for word in words[:-1]}) == 1
+    return _VALUE.match(answer, start, start + len(words[0])) if alike else None
+
+
+def read_scores(answer: str) -> StatedDecision | None:
+    """The higher one of the labels' scores, each told once and as a share; of one label alone what
+    its score decides as a grade."""
+    found = list(_SCORE.finditer(answer))
+    sides = {one["other"] is None and one["no"] is None: one for one in found}
+    shares = {side: float(one["share"]) for side, one in sides.items()}
+    if True not in shares or len(found) != len(sides) or max(shares.values()) > 1:
+        return None
+    hateful, rest = shares[True], shares.get(False)
+    low, high = (LOW_GRADE, HIGH_GRADE) if rest is None else (rest, rest)
+    if hateful == rest or low < hateful < high:
+        return None
+    is_hateful = hateful >= high
+    one = sides.get(is_hateful, sides[True])
+    label = "hateful" if is_hateful else "non-hateful"
+    return StatedDecision(label=label, start=one.start(), end=one.end(), words=one.span("share"))
 
 
 def read_grade(answer: str) -> StatedDecision | None:
