@@ -32,8 +32,9 @@ EXPLAINING = (("<reasoning>", "</reasoning>"), ("<analysis>", "</analysis>"))
 LEAST_WORDS = 6  # behind an explaining tag: fewer are a label, which the tag explains
 LONGEST_HEADER = 60  # characters
 
+_OPENS = re.compile(r"\s*<\|(?:begin_of_solution|START_RESPONSE)\|>", re.IGNORECASE)  # the answer
 _ENDS = re.compile(  # of a turn, as templates mark it, or as models write the next one
-    r"<\|(?:im_end|im_start|eot_id|endoftext|end|return|end_of_text|END_RESPONSE|user)\|>|</s>"
+    r"<\|(?:im_end|im_start|eot_id|endoftext|end|return|end_of_text|end_of_solution|END_RESPONSE|user)\|>|</s>"
     r"|<end_of_turn>|<start_of_turn>|\[/?INST\]"
     r"|\n[^\w\n]{0,9}(?:user|human|q|instructions?|input)[^\w\n]{0,3}[:\uff1a]"
     r"|\n[#\s]{1,9}(?:user|human|instructions?|input)\b[^\w\n]{0,6}(?=\n)",
@@ -88,6 +89,7 @@ def answer_of(completion: Completion) -> Answer:
         return Answer(text, completion.tokens, completion.finish)
     opening, closing = found
     before, closed, after = text.partition(closing)
+    after = _OPENS.sub("", after, count=1) if _OPENS.match(after) else after
     reasoning = before.replace(opening, "", 1).strip()
     start = len(text) - len(after.lstrip()) if closed else len(text)
     kept = [token for token in completion.tokens if token.end > start]

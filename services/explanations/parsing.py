@@ -20,6 +20,7 @@ from services.explanations.structured_answer import (
     read_lone_label,
     read_scores,
     read_structured,
+    read_ticked,
     without_leans,
 )
 from services.explanations.yes_or_no import read_yes_or_no
@@ -89,18 +90,22 @@ def refuses(answer: str, decision: StatedDecision | None) -> bool:
 def _corrected(text: str, stated: Stated) -> StatedDecision | None:
     """The decision behind the last correction of itself; None where it takes a decision back and
     states no other."""
-    decision = stated(text)
-    marks = [match.start() for match in _CORRECTS.finditer(text) if text[: match.start()].strip()]
-    if not marks or decision is None:
+    decision, start = stated(text), _last_correction(text)
+    if start == 0:
         return decision
-    start = marks[-1]
     later = stated(text[start:])
     if later is None:
-        return None if decision.start < start else decision
+        return None if decision is None or decision.start < start else decision
     first, last = later.words
     return replace(
         later, start=later.start + start, end=later.end + start, words=(first + start, last + start)
     )
+
+
+def _last_correction(text: str) -> int:
+    """Where it begins; 0: there is none."""
+    marks = (match.start() for match in _CORRECTS.finditer(text))
+    return max((mark for mark in marks if text[:mark].strip()), default=0)
 
 
 def by_labels(labels: Sequence[str]) -> Stated:
@@ -154,7 +159,7 @@ def hateful_or_not(stated: Stated, *, asked: bool, breaks_off: bool = False) -> 
         if is_data(answer) and (data := fields or read_scores(answer)) is not None:
             return data
         prose = None if breaks_off else stated(without_leans(answer))
-        read = prose or fields or read_lone_label(answer)
+        read = read_ticked(answer) or prose or fields or read_lone_label(answer)
         read = read or read_grade(answer) or read_scores(answer)
         return read or (read_yes_or_no(answer) if asked and not breaks_off else None)
 
@@ -167,7 +172,8 @@ def explanation_in(answer: str, after: str | None) -> str:
         return answer.strip()
     if is_data(answer) and (told := _field(answer, after)) is not None:
         return told
-    found = re.search(re.escape(after), answer, re.IGNORECASE)
+    head, corrected = re.compile(re.escape(after), re.IGNORECASE), _last_correction(answer)
+    found = head.search(answer, corrected) or head.search(answer)
     return answer[found.end() :].strip().lstrip("*_ \n") if found else answer.strip()
 
 

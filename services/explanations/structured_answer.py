@@ -29,6 +29,7 @@ _DECIDES = re.compile(
     r"(?:label|verdict|decision|classification|category|class|conclusion|prediction|answer|result"
     r"|judge?ment|assessment|determination|output|rating|overall|(?:option|choice)\s*[a-d\d]|标签|结论|判断|判定|分类|类别|答案|结果"
     r"|라벨|레이블|결론|판단|판정|분류|정답|답변?|결과"
+    r"|if\s+(?:i\s+(?:must|have\s+to|had\s+to)|forced\s+to)\s+(?:choose|decide|pick(?:\s+one)?)"
     r"|fazit|(?:schluss)?folgerung|urteil|ergebnis|einstufung|einordnung|entscheidung|bewertung"
     r"|antwort|klassifi(?:zierung|kation)|conclusi[oó]n|conclus[aã]o|conclusie|conclusione"
     r"|clasificaci[oó]n|classifica(?:ção|zione|tie|tion)|veredict?o|verdetto|decis(?:ión|ão|ione)"
@@ -92,6 +93,13 @@ _SCORE = re.compile(  # "hateful": 0.91
     rf"|benign|safe|ok(?:ay)?))[\"'*]{{0,3}}\s{{0,9}}[:=]\s{{0,9}}(?P<share>\d(?:\.\d{{1,9}})?)(?![\d.%])",
     re.IGNORECASE | re.MULTILINE,
 )
+_TAG = re.compile(r"</?[a-zA-Z]\w{0,19}>")
+_TICK, _CROSS = "\u2705\u2714\u2611\u2713", "\u274c\u2717\u2718\u2716"
+_TICKED = re.compile(  # "Hateful ✅", before the other label's cross
+    rf"^[^\w\n]{{0,9}}(?P<no>(?:not|non|no)[\s_-]*)?(?P<label>{_HATEFUL})[^\w\n]{{0,5}}?"
+    rf"(?:(?P<yes>[{_TICK}])|[{_CROSS}])[^\w\n]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _NAMES = re.compile(r"hate|仇恨|혐오|\b(?:or|unclear|unsure|but|however)\b|[?？]", re.IGNORECASE)
 # "Hateful: null" is no answer.
 _UNANSWERED = re.compile(
@@ -120,13 +128,12 @@ def read_structured(answer: str, *, asked: bool = False) -> StatedDecision | Non
 def read_lone_label(answer: str) -> StatedDecision | None:
     """The decision of an answer that begins with a label, or has it behind a question, and names
     no other one, nor doubts it: "probably hateful" is one, a prompt asks for a choice."""
+    answer = _TAG.sub(lambda tag: " " * len(tag.group()), answer)
     asked = _CHOICE.match(answer)
     start = _ALONE.match(answer, asked.end() if asked else 0)
     value = _VALUE.match(answer, start.end() if start else 0)
-    if value is None:
+    if value is None or _NAMES.search(answer, value.end()):
         value = _repeated(answer, start.end() if start else 0)
-    elif _NAMES.search(answer, value.end()):
-        return None
     if value is None or value["label"] is None:
         return None
     if _UNANSWERED.match(answer, value.end()):
@@ -134,6 +141,16 @@ def read_lone_label(answer: str) -> StatedDecision | None:
     denied = value["no"] is not None or value["ko"] is not None
     label = "non-hateful" if denied else "hateful"
     return StatedDecision(label=label, start=0, end=value.end(), words=value.span())
+
+
+def read_ticked(answer: str) -> StatedDecision | None:
+    """The one label that is ticked, where each stands on a line with its mark."""
+    found = [one for one in _TICKED.finditer(answer) if one["yes"]]
+    if len(found) != 1:
+        return None
+    [one] = found
+    label = "hateful" if one["no"] is None else "non-hateful"
+    return StatedDecision(label=label, start=one.start(), end=one.end(), words=one.span("label"))
 
 
 def _repeated(answer: str, start: int) -> re.Match[str] | None:

@@ -33,6 +33,7 @@ _SURELY = r"(?:absolutely|definitely|certainly|clearly|undoubtedly)"
 _ASIDE = (  # that stands before the word and settles nothing: "Unfortunately, yes"
     r"(?:(?:unfortunately|sadly|regrettably|thankfully|fortunately|obviously|without\s+(?:a|any)\s+doubt"
     r"|in\s+(?:short|my\s+(?:view|opinion|reading))|to\s+me|so|well|overall"
+    r"|i(?:['\u2019]d|\s+would)\s+(?:say|answer)"
     rf"|{_SURELY})[\s,]+){{0,2}}"
 )
 _SAYS_SO = r"(?:say|think|believe)\s+(?:so|it\s+(?:is|does))"
