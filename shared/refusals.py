@@ -35,8 +35,9 @@ FURTHER = re.compile(
     rf"|\bI(?:'m| am) (?:not (?:comfortable|willing|allowed|permitted)|unwilling|uncomfortable)\b"
     rf"|\bI(?:'d| would) (?:rather|prefer) not\b|\bI prefer not to\b|\bI (?:must|have to) decline\b"
     rf"|\bI (?:refuse|decline) to (?:{_TASK}|answer|do|help|engage)\b"
-    rf"|\bI(?:'m not going to| cannot| can't| won't| will not) {_TASK}\b"
+    rf"|\bI(?:'m not going to|(?:'m| am) (?:unable|not able) to| cannot| can't| won't| will not) {_TASK}\b"
     r"(?! (?:it|this|that|(?:the|this) \w{1,20}) as\b)"
+    r"|\b(?:not|isn't|nothing) (?:something|anything)? ?(?:that )?I can (?:help|assist|do)\b"
     r"|\b(?:goes against|violates?|contrary to|conflicts with) my (?:\w{1,20} )?(?:guidelines|policy|policies"
     r"|programming|principles|rules)\b)(?![^.!?\n]{0,200}\b(?:but|however)\b)"
     # Of further languages the apology with what cannot be done.

@@ -29,6 +29,7 @@ MARKS = (  # what opens and what closes a chain of thought
     ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
 )
 EXPLAINING = (("<reasoning>", "</reasoning>"), ("<analysis>", "</analysis>"))
+MOST_CHAINS = 4  # one behind another
 LEAST_WORDS = 6  # behind an explaining tag: fewer are a label, which the tag explains
 LONGEST_HEADER = 60  # characters
 
@@ -84,14 +85,9 @@ def answer_of(completion: Completion) -> Answer:
     text = completion.text
     if completion.reasoning is not None:
         return Answer(text, completion.tokens, completion.finish, completion.reasoning, None)
-    found = _marks(text)
-    if found is None:
+    start, reasoning, closed = _chain(text)
+    if reasoning is None:
         return Answer(text, completion.tokens, completion.finish)
-    opening, closing = found
-    before, closed, after = text.partition(closing)
-    after = _OPENS.sub("", after, count=1) if _OPENS.match(after) else after
-    reasoning = before.replace(opening, "", 1).strip()
-    start = len(text) - len(after.lstrip()) if closed else len(text)
     kept = [token for token in completion.tokens if token.end > start]
     moved = tuple(
         token.model_copy(update={"start": max(0, token.start - start), "end": token.end - start})
@@ -99,6 +95,25 @@ def answer_of(completion: Completion) -> Answer:
     )
     spent = len(completion.tokens) - len(kept) if completion.tokens else None
     return Answer(text[start:], moved, completion.finish, reasoning, spent, cut=not closed)
+
+
+def _chain(text: str) -> tuple[int, str | None, bool]:
+    """Where the answer starts, the reasoning before it, and whether that ends. Of several chains,
+    one behind another, all."""
+    start, told = 0, list[str]()
+    for _ in range(MOST_CHAINS):
+        found = _marks(text[start:])
+        if found is None:
+            break
+        opening, closing = found
+        before, closed, after = text[start:].partition(closing)
+        told.append(before.replace(opening, "", 1).strip())
+        if not closed:
+            return len(text), "\n".join(told), False
+        opens = _OPENS.match(after)
+        after = after[opens.end() :] if opens else after
+        start = len(text) - len(after.lstrip())
+    return start, "\n".join(told) if told else None, True
 
 
 def _marks(text: str) -> tuple[str, str] | None:

@@ -29,6 +29,7 @@ _DECIDES = re.compile(
     r"(?:label|verdict|decision|classification|category|class|conclusion|prediction|answer|result"
     r"|judge?ment|assessment|determination|output|rating|overall|(?:option|choice)\s*[a-d\d]|标签|结论|判断|判定|分类|类别|答案|结果"
     r"|라벨|레이블|결론|판단|판정|분류|정답|답변?|결과"
+    r"|so|thus|therefore|hence|consequently|in\s+(?:short|sum|conclusion|total)"
     r"|if\s+(?:i\s+(?:must|have\s+to|had\s+to)|forced\s+to)\s+(?:choose|decide|pick(?:\s+one)?)"
     r"|fazit|(?:schluss)?folgerung|urteil|ergebnis|einstufung|einordnung|entscheidung|bewertung"
     r"|antwort|klassifi(?:zierung|kation)|conclusi[oó]n|conclus[aã]o|conclusie|conclusione"
@@ -93,7 +94,12 @@ _SCORE = re.compile(  # "hateful": 0.91
     rf"|benign|safe|ok(?:ay)?))[\"'*]{{0,3}}\s{{0,9}}[:=]\s{{0,9}}(?P<share>\d(?:\.\d{{1,9}})?)(?![\d.%])",
     re.IGNORECASE | re.MULTILINE,
 )
-_TAG = re.compile(r"</?[a-zA-Z]\w{0,19}>")
+_GLOSS = re.compile(  # "Hateful: attacks a group", what a label means
+    rf"(?:^|(?<=[.;\n]))[^\w\n]{{0,9}}(?P<no>(?:not|non|no)[\s_-]*)?(?P<label>{_HATEFUL})[*_\"]{{0,3}}\s?[:=]\s{{1,3}}"
+    r"(?!(?:yes|no|not|none|true|false|very|un\w{4,20}|\d|[\"'*]?\d)\b)(?=[^\W\d_]{2,20}\s+[^\W\d_])",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TAG = re.compile(r"</?[a-zA-Z]\w{0,19}>|\\(?:boxed|text|textbf|mathbf)\{|[$}]")
 _TICK, _CROSS = "\u2705\u2714\u2611\u2713", "\u274c\u2717\u2718\u2716"
 _TICKED = re.compile(  # "Hateful ✅", before the other label's cross
     rf"^[^\w\n]{{0,9}}(?P<no>(?:not|non|no)[\s_-]*)?(?P<label>{_HATEFUL})[^\w\n]{{0,5}}?"
@@ -141,6 +147,16 @@ def read_lone_label(answer: str) -> StatedDecision | None:
     denied = value["no"] is not None or value["ko"] is not None
     label = "non-hateful" if denied else "hateful"
     return StatedDecision(label=label, start=0, end=value.end(), words=value.span())
+
+
+def is_gloss(answer: str, decision: StatedDecision) -> bool:
+    """Is it a label whose meaning is told, as that of the other one is: "Hateful: attacks a group.
+    Non-hateful: attacks none."?"""
+    found = list(_GLOSS.finditer(answer))
+    if len({one["no"] is None for one in found}) < 2:
+        return False
+    first, last = decision.words
+    return any(one.start() <= first < one.end() or first <= one.start("label") < last for one in found)
 
 
 def read_ticked(answer: str) -> StatedDecision | None:
