@@ -14,6 +14,7 @@ from services.sor.lexicon import POST_NOUNS
 from services.sor.reported_speech import (
     REACH,
     Grammar,
+    KnownWords,
     Region,
     Speaker,
     SpokenSentence,
@@ -114,7 +115,9 @@ REASONS = word_set("as since because why so which that for this reason in of is 
 POINTING = word_set("""
 which this that such it both contrary in under as a an these thereby violating breaching infringing
 """)
+WISHES = word_set("wants wanted wishes wished hopes hoped")  # of the post, not of its author
 INTO_RULES = word_set("under contrary prohibited forbidden banned which within pursuant against")
+PLACED = word_set("in across throughout for until worldwide globally everywhere effective from")
 OF_MEASURES = word_set("removal decision measure restriction deletion suspension")
 BROKEN = (
     "violat", "breach", "infring", "contraven", "prohibit", "forbid", "forbad", "illegal",
@@ -124,7 +127,8 @@ BROKEN = (
 
 def english_reports(text: str, sentences: Sequence[StatementSentence]) -> Iterator[Span]:
     """What others are reported to say, in order."""
-    return reports(spoken(text, sentences, PLATFORM | RULES, OF_POST), GRAMMAR)
+    known = KnownWords(PLATFORM, RULES, OF_POST)
+    return reports(list(spoken(text, sentences, known)), GRAMMAR, known)
 
 
 def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None) -> Region | None:
@@ -151,6 +155,8 @@ def _is_verb(one: SpokenSentence, place: int) -> bool:
     word = one.words[place]
     if word in VERBS:
         return True
+    if word in WISHES:
+        return place > 0 and one.words[place - 1] in OF_POST - {"you"}
     if place == 0 or one.part(place + 1, 1) != ["that"] or word in BETWEEN | KNOWING:
         return False
     told = word.endswith(("s", "ed")) and one.words[place - 1] in OF_POST - {"you"}
@@ -166,6 +172,8 @@ def _that_behind(one: SpokenSentence, place: int) -> bool:
 def _spoken(one: SpokenSentence, place: int, floor: int, *, of_post: bool) -> Region | None:
     """The predicate of the post, or what another says."""
     word, (start, end) = one.words[place], one.clause(place)
+    if of_post and any(map(_breaks, one.part(place + 1, 2))):
+        return None  # "the post you wrote breaches Rule 3"
     if place + 1 == end and start in one.borders and end - start < PARENTHESIS:
         return (floor, end) if end == len(one) else (place, _end(one, place))  # "…, he says."
     clause = "that" in one.part(place + 1, 4) or (end < len(one) and ":" in one.gap(end))
@@ -228,7 +236,7 @@ def _speaker(one: SpokenSentence, place: int, floor: int, before: Speaker | None
             break
         first -= 1
     joint = one.words[first - 1] if first > floor and first not in one.borders else ""
-    if joint in CONDITIONS or joint.endswith("ever") or one.part(place + 1, 1) == ["by"]:
+    if joint in CONDITIONS or joint.endswith("ever") or one.words[first].endswith("ever") or one.part(place + 1, 1) == ["by"]:
         return None
     if one.words[place].startswith("ask") and one.part(place + 1, 1) == ["us"]:
         return None
@@ -284,23 +292,44 @@ def _class(one: SpokenSentence, first: int, last: int, place: int) -> Speaker | 
         sure = verb not in AMBIGUOUS or one.part(place + 1, 1) == ["that"]
         return "post" if sure or head in OF_POST | PERSONS else None
     named = last > 0 and one.sentence.words[last].text[0].isupper()
-    return "other" if head in PERSONS or named or one.part(place + 1, 1) == ["that"] else None
+    told = one.part(place + 1, 1) == ["that"] or one.words[:first][-1:] == ["what"]
+    return "other" if head in PERSONS or named or told else None
 
 
 def _end(one: SpokenSentence, place: int, *, of_object: bool = False) -> int:
     """Where the platform speaks again. of_object: "offers eggs and was removed" ends, too."""
     inside = one.words[0] in OPENERS or _is_inserted(one, place)
+    of_ours = one.words[0] == "we" and "restriction" in {
+        concept for word in one.words[:place] for concept in LOOKUP.of_word(word)
+    }
     for at in range(place + 2, len(one)):
         joined = at + 1 if one.words[at] in JOINING else at
         if inside and at in one.borders and _is_main(one, at):
             return at
+        if of_ours and at in one.borders and one.words[at] in PLACED:
+            return at  # "We hid the post in which you claim that …, in all countries'
         if at not in one.borders and joined == at:
             if of_object and one.words[at] in INTO_RULES and one.is_of_rule(at, RULES, BROKEN):
                 return at
             continue
+        if joined > at and _is_breach(one, joined, of_object=of_object):
+            return at
         if _speaks_again(one, at, joined, of_object=of_object):
             return at
     return len(one)
+
+
+def _breaks(word: str) -> bool:
+    """A finite verb: "breaches", "violated"."""
+    return word.startswith(BROKEN) and word.endswith(("s", "ed"))
+
+
+def _is_breach(one: SpokenSentence, place: int, *, of_object: bool) -> bool:
+    """Such as "and breaches Section 5.2"; behind "that" only where the clause is cited or ours."""
+    if not any(map(_breaks, one.part(place, 1))) or not one.is_of_rule(place + 1, RULES, ()):
+        return False
+    rest = one.part(place + 1, 4)
+    return of_object or "our" in rest or any(word[0].isdigit() for word in rest)
 
 
 def _is_inserted(one: SpokenSentence, place: int) -> bool:
@@ -327,7 +356,8 @@ def _speaks_again(one: SpokenSentence, at: int, joined: int, *, of_object: bool)
         return True
     being = BEING | {"has", "had", "have", "will", "stays", "remains", "applies"}
     if head[0] in ("your", "this", "the") and not being.isdisjoint(head[2:]):
-        ours = OF_MEASURES if head[0] == "the" else OF_MEASURES | POST_NOUNS | {"account"}
+        turned = head[0] != "the" or (joined > at and one.words[at] in ("but", "yet"))
+        ours = OF_MEASURES | POST_NOUNS | {"account"} if turned else OF_MEASURES
         if head[1] in ours:
             return True
     if of_object and joined > at and head[0] in being:

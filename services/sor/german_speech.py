@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from services.sor.reported_speech import (
     Grammar,
+    KnownWords,
     Region,
     Speaker,
     SpokenSentence,
@@ -35,6 +36,7 @@ def _forms(stems: str) -> frozenset[str]:
 SAYING = word_set("""
 schreibe schreibst schreibt schreiben schrieb schrieben geschrieben versprich verspricht
 versprichst versprechen versprach versprachen versprochen gesagt heißt hieß steht stehen stand
+klagt klagte jammert jammerte beteuert beteuerte wünscht wünschte hofft hoffte träumt träumte
 lese liest lesen gibt geben gab gaben wirft werfen warf nennt nennen nannte nannten genannt rät
 raten riet rätst ruft rufen rief riefen wirbt werben warb bewirbt bewerben schwört schwören
 enthält enthalten enthielt beschreibt beschreiben beschrieb bietet bieten bot boten bittet
@@ -81,9 +83,10 @@ OF_POST = word_set("sie du ihr er es darin dort hierin") | set(_POST_ENDINGS)
 PRONOUNS = word_set("er es sie dort darin")
 NOUNS = word_set("""
 behauptung aussage gerücht vorwurf versprechen drohung ankündigung these warnung zusage meldung
-unterstellung garantie
+unterstellung garantie rede
 """)
 TO_YOU = word_set("ihnen dir euch")
+ACCOUNTS = word_set("konto profil kanal account seite")
 OPENERS = word_set("weil da nach nachdem obwohl wegen trotz aufgrund mit in was")
 RELATIVE = word_set("der die das dem den denen welcher welche welches welchem welchen")
 MODALS = word_set("""
@@ -107,14 +110,18 @@ BROKEN = (
     "verstöss", "verstoss", "verletz", "verbiet", "verbot", "untersag", "unzulässig", "strafbar",
     "betrug", "beleidig", "belästig", "diskriminier", "rechtswidrig", "missbr",
 )  # fmt: skip
+PLACED = word_set("in für ab bis weltweit europaweit überall seit vom")  # where, and how long
 BEING = word_set("wurde wurden ist sind bleibt bleiben wird werden war waren")
 ALLEGED = word_set("angeblich vermeintlich angebliche angeblichen")
 SOURCES = word_set("laut zufolge")
+RETOLD = word_set("wonach demzufolge")  # what a message says
+WISHES = word_set("will wollte möchte")
 
 
 def german_reports(text: str, sentences: Sequence[StatementSentence]) -> Iterator[Span]:
     """What others are reported to say, in order."""
-    return reports(spoken(text, sentences, PLATFORM | RULES, OF_POST), GRAMMAR)
+    known = KnownWords(PLATFORM, RULES, OF_POST)
+    return reports(list(spoken(text, sentences, known)), GRAMMAR, known)
 
 
 def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None) -> Region | None:
@@ -122,6 +129,9 @@ def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None
     word, (start, end) = one.words[place], one.clause(place)
     if word in ALLEGED:
         return place, _end(one, place)
+    if word in RETOLD:
+        ours = one.has(PLATFORM | RULES, max(0, place - 4), min(4, place))
+        return None if ours else (place, _end(one, place))
     if word in SOURCES:
         return _according(one, place)
     if word == "so" and place == start and end == len(one) and _is_of_post(one, place + 1, 4):
@@ -142,6 +152,8 @@ def _is_verb(one: SpokenSentence, place: int) -> bool:
     noun = place > 0 and one.sentence.words[place].text[0].isupper()
     if one.words[place] in SAYING:
         return not noun
+    if one.words[place] in WISHES:
+        return any(word.endswith(_POST_ENDINGS) for word in one.words[max(0, place - 3) : place])
     start, end = one.clause(place)
     clause = set(one.words[start:end])
     if noun or place == start or clause & (BEING | PLATFORM | RULES | MODALS | TO_YOU):
@@ -238,9 +250,12 @@ def _end(one: SpokenSentence, place: int, *, of_object: bool = False) -> int:
     start, _ = one.clause(place)
     inserted = start in one.borders and one.has(RELATIVE, start, 2)  # ", mit dem"
     inside = one.words[0] in OPENERS or inserted
+    of_ours = one.words[0] == "wir" and place > 1 and not one.has(RELATIVE, 0, 1)
     for at in range(place + 1, len(one)):
         joined = at + 1 if one.words[at] in JOINING else at
         if inside and at in one.borders and one.words[at] in BEING:
+            return at
+        if of_ours and at in one.borders and one.words[at] in PLACED:
             return at
         if at == place + 1:
             continue
@@ -262,7 +277,9 @@ def _speaks_again(one: SpokenSentence, at: int, joined: int, *, of_object: bool)
     if joined > at and head[:1] and head[0] in BEING:
         return of_object
     ours = head[:1] in (["ihr"], ["ihre"], ["dein"], ["deine"]) and not BEING.isdisjoint(head[2:])
-    if ours and _is_of_post(one, joined + 1, 1):
+    turned = joined > at and one.words[at] in ("doch", "aber")
+    ours = ours or (turned and not BEING.isdisjoint(head[2:]))
+    if ours and (_is_of_post(one, joined + 1, 1) or one.has(ACCOUNTS, joined + 1, 1)):
         return True
     if at not in one.borders or not head or head[0] not in POINTING:
         return False
