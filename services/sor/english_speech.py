@@ -64,7 +64,8 @@ quotes joke jokes boast boasts label labels read reads mention mentions spread s
 """)
 NOUNS = word_set("""
 claim claims allegation allegations statement assertion rumour rumor rumours promise promises threat
-threats accusation accusations assurance announcement insinuation prediction
+threats accusation accusations assurance announcement insinuation prediction legend story myth
+sentence belief theory news slogan suggestion notion remark
 """)
 ALLEGED = word_set("allegedly supposedly purportedly reportedly")
 PLATFORM = word_set("""
@@ -79,7 +80,8 @@ annex nr no statute charter \u00a7 \u00a7\u00a7
 """)
 OF_POST = (POST_NOUNS - {"group"}) | word_set("""
 you author authors uploader commenter creator advertiser speaker narrator op caption captions
-headline subtitle petition advert poem blogger petitioner reviewer
+headline subtitle petition advert poem blogger petitioner reviewer story song refrain sticker chart
+graph cartoon drawing meme flyer leaflet reply replies slogan banner line lines
 """)
 PRONOUNS = word_set("he she they it")
 PERSONS = (
@@ -94,6 +96,7 @@ MODALS = word_set("""
 can could may might must shall should will would to cannot can't please wish want free entitled
 right let
 """)
+MEANT_TO = [[word, "to"] for word in ("meant", "supposed", "intended", "designed")]
 BEING = word_set("was were been is are be being")
 BETWEEN = BEING | word_set("""
 also even then now further only already just again has have had having do does did not doesn't
@@ -136,6 +139,8 @@ def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None
     word, after = one.words[place], one.part(place + 1, 3)
     if word == "put" and after[:1] == ["it"] and one.has(OF_POST | PERSONS, place - 1, 1):
         return place, _end(one, place)  # "as you put it"
+    if place == 0 and (region := _set_in_post(one)) is not None:
+        return region
     behind = after[:1] in (["that"], ["to"]) or _that_behind(one, place)
     retold = behind and not one.has(PLATFORM, place - 4, 4)
     if word in ALLEGED or (word in ("has", "have") and after[:2] == ["it", "that"]):
@@ -147,6 +152,17 @@ def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None
     if word in VERBS and speaker is None:
         return _inverted(one, place, floor)
     return (place + 1, _end(one, place)) if word in NOUNS and retold else None
+
+
+def _set_in_post(one: SpokenSentence) -> Region | None:
+    """Such as "In your story a mayor orders the removal …": what goes on in there."""
+    head = one.part(0, 3)
+    if len(head) < 3 or head[0] not in ("in", "on") or head[1] not in ("your", "the", "this"):
+        return None
+    inside = head[2] in OF_POST and 3 not in one.borders
+    if not inside or one.has(PLATFORM | RULES | {"you"}, 3, REACH) or one.has(BEING, 3, 4):
+        return None
+    return 3, _end(one, 2)
 
 
 def _is_verb(one: SpokenSentence, place: int) -> bool:
@@ -180,7 +196,7 @@ def _spoken(one: SpokenSentence, place: int, floor: int, *, of_post: bool) -> Re
     if of_post:
         rest = _end(one, place, of_object=word in SHOWING and not clause)
         return place, _main_clause(one, place, rest) if _is_relative(one, place, floor) else rest
-    if word in SHOWING | INTO_CLAUSES and not (clause and word in INTO_CLAUSES):
+    if word in SHOWING | INTO_CLAUSES and not clause:
         return None
     return place + (word not in CLAIMING), _end(one, place)
 
@@ -211,6 +227,7 @@ def _inverted(one: SpokenSentence, place: int, floor: int) -> Region | None:
     """Such as "…, says the author.": at the end, and about what stands before."""
     start, end = one.clause(place)
     last = place == start and start in one.borders and end == len(one)
+    last = last and not one.has(BEING, place, end - place)
     named = one.has(OF_POST | PERSONS, place + 1, 4) and not one.has(PLATFORM, place + 1, 4)
     return (floor, end) if last and named else None
 
@@ -228,6 +245,8 @@ def _according(one: SpokenSentence, place: int, floor: int) -> Region | None:
 def _speaker(one: SpokenSentence, place: int, floor: int, before: Speaker | None) -> Speaker | None:
     """The subject of a verb; None: it has none, or does not report. before: of the verb before."""
     last = _behind_subject(one, place, floor)
+    if one.part(last - 1, 2) in MEANT_TO:
+        last = _behind_subject(one, last - 1, floor)
     if last >= floor and one.words[last] in MODALS:
         return None
     first = last + 1
@@ -238,7 +257,8 @@ def _speaker(one: SpokenSentence, place: int, floor: int, before: Speaker | None
     joint = one.words[first - 1] if first > floor and first not in one.borders else ""
     if joint in CONDITIONS or joint.endswith("ever") or one.words[first].endswith("ever") or one.part(place + 1, 1) == ["by"]:
         return None
-    if one.words[place].startswith("ask") and one.part(place + 1, 1) == ["us"]:
+    answered = one.part(place + 1, 1) == ["why"] and place + 2 in one.borders
+    if one.words[place].startswith("ask") and (answered or one.part(place + 1, 1) == ["us"]):
         return None
     if first > last or place in one.borders:  # no subject of its own
         return before if joint in JOINING else _relative(joint)
@@ -249,11 +269,15 @@ def _speaker(one: SpokenSentence, place: int, floor: int, before: Speaker | None
 def _behind_subject(one: SpokenSentence, place: int, floor: int) -> int:
     """The last word before a verb and what may stand before it."""
     last = place - 1
-    while last >= floor and (one.words[last] in BETWEEN or one.words[last].endswith("ly")):
+    while last >= floor and (one.words[last] in BETWEEN or _is_adverb(one.words[last])):
         if last + 1 in one.borders:
             break
         last -= 1
     return last
+
+
+def _is_adverb(word: str) -> bool:
+    return word.endswith("ly") and word not in OF_POST
 
 
 def _is_passive(one: SpokenSentence, last: int, place: int) -> bool:

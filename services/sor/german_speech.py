@@ -77,13 +77,14 @@ _POST_ENDINGS = (
     "bewertung", "werbung", "angebot", "angebots", "petition", "bild", "foto", "nachricht",
     "rezept", "titel", "überschrift", "beschreibung", "verfasser", "verfasserin", "autor",
     "autorin", "verkäufer", "verkäuferin", "anbieter", "post", "posts", "aufruf", "gedicht",
-    "profiltext", "thread", "clip", "bildtext",
+    "profiltext", "thread", "clip", "bildtext", "geschichte", "lied", "refrain", "aufkleber",
+    "schaubild", "karikatur", "meme", "flugblatt", "antwort", "spruch", "parole", "zeile", "zeilen",
 )  # fmt: skip
 OF_POST = word_set("sie du ihr er es darin dort hierin") | set(_POST_ENDINGS)
 PRONOUNS = word_set("er es sie dort darin")
 NOUNS = word_set("""
 behauptung aussage gerücht vorwurf versprechen drohung ankündigung these warnung zusage meldung
-unterstellung garantie rede
+unterstellung garantie rede legende geschichte satz gedanke parole mythos nachricht
 """)
 TO_YOU = word_set("ihnen dir euch")
 ACCOUNTS = word_set("konto profil kanal account seite")
@@ -93,6 +94,7 @@ MODALS = word_set("""
 kann können kannst könnt darf dürfen darfst muss müssen musst soll sollen sollten möchten möchte
 möchtest wollen willst bitte recht
 """)
+MEANT = word_set("soll sollen sollten will wollen")  # "the chart is meant to show"
 CONDITIONS = word_set("wenn falls sofern ob sobald")
 JOINING = word_set("und oder aber sondern doch sowie")
 STRONG = word_set("""
@@ -127,6 +129,8 @@ def german_reports(text: str, sentences: Sequence[StatementSentence]) -> Iterato
 def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None) -> Region | None:
     """What the word at this place brings. floor: the end of the region before."""
     word, (start, end) = one.words[place], one.clause(place)
+    if place == 0 and (region := _set_in_post(one)) is not None:
+        return region
     if word in ALLEGED:
         return place, _end(one, place)
     if word in RETOLD:
@@ -144,6 +148,19 @@ def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None
     if word in SUBJUNCTIVE and (said or _is_indirect(one, place, start)):
         return max(floor, start), _end(one, place)
     return _supposed(one, place, max(floor, start), end)
+
+
+def _set_in_post(one: SpokenSentence) -> Region | None:
+    """Such as "In Ihrer Geschichte ordnet ein Bürgermeister an": what goes on in there."""
+    head = one.part(0, 3)
+    if len(head) < 3 or head[0] not in ("in", "auf", "im"):
+        return None
+    noun = 1 if head[0] == "im" else 2
+    ours = PLATFORM | RULES | BEING | {"sie", "du", "ihr"}
+    inside = one.words[noun].endswith(_POST_ENDINGS) and noun + 1 not in one.borders
+    if not inside or one.has(ours, noun + 1, 12):
+        return None
+    return noun + 1, _end(one, noun)
 
 
 def _is_verb(one: SpokenSentence, place: int) -> bool:
@@ -203,8 +220,11 @@ def _speaker(
     start, end = one.clause(place)
     left, right = one.words[start:place], one.words[place + 1 : min(end, place + 6)]
     around = {*left, *right}
-    infinitive = one.words[place].endswith("en") and not MODALS.isdisjoint(around)
+    modals = MODALS - MEANT if _is_of_post(one, start, place - start) else MODALS
+    infinitive = one.words[place].endswith("en") and not modals.isdisjoint(around)
     if infinitive or one.words[place - 1 : place] == ["zu"] or not CONDITIONS.isdisjoint(around):
+        return None
+    if one.words[place].startswith(("frag", "gefragt")) and around & {"grund", "warum"}:
         return None
     if "uns" in around and one.words[place] in ("fragen", "gefragt", "fragten", "bitten", "baten"):
         return None
@@ -219,6 +239,8 @@ def _speaker(
     about_us = one.after_platform and around & OF_POST <= PRONOUNS
     if about_us and around & PRONOUNS and "sie" not in left[:1]:
         return "platform"
+    if "uns" in around:
+        return "other"
     return "post" if _is_of_post(one, start, end - start) else "other"
 
 

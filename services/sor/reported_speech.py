@@ -17,6 +17,7 @@ from services.sor.sentences import Span, StatementSentence, quotations
 Speaker = Literal["post", "other", "platform"]
 Region = tuple[int, int]  # numbers of words, half open
 
+PRINTED = frozenset(("article", "artikel"))  # of a law only with a number
 CLAUSE = 3  # words of a quotation that says something
 REACH = 14  # words in which a subject, or a rule that is broken, is sought
 CLOSING = "\"\u201c\u201d\u2019'\u00bb"
@@ -132,7 +133,8 @@ def _quoted(sentences: Iterable[SpokenSentence], known: KnownWords) -> Iterator[
             first, last = span[0] + start, span[1] + start
             inside = [word.folded for word in one.sentence.words if first <= word.start < last]
             outside = set(one.words) - set(inside)
-            ours = outside & (known.platform | known.rules) or known.rules & set(inside)
+            rules = known.rules if any(map(str.isdigit, outside)) else known.rules - PRINTED
+            ours = outside & (known.platform | rules) or rules & set(inside)
             if len(inside) >= CLAUSE and not ours:
                 yield first, last
 
