@@ -1,6 +1,6 @@
 """Sentences that report and sentences of the platform, and whole statements: what `sor` finds.
 
-`python -m bench.sor_speech speech_2 unseen_5` prints how many of a file's rows are read as their
+`python -m tests.sor.speech_figures speech_2 unseen_5` prints how many of a file's rows are read as their
 labels say; with `wrong` also each of the others.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 from services.sor.contract import SorRequest
 from services.sor.metric import SERVICE
 
-FOLDER = Path(__file__).parents[1] / "tests" / "sor"
+FOLDER = Path(__file__).parent
 MEASURE = {"restriction", "territorial_scope", "duration"}
 
 
@@ -30,15 +30,19 @@ def missing_of(row: dict[str, Any]) -> tuple[set[str], set[str]]:
     return lacks, MEASURE & set(SERVICE.score(request).missing)
 
 
+def figures(name: str) -> list[tuple[dict[str, Any], set[str], set[str]]]:
+    """Of every row of a file: what it lacks, and what it was found to lack."""
+    rows = map(json.loads, (FOLDER / f"{name}.jsonl").read_text("utf-8").splitlines())
+    return [(row, *missing_of(row)) for row in rows]
+
+
 def main(arguments: Sequence[str]) -> None:
     """Prints a line a kind of row."""
     for name in arguments:
         if name == "wrong":
             continue
-        rows = map(json.loads, (FOLDER / f"{name}.jsonl").read_text("utf-8").splitlines())
         counted: dict[str, list[bool]] = {}
-        for row in rows:
-            told, found = missing_of(row)
+        for row, told, found in figures(name):
             kind = f"{row.get('language', '')} {row.get('says') or row['kind']}"
             counted.setdefault(kind.strip(), []).append(told == found)
             if "wrong" in arguments and told != found:
