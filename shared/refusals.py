@@ -30,22 +30,26 @@ _TASK = (
     r"(?:classify|judge|analy[sz]e|evaluate|assess|rate|label|process|repeat|reproduce|proceed|quote"
     r"|review|examine)"
 )
+_MINE = r"my (?:\w{1,20} )?(?:guidelines|policy|policies|programming|principles|rules)"
 FURTHER = re.compile(
-    rf"(?:\bas an ai\b[^.!?\n]{{0,40}}\bI (?:cannot|can't|am unable|am not able|won't|must not)\b"
-    rf"|\bI(?:'m| am) (?:not (?:comfortable|willing|allowed|permitted)|unwilling|uncomfortable)\b"
-    rf"|\bI(?:'d| would) (?:rather|prefer) not\b|\bI prefer not to\b|\bI (?:must|have to) decline\b"
+    r"(?:\bas an ai\b[^.!?\n]{0,40}\bI (?:cannot|can't|am unable|am not able|won't|must not)\b"
+    r"|\bI(?:'m| am) (?:not (?:comfortable|willing|allowed|permitted)|unwilling|uncomfortable)\b"
+    r"|\bI(?:'d| would) (?:rather|prefer) not\b|\bI prefer not to\b|\bI (?:must|have to) decline\b"
     rf"|\bI (?:refuse|decline) to (?:{_TASK}|answer|do|help|engage)\b"
-    rf"|\bI(?:'m not going to|(?:'m| am) (?:unable|not able) to| cannot| can't| won't| will not) {_TASK}\b"
-    r"(?! (?:it|this|that|(?:the|this) \w{1,20}) as\b)"
+    r"|\bI(?:'m not going to|(?:'m| am) (?:unable|not able) to| cannot| can't| won't| will not) "
+    rf"{_TASK}\b(?! (?:it|this|that|(?:the|this) \w{{1,20}}) as\b)"
     r"|\b(?:not|isn't|nothing) (?:something|anything)? ?(?:that )?I can (?:help|assist|do)\b"
-    r"|\b(?:goes against|violates?|contrary to|conflicts with) my (?:\w{1,20} )?(?:guidelines|policy|policies"
-    r"|programming|principles|rules)\b)(?![^.!?\n]{0,200}\b(?:but|however)\b)"
-    # Of further languages the apology with what cannot be done.
-    r"|\b(?:tut mir leid|entschuldigung|leider)\b[^.!?\n]{0,60}\bnicht\b"
-    r"|\bich (?:kann|darf|möchte|werde) [^.!?\n]{0,40}\bnicht (?:helfen|beantworten|beurteilen|bewerten)\b"
+    rf"|\b(?:goes against|violates?|contrary to|conflicts with) {_MINE}\b)"
+    r"(?![^.!?\n]{0,200}\b(?:but|however)\b)",
+    re.IGNORECASE,
+)
+ABROAD = re.compile(  # the apology, and what cannot be done
+    r"\b(?:tut mir leid|entschuldigung|leider kann ich)\b[^.!?\n]{0,60}\bnicht\b"
+    r"|\bich (?:kann|darf|möchte|werde) [^.!?\n]{0,40}\bnicht (?:helfen|be(?:antwort|urteil|wert)en)\b"
     r"|\b(?:lo siento|lamento|disculpa)\b[^.!?\n]{0,60}\bno (?:puedo|podemos|es posible)\b"
     r"|\b(?:désolée?|regrette)\b[^.!?\n]{0,60}\b(?:ne (?:peux|puis)|pas)\b"
-    r"|\bmi dispiace\b[^.!?\n]{0,60}\bnon posso\b|\b(?:desculpe|lamento)\b[^.!?\n]{0,60}\bnão posso\b"
+    r"|\bmi dispiace\b[^.!?\n]{0,60}\bnon posso\b"
+    r"|\b(?:desculpe|lamento)\b[^.!?\n]{0,60}\bnão posso\b"
     r"|\bspijt me\b[^.!?\n]{0,60}\bniet\b|\bprzepraszam\b[^.!?\n]{0,60}\bnie mogę\b"
     r"|(?:извините|простите|сожалению)[^.!?\n]{0,60}не могу"
     r"|(?:申し訳|すみません|恐れ入り)[^。！？\n]{0,60}(?:でき(?:ません|ない)|かねます|いたしかね)",
@@ -57,4 +61,4 @@ REFUSES_WITHIN = 2  # sentences: later ones quote or qualify
 def is_refusal(sentence: str) -> bool:
     """In one of a dozen languages."""
     plain = straighten_apostrophes(sentence)
-    return any(one.search(plain) for one in (REFUSAL, OTHER_LANGUAGES, FURTHER))
+    return any(one.search(plain) for one in (REFUSAL, OTHER_LANGUAGES, FURTHER, ABROAD))

@@ -1,9 +1,9 @@
 """What a model answered: its decision, or that it refused, or that nothing can be read.
 
 Of the answer alone, without reasoning and what the model goes on with (`answer_parts`). A refusal
-and an unreadable answer end as such: no metric sees them. Of an answer that corrects itself what it
-says behind the correction counts; of one that breaks off what stands in a field or as a label, since
-prose may be about to turn. Source: specs "models" §5.1, §7.
+and an unreadable answer end as such: no metric sees them. Where an answer corrects itself, what
+stands behind the correction counts; where it breaks off, a field or a label, since prose may be
+about to turn. Source: specs "models" §5.1, §7.
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ from shared.refusals import REFUSES_WITHIN, is_refusal
 
 _BORDER = re.compile(r"(?<=[.!?。！？])(?=\s|[^\x00-\x7f])|\n")  # between sentences
 _NAMED = r"(?:label|decision|answer|conclusion|classification|verdict|relation(?:ship)?)"
-_WORD = (
-    r"(?:conclusion|label|verdict|decision|answer|classification|assessment|judge?ment|rating)"
-)
+_WORD = r"(?:conclusion|label|verdict|decision|answer|classification|assessment|judge?ment|rating)"
 _CORRECTS = re.compile(  # at the beginning of a sentence
     r"(?:^|(?<=[.!?\u3002\uff01\uff1f]))[^\w\n]{0,9}(?:(?:oh|hmm+|no|but|actually|sorry)[\s,.\u2026]{1,4}){0,2}"
     r"(?:wait\b|hold\s+on\b|correction\b|scratch\s+that|strike\s+that|on\s+second\s+thoughts?"

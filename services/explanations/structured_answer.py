@@ -156,7 +156,9 @@ def is_gloss(answer: str, decision: StatedDecision) -> bool:
     if len({one["no"] is None for one in found}) < 2:
         return False
     first, last = decision.words
-    return any(one.start() <= first < one.end() or first <= one.start("label") < last for one in found)
+    return any(
+        one.start() <= first < one.end() or first <= one.start("label") < last for one in found
+    )
 
 
 def read_ticked(answer: str) -> StatedDecision | None:

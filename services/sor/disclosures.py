@@ -85,7 +85,9 @@ def find_items(sentences: Sequence[ReadSentence], text: str, post: PostWords) ->
         if "automated_detection" in before and _repeats_decision(one):
             items.append(ItemMatch("automated_decision", span))
         argued = _is_argument(one, post) and not _is_of_means(items)
-        argued = argued or (one.sentence.content >= SUBSTANCE and (headed or _heads_reason(one, text)))
+        argued = argued or (
+            one.sentence.content >= SUBSTANCE and (headed or _heads_reason(one, text))
+        )
         headed = len(one.folded) == 1 and one.folded[0] in OF_REASONS
         if not routes and (argued or _has_reason(one, content)):
             items.append(ItemMatch("explanation", span))

@@ -255,7 +255,12 @@ def _speaker(one: SpokenSentence, place: int, floor: int, before: Speaker | None
             break
         first -= 1
     joint = one.words[first - 1] if first > floor and first not in one.borders else ""
-    if joint in CONDITIONS or joint.endswith("ever") or one.words[first].endswith("ever") or one.part(place + 1, 1) == ["by"]:
+    if (
+        joint in CONDITIONS
+        or joint.endswith("ever")
+        or one.words[first].endswith("ever")
+        or one.part(place + 1, 1) == ["by"]
+    ):
         return None
     answered = one.part(place + 1, 1) == ["why"] and place + 2 in one.borders
     if one.words[place].startswith("ask") and (answered or one.part(place + 1, 1) == ["us"]):

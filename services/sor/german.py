@@ -83,7 +83,8 @@ manuell, redakt, prüfer, team\b, sachbearbeit, fachkraft, fachkräft, jurist, a
 FOUND = _any("""
 erkannt, erkennt, entdeck, gefunden, aufgefallen, fiel .{0,30}auf, aufgespürt, gestoßen,
 identifiziert, erfasst, bemerkt, markiert, angeschlagen, schlug, herausgefiltert, ermittelt,
-festgestellt, auffällig, auffinden, aufspüren, erkennen, entdecken, ermitteln, stieß, fand , aussortiert, erkennung
+festgestellt, auffällig, auffinden, aufspüren, erkennen, entdecken, ermitteln,
+stieß, fand , aussortiert, erkennung
 """)
 REPORTED = _any("""
 gemeldet, meldete, meldung, hinweis(?:e|es)? (?:ein|von|durch|aus|an|de[rs]), nutzerhinweis,

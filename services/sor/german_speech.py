@@ -84,7 +84,7 @@ OF_POST = word_set("sie du ihr er es darin dort hierin") | set(_POST_ENDINGS)
 PRONOUNS = word_set("er es sie dort darin")
 NOUNS = word_set("""
 behauptung aussage gerücht vorwurf versprechen drohung ankündigung these warnung zusage meldung
-unterstellung garantie rede legende geschichte satz gedanke parole mythos nachricht
+unterstellung garantie rede legende satz gedanke parole mythos
 """)
 TO_YOU = word_set("ihnen dir euch")
 ACCOUNTS = word_set("konto profil kanal account seite")
@@ -129,15 +129,8 @@ def german_reports(text: str, sentences: Sequence[StatementSentence]) -> Iterato
 def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None) -> Region | None:
     """What the word at this place brings. floor: the end of the region before."""
     word, (start, end) = one.words[place], one.clause(place)
-    if place == 0 and (region := _set_in_post(one)) is not None:
+    if (region := _without_verb(one, place)) is not None:
         return region
-    if word in ALLEGED:
-        return place, _end(one, place)
-    if word in RETOLD:
-        ours = one.has(PLATFORM | RULES, max(0, place - 4), min(4, place))
-        return None if ours else (place, _end(one, place))
-    if word in SOURCES:
-        return _according(one, place)
     if word == "so" and place == start and end == len(one) and _is_of_post(one, place + 1, 4):
         return floor, end  # "…, so der Verfasser"
     if _is_verb(one, place) and speaker in ("post", "other"):
@@ -148,6 +141,19 @@ def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None
     if word in SUBJUNCTIVE and (said or _is_indirect(one, place, start)):
         return max(floor, start), _end(one, place)
     return _supposed(one, place, max(floor, start), end)
+
+
+def _without_verb(one: SpokenSentence, place: int) -> Region | None:
+    """By a word or a place that says that somebody else speaks."""
+    word = one.words[place]
+    if place == 0 and (region := _set_in_post(one)) is not None:
+        return region
+    if word in ALLEGED:
+        return place, _end(one, place)
+    if word in SOURCES:
+        return _according(one, place)
+    ours = one.has(PLATFORM | RULES, max(0, place - 4), min(4, place))
+    return (place, _end(one, place)) if word in RETOLD and not ours else None
 
 
 def _set_in_post(one: SpokenSentence) -> Region | None:
@@ -224,11 +230,7 @@ def _speaker(
     infinitive = one.words[place].endswith("en") and not modals.isdisjoint(around)
     if infinitive or one.words[place - 1 : place] == ["zu"] or not CONDITIONS.isdisjoint(around):
         return None
-    if one.words[place].startswith(("frag", "gefragt")) and around & {"grund", "warum"}:
-        return None
-    if "uns" in around and one.words[place] in ("fragen", "gefragt", "fragten", "bitten", "baten"):
-        return None
-    if not _has_particle(one, place, around):
+    if _asks_us(one.words[place], around) or not _has_particle(one, place, around):
         return None
     if place == start and right[:1] in (["sie"], ["du"], ["uns"], ["mir"], ["ihr"]):
         return None  # "Schreiben Sie uns"
@@ -239,9 +241,15 @@ def _speaker(
     about_us = one.after_platform and around & OF_POST <= PRONOUNS
     if about_us and around & PRONOUNS and "sie" not in left[:1]:
         return "platform"
-    if "uns" in around:
-        return "other"
-    return "post" if _is_of_post(one, start, end - start) else "other"
+    ours = "uns" not in around and _is_of_post(one, start, end - start)
+    return "post" if ours else "other"
+
+
+def _asks_us(verb: str, around: set[str]) -> bool:
+    """Such as "Sie haben uns gefragt", "Sie fragten nach dem Grund"."""
+    if verb.startswith(("frag", "gefragt")) and around & {"grund", "warum"}:
+        return True
+    return "uns" in around and verb in ("fragen", "gefragt", "fragten", "bitten", "baten")
 
 
 def _has_particle(one: SpokenSentence, place: int, around: set[str]) -> bool:

@@ -461,8 +461,8 @@ support, allow, permit, prohibit, requir, expect, involv, use, surfac, pick, jud
 ask, raised, mention, submit, creat, shar, sent, made, recorded, produced, matched, select, verif,
 evaluat, analy, process, reach, weighed, written, print, approved, wond, point, caus, located,
 caught, seen, scanned, screened, handled, born, told, agreed, issued, signed, filmed, automat,
-carried, conducted, drawn, disclos, started, looked, contain, intend, reserv, violat, breach, infring,
-occur, happen, help, hop, appreciat, thank, respect, explain, clos to, welcom, limited to
+carried, conducted, disclos, started, looked, contain, intend, reserv, violat, breach, infring,
+drawn, occur, happen, help, hop, appreciat, thank, respect, explain, clos to, welcom, limited to
 """)
 OUR_OWN = frozenset(
     _entries("""

@@ -1,7 +1,7 @@
 """Sentences that report and sentences of the platform, and whole statements: what `sor` finds.
 
-`python -m tests.sor.speech_figures speech_2 unseen_5` prints how many of a file's rows are read as their
-labels say; with `wrong` also each of the others.
+`python -m tests.sor.speech_figures speech_2 unseen_5` prints how many rows of a file are read as
+their labels say; with `wrong` also each of the others.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a post is reported to say discloses nothing of what the platform did; what the platform says
 does, in whatever words.
 
-`reported.jsonl`, `german_reported.jsonl`, `speech*.jsonl`, `unseen_5`, `unseen_6` and `german_unseen_3`,
-`_4`: labelled before the rules met them. The card has what they gave then.
+`reported`, `german_reported`, `speech`, `speech_2`, `_3`, `unseen_5`, `_6`, `german_unseen_3`, `_4`:
+labelled before the rules met them. The card has what they gave then.
 """
 
 from __future__ import annotations
@@ -132,7 +132,9 @@ def test_items_that_only_the_post_has_are_missing(name: str) -> None:
     assert np.mean([not one.missing for one in good]) >= 0.9
 
 
-@pytest.mark.parametrize(("name", "rows", "wrong"), [("speech", 60, 0), ("speech_2", 40, 1), ("speech_3", 36, 0)])
+@pytest.mark.parametrize(
+    ("name", "rows", "wrong"), [("speech", 60, 0), ("speech_2", 40, 1), ("speech_3", 36, 0)]
+)
 def test_sentences_that_no_rule_was_written_for(name: str, rows: int, wrong: int) -> None:
     """The card has what the rules gave of them first. wrong: how many are read otherwise."""
     found = [(told, lacks) for _, told, lacks in figures(name)]
