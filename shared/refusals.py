@@ -45,7 +45,7 @@ FURTHER = re.compile(
 )
 ABROAD = re.compile(  # the apology, and what cannot be done
     r"\b(?:tut mir leid|entschuldigung|leider kann ich)\b[^.!?\n]{0,60}\bnicht\b"
-    r"|\bich (?:kann|darf|möchte|werde) [^.!?\n]{0,40}\bnicht (?:helfen|be(?:antwort|urteil|wert)en)\b"
+    r"|\bich (?:kann|darf|werde) [^.!?\n]{0,40}\bnicht (?:helfen|be(?:antwort|urteil|wert)en)\b"
     r"|\b(?:lo siento|lamento|disculpa)\b[^.!?\n]{0,60}\bno (?:puedo|podemos|es posible)\b"
     r"|\b(?:désolée?|regrette)\b[^.!?\n]{0,60}\b(?:ne (?:peux|puis)|pas)\b"
     r"|\bmi dispiace\b[^.!?\n]{0,60}\bnon posso\b"

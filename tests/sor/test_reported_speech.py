@@ -1,8 +1,8 @@
 """What a post is reported to say discloses nothing of what the platform did; what the platform says
 does, in whatever words.
 
-`reported`, `german_reported`, `speech`, `speech_2`, `_3`, `unseen_5`, `_6`, `german_unseen_3`, `_4`:
-labelled before the rules met them. The card has what they gave then.
+`reported`, `german_reported`, `speech`, `speech_2`, `_3`, `unseen_5`, `_6` and `german_unseen_3`,
+`_4`: labelled before the rules met them. The card has what they gave then.
 """
 
 from __future__ import annotations
