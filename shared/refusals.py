@@ -34,6 +34,8 @@ _MINE = r"my (?:\w{1,20} )?(?:guidelines|policy|policies|programming|principles|
 FURTHER = re.compile(
     r"(?:\bas an ai\b[^.!?\n]{0,40}\bI (?:cannot|can't|am unable|am not able|won't|must not)\b"
     r"|\bI(?:'m| am) (?:not (?:comfortable|willing|allowed|permitted)|unwilling|uncomfortable)\b"
+    r"|\bI (?:do not|don't) feel comfortable\b"
+    r"|\bI(?:'m| am) not able to (?:provide|assist|help|answer|engage|offer|respond|comply)\b"
     r"|\bI(?:'d| would) (?:rather|prefer) not\b|\bI prefer not to\b|\bI (?:must|have to) decline\b"
     rf"|\bI (?:refuse|decline) to (?:{_TASK}|answer|do|help|engage)\b"
     r"|\bI(?:'m not going to|(?:'m| am) (?:unable|not able) to| cannot| can't| won't| will not) "

@@ -17,6 +17,7 @@ from services.explanations.answer_parts import Answer
 from services.explanations.structured_answer import (
     is_data,
     is_gloss,
+    is_within_branches,
     read_grade,
     read_lone_label,
     read_scores,
@@ -158,7 +159,8 @@ def hateful_or_not(stated: Stated, *, asked: bool, breaks_off: bool = False) -> 
         if is_data(answer) and (data := fields or read_scores(answer)) is not None:
             return data
         prose = None if breaks_off else stated(without_leans(answer))
-        prose = None if prose is not None and is_gloss(answer, prose) else prose
+        if prose is not None and (is_gloss(answer, prose) or is_within_branches(answer, prose)):
+            prose = None
         read = read_ticked(answer) or prose or fields or read_lone_label(answer)
         read = read or read_grade(answer) or read_scores(answer)
         return read or (read_yes_or_no(answer) if asked and not breaks_off else None)

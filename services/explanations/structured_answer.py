@@ -55,7 +55,7 @@ _VALUE = re.compile(
     rf"(?:(?P<no>(?:not|non|no|nicht|keine?|pas|não|niet)[\s_-]*(?:an?\s+|de\s+)?|非|不是|비)?"
     rf"(?P<label>{_HATEFUL})(?P<ko>\s*아님|\s*ではない)?"
     r"|(?P<yes>yes|true|1(?!\.\d)|是的?|有|예|네)|(?P<denied>no|false|0(?!\.\d)|none|否|不是|无|没有|아니[요오]|없음))"
-    r"(?=[\W_]*$|[\"'`*_)\]\u201d\u2019]*\s*(?:[.;:,(\u2013\u2014。，；（-]|입니다|이다))",
+    r"(?=[\W_]*$|[\"*_]{0,3}[^\S\n]*\n|[\"'`*_)\]\u201d\u2019]*\s*(?:[.;:,(\u2013\u2014。，；（-]|입니다|이다))",
     re.IGNORECASE,
 )
 _LEAN = r"(?:most\s+|very\s+|more\s+)?(?:probably|likely|presumably)(?:\s+than\s+not)?"
@@ -99,6 +99,18 @@ _GLOSS = re.compile(  # "Hateful: attacks a group", what a label means
     r"(?!(?:yes|no|not|none|true|false|very|un\w{4,20}|\d|[\"'*]?\d)\b)(?=[^\W\d_]{2,20}\s+[^\W\d_])",
     re.IGNORECASE | re.MULTILINE,
 )
+_BRACKETED = re.compile(
+    rf"\s{{0,3}}[(\uff08]\s{{0,3}}(?P<no>(?:not|non|no)[\s_-]*)?{_HATEFUL}\s{{0,3}}[)\uff09]",
+    re.IGNORECASE,
+)
+_NAMED_SIDE = re.compile(
+    rf"(?P<no>(?:\b(?:not|non|no)|n['\u2019]t)[\s_-]+(?:an?\s+)?)?{_HATEFUL}", re.IGNORECASE
+)
+_BRANCHES = re.compile(
+    r"\bif\b[^.!?\n]{1,160}\bhateful\b[^.!?\n]{0,40}[;,.]\s*(?:and\s+|but\s+)?(?:if\s+not|otherwise|else)\b"
+    r"[^.!?\n]{0,60}\bhateful\b",
+    re.IGNORECASE,
+)
 _TAG = re.compile(r"</?[a-zA-Z]\w{0,19}>|\\(?:boxed|text|textbf|mathbf)\{|[$}]")
 _TICK, _CROSS = "\u2705\u2714\u2611\u2713", "\u274c\u2717\u2718\u2716"
 _TICKED = re.compile(  # "Hateful ✅", before the other label's cross
@@ -138,7 +150,7 @@ def read_lone_label(answer: str) -> StatedDecision | None:
     asked = _CHOICE.match(answer)
     start = _ALONE.match(answer, asked.end() if asked else 0)
     value = _VALUE.match(answer, start.end() if start else 0)
-    if value is None or _NAMES.search(answer, value.end()):
+    if value is None or (_NAMES.search(answer, value.end()) and not _heads(answer, value)):
         value = _repeated(answer, start.end() if start else 0)
     if value is None or value["label"] is None:
         return None
@@ -147,6 +159,29 @@ def read_lone_label(answer: str) -> StatedDecision | None:
     denied = value["no"] is not None or value["ko"] is not None
     label = "non-hateful" if denied else "hateful"
     return StatedDecision(label=label, start=0, end=value.end(), words=value.span())
+
+
+def _behind(answer: str, value: re.Match[str]) -> int:
+    """Where it ends, with the same label in brackets: "haineux (hateful)"."""
+    again = _BRACKETED.match(answer, value.end())
+    same = again is not None and (again["no"] is None) == (value["no"] is None)
+    return again.end() if again and same else value.end()
+
+
+def _heads(answer: str, value: re.Match[str]) -> bool:
+    """Is it a line of its own, and is the other label named nowhere behind it?"""
+    ends = answer.find("\n", value.end())
+    if ends < 0 or answer[value.end() : ends].strip(_AROUND):
+        return False
+    rest = answer[ends:]
+    sides = {one["no"] is None for one in _NAMED_SIDE.finditer(rest)}
+    return sides == {value["no"] is None}
+
+
+def is_within_branches(answer: str, decision: StatedDecision) -> bool:
+    """Does its sentence decide both ways: "if they do, it's non-hateful; if not, it's hateful"?"""
+    found = _BRANCHES.finditer(answer)
+    return any(one.start() <= decision.words[0] < one.end() for one in found)
 
 
 def is_gloss(answer: str, decision: StatedDecision) -> bool:
@@ -254,7 +289,7 @@ def _decision(
     """Of the value answer[span] under a key in lower case. by_yes: yes is hateful under it."""
     first, last = _inner(answer, *span, LONGEST_VALUE)
     value = _VALUE.match(answer, first, last)
-    if value is None or _NAMES.search(answer, value.end(), last):
+    if value is None or _NAMES.search(answer, _behind(answer, value), last):
         return None
     if value["label"] is not None and _DECIDES.fullmatch(key):
         denied = value["no"] is not None or value["ko"] is not None
