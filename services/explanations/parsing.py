@@ -25,7 +25,7 @@ from services.explanations.structured_answer import (
     read_ticked,
     without_leans,
 )
-from services.explanations.yes_or_no import read_yes_or_no
+from services.explanations.yes_or_no import asks_itself, read_yes_or_no
 from shared.elicitation import ExplanationsObstacle, Outcome
 from shared.metric import StatedDecision
 from shared.refusals import REFUSES_WITHIN, is_refusal
@@ -111,40 +111,43 @@ def _last_correction(text: str) -> int:
 def by_labels(labels: Sequence[str]) -> Stated:
     """Reads a label on a line of its own or behind a word such as `Label:`, else one that begins
     the answer or is what "this is"; where they differ, nothing."""
-    listed = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
-    ends = (
-        r"(?=[\"'*_`)\]]{0,4}\s{0,3}(?:$|[.;:!(}\n\u2013\u2014-]|,(?!\W{0,3}(?:or\s|and\s)?(?:"
-        rf"{listed})\b)|(?:because|since|as)\b))"
-    )
-    told = (
-        rf"^[^\w\n]{{0,9}}(?:{_NAMED}[^\w\n]{{0,9}})?(?P<label>{listed})[^\w\n]{{0,9}}$",
-        r"(?:^|(?<=[.!?{,]))[^\w\n]{0,9}(?:(?:the|my|so|thus|therefore|final|correct|best)[\s,]{1,3}){0,4}"
-        rf"{_NAMED}[^\w\n]{{0,9}}(?:(?:is|would\s+be|=)\s)?[^\w\n]{{0,4}}(?:an?\s)?(?P<label>{listed}){ends}",
-        rf"\A[^\w\n]{{0,9}}(?P<label>{listed}){ends}",
-        rf"(?:^|(?<=[.!?\n]))[^\w\n]{{0,9}}(?:(?:so|thus|therefore|hence)[\s,]{{1,3}})?(?:this|it|that)\s+is\s+"
-        rf"(?:an?\s+)?(?:case\s+of\s+)?[^\w\n]{{0,3}}(?P<label>{listed}){ends}",
-    )
-    known = {label.casefold(): label for label in labels}
-    ways = [
-        [re.compile(one, re.IGNORECASE | re.MULTILINE) for one in some]
-        for some in (told[:2], told[2:3], told[3:])
-    ]
+    known, ways = {label.casefold(): label for label in labels}, _label_patterns(labels)
 
     def read(answer: str) -> StatedDecision | None:
         for way in ways:
             found = [match for pattern in way for match in pattern.finditer(answer)]
-            if len({match["label"].casefold() for match in found}) == 1:
+            if len({match["label"].casefold() for match in found}) > 1:
+                return None
+            if found:
                 match = found[0]
-                label = known[match["label"].casefold()]
-                words = match.span("label")
+                label, words = known[match["label"].casefold()], match.span("label")
                 return StatedDecision(
                     label=label, start=match.start(), end=match.end(), words=words
                 )
-            if found:
-                return None
         return None
 
     return read
+
+
+def _label_patterns(labels: Sequence[str]) -> list[list[re.Pattern[str]]]:
+    """In the order in which they are believed, each with a group `label`."""
+    listed = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
+    another = rf"(?:or\s|and\s)?(?:{listed})\b"
+    ends = (
+        r"(?=[\"'*_`)\]]{0,4}\s{0,3}(?:$|[.;:!(}\n\u2013\u2014-]"
+        rf"|,(?!\W{{0,3}}{another})|(?:because|since|as)\b))"
+    )
+    starts, so = r"(?:^|(?<=[.!?{,\n]))[^\w\n]{0,9}", r"(?:so|thus|therefore|hence)"
+    told = (
+        rf"^[^\w\n]{{0,9}}(?:{_NAMED}[^\w\n]{{0,9}})?(?P<label>{listed})[^\w\n]{{0,9}}$",
+        rf"{starts}(?:(?:the|my|final|correct|best|{so})[\s,]{{1,3}}){{0,4}}{_NAMED}[^\w\n]{{0,9}}"
+        rf"(?:(?:is|would\s+be|=)\s)?[^\w\n]{{0,4}}(?:an?\s)?(?P<label>{listed}){ends}",
+        rf"\A[^\w\n]{{0,9}}(?P<label>{listed}){ends}",
+        rf"{starts}(?:{so}[\s,]{{1,3}})?(?:this|it|that)\s+is\s+(?:an?\s+)?(?:case\s+of\s+)?"
+        rf"[^\w\n]{{0,3}}(?P<label>{listed}){ends}",
+    )
+    made = [re.compile(one, re.IGNORECASE | re.MULTILINE) for one in told]
+    return [made[:2], made[2:3], made[3:]]
 
 
 def hateful_or_not(stated: Stated, *, asked: bool, breaks_off: bool = False) -> Stated:
@@ -163,7 +166,9 @@ def hateful_or_not(stated: Stated, *, asked: bool, breaks_off: bool = False) -> 
             prose = None
         read = read_ticked(answer) or prose or fields or read_lone_label(answer)
         read = read or read_grade(answer) or read_scores(answer)
-        return read or (read_yes_or_no(answer) if asked and not breaks_off else None)
+        if read is not None or breaks_off:
+            return read
+        return read_yes_or_no(answer) if asked or asks_itself(answer) else None
 
     return read
 

@@ -124,6 +124,7 @@ _UNANSWERED = re.compile(
     r"[\s\"'*_]{0,9}[:=]\s{0,9}[\"']?(?:null|unknown|unclear|undecided|undetermined|n/?a|unsure)\b",
     re.IGNORECASE,
 )
+_IS_KEY = re.compile(r"[\"']\s{0,9}:")  # of data, whose value decides
 _IS_DATA = re.compile(r"\s*(?:```[a-z]*\s*)?[{\[]\s*[\[{\"']", re.IGNORECASE)
 
 
@@ -154,7 +155,7 @@ def read_lone_label(answer: str) -> StatedDecision | None:
         value = _repeated(answer, start.end() if start else 0)
     if value is None or value["label"] is None:
         return None
-    if _UNANSWERED.match(answer, value.end()):
+    if _UNANSWERED.match(answer, value.end()) or _IS_KEY.match(answer, value.end()):
         return None
     denied = value["no"] is not None or value["ko"] is not None
     label = "non-hateful" if denied else "hateful"

@@ -2,8 +2,8 @@
 
 `python -m tests.explanations.answer_batches answers_12 …` prints them; with `wrong` also each
 answer that is read otherwise than its labels say. The whole way of `POST /v1/explanations` with the
-answer sent: reasoning taken off, what the model goes on with, refusals, the prompt's reader. A line of a batch is an answer with its labels; `explanation` is left out where it is the
-whole answer.
+answer sent: reasoning taken off, what the model goes on with, refusals, the prompt's reader. A line
+of a batch is an answer with its labels; `explanation` is left out where it is the whole answer.
 """
 
 from __future__ import annotations
