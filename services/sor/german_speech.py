@@ -30,6 +30,7 @@ def _forms(stems: str) -> frozenset[str]:
     found = set[str]()
     for stem in word_set(stems):
         found |= {stem + ending for ending in _PRESENT + _PAST} | {f"ge{stem}t", f"{stem}t"}
+        found |= {f"{stem}n"} if stem.endswith(("er", "el")) else set()  # "fordern"
     return frozenset(found)
 
 

@@ -133,7 +133,8 @@ def test_items_that_only_the_post_has_are_missing(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "rows", "wrong"), [("speech", 60, 0), ("speech_2", 40, 1), ("speech_3", 36, 0)]
+    ("name", "rows", "wrong"),
+    [("speech", 60, 0), ("speech_2", 40, 1), ("speech_3", 36, 0), ("speech_4", 32, 0)],
 )
 def test_sentences_that_no_rule_was_written_for(name: str, rows: int, wrong: int) -> None:
     """The card has what the rules gave of them first. wrong: how many are read otherwise."""
