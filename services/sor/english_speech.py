@@ -321,7 +321,7 @@ def _class(one: SpokenSentence, first: int, last: int, place: int) -> Speaker | 
         sure = verb not in AMBIGUOUS or one.part(place + 1, 1) == ["that"]
         return "post" if sure or head in OF_POST | PERSONS else None
     named = last > 0 and one.sentence.words[last].text[0].isupper()
-    told = one.part(place + 1, 1) == ["that"] or one.words[:first][-1:] == ["what"]
+    told = one.part(place + 1, 1) == ["that"] or (first > 0 and one.words[first - 1] == "what")
     return "other" if head in PERSONS or named or told else None
 
 
@@ -329,7 +329,7 @@ def _end(one: SpokenSentence, place: int, *, of_object: bool = False) -> int:
     """Where the platform speaks again. of_object: "offers eggs and was removed" ends, too."""
     inside = one.words[0] in OPENERS or _is_inserted(one, place)
     of_ours = one.words[0] == "we" and "restriction" in {
-        concept for word in one.words[:place] for concept in LOOKUP.of_word(word)
+        concept for word in one.words[: min(place, REACH)] for concept in LOOKUP.of_word(word)
     }
     for at in range(place + 2, len(one)):
         joined = at + 1 if one.words[at] in JOINING else at

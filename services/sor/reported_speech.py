@@ -7,6 +7,7 @@ and its author, or somebody else. Words and verbs are those of `english_speech`,
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -128,15 +129,22 @@ def _quoted(sentences: Iterable[SpokenSentence], known: KnownWords) -> Iterator[
     """Quoted clauses, unless the platform or a rule is named: "its caption is 'Closed in all
     countries!'"."""
     for one in sentences:
+        rules = known.rules if any(map(str.isdigit, one.words)) else known.rules - PRINTED
+        if not rules.isdisjoint(one.words):
+            continue
+        starts = [word.start for word in one.sentence.words]
+        ours = [word.start for word in one.sentence.words if word.folded in known.platform]
         start, end = max(0, one.sentence.span[0] - 1), one.sentence.span[1] + 2
         for span in quotations(one.text[start:end]):
             first, last = span[0] + start, span[1] + start
-            inside = [word.folded for word in one.sentence.words if first <= word.start < last]
-            outside = set(one.words) - set(inside)
-            rules = known.rules if any(map(str.isdigit, outside)) else known.rules - PRINTED
-            ours = outside & (known.platform | rules) or rules & set(inside)
-            if len(inside) >= CLAUSE and not ours:
+            outside = len(ours) - _between(ours, first, last)
+            if _between(starts, first, last) >= CLAUSE and not outside:
                 yield first, last
+
+
+def _between(places: Sequence[int], first: int, last: int) -> int:
+    """How many of these, which are in order, are in [first, last)."""
+    return bisect_left(places, last) - bisect_left(places, first)
 
 
 def spoken(
