@@ -50,7 +50,7 @@ def _in_digits(sent: Any) -> Any:
 
 WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 InDigits = BeforeValidator(_in_digits)
-Limit = Annotated[int, InDigits, Query(ge=1, description="coerced to 100 at most")]
+Limit = Annotated[int, Query(ge=1, description="coerced to 100 at most"), InDigits]
 ById = Annotated[Order, Query(description="`desc`: newest first")]
 
 

@@ -50,8 +50,8 @@ async def drift_page(
     request: Request,
     gateway: Gateway,
     caller: Viewer,
-    days: Annotated[int, InDigits, Query(ge=1, le=LONGEST_WINDOW)] = 7,
-    before: Annotated[int, InDigits, Query(ge=1, le=365)] = 28,
+    days: Annotated[int, Query(ge=1, le=LONGEST_WINDOW), InDigits] = 7,
+    before: Annotated[int, Query(ge=1, le=365), InDigits] = 28,
     metric: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
     """Every metric and model that has scored in the window."""

@@ -118,7 +118,7 @@ async def index_page(
     request: Request,
     gateway: Gateway,
     caller: Viewer,
-    days: Annotated[int, InDigits, Query(ge=1, le=90)] = 30,
+    days: Annotated[int, Query(ge=1, le=90), InDigits] = 30,
 ) -> Response:
     """The start page."""
     found = await load_overview(gateway, caller)
