@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from services.gateway.auth import Viewer, acquire_stream, with_session_check
 from services.gateway.caller import Caller
+from services.gateway.http_requests import InDigits
 from services.gateway.pages import page_route
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.score_trend import trend_of
@@ -117,7 +118,7 @@ async def index_page(
     request: Request,
     gateway: Gateway,
     caller: Viewer,
-    days: Annotated[int, Query(ge=1, le=90)] = 30,
+    days: Annotated[int, Query(ge=1, le=90), InDigits] = 30,
 ) -> Response:
     """The start page."""
     found = await load_overview(gateway, caller)
