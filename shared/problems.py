@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -218,6 +219,7 @@ def can_retry(found: Problem) -> bool | None:
 M = TypeVar("M", bound=Message)
 
 
+MOST_SHOWN = 60  # characters of a key
 MOST_MEMBERS = 1_000  # of one object in a request
 
 
@@ -233,6 +235,31 @@ def parse_strict(message: type[M], raw: bytes | str, body: Any) -> M:
         ):
             raise
     return message.model_validate_json(json.dumps(normalize_numbers(body)), strict=True)
+
+
+class RepeatedKey(ValueError):
+    """An object of a request has a key twice: nobody can say which value was meant."""
+
+
+def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object, for JSON's decoder. Raises RepeatedKey."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        name = next(name for name, count in counts.items() if count > 1)
+        raise RepeatedKey(f"an object has the key {name[:MOST_SHOWN]!r} more than once")
+    return made
+
+
+def repeated_key(raw: bytes) -> str | None:
+    """What is to be said of a key that stands twice in this JSON; None: none does."""
+    try:
+        json.loads(raw, object_pairs_hook=unique_members)
+    except RepeatedKey as error:
+        return str(error)
+    except (ValueError, RecursionError):  # whatever else is wrong is told where it is read
+        return None
+    return None
 
 
 def check_object_size(body: Any) -> None:

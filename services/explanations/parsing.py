@@ -1,52 +1,50 @@
 """What a model answered: its decision, or that it refused, or that nothing can be read.
 
-The chain of thought of a reasoning model is taken off first. A refusal and an unreadable answer end
-as such: no metric sees them. Source: specs "models" §5.1, §7.
+Of the answer alone, without reasoning and what the model goes on with (`answer_parts`). A refusal
+and an unreadable answer end as such: no metric sees them. Where an answer corrects itself, what
+stands behind the correction counts; where it breaks off, a field or a label, since prose may be
+about to turn. Source: specs "models" §5.1, §7.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from services.explanations.answer_parts import Answer
 from services.explanations.structured_answer import (
     is_data,
+    is_gloss,
+    is_within_branches,
     read_grade,
     read_lone_label,
+    read_scores,
     read_structured,
+    read_ticked,
     without_leans,
 )
-from services.explanations.yes_or_no import read_yes_or_no
+from services.explanations.yes_or_no import asks_itself, read_yes_or_no
 from shared.elicitation import ExplanationsObstacle, Outcome
 from shared.metric import StatedDecision
-from shared.models.calls import Completion, WrittenToken
 from shared.refusals import REFUSES_WITHIN, is_refusal
 
-OPENED, CLOSED = "<think>", "</think>"
 _BORDER = re.compile(r"(?<=[.!?。！？])(?=\s|[^\x00-\x7f])|\n")  # between sentences
 _NAMED = r"(?:label|decision|answer|conclusion|classification|verdict|relation(?:ship)?)"
+_WORD = r"(?:conclusion|label|verdict|decision|answer|classification|assessment|judge?ment|rating)"
+_CORRECTS = re.compile(  # at the beginning of a sentence
+    r"(?:^|(?<=[.!?\u3002\uff01\uff1f]))[^\w\n]{0,9}(?:(?:oh|hmm+|no|but|actually|sorry)[\s,.\u2026]{1,4}){0,2}"
+    r"(?:wait\b|hold\s+on\b|correction\b|scratch\s+that|strike\s+that|on\s+second\s+thoughts?"
+    r"|(?:on|upon)\s+(?:further\s+)?(?:reflection|reconsideration)|let\s+me\s+(?:correct|revise|reconsider|re-?evaluate|rethink)"
+    r"|i\s+(?:was\s+wrong|made\s+a\s+mistake|misread|stand\s+corrected|take\s+that\s+back"
+    r"|(?:need|have|must|should|want)(?:\s+to)?\s+(?:correct|revise)|apologi[sz]e,?\s+(?:for|i))"
+    rf"|(?:my\s+|the\s+)?(?:revised|corrected|updated|amended|new)\s+{_WORD}\b|edit\s*:"
+    r"|\u66f4\u6b63|\u4fee\u6b63|\u7b49\u7b49|\u4e0d\u5bf9|\uc815\uc815|\uc218\uc815|\uc7a0\uae50|\uc544\ub2c8,)",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 Stated = Callable[[str], StatedDecision | None]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """An answer without the reasoning before it; tokens: with offsets into `text`.
-
-    reasoning: None where there was none, or nobody tells it. reasoning_tokens: None: not known.
-    cut: whether the tokens were used up before the answer began.
-    """
-
-    text: str
-    tokens: tuple[WrittenToken, ...]
-    finish: str
-    reasoning: str | None = None
-    reasoning_tokens: int | None = 0
-    cut: bool = False
-
-
-CUT = Answer("", (), "length", None, None, cut=True)
 
 
 @dataclass(frozen=True)
@@ -58,42 +56,24 @@ class AnswerOutcome:
     obstacle: ExplanationsObstacle | None = None
 
 
-def answer_of(completion: Completion) -> Answer:
-    """Answer and reasoning apart: as the server tells them, else as the text marks them. A chat
-    template may open the reasoning itself, so that the text only closes it."""
-    text = completion.text
-    if completion.reasoning is not None:
-        return Answer(text, completion.tokens, completion.finish, completion.reasoning, None)
-    before, closed, after = text.partition(CLOSED)
-    opens = text.lstrip().startswith(OPENED)
-    if not closed and not opens:
-        return Answer(text, completion.tokens, completion.finish)
-    reasoning = before.replace(OPENED, "", 1).strip()
-    start = len(text) - len(after.lstrip()) if closed else len(text)
-    kept = [token for token in completion.tokens if token.end > start]
-    moved = tuple(
-        token.model_copy(update={"start": max(0, token.start - start), "end": token.end - start})
-        for token in kept
-    )
-    spent = len(completion.tokens) - len(kept) if completion.tokens else None
-    return Answer(text[start:], moved, completion.finish, reasoning, spent, cut=not closed)
-
-
 def parse_answer(answer: Answer, stated: Stated) -> AnswerOutcome:
     """stated: what reads a decision."""
     if answer.cut:
         detail = "the model was still reasoning when its tokens were used up: allow more"
         return _unparsable("answer-cut-by-reasoning", detail)
-    if not answer.text.strip():
+    text = answer.own_text
+    if not text.strip():
         return _unparsable("conclusion-unread", "the model wrote nothing")
-    decision = stated(answer.text)
-    if refuses(answer.text, decision):
+    decision = _corrected(text, stated)
+    if decision is not None and answer.breaks_off and decision.words[1] >= len(text.rstrip()):
+        decision = None  # "Hateful" may be about to become "Hateful or not"
+    if refuses(text, decision):
         detail = "the model refuses to decide or to explain"
         obstacle = ExplanationsObstacle(component="decision", code="refused", detail=detail)
         return AnswerOutcome("refused", None, obstacle)
     if decision is not None:
         return AnswerOutcome("answered", decision)
-    ended = "; its tokens were used up: allow more" if answer.finish == "length" else ""
+    ended = "; its tokens were used up: allow more" if answer.breaks_off else ""
     return _unparsable("conclusion-unread", f"no decision can be read from the answer{ended}")
 
 
@@ -107,52 +87,114 @@ def refuses(answer: str, decision: StatedDecision | None) -> bool:
     return any(decision.start < end and start < decision.end for start, end in refusing)
 
 
-def by_labels(labels: Sequence[str]) -> Stated:
-    """Reads a line that is a label, alone or behind a word such as `Label:`; where lines differ,
-    nothing."""
-    listed = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
-    line = re.compile(
-        rf"^[^\w\n]{{0,9}}(?:{_NAMED}[^\w\n]{{0,9}})?(?P<label>{listed})[^\w\n]{{0,9}}$",
-        re.IGNORECASE | re.MULTILINE,
+def _corrected(text: str, stated: Stated) -> StatedDecision | None:
+    """The decision behind the last correction of itself; None where it takes a decision back and
+    states no other."""
+    decision, start = stated(text), _last_correction(text)
+    if start == 0:
+        return decision
+    later = stated(text[start:])
+    if later is None:
+        return None if decision is None or decision.start < start else decision
+    first, last = later.words
+    return replace(
+        later, start=later.start + start, end=later.end + start, words=(first + start, last + start)
     )
-    named = {label.casefold(): label for label in labels}
+
+
+def _last_correction(text: str) -> int:
+    """Where it begins; 0: there is none."""
+    marks = (match.start() for match in _CORRECTS.finditer(text))
+    return max((mark for mark in marks if text[:mark].strip()), default=0)
+
+
+def by_labels(labels: Sequence[str]) -> Stated:
+    """Reads a label on a line of its own or behind a word such as `Label:`, else one that begins
+    the answer or is what "this is"; where they differ, nothing."""
+    known, ways = {label.casefold(): label for label in labels}, _label_patterns(labels)
 
     def read(answer: str) -> StatedDecision | None:
-        found = list(line.finditer(answer))
-        if len({match["label"].casefold() for match in found}) != 1:
-            return None
-        match = found[0]
-        label = named[match["label"].casefold()]
-        return StatedDecision(
-            label=label, start=match.start(), end=match.end(), words=match.span("label")
-        )
+        for way in ways:
+            found = [match for pattern in way for match in pattern.finditer(answer)]
+            if len({match["label"].casefold() for match in found}) > 1:
+                return None
+            if found:
+                match = found[0]
+                label, words = known[match["label"].casefold()], match.span("label")
+                return StatedDecision(
+                    label=label, start=match.start(), end=match.end(), words=words
+                )
+        return None
 
     return read
 
 
-def hateful_or_not(stated: Stated, *, asked: bool) -> Stated:
+def _label_patterns(labels: Sequence[str]) -> list[list[re.Pattern[str]]]:
+    """In the order in which they are believed, each with a group `label`."""
+    listed = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
+    another = rf"(?:or\s|and\s)?(?:{listed})\b"
+    ends = (
+        r"(?=[\"'*_`)\]]{0,4}\s{0,3}(?:$|[.;:!(}\n\u2013\u2014-]"
+        rf"|,(?!\W{{0,3}}{another})|(?:because|since|as)\b))"
+    )
+    starts, so = r"(?:^|(?<=[.!?{,\n]))[^\w\n]{0,9}", r"(?:so|thus|therefore|hence)"
+    told = (
+        rf"^[^\w\n]{{0,9}}(?:{_NAMED}[^\w\n]{{0,9}})?(?P<label>{listed})[^\w\n]{{0,9}}$",
+        rf"{starts}(?:(?:the|my|final|correct|best|{so})[\s,]{{1,3}}){{0,4}}{_NAMED}[^\w\n]{{0,9}}"
+        rf"(?:(?:is|would\s+be|=)\s)?[^\w\n]{{0,4}}(?:an?\s)?(?P<label>{listed}){ends}",
+        rf"\A[^\w\n]{{0,9}}(?P<label>{listed}){ends}",
+        rf"{starts}(?:{so}[\s,]{{1,3}})?(?:this|it|that)\s+is\s+(?:an?\s+)?(?:case\s+of\s+)?"
+        rf"[^\w\n]{{0,3}}(?P<label>{listed}){ends}",
+    )
+    made = [re.compile(one, re.IGNORECASE | re.MULTILINE) for one in told]
+    return [made[:2], made[2:3], made[3:]]
+
+
+def hateful_or_not(stated: Stated, *, asked: bool, breaks_off: bool = False) -> Stated:
     """Reads an answer of data by its fields, any other as `stated` does, else by its fields.
 
-    asked: whether the prompt asks "is this hateful?", so that yes and no decide too.
+    asked: whether the prompt asks "is this hateful?", so that yes and no decide too. breaks_off:
+    whether the answer has no end, so that its prose decides nothing.
     """
 
     def read(answer: str) -> StatedDecision | None:
         fields = read_structured(answer, asked=asked)
-        if fields is not None and is_data(answer):
-            return fields
-        read = stated(without_leans(answer)) or fields or read_lone_label(answer)
-        read = read or read_grade(answer)
-        return read or (read_yes_or_no(answer) if asked else None)
+        if is_data(answer) and (data := fields or read_scores(answer)) is not None:
+            return data
+        prose = None if breaks_off else stated(without_leans(answer))
+        if prose is not None and (is_gloss(answer, prose) or is_within_branches(answer, prose)):
+            prose = None
+        read = read_ticked(answer) or prose or fields or read_lone_label(answer)
+        read = read or read_grade(answer) or read_scores(answer)
+        if read is not None or breaks_off:
+            return read
+        return read_yes_or_no(answer) if asked or asks_itself(answer) else None
 
     return read
 
 
-def explanation_in(answer: str, after: str | None) -> tuple[int, int]:
-    """Its span in the answer."""
-    found = re.search(re.escape(after), answer, re.IGNORECASE) if after else None
-    start = found.end() if found else 0
-    inner = answer[start:]
-    return start + len(inner) - len(inner.lstrip()), start + len(inner.rstrip())
+def explanation_in(answer: str, after: str | None) -> str:
+    """What explains: behind the words that head it, or of data the field of that name."""
+    if after is None:
+        return answer.strip()
+    if is_data(answer) and (told := _field(answer, after)) is not None:
+        return told
+    head, corrected = re.compile(re.escape(after), re.IGNORECASE), _last_correction(answer)
+    found = head.search(answer, corrected) or head.search(answer)
+    return answer[found.end() :].strip().lstrip("*_ \n") if found else answer.strip()
+
+
+def _field(answer: str, after: str) -> str | None:
+    """Its text as JSON has it; None where it is cut, or there is none."""
+    name = re.escape(after.strip(" :"))
+    found = re.search(rf"\"{name}\"\s{{0,9}}:\s{{0,9}}(?=\")", answer, re.IGNORECASE)
+    if found is None:
+        return None
+    try:
+        told, _ = json.JSONDecoder(strict=False).raw_decode(answer, found.end())
+    except ValueError:
+        return None
+    return str(told).strip()
 
 
 def _sentences(answer: str) -> Iterator[tuple[int, int]]:

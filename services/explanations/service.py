@@ -16,14 +16,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from services.explanations.answer_parts import CUT, Answer, answer_of, own_length
 from services.explanations.batch_report import SOURCE, batch_report
 from services.explanations.contract import CONTRACT, ExplanationsRequest
 from services.explanations.parsing import (
-    CUT,
-    Answer,
     AnswerOutcome,
     Stated,
-    answer_of,
     by_labels,
     explanation_in,
     hateful_or_not,
@@ -70,6 +68,7 @@ BARE = (
     "it would find no conclusion there, or another one. Ask for a sentence that states the decision"
 )
 CUT_SHORT = "the answer was cut at {tokens} tokens"
+WENT_ON = "the model went on with another question behind its answer: that part is not read"
 TEXT_HERE = "\0"  # no text can hold it
 # What a model refuses of these, it refuses of the longest text that it was sent.
 PROMPTS = ("/prompts", "/completions", "/text")
@@ -122,14 +121,19 @@ class ExplanationsService(ReportedService):
         """Stage 1 asks, commits and reads, stage 2 scores."""
         prompt, language = request.full_prompt, _language(request)
         answer, use = _generate(request, prompt, language)
-        read = parse_answer(answer, _reader(request, prompt, language))
+        length = own_length(answer.text, prompt.user, request.inputs.values())
+        answer = replace(answer, own=length)
+        read = parse_answer(answer, _reader(request, prompt, breaks_off=answer.breaks_off))
         judge = _judge(request)
         elicitation = _elicitation(request, prompt, answer, read, judge).model_copy(
             update={"language": language}
         )
-        scores, unscored, warnings = _score_metrics(request, prompt, elicitation, judge)
-        if answer.finish == "length" and not answer.cut:
+        own = _own_part(elicitation, answer)
+        scores, unscored, warnings = _score_metrics(request, prompt, own, judge)
+        if answer.breaks_off and not answer.cut:
             warnings = (CUT_SHORT.format(tokens=request.most_tokens), *warnings)
+        if answer.goes_on:
+            warnings = (WENT_ON, *warnings)
         return ExplanationsResult(
             elicitation=elicitation,
             scores=scores,
@@ -212,7 +216,7 @@ def _values(
     return prompt.values(request.inputs, request.policy_text, request.target_label, language)
 
 
-def _reader(request: ExplanationsRequest, prompt: ElicitationPrompt, language: str) -> Stated:
+def _reader(request: ExplanationsRequest, prompt: ElicitationPrompt, *, breaks_off: bool) -> Stated:
     if prompt.reader == "labels":
         return by_labels(prompt.labels)
     if prompt.reader == "none":
@@ -226,7 +230,7 @@ def _reader(request: ExplanationsRequest, prompt: ElicitationPrompt, language: s
 
     if not decides_if_hateful(prompt):
         return stated
-    return hateful_or_not(stated, asked=asks_if_hateful(prompt))
+    return hateful_or_not(stated, asked=asks_if_hateful(prompt), breaks_off=breaks_off)
 
 
 def _is_read_otherwise(
@@ -238,7 +242,7 @@ def _is_read_otherwise(
     metric, text = service(prompt.reader), next(iter(request.inputs.values()), "")
     if not isinstance(metric, Metric):
         raise RuntimeError(f"{prompt.reader} reads no decisions")  # prompts name metrics alone
-    read = metric.stated_decision(text, found.answer, request.language)
+    read = metric.stated_decision(text, found.explanation, request.language)
     return read is None or read.label != found.decision
 
 
@@ -295,7 +299,6 @@ def _elicitation(
     judge: JudgeResult,
 ) -> ExplanationsElicitation:
     stated, p = read.decision, judge.p
-    start, end = explanation_in(answer.text, prompt.explanation_after)
     stated_p = _decision_probability(answer, stated)
     found = (read.obstacle, judge.obstacle, *_token_obstacles(answer, stated, stated_p))
     written = stated is not None and stated.end > stated.start
@@ -313,7 +316,7 @@ def _elicitation(
             "mass": judge.judged.mass if judge.judged else None,
             "stated_p": stated_p,
             "answer": answer.text,
-            "explanation": answer.text[start:end],
+            "explanation": explanation_in(answer.own_text, prompt.explanation_after),
             "tokens": answer.tokens,
             "reasoning": answer.reasoning,
             "reasoning_tokens": answer.reasoning_tokens,
@@ -322,6 +325,12 @@ def _elicitation(
             "obstacles": tuple(one for one in found if one is not None),
         }
     )
+
+
+def _own_part(found: ExplanationsElicitation, answer: Answer) -> ExplanationsElicitation:
+    """As metrics see it: without what the model went on with."""
+    tokens = tuple(token for token in answer.tokens if token.end <= len(answer.own_text))
+    return found.model_copy(update={"answer": answer.own_text, "tokens": tokens})
 
 
 def _decision_probability(answer: Answer, stated: StatedDecision | None) -> float | None:

@@ -28,7 +28,15 @@ _DECIDES = re.compile(
     r"|最终|综合|최종\s*|종합\s*){0,4}"
     r"(?:label|verdict|decision|classification|category|class|conclusion|prediction|answer|result"
     r"|judge?ment|assessment|determination|output|rating|overall|(?:option|choice)\s*[a-d\d]|标签|结论|判断|判定|分类|类别|答案|结果"
-    r"|라벨|레이블|결론|판단|판정|분류|정답|답변?|결과)(?:\s+(?:is|as))?"
+    r"|라벨|레이블|결론|판단|판정|분류|정답|답변?|결과"
+    r"|so|thus|therefore|hence|consequently|in\s+(?:short|sum|conclusion|total)"
+    r"|if\s+(?:i\s+(?:must|have\s+to|had\s+to)|forced\s+to)\s+(?:choose|decide|pick(?:\s+one)?)"
+    r"|fazit|(?:schluss)?folgerung|urteil|ergebnis|einstufung|einordnung|entscheidung|bewertung"
+    r"|antwort|klassifi(?:zierung|kation)|conclusi[oó]n|conclus[aã]o|conclusie|conclusione"
+    r"|clasificaci[oó]n|classifica(?:ção|zione|tie|tion)|veredict?o|verdetto|decis(?:ión|ão|ione)"
+    r"|décision|résultat|resultad?o|risultato|risposta|respuesta|resposta|réponse|oordeel|wniosek"
+    r"|вывод|заключение|вердикт|結論|判定|分類|回答|sonuç|karar|slutsats|kesimpulan|الخلاصة|निष्कर्ष)"
+    r"(?:\s+(?:is|as))?"
 )
 _HATE = r"(?:hateful|hate(?:\s+(?:speech|content))?|hatefulness)"
 _ASKS = re.compile(
@@ -40,12 +48,14 @@ _ASKS = re.compile(
 )
 _HATEFUL = (
     r"(?:hateful(?:\s+(?:speech|content))?|hate(?:[\s_-]+(?:speech|content)|\s*/\s*\w+)?"
-    r"|仇恨(?:言论|性)?|혐오(?:\s*표현|적)?)"
+    r"|仇恨(?:言论|性)?|혐오(?:\s*표현|적)?|hass(?:erfüllt|rede)|haineux|odioso|discurso\s+de\s+[oó]dio"
+    r"|discours\s+haineux|ヘイトスピーチ|ヘイト)"
 )
 _VALUE = re.compile(
-    rf"(?:(?P<no>(?:not|non|no)[\s_-]*(?:an?\s+)?|非|不是|비)?(?P<label>{_HATEFUL})(?P<ko>\s*아님)?"
-    r"|(?P<yes>yes|true|1|是的?|有|예|네)|(?P<denied>no|false|0|none|否|不是|无|没有|아니[요오]|없음))"
-    r"(?=[\W_]*$|[\"'`*_)\]\u201d\u2019]*\s*(?:[.;:,(\u2013\u2014。，；（-]|입니다|이다))",
+    rf"(?:(?P<no>(?:not|non|no|nicht|keine?|pas|não|niet)[\s_-]*(?:an?\s+|de\s+)?|非|不是|비)?"
+    rf"(?P<label>{_HATEFUL})(?P<ko>\s*아님|\s*ではない)?"
+    r"|(?P<yes>yes|true|1(?!\.\d)|是的?|有|예|네)|(?P<denied>no|false|0(?!\.\d)|none|否|不是|无|没有|아니[요오]|없음))"
+    r"(?=[\W_]*$|[\"*_]{0,3}[^\S\n]*\n|[\"'`*_)\]\u201d\u2019]*\s*(?:[.;:,(\u2013\u2014。，；（-]|입니다|이다))",
     re.IGNORECASE,
 )
 _LEAN = r"(?:most\s+|very\s+|more\s+)?(?:probably|likely|presumably)(?:\s+than\s+not)?"
@@ -79,12 +89,42 @@ _CHOICE = re.compile(  # "Q: Hateful or not? A:", the choice that an answer repe
     r"(?:(?:a|answer|答案?|답변?)\s{0,3}[:：])?",
     re.IGNORECASE,
 )
+_SCORE = re.compile(  # "hateful": 0.91
+    rf"(?:^[^\w\n]{{0,9}}|[\"'])(?:(?P<no>(?:not|non|no)[\s_-]*)?(?P<label>{_HATEFUL})|(?P<other>neutral|normal|none|harmless"
+    rf"|benign|safe|ok(?:ay)?))[\"'*]{{0,3}}\s{{0,9}}[:=]\s{{0,9}}(?P<share>\d(?:\.\d{{1,9}})?)(?![\d.%])",
+    re.IGNORECASE | re.MULTILINE,
+)
+_GLOSS = re.compile(  # "Hateful: attacks a group", what a label means
+    rf"(?:^|(?<=[.;\n]))[^\w\n]{{0,9}}(?P<no>(?:not|non|no)[\s_-]*)?(?P<label>{_HATEFUL})[*_\"]{{0,3}}\s?[:=]\s{{1,3}}"
+    r"(?!(?:yes|no|not|none|true|false|very|un\w{4,20}|\d|[\"'*]?\d)\b)(?=[^\W\d_]{2,20}\s+[^\W\d_])",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BRACKETED = re.compile(
+    rf"\s{{0,3}}[(\uff08]\s{{0,3}}(?P<no>(?:not|non|no)[\s_-]*)?{_HATEFUL}\s{{0,3}}[)\uff09]",
+    re.IGNORECASE,
+)
+_NAMED_SIDE = re.compile(
+    rf"(?P<no>(?:\b(?:not|non|no)|n['\u2019]t)[\s_-]+(?:an?\s+)?)?{_HATEFUL}", re.IGNORECASE
+)
+_BRANCHES = re.compile(
+    r"\bif\b[^.!?\n]{1,160}\bhateful\b[^.!?\n]{0,40}[;,.]\s*(?:and\s+|but\s+)?(?:if\s+not|otherwise|else)\b"
+    r"[^.!?\n]{0,60}\bhateful\b",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"</?[a-zA-Z]\w{0,19}>|\\(?:boxed|text|textbf|mathbf)\{|[$}]")
+_TICK, _CROSS = "\u2705\u2714\u2611\u2713", "\u274c\u2717\u2718\u2716"
+_TICKED = re.compile(  # "Hateful ✅", before the other label's cross
+    rf"^[^\w\n]{{0,9}}(?P<no>(?:not|non|no)[\s_-]*)?(?P<label>{_HATEFUL})[^\w\n]{{0,5}}?"
+    rf"(?:(?P<yes>[{_TICK}])|[{_CROSS}])[^\w\n]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _NAMES = re.compile(r"hate|仇恨|혐오|\b(?:or|unclear|unsure|but|however)\b|[?？]", re.IGNORECASE)
 # "Hateful: null" is no answer.
 _UNANSWERED = re.compile(
     r"[\s\"'*_]{0,9}[:=]\s{0,9}[\"']?(?:null|unknown|unclear|undecided|undetermined|n/?a|unsure)\b",
     re.IGNORECASE,
 )
+_IS_KEY = re.compile(r"[\"']\s{0,9}:")  # of data, whose value decides
 _IS_DATA = re.compile(r"\s*(?:```[a-z]*\s*)?[{\[]\s*[\[{\"']", re.IGNORECASE)
 
 
@@ -107,16 +147,89 @@ def read_structured(answer: str, *, asked: bool = False) -> StatedDecision | Non
 def read_lone_label(answer: str) -> StatedDecision | None:
     """The decision of an answer that begins with a label, or has it behind a question, and names
     no other one, nor doubts it: "probably hateful" is one, a prompt asks for a choice."""
+    answer = _TAG.sub(lambda tag: " " * len(tag.group()), answer)
     asked = _CHOICE.match(answer)
     start = _ALONE.match(answer, asked.end() if asked else 0)
     value = _VALUE.match(answer, start.end() if start else 0)
-    if value is None or value["label"] is None or _NAMES.search(answer, value.end()):
+    if value is None or (_NAMES.search(answer, value.end()) and not _heads(answer, value)):
+        value = _repeated(answer, start.end() if start else 0)
+    if value is None or value["label"] is None:
         return None
-    if _UNANSWERED.match(answer, value.end()):
+    if _UNANSWERED.match(answer, value.end()) or _IS_KEY.match(answer, value.end()):
         return None
     denied = value["no"] is not None or value["ko"] is not None
     label = "non-hateful" if denied else "hateful"
     return StatedDecision(label=label, start=0, end=value.end(), words=value.span())
+
+
+def _behind(answer: str, value: re.Match[str]) -> int:
+    """Where it ends, with the same label in brackets: "haineux (hateful)"."""
+    again = _BRACKETED.match(answer, value.end())
+    same = again is not None and (again["no"] is None) == (value["no"] is None)
+    return again.end() if again and same else value.end()
+
+
+def _heads(answer: str, value: re.Match[str]) -> bool:
+    """Is it a line of its own, and is the other label named nowhere behind it?"""
+    ends = answer.find("\n", value.end())
+    if ends < 0 or answer[value.end() : ends].strip(_AROUND):
+        return False
+    rest = answer[ends:]
+    sides = {one["no"] is None for one in _NAMED_SIDE.finditer(rest)}
+    return sides == {value["no"] is None}
+
+
+def is_within_branches(answer: str, decision: StatedDecision) -> bool:
+    """Does its sentence decide both ways: "if they do, it's non-hateful; if not, it's hateful"?"""
+    found = _BRANCHES.finditer(answer)
+    return any(one.start() <= decision.words[0] < one.end() for one in found)
+
+
+def is_gloss(answer: str, decision: StatedDecision) -> bool:
+    """Is it a label whose meaning is told, as that of the other one is: "Hateful: attacks a group.
+    Non-hateful: attacks none."?"""
+    found = list(_GLOSS.finditer(answer))
+    if len({one["no"] is None for one in found}) < 2:
+        return False
+    first, last = decision.words
+    return any(
+        one.start() <= first < one.end() or first <= one.start("label") < last for one in found
+    )
+
+
+def read_ticked(answer: str) -> StatedDecision | None:
+    """The one label that is ticked, where each stands on a line with its mark."""
+    found = [one for one in _TICKED.finditer(answer) if one["yes"]]
+    if len(found) != 1:
+        return None
+    [one] = found
+    label = "hateful" if one["no"] is None else "non-hateful"
+    return StatedDecision(label=label, start=one.start(), end=one.end(), words=one.span("label"))
+
+
+def _repeated(answer: str, start: int) -> re.Match[str] | None:
+    """The first of the labels that an answer only repeats: "Hateful Hateful Hateful"."""
+    words = answer[start:].split()
+    alike = len({word.strip(_AROUND).casefold() for word in words[:-1]}) == 1
+    return _VALUE.match(answer, start, start + len(words[0])) if alike else None
+
+
+def read_scores(answer: str) -> StatedDecision | None:
+    """The higher one of the labels' scores, each told once and as a share; of one label alone what
+    its score decides as a grade."""
+    found = list(_SCORE.finditer(answer))
+    sides = {one["other"] is None and one["no"] is None: one for one in found}
+    shares = {side: float(one["share"]) for side, one in sides.items()}
+    if True not in shares or len(found) != len(sides) or max(shares.values()) > 1:
+        return None
+    hateful, rest = shares[True], shares.get(False)
+    low, high = (LOW_GRADE, HIGH_GRADE) if rest is None else (rest, rest)
+    if hateful == rest or low < hateful < high:
+        return None
+    is_hateful = hateful >= high
+    one = sides.get(is_hateful, sides[True])
+    label = "hateful" if is_hateful else "non-hateful"
+    return StatedDecision(label=label, start=one.start(), end=one.end(), words=one.span("share"))
 
 
 def read_grade(answer: str) -> StatedDecision | None:
@@ -177,7 +290,7 @@ def _decision(
     """Of the value answer[span] under a key in lower case. by_yes: yes is hateful under it."""
     first, last = _inner(answer, *span, LONGEST_VALUE)
     value = _VALUE.match(answer, first, last)
-    if value is None or _NAMES.search(answer, value.end(), last):
+    if value is None or _NAMES.search(answer, _behind(answer, value), last):
         return None
     if value["label"] is not None and _DECIDES.fullmatch(key):
         denied = value["no"] is not None or value["ko"] is not None

@@ -32,14 +32,16 @@ _DENIED = re.compile(
 _SURELY = r"(?:absolutely|definitely|certainly|clearly|undoubtedly)"
 _ASIDE = (  # that stands before the word and settles nothing: "Unfortunately, yes"
     r"(?:(?:unfortunately|sadly|regrettably|thankfully|fortunately|obviously|without\s+(?:a|any)\s+doubt"
-    r"|in\s+(?:short|my\s+(?:view|opinion|reading))|to\s+me|so|well|overall"
+    r"|in\s+(?:short|my\s+(?:view|opinion|reading|assessment|judge?ment))|to\s+me|so|well|overall"
+    r"|i(?:['\u2019]d|\s+would)\s+(?:say|answer)"
+    r"|(?:based\s+on|judging\s+(?:by|from)|taking|given)\s+[^,.;!?\n]{1,60}"
     rf"|{_SURELY})[\s,]+){{0,2}}"
 )
 _SAYS_SO = r"(?:say|think|believe)\s+(?:so|it\s+(?:is|does))"
 _YES = (
     rf"(?:yes(?:,?\s+(?:{_SURELY}|indeed|of\s+course|it\s+(?:is|does)|i\s+do"
     rf"|i(?:['\u2019]d|\s+would)?\s+{_SAYS_SO}))?"
-    rf"|i(?:['\u2019]d|\s+do|\s+would)?\s+{_SAYS_SO}|it\s+(?:is|does)|{_SURELY}|of\s+course|indeed|affirmative|是的?|肯定的|对|네|예)"
+    rf"|i(?:['\u2019]d|\s+do|\s+would)?\s+{_SAYS_SO}(?:,\s+yes)?|it\s+(?:is|does)|{_SURELY}|of\s+course|indeed|affirmative|是的?|肯定的|对|네|예)"
 )
 _NO = (
     rf"(?:no(?:,?\s+(?:not\s+(?:at\s+all|really)|{_SURELY}\s+not|by\s+no\s+means"
@@ -138,6 +140,11 @@ def read_yes_or_no(answer: str) -> StatedDecision | None:
     if _HATEFUL.search(answer) or _DOUBTS.search(answer):
         return None
     return _decision(found[-1])
+
+
+def asks_itself(answer: str) -> bool:
+    """Does the answer begin with that question, whatever its prompt asked?"""
+    return _without_question(answer) != answer
 
 
 def _as_digit(answer: str) -> StatedDecision | None:

@@ -18,7 +18,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Annotated, Any, BinaryIO, NoReturn, TypeVar, cast
 
 from fastapi import Header, Query, Request
-from pydantic import ValidationError
+from pydantic import BeforeValidator, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
@@ -29,7 +29,7 @@ from shared.contracts import Message
 from shared.errors import BadInput
 from shared.file_store import PIECE_BYTES, FileStore, store_error
 from shared.ledger.engine import Order, Slice
-from shared.problems import invalid, parse_strict, validation_problem
+from shared.problems import invalid, parse_strict, unique_members, validation_problem
 
 M = TypeVar("M", bound=Message)
 WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,18})\"?(?=$|[,;\s])", re.IGNORECASE)
@@ -39,7 +39,18 @@ SMALL_BYTES = 50_000  # a larger body is read beside the other requests, not bef
 # Printable ASCII, in quotes or bare; a quote inside would need escapes that nobody writes.
 KEY_FORM = re.compile(r'"[ !#-~]{1,255}"|[!#-~]([ !#-~]{0,253}[!#-~])?')
 MOST_ON_A_PAGE = 100
-Limit = Annotated[int, Query(ge=1, description="coerced to 100 at most")]
+
+
+def _in_digits(sent: Any) -> Any:
+    """A query's number as it is sent: Python reads "1_0" as ten, too."""
+    if isinstance(sent, str) and not WHOLE.fullmatch(sent):
+        raise ValueError("write a whole number in digits")
+    return sent
+
+
+WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+InDigits = BeforeValidator(_in_digits)
+Limit = Annotated[int, Query(ge=1, description="coerced to 100 at most"), InDigits]
 ById = Annotated[Order, Query(description="`desc`: newest first")]
 
 
@@ -96,9 +107,12 @@ async def read_body(request: Request, *, limit: int) -> bytes:
 
 
 def decode(raw: bytes) -> Any:
-    """The JSON value; NaN, Infinity and broken UTF-8 are refused. Raises InvalidBody."""
+    """The JSON value; NaN, Infinity, broken UTF-8 and an object that has a key twice are refused.
+    Raises InvalidBody."""
     try:
-        return json.loads(raw.decode("utf-8"), parse_constant=_invalid_constant)
+        return json.loads(
+            raw.decode("utf-8"), parse_constant=_invalid_constant, object_pairs_hook=unique_members
+        )
     except UnicodeDecodeError as error:
         raise InvalidBody.at_root(f"the body is not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:

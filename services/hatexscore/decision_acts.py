@@ -48,7 +48,7 @@ _AGAINST_TEXT = (
 _FOR_TEXT = (
     rf"(?:(?:left|leave|leaving|keeping|keep|kept|let|letting|put|putting)\s+{_THIS}\s+"
     r"(?:up|alone|online|in\s+place|as\s+(?:it\s+)?is|stand|pass|through|go|be|back)"
-    r"|approved?|kept(?:\s+up)?|keep(?:\s+up)?|left\s+(?:up|alone|online|in\s+place|as\s+is)"
+    r"|approved?|kept(?:\s+up)?|keep(?:\s+up)?(?!\s+\w{2,20}ing\b)|left\s+(?:up|alone|online|in\s+place|as\s+is)"
     r"|leave\s+(?:up|alone)|stays?\s+(?:up|online)|restored?|reinstated?|unbanned|unblocked"
     r"|cleared|allowed?|published|let\s+(?:through|stand)|put\s+back|ignored?|no\s+removal)"
 )

@@ -42,7 +42,7 @@ from shared.ledger.files import NewFile
 from shared.ledger.jobs import fingerprint
 from shared.ledger.private_requests import check_encryption_key
 from shared.models.catalogue import Catalogue
-from shared.problems import parse_strict, pointer, type_name, validation_problem
+from shared.problems import parse_strict, pointer, repeated_key, type_name, validation_problem
 from shared.redaction import PRIVATE, untold
 from shared.request_cost import WorkLimit
 from shared.service_contract import ServiceContract
@@ -373,6 +373,8 @@ class Reader:
         return line.custom_id, asked
 
     def _envelope(self, raw: bytes) -> BatchLine:
+        if (twice := repeated_key(raw)) is not None:
+            raise InvalidLine(twice, slug="invalid_request", pointer="#")
         try:
             return BatchLine.model_validate_json(raw, strict=True)
         except ValidationError as error:

@@ -45,6 +45,7 @@ from services.sor.post_facts import PostWords, is_post_reference
 from services.sor.report import SorItemName, SorRoute
 from services.sor.sentences import Span
 
+OF_REASONS = frozenset(("why", "reason", "reasons", "justification", "rationale"))
 SUBSTANCE = 3  # content words that an explanation has at least
 ARGUED = 4  # without a link, or with the sentence before
 SHORT = 8  # words of a line that is a label and its value
@@ -70,7 +71,7 @@ class ItemMatch:
 def find_items(sentences: Sequence[ReadSentence], text: str, post: PostWords) -> list[ItemMatch]:
     """Of every sentence, in order. text: the statement, quotations of the post blanked."""
     found: list[ItemMatch] = []
-    about_redress = False
+    about_redress, headed = False, False
     before: set[SorItemName] = set()
     content = 0  # of the sentence before, unless it was about redress
     for one in sentences:
@@ -84,6 +85,10 @@ def find_items(sentences: Sequence[ReadSentence], text: str, post: PostWords) ->
         if "automated_detection" in before and _repeats_decision(one):
             items.append(ItemMatch("automated_decision", span))
         argued = _is_argument(one, post) and not _is_of_means(items)
+        argued = argued or (
+            one.sentence.content >= SUBSTANCE and (headed or _heads_reason(one, text))
+        )
+        headed = len(one.folded) == 1 and one.folded[0] in OF_REASONS
         if not routes and (argued or _has_reason(one, content)):
             items.append(ItemMatch("explanation", span))
         found += items
@@ -359,6 +364,13 @@ def _has_reason(one: ReadSentence, before: int) -> bool:
     if "because" in one and (content >= SUBSTANCE or (content and content + before >= ARGUED)):
         return True
     return content >= SUBSTANCE and _defines(one)
+
+
+def _heads_reason(one: ReadSentence, text: str) -> bool:
+    """Such as "Why: you offer …", "Justification \u2013 …"."""
+    first, *rest = one.sentence.words
+    gap = text[first.end : rest[0].start] if rest else ""
+    return first.folded in OF_REASONS and not gap.isspace()
 
 
 def _is_argument(one: ReadSentence, post: PostWords) -> bool:

@@ -14,6 +14,7 @@ from services.sor.lexicon import POST_NOUNS
 from services.sor.reported_speech import (
     REACH,
     Grammar,
+    KnownWords,
     Region,
     Speaker,
     SpokenSentence,
@@ -63,7 +64,8 @@ quotes joke jokes boast boasts label labels read reads mention mentions spread s
 """)
 NOUNS = word_set("""
 claim claims allegation allegations statement assertion rumour rumor rumours promise promises threat
-threats accusation accusations assurance announcement insinuation prediction
+threats accusation accusations assurance announcement insinuation prediction legend story myth
+sentence belief theory news slogan suggestion notion remark
 """)
 ALLEGED = word_set("allegedly supposedly purportedly reportedly")
 PLATFORM = word_set("""
@@ -78,7 +80,8 @@ annex nr no statute charter \u00a7 \u00a7\u00a7
 """)
 OF_POST = (POST_NOUNS - {"group"}) | word_set("""
 you author authors uploader commenter creator advertiser speaker narrator op caption captions
-headline subtitle petition advert poem blogger petitioner reviewer
+headline subtitle petition advert poem blogger petitioner reviewer story song refrain sticker chart
+graph cartoon drawing meme flyer leaflet reply replies slogan banner line lines
 """)
 PRONOUNS = word_set("he she they it")
 PERSONS = (
@@ -93,6 +96,7 @@ MODALS = word_set("""
 can could may might must shall should will would to cannot can't please wish want free entitled
 right let
 """)
+MEANT_TO = [[word, "to"] for word in ("meant", "supposed", "intended", "designed")]
 BEING = word_set("was were been is are be being")
 BETWEEN = BEING | word_set("""
 also even then now further only already just again has have had having do does did not doesn't
@@ -114,7 +118,9 @@ REASONS = word_set("as since because why so which that for this reason in of is 
 POINTING = word_set("""
 which this that such it both contrary in under as a an these thereby violating breaching infringing
 """)
+WISHES = word_set("wants wanted wishes wished hopes hoped")  # of the post, not of its author
 INTO_RULES = word_set("under contrary prohibited forbidden banned which within pursuant against")
+PLACED = word_set("in across throughout for until worldwide globally everywhere effective from")
 OF_MEASURES = word_set("removal decision measure restriction deletion suspension")
 BROKEN = (
     "violat", "breach", "infring", "contraven", "prohibit", "forbid", "forbad", "illegal",
@@ -124,7 +130,8 @@ BROKEN = (
 
 def english_reports(text: str, sentences: Sequence[StatementSentence]) -> Iterator[Span]:
     """What others are reported to say, in order."""
-    return reports(spoken(text, sentences, PLATFORM | RULES, OF_POST), GRAMMAR)
+    known = KnownWords(PLATFORM, RULES, OF_POST)
+    return reports(list(spoken(text, sentences, known)), GRAMMAR, known)
 
 
 def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None) -> Region | None:
@@ -132,6 +139,8 @@ def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None
     word, after = one.words[place], one.part(place + 1, 3)
     if word == "put" and after[:1] == ["it"] and one.has(OF_POST | PERSONS, place - 1, 1):
         return place, _end(one, place)  # "as you put it"
+    if place == 0 and (region := _set_in_post(one)) is not None:
+        return region
     behind = after[:1] in (["that"], ["to"]) or _that_behind(one, place)
     retold = behind and not one.has(PLATFORM, place - 4, 4)
     if word in ALLEGED or (word in ("has", "have") and after[:2] == ["it", "that"]):
@@ -145,12 +154,25 @@ def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None
     return (place + 1, _end(one, place)) if word in NOUNS and retold else None
 
 
+def _set_in_post(one: SpokenSentence) -> Region | None:
+    """Such as "In your story a mayor orders the removal …": what goes on in there."""
+    head = one.part(0, 3)
+    if len(head) < 3 or head[0] not in ("in", "on") or head[1] not in ("your", "the", "this"):
+        return None
+    inside = head[2] in OF_POST and 3 not in one.borders
+    if not inside or one.has(PLATFORM | RULES | {"you"}, 3, REACH) or one.has(BEING, 3, 4):
+        return None
+    return 3, _end(one, 2)
+
+
 def _is_verb(one: SpokenSentence, place: int) -> bool:
     """Any other verb, too, where what the post does with it is a clause: "Your headline screams
     that". Not where that clause is about a rule."""
     word = one.words[place]
     if word in VERBS:
         return True
+    if word in WISHES:
+        return place > 0 and one.words[place - 1] in OF_POST - {"you"}
     if place == 0 or one.part(place + 1, 1) != ["that"] or word in BETWEEN | KNOWING:
         return False
     told = word.endswith(("s", "ed")) and one.words[place - 1] in OF_POST - {"you"}
@@ -166,13 +188,15 @@ def _that_behind(one: SpokenSentence, place: int) -> bool:
 def _spoken(one: SpokenSentence, place: int, floor: int, *, of_post: bool) -> Region | None:
     """The predicate of the post, or what another says."""
     word, (start, end) = one.words[place], one.clause(place)
+    if of_post and any(map(_breaks, one.part(place + 1, 2))):
+        return None  # "the post you wrote breaches Rule 3"
     if place + 1 == end and start in one.borders and end - start < PARENTHESIS:
         return (floor, end) if end == len(one) else (place, _end(one, place))  # "…, he says."
     clause = "that" in one.part(place + 1, 4) or (end < len(one) and ":" in one.gap(end))
     if of_post:
         rest = _end(one, place, of_object=word in SHOWING and not clause)
         return place, _main_clause(one, place, rest) if _is_relative(one, place, floor) else rest
-    if word in SHOWING | INTO_CLAUSES and not (clause and word in INTO_CLAUSES):
+    if word in SHOWING | INTO_CLAUSES and not clause:
         return None
     return place + (word not in CLAIMING), _end(one, place)
 
@@ -203,6 +227,7 @@ def _inverted(one: SpokenSentence, place: int, floor: int) -> Region | None:
     """Such as "…, says the author.": at the end, and about what stands before."""
     start, end = one.clause(place)
     last = place == start and start in one.borders and end == len(one)
+    last = last and not one.has(BEING, place, end - place)
     named = one.has(OF_POST | PERSONS, place + 1, 4) and not one.has(PLATFORM, place + 1, 4)
     return (floor, end) if last and named else None
 
@@ -220,6 +245,8 @@ def _according(one: SpokenSentence, place: int, floor: int) -> Region | None:
 def _speaker(one: SpokenSentence, place: int, floor: int, before: Speaker | None) -> Speaker | None:
     """The subject of a verb; None: it has none, or does not report. before: of the verb before."""
     last = _behind_subject(one, place, floor)
+    if one.part(last - 1, 2) in MEANT_TO:
+        last = _behind_subject(one, last - 1, floor)
     if last >= floor and one.words[last] in MODALS:
         return None
     first = last + 1
@@ -228,9 +255,15 @@ def _speaker(one: SpokenSentence, place: int, floor: int, before: Speaker | None
             break
         first -= 1
     joint = one.words[first - 1] if first > floor and first not in one.borders else ""
-    if joint in CONDITIONS or joint.endswith("ever") or one.part(place + 1, 1) == ["by"]:
+    if (
+        joint in CONDITIONS
+        or joint.endswith("ever")
+        or one.words[first].endswith("ever")
+        or one.part(place + 1, 1) == ["by"]
+    ):
         return None
-    if one.words[place].startswith("ask") and one.part(place + 1, 1) == ["us"]:
+    answered = one.part(place + 1, 1) == ["why"] and place + 2 in one.borders
+    if one.words[place].startswith("ask") and (answered or one.part(place + 1, 1) == ["us"]):
         return None
     if first > last or place in one.borders:  # no subject of its own
         return before if joint in JOINING else _relative(joint)
@@ -241,11 +274,15 @@ def _speaker(one: SpokenSentence, place: int, floor: int, before: Speaker | None
 def _behind_subject(one: SpokenSentence, place: int, floor: int) -> int:
     """The last word before a verb and what may stand before it."""
     last = place - 1
-    while last >= floor and (one.words[last] in BETWEEN or one.words[last].endswith("ly")):
+    while last >= floor and (one.words[last] in BETWEEN or _is_adverb(one.words[last])):
         if last + 1 in one.borders:
             break
         last -= 1
     return last
+
+
+def _is_adverb(word: str) -> bool:
+    return word.endswith("ly") and word not in OF_POST
 
 
 def _is_passive(one: SpokenSentence, last: int, place: int) -> bool:
@@ -284,23 +321,44 @@ def _class(one: SpokenSentence, first: int, last: int, place: int) -> Speaker | 
         sure = verb not in AMBIGUOUS or one.part(place + 1, 1) == ["that"]
         return "post" if sure or head in OF_POST | PERSONS else None
     named = last > 0 and one.sentence.words[last].text[0].isupper()
-    return "other" if head in PERSONS or named or one.part(place + 1, 1) == ["that"] else None
+    told = one.part(place + 1, 1) == ["that"] or (first > 0 and one.words[first - 1] == "what")
+    return "other" if head in PERSONS or named or told else None
 
 
 def _end(one: SpokenSentence, place: int, *, of_object: bool = False) -> int:
     """Where the platform speaks again. of_object: "offers eggs and was removed" ends, too."""
     inside = one.words[0] in OPENERS or _is_inserted(one, place)
+    of_ours = one.words[0] == "we" and "restriction" in {
+        concept for word in one.words[: min(place, REACH)] for concept in LOOKUP.of_word(word)
+    }
     for at in range(place + 2, len(one)):
         joined = at + 1 if one.words[at] in JOINING else at
         if inside and at in one.borders and _is_main(one, at):
             return at
+        if of_ours and at in one.borders and one.words[at] in PLACED:
+            return at  # "We hid the post in which you claim that …, in all countries'
         if at not in one.borders and joined == at:
             if of_object and one.words[at] in INTO_RULES and one.is_of_rule(at, RULES, BROKEN):
                 return at
             continue
+        if joined > at and _is_breach(one, joined, of_object=of_object):
+            return at
         if _speaks_again(one, at, joined, of_object=of_object):
             return at
     return len(one)
+
+
+def _breaks(word: str) -> bool:
+    """A finite verb: "breaches", "violated"."""
+    return word.startswith(BROKEN) and word.endswith(("s", "ed"))
+
+
+def _is_breach(one: SpokenSentence, place: int, *, of_object: bool) -> bool:
+    """Such as "and breaches Section 5.2"; behind "that" only where the clause is cited or ours."""
+    if not any(map(_breaks, one.part(place, 1))) or not one.is_of_rule(place + 1, RULES, ()):
+        return False
+    rest = one.part(place + 1, 4)
+    return of_object or "our" in rest or any(word[0].isdigit() for word in rest)
 
 
 def _is_inserted(one: SpokenSentence, place: int) -> bool:
@@ -327,7 +385,8 @@ def _speaks_again(one: SpokenSentence, at: int, joined: int, *, of_object: bool)
         return True
     being = BEING | {"has", "had", "have", "will", "stays", "remains", "applies"}
     if head[0] in ("your", "this", "the") and not being.isdisjoint(head[2:]):
-        ours = OF_MEASURES if head[0] == "the" else OF_MEASURES | POST_NOUNS | {"account"}
+        turned = head[0] != "the" or (joined > at and one.words[at] in ("but", "yet"))
+        ours = OF_MEASURES | POST_NOUNS | {"account"} if turned else OF_MEASURES
         if head[1] in ours:
             return True
     if of_object and joined > at and head[0] in being:

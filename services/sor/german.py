@@ -28,6 +28,7 @@ def _any(stems: str) -> re.Pattern[str]:
 
 RESTRICTION = _any(r"""
 entfern, gelösch, lösch, sperr, blockier, ausgeblendet, einschränk, eingeschränkt, beschränk,
+\bschränk(?:en|t|ten|te)\b, \bblende[nt]\b,
 herabgestuft, herabstuf, deaktivier, suspendier, gekündigt, kündig,
 nicht mehr (?:öffentlich |länger )?(?:sichtbar|angezeigt|verfügbar|abrufbar|zu sehen),
 nicht mehr (?:öffentlich |länger )?(?:auffindbar|einsehbar|erreichbar|zugänglich), unsichtbar,
@@ -82,7 +83,8 @@ manuell, redakt, prüfer, team\b, sachbearbeit, fachkraft, fachkräft, jurist, a
 FOUND = _any("""
 erkannt, erkennt, entdeck, gefunden, aufgefallen, fiel .{0,30}auf, aufgespürt, gestoßen,
 identifiziert, erfasst, bemerkt, markiert, angeschlagen, schlug, herausgefiltert, ermittelt,
-festgestellt, auffällig, stieß, fand , aussortiert, erkennung
+festgestellt, auffällig, auffinden, aufspüren, erkennen, entdecken, ermitteln,
+stieß, fand , aussortiert, erkennung
 """)
 REPORTED = _any("""
 gemeldet, meldete, meldung, hinweis(?:e|es)? (?:ein|von|durch|aus|an|de[rs]), nutzerhinweis,
@@ -122,6 +124,7 @@ OF_THE_WHOLE = frozenset(
         "marktplatz grund inhalt allgemein spiel",
     )
 )
+HEADING = re.compile(r"\W{0,3}(?:begründung|gründe?|warum|weshalb|wieso)\s?(?:[:?\u2013\u2014-]|$)")
 LINK = _any(r"""
 \bweil\b, \bda\b, \bdenn\b, deshalb, \bdaher\b, damit, somit, folglich, aufgrund, \bwegen\b,
 insofern, dadurch, darin, stellt, fällt, verstößt, verstoß, verletz, gilt als, handelt es sich,
@@ -195,7 +198,7 @@ def find_german_items(
 ) -> list[ItemMatch]:
     """Of every sentence, in order. text: the statement, quotations of the post blanked."""
     found: list[ItemMatch] = []
-    after_redress, of_post = False, frozenset(word.folded for word in post.words)
+    after_redress, headed, of_post = False, False, frozenset(word.folded for word in post.words)
     for one in sentences:
         start, end = span = one.sentence.span
         each = _Sentence(text[start : min(end, start + LONGEST)].lower(), one)
@@ -204,12 +207,17 @@ def find_german_items(
             offered = _routes(without_denied_german(each.told), after_redress)
             found += [ItemMatch("redress", span, route=route) for route in offered]
         else:
-            found += [ItemMatch(item, span, value) for item, value in _items(each, of_post)]
+            headed = headed or HEADING.match(each.told) is not None
+            items = _items(each, of_post, headed=headed)
+            found += [ItemMatch(item, span, value) for item, value in items]
+        headed = HEADING.fullmatch(each.told) is not None
         after_redress = bool(routes) or _opens_redress(each.told)
     return found
 
 
-def _items(one: _Sentence, of_post: frozenset[str]) -> Iterator[tuple[SorItemName, float]]:
+def _items(
+    one: _Sentence, of_post: frozenset[str], *, headed: bool
+) -> Iterator[tuple[SorItemName, float]]:
     means = False
     for item, told in TOLD.items():
         if told(one.told):
@@ -220,14 +228,14 @@ def _items(one: _Sentence, of_post: frozenset[str]) -> Iterator[tuple[SorItemNam
     ground = german_reference(one.told)
     if ground is not None:
         yield "ground", ground
-    if (not means or ground) and _has_reason(one, of_post):
+    if (not means or ground) and _has_reason(one, of_post, headed=headed):
         yield "explanation", 1.0
 
 
-def _has_reason(one: _Sentence, of_post: frozenset[str]) -> bool:
-    """A link, and more words that say something than the facts of the post."""
+def _has_reason(one: _Sentence, of_post: frozenset[str], *, headed: bool) -> bool:
+    """A link or a heading, and more words that say something than the facts of the post."""
     sentence = one.one.sentence
-    if not LINK.search(one.told) or one.content + QUOTED * sentence.quoted < SUBSTANCE:
+    if not (LINK.search(one.told) or headed) or one.content + QUOTED * sentence.quoted < SUBSTANCE:
         return False
     own = {word.folded for word in sentence.words if is_content(word)}
     return len(own - of_post) >= OWN

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from services.sor.reported_speech import (
     Grammar,
+    KnownWords,
     Region,
     Speaker,
     SpokenSentence,
@@ -29,12 +30,14 @@ def _forms(stems: str) -> frozenset[str]:
     found = set[str]()
     for stem in word_set(stems):
         found |= {stem + ending for ending in _PRESENT + _PAST} | {f"ge{stem}t", f"{stem}t"}
+        found |= {f"{stem}n"} if stem.endswith(("er", "el")) else set()  # "fordern"
     return frozenset(found)
 
 
 SAYING = word_set("""
 schreibe schreibst schreibt schreiben schrieb schrieben geschrieben versprich verspricht
 versprichst versprechen versprach versprachen versprochen gesagt heißt hieß steht stehen stand
+klagt klagte jammert jammerte beteuert beteuerte wünscht wünschte hofft hoffte träumt träumte
 lese liest lesen gibt geben gab gaben wirft werfen warf nennt nennen nannte nannten genannt rät
 raten riet rätst ruft rufen rief riefen wirbt werben warb bewirbt bewerben schwört schwören
 enthält enthalten enthielt beschreibt beschreiben beschrieb bietet bieten bot boten bittet
@@ -75,21 +78,24 @@ _POST_ENDINGS = (
     "bewertung", "werbung", "angebot", "angebots", "petition", "bild", "foto", "nachricht",
     "rezept", "titel", "überschrift", "beschreibung", "verfasser", "verfasserin", "autor",
     "autorin", "verkäufer", "verkäuferin", "anbieter", "post", "posts", "aufruf", "gedicht",
-    "profiltext", "thread", "clip", "bildtext",
+    "profiltext", "thread", "clip", "bildtext", "geschichte", "lied", "refrain", "aufkleber",
+    "schaubild", "karikatur", "meme", "flugblatt", "antwort", "spruch", "parole", "zeile", "zeilen",
 )  # fmt: skip
 OF_POST = word_set("sie du ihr er es darin dort hierin") | set(_POST_ENDINGS)
 PRONOUNS = word_set("er es sie dort darin")
 NOUNS = word_set("""
 behauptung aussage gerücht vorwurf versprechen drohung ankündigung these warnung zusage meldung
-unterstellung garantie
+unterstellung garantie rede legende satz gedanke parole mythos
 """)
 TO_YOU = word_set("ihnen dir euch")
+ACCOUNTS = word_set("konto profil kanal account seite")
 OPENERS = word_set("weil da nach nachdem obwohl wegen trotz aufgrund mit in was")
 RELATIVE = word_set("der die das dem den denen welcher welche welches welchem welchen")
 MODALS = word_set("""
 kann können kannst könnt darf dürfen darfst muss müssen musst soll sollen sollten möchten möchte
 möchtest wollen willst bitte recht
 """)
+MEANT = word_set("soll sollen sollten will wollen")  # "the chart is meant to show"
 CONDITIONS = word_set("wenn falls sofern ob sobald")
 JOINING = word_set("und oder aber sondern doch sowie")
 STRONG = word_set("""
@@ -107,23 +113,25 @@ BROKEN = (
     "verstöss", "verstoss", "verletz", "verbiet", "verbot", "untersag", "unzulässig", "strafbar",
     "betrug", "beleidig", "belästig", "diskriminier", "rechtswidrig", "missbr",
 )  # fmt: skip
+PLACED = word_set("in für ab bis weltweit europaweit überall seit vom")  # where, and how long
 BEING = word_set("wurde wurden ist sind bleibt bleiben wird werden war waren")
 ALLEGED = word_set("angeblich vermeintlich angebliche angeblichen")
 SOURCES = word_set("laut zufolge")
+RETOLD = word_set("wonach demzufolge")  # what a message says
+WISHES = word_set("will wollte möchte")
 
 
 def german_reports(text: str, sentences: Sequence[StatementSentence]) -> Iterator[Span]:
     """What others are reported to say, in order."""
-    return reports(spoken(text, sentences, PLATFORM | RULES, OF_POST), GRAMMAR)
+    known = KnownWords(PLATFORM, RULES, OF_POST)
+    return reports(list(spoken(text, sentences, known)), GRAMMAR, known)
 
 
 def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None) -> Region | None:
     """What the word at this place brings. floor: the end of the region before."""
     word, (start, end) = one.words[place], one.clause(place)
-    if word in ALLEGED:
-        return place, _end(one, place)
-    if word in SOURCES:
-        return _according(one, place)
+    if (region := _without_verb(one, place)) is not None:
+        return region
     if word == "so" and place == start and end == len(one) and _is_of_post(one, place + 1, 4):
         return floor, end  # "…, so der Verfasser"
     if _is_verb(one, place) and speaker in ("post", "other"):
@@ -136,12 +144,40 @@ def _region(one: SpokenSentence, place: int, floor: int, speaker: Speaker | None
     return _supposed(one, place, max(floor, start), end)
 
 
+def _without_verb(one: SpokenSentence, place: int) -> Region | None:
+    """By a word or a place that says that somebody else speaks."""
+    word = one.words[place]
+    if place == 0 and (region := _set_in_post(one)) is not None:
+        return region
+    if word in ALLEGED:
+        return place, _end(one, place)
+    if word in SOURCES:
+        return _according(one, place)
+    ours = one.has(PLATFORM | RULES, max(0, place - 4), min(4, place))
+    return (place, _end(one, place)) if word in RETOLD and not ours else None
+
+
+def _set_in_post(one: SpokenSentence) -> Region | None:
+    """Such as "In Ihrer Geschichte ordnet ein Bürgermeister an": what goes on in there."""
+    head = one.part(0, 3)
+    if len(head) < 3 or head[0] not in ("in", "auf", "im"):
+        return None
+    noun = 1 if head[0] == "im" else 2
+    ours = PLATFORM | RULES | BEING | {"sie", "du", "ihr"}
+    inside = one.words[noun].endswith(_POST_ENDINGS) and noun + 1 not in one.borders
+    if not inside or one.has(ours, noun + 1, 12):
+        return None
+    return noun + 1, _end(one, noun)
+
+
 def _is_verb(one: SpokenSentence, place: int) -> bool:
     """No noun, which has a capital: "Bei Fragen", "mit dem Versprechen". Any other verb, too, where
     the post has it and a clause or a colon follows that is about no rule."""
     noun = place > 0 and one.sentence.words[place].text[0].isupper()
     if one.words[place] in SAYING:
         return not noun
+    if one.words[place] in WISHES:
+        return any(word.endswith(_POST_ENDINGS) for word in one.words[max(0, place - 3) : place])
     start, end = one.clause(place)
     clause = set(one.words[start:end])
     if noun or place == start or clause & (BEING | PLATFORM | RULES | MODALS | TO_YOU):
@@ -191,12 +227,11 @@ def _speaker(
     start, end = one.clause(place)
     left, right = one.words[start:place], one.words[place + 1 : min(end, place + 6)]
     around = {*left, *right}
-    infinitive = one.words[place].endswith("en") and not MODALS.isdisjoint(around)
+    modals = MODALS - MEANT if _is_of_post(one, start, place - start) else MODALS
+    infinitive = one.words[place].endswith("en") and not modals.isdisjoint(around)
     if infinitive or one.words[place - 1 : place] == ["zu"] or not CONDITIONS.isdisjoint(around):
         return None
-    if "uns" in around and one.words[place] in ("fragen", "gefragt", "fragten", "bitten", "baten"):
-        return None
-    if not _has_particle(one, place, around):
+    if _asks_us(one.words[place], around) or not _has_particle(one, place, around):
         return None
     if place == start and right[:1] in (["sie"], ["du"], ["uns"], ["mir"], ["ihr"]):
         return None  # "Schreiben Sie uns"
@@ -207,7 +242,15 @@ def _speaker(
     about_us = one.after_platform and around & OF_POST <= PRONOUNS
     if about_us and around & PRONOUNS and "sie" not in left[:1]:
         return "platform"
-    return "post" if _is_of_post(one, start, end - start) else "other"
+    ours = "uns" not in around and _is_of_post(one, start, end - start)
+    return "post" if ours else "other"
+
+
+def _asks_us(verb: str, around: set[str]) -> bool:
+    """Such as "Sie haben uns gefragt", "Sie fragten nach dem Grund"."""
+    if verb.startswith(("frag", "gefragt")) and around & {"grund", "warum"}:
+        return True
+    return "uns" in around and verb in ("fragen", "gefragt", "fragten", "bitten", "baten")
 
 
 def _has_particle(one: SpokenSentence, place: int, around: set[str]) -> bool:
@@ -238,9 +281,12 @@ def _end(one: SpokenSentence, place: int, *, of_object: bool = False) -> int:
     start, _ = one.clause(place)
     inserted = start in one.borders and one.has(RELATIVE, start, 2)  # ", mit dem"
     inside = one.words[0] in OPENERS or inserted
+    of_ours = one.words[0] == "wir" and place > 1 and not one.has(RELATIVE, 0, 1)
     for at in range(place + 1, len(one)):
         joined = at + 1 if one.words[at] in JOINING else at
         if inside and at in one.borders and one.words[at] in BEING:
+            return at
+        if of_ours and at in one.borders and one.words[at] in PLACED:
             return at
         if at == place + 1:
             continue
@@ -262,7 +308,9 @@ def _speaks_again(one: SpokenSentence, at: int, joined: int, *, of_object: bool)
     if joined > at and head[:1] and head[0] in BEING:
         return of_object
     ours = head[:1] in (["ihr"], ["ihre"], ["dein"], ["deine"]) and not BEING.isdisjoint(head[2:])
-    if ours and _is_of_post(one, joined + 1, 1):
+    turned = joined > at and one.words[at] in ("doch", "aber")
+    ours = ours or (turned and not BEING.isdisjoint(head[2:]))
+    if ours and (_is_of_post(one, joined + 1, 1) or one.has(ACCOUNTS, joined + 1, 1)):
         return True
     if at not in one.borders or not head or head[0] not in POINTING:
         return False

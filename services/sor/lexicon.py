@@ -462,7 +462,7 @@ ask, raised, mention, submit, creat, shar, sent, made, recorded, produced, match
 evaluat, analy, process, reach, weighed, written, print, approved, wond, point, caus, located,
 caught, seen, scanned, screened, handled, born, told, agreed, issued, signed, filmed, automat,
 carried, conducted, disclos, started, looked, contain, intend, reserv, violat, breach, infring,
-occur, happen, help, hop, appreciat, thank, respect, explain, clos to, welcom, limited to
+drawn, occur, happen, help, hop, appreciat, thank, respect, explain, clos to, welcom, limited to
 """)
 OUR_OWN = frozenset(
     _entries("""

@@ -246,7 +246,9 @@ def _warnings(request: SorRequest, collected: SorCollected) -> Iterator[str]:
     if not read.facts.words:
         yield "the post has no content words: it can be quoted only"
     if read.facts.missing:
-        yield f"{len(read.facts.missing)} quotations stand neither in the post nor in a rule"
+        lost = len(read.facts.missing)
+        stand = "quotation stands" if lost == 1 else "quotations stand"
+        yield f"{lost} {stand} neither in the post nor in a rule"
     if read.ground_in_policy is False:
         yield "the clause that is named was not found in `policy`"
     if request.fields is not None:

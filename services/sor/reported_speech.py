@@ -7,16 +7,19 @@ and its author, or somebody else. Words and verbs are those of `english_speech`,
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from services.sor.sentences import Span, StatementSentence
+from services.sor.sentences import Span, StatementSentence, quotations
 
 Speaker = Literal["post", "other", "platform"]
 Region = tuple[int, int]  # numbers of words, half open
 
+PRINTED = frozenset(("article", "artikel"))  # of a law only with a number
+CLAUSE = 3  # words of a quotation that says something
 REACH = 14  # words in which a subject, or a rule that is broken, is sought
 CLOSING = "\"\u201c\u201d\u2019'\u00bb"
 BORDERS = ',:;()\u2013\u2014"\u201c\u201d\u201e'
@@ -79,6 +82,14 @@ class SpokenSentence:
         return start, end + (closing != "" and closing in CLOSING)
 
 
+class KnownWords(NamedTuple):
+    """Of a language: those of the platform, of its rules, of a post and its author."""
+
+    platform: frozenset[str]
+    rules: frozenset[str]
+    post: frozenset[str]
+
+
 class Grammar(NamedTuple):
     """Of a language. is_verb: of speech, at this place; speaker: of the verb here, given where the
     region before ends and who spoke last; region: what the word here brings, given the same."""
@@ -88,8 +99,19 @@ class Grammar(NamedTuple):
     region: Callable[[SpokenSentence, int, int, Speaker | None], Region | None]
 
 
-def reports(sentences: Iterable[SpokenSentence], grammar: Grammar) -> Iterator[Span]:
-    """What others are reported to say, in order."""
+def reports(
+    sentences: Sequence[SpokenSentence], grammar: Grammar, known: KnownWords
+) -> Iterator[Span]:
+    """What others are reported to say, or are quoted with, in order; no two overlap."""
+    found = sorted((*_told(sentences, grammar), *_quoted(sentences, known)))
+    last = 0
+    for start, end in found:
+        if end > last:
+            yield max(start, last), end
+            last = end
+
+
+def _told(sentences: Iterable[SpokenSentence], grammar: Grammar) -> Iterator[Span]:
     for one in sentences:
         end, speaker = 0, None
         for place in range(len(one)):
@@ -103,14 +125,38 @@ def reports(sentences: Iterable[SpokenSentence], grammar: Grammar) -> Iterator[S
                 end = found[1]
 
 
-def spoken(text: str, sentences: Sequence[StatementSentence], of_platform: frozenset[str],
-           of_post: frozenset[str]) -> Iterator[SpokenSentence]:  # fmt: skip
-    """Each sentence, which knows whether the one before began with the platform."""
+def _quoted(sentences: Iterable[SpokenSentence], known: KnownWords) -> Iterator[Span]:
+    """Quoted clauses, unless the platform or a rule is named: "its caption is 'Closed in all
+    countries!'"."""
+    for one in sentences:
+        rules = known.rules if any(map(str.isdigit, one.words)) else known.rules - PRINTED
+        if not rules.isdisjoint(one.words):
+            continue
+        starts = [word.start for word in one.sentence.words]
+        ours = [word.start for word in one.sentence.words if word.folded in known.platform]
+        start, end = max(0, one.sentence.span[0] - 1), one.sentence.span[1] + 2
+        for span in quotations(one.text[start:end]):
+            first, last = span[0] + start, span[1] + start
+            outside = len(ours) - _between(ours, first, last)
+            if _between(starts, first, last) >= CLAUSE and not outside:
+                yield first, last
+
+
+def _between(places: Sequence[int], first: int, last: int) -> int:
+    """How many of these, which are in order, are in [first, last)."""
+    return bisect_left(places, last) - bisect_left(places, first)
+
+
+def spoken(
+    text: str, sentences: Sequence[StatementSentence], known: KnownWords
+) -> Iterator[SpokenSentence]:
+    """Each sentence, which knows whether the one before began with the platform or a rule."""
     after = False
     for sentence in sentences:
         one = SpokenSentence(text, sentence, after)
         yield one
-        after = one.has(of_platform, 0, 6) and not one.has(of_post, 0, 6)
+        of_ours = one.has(known.platform | known.rules, 0, 6)
+        after = of_ours and not one.has(known.post, 0, 6)
 
 
 def word_set(text: str) -> frozenset[str]:

@@ -26,7 +26,6 @@ from sqlalchemy import (
     String,
     and_,
     any_,
-    exists,
     func,
     insert,
     literal,
@@ -181,6 +180,21 @@ def _find_previous(connection: Connection, ours: Mapping[str, str]) -> Job | Non
     return None if is_ours else _find_previous(connection, ours)
 
 
+def find_by_key(
+    connection: Connection, tenant: str, key: str, metric: str, request: Mapping[str, Any]
+) -> Job | None:
+    """The job that this key's very request has made, and may be read."""
+    known = idempotency_keys.c
+    query = (
+        select(*SHOWN)
+        .join(idempotency_keys, known.job_id == jobs.c.id)
+        .where(*of_key({"tenant": tenant, "key": key}), is_kept())
+        .where(known.fingerprint == fingerprint(metric, request))
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else job_of(row)
+
+
 def fingerprint(metric: str, request: Mapping[str, Any]) -> str:
     """SHA-256 over the validated request: spelling and key order do not matter."""
     canonical = json.dumps([metric, request], sort_keys=True, ensure_ascii=True)
@@ -225,8 +239,9 @@ def is_kept() -> ColumnElement[bool]:
 
 
 def _is_of_batch() -> ColumnElement[bool]:
-    own = exists().where(batches.c.id == jobs.c.batch_id).correlate(jobs)
-    return and_(jobs.c.batch_id.is_not(None), own)
+    # a value, not EXISTS: of that the planner may make a table of all batches to read one page
+    own = select(batches.c.id).where(batches.c.id == jobs.c.batch_id).correlate(jobs)
+    return and_(jobs.c.batch_id.is_not(None), own.scalar_subquery().is_not(None))
 
 
 def insert_job(

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from sqlalchemy import (
     ARRAY,
@@ -29,7 +29,6 @@ from sqlalchemy import (
     Row,
     String,
     Table,
-    and_,
     cast,
     exists,
     func,
@@ -60,6 +59,7 @@ judgements = Table(
     Column("id", String, primary_key=True),  # sorts by time
     Column("tenant", String, nullable=False),
     Column("job_id", ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("batch_id", String),  # of the job; a trigger writes it
     Column("reviewer", String, nullable=False),
     Column("verified", Boolean, nullable=False),  # the key says who it is, not the caller
     Column("verdict", String, nullable=False),
@@ -84,6 +84,7 @@ judgements = Table(
     Index("ix_judgements_tenant", "tenant", "id"),
     Index("ix_judgements_job_id", "job_id", "reviewer"),
     Index("ix_judgements_queue_id", "queue_id"),
+    Index("ix_judgements_batch_id", "batch_id", postgresql_where=text("batch_id IS NOT NULL")),
     Index(
         "uq_judgements_current",
         "job_id",
@@ -287,13 +288,10 @@ class JudgementFilter:
     @property
     def filters(self) -> list[ColumnElement[bool]]:
         """Conditions for `where`."""
-        named = ("job_id", "queue_id", "reviewer", "verdict", "verified")
+        named = ("job_id", "batch_id", "queue_id", "reviewer", "verdict", "verified")
         chosen = {name: value for name in named if (value := getattr(self, name)) is not None}
         found: list[ColumnElement[bool]] = [judgements.c.tenant == self.tenant]
         found += [judgements.c[name] == value for name, value in chosen.items()]
-        if self.batch_id is not None:
-            of_batch = select(jobs.c.id).where(jobs.c.batch_id == self.batch_id)
-            found.append(judgements.c.job_id.in_(of_batch))
         if not self.history:
             found += [judgements.c.current, judgements.c.verdict != WITHDRAWN]
         return found
@@ -373,14 +371,20 @@ def find_job_ids(connection: Connection, wanted: JudgementFilter) -> list[str]:
     return sorted(connection.execute(query).scalars())
 
 
-def state_of(connection: Connection, wanted: JudgementFilter) -> str | None:
-    """Which judgements there are, in a few characters; None: not one. It differs after a change, a
-    withdrawal, or the end of a job: the newest id alone does not, since transactions overlap and
-    forgotten jobs take their judgements along."""
+class JudgementState(NamedTuple):
+    """How many judgements there are, and which, in a few characters."""
+
+    number: int
+    digest: str
+
+
+def state_of(connection: Connection, wanted: JudgementFilter) -> JudgementState:
+    """It differs after a change, a withdrawal, or the end of a job: the newest id alone does not,
+    since transactions overlap and forgotten jobs take their judgements along."""
     number = cast(func.hashtextextended(judgements.c.id, 0), Numeric)  # a sum has no order
     query = select(func.count(), func.sum(number)).where(*wanted.filters)
     count, total = connection.execute(query).one()
-    return f"{count} {total}" if count else None
+    return JudgementState(count, str(total or 0))
 
 
 @dataclass(frozen=True)
@@ -410,12 +414,10 @@ def audit(
     return [AuditEntry(**row._asdict()) for row in rows[:limit]], len(rows) > limit
 
 
-def is_judged(
-    job_id: ColumnElement[Any], tenant: str, reviewer: str | None = None
-) -> ColumnElement[bool]:
-    """Whether a job has a current judgement. reviewer: of this one; None: of anybody."""
-    mine = JudgementFilter(tenant, reviewer=reviewer).filters
-    return exists(select(judgements.c.id).where(and_(judgements.c.job_id == job_id, *mine)))
+def is_judged(job_id: ColumnElement[Any], wanted: JudgementFilter) -> ColumnElement[bool]:
+    """Whether a job has such a judgement."""
+    mine = select(judgements.c.id).where(judgements.c.job_id == job_id, *wanted.filters)
+    return exists(mine)
 
 
 def _judgement(row: Row[Any]) -> ReviewerJudgement:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
@@ -37,18 +37,21 @@ class ModelHistory:
     away: dict[tuple[str, str | None], int]
 
 
-def counts(connection: Connection, tenant: str) -> dict[tuple[str, str], int]:
-    """(metric, status) → this tenant's open jobs, and those of the last day that have ended."""
+class JobCounts(NamedTuple):
+    """by_state: (metric, status) → open jobs, and those of the last day that have ended. lost:
+    running jobs whose worker has said nothing for longer than it may: they are tried again once a
+    worker is there."""
+
+    by_state: dict[tuple[str, str], int]
+    lost: int
+
+
+def counts(connection: Connection, tenant: str) -> JobCounts:
+    """Of this tenant's jobs."""
     own = jobs.c.tenant == tenant
     ended = _counts(connection, own, jobs.c.id > _oldest(), jobs.c.status.in_(FINAL))
-    return ended | _counts(connection, own, IS_OPEN)
-
-
-def lost_count(connection: Connection, tenant: str) -> int:
-    """This tenant's running jobs whose worker has said nothing for longer than it may: they are
-    tried again once a worker is there."""
-    lost = select(func.count()).where(jobs.c.tenant == tenant, *EXPIRED)
-    return connection.execute(lost).scalar_one()
+    found = _counts(connection, own, IS_OPEN)
+    return JobCounts(ended.by_state | found.by_state, found.lost)
 
 
 def oldest_seconds(connection: Connection) -> dict[str, float]:
@@ -71,13 +74,14 @@ def model_history(connection: Connection, tenant: str) -> ModelHistory:
     return ModelHistory(_last_responses(connection, own), _unavailable(connection, own))
 
 
-def _counts(connection: Connection, *which: ColumnElement[bool]) -> dict[tuple[str, str], int]:
+def _counts(connection: Connection, *which: ColumnElement[bool]) -> JobCounts:
     rows = connection.execute(
-        select(jobs.c.metric, jobs.c.status, func.count())
+        select(jobs.c.metric, jobs.c.status, func.count(), func.count().filter(*EXPIRED))
         .where(*which)
         .group_by(jobs.c.metric, jobs.c.status)
-    )
-    return {(metric, status): count for metric, status, count in rows}
+    ).all()
+    by_state = {(metric, status): count for metric, status, count, _ in rows}
+    return JobCounts(by_state, sum(row[-1] for row in rows))
 
 
 def _oldest() -> str:

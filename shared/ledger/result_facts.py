@@ -151,6 +151,8 @@ def write_of_lines(
     if batch_id is not None:
         query = query.where(batch_lines.c.batch_id == batch_id)
     found = connection.execute(query).all()
+    if not found:
+        return 0
     _write_new(connection, plans, [row._asdict() for row in found])
     key = tuple_(batch_lines.c.batch_id, batch_lines.c.number)
     keys = [(row.source, row.line) for row in found]

@@ -7,7 +7,7 @@ A page begins after the last row of the one before, wherever that stands by now:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -30,7 +30,7 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from shared.ledger.judgements import is_judged
+from shared.ledger.judgements import JudgementFilter, is_judged
 from shared.ledger.result_facts import SNIPPET
 from shared.ledger.tables import batch_lines, jobs, result_facts
 from shared.report_summary import FOLDED, NUMBER
@@ -117,23 +117,35 @@ class SortColumn:
         return beyond
 
 
+class ResultPage(NamedTuple):
+    """Some rows, the key of the last one where others follow, and of how many they are."""
+
+    rows: list[ResultRow]
+    key: list[Any] | None
+    of: int
+
+
 def rows_of(
     connection: Connection, wanted: ResultFilter, order: ResultOrder, limit: int
-) -> tuple[list[ResultRow], list[Any] | None]:
-    """These rows, and the key of the last one where others follow."""
+) -> ResultPage:
+    """One statement, but for a page that holds no row any more."""
     columns = sort_columns(wanted, order)
+    shown = select(func.count()).where(*filters(wanted)).correlate(None).scalar_subquery()
     query = (
-        select(*(FACTS[name] for name in ResultRow._fields), *(one.value for one in columns))
+        select(shown, *(FACTS[name] for name in ResultRow._fields), *(one.value for one in columns))
         .where(*filters(wanted))
         .order_by(*(one.value.desc() if one.descending else one.value for one in columns))
         .limit(limit + 1)
     )
-    if _fit(columns, order.after):
+    if is_later := _fit(columns, order.after):
         query = query.where(_after_row(columns, order.after))
-    width = len(ResultRow._fields)
+    width = len(ResultRow._fields) + 1
     found = connection.execute(query).all()
-    rows = [ResultRow(*row[:width]) for row in found[:limit]]
-    return rows, list(found[limit - 1][width:]) if len(found) > limit else None
+    rows = [ResultRow(*row[1:width]) for row in found[:limit]]
+    if not found:
+        return ResultPage([], None, count_of(connection, wanted) if is_later else 0)
+    key = list(found[limit - 1][width:]) if len(found) > limit else None
+    return ResultPage(rows, key, found[0][0])
 
 
 def sort_columns(wanted: ResultFilter, order: ResultOrder) -> list[SortColumn]:
@@ -213,11 +225,12 @@ def _folded(sentence: ColumnElement[Any]) -> ColumnElement[str]:
 def _opinions(wanted: ResultFilter) -> list[ColumnElement[bool]]:
     """Conditions on the judgements of a row."""
     found: list[ColumnElement[bool]] = []
+    own = JudgementFilter(wanted.tenant, batch_id=wanted.batch_id)
     if wanted.judged is not None:
-        judged = is_judged(FACTS.job_id, wanted.tenant)
+        judged = is_judged(FACTS.job_id, own)
         found.append(judged if wanted.judged else ~judged)
     if wanted.reviewer:
-        found.append(is_judged(FACTS.job_id, wanted.tenant, wanted.reviewer))
+        found.append(is_judged(FACTS.job_id, replace(own, reviewer=wanted.reviewer)))
     return found
 
 

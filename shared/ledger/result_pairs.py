@@ -89,6 +89,34 @@ def pairs_of(
     """Those whose scores differ most first; pairs with an undefined score last. Paired as a report
     pairs them: by custom_id where both have it, about one text; the rest by text and label.
     all_named: a report says that no pair is of one text alone; the rest is not looked for."""
+    query = _choose_pairs(connection, wanted, limit, all_named=all_named)
+    return _first_of([PairedLine(*row) for row in connection.execute(query)], limit)
+
+
+def compared_pairs_of(
+    connection: Connection, wanted: PairFilter, limit: int, *, all_named: bool = False
+) -> list[tuple[PairedLine, ComparedJob, ComparedJob]]:
+    """The same, each with its left job and its right one."""
+    query = _choose_pairs(connection, wanted, limit, all_named=all_named)
+    sides = jobs.alias("left_jobs"), jobs.alias("right_jobs")
+    for side, facts in zip(sides, SIDES, strict=True):
+        shown = (side.c.id, side.c.request, side.c.result)
+        query = query.add_columns(*shown).where(
+            side.c.id == facts.c.job_id, side.c.tenant == wanted.tenant
+        )
+    width = len(PairedLine._fields)
+    rows = connection.execute(query).all()
+    known = {PairedLine(*row[:width]): row[width:] for row in rows}
+    return [
+        (pair, ComparedJob(*known[pair][:3]), ComparedJob(*known[pair][3:]))
+        for pair in _first_of(list(known), limit)
+    ]
+
+
+def _choose_pairs(
+    connection: Connection, wanted: PairFilter, limit: int, *, all_named: bool
+) -> Select[Any]:
+    """What asks for the pairs that differ most, in no order: which these are is known."""
     # of two sides that a filter leaves, statistics expect a row each and get thousands: a loop over
     # both took a minute where a hash takes half a second
     connection.execute(HASHED)
@@ -100,8 +128,12 @@ def pairs_of(
     chosen = connection.execute(union_all(*(select(*part.c) for part in parts))).all()
     connection.execute(LOOPED)
     of = sum({one.is_named: one.of for one in chosen}.values())
-    found = [PairedLine(*row) for row in connection.execute(_select_pairs(wanted, chosen, of))]
-    alike = {(one.left_job, one.right_job): one for one in reversed(found)}  # lines may share jobs
+    return _select_pairs(wanted, chosen, of)
+
+
+def _first_of(found: Sequence[PairedLine], limit: int) -> list[PairedLine]:
+    """In order; lines may share jobs."""
+    alike = {(one.left_job, one.right_job): one for one in reversed(found)}
     return sorted(alike.values(), key=_sort_key)[:limit]
 
 

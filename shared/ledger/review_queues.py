@@ -23,6 +23,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    ScalarSelect,
     Select,
     String,
     Table,
@@ -258,18 +259,18 @@ def take(connection: Connection, queue: ReviewQueue, reviewer: str) -> ReviewIte
         .order_by(ITEMS.who.is_distinct_from(reviewer), ITEMS.position, ITEMS.place)
         .limit(1)
         .with_for_update(skip_locked=True)
+        .cte("free")
+        .prefix_with("MATERIALIZED", dialect="postgresql")  # looked for once
     )
-    found = connection.execute(free).one_or_none()
-    if found is None:
-        return None
     taken = (
         update(review_items)
         .where(ITEMS.queue_id == queue.id)
-        .where(ITEMS.position == found.position, ITEMS.place == found.place)
+        .where(ITEMS.position == free.c.position, ITEMS.place == free.c.place)
         .values(who=reviewer, leased_until=func.now() + LEASE)
         .returning(*(ITEMS[name] for name in ReviewItem.__dataclass_fields__))
     )
-    return ReviewItem(**connection.execute(taken).one()._asdict())
+    found = connection.execute(taken).one_or_none()
+    return None if found is None else ReviewItem(**found._asdict())
 
 
 def _is_free(reviewer: str) -> ColumnElement[bool]:
@@ -355,33 +356,55 @@ def progress(
     connection: Connection, queue: ReviewQueue, reviewer: str | None = None
 ) -> ReviewProgress:
     """Of this reviewer, or of all."""
-    is_done, every = ITEMS.done_at.is_not(None), ITEMS.queue_id == queue.id
-    done: ColumnElement[bool]
-    skipped: ColumnElement[bool]
     if reviewer is None:
-        done, skipped = is_done, and_(~is_done, func.cardinality(ITEMS.skipped_by) > 0)
-        left: ColumnElement[Any] = func.count().filter(~is_done)
-    else:
-        done = and_(is_done, ITEMS.who == reviewer)
-        skipped = literal(reviewer) == any_(ITEMS.skipped_by)
-        open_to = and_(~is_done, _is_free(reviewer))
-        open_to = and_(open_to, ITEMS.position.not_in(_finished_positions(queue.id, reviewer)))
-        left = func.count(ITEMS.position.distinct()).filter(open_to)
-    row = connection.execute(
-        select(
-            func.count(ITEMS.position).filter(done).label("done"),
-            func.count(ITEMS.position.distinct()).filter(skipped).label("skipped"),
-            left.label("left"),
-        ).where(every)
-    ).one()
-    seconds = _median_time(connection, queue)
-    return ReviewProgress(row.done, row.skipped, row.left, seconds)
+        return progress_by_queue(connection, [queue.id])[queue.id]
+    is_done = ITEMS.done_at.is_not(None)
+    open_to = and_(~is_done, _is_free(reviewer))
+    open_to = and_(open_to, ITEMS.position.not_in(_finished_positions(queue.id, reviewer)))
+    counts = _counts(
+        done=and_(is_done, ITEMS.who == reviewer),
+        skipped=literal(reviewer) == any_(ITEMS.skipped_by),
+        left=func.count(ITEMS.position.distinct()).filter(open_to),
+    )
+    median = _median_time(literal(queue.id))
+    query = select(*counts, median.label("seconds")).where(ITEMS.queue_id == queue.id)
+    return ReviewProgress(**connection.execute(query).one()._asdict())
 
 
-def _median_time(connection: Connection, queue: ReviewQueue) -> float | None:
+def progress_by_queue(connection: Connection, ids: Sequence[str]) -> dict[str, ReviewProgress]:
+    """Of all who judge, by queue."""
+    is_done = ITEMS.done_at.is_not(None)
+    counts = _counts(
+        done=is_done,
+        skipped=and_(~is_done, func.cardinality(ITEMS.skipped_by) > 0),
+        left=func.count().filter(~is_done),
+    )
+    query = (
+        select(ITEMS.queue_id, *counts, _median_time(ITEMS.queue_id).label("seconds"))
+        .where(ITEMS.queue_id == any_(literal(list(ids), ARRAY(String))))
+        .group_by(ITEMS.queue_id)
+    )
+    known = {
+        row.queue_id: ReviewProgress(row.done, row.skipped, row.left, row.seconds)
+        for row in connection.execute(query)
+    }
+    return {one: known.get(one) or ReviewProgress(0, 0, 0, None) for one in ids}
+
+
+def _counts(
+    *, done: ColumnElement[bool], skipped: ColumnElement[bool], left: ColumnElement[Any]
+) -> tuple[ColumnElement[Any], ...]:
+    return (
+        func.count(ITEMS.position).filter(done).label("done"),
+        func.count(ITEMS.position.distinct()).filter(skipped).label("skipped"),
+        left.label("left"),
+    )
+
+
+def _median_time(queue_id: ColumnElement[str]) -> ScalarSelect[Any]:
+    """Seconds that a judgement of the queue took."""
     median = func.percentile_cont(0.5).within_group(judgements.c.seconds)
-    found = connection.execute(select(median).where(judgements.c.queue_id == queue.id)).scalar_one()
-    return None if found is None else float(found)
+    return select(median).where(judgements.c.queue_id == queue_id).scalar_subquery()
 
 
 def jobs_of(connection: Connection, queue: ReviewQueue) -> Sequence[str]:

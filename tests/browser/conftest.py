@@ -29,6 +29,9 @@ from tests.gateway.serving import serving
 from tests.patience import SECONDS
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+NO_FAULT = (  # a page of status 404; no network, or another request came first
+    "Failed to load resource", "htmx:afterRequest", "htmx:sendError", "htmx:sendAbort",
+)  # fmt: skip
 FAR = timedelta(hours=1)
 FAILURE = make("bad-input", "The request cannot be scored", 422, "the model has no such label")
 
@@ -79,7 +82,7 @@ def visits(browser: Browser) -> Iterator[Visits]:
 
 
 def _heard(kind: str, text: str, complaints: list[str]) -> None:
-    if kind == "error" and "Failed to load resource" not in text:  # a 404 page is no fault
+    if kind == "error" and not any(one in text for one in NO_FAULT):
         complaints.append(text)
 
 

@@ -12,6 +12,7 @@ from bench.pages import PATH, fill
 from tests.browser.conftest import Visits
 from tests.browser.keyboard import grave
 from tests.browser.test_accessibility import PHONE
+from tests.gateway.judged import make_batch
 from tests.gateway.results import a_report
 
 LINES = 200
@@ -140,7 +141,7 @@ def test_a_search_swaps_the_table_alone_and_back_works(filled_batch: str, visits
     expect(page.locator("#items")).not_to_have_attribute("aria-busy", "true")
     assert counted(page) == 1
     assert "1 of" in page.locator("#news").inner_text()
-    assert "text=number+199" in page.url
+    assert "text=number%20199" in page.url
     page.unroute("**/batches/**")
     page.locator("a.chip").click()
     expect(page.locator(".results tbody tr")).to_have_count(50)
@@ -171,6 +172,88 @@ def test_a_narrow_window_shows_a_card_a_line(filled_batch: str, visits: Visits) 
         assert box["x"] + box["width"] <= PHONE["width"]
     assert table.evaluate("one => one.tHead.rows[0].cells[1].offsetHeight") > 0  # sorts stay
     assert grave(page) == []
+
+
+@pytest.fixture
+def row_batch(open_gateway: str, engine: Engine) -> tuple[str, str]:
+    """The gateway's address, and that of a batch whose lines have jobs with texts."""
+    return open_gateway, f"/batches/{make_batch(engine, [0.9, 0.2, 0.5])[0]}"
+
+
+def test_a_row_opens_in_place(row_batch: tuple[str, str], visits: Visits) -> None:
+    url, path = row_batch
+    page = visits(url)
+    page.goto(f"{path}?sort=line")
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url))
+    second = page.locator(".results tbody tr").nth(1)
+    summary = second.locator("summary")
+    summary.focus()
+    page.keyboard.press("Enter")
+    opened = second.locator(".texts")
+    expect(opened).to_contain_text("number 2")
+    expect(opened.locator("mark").first).to_be_visible()
+    expect(summary).to_be_focused()
+    for block in opened.locator(".sensitive").all():
+        expect(block).to_have_css("filter", re.compile("blur"))
+        expect(block).to_have_attribute("aria-hidden", "true")
+    page.keyboard.press("Enter")
+    expect(opened).to_be_hidden()
+    page.keyboard.press("Enter")
+    expect(opened).to_be_visible()
+    assert [one for one in asked if "open=" in one] == [f"{url}{path}?open=2"]
+    assert page.url == f"{url}{path}?sort=line"
+    page.locator(".results tbody tr").first.locator("summary").click()
+    expect(page.locator(".texts")).to_have_count(2)
+    assert grave(page) == []
+    page.keyboard.press("t")
+    expect(opened.locator(".sensitive").first).to_have_css("filter", "none")
+    page.get_by_role("link", name="Score", exact=True).click()
+    expect(page.locator("[aria-sort=ascending]", has_text="Score")).to_be_visible()
+    expect(page.get_by_role("link", name="Score", exact=True)).to_be_focused()
+    expect(page.locator("#news")).to_have_text("3 of 3 lines")
+    for line in (1, 2):  # in another order by now
+        row = page.locator(".results tbody tr", has=page.locator(f"[name=line][value='{line}']"))
+        expect(row.locator(".texts")).to_contain_text(f"number {line}")
+    expect(page.locator(".texts")).to_have_count(2)
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")  # opens the job
+    expect(page.locator("h1")).to_contain_text("hatexscore job_")
+
+
+def test_without_javascript_a_row_leads_to_its_texts(
+    row_batch: tuple[str, str], visits: Visits
+) -> None:
+    url, path = row_batch
+    page = visits(url, java_script_enabled=False)
+    page.goto(f"{path}?sort=line")
+    third = page.locator(".results tbody tr").nth(2)
+    third.locator("summary").click()
+    third.get_by_role("link", name="its texts").click()
+    expect(page.locator("h1")).to_contain_text("Line 3")
+    expect(page.locator(".texts .sensitive")).to_have_count(3)
+    page.get_by_role("link", name="batch").last.click()
+    expect(page.locator(".results tbody tr")).to_have_count(3)
+
+
+def test_what_is_no_part_of_the_page_is_opened_as_a_page(
+    row_batch: tuple[str, str], visits: Visits
+) -> None:
+    url, path = row_batch
+    page = visits(url)
+    page.goto(path)
+    page.route("**/batches/*?verdict=*", lambda route: redirected(route, "/jobs"))
+    page.locator("select[name=verdict]").select_option("supported")
+    page.get_by_role("button", name="Filter").click()
+    expect(page.locator("h1")).to_have_text("Jobs")  # asked again, as by a form
+    page.goto(path)
+    page.route("**/batches/*?open=*", lambda route: route.fulfill(status=429, body="<h1>Wait"))
+    page.locator(".results summary[aria-label]").first.click()
+    expect(page.locator("h1")).to_have_text("Wait")
+
+
+def redirected(route: Route, path: str) -> None:
+    route.fulfill(status=303, headers={"Location": path})
 
 
 MOST_SHIFT = 0.05  # after a swap

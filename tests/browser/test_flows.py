@@ -148,7 +148,7 @@ def test_five_scores_are_disagreed_with_and_the_judgements_exported(
         with page.expect_navigation(wait_until="load"):
             keys.press("Enter")
         for place in range(1, 6):
-            status = page.locator("[role=status]", has_text=" of 6")
+            status = page.locator("main [role=status]", has_text=" of 6")
             expect(status).to_contain_text(f"{place} of 6")
             expect(page.locator(".decision")).to_contain_text("non-hateful")
             keys.press("d")  # nobody judges what nobody has read

@@ -8,6 +8,7 @@ import httpx
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
+from services.gateway.pages.result_query import VERDICTS
 from tests.browser.conftest import Visits
 from tests.browser.keyboard import faults, screens
 from tests.gateway.judged import make_batch, run_reports
@@ -46,6 +47,21 @@ def test_two_batches_are_compared_without_javascript(
     expect(page.locator(".finding .first")).to_contain_text("0.292 lower")
 
 
+def test_the_changes_of_verdicts_are_read_on_a_phone_without_scrolling_sideways(
+    open_gateway: str, engine: Engine, visits: Visits
+) -> None:
+    old, new = make_batch(engine, OLD)[0], make_batch(engine, NEW)[0]
+    page = visits(open_gateway, viewport={"width": 390, "height": 844})
+    page.goto(f"/compare?left={old}&right={new}")
+    run_reports(engine)
+    page.goto(f"/compare?left={old}&right={new}")
+    matrix = page.locator(".wide", has=page.locator(".matrix"))
+    for name in VERDICTS:
+        expect(matrix.get_by_role("columnheader", name=name, exact=True)).to_be_visible()
+    assert matrix.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_lines_are_judged_by_keyboard_alone(
     open_gateway: str, engine: Engine, visits: Visits
 ) -> None:
@@ -70,10 +86,10 @@ def test_lines_are_judged_by_keyboard_alone(
             expect(page.locator(".finding")).to_contain_text("The metric says")
             page.wait_for_load_state()
             page.keyboard.press("ArrowRight")
-        expect(page.locator("[role=status]", has_text="of 8")).to_contain_text("4 of 8")
+        expect(page.locator("main [role=status]", has_text="of 8")).to_contain_text("4 of 8")
         page.wait_for_load_state()
         page.keyboard.press("z")
-        expect(page.locator("[role=status]", has_text="of 8")).to_contain_text("3 of 8")
+        expect(page.locator("main [role=status]", has_text="of 8")).to_contain_text("3 of 8")
         with page.expect_navigation():
             page.keyboard.press("s")
         page.keyboard.press("t")
@@ -140,7 +156,7 @@ def test_they_can_be_used_by_all_on_any_screen(
         page.locator("#reviewer").fill("Ben")
         page.keyboard.press("Enter")
         expect(page.locator("[data-key=a]")).to_be_visible()
-        progress = page.locator("[role=status]", has_text=" of 8")
+        progress = page.locator("main [role=status]", has_text=" of 8")
         expect(progress).to_contain_text("1 of 8")  # though two of them are with Ann
         expect(progress).to_contain_text("2 are with other people")
         paths = (page.url, compared, f"/queues/{queue}", f"/queues?batch={old}", "/compare")

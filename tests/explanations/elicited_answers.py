@@ -10,7 +10,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from services.explanations.parsing import answer_of, hateful_or_not, parse_answer
+from services.explanations.answer_parts import answer_of
+from services.explanations.parsing import hateful_or_not, parse_answer
 from services.registry import service
 from shared.metric import Metric, StatedDecision
 from shared.models.calls import Completion

@@ -39,7 +39,7 @@ def path(scene: Answered) -> str:
 def rows(page: httpx.Response) -> list[str]:
     """Of the table, as they are shown."""
     body = page.text.partition('aria-label="Lines of the batch"')[2].partition("</table>")[0]
-    return body.partition("<tbody>")[2].split("<tr>")[1:]
+    return body.partition("<tbody")[2].split("<tr>")[1:]
 
 
 def test_every_line_stands_in_the_table_with_decision_explanation_and_score(
@@ -86,6 +86,7 @@ def test_filters_leave_what_they_say(scene: Answered, path: str, query: str, lin
 
 
 def test_an_opened_line_shows_the_text_and_the_answer(scene: Answered, path: str) -> None:
+    assert '<a href="?open=1">' in scene.client.get(path).text
     shown = scene.client.get(f"{path}?open=1").text
     assert "Those immigrants are ruining our town" in shown
     assert '<mark class="mark-evidence">Conclusion: hateful.' in shown
@@ -102,10 +103,13 @@ def test_texts_that_are_not_kept_are_not_shown(scene: Answered) -> None:
     kept: Json = line(0, HATEFUL)
     kept["body"]["do_not_store_text"] = True
     batch = scene.finish(scene.make([kept], endpoint=URL))
-    page = scene.client.get(f"/batches/{batch['id']}?open=1")
+    page = scene.client.get(f"/batches/{batch['id']}")
     assert "1 of 1 lines" in page.text
     assert "ruining" not in page.text
     assert "It decides hateful" in page.text
+    opened = scene.client.get(f"/batches/{batch['id']}?open=1").text
+    assert "The texts were not kept." in opened
+    assert "ruining" not in opened
 
 
 def test_explanations_move_no_trend_of_a_metric(scene: Answered, path: str, engine: Engine) -> None:

@@ -107,6 +107,24 @@ def test_leans_leave_every_other_word_in_its_place(answer: str) -> None:
     assert len(plain) == len(answer)
 
 
+@pytest.mark.parametrize(
+    ("answer", "label"),
+    [
+        ('{"hateful": 0.91, "non_hateful": 0.09}', "hateful"),
+        ('{"scores": {"hateful": 0.2, "neutral": 0.8}}', "non-hateful"),
+        ('{"hateful": 0.97}', "hateful"),
+        ('{"hateful": 0.05}', "non-hateful"),
+        ('{"hateful": 0.5}', None),
+        ('{"hateful": 0.5, "neutral": 0.5}', None),
+        ('{"neutral": 0.8}', None),
+        ('{"hateful": 4.2, "neutral": 0.8}', None),
+    ],
+)
+def test_the_higher_score_decides_and_a_share_is_no_zero(answer: str, label: str | None) -> None:
+    read = hateful_or_not(lambda _: None, asked=False)(answer)
+    assert (read.label if read else None) == label
+
+
 def test_an_object_is_data_and_a_sentence_is_not() -> None:
     assert is_data('```json\n{"label": "hateful"}\n```')
     assert is_data("{'label': 'hateful'}")

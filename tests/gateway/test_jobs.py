@@ -58,7 +58,16 @@ def test_an_unknown_job_is_not_found(client: httpx.Client, job_id: str) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["after=x", "metric=%00", "status=lost", "limit=0", "limit=x", "after=job_%00", "batch=x"],
+    [
+        "after=x",
+        "metric=%00",
+        "status=lost",
+        "limit=0",
+        "limit=x",
+        "limit=1_0",
+        "after=job_%00",
+        "batch=x",
+    ],
 )
 def test_a_bad_list_query_is_refused(client: httpx.Client, query: str) -> None:
     answer = client.get(f"/v1/jobs?{query}")

@@ -111,6 +111,7 @@ def test_bad_input_gets_a_pointer_and_enqueues_nothing(
         b'{"seed": 1e999}',
         b"[" * 100_000,
         b'{"seed": ' + b"9" * 5_000 + b"}",
+        b'{"text": "a", "text": "b", "explanation": "c"}',
     ],
 )
 def test_what_is_no_json_object_is_refused(
@@ -120,6 +121,14 @@ def test_what_is_no_json_object_is_refused(
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"].startswith("#")
     assert nothing_happened(engine)
+
+
+@pytest.mark.parametrize(
+    "raw", [b'{"text": "a", "text": "b"}', b'{"control": {"text": 1, "text": 1}}']
+)
+def test_a_key_that_stands_twice_is_named(client: httpx.Client, raw: bytes) -> None:
+    answer = client.post(URL, content=raw, headers={"Content-Type": "application/json"})
+    assert "the key 'text' more than once" in answer.json()["detail"]
 
 
 def test_an_unknown_metric_is_not_found_and_the_known_ones_are_named(client: httpx.Client) -> None:

@@ -7,6 +7,7 @@ measured too.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,6 +18,13 @@ from services.cot2el.model_calls import tags
 from services.cot2el.segmentation import RuleSegmenter
 from services.cot2el.segmentation import detect_language as language_of_reasoning
 from services.cot2el.stages import first_valid_json, label_of
+from services.explanations.answer_parts import answer_of, own_length
+from services.explanations.parsing import (
+    by_labels,
+    explanation_in,
+    hateful_or_not,
+    parse_answer,
+)
 from services.explanations.structured_answer import (
     read_lone_label,
     read_structured,
@@ -49,7 +57,7 @@ from services.sor.parsing import parse_statement
 from services.sor.post_facts import PostWords
 from services.sor.sentences import quotations as quoted_in_statement
 from shared.language import find_language
-from shared.models.calls import Example, WordRow, WordRows, WordSpan
+from shared.models.calls import Completion, Example, WordRow, WordRows, WordSpan
 from shared.models.openai.text import spans
 from shared.models.word_rows import render_rows
 from shared.problems import parse_strict
@@ -68,6 +76,7 @@ SECTION = "We removed it. Section 4.2 of our Rules on spam forbids such posts."
 OPTIONS = (Option(key="A", text="Entailment"), Option(key="B", text="Neutral"))
 HAF = HafRequest.model_validate(HAF_METRIC.examples["your own responses"])
 KEYS = ("A", "B", "C")
+PROMPT = "Decide.\n\n### Text:\n\n{text}"
 
 
 def parsers() -> dict[str, Parser]:
@@ -86,6 +95,7 @@ def parsers() -> dict[str, Parser]:
         "elicited fields": read_structured,
         "elicited label": lambda text: read_lone_label(without_leans(text)),
         "elicited yes or no": read_yes_or_no,
+        "elicited answer": elicited,
         "ftc spans of a model": llm_extraction.parse_spans,
         "hatexscore languages": detect_language,
         **{f"hatexscore conclusion {one}": concluded(one) for one in ("en", "zh", "ko")},
@@ -125,6 +135,14 @@ def readings() -> dict[str, Parser]:
         "cot2el tags": lambda text: tags([text]),
         **hatexscore(),
     }
+
+
+def elicited(text: str) -> Any:
+    """An answer of a model, its end and its label, but for a metric's own reader."""
+    answer = answer_of(Completion(text=text, tokens=(), finish="length"))
+    own = answer.text[: own_length(answer.text, PROMPT, [SHORT])]
+    read = hateful_or_not(by_labels(KEYS), asked=True)
+    return parse_answer(replace(answer, own=len(own)), read), explanation_in(own, "Explanation:")
 
 
 def concluded(language: Any) -> Parser:

@@ -24,6 +24,7 @@ from shared.problems import (
     parse_strict,
     pointer,
     problem,
+    repeated_key,
     to_public,
     validation_problem,
 )
@@ -185,3 +186,16 @@ def test_what_is_there_of_a_problem_is_shown(found: dict[str, Any]) -> None:
     assert set(error) == {"message", "type", "code", "param"}
     assert found.get("detail", "") in error["message"]
     assert found.items() <= to_public(found, None).items()
+
+
+@pytest.mark.parametrize(
+    ("raw", "named"),
+    [
+        (b'{"a": 1, "b": {"c": 1, "c": 2}}', "an object has the key 'c' more than once"),
+        (b'{"a": 1, "b": {"a": 2}}', None),
+        (b"{", None),
+        (b"[" * 100_000, None),
+    ],
+)
+def test_a_key_that_stands_twice_is_told_and_nothing_else(raw: bytes, named: str | None) -> None:
+    assert repeated_key(raw) == named

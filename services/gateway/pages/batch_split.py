@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from sqlalchemy import Connection
 
 from services.gateway.caller import Caller
-from services.gateway.pages.result_query import ResultQuery
-from services.gateway.routes.scores import commit, wait_for_job
+from services.gateway.pages.result_query import LONGEST, ResultQuery
+from services.gateway.routes.scores import find_or_commit, wait_for_job
 from services.gateway.state import State
 from services.registry import metrics
 from shared.errors import ScoringError
@@ -43,7 +43,8 @@ Counted = Mapping[str, Mapping[str, int]]  # column → value → rows
 
 @dataclass(frozen=True)
 class SplitRow:
-    """A value's results. share: of these, without a score. address: of its lines."""
+    """A value's results. share: of these, without a score. address: of its lines; empty: it is too
+    long for a filter."""
 
     value: str
     results: int
@@ -135,7 +136,9 @@ async def _report(
         return None, "There are no intervals: no report splits by such a name."
     key = f"page split {batch.id} {view.split} {view.pairwise}"
     try:
-        accepted = await commit(contract, asked, gateway, key, caller.owner(gateway.settings))
+        accepted = await find_or_commit(
+            contract, asked, gateway, key, caller.owner(gateway.settings)
+        )
         job = await wait_for_job(accepted, gateway, 0)
     except ScoringError as error:
         return None, f"There are no intervals: {error.detail}."
@@ -157,7 +160,8 @@ def _row(view: ResultQuery, count: result_pages.SplitCount, score: Any) -> Split
         interval |= {"value": score.value, "low": score.low, "high": score.high}
     key = view.split.removeprefix("metadata.")
     pair = ("meta", f"{key}={value}") if key != view.split else (view.split, value)
-    return SplitRow(value, count.rows, 1 - count.scored / count.rows, interval, view.only(pair))
+    address = view.only(pair) if len(pair[1]) <= LONGEST else ""
+    return SplitRow(value, count.rows, 1 - count.scored / count.rows, interval, address)
 
 
 def _sentence(found: ScoreSplit | None) -> str:

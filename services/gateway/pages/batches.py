@@ -26,12 +26,14 @@ from services.gateway.pages.job_texts import load_row_detail
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.report_design import design_of
 from services.gateway.pages.result_query import (
+    LARGEST,
     VERDICTS,
     ResultQuery,
     parse_query,
     query_to_take,
 )
 from services.gateway.pages.review import batch_agreement
+from services.gateway.pages.row_excerpts import fitted_rows
 from services.gateway.pages.saved_views import saved_views
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import NoReport
@@ -137,9 +139,14 @@ async def batch_page(
     batch_id: str,
     gateway: Gateway,
     caller: Viewer,
+    line: Annotated[int | None, Query(alias="open", ge=0, lt=LARGEST)] = None,
 ) -> Response:
-    """The page of one batch."""
+    """The page of one batch, or the texts of a line of it: every row of its table leads there, so
+    that the path is left out."""
     batch = await get_batch(batch_id, gateway, caller)
+    if line is not None:
+        opened = await load_row_detail(gateway, batch, line)
+        return page(request, "line.html", batch_id=batch.id, opened=opened)
     ended = batch.is_final and batch.total > 0
     report = await _report(batch, gateway) if ended else None
     results = await _results(batch, gateway, request) if ended else None
@@ -168,7 +175,7 @@ async def batch_page(
 
 
 NOT_ENDED: dict[str, Any] = {
-    "finding": None, "scale": None, "split": None, "split_keys": {}, "opened": None, "tabs": [],
+    "finding": None, "scale": None, "split": None, "split_keys": {}, "tabs": [],
     "people": None,
 }  # fmt: skip
 
@@ -186,7 +193,6 @@ async def _results_context(
         "split_keys": split_keys(view, results.whole.keys, counts.values)
         if batch.metric in metrics()
         else {},
-        "opened": await load_row_detail(gateway, batch, view),
         "tabs": await saved_views(gateway, caller.tenant, batch.metric),
         "people": await batch_agreement(batch, gateway, caller),
     }
@@ -250,12 +256,12 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
     whole = await known_of(batch, gateway, complete=complete)
 
     def read(connection: Connection) -> Results:
-        rows, key = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
+        rows, key, count = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
         ids = _job_ids(rows)
         return Results(
             view=view,
-            rows=rows,
-            count=result_pages.count_of(connection, view.filter),
+            rows=fitted_rows(rows, view),
+            count=count,
             whole=whole,
             judged=judgements.count_by_job(connection, batch.tenant, ids),
             next=None if key is None else view.next(key),

@@ -34,7 +34,7 @@ from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import NoReport
 from services.gateway.routes.batch_results import download_headers, write_facts
 from services.gateway.routes.batches import check_input, find_batch
-from services.gateway.routes.scores import commit, wait_for_job
+from services.gateway.routes.scores import find_or_commit, wait_for_job
 from services.gateway.state import Gateway, State
 from services.registry import metrics, surprising_words
 from shared.batch_contracts import MOST_FURTHER, Against, SplitKey
@@ -240,7 +240,7 @@ async def _job(wanted: CompareQuery, gateway: State, caller: Caller) -> Job:
     )
     sides = " ".join([*(one.address for one in wanted.sides), wanted.by]).strip()
     key = f"compare {hashlib.sha256(sides.encode()).hexdigest()}"
-    accepted = await commit(contract, asked, gateway, key, caller.owner(gateway.settings))
+    accepted = await find_or_commit(contract, asked, gateway, key, caller.owner(gateway.settings))
     return await wait_for_job(accepted, gateway, 0)
 
 
@@ -368,21 +368,22 @@ async def _rows(
     all_named = found_ones.get("by_text") == 0
     largest = found_ones["changes"][:MOST_ROWS]
 
+    def find(connection: Connection) -> tuple[list[PairRow], int]:
+        found = result_pairs.compared_pairs_of(connection, wanted, MOST_ROWS, all_named=all_named)
+        pairs = [(one.custom_id, one.left_job, one.right_job) for one, *_ in found]
+        known = {job.id: job for _, *jobs in found for job in jobs}
+        lines = {one.right_job: one.line for one, *_ in found}
+        return pair_rows(pairs, known, lines, paths), found[0][0].of if found else 0
+
     def read(connection: Connection) -> tuple[list[PairRow], int]:
-        if chosen.query:
-            some = result_pairs.pairs_of(connection, wanted, MOST_ROWS, all_named=all_named)
-            pairs = [(one.custom_id, one.left_job, one.right_job) for one in some]
-            count = some[0].of if some else 0
-        else:
-            pairs = [(one["custom_id"], one["second_job"], one["first_job"]) for one in largest]
-            count = len(found_ones["changes"])
+        pairs = [(one["custom_id"], one["second_job"], one["first_job"]) for one in largest]
         both = [job for _, *jobs in pairs for job in jobs]
         known = result_pairs.jobs_of(connection, wanted.tenant, both)
         answered = [job for *_, job in pairs]
         lines = result_pairs.lines_of(connection, wanted.tenant, right, answered)
-        return pair_rows(pairs, known, lines, paths), count
+        return pair_rows(pairs, known, lines, paths), len(found_ones["changes"])
 
-    return await gateway.in_ledger(read)
+    return await gateway.in_ledger(find if chosen.query else read)
 
 
 @router.get("/compare/pairs.csv")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from services.gateway.pages.comparison_view import GRID, grid_bounds
+from services.gateway.pages.comparison_view import GRID, GRIDS, grid_bounds
 from services.gateway.pages.result_query import (
     NO_FILTER,
     VERDICTS,
@@ -152,7 +152,7 @@ def _cell(value: str) -> tuple[int, int, int] | None:
     if len(numbers) != value.count(",") + 1 or len(numbers) not in (2, 3):
         return None
     x, y, grid = (*numbers, GRID)[:3]
-    return (x, y, grid) if grid in (GRID, GRID // 2) and max(x, y) < grid else None
+    return (x, y, grid) if grid in GRIDS and max(x, y) < grid else None
 
 
 def _filter_label(name: str, value: str, bounds: tuple[float, float] | None) -> str:

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 
 from services.gateway.pages.terms import Term, terms
 from shared.ledger.result_pairs import ComparedJob
-from shared.page_text import counted, significant
+from shared.page_text import MarkedText, counted, significant
 from shared.report_design import Forest, ForestRow
 from shared.service_contract import MetricContract
 from shared.word_changes import WordChange, changes
@@ -25,8 +25,12 @@ from shared.word_changes import WordChange, changes
 Json = Mapping[str, Any]
 SMALL = 0.02  # of a score: a difference below it is said to be small
 GRID = 40
-MOST_CELLS = 400  # links of a page; where more are filled, four are joined
+GRIDS = (GRID, GRID // 2, GRID // 4)
+MOST_CELLS = 120  # links of a page, which has 150 kB; where more are filled, four are joined
 SIDE = 400  # of the scatter, in units of its picture
+SHADES = 8
+MOST_DIFFERENCES = 12_000  # characters of a page about what changed in explanations
+AROUND = 60  # characters that stay before and after a change
 
 PartChange = tuple[str, float | None, float | None]  # its name, before or left, after or right
 
@@ -53,23 +57,24 @@ class ComparedPart:
 
 @dataclass(frozen=True)
 class GridCell:
-    """A cell of the scatter; x from the left, y from the top, in units of the picture."""
+    """What of the scatter leads to its pairs; x from the left, y from the top, in units of the
+    picture. left, right: scores."""
 
     x: int
     y: int
     size: int
     pairs: int
-    opacity: float
     address: str
-    label: str
+    left: str
+    right: str
 
 
 @dataclass(frozen=True)
-class Dot:
-    """A pair that differs much."""
+class Shade:
+    """The cells of the finest grid with about as many pairs. path: as SVG draws them."""
 
-    x: float
-    y: float
+    opacity: float
+    path: str
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,7 @@ class PairRow:
     line: int | None
     left: ComparedJob
     right: ComparedJob
-    words: tuple[WordChange, ...]
+    words: Sequence[WordChange]
     parts: Sequence[PartChange]
 
 
@@ -101,7 +106,8 @@ class CompareContext:
     parts: Sequence[ComparedPart]
     verdicts: Mapping[tuple[str, str], int]
     cells: Sequence[GridCell]
-    dots: Sequence[Dot]
+    shades: Sequence[Shade]
+    dots: str  # of the pairs that differ most, as SVG draws them
     bars: Sequence[DifferenceBar]
     slices: Forest
     found: Json
@@ -127,7 +133,8 @@ def compare_context(
         ],
         verdicts={(one["second"], one["first"]): one["pairs"] for one in found["verdicts"]},
         cells=_cells(found["density"], bounds, address) if bounds else (),
-        dots=_dots(found["changes"], bounds) if bounds else (),
+        shades=_shades(found["density"]) if bounds else (),
+        dots=_dots(found["changes"], bounds) if bounds else "",
         bars=_bars(found["histogram"]),
         slices=_slices(found["slices"], bounds),
         found=found,
@@ -181,31 +188,57 @@ def _higher_is_better(metric: MetricContract) -> bool:
 
 
 def _cells(density: Sequence[Json], bounds: tuple[float, float], address: str) -> list[GridCell]:
-    grid = GRID if len(density) <= MOST_CELLS else GRID // 2
-    counts: Counter[tuple[int, int]] = Counter()
-    for one in density:
-        counts[one["second"] * grid // GRID, one["first"] * grid // GRID] += one["pairs"]
-    most, size = max(counts.values(), default=1), SIDE // grid
-    joined = "" if grid == GRID else f",{grid}"
+    grid, counts = _fitting_grid(density)
+    size, joined = SIDE // grid, "" if grid == GRID else f",{grid}"
     found = []
     for (left, right), pairs in counts.items():
         ends = [grid_bounds(place, bounds, grid) for place in (left, right)]
-        said = ", ".join(
-            f"{side} {significant(low)} to {significant(high)}"
-            for side, (low, high) in zip(("left", "right"), ends, strict=True)
-        )
+        said = [f"{significant(low)} to {significant(high)}" for low, high in ends]
         found.append(
             GridCell(
                 x=size * left,
                 y=SIDE - size * (right + 1),
                 size=size,
                 pairs=pairs,
-                opacity=round(0.25 + 0.75 * pairs / most, 2),
                 address=f"{address}&cell={left},{right}{joined}#pairs",
-                label=f"{counted(pairs, 'pair')}: {said}",
+                left=said[0],
+                right=said[1],
             )
         )
     return found
+
+
+def _fitting_grid(density: Sequence[Json]) -> tuple[int, Counter[tuple[int, int]]]:
+    """The finest one of which a page has room for every link, and the pairs of its cells."""
+    for grid in GRIDS:
+        counts: Counter[tuple[int, int]] = Counter()
+        for one in density:
+            counts[one["second"] * grid // GRID, one["first"] * grid // GRID] += one["pairs"]
+        if len(counts) <= MOST_CELLS:
+            break
+    return grid, counts
+
+
+def _shades(density: Sequence[Json]) -> list[Shade]:
+    """The picture, as fine as the report: cells side by side are drawn in one stroke."""
+    most = max((one["pairs"] for one in density), default=1)
+    size, paths = SIDE // GRID, [""] * (SHADES + 1)
+    places = {
+        (one["first"], one["second"]): math.ceil(SHADES * one["pairs"] / most) for one in density
+    }
+    for (right, left), shade in sorted(places.items()):
+        if places.get((right, left - 1)) == shade:
+            continue
+        end = left + 1
+        while places.get((right, end)) == shade:
+            end += 1
+        width = size * (end - left)
+        paths[shade] += f"M{size * left} {SIDE - size * (right + 1)}h{width}v{size}h-{width}z"
+    return [
+        Shade(round(0.25 + 0.75 * shade / SHADES, 2), path)
+        for shade, path in enumerate(paths)
+        if path
+    ]
 
 
 def grid_bounds(place: int, bounds: tuple[float, float], grid: int = GRID) -> tuple[float, float]:
@@ -234,15 +267,13 @@ def _least_score(place: int, bounds: tuple[float, float]) -> float:
     return found
 
 
-def _dots(largest: Sequence[Json], bounds: tuple[float, float]) -> list[Dot]:
+def _dots(largest: Sequence[Json], bounds: tuple[float, float]) -> str:
     low, high = bounds
-    return [
-        Dot(
-            x=round(SIDE * (one["second"] - low) / (high - low), 1),
-            y=round(SIDE - SIDE * (one["first"] - low) / (high - low), 1),
-        )
-        for one in largest
-    ]
+
+    def place(score: float) -> float:
+        return round(SIDE * (score - low) / (high - low), 1)
+
+    return "".join(f"M{place(one['second']):g} {SIDE - place(one['first']):g}h0" for one in largest)
 
 
 def _bars(histogram: Json | None) -> list[DifferenceBar]:
@@ -282,15 +313,15 @@ def pair_rows(
     lines: Mapping[str, int],
     paths: Mapping[str, str],
 ) -> list[PairRow]:
-    """pairs: custom id, left job, right job. lines: right job → its line. paths:
-    of the parts, by their names."""
+    """pairs: custom id, left job, right job. lines: right job → its line. paths: of the parts, by
+    their names. The fewer pairs, the more of their explanations is shown."""
     return [
         PairRow(
             custom_id,
             lines.get(right),
             found[left],
             found[right],
-            _words(found[left], found[right]),
+            _excerpt(_words(found[left], found[right]), MOST_DIFFERENCES // len(pairs)),
             part_changes(paths, found[left].result, found[right].result),
         )
         for custom_id, left, right in pairs
@@ -322,3 +353,22 @@ def _words(left: ComparedJob, right: ComparedJob) -> tuple[WordChange, ...]:
     if not all(isinstance(text, str) for text in texts):
         return ()
     return changes(str(texts[0]), str(texts[1]))
+
+
+def _excerpt(found: Sequence[WordChange], most: int) -> list[WordChange]:
+    """What changed with some words around it, so many characters of it; empty: nothing did."""
+    shown, left = [], most
+    if all(one.how == "same" for one in found):
+        return []
+    for place, one in enumerate(found):
+        text = one.text
+        if one.how == "same" and len(text) > 3 * AROUND:
+            head, tail = text[: AROUND if place else 0], text[-AROUND:]
+            text = f"{head} … {tail}" if place < len(found) - 1 else f"{head} …"
+        if len(text) > left:
+            text = f"{text[:left]} …"
+        shown.append(WordChange(one.how, (MarkedText(text),)))
+        left -= len(text)
+        if left <= 0:
+            break
+    return shown

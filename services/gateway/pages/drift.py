@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from services.gateway.auth import Viewer, check_scope
+from services.gateway.http_requests import InDigits
 from services.gateway.pages.drift_statistics import FEWEST, ScoreShift, score_shift
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import page
@@ -49,8 +50,8 @@ async def drift_page(
     request: Request,
     gateway: Gateway,
     caller: Viewer,
-    days: Annotated[int, Query(ge=1, le=LONGEST_WINDOW)] = 7,
-    before: Annotated[int, Query(ge=1, le=365)] = 28,
+    days: Annotated[int, Query(ge=1, le=LONGEST_WINDOW), InDigits] = 7,
+    before: Annotated[int, Query(ge=1, le=365), InDigits] = 28,
     metric: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
     """Every metric and model that has scored in the window."""

@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from services.gateway.auth import Viewer, acquire_stream, with_session_check
 from services.gateway.caller import Caller
+from services.gateway.http_requests import InDigits
 from services.gateway.pages import page_route
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.score_trend import trend_of
@@ -117,7 +118,7 @@ async def index_page(
     request: Request,
     gateway: Gateway,
     caller: Viewer,
-    days: Annotated[int, Query(ge=1, le=90)] = 30,
+    days: Annotated[int, Query(ge=1, le=90), InDigits] = 30,
 ) -> Response:
     """The start page."""
     found = await load_overview(gateway, caller)
@@ -160,15 +161,16 @@ async def load_overview(gateway: State, caller: Caller) -> Overview:
     def read(connection: Connection) -> Overview:
         recent, _ = jobs.summary_page(connection, JobPage(limit=RECENT_JOBS, tenant=caller.tenant))
         newest, _ = batches.page_of(connection, Slice(RECENT_BATCHES, tenant=caller.tenant))
+        counts = overview.counts(connection, caller.tenant)
         return Overview(
-            overview.counts(connection, caller.tenant),
+            counts.by_state,
             known or overview.model_history(connection, caller.tenant),
             queues,
             recent,
             [batch_json(batch) for batch in newest],
             statuses,
             workers,
-            overview.lost_count(connection, caller.tenant),
+            counts.lost,
             _late(overview.oldest_seconds(connection)),
         )
 

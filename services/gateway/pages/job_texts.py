@@ -12,9 +12,9 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from services.gateway.judgement_views import field_of
-from services.gateway.pages.result_query import ResultQuery
 from services.gateway.state import State
 from services.registry import metrics, reported
+from shared.errors import UnknownJob
 from shared.ledger import jobs
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
@@ -44,11 +44,8 @@ class RowDetail:
     texts: list[JobText]
 
 
-async def load_row_detail(gateway: State, batch: Batch, view: ResultQuery) -> RowDetail | None:
-    """The line that the address opens; None where it has no job any more."""
-    line = view.open_line
-    if line is None:
-        return None
+async def load_row_detail(gateway: State, batch: Batch, line: int) -> RowDetail:
+    """Raises UnknownJob where the batch has no such line, or none with a job any more."""
 
     def read(connection: Connection) -> Job | None:
         found = connection.execute(
@@ -61,7 +58,9 @@ async def load_row_detail(gateway: State, batch: Batch, view: ResultQuery) -> Ro
         return None if found is None else jobs.find(connection, found, tenant=batch.tenant)
 
     job = await gateway.in_ledger(read)
-    return None if job is None else RowDetail(line, job, texts_of(job))
+    if job is None:
+        raise UnknownJob(f"line {line} of this batch has no job")
+    return RowDetail(line, job, texts_of(job))
 
 
 def texts_of(job: Job) -> list[JobText]:

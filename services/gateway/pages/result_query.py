@@ -47,7 +47,7 @@ ELSEWHERE = frozenset({"after", "batch"})  # names of an address that say nothin
 REPEATED = frozenset({"meta", "col", "line"})  # of all other names the last one counts
 NO_FILTER = "there is no such filter"
 SAID = 60  # characters of an ignored value that are repeated
-NO_FILTERS = frozenset({"sort", "desc", "col", "line", "split", "pairs", "open"})
+NO_FILTERS = frozenset({"sort", "desc", "col", "line", "split", "pairs"})
 SPLIT = re.compile(r"metadata\..{1,64}|model|variant|language|verdict|label_sent|label_stated")
 SORTS = (
     "surprise", "line", "custom_id", "verdict", "score", "chance", "model", "status",
@@ -94,27 +94,9 @@ class ResultQuery:
         return "pairs" in dict(self.pairs)
 
     @property
-    def open_line(self) -> int | None:
-        """The line whose texts are shown in the table."""
-        line = dict(self.pairs).get("open")
-        return None if line is None else int(line)
-
-    def with_open_line(self, line: int) -> str:
-        """Of the same rows with this line opened, or closed again."""
-        others = [pair for pair in self.pairs if pair[0] != "open"]
-        more = [("open", str(line))] if self.open_line != line else []
-        query = urlencode([*others, *more, *self._page_position])
-        return f"?{query}#items"  # there is one in every row: the path is left out
-
-    @property
     def query(self) -> str:
         """What a saved view keeps."""
-        return urlencode([pair for pair in self.pairs if pair[0] not in ("line", "open")])
-
-    @property
-    def _page_position(self) -> list[Pair]:
-        """Where in the table this page begins."""
-        return [("after", json.dumps(list(self.order.after)))] if self.order.after else []
+        return urlencode([pair for pair in self.pairs if pair[0] != "line"])
 
     @property
     def filter_values(self) -> dict[str, str]:
@@ -243,7 +225,7 @@ def _fault_of_form(name: str, value: str, parts: Sequence[str]) -> str:
         return "" if "=" in value else "metadata is written as key=value"
     if name == "split":
         return "" if SPLIT.fullmatch(value) else "nothing is split by that"
-    if name in ("line", "open"):
+    if name == "line":
         is_line = value.isascii() and value.isdigit() and len(value) < 9
         return "" if is_line else "it is no line"
     known = name in ("desc", "col", "why", "pairs") or name in NAMES

@@ -115,7 +115,8 @@ async def queue_list(
         )
         wanted = JudgementFilter(caller.tenant, batch_id=batch or None)
         count = judgements.count_of(connection, wanted)
-        return [(one, review_queues.progress(connection, one)) for one in some], count
+        progress = review_queues.progress_by_queue(connection, [one.id for one in some])
+        return [(one, progress[one.id]) for one in some], count
 
     queues, count = await gateway.in_ledger(read)
     job = None if chosen is None else await batch_agreement(chosen, gateway, caller)
@@ -136,11 +137,11 @@ async def batch_agreement(batch: Batch, gateway: State, caller: Caller) -> Job |
     """The job whose report says how far people agree; None below `ENOUGH` judgements, and where
     the service of the batch gives no scores to agree with."""
     wanted = JudgementFilter(caller.tenant, batch_id=batch.id)
-    count = await gateway.in_ledger(lambda one: judgements.count_of(one, wanted))
-    if count < ENOUGH:
+    known = await queue_routes.judgement_state(wanted, gateway)
+    if known.number < ENOUGH:
         return None
     try:
-        return await queue_routes.batch_agreement_job(batch, gateway, caller)
+        return await queue_routes.batch_agreement_job(batch, known, gateway, caller)
     except NoReport:
         return None
 

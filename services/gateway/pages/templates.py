@@ -24,6 +24,7 @@ from starlette.responses import HTMLResponse, Response
 
 from services import registry
 from services.gateway.http_requests import read_body
+from services.gateway.pages.row_excerpts import excerpt, offered
 from services.gateway.pages.terms import terms
 from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaType
 from services.gateway.site_security import is_same_origin
@@ -70,7 +71,9 @@ def environment() -> Environment:
     made.filters |= {
         "decimals": decimals,
         "language": language,
+        "excerpt": excerpt,
         "moment": moment,
+        "offered": offered,
         "significant": significant,
         "fold_alike": fold_alike,
         "span": span,
@@ -131,6 +134,7 @@ def language(text: Iterable[MarkedText] | str | None) -> str:
 SESSION_COOKIE = "touchstone_session"
 VISIT_COOKIE = "touchstone_visit"
 FIELD = "csrf"
+HEADER = "x-csrf-token"  # htmx sends it, from the page's head
 
 
 def get_cookie(request: Request, name: str) -> str | None:
@@ -155,7 +159,7 @@ def token_of(request: Request) -> str:
 def check_csrf(request: Request, form: Mapping[str, str]) -> None:
     """Raises Forbidden where another page may have sent this form."""
     secret = get_cookie(request, SESSION_COOKIE) or get_cookie(request, VISIT_COOKIE)
-    sent = form.get(FIELD)
+    sent = form.get(FIELD) or request.headers.get(HEADER)
     if (
         secret is None
         or sent is None

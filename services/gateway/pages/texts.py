@@ -29,7 +29,7 @@ from services.gateway.routes.scores import check_request, commit
 from services.gateway.state import Gateway, State
 from services.registry import metrics
 from shared.errors import UnknownJob
-from shared.ledger import jobs
+from shared.ledger import bulk_jobs, jobs
 from shared.ledger.jobs import Job
 from shared.ledger.tables import result_facts
 from shared.page_text import TokenRun
@@ -63,8 +63,7 @@ async def text_page(request: Request, text_key: str, gateway: Gateway, caller: V
 
     def read(connection: Connection) -> tuple[list[TextResult], list[Job]]:
         rows = _results(connection, caller, text_key)
-        found = [jobs.find(connection, job, tenant=caller.tenant) for job in _first(rows)]
-        return rows, found
+        return rows, bulk_jobs.find_all(connection, _first(rows), caller.tenant)
 
     rows, found = await gateway.in_ledger(read)
     if not rows:

@@ -179,7 +179,7 @@ async def as_html(
 
     def read(connection: Connection) -> tuple[list[ResultRow], dict[str, int], dict[str, Any]]:
         order = ResultOrder(higher_is_better=higher)
-        rows, _ = result_pages.rows_of(connection, wanted, order, most)
+        rows = result_pages.rows_of(connection, wanted, order, most).rows
         reasons = dict(result_pages.counts_of(connection, wanted, [0.0, 1.0]).reasons)
         return rows, reasons, result_pages.provenance_of(connection, wanted)
 
@@ -218,12 +218,14 @@ async def write_facts(gateway: State, batch: Batch, seconds: float = math.inf) -
     def step(connection: Connection) -> int:
         return result_facts.write_of_lines(connection, fact_plan, AT_ONCE, batch.id)
 
-    while await gateway.in_ledger(step) == AT_ONCE:
-        if time.monotonic() > until:
-            return False
-    return not await gateway.in_ledger(
-        lambda connection: result_pages.has_missing_rows(connection, batch.id)
-    )
+    def is_missing(connection: Connection) -> bool:
+        return result_pages.has_missing_rows(connection, batch.id)
+
+    while await gateway.in_ledger(is_missing):
+        written = await gateway.in_ledger(step)
+        if not written or time.monotonic() > until:  # none: another process has them
+            return not await gateway.in_ledger(is_missing)
+    return True
 
 
 def download_headers(name: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 
 from services.gateway import views
 from services.gateway.auth import Canceller, Reader
-from services.gateway.http_requests import check_filters, page_after
+from services.gateway.http_requests import Limit, check_filters, page_after
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.state import Gateway
 from services.registry import all_contracts
@@ -69,7 +69,7 @@ async def list_jobs(
         str | None, Query(json_schema_extra={"enum": sorted(all_contracts())})
     ] = None,
     batch: Annotated[str | None, Query(pattern=f"^{BATCH_ID.pattern}$")] = None,
-    limit: Annotated[int, Query(ge=1, description="coerced to 100 at most")] = 20,
+    limit: Limit = 20,
     after: Annotated[str | None, page_after(JOB_ID)] = None,
 ) -> JSONResponse:
     """A page of jobs."""

@@ -31,7 +31,7 @@ from services.gateway.refusals import NoReport
 from services.gateway.routes.batch_results import BEING_MADE, report_status, write_facts
 from services.gateway.routes.batches import find_batch
 from services.gateway.routes.jobs import BATCH_ID
-from services.gateway.routes.scores import Prefer, commit, wait_for_job
+from services.gateway.routes.scores import Prefer, find_or_commit, wait_for_job
 from services.gateway.routes.webhooks import body_schema
 from services.gateway.state import Gateway, State
 from services.registry import metrics
@@ -39,7 +39,7 @@ from shared.batch_contracts import Judged
 from shared.ledger import judgements, review_queues
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Accepted, Job
-from shared.ledger.judgements import JudgementFilter
+from shared.ledger.judgements import JudgementFilter, JudgementState
 from shared.ledger.review_queues import ReviewQueue, UnknownQueue
 
 MOST_ON_A_PAGE = 100
@@ -124,7 +124,8 @@ async def list_review_queues(
 
     def read(connection: Connection) -> tuple[list[dict[str, Any]], bool]:
         some, more = review_queues.page_of(connection, caller.tenant, most, after, batch)
-        return [queue_json(one, review_queues.progress(connection, one)) for one in some], more
+        progress = review_queues.progress_by_queue(connection, [one.id for one in some])
+        return [queue_json(one, progress[one.id]) for one in some], more
 
     data, more = await gateway.in_ledger(read)
     return JSONResponse(list_json(data, has_more=more))
@@ -239,31 +240,34 @@ async def agreement_job(
     ids = await gateway.in_ledger(lambda connection: review_queues.jobs_of(connection, queue))
     judged = Judged(queue=queue.id, random=queue.is_sample)
     asked = {"jobs": tuple(ids), "judged": judged}
-    wanted = JudgementFilter(caller.tenant, queue_id=queue.id)
-    accepted = await _accept_report(queue.metric, asked, wanted, gateway, caller)
+    known = await judgement_state(JudgementFilter(caller.tenant, queue_id=queue.id), gateway)
+    accepted = await _accept_report(queue.metric, asked, known, gateway, caller)
     return await wait_for_job(accepted, gateway, seconds)
 
 
-async def batch_agreement_job(batch: Batch, gateway: State, caller: Caller) -> Job:
+async def batch_agreement_job(
+    batch: Batch, known: JudgementState, gateway: State, caller: Caller
+) -> Job:
     """The same of all judgements of a batch, in whatever queue or none: no sample of it. Raises
     NoReport."""
     asked = {"batch": batch.id, "judged": Judged()}
-    wanted = JudgementFilter(caller.tenant, batch_id=batch.id)
-    return await wait_for_job(
-        await _accept_report(batch.metric, asked, wanted, gateway, caller), gateway, 0
-    )
+    accepted = await _accept_report(batch.metric, asked, known, gateway, caller)
+    return await wait_for_job(accepted, gateway, 0)
+
+
+async def judgement_state(wanted: JudgementFilter, gateway: State) -> JudgementState:
+    return await gateway.in_ledger(lambda connection: judgements.state_of(connection, wanted))
 
 
 async def _accept_report(
-    metric: str, asked: dict[str, Any], wanted: JudgementFilter, gateway: State, caller: Caller
+    metric: str, asked: dict[str, Any], known: JudgementState, gateway: State, caller: Caller
 ) -> Accepted:
     """One job for these lines and the judgements that there are; another one, a change or a
     withdrawal makes another."""
-    known = await gateway.in_ledger(lambda connection: judgements.state_of(connection, wanted))
-    if known is None or metric not in metrics():
+    if not known.number or metric not in metrics():
         raise NoReport("nobody has judged a line of it yet")
     contract = metrics()[metric].batch
     request = contract.request(**asked, mixed=True)
     lines = hashlib.sha256(request.model_dump_json().encode()).hexdigest()  # jobs are forgotten
-    key = f"agreement {wanted.queue_id or wanted.batch_id} {known} {lines}"
-    return await commit(contract, request, gateway, key, caller.owner(gateway.settings))
+    key = f"agreement {known.number} {known.digest} {lines}"
+    return await find_or_commit(contract, request, gateway, key, caller.owner(gateway.settings))

@@ -129,6 +129,20 @@ async def commit(
     return accepted
 
 
+async def find_or_commit(
+    contract: ServiceContract, asked: JobRequest, gateway: State, key: str, owner: Owner
+) -> Accepted:
+    """As `commit`; the job that is there already costs one statement. key: the page's own, so that
+    whoever made it could name what it names."""
+    request = asked.model_dump(mode="json")
+    known = await gateway.in_ledger(
+        lambda connection: jobs.find_by_key(connection, owner.tenant, key, contract.name, request)
+    )
+    if known is not None:
+        return Accepted(known, replayed=True)
+    return await commit(contract, asked, gateway, key, owner)
+
+
 def _results(connection: Connection, asked: BatchReportRequest) -> int:
     """How many results a report reads, as far as they are there by now."""
     sources = (asked, *((asked.against,) if asked.against else ()), *asked.further)

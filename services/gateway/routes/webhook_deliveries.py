@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from services.gateway import views
 from services.gateway.auth import Administrator
+from services.gateway.http_requests import Limit
 from services.gateway.routes.webhooks import validate_id
 from services.gateway.state import Gateway
 from services.gateway.views import to_timestamp
@@ -90,7 +91,7 @@ async def list_deliveries(
     gateway: Gateway,
     caller: Administrator,
     status: DeliveryStatus | None = None,
-    limit: Annotated[int, Query(ge=1, description="coerced to 100 at most")] = 20,
+    limit: Limit = 20,
     after: Annotated[
         str | None,
         Query(description="the `last_id` of the page before", pattern=DELIVERY_ID.pattern),

@@ -14,7 +14,16 @@ from tests.gateway.results import a_report
 
 MOST_BYTES = 300_000  # a page with all that it loads
 MOST_HTML = 150_000
-LOADED = ("site.css", "batch.css", "live.js", "swap.js", "reveal.js", "keys.js", "icon.svg")
+LOADED = (
+    "site.css",
+    "batch.css",
+    "live.js",
+    "reveal.js",
+    "keys.js",
+    "icon.svg",
+    "htmx.js",
+    "vendor/htmx.min.js",
+)
 
 
 def test_every_page_of_a_large_batch_is_light(client: httpx.Client, engine: Engine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlencode
 
 import httpx
@@ -9,6 +10,7 @@ import pytest
 from sqlalchemy import Engine, delete, event, text
 
 from bench.pages import BATCH, PATH, fill
+from services.gateway.pages.page_route import POLICY
 from services.gateway.pages.report_design import design_of
 from services.registry import metrics
 from shared.ledger import leases, saved_views
@@ -164,8 +166,37 @@ def test_views_are_their_tenants_own(opens: Opens) -> None:
     own.post("/views", data=form | {"name": "mine"})
     assert "mine" in own.get("/views").text
     assert "mine" not in other.get("/views").text
-    for path in (f"/batches/{BATCH}/again", f"/batches/{BATCH}/results.html", PATH):
+    for path in (
+        f"{PATH}?open=1",
+        f"/batches/{BATCH}/again",
+        f"/batches/{BATCH}/results.html",
+        PATH,
+    ):
         assert other.get(path).status_code == 404
+
+
+def test_a_line_is_opened_as_a_page_or_as_a_part_of_one(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, ids = make_batch(engine, [0.9, 0.2])
+    table = client.get(f"/batches/{batch_id}").text
+    assert table.count("<summary aria-label=") == 2
+    assert '<a href="?open=2">' in table
+    page = client.get(f"/batches/{batch_id}?open=2")
+    part = client.get(f"/batches/{batch_id}?open=2", headers={"HX-Request": "true"})
+    for answer in (page, part):
+        shown = re.sub("<[^>]+>", "", answer.text)
+        assert "number 2 is quite friendly" in shown
+        assert answer.text.count('<div class="sensitive block"') == 3
+        assert '<mark class="' in answer.text
+        assert "number 1" not in shown
+        assert f'href="/jobs/{ids[1]}"' in answer.text
+    assert "<header" in page.text
+    assert "<header" not in part.text
+    assert part.headers["content-security-policy"] == POLICY
+    assert part.headers["cache-control"] == "no-store"
+    assert client.get(f"/batches/{batch_id}?open=3").status_code == 404
+    assert client.get(f"/batches/{batch_id}?open=x").status_code == 422
 
 
 @pytest.mark.usefixtures("_filled")

@@ -25,6 +25,10 @@ from tests.gateway.pages.parsed import FormFields
 from tests.gateway.test_scores import GOOD, URL
 
 HOSTILE = "<script>alert(1)</script> \" ' \u202eright-to-left\u202c \U0001f600 &amp;"
+META = re.compile(r'<meta name="csrf" content="([0-9a-f]{64})">')
+SCRIPT = re.compile(r"""<script src="\{\{ asset\('([\w./-]+)'\)""")
+NO_LIVE = "{% block live %}{% endblock %}"
+MOST_SCRIPTS = 70_000  # bytes
 CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
 
 
@@ -105,10 +109,46 @@ def test_a_form_of_another_site_does_nothing(client: httpx.Client) -> None:
     assert client.get("/v1/jobs").json()["data"] == []
 
 
+def test_a_form_may_carry_its_token_as_a_header(client: httpx.Client) -> None:
+    fields = {"metric": "hatexscore", "text": "a", "explanation": "b", "action": "show"}
+    known = META.search(client.get("/try").text)
+    assert known is not None
+    for sent, status in ((known[1], 200), ("0" * 64, 403), ("", 403)):
+        answer = client.post("/try", data=fields, headers={"X-CSRF-Token": sent})
+        assert answer.status_code == status
+    both = client.post("/try", data=fields | {"csrf": "0" * 64}, headers={"X-CSRF-Token": known[1]})
+    assert both.status_code == 403
+
+
+def test_what_others_wrote_is_as_they_published_it() -> None:
+    named = set()
+    for notice in STATIC.glob("vendor/*.toml"):
+        told = tomllib.loads(notice.read_text("utf-8"))
+        script = notice.with_name(f"{notice.stem}.min.js")
+        assert hashlib.sha256(script.read_bytes()).hexdigest() == told["sha256"]
+        assert f'version:"{told["version"]}"' in script.read_text("utf-8")
+        assert told["licence"]
+        named |= {notice, script}
+    assert named == set(STATIC.glob("vendor/*"))
+
+
+def test_no_page_loads_more_than_the_budget_of_scripts() -> None:
+    """The bytes of all of them, as they are stored."""
+    folder = STATIC.with_name("templates")
+    sources = {path.name: path.read_text("utf-8") for path in folder.glob("*.html")}
+    base, htmx = SCRIPT.findall(sources["base.html"]), SCRIPT.findall(sources["macros.html"])
+    assert len(htmx) == 2
+    for name, source in sources.items():
+        loaded = {*base, *SCRIPT.findall(source), *(htmx if "ui.htmx()" in source else ())}
+        if NO_LIVE in source:
+            loaded.remove("live.js")
+        assert sum((STATIC / one).stat().st_size for one in loaded) <= MOST_SCRIPTS, name
+
+
 def test_every_file_of_ours_is_packed_and_kept_only_as_it_is(client: httpx.Client) -> None:
     packed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     patterns = packed["tool"]["setuptools"]["package-data"]["*"]
-    names = [path.name for path in STATIC.iterdir()]
+    names = [one.relative_to(STATIC).as_posix() for one in STATIC.rglob("*.*")]
     for name in names + [f"{one}.css" for one in contracts() if style_sheet(f"{one}.css")]:
         assert f"*.{name.rpartition('.')[2]}" in patterns
         assert "immutable" in client.get(asset(name)).headers["cache-control"]

@@ -56,7 +56,7 @@ def test_a_job_whose_texts_hold_nul_ends_and_is_shown(engine: Engine, ending: st
             jobs.cancel(connection, job.id)
         found = jobs.find(connection, job.id)
         assert found.status == ending
-        counts = overview.counts(connection, "default")
+        counts = overview.counts(connection, "default").by_state
         signs = overview.model_history(connection, "default")
     assert counts == {("echo", ending): 1}
     assert signs.away == ({("echo", "m\ufffd"): 1} if ending == "failed" else {})

@@ -158,7 +158,7 @@ class TestLines:
             assert written(connection, 2) == 5
             assert not result_pages.has_missing_rows(connection, BATCH)
             assert written(connection) == 0
-            rows, _ = result_pages.rows_of(connection, WANTED, ResultOrder("line"), 10)
+            rows = result_pages.rows_of(connection, WANTED, ResultOrder("line"), 10).rows
         assert [row.score for row in rows] == [0.5, None, None, 1, None]
         assert [row.status for row in rows] == ["succeeded", "failed", *["succeeded"] * 3]
         assert rows[1].reasons == ["failed"]
@@ -172,7 +172,7 @@ class TestLines:
                 twin = {"number": number, "custom_id": f"twin {number}", "caller": caller}
                 connection.execute(text(LINE), named | twin)
             written(connection)
-            rows, _ = result_pages.rows_of(connection, WANTED, ResultOrder("line"), 10)
+            rows = result_pages.rows_of(connection, WANTED, ResultOrder("line"), 10).rows
         assert [row.custom_id for row in rows] == ["line 1", "twin 2", "twin 3"]
         assert {row.score for row in rows} == {0.5}
         assert [row.metadata for row in rows] == [{"odd": "1"}, {"own": "yes"}, {}]
@@ -217,7 +217,8 @@ def paged(
     after: Sequence[Any] | None = ()
     while after is not None:
         again = replace(order, after=after)
-        rows, after = result_pages.rows_of(connection, wanted, again, size)
+        rows, after, of = result_pages.rows_of(connection, wanted, again, size)
+        assert of == result_pages.count_of(connection, wanted)
         pages += rows
     return pages
 
@@ -250,7 +251,7 @@ class TestPages:
         wanted = ResultFilter(tenant="default", batch_id=BATCH, parts=("htc", "qf", "tgi", "cc"))
         for by in ("surprise", "line", "score", "chance", "qf", "verdict", "model", "metadata.odd"):
             order = ResultOrder(by, descending)
-            whole, none = result_pages.rows_of(connection, wanted, order, 100)
+            whole, none, _ = result_pages.rows_of(connection, wanted, order, 100)
             assert none is None
             assert sorted(row.line for row in whole) == list(range(1, 11))
             for size in (1, 3, 100):
@@ -264,9 +265,9 @@ class TestPages:
         for filters, lines in FILTERS:
             parts = ("htc", "qf", "tgi", "cc")
             wanted = ResultFilter(tenant="default", batch_id=BATCH, parts=parts, **filters)
-            rows, _ = result_pages.rows_of(connection, wanted, ResultOrder("line"), 100)
+            rows, _, of = result_pages.rows_of(connection, wanted, ResultOrder("line"), 100)
             assert [row.line for row in rows] == lines, filters
-            assert result_pages.count_of(connection, wanted) == len(lines)
+            assert of == result_pages.count_of(connection, wanted) == len(lines)
             exported = result_pages.exported(connection, wanted, 0, 100)
             assert [one.row.line for one in exported] == lines
 
@@ -287,7 +288,7 @@ class TestPages:
 
     def test_another_tenant_sees_nothing(self, connection: Connection) -> None:
         foreign = ResultFilter(tenant="other", batch_id=BATCH)
-        assert result_pages.rows_of(connection, foreign, ResultOrder(), 10) == ([], None)
+        assert result_pages.rows_of(connection, foreign, ResultOrder(), 10) == ([], None, 0)
         assert result_pages.counts_of(connection, foreign, [0.0, 1.0]).rows == 0
         assert result_pages.exported(connection, foreign, 0, 10) == []
 

@@ -41,7 +41,7 @@ def looked(engine: Engine, results: list[str], rules: SurprisingRules) -> list[R
         while result_facts.write_of_lines(connection, lambda _: FactPlan(rules), 2):
             pass
         order = ResultOrder(higher_is_better=rules.higher_is_better)
-        return result_pages.rows_of(connection, WANTED, order, 100)[0]
+        return result_pages.rows_of(connection, WANTED, order, 100).rows
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_new_rules_are_applied_to_what_was_decoded(engine: Engine) -> None:
     with engine.begin() as connection:
         assert result_facts.update_rows(connection, "m", FactPlan(new), 10) == 1
         assert result_facts.update_rows(connection, "m", FactPlan(new), 10) == 0
-        (row,), _ = result_pages.rows_of(connection, WANTED, ResultOrder(), 1)
+        [row] = result_pages.rows_of(connection, WANTED, ResultOrder(), 1).rows
         assert row.reasons == ["new"]
         assert result_pages.counts_of(connection, WANTED, [0.0, 1.0]).reasons == {"new": 1}
 

@@ -26,6 +26,7 @@ from shared.job_context import JobContext
 from shared.ledger import jobs, leases
 from shared.ledger.claim_order import MetricQueue
 from shared.ledger.jobs import Job
+from shared.models.server_connection import AnswerUnread, readable_answers
 from shared.priority import Party
 from shared.settings import Settings
 from shared.thread_scheduling import Interpreter
@@ -110,6 +111,23 @@ def test_a_model_that_is_away_is_asked_again_until_the_attempts_are_used_up(
     assert job.error is not None
     assert job.error["type"].endswith("attempts-exhausted")
     assert "the model is away" in job.error["detail"]
+
+
+def test_a_server_that_answers_nothing_readable_uses_up_the_attempts(
+    engine: Engine, chosen: Settings
+) -> None:
+    def unread(_: EchoRequest) -> Report:
+        with readable_answers("m"):
+            raise AnswerUnread("it is no JSON")
+
+    job_id = accept(engine, "hello")
+    for attempt in range(1, chosen.max_attempts + 1):
+        run_job(job_id, ECHO, unread)
+        assert find(engine, job_id).attempts == attempt
+    error = find(engine, job_id).error
+    assert error is not None
+    assert error["type"].endswith("attempts-exhausted")
+    assert "the answer of the server of 'm' could not be read: it is no JSON" in error["detail"]
 
 
 def test_a_job_waits_for_its_model_as_often_as_it_takes(engine: Engine, chosen: Settings) -> None:

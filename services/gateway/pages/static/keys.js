@@ -14,7 +14,7 @@ const KEYS = [  // the one list: [keys, what they do, action]
   ["t", "show or hide texts", () => document.getElementById("reveal")?.click()],
   ["Esc", "close", () => here(null)],
 ];
-const ROWS = "table.results tbody tr:not(.opened), main table.list:not(.results, .counted) tbody tr:has(th a)";
+const ROWS = "table.results tbody tr, main table.list:not(.results, .counted) tbody tr:has(th a)";
 let pending = "";
 let dialog = null;
 

@@ -1,42 +1,14 @@
 // A part of a page that is fetched again when the service says that it has changed. What has
-// happened is said once, in a few words; focus and what is unfolded stay as they are; a refusal or
-// a lost connection keeps what is shown and is tried again, each time later.
+// happened is said once, in a few words; a refusal or a lost connection keeps what is shown and is
+// tried again, each time later.
 const CHANGES = ["changed", "job.running", "batch.in_progress", "batch.finalizing"];
-const FOCUSABLE = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]";
 const FIRST_WAIT = 2, LONGEST_WAIT = 64;  // seconds
 const part = () => document.getElementById("live");
 const pause = document.getElementById("pause");
-let source = null, timer = null, busy = false, again = false, whole = false, paused = false;
+let source = null, watched, timer = null, busy = false, again = false, whole = false, paused = false;
 let wait = FIRST_WAIT;
 
 const path = (root) => root?.dataset.live?.split("?")[0];
-const words = (root) => root.querySelector("[data-said]")?.dataset.said;
-const folded = (root) => {  // details by their words, and which of these
-  const times = new Map();
-  return new Map([...root.querySelectorAll("details")].map((one) => {
-    const name = one.querySelector("summary")?.textContent ?? "";
-    times.set(name, (times.get(name) ?? 0) + 1);
-    return [`${name} ${times.get(name)}`, one];
-  }));
-};
-const focusIn = (root, id, place) => {
-  const named = id ? document.getElementById(id) : null;
-  const next = named ?? root.querySelectorAll(FOCUSABLE)[place] ?? root;
-  if (next === root) root.tabIndex = -1;
-  next.focus({ preventScroll: true });
-};
-const put = (old, own) => {
-  const active = old !== document.activeElement && old.contains(document.activeElement)
-    ? document.activeElement : null;
-  const place = [...old.querySelectorAll(FOCUSABLE)].indexOf(active);
-  const before = folded(old), said = words(own);
-  const news = said !== words(old) ? said : null;
-  for (const [name, one] of folded(own)) one.open = before.get(name)?.open ?? one.open;
-  old.replaceWith(own);
-  document.dispatchEvent(new Event("touchstone:changed"));
-  if (active) focusIn(own, active.id, place);
-  if (news) document.getElementById("news").textContent = news;
-};
 const later = (least = 0) => {
   again = false;
   clearTimeout(timer);
@@ -55,12 +27,9 @@ const fetched = async () => {
   const name = whole ? "content" : "live";
   const own = fresh.getElementById(name);
   if (!answer.ok || answer.redirected || own === null) return location.reload();
-  const watched = path(part());
   put(document.getElementById(name), own);
   whole = false;
-  if (path(part()) !== watched) close();
-  if (source === null) connect();
-  else if (source.readyState === EventSource.OPEN) wait = FIRST_WAIT;
+  if (source?.readyState === EventSource.OPEN) wait = FIRST_WAIT;
 };
 const refresh = async () => {
   clearTimeout(timer);
@@ -75,6 +44,7 @@ const close = () => { source?.close(); source = null; };
 const connect = () => {
   const address = part()?.dataset.live;
   if (!address || paused) return;
+  watched = path(part());
   source = new EventSource(address);
   const own = source;
   own.addEventListener("open", () => { wait = FIRST_WAIT; });
@@ -96,6 +66,10 @@ pause?.addEventListener("click", () => {
   clearTimeout(timer);
   close();
   if (!paused) { wait = FIRST_WAIT; connect(); }
+});
+document.addEventListener("touchstone:changed", () => {  // another part may be of another job
+  if (path(part()) !== watched) close();
+  if (source === null) connect();
 });
 if (pause) pause.hidden = !part()?.dataset.live;
 connect();

@@ -1,7 +1,6 @@
-// What is selected in a text, by mouse or keys, becomes a span of the request or of a judgement, or
-// a quotation in a note; numbers between two bounds get a slider; tables grow. Forms work without
-// this file.
-{
+// What is selected in a text, by mouse or keys, becomes a span of a judgement, or a quotation in a
+// note; fields.js adds what a request's fields get. Forms work without this file.
+const marks = (() => {
   const add = (after, name, text) => {
     const made = document.createElement(name);
     made.textContent = text;
@@ -15,7 +14,6 @@
     made.addEventListener("click", act);
     return made;
   };
-  const points = (text, end) => [...text.slice(0, end)].length;  // offsets are code points
   const news = (text) => { document.getElementById("news").textContent = text; };
 
   const labelOf = (field) => document.querySelector(`label[for="${CSS.escape(field.id)}"]`);
@@ -30,17 +28,12 @@
         said.textContent = read(line.trim());
         if ("marks" in field.dataset) said.className = "sensitive";
         item.append(said, " ");
-        const drop = document.createElement("button");
-        drop.type = "button";
-        drop.className = "quiet";
-        drop.textContent = "×";
-        drop.setAttribute("aria-label", `Remove ${said.className ? `passage ${place + 1}` : said.textContent}`);
-        drop.addEventListener("click", () => {
+        const drop = button(item.lastChild, "×", () => {
           field.value = lines.filter((_, other) => other !== place).join("\n");
           field.dispatchEvent(new Event("input", { bubbles: true }));
           field.focus();
         });
-        item.append(drop);
+        drop.setAttribute("aria-label", `Remove ${said.className ? `passage ${place + 1}` : said.textContent}`);
         return item;
       }));
       document.dispatchEvent(new Event("touchstone:marked"));
@@ -51,27 +44,6 @@
       field.value = [...field.value.split("\n").filter(Boolean), line].join("\n");
       field.dispatchEvent(new Event("input", { bubbles: true }));
     };
-  };
-
-  const inSpans = (field) => {
-    const source = document.getElementById(field.dataset.spans);
-    if (!source) return;
-    const name = labelOf(field).textContent.toLowerCase();
-    const put = listed(field, (line) => {
-      const span = /^(\d+)-(\d+)$/.exec(line);
-      return span ? [...source.value].slice(+span[1], +span[2]).join("") : line;
-    });
-    const mark = () => {
-      const { value } = source;
-      let [start, end] = [source.selectionStart, source.selectionEnd];
-      while (start < end && /\s/.test(value[start])) start++;
-      while (end > start && /\s/.test(value[end - 1])) end--;
-      if (start === end) return news("Select words in the text first.");
-      put(`${points(value, start)}-${points(value, end)}`);
-      news(`Marked as ${name}: ${value.slice(start, end)}`);
-    };
-    button(source, `Mark the selected words as ${name}`, mark);
-    source.addEventListener("input", () => field.dispatchEvent(new Event("input")));
   };
 
   // The characters of a stretch of a text that is shown, without the labels of its marks.
@@ -115,45 +87,6 @@
     button(field, "Mark the selected words", mark).dataset.key = "m";
   };
 
-  const withSlider = (field) => {
-    const slider = add(field, "input", "");
-    Object.assign(slider, { type: "range", min: field.min, max: field.max, step: 0.01, value: field.value || field.dataset.slider });
-    slider.setAttribute("aria-label", `${labelOf(field).textContent}, slider`);
-    slider.addEventListener("input", () => { field.value = slider.value; });
-    field.addEventListener("input", () => { slider.value = field.value || field.dataset.slider; });
-  };
-
-  // A file into a field of JSON; of the answer of an OpenAI-compatible server its log-probabilities.
-  const fromFile = (field) => {
-    const label = add(field, "label", "or from a file "), input = document.createElement("input");
-    Object.assign(input, { type: "file", accept: ".json,application/json" });
-    label.className = "hint";
-    label.append(input);
-    input.addEventListener("change", async () => {
-      try {
-        const read = JSON.parse(await input.files[0].text()), answer = read.choices?.[0] ?? read;
-        field.value = JSON.stringify(answer.logprobs ?? answer, null, 1);
-        field.dispatchEvent(new Event("input", { bubbles: true }));
-        news(`Read ${input.files[0].name}`);
-      } catch {
-        news("This file holds no JSON.");
-      }
-    });
-  };
-
-  const growing = (table) => {
-    button(table.parentElement, "Add a row", () => {
-      const rows = table.tBodies[0].rows, next = rows[rows.length - 1].cloneNode(true), place = rows.length;
-      for (const input of next.querySelectorAll("input, select")) {
-        input.name = input.name.replace(/:\d+:/, `:${place}:`);
-        input.setAttribute("aria-label", input.getAttribute("aria-label").replace(/\d+$/, place + 1));
-        input.value = "";
-      }
-      table.tBodies[0].append(next);
-      next.querySelector("input, select").focus();
-    });
-  };
-
   // While people judge: the words that are selected go into the note, between quotation marks.
   let kept = "";  // a click on the button may end the selection
   const quoting = (note) => {
@@ -165,21 +98,18 @@
     });
   };
 
-  const PARTS = [
-    ["textarea[data-spans]", inSpans], ["textarea[data-marks]", inMarks], ["input[data-slider]", withSlider],
-    ["table[data-rows]", growing], ["textarea[data-quotes]", quoting],
-    ["textarea[data-file]", fromFile],
-  ];
+  const parts = [["textarea[data-marks]", inMarks], ["textarea[data-quotes]", quoting]];
   const known = new WeakSet();
-  const prepare = () => {  // again when a part of the page is another one
-    for (const [selector, act] of PARTS) {
+  const prepare = (...more) => {  // again when a part of the page is another one
+    parts.push(...more);
+    for (const [selector, act] of parts) {
       for (const one of document.querySelectorAll(selector)) {
         if (!known.has(one)) act(one);
         known.add(one);
       }
     }
   };
-  document.addEventListener("touchstone:changed", prepare);
+  document.addEventListener("touchstone:changed", () => prepare());
   prepare();
   document.addEventListener("selectionchange", () => {
     const chosen = document.getSelection(), place = chosen.anchorNode?.parentElement;
@@ -187,4 +117,5 @@
     kept = String(chosen);
     last = chosen.getRangeAt(0).cloneRange();
   });
-}
+  return { add, button, labelOf, listed, news, prepare };
+})();

@@ -1,0 +1,61 @@
+"""What a row of the results table has room for: a page has 150 kB, whatever 50 lines say.
+
+Two lines of a text are shown, so no more of it is sent: the part that a filter has found, else the
+beginning. What is left out stands on the job's page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from unicodedata import east_asian_width
+
+from services.gateway.pages.result_query import ResultQuery
+from shared.ledger.result_pages import ResultRow
+
+SNIPPET = 100  # columns of a row's text: two lines of it
+CUSTOM_ID = 40
+MODEL = 40
+METADATA = 160  # columns of all metadata of a row together
+BEFORE = 30  # of what a filter has found
+OFFERED = 1_500  # characters of the values that a filter offers, the most frequent first
+WIDE = frozenset("WF")
+CUT = "…"
+
+
+def fitted_rows(rows: Sequence[ResultRow], view: ResultQuery) -> list[ResultRow]:
+    """The same rows, each text of them as far as there is room."""
+    room = METADATA // max(1, len(view.columns))
+    return [
+        row._replace(
+            custom_id=excerpt(row.custom_id or "", CUSTOM_ID, view.filter.contains),
+            snippet=row.snippet and excerpt(row.snippet, SNIPPET, view.filter.text),
+            model=row.model and excerpt(row.model, MODEL),
+            metadata={
+                name: excerpt(row.metadata[name], room)
+                for name in view.columns
+                if name in row.metadata
+            },
+        )
+        for row in rows
+    ]
+
+
+def excerpt(text: str, columns: int, sought: str = "") -> str:
+    """So much of a text around what was sought; letters of East Asian scripts are two wide."""
+    place = text.lower().find(sought.lower()) if sought else 0
+    start = max(0, place - BEFORE) if place + len(sought) > columns // 2 else 0
+    end, left = start, columns
+    while end < len(text) and left > 0:
+        left -= 2 if east_asian_width(text[end]) in WIDE else 1
+        end += 1
+    return f"{CUT if start else ''}{text[start:end]}{CUT if end < len(text) else ''}"
+
+
+def offered(values: Mapping[str, int], chosen: str | None = None) -> dict[str, int]:
+    """The values of a filter that a page has room for; the chosen one is among them."""
+    found, left = {}, OFFERED
+    for value, count in values.items():
+        left -= len(value)
+        if left >= 0 or value == chosen:
+            found[value] = count
+    return found

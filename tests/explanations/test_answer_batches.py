@@ -1,0 +1,66 @@
+"""Batches of answers whose labels were written first: the card has how each was read at first."""
+
+from __future__ import annotations
+
+import pytest
+
+from services.explanations.answer_parts import MARKS, answer_of, own_length
+from shared.models.calls import Completion
+from tests.explanations.answer_batches import read_batch
+
+SAID = "The post is about a dog.\n\nConclusion: Non-hateful"
+USER = "Decide.\n\n### Text:\n\n{text}\n\n### Answer:"
+
+
+@pytest.mark.parametrize("batch", [f"answers_{number}" for number in range(12, 17)])
+def test_answers_are_read_and_none_is_inverted(batch: str) -> None:
+    found = read_batch(batch)
+    assert not any(one.is_inverted for one in found)
+    assert sum(one.is_right for one in found) >= 0.97 * len(found)
+    assert sum(one.read.outcome == one.outcome for one in found) >= 0.97 * len(found)
+
+
+@pytest.mark.parametrize(("opening", "closing"), MARKS)
+@pytest.mark.parametrize("opened", [True, False])
+def test_a_chain_is_taken_off_however_it_is_marked(
+    opening: str, closing: str, opened: bool
+) -> None:
+    """A template may open it itself."""
+    written = f"{opening if opened else ''}It may be hateful.{closing}\n{SAID}"
+    answer = answer_of(Completion(text=written, tokens=(), finish="stop"))
+    assert (answer.text, answer.reasoning, answer.cut) == (SAID, "It may be hateful.", False)
+
+
+@pytest.mark.parametrize("opening", [opening for opening, _ in MARKS])
+def test_a_chain_without_an_end_is_no_answer(opening: str) -> None:
+    answer = answer_of(Completion(text=f"{opening}It is", tokens=(), finish="length"))
+    assert (answer.text, answer.cut) == ("", True)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "\n\n### Text:\n\nAnother.\n\n### Answer:\nHateful",
+        "\n### text: Another one. Hateful",
+        "<|im_end|>\n<|im_start|>user\nAnd this?",
+        "</s>Hateful",
+        "\nUser: And this? Hateful",
+        "\n\n### Instruction:\nGo on.",
+    ],
+)
+def test_what_an_answer_goes_on_with_is_no_part_of_it(more: str) -> None:
+    assert (SAID + more)[: own_length(SAID + more, USER, ["A dog."])].strip() == SAID
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        SAID,
+        f"### Text:\nA dog.\n\n{SAID}",
+        f"My analysis.\n\n### Text:\n\nA dog.\n\n{SAID}",
+        "The text: a dog. Users like it.",
+        "",
+    ],
+)
+def test_what_repeats_the_text_before_it_answers_is_whole(answer: str) -> None:
+    assert own_length(answer, USER, ["A dog."]) == len(answer)
