@@ -1,8 +1,8 @@
 """`python sdk/generate.py`: writes what of the client is made from something else.
 
-`models.py` comes from docs/openapi.json by datamodel-code-generator; `_sync/` from `_async/` by
-leaving out `async` and `await`, so that no line of logic is written twice. A test makes both anew
-and compares.
+`models.py` comes from docs/openapi.json by datamodel-code-generator; `_terms.py` from the plain
+names that the pages and the guide have; `_sync/` from `_async/` by leaving out `async` and `await`,
+so that no line of logic is written twice. A test makes all of them anew and compares.
 """
 
 from __future__ import annotations
@@ -16,10 +16,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import tomllib
+
 ROOT = Path(__file__).parent
 PACKAGE = ROOT / "src" / "touchstone_client"
 MODELS = PACKAGE / "models.py"
+TERMS = PACKAGE / "_terms.py"
 DESCRIPTION = ROOT.parent / "docs" / "openapi.json"
+PLAIN_NAMES = ROOT.parent / "services" / "gateway" / "pages" / "terms.toml"
+WORDS_OF_STATISTICS = "words"  # no metric has them as parts
 HEADING = "# Made by sdk/generate.py from {source}; do not edit.\n"
 MODELS_HEADING = (
     '"""The messages of the API, as docs/openapi.json describes them."""\n\n'
@@ -58,6 +63,7 @@ ASYNC_NAME = re.compile(r"Async(?=[A-Z])")
 def main() -> None:
     """Write all of it."""
     MODELS.write_text(models(), "utf-8")
+    TERMS.write_text(terms(), "utf-8")
     for name, text in synchronous().items():
         (PACKAGE / "_sync" / name).write_text(text, "utf-8")
 
@@ -94,6 +100,19 @@ def models() -> str:
             custom_file_header=MODELS_HEADING,
         )
         return target.read_text("utf-8")
+
+
+def terms() -> str:
+    """The content of _terms.py."""
+    heading = HEADING.format(source="services/gateway/pages/terms.toml")
+    groups = tomllib.loads(PLAIN_NAMES.read_text("utf-8"))
+    lines = [f'"""What people call the parts of a result."""\n\n{heading}']
+    lines.append("NAMES: dict[str, dict[str, str]] = {  # metric -> part -> its name")
+    for metric, parts in groups.items():
+        if metric != WORDS_OF_STATISTICS:
+            named = (f'        "{part}": "{term["name"]}",' for part, term in parts.items())
+            lines += [f'    "{metric}": {{', *named, "    },"]
+    return "\n".join([*lines, "}", ""])
 
 
 def simplified(node: Any, named: bool = False) -> Any:

@@ -336,6 +336,12 @@ class Settings(FromEnvironment):
         "round for this long",
     )
 
+    trace_url: str = Field(
+        default="",
+        pattern=r"^(https?://\S{1,500}\{trace_id\}\S{0,500})?$",
+        description="where your own tracing shows what was evaluated, as in "
+        "https://traces.example.org/trace/{trace_id}; empty: pages show the id alone",
+    )
     otlp_endpoint: str | None = Field(
         default=None,
         pattern=r"^https?://",

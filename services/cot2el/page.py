@@ -183,6 +183,8 @@ def design(report: Record) -> Iterator[Block]:
     ]
     kept = [row for row in rows if is_shown(row.interval)]
     yield Forest("Really said in the reasoning", kept)
+    kept_share = {"kept": record(report, "faithfulness_pooled")}
+    yield forest("Of all explanations that were read, the share that is kept", kept_share)
     shares = {"contradicted": record(report, "contradicted")}
     yield forest("Explanations that the reasoning contradicts", shares, note="Lower is better.")
     yield count_bars("What became of the results", record(report, "statuses"))

@@ -218,8 +218,8 @@ def design(report: Record) -> Iterator[Block]:
     baselines = {one.get("name"): one for one in records(report, "baselines")}
     for symbol, title in (
         ("delta", "Logic carried over"),
-        ("k", "How nearly"),
-        ("w", "How surely"),
+        ("w", "How nearly"),
+        ("k", "How surely"),
     ):
         rows = [ForestRow("explanations", record(macro, symbol))]
         rows += [

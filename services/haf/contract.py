@@ -127,7 +127,9 @@ class HafResponse(Message):
 
     text: str = Field(max_length=MAX_TEXT)
     logprobs: Logprobs | None = Field(
-        default=None, description="`choices[].logprobs` of a chat completion or of a completion"
+        default=None,
+        description="`choices[].logprobs` of a chat completion or of a completion. Without any, "
+        "score and parts are undefined, and `control.unweighted` has what the texts alone say",
     )
     tokens: tuple[WrittenToken, ...] | None = Field(
         default=None,

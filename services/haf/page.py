@@ -377,9 +377,17 @@ def design(report: Record) -> Iterator[Block]:
             str(one["stance"]): integer(one, "results") for one in records(group, "by_stance")
         }
         yield count_bars(f"Stances: {name}", stances)
+        yield count_bars(f"Results that reach each stage: {name}", _reached(group))
         refused = {"refuse to justify": record(group, "refused")}
         yield forest(f"Refusals: {name}", refused)
         sufficient = record(group, "sufficient")
         yield forest(f"Decisions that say “sufficient”, by stage: {name}", sufficient)
         off = record(group, "irrelevant")
         yield forest(f"Answers beside the question, by stage: {name}", off, note="Lower is better.")
+
+
+def _reached(group: Record) -> Record:
+    """Stage → results with a response in it; the first stage is every result's."""
+    answered = record(group, "sufficient")
+    later = {stage: integer(record(answered, stage), "of") for stage in answered}
+    return {"justify": integer(group, "results")} | later

@@ -156,6 +156,40 @@ def lines_of(
     return {job_id: line for job_id, line in connection.execute(query)}
 
 
+class UnpairedLine(NamedTuple):
+    """A result without a partner. conflicts: whether the other side has its custom_id, about
+    another text."""
+
+    line: int
+    custom_id: str | None
+    job_id: str
+    conflicts: bool
+
+
+def unpaired_of(
+    connection: Connection, wanted: PairFilter, place: int, limit: int
+) -> list[UnpairedLine]:
+    """What a comparison leaves out of a side, in the order of its lines. place: 0 left, 1 right."""
+    mine, others = _side(wanted, place), _side(wanted, 1 - place)
+    free = _free(others, mine)
+    one_text = free.c.text_key == mine.c.text_key, free.c.label == mine.c.label
+    partners = (
+        select(others.c.line).where(_is_named(mine, others)).correlate(mine),
+        select(free.c.line).where(*one_text).correlate(mine),
+    )
+    namesake = select(others.c.line).where(others.c.custom_id == mine.c.custom_id).correlate(mine)
+    query = (
+        select(mine.c.line, mine.c.custom_id, mine.c.job_id, exists(namesake))
+        .where(*(~exists(one) for one in partners))
+        .order_by(mine.c.line)
+        .limit(limit)
+    )
+    connection.execute(HASHED)
+    found = [UnpairedLine(*row) for row in connection.execute(query)]
+    connection.execute(LOOPED)
+    return found
+
+
 def _side(wanted: PairFilter, place: int) -> CTE:
     """What pairs are made of, read once: rows of the table are wide."""
     side = _columns(wanted, place).cte(SIDE_NAMES[place])

@@ -51,6 +51,11 @@ class Marionette:
         """Of the page itself; a window of Firefox is at least 450 wide, so a frame is narrower."""
         self.ask("WebDriver:SetWindowRect", width=width, height=height)
 
+    def activate(self) -> None:
+        """Bring the window to the front, so that it has the focus."""
+        handle = self.ask("WebDriver:GetWindowHandle")["value"]
+        self.ask("WebDriver:SwitchToWindow", handle=handle, focus=True)
+
     def press(self, *keys: str) -> None:
         """Keys one after the other, by their names; a letter is itself. `Shift+Tab`: held."""
         for key in keys:
@@ -97,6 +102,7 @@ def started(path: str, profile: Path, *, dark: bool = False) -> Iterator[Marione
     }
     settings["security.sandbox.content.level"] = 0  # containers allow it no namespaces
     settings["browser.download.folderList"] = 2  # where the next setting says
+    settings["browser.download.alwaysOpenPanel"] = False  # it would take the focus of the page
     settings["browser.download.always_ask_before_handling_new_types"] = False
     lines = [
         f"user_pref({json.dumps(name)}, {json.dumps(int(one))});" for name, one in settings.items()

@@ -4,14 +4,18 @@ columns of numbers that can be compared at a glance."""
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import Engine
 
-from services.registry import metrics
-from tests.browser.conftest import Filled, Visits
+from services.registry import fact_plan, metrics
+from shared.ledger import result_facts
+from tests.browser.conftest import Filled, Visits, example, put
 from tests.browser.keyboard import faults, grave, screens
+from tests.gateway.results import a_result
 
 PATHS = ("/", "/jobs", "/batches", "/batches/new", "/views", "/drift", "/docs")
 PHONE = {"width": 360, "height": 740}
 MOST_SHIFT = 0.1
+KEY = "0123456789abcdef" * 2
 SHIFT = """() => new Promise(done => {
   let sum = 0
   new PerformanceObserver(list => {
@@ -21,8 +25,21 @@ SHIFT = """() => new Promise(done => {
 })"""
 
 
-def test_the_pages_can_be_used_by_all(filled: Filled, visits: Visits) -> None:
-    found = {}
+def of_one_text(engine: Engine) -> list[str]:
+    """Two results of one text, whose rows are written."""
+    made = []
+    for score in (0.25, 0.75):
+        result = a_result(score)
+        result["provenance"] |= {"text_key": KEY}
+        made.append(put(engine, "hatexscore", "succeeded", example("hatexscore"), result))
+    with engine.begin() as connection:
+        while result_facts.write_job_rows(connection, fact_plan, 100):
+            pass
+    return made
+
+
+def test_the_pages_can_be_used_by_all(filled: Filled, visits: Visits, engine: Engine) -> None:
+    found, two = {}, of_one_text(engine)
     for scheme, viewport in screens():
         page = visits(filled.url, color_scheme=scheme, viewport=viewport)
         for path in (*PATHS, *(f"/try?metric={name}" for name in metrics())):
@@ -31,6 +48,10 @@ def test_the_pages_can_be_used_by_all(filled: Filled, visits: Visits) -> None:
         for state in ("failed", "running", "queued"):
             page.goto(f"/jobs/{filled.jobs['hatexscore', state]}", wait_until="domcontentloaded")
             found[state, scheme] = faults(page)
+        for path in (f"/texts/{KEY}", f"/jobs/{two[0]}?with={two[1]}"):
+            page.goto(path)
+            page.get_by_role("button", name="Show texts").click()
+            found[path, scheme] = faults(page)
     assert {path: told for path, told in found.items() if told} == {}
 
 

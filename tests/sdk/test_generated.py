@@ -40,6 +40,10 @@ def test_the_blocking_half_is_made_of_the_other(generate: ModuleType) -> None:
         assert "await " not in text
 
 
+def test_plain_names_are_those_of_the_pages(generate: ModuleType) -> None:
+    assert (PACKAGE / "_terms.py").read_text("utf-8") == generate.terms(), "run sdk/generate.py"
+
+
 def test_models_are_made_of_the_description(tmp_path: Path) -> None:
     pytest.importorskip("datamodel_code_generator")
     script = (

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from touchstone_client import models, options
 from touchstone_client._base import JobMessage, Report, Result, Shown
+from touchstone_client._terms import NAMES
 
 MOST_ROWS = 20
 COLOURS = {
@@ -24,6 +25,7 @@ COLOURS = {
 }
 CELL = "padding:2px 10px;text-align:left;vertical-align:top"
 MARK = "background:#fff3a3"
+NAMED = "what it is"  # title of a column of plain names
 TEXTS = ("text", "text_pair", "explanation", "premise", "hypothesis", "question", "reasoning")
 
 
@@ -65,9 +67,9 @@ def result_html(found: Result) -> str:
         f"<small>of {escape(str(found.range))}, {escape(found.direction.replace('_', ' '))}</small>"
     )
     chance = parts_of(getattr(found, "control", None))
-    tables = table(("part", "value"), parts_of(found.components))
+    tables = table(("part", "value", NAMED), named(found.metric, parts_of(found.components)))
     if chance:
-        tables += table(("chance", "value"), chance)
+        tables += table(("chance", "value", NAMED), named(found.metric, chance))
     warned = "".join(f"<li>{escape(one)}</li>" for one in found.warnings)
     return (
         f"<div>{badge}<p>{escape(found.reason)}</p>{tables}"
@@ -163,12 +165,13 @@ def report_html(found: Report) -> str:
     parts = getattr(found, "components", None)
     listed = parts.items() if isinstance(parts, Mapping) else ()
     rows = [("score", interval(found.score)), *((name, interval(one)) for name, one in listed)]
+    rows = named(found.metric, rows)
     counted = f"{found.scored} results, {found.undefined} undefined"
     said = getattr(found, "finding", "") or counted
     head = f"<p><b>{escape(found.metric)}</b>: {escape(said)}</p>"
     warned = "".join(f"<li>{escape(one)}</li>" for one in found.warnings)
     ending = f"<ul>{warned}</ul>" if warned else ""
-    return head + table(("mean of", "value"), rows) + ending
+    return head + table(("mean of", "value", NAMED), rows) + ending
 
 
 def comparison_html(found: models.SystemComparison) -> str:
@@ -199,6 +202,14 @@ def parts_of(message: Any) -> list[tuple[str, str]]:
         (name, number(value))
         for name, value in message
         if value is None or isinstance(value, bool | int | float | str)
+    ]
+
+
+def named(metric: str, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """These rows, which begin with the name of a part, with what people call it at their end."""
+    own = NAMES.get(metric, {})
+    return [
+        (*row, own.get(str(row[0]).removeprefix("chance: ").replace(" ", "_"), "")) for row in rows
     ]
 
 

@@ -4868,7 +4868,7 @@ class HafResponse(Message):
     logprobs: Annotated[
         HafChatLogprobs | HafCompletionLogprobs | None,
         Field(
-            description='`choices[].logprobs` of a chat completion or of a completion'
+            description='`choices[].logprobs` of a chat completion or of a completion. Without any, score and parts are undefined, and `control.unweighted` has what the texts alone say'
         ),
     ] = None
     tokens: Annotated[

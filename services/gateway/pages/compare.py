@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 from fastapi import Request
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection
+from starlette.datastructures import QueryParams
 from starlette.responses import RedirectResponse, Response
 
 from services.gateway.auth import Viewer, check_scope
@@ -43,7 +44,7 @@ from shared.ledger.batches import Batch, NewBatch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
 from shared.ledger.result_pages import ResultFilter, ResultSummary
-from shared.ledger.result_pairs import PairedLine
+from shared.ledger.result_pairs import PairedLine, UnpairedLine
 
 RECENT = 50
 MOST_NAME = 512  # characters of a model's name, or of a value
@@ -51,6 +52,7 @@ OWN = "metadata."
 PARTS = {"left_part": "left", "right_part": "right"}  # fields of the form
 SPLIT = TypeAdapter[str](SplitKey)
 MOST_ROWS = 20
+MOST_LEFT_OUT = 100  # lines of a side that are listed
 MOST_IN_FILE = 50_000  # pairs
 SHORT = 6
 router = page_router()
@@ -118,13 +120,15 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
     query = request.query_params
     if any(query.get(name) is not None for name in PARTS):
         return RedirectResponse(f"/compare?{urlencode(_with_parts(query))}", 303)
-    named = [one for one in (query.get("left", ""), *query.getlist("right")) if one.strip()]
+    rights_sent = dict.fromkeys(query.getlist("right"))
+    named = [one for one in (query.get("left", ""), *rights_sent) if one.strip()]
     if len(named) < 2 or not query.get("left", "").strip():
         return await _form(request, gateway, caller)
     left, *rights = [await _side(one, gateway, caller) for one in named[: MOST_FURTHER + 2]]
     why = _conflict(left, rights)
     if why:
-        return page(request, "compare.html", left=left, rights=rights, refused=why, again=[])
+        other = [one for one in rights if one.batch.metric != left.batch.metric]
+        return _refused(request, left, rights, why, other if left.batch.is_final else [])
     for one in (left, *rights):
         await write_facts(gateway, one.batch)
     keys = _slice_keys(await known_of(rights[0].batch, gateway, complete=True))
@@ -133,23 +137,35 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
     job = await _job(wanted, gateway, caller)
     if job.error is not None:
         again = await _outdated_sides(wanted.sides, gateway, caller)
-        detail = job.error.get("detail", "")
-        return page(request, "compare.html", left=left, rights=rights, refused=detail, again=again)
+        return _refused(request, left, rights, job.error.get("detail", ""), again)
     if job.is_final and job.result is None:
         told = "the comparison was cancelled; it can be asked for again when it is forgotten"
-        return page(request, "compare.html", left=left, rights=rights, refused=told, again=[])
+        return _refused(request, left, rights, told, [])
     if job.result is None:
         return page(request, "compare.html", left=left, rights=rights, refused="", job=job)
     return await _result_page(request, gateway, wanted, job)
 
 
-def _with_parts(query: Mapping[str, str]) -> dict[str, str]:
-    """The sides of the form, each with the part that stands beside it."""
-    chosen = {name: query.get(name, "").strip() for name in PARTS.values()}
+def _refused(
+    request: Request,
+    left: CompareSide,
+    rights: Sequence[CompareSide],
+    why: str,
+    again: Sequence[CompareSide],
+) -> Response:
+    """again: the sides that would have to be scored again."""
+    context = {"left": left, "rights": rights, "refused": why, "again": again}
+    return page(request, "compare.html", 422, **context)
+
+
+def _with_parts(query: QueryParams) -> list[tuple[str, str]]:
+    """The sides of the form, each with the part that stands beside it; further ones have none."""
+    rights = [one.strip() for one in query.getlist("right")]
+    chosen = {"left": query.get("left", "").strip(), "right": rights[0] if rights else ""}
     for beside, name in PARTS.items():
         if chosen[name] and (part := query.get(beside, "").strip()):
             chosen[name] += f":{part}"
-    return chosen
+    return [*chosen.items(), *(("right", one) for one in rights[1:] if one)]
 
 
 async def _form(request: Request, gateway: State, caller: Caller) -> Response:
@@ -287,6 +303,7 @@ async def _result_page(
     address = f"{wanted.address}&show={place}" if place else wanted.address
     chosen = _pair_query(request, left, right, address)
     rows, count = await _rows(gateway, chosen, found_one, metric.parts)
+    is_listed = "out" in request.query_params
     return page(
         request,
         "compare.html",
@@ -302,10 +319,25 @@ async def _result_page(
         rows=rows,
         count=count,
         chosen=chosen,
+        alone=await _left_out(gateway, chosen) if is_listed else [],
+        part_names=list(metric.parts),
         known=await known_of(right.batch, gateway, complete=True),
         words=surprising_words(metric.name),
         verdicts=VERDICTS,
     )
+
+
+async def _left_out(gateway: State, chosen: PairQuery) -> list[tuple[str, list[UnpairedLine]]]:
+    """(side, its lines without a partner), whatever pairs are chosen."""
+    whole = replace(chosen.filter, right=None)
+
+    def read(connection: Connection) -> list[tuple[str, list[UnpairedLine]]]:
+        return [
+            (name, result_pairs.unpaired_of(connection, whole, place, MOST_LEFT_OUT))
+            for place, name in enumerate(("left", "right"))
+        ]
+
+    return await gateway.in_ledger(read)
 
 
 def _place(request: Request, count: int) -> int:

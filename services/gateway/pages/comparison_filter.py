@@ -30,9 +30,11 @@ from shared.service_contract import MetricContract
 
 OF_RIGHT = (
     "verdict", "reason", "contains", "text", "label_sent", "label_stated", "language", "meta",
+    "judged", "judged_by",
 )  # fmt: skip
 PLACE = re.compile("[0-9]{1,2}")
-OF_PAGE = frozenset({"left", "right", "by", "show"})
+HERE = {"judged_by": "by"}  # `by` of this page is what slices are made by
+OF_PAGE = frozenset({"left", "right", "by", "show", "out"})
 OWN = {
     "left_verdict": "left verdict",
     "left_from": "left score from",
@@ -73,10 +75,15 @@ def parse_pair_query(
 ) -> PairQuery:
     """sent: the pairs of the address; address: of this page without any filter."""
     left, right = batches
-    own = [(name, value) for name, value in sent if name in OF_RIGHT]
+    ranges = _ranges_of_right(metric)
+    own = [
+        (HERE.get(name, name), value) for name, value in sent if name in OF_RIGHT or name in ranges
+    ]
     rows = parse_query(right, right.tenant, own)
     bounds = _scale(metric)
-    query = (*_of_pairs(sent, bounds), *rows.filters)
+    there = {name: here for here, name in HERE.items()}
+    of_right = [(there.get(name, name), value) for name, value in rows.filters]
+    query = (*_of_pairs(sent, bounds), *of_right)
     chips = [
         Chip(
             _filter_label(name, value, bounds),
@@ -90,14 +97,23 @@ def parse_pair_query(
         right=rows.filter if rows.filters else None,
         by_label=metric.explained is not None,
     )
-    return PairQuery(found, query, chips, (*_ignored(sent, bounds), *rows.ignored))
+    return PairQuery(found, query, chips, (*_ignored(sent, bounds, ranges), *rows.ignored))
 
 
-def _ignored(sent: Sequence[Pair], bounds: tuple[float, float] | None) -> list[str]:
+def _ranges_of_right(metric: MetricContract) -> frozenset[str]:
+    """Bounds of the right line's parts and of its figure against chance."""
+    named = ("chance", *metric.parts)
+    return frozenset(f"{name}_{end}" for name in named for end in ("from", "to"))
+
+
+def _ignored(
+    sent: Sequence[Pair], bounds: tuple[float, float] | None, ranges: frozenset[str]
+) -> list[str]:
     """What is neither of the page nor of the pairs nor of the right line."""
     told = []
     for name, value in sent:
-        if not value or name in (*OF_PAGE, *OF_RIGHT) or _is_known(name, value, bounds):
+        known = name in OF_PAGE or name in OF_RIGHT or name in ranges
+        if not value or known or _is_known(name, value, bounds):
             continue
         own = name in (*OWN, "verdicts", "cell")
         told.append(ignored_pair(name, value, "it cannot be read" if own else NO_FILTER))
@@ -147,7 +163,7 @@ def _filter_label(name: str, value: str, bounds: tuple[float, float] | None) -> 
         return f"left {x[0]:.3f} to {x[1]:.3f}, right {y[0]:.3f} to {y[1]:.3f}"
     if name == "verdict":
         return f"right verdict: {value}"
-    return f"{OWN[name]} {value}" if name in OWN else filter_label(name, value)
+    return f"{OWN[name]} {value}" if name in OWN else filter_label(HERE.get(name, name), value)
 
 
 def _grid_bounds(value: str, bounds: tuple[float, float]) -> tuple[Bounds, Bounds]:

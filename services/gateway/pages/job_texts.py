@@ -30,6 +30,11 @@ class JobText:
     pieces: list[MarkedText]
 
 
+def plain_text(text: JobText) -> str:
+    """Without its marks."""
+    return "".join(piece.text for piece in text.pieces)
+
+
 @dataclass(frozen=True)
 class RowDetail:
     """A line with its texts; none where they were not kept."""

@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 
 from fastapi import Depends, Query, Request
 from pydantic import ValidationError
+from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
@@ -25,9 +26,9 @@ from services.gateway import views
 from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
 from services.gateway.caller import Caller
 from services.gateway.pages import result_tables, reviewers, templates
+from services.gateway.pages.job_versions import compared, other_results, version_history
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import base_url, form_of, page, render
-from services.gateway.pages.texts import version_history
 from services.gateway.routes.events import stream
 from services.gateway.routes.jobs import BATCH_ID, JOB_ID, validate_id
 from services.gateway.state import Gateway, State
@@ -88,18 +89,33 @@ MOST_PASTED = 50_000  # characters
 
 
 @router.get("/jobs/{job_id}")
-async def job_page(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """The page of one job."""
+async def job_page(
+    request: Request,
+    job_id: str,
+    gateway: Gateway,
+    caller: Viewer,
+    beside: Annotated[str, Query(alias="with", max_length=64)] = "",
+) -> Response:
+    """The page of one job; `with` another one of its metric, what differs."""
     job = await _found(job_id, gateway, caller)
     lines = await _lines(job, gateway)
-    family = await gateway.in_ledger(
-        lambda connection: version_history(connection, job, caller.tenant)
-    )
+
+    def read(connection: Connection) -> dict[str, Any]:
+        other_id = validate_id(beside) if beside else ""
+        tenant = caller.tenant
+        return {
+            "family": version_history(connection, job, tenant),
+            "others": other_results(connection, job, tenant),
+            "compared": compared(connection, job, other_id, tenant) if other_id else None,
+        }
+
+    found = await gateway.in_ledger(read)
+    found["trace_link"] = _trace_link(job, gateway.settings.trace_url)
     context = await run_in_threadpool(_context, job, request, with_key=caller.key is not None)
     is_scored = job.result is not None and "range" in job.result
     context["judged"] = await reviewers.of_job(job, request, gateway, caller) if is_scored else None
     return page(
-        request, "job.html", lines=lines, family=family, metadata=_metadata(job, lines), **context
+        request, "job.html", lines=lines, metadata=_metadata(job, lines), **found, **context
     )
 
 
@@ -131,6 +147,12 @@ async def job_cancel(request: Request, job_id: str, gateway: Gateway, caller: Vi
         lambda connection: jobs.cancel(connection, validate_id(job_id), tenant=caller.tenant)
     )
     return RedirectResponse(f"/jobs/{job_id}", 303)
+
+
+def _trace_link(job: Job, address: str) -> str:
+    """Where what was evaluated is shown; empty where that is not known."""
+    trace_id = (job.request.get("trace") or {}).get("trace_id")
+    return address.replace("{trace_id}", trace_id) if trace_id else ""
 
 
 async def _lines(job: Job, gateway: State) -> list[JobLine]:

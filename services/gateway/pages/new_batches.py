@@ -404,7 +404,8 @@ async def choose_metric(
     """Under which metric and model the chosen lines are to be scored again."""
     check_scope(caller, "batch")
     batch = await find_batch(batch_id, gateway, caller.tenant)
-    return await _choice(request, batch, gateway, request.query_params.multi_items())
+    sent = request.query_params.multi_items()
+    return await _choice(request, batch, gateway, [one for one in sent if one[0] != "metric"])
 
 
 async def _choice(
@@ -428,7 +429,7 @@ async def _choice(
         query=urlencode(list(view.pairs)),
         count=count,
         metrics=list(metrics()),
-        metric=sent.get("metric", batch.metric),
+        metric=sent.get("metric") or request.query_params.get("metric", batch.metric),
         models=names,
         model=sent.get("model", ""),
         wrong="" if error is None else error.detail,

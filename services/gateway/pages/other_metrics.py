@@ -6,8 +6,9 @@ rationale. Nothing is invented: what is missing is said.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -26,6 +27,8 @@ COMMON = (
 )  # fmt: skip
 NEVER = frozenset({"webhook"})  # told once, by whoever asked
 QUOTES = frozenset({"quote", "quotation"})
+KINDS = {"causal": "language model"}
+ANY_MODEL = "any-model"  # stands for one that is still to be found
 NOUNS = {"text": "a text", "explanation": "an explanation", "options": "options"}
 
 
@@ -62,7 +65,7 @@ def request_for(
     try:
         target.request.model_validate(body)
     except ValidationError as error:
-        return OtherRequest(target.name, None, plain(first_fault(error)))
+        return OtherRequest(target.name, None, plain(first_fault(error)).replace("`", ""))
     return OtherRequest(target.name, body)
 
 
@@ -70,10 +73,34 @@ def build_requests(
     gateway: State, source: str, request: Mapping[str, Any], result: Mapping[str, Any] | None
 ) -> list[OtherRequest]:
     """Of every metric: its request, or what is missing, a model too."""
+
+    def request_of(target: MetricContract, model: str | None = None) -> OtherRequest:
+        return request_for(target, source, request, result, model)
+
     return [
-        _check_model(gateway, target, request_for(target, source, request, result))
+        _check_model(gateway, target, found)
+        if (found := request_of(target)).body is not None or target.name == source
+        else _with_any_model(gateway, target, found, partial(request_of, target))
         for target in metrics().values()
     ]
+
+
+def _with_any_model(
+    gateway: State,
+    target: MetricContract,
+    found: OtherRequest,
+    request_of: Callable[[str], OtherRequest],
+) -> OtherRequest:
+    """What lacks nothing but a model gets the first configured one that it can ask."""
+    if target.default_model is not None or request_of(ANY_MODEL).body is None:
+        return found
+    kinds = target.model_kinds
+    named = [one.name for one in gateway.catalogue.entries if one.kind in kinds]
+    told = [_check_model(gateway, target, request_of(name)) for name in named]
+    words = " or ".join(KINDS.get(kind, kind) for kind in kinds)
+    lacks = f"needs a {words}: none is configured"
+    ready = (one for one in told if one.body is not None)
+    return next(ready, told[0] if told else OtherRequest(target.name, None, lacks))
 
 
 def _check_model(gateway: State, target: MetricContract, found: OtherRequest) -> OtherRequest:

@@ -65,7 +65,7 @@ def _to_dict(one: ExportedRow, batch: Batch) -> dict[str, Any]:
     row = one.row
     return {
         "batch_id": batch.id,
-        **{name: getattr(row, name) for name in COLUMNS},
+        **{name: getattr(row, name) for name in (*COLUMNS, *MORE)},
         "reasons": row.reasons,
         "metadata": row.metadata,
         "result": one.result,

@@ -14,20 +14,24 @@ from pydantic import ValidationError
 from services.gateway.table_mapping import Row, TableError, TableMapping
 from shared.elicitation import is_needed
 from shared.problems import validation_problem
+from shared.redaction import repeats
 from shared.service_contract import MetricContract
 
 MOST_KINDS = 20  # of faults that are told
+SHORTEST = 12  # characters of a cell that a sentence of ours does not hold by chance
 
 
 @dataclass
 class TableFaults:
     """Of the rows so far. missing: needed fields that no column is chosen for. lines: that are
-    wrong; by_kind: (what is wrong) → the first line and how many have it."""
+    wrong; by_kind: (what is wrong) → the first line and how many have it. quoting: of these, what
+    may repeat a cell, and is blurred."""
 
     contract: MetricContract
     missing: dict[str, None] = field(default_factory=dict)
     lines: int = 0
     by_kind: dict[str, tuple[int, int]] = field(default_factory=dict)
+    quoting: set[str] = field(default_factory=set)
 
     def __bool__(self) -> bool:
         return bool(self.missing or self.lines)
@@ -45,7 +49,10 @@ class TableFaults:
             self.missing |= dict.fromkeys(unmapped)
         else:
             name, said = named_fault(error, body)
-            self._count(number, f"{said}{_cell(row, how.columns.get(name))}")
+            told = f"{said}{_cell(row, how.columns.get(name))}"
+            if told not in self.by_kind and repeats(told, _texts(row)):
+                self.quoting.add(told)
+            self._count(number, told)
 
     def add(self, fault: TableError) -> None:
         """Of a line that is no row."""
@@ -72,6 +79,11 @@ def named_fault(error: ValidationError, body: dict[str, Any]) -> tuple[str, str]
     first = validation_problem(error, body)["errors"][0]
     place = first["pointer"].lstrip("#/")
     return place.partition("/")[0], f"{place}: {first['detail']}"
+
+
+def _texts(row: Row) -> list[str]:
+    """Cells that are looked for in a sentence: shorter ones stand in every one."""
+    return [cell for cell in row.values() if isinstance(cell, str) and len(cell) >= SHORTEST]
 
 
 def _absent(error: ValidationError) -> list[str]:

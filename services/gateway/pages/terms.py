@@ -12,6 +12,7 @@ from services.registry import reported
 from shared.page_text import significant
 
 WORDS = "words"  # of statistics, beside the metrics
+ANSWERS = "explanations"  # what elicits answers, and has metrics as its parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,7 @@ class Term:
 
     symbol: the field's own name for it. range: least and greatest value; None: unbounded, or a
     count. level: what chance has, where that is one number. id: unique in a page.
+    guide: where the guide explains it; empty: nowhere.
     """
 
     id: str
@@ -30,6 +32,7 @@ class Term:
     better: Literal["higher", "lower", ""] = ""
     level: float | None = None
     chance: str = ""
+    guide: str = ""
 
     @property
     def details(self) -> tuple[str, ...]:
@@ -63,7 +66,7 @@ class Terms(dict[str, dict[str, Term]]):
 def terms() -> Terms:
     read = tomllib.loads(Path(__file__).with_name("terms.toml").read_text("utf-8"))
     return Terms(
-        (group, {name: _term(f"term-{group}-{name}", fields) for name, fields in named.items()})
+        (group, {name: _term(group, name, fields) for name, fields in named.items()})
         for group, named in read.items()
     )
 
@@ -73,7 +76,9 @@ def _plain(metric: str, name: str) -> Term:
     return Term(id=f"term-{metric}-{name}", symbol=words, name=words, says="A part of the score.")
 
 
-def _term(term_id: str, fields: dict[str, object]) -> Term:
+def _term(group: str, name: str, fields: dict[str, object]) -> Term:
     bounds = fields.pop("range", None)
     low_high = (float(bounds[0]), float(bounds[1])) if isinstance(bounds, list) else None
-    return Term(id=term_id, range=low_high, **fields)  # type: ignore[arg-type]
+    guide = {WORDS: "results/", ANSWERS: "explanations/"}.get(group)
+    guide = guide or f"metrics/{group}/#the-parts-of-a-result"
+    return Term(id=f"term-{group}-{name}", range=low_high, guide=guide, **fields)  # type: ignore[arg-type]

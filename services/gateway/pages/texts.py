@@ -1,29 +1,28 @@
 """`/texts/{text_key}`: every result of a tenant for one text, and the text under other metrics.
 
-Jobs whose request was edited from another's are its family. The text key is a keyed hash: it is
-looked up together with the tenant, always.
+The text key is a keyed hash: it is looked up together with the tenant, always.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fastapi import Request
 from pydantic import ValidationError
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 from starlette.responses import RedirectResponse, Response
 
 from services import registry
 from services.gateway.auth import Viewer, check_scope
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
-from services.gateway.pages.comparison_view import PartChange, part_changes
-from services.gateway.pages.job_texts import JobText, result_spans, texts_of
+from services.gateway.pages.job_texts import plain_text, result_spans, texts_of
 from services.gateway.pages.other_metrics import OtherRequest, build_requests, validated
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import form_of, page
+from services.gateway.pages.text_lanes import MOST_LANES, TextLane, heat_marks, stacked
 from services.gateway.refusals import InvalidBody
 from services.gateway.routes.jobs import validate_id
 from services.gateway.routes.scores import check_request, commit
@@ -32,15 +31,11 @@ from services.registry import metrics
 from shared.errors import UnknownJob
 from shared.ledger import bulk_jobs, jobs
 from shared.ledger.jobs import Job
-from shared.ledger.tables import jobs as jobs_table
 from shared.ledger.tables import result_facts
-from shared.page_text import MarkedText, TokenRun, pieces
-from shared.word_changes import WordChange, changes
+from shared.page_text import TokenRun
 
 KEY = re.compile(r"[0-9a-zA-Z_:-]{8,128}")
 MOST = 60  # results of one text
-MOST_LANES = 8
-MOST_VERSIONS = 30
 
 router = page_router()
 
@@ -57,15 +52,6 @@ class TextResult:
     score: float | None
     parts: Sequence[float | None]
     sentence: str
-
-
-@dataclass(frozen=True)
-class MarkedResult:
-    """The text with what one result rests on. runs: its tokens by their weight, where known."""
-
-    name: str
-    pieces: list[MarkedText]
-    runs: tuple[TokenRun, ...] = ()
 
 
 @router.get("/texts/{text_key}")
@@ -88,7 +74,7 @@ async def text_page(request: Request, text_key: str, gateway: Gateway, caller: V
         "text.html",
         text_key=text_key,
         rows=rows,
-        lanes=_mark_results(found),
+        stacks=stacked(lane for job in found for lane in _lanes(job)),
         others=[]
         if kept is None
         else build_requests(gateway, kept.metric, kept.request, kept.result),
@@ -120,18 +106,26 @@ def _first(rows: Sequence[TextResult]) -> list[str]:
     return list(found.values())[:MOST_LANES]
 
 
-def _mark_results(found: Sequence[Job]) -> list[MarkedResult]:
-    """Of the results about the same characters: offsets are into the text as each was sent."""
-    judged = [(job, texts_of(job)) for job in found]
-    return [
-        MarkedResult(
-            f"{job.metric} {_model(job)}".strip(),
-            pieces(_plain_text(texts[0]), result_spans(job)),
-            _token_weights(job),
-        )
-        for job, texts in judged
-        if texts
-    ]
+def _lanes(job: Job) -> Iterator[tuple[str, TextLane]]:
+    """The judged text with what this result rests on, and with its tokens' weights where known;
+    nothing where the text was not kept. Offsets are into the text as it was sent."""
+    texts = texts_of(job)
+    if not texts:
+        return
+    text, name = plain_text(texts[0]), f"{job.metric} {_model(job)}".strip()
+    marks = [(mark.start, mark.end, 0) for mark in result_spans(job)]
+    weights = list(heat_marks(_token_weights(job)))
+    said = () if marks else _statements(job)
+    if marks or said or not weights:
+        yield text, TextLane(name, marks, said)
+    if weights:
+        yield text, TextLane(f"{name}: how much each word counts", weights)
+
+
+def _statements(job: Job) -> list[str]:
+    """What a result rests on that lies in no text of the request, such as a model's reasons."""
+    evidence = (job.result or {}).get("evidence") or ()
+    return [one["text"] for one in evidence if isinstance(one, Mapping) and one.get("text")]
 
 
 def _token_weights(job: Job) -> tuple[TokenRun, ...]:
@@ -147,10 +141,6 @@ def _token_weights(job: Job) -> tuple[TokenRun, ...]:
     except ValidationError:  # of an older version
         return ()
     return found
-
-
-def _plain_text(text: JobText) -> str:
-    return "".join(piece.text for piece in text.pieces)
 
 
 def _model(job: Job) -> str:
@@ -190,81 +180,3 @@ async def _accept(one: OtherRequest, gateway: State, caller: Caller) -> None:
     check_request(contract, asked, gateway)
     accepted = await commit(contract, asked, gateway, None, caller.owner(gateway.settings))
     gateway.messages.add(accepted.job.metric, accepted.job.id)
-
-
-@dataclass(frozen=True)
-class Version:
-    """A job whose request was edited. score: None while it has none."""
-
-    job_id: str
-    status: str
-    score: float | None
-
-
-@dataclass(frozen=True)
-class VersionHistory:
-    """What a job was edited from, and its siblings. texts: field → how it changed. parts: name →
-    before and after."""
-
-    parent: Job
-    versions: Sequence[Version]
-    texts: Sequence[tuple[str, Sequence[WordChange]]]
-    parts: Sequence[PartChange]
-
-    @property
-    def best(self) -> float | None:
-        """The highest score of all versions."""
-        return max((one.score for one in self.versions if one.score is not None), default=None)
-
-
-def version_history(connection: Connection, job: Job, tenant: str) -> VersionHistory | None:
-    """None of a job that was not edited from another one that is there still."""
-    parent_id = connection.execute(
-        select(jobs_table.c.parent_job_id).where(jobs_table.c.id == job.id)
-    ).scalar_one_or_none()
-    if parent_id is None:
-        return None
-    try:
-        parent = jobs.find(connection, parent_id, tenant=tenant)
-    except UnknownJob:
-        return None
-    score = jobs_table.c.result["score"].as_float()
-    rows = connection.execute(
-        select(jobs_table.c.id, jobs_table.c.status, score)
-        .where(jobs_table.c.tenant == tenant)
-        .where((jobs_table.c.parent_job_id == parent_id) | (jobs_table.c.id == parent_id))
-        .order_by(jobs_table.c.id)
-        .limit(MOST_VERSIONS)
-    )
-    return VersionHistory(
-        parent,
-        [Version(*row) for row in rows],
-        _text_changes(parent, job),
-        _part_changes(parent, job),
-    )
-
-
-def _text_changes(parent: Job, job: Job) -> list[tuple[str, Sequence[WordChange]]]:
-    before = {text.name: _plain_text(text) for text in texts_of(parent)}
-    after = {text.name: _plain_text(text) for text in texts_of(job)}
-    return [
-        (name, changes(before[name], after[name]))
-        for name in after
-        if name in before and before[name] != after[name]
-    ]
-
-
-def _part_changes(parent: Job, job: Job) -> list[PartChange]:
-    contract = metrics().get(job.metric)
-    if contract is None or parent.result is None or job.result is None:
-        return []
-    return part_changes({"score": "score", **contract.parts}, parent.result, job.result)
-
-
-def set_parent(connection: Connection, job_id: str, parent_id: str, tenant: str) -> None:
-    """Note what a job was edited from, where that is the tenant's and there still."""
-    known = select(func.count()).where(jobs_table.c.id == parent_id, jobs_table.c.tenant == tenant)
-    if not connection.execute(known).scalar_one():
-        return
-    own = jobs_table.c.id == job_id
-    connection.execute(jobs_table.update().where(own).values(parent_job_id=parent_id))

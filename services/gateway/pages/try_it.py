@@ -28,10 +28,10 @@ from services.gateway.pages.form_controls import (
     read_inputs,
     values_of,
 )
+from services.gateway.pages.job_versions import set_parent
 from services.gateway.pages.jobs import CodeSamples, code_samples, request_of
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import base_url, form_of, page
-from services.gateway.pages.texts import set_parent
 from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.routes.jobs import validate_id
 from services.gateway.routes.scores import check_request, commit

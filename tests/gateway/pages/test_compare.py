@@ -19,6 +19,7 @@ from shared.comparison_details import density_of
 from shared.ledger import result_pairs
 from shared.ledger.result_pairs import PairFilter
 from shared.ledger.tables import DEFAULT_TENANT, batch_lines, jobs
+from shared.ledger.tables import batches as ledger_batches
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch, run_reports
 
@@ -37,7 +38,9 @@ def compared(client: httpx.Client, engine: Engine, *sides: str) -> str:
     asked: dict[str, str | list[str]] = {"left": left, "right": rights}
     assert "is being made" in client.get("/compare", params=asked).raise_for_status().text
     assert run_reports(engine)
-    return client.get("/compare", params=asked).raise_for_status().text
+    answer = client.get("/compare", params=asked)
+    assert answer.status_code in (200, 422)  # what is refused is a page, too
+    return answer.text
 
 
 def test_a_filter_that_cannot_be_read_is_told(
@@ -117,6 +120,8 @@ def test_pairs_are_filtered_and_exported(
         ({"text": "number 4"}, 1),
         ({"left_from": "0.4", "right_to": "0.9"}, 2),
         ({"contains": "nowhere"}, 0),
+        ({"htc_from": "2"}, 0),
+        ({"judged": "no", "judged_by": "Ann"}, 0),
     ):
         page = client.get("/compare", params=asked | filters).raise_for_status().text
         assert f"{count} of 8 pairs" in page, filters
@@ -136,19 +141,22 @@ def test_pairs_are_filtered_and_exported(
     assert "change_from = much: it cannot be read" in refused.text
 
 
+def set_text_keys(engine: Engine, *batches: str) -> None:
+    """As workers write them; before anybody looks at the batches."""
+    columns = jobs.c.id, jobs.c.request, jobs.c.result
+    with engine.begin() as connection:
+        for row in connection.execute(select(*columns).where(jobs.c.batch_id.in_(batches))).all():
+            key = hashlib.sha256(row.request["text"].encode()).hexdigest()[:32]
+            row.result["provenance"]["text_key"] = key
+            connection.execute(update(jobs).where(jobs.c.id == row.id).values(result=row.result))
+
+
 def test_texts_are_paired_where_custom_ids_are_not(
     client: httpx.Client, engine: Engine, batches: tuple[str, str]
 ) -> None:
     left, right = batches
+    set_text_keys(engine, *batches)
     with engine.begin() as connection:
-        for batch_id in batches:
-            mine = jobs.c.batch_id == batch_id
-            for job_id, request, result in connection.execute(
-                select(jobs.c.id, jobs.c.request, jobs.c.result).where(mine)
-            ).all():
-                key = hashlib.sha256(request["text"].encode()).hexdigest()[:32]
-                result["provenance"]["text_key"] = key
-                connection.execute(update(jobs).where(jobs.c.id == job_id).values(result=result))
         renamed = batch_lines.c.batch_id == right, batch_lines.c.number > 2
         other = "other " + cast(batch_lines.c.number, String)
         connection.execute(update(batch_lines).where(*renamed).values(custom_id=other))
@@ -258,8 +266,14 @@ def test_a_text_changed_under_one_custom_id_is_counted_out(
         request = connection.execute(select(jobs.c.request).where(mine)).scalar_one()
         another = request | {"text": "another text altogether"}
         connection.execute(update(jobs).where(mine).values(request=another))
+    set_text_keys(engine, batches[0], changed)
     html = compared(client, engine, batches[0], changed)
     assert "1 custom_id of both systems: the texts differ" in html
+    assert "out=1#left-out" in html
+    asked = {"left": batches[0], "right": changed, "out": "1"}
+    found = client.get("/compare", params=asked).text.partition('id="left-out"')[2]
+    assert found.partition("</section>")[0].count("another text under this custom id") == 2
+    assert f'href="/jobs/{ids[0]}"' in found
 
 
 def test_what_was_scored_otherwise_is_refused_with_the_side_to_score_again(
@@ -276,6 +290,20 @@ def test_what_was_scored_otherwise_is_refused_with_the_side_to_score_again(
     assert "other metric versions" in html
     assert html.count("again</button>") == 1
     assert f'value="{batches[0]}"' in html
+
+
+def test_another_metric_is_refused_with_the_side_to_score_again(
+    client: httpx.Client, engine: Engine, batches: tuple[str, str]
+) -> None:
+    left, right = batches
+    with engine.begin() as connection:
+        mine = ledger_batches.c.id == right
+        connection.execute(update(ledger_batches).where(mine).values(metric="ice"))
+    answer = client.get("/compare", params={"left": left, "right": right})
+    assert answer.status_code == 422
+    assert f'action="/batches/{right}/again"' in answer.text
+    form = client.get(f"/batches/{right}/again", params={"metric": "hatexscore"}).text
+    assert "<option selected>hatexscore</option>" in form
 
 
 def test_no_text_stands_bare_and_strangers_find_nothing(
@@ -316,3 +344,20 @@ def test_pairs_are_never_looked_for_in_a_loop_over_both_sides(
         setting = func.current_setting("enable_nestloop")
         assert connection.execute(select(setting)).scalar_one() == "on"
     assert loops == ["off", "off"]
+
+
+def test_the_form_takes_several_rights(
+    client: httpx.Client, engine: Engine, batches: tuple[str, str]
+) -> None:
+    third, _ = make_batch(engine, NEW, model="other")
+    client.get(f"/batches/{third}")
+    form = client.get("/compare").text
+    assert form.count(f'<option value="{third}"') == 3  # left, right, and among the others
+    sent = {"left": batches[0], "right": [batches[1], third, batches[1]], "left_part": ""}
+    answer = client.get("/compare", params=sent | {"right_part": "model=embedded-hate"})
+    assert answer.status_code == 303
+    where = answer.headers["location"]
+    assert where.count("right=") == 3
+    assert "is being made" in client.get(where).text
+    assert run_reports(engine)
+    assert "p by Holm" in client.get(where).text

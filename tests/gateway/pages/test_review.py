@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import httpx
 import pytest
 from sqlalchemy import Engine
 
+from services.gateway.pages import templates
 from tests.gateway.judged import make_batch, run_reports
 from tests.gateway.pages.test_pages import token
 
@@ -157,3 +159,30 @@ def test_the_head_of_a_batch_calls_scored_only_what_has_a_score(
     assert "<dt>Done</dt><dd>3</dd>" in page
     assert "<dt>Scored</dt><dd>3</dd>" not in page
     assert ">Scored<" not in client.get("/batches").text
+
+
+def test_three_people_have_a_matrix() -> None:
+    pairs = [
+        {"first": one, "second": other, "agreed": {"value": share}}
+        for one, other, share in (("Ann", "Ben", 0.5), ("Ann", "Cyd", 0.25), ("Ben", "Cyd", None))
+    ]
+    macros: Any = templates.environment().get_template("agreement.html").module
+    rows = re.findall(r"<tr>.*?</tr>", str(macros.matrix(pairs)), re.DOTALL)
+    told = [re.sub(r"<[^>]*>", " ", row).split() for row in rows]
+    assert told == [
+        ["Ann", "Ben", "Cyd"],
+        ["Ann", "–", "0.500", "0.250"],
+        ["Ben", "0.500", "–", "–", "undefined"],
+        ["Cyd", "0.250", "–", "undefined", "–"],
+    ]
+
+
+def test_a_part_of_a_score_is_judged_on_the_page_of_its_job(
+    client: httpx.Client, engine: Engine
+) -> None:
+    _, (job_id,) = make_batch(engine, [0.9])
+    page = client.get(f"/jobs/{job_id}")
+    assert '<option value="qf">Quotes what matters</option>' in page.text
+    form = {"reviewer": "Ann", "verdict": "disagree", "about": "qf"}
+    page = posted(client, f"/jobs/{job_id}/judgements", page, **form)
+    assert "<td>Quotes what matters</td>" in page.text

@@ -9,6 +9,8 @@ import pytest
 
 from services.gateway.pages import templates
 from services.gateway.pages.terms import WORDS, terms
+from services.haf.prompts import load_prompts
+from services.haf.verdict import LEADS_TO
 from services.registry import metrics, reported
 
 
@@ -51,3 +53,15 @@ def test_a_field_name_stands_apart_from_the_plain_one() -> None:
     macros: Any = templates.environment().get_template("macros.html").module
     told = re.sub("<[^>]*>", "", str(macros.term(terms()["sor"]["post_words"])))
     assert told.startswith("Words of the post (post words) ")
+
+
+def test_what_haf_leaves_unused_is_named_by_what_its_stages_ask_for() -> None:
+    """Internal information is the text's (section 4.2: "some information in d_in")."""
+    asked = load_prompts()["toxic"]
+    assert "based solely on the TEXT" in asked["internal"]
+    assert "other than what you can identify from the TEXT" in asked["external"]
+    assert (LEADS_TO["internal"], LEADS_TO["external"]) == (("uii",), ("uei",))
+    named = {part: terms()["haf"][part] for part in ("uii", "uei")}
+    assert named["uii"].name == "Text left unused"
+    assert named["uei"].name == "Own knowledge left unused"
+    assert {term.better for term in named.values()} == {"lower"}

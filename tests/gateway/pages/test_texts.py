@@ -45,9 +45,11 @@ def test_a_text_shows_every_result_of_its_tenant(opens: Opens, engine: Engine) -
     page = own.get(f"/texts/{KEY}").text
     assert first in page
     assert second in page
-    assert page.count('<mark class="mark-evidence"') == 2
     assert "needs a premise and a hypothesis" in page
-    assert 'class="heat-' not in page
+    assert "needs a language model: none is configured" in page  # HAF
+    assert "ready, with embedded-hate" in page  # Consistency has no default
+    assert '<span class="lane0 lane1">wants them</span>' in page  # where both mark
+    assert page.count(TEXT[:12]) == 1  # once, under its lanes
     assert other.get(f"/texts/{KEY}").status_code == 404
     assert own.get("/texts/nothing-of-ours").status_code == 404
     assert f'href="/texts/{KEY}"' in own.get(f"/jobs/{first}").text
@@ -82,10 +84,39 @@ def test_a_request_is_edited_and_its_versions_know_each_other(
         assert leases.succeed(connection, claim, a_result(0.75))
     page = client.get(f"/jobs/{second}").text
     assert "2 versions, the best has 0.75" in page
+    assert (
+        "2 versions, the best has 0.75" in client.get(f"/jobs/{first}").text
+    )  # its parent says so
+    assert "probability original" in page
     assert "<del>them</del><ins>us</ins>" in page.replace("\n", "").replace(" ", "") or (
         "<del>" in page and "<ins>" in page
     )
     assert "Edit and score again" in page
+
+
+def test_a_job_is_compared_with_another_result_of_its_text(opens: Opens, engine: Engine) -> None:
+    api, own, other = (
+        opens("a", "score"),
+        entered(opens, "a", "score"),
+        entered(opens, "b", "score"),
+    )
+    first = scored(api, engine, "hatexscore", OWN | {"text": TEXT})
+    second = scored(
+        api, engine, "hatexscore", OWN | {"text": TEXT, "explanation": "It is hateful."}
+    )
+    third = scored(api, engine, "ice", {"text": TEXT, "attribution": "attention"})
+    page = own.get(f"/jobs/{second}").text
+    assert f'href="/jobs/{second}?with={first}#compared"' in page
+    assert third not in page
+    page = own.get(f"/jobs/{second}", params={"with": first}).text
+    assert "Compared with" in page
+    assert "Explanation: what changed" in page
+    assert "States its conclusion" in page.partition('id="compared"')[2]
+    for stranger, path in ((own, f"/jobs/{second}?with={third}"), (other, f"/jobs/{second}")):
+        assert stranger.get(path).status_code == 404
+    foreign = scored(opens("b", "score"), engine, "hatexscore", OWN | {"text": TEXT})
+    assert own.get(f"/jobs/{second}", params={"with": foreign}).status_code == 404
+    assert foreign not in own.get(f"/jobs/{second}").text
 
 
 def test_a_foreign_job_is_not_edited(opens: Opens, engine: Engine) -> None:

@@ -127,7 +127,8 @@ def _numbers(ts: Touchstone, batch: Any, asked: Namespace, output: Output) -> No
     for reason, count in sorted(found.reasons.items(), key=lambda one: -one[1]):
         output.line(f"  {count} for {reason}")
     output.line("")
-    output.table(("mean of", "value", "low", "high", "n"), list(parts_in(found)))
+    titles = ("mean of", "value", "low", "high", "n", _notebook.NAMED)
+    output.table(titles, _notebook.named(batch.metric, parts_in(found)))
     if worth := what_it_can_tell(found.score):
         output.line(worth)
     if told := list(beside_people(found)):

@@ -104,7 +104,7 @@ def show_result(output: Output, result: Result | ExplanationsResult) -> None:
     for title, message in (("part", result.components), ("chance", _control(result))):
         if rows := _notebook.parts_of(message):
             output.line("")
-            output.table((title, "value"), rows)
+            output.table((title, "value", _notebook.NAMED), _notebook.named(result.metric, rows))
     for one in result.warnings:
         output.say(f"warning: {one}")
 

@@ -1,0 +1,174 @@
+"""A job beside another one: what it was edited from, its siblings, and any result of its text.
+
+Nothing is judged: words and numbers that differ are shown, before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, or_, select
+
+from services.gateway.pages.comparison_view import PartChange, part_changes
+from services.gateway.pages.job_texts import plain_text, texts_of
+from services.registry import metrics
+from shared.errors import UnknownJob
+from shared.ledger import jobs
+from shared.ledger.jobs import Job
+from shared.ledger.tables import jobs as jobs_table
+from shared.ledger.tables import result_facts
+from shared.word_changes import WordChange, changes
+
+MOST_VERSIONS = 30
+MOST_OTHERS = 20  # results of a text that a job can be compared with
+MOST_LABELS = 12  # whose probability is shown
+
+
+@dataclass(frozen=True)
+class Version:
+    """A job whose request was edited. score: None while it has none."""
+
+    job_id: str
+    status: str
+    score: float | None
+
+
+@dataclass(frozen=True)
+class JobComparison:
+    """Two jobs of a metric. texts: field → how it changed. parts: name → before and after; the
+    probabilities that the metric reports follow the parts."""
+
+    other: Job
+    texts: Sequence[tuple[str, Sequence[WordChange]]]
+    parts: Sequence[PartChange]
+
+
+@dataclass(frozen=True)
+class VersionHistory:
+    """What a job was edited from, and its siblings. changes: since the parent; None: it is that."""
+
+    parent: Job
+    versions: Sequence[Version]
+    changes: JobComparison | None
+
+    @property
+    def best(self) -> float | None:
+        """The highest score of all versions."""
+        return max((one.score for one in self.versions if one.score is not None), default=None)
+
+
+@dataclass(frozen=True)
+class OtherResult:
+    """Of the same text by the same metric."""
+
+    job_id: str
+    variant: str | None
+    model: str | None
+    score: float | None
+
+
+def version_history(connection: Connection, job: Job, tenant: str) -> VersionHistory | None:
+    """None of a job that neither was edited nor is edited from one that is there still."""
+    own = select(jobs_table.c.parent_job_id).where(jobs_table.c.id == job.id)
+    parent_id = connection.execute(own).scalar_one_or_none()
+    try:
+        parent = job if parent_id is None else jobs.find(connection, parent_id, tenant=tenant)
+    except UnknownJob:
+        return None
+    versions = _versions(connection, parent.id, tenant)
+    if len(versions) < 2:
+        return None
+    return VersionHistory(parent, versions, None if parent is job else comparison(parent, job))
+
+
+def _versions(connection: Connection, parent_id: str, tenant: str) -> list[Version]:
+    """The parent and what was made of it, the oldest first."""
+    table = jobs_table.c
+    rows = connection.execute(
+        select(table.id, table.status, table.result["score"].as_float())
+        .where(table.tenant == tenant)
+        .where(or_(table.parent_job_id == parent_id, table.id == parent_id))
+        .order_by(table.id)
+        .limit(MOST_VERSIONS)
+    )
+    return [Version(*row) for row in rows]
+
+
+def other_results(connection: Connection, job: Job, tenant: str) -> list[OtherResult]:
+    """Results of this job's text by its metric, the newest first; what it can be compared with."""
+    key = ((job.result or {}).get("provenance") or {}).get("text_key")
+    if not key:
+        return []
+    facts = result_facts.c
+    rows = connection.execute(
+        select(facts.job_id, facts.variant, facts.model, facts.score, facts.finished_at)
+        .where(facts.tenant == tenant, facts.text_key == key, facts.metric == job.metric)
+        .where(facts.job_id.is_not(None), facts.job_id != job.id)
+        .distinct()  # lines of a batch may share a job
+        .order_by(facts.finished_at.desc(), facts.job_id)
+        .limit(MOST_OTHERS)
+    )
+    return [OtherResult(*row[:-1]) for row in rows]
+
+
+def compared(connection: Connection, job: Job, other_id: str, tenant: str) -> JobComparison:
+    """This job since the other one. Raises UnknownJob, also for a job of another metric."""
+    other = jobs.find(connection, other_id, tenant=tenant)
+    if other.metric != job.metric:
+        raise UnknownJob(f"this job is of {other.metric}: only results of one metric compare")
+    return comparison(other, job)
+
+
+def comparison(other: Job, job: Job) -> JobComparison:
+    """other: before; job: after."""
+    return JobComparison(other, _text_changes(other, job), _part_changes(other, job))
+
+
+def _text_changes(before: Job, after: Job) -> list[tuple[str, Sequence[WordChange]]]:
+    old = {text.name: plain_text(text) for text in texts_of(before)}
+    new = {text.name: plain_text(text) for text in texts_of(after)}
+    return [
+        (name, changes(old[name], new[name]))
+        for name in new
+        if name in old and old[name] != new[name]
+    ]
+
+
+def _part_changes(before: Job, after: Job) -> list[PartChange]:
+    contract = metrics().get(after.metric)
+    if contract is None or before.result is None or after.result is None:
+        return []
+    own = part_changes({"score": "score", **contract.parts}, before.result, after.result)
+    return [*own, *_probability_changes(before.result, after.result)]
+
+
+def _probability_changes(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[PartChange]:
+    """Of every probability that a result tells, by the names that it tells them under."""
+    old, new = (dict(_probabilities(result)) for result in (before, after))
+    for name in list(dict.fromkeys((*old, *new)))[:MOST_LABELS]:
+        yield name, old.get(name), new.get(name)
+
+
+def _probabilities(result: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for name, value in result.items():
+        if not name.startswith("probabilit"):
+            continue
+        if isinstance(value, float | int):
+            yield name.replace("_", " "), float(value)
+        elif isinstance(value, Mapping):
+            for label, held in value.items():
+                if isinstance(held, float | int):
+                    yield f"probability of {label}", float(held)
+
+
+def set_parent(connection: Connection, job_id: str, parent_id: str, tenant: str) -> None:
+    """Note what a job was edited from, where that is the tenant's and there still."""
+    known = select(func.count()).where(jobs_table.c.id == parent_id, jobs_table.c.tenant == tenant)
+    if not connection.execute(known).scalar_one():
+        return
+    own = jobs_table.c.id == job_id
+    connection.execute(jobs_table.update().where(own).values(parent_job_id=parent_id))
