@@ -2,10 +2,10 @@
 
 "Content removed under section 3 (hateful conduct)" says that it is hateful, "Report dismissed" and
 "Outcome: no violation" that it is not. An act against a text speaks only where hate is its ground,
-for posts are removed for many reasons; one in its favour speaks unless another ground is named,
-since what breaks no rule breaks none on hate. Source: our own. Read where no sentence classifies
-the text, never in a doubt, a wish, a rule or a general statement, and not where two acts contradict
-one another, or one is undone. Every pattern meets at most `MOST` characters of one sentence.
+or an attack on a group, for posts are removed for many reasons; one in its favour speaks unless
+another ground is named, since what breaks no rule breaks none on hate. Source: our own. Read where
+no sentence classifies the text, never in a doubt, a wish, a rule or a general statement, and not
+where two acts contradict one another, or one is undone. Every pattern meets at most `MOST` characters of one sentence.
 """
 
 from __future__ import annotations
@@ -74,13 +74,28 @@ _IS = (
     r"|had\s+been|will\s+be|gets?|got|being)\s+)?(?:(?:now|hereby|therefore|thus|also|duly|fully"
     r"|manually|promptly|correctly|rightly)\s+)?"
 )
+# Whether it may stay: "OK to stay up", "can't be left up", "we can't let this stand".
+_STAYS = (
+    r"(?:(?:stay|remain|be|stand|go)\s+(?:up|online|live|visible|public|through|published)"
+    rf"|(?:be\s+)?(?:left|kept|allowed|let|leave|keep|let|allow)\s+(?:{_THIS}\s+)?(?:to\s+)?"
+    r"(?:up|online|live|stand|stay|remain|pass|through)(?:\s+up)?|stay|stand|remain)"
+)
+_MAY = (
+    r"(?:(?:is|was|are)\s+)?(?:(?:ok(?:ay)?|fine|free|good|clear(?:ed)?|allowed|permitted|welcome"
+    r"|safe)\s+to|can|may|gets?\s+to|will|is\s+to)"
+)
+_MAY_NOT = (
+    r"(?:can(?:\s*not|n['\u2019]t)|may\s+not|must\s+not|mustn['\u2019]t|will\s+not"
+    r"|won['\u2019]t|could\s+not|couldn['\u2019]t|(?:is|was)(?:\s+not|n['\u2019]t)\s+"
+    r"(?:ok(?:ay)?|fine|allowed|permitted|going)\s+to|not\s+(?:ok(?:ay)?|fine|allowed)\s+to)"
+)
 _WHO = (
     r"(?:(?:i|we|mods?|moderators?|(?:the|our)\s+(?:moderation\s+)?(?:team|moderators?|reviewers?))"
     r"(?:['\u2019]ve)?\s+(?:(?:have|has|had|then|also|therefore|decided\s+to|chose\s+to|agreed\s+to"
     r"|now|had\s+to|have\s+to|needed\s+to)\s+){0,3})"
 )
 _OPENS = (
-    r"(?:^|\b(?=and\s+is\b)|[.;:,|=({\[\u2013\u2014\u2192\u2022*>-])\s*[\"']?"
+    r"(?:^|\b(?=and\s+is\b)|[.;:,|=({\[\u2013\u2014\u2192\u2022*>/-])\s*(?:\d\d?:\d\d\s+)?[\"']?"
     r"(?=\w)(?:(?:so|and|but|then|now|later|thus|therefore|subsequently|sadly|unfortunately"
     r"|regrettably),?\s+){0,2}"
     r"(?:(?:the|this|your|their|that|user|reported|flagged|offending|first|second)\s+){0,3}"
@@ -97,6 +112,26 @@ _THAT_IS = (
 )
 _SO = r"(?:\w{1,20}ly\s+|therefore\s+|thus\s+|hence\s+)?"
 _OF_RULES = r"(?:rules|polic(?:y|ies)|guidelines|standards|terms)"
+# "This fails our rules", "comes nowhere near the policy": a rule that is kept or broken.
+_A_RULE = (
+    r"\s+(?:(?:the|our|these|all|any|every|this|its|a|of)\s+){0,3}(?:[\w'\u2019-]+\s+){0,4}?"
+    rf"(?:{_OF_RULES}|rule|standard|section|clause|provision|article|code\s+of\s+conduct)"
+)
+_FAILS = (
+    r"(?:fails?|flunks?|(?:falls?|runs?|ran|fell)\s+(?:a)?foul\s+of|goes\s+against|crosses"
+    r"|(?:is|was)\s+(?:squarely\s+|clearly\s+)?(?:against|outside|contrary\s+to|at\s+odds\s+with)"
+    r"|conflicts?\s+with|offends\s+against|(?:falls?|comes?)\s+(?:squarely\s+)?under)"
+)
+_PASSES = (
+    r"(?:pass(?:es)?|respects?|follows?|compl(?:y|ies)\s+with|keeps?\s+to|abides?\s+by"
+    r"|conforms?\s+to|(?:is|was|sits?|stays?|falls?|remains?)\s+(?:well\s+)?(?:within|inside"
+    r"|in\s+line\s+with|compatible\s+with|consistent\s+with|ok(?:ay)?\s+under|fine\s+under))"
+)
+_NEAR = (
+    r"(?:fail|cross|reach|touch|trigger|engage|(?:fall|come)\s+(?:anywhere\s+)?(?:under|within"
+    r"|near|close\s+to)|rise\s+to|run\s+(?:a)?foul\s+of|go\s+against|conflict\s+with)"
+)
+_DOES_NOT = r"(?:(?:does|did|do)(?:\s+not|n['\u2019]t)|never|fails\s+to|is\s+nowhere\s+to)"
 _ALTERNATIVES = (
     rf"{_SANCTION}{_IS}(?:(?P<s_not>not\s+)?(?P<s_kept>{_KEPT})|(?P<s_undone>{_UNDONE}))",
     rf"{_REPORT}{_IS}(?:(?P<r_granted>{_GRANTED})|(?P<r_refused>{_REFUSED}))",
@@ -111,10 +146,16 @@ _ALTERNATIVES = (
     r"(?:(?P<is_yes>true|yes)|(?P<is_no>false|no|none))",
     r"(?:enforcement|action|sanction|measure|penalty)s?(?:\s+taken)?\s*[:=]\s*"
     r"(?P<no_action>none|no\b|nothing|n/a)",
+    rf"(?:{_TEXT}\s+(?:clearly\s+|simply\s+|just\s+)?|{_WHO})?"
+    rf"(?:(?P<may_not>{_MAY_NOT})|(?P<may>{_MAY}))\s+(?:\w+ly\s+)?{_STAYS}",
+    rf"(?:(?:{_TEXT}|which|and)\s+)?{_SO}(?:(?P<no_near>{_DOES_NOT}\s+{_NEAR})"
+    rf"|(?P<no_pass>{_DOES_NOT}\s+(?:pass|respect|follow|comply\s+with|keep\s+to|conform\s+to))"
+    rf"|(?P<fails>{_FAILS})|(?P<passes>{_PASSES})){_A_RULE}",
     rf"(?:{_TEXT}{_IS}|{_WHO})?{_NOT}{_LASTS}(?:(?P<against>{_AGAINST_TEXT})"
     rf"|(?P<favour>{_FOR_TEXT}))",
     r"(?P<none>no\s+(?:\w+\s+){0,2}?(?:violations?|breach(?:es)?|infringements?|action|enforcement"
-    rf"|sanctions?)|nothing\s+(?:actionable|against\s+(?:our|the)\s+{_OF_RULES})"
+    rf"|sanctions?)|nothing\s+(?:(?:here|in\s+it)\s+)?(?:for\s+(?:us|me)\s+)?(?:to\s+(?:act\s+on|action|enforce|remove|sanction)|actionable|against\s+(?:our|the)\s+{_OF_RULES})"
+    rf"|(?:case\s+)?clos(?:ed|ing|e)\s+(?:{_THIS}\s+)?(?:w/o|without|with\s+no)\s+(?:\w+\s+)?action|nfa"
     rf"|{_THAT_IS}false\s+(?:positive|alarm)"
     r"|within\s+(?:our\s+|the\s+)?(?:\w+\s+)?{_OF_RULES})",
     rf"(?P<missed>{_THAT_IS}false\s+negative)",
@@ -122,7 +163,10 @@ _ALTERNATIVES = (
     r"|upheld))",
 )
 _ACT = re.compile(rf"{_OPENS}(?:{'|'.join(_ALTERNATIVES)})\b")
-_AGAINST = ("s_kept", "r_granted", "a_refused", "against", "some", "in", "does", "is_yes", "missed")
+_AGAINST = (
+    *("s_kept", "r_granted", "a_refused", "against", "some", "in", "does", "is_yes", "missed"),
+    *("may_not", "fails", "no_pass"),
+)
 _DENIED = ("not", "s_not", "in_no")
 _CORRECTS = re.compile(r"\bfalse\s+(?:positive|alarm|negative)")
 # Of what is only wished, doubted, asked, supposed or ruled in general, nothing is done.
@@ -142,10 +186,18 @@ _GENERAL = re.compile(
     r"\b(?:can|cannot|may|must|should|will|are|is|do|does|stay|remain)\b"
     r"|\W*(?:posts|comments|messages|accounts|users|people)\s+(?:get|are)\s"
 )
-_HATE = re.compile(r"\b(?:hat(?:e|red)|hateful\w*|anti-?hate)\b|hate_")
+# Hate, or what it does to a group.
+_GROUND = (
+    r"(?:hat(?:e|red|eful\w*)|anti-?hate|protected\s+(?:group|class|characteristic|trait|attribute)s?"
+    r"|slurs?|dehumani[sz]\w*|stereotyp\w*|bigot\w*|(?:rac|sex|able)is[mt]s?|xenophob\w*"
+    r"|(?:homo|trans|islamo)phob\w*|antisemit\w*|misogyn\w*|discriminat\w*|degrad\w*"
+    r"|demean\w*|denigrat\w*|vilif\w*|exclu(?:de[sd]?|ding|sion\w*)|segregat\w*|inferior\w*"
+    r"|nationalit\w+|ethnic\w*|faiths?|religio\w+|minorit\w+|generali[sz]\w+)"
+)
+_HATE = re.compile(rf"\b{_GROUND}\b|hate_")
 _NO_HATE = re.compile(
-    r"\b(?:no|not|without|(?:is|was)n['\u2019]t|never|nor|non)[\s-]+(?:\w+\s+){0,3}?"
-    r"hat(?:e|red|eful)"
+    r"\b(?:no|not|without|(?:is|was)n['\u2019]t|never|nor|non|none)[\s-]+(?:[\w-]+\s+){0,3}?"
+    rf"{_GROUND}"
 )
 _OTHER_GROUND = re.compile(
     r"\b(?:spam\w*|scam\w*|fraud\w*|nud(?:e|ity)|sexual\w*|porn\w*|copyright\w*|trade\s?marks?"
@@ -171,7 +223,7 @@ class DecisionAct:
 
 # Every act holds one of these: most sentences hold none, and the grammar is not tried.
 _STEM = re.compile(
-    r"remov|delet|t[ao]ke?n?\b|took|taking|pull|takedown|hid|block|ban|suspen|mute|restrict"
+    r"stay|stand|remain|fail|pass|cross|against|foul|near|\bnfa\b|respect|follow|compl|remov|delet|t[ao]ke?n?\b|took|taking|pull|takedown|hid|block|ban|suspen|mute|restrict"
     r"|reject|action|sanction|penal|struck|warn|disabl|quarantin|withheld|demot|kick|purg|lock|left|leav|keep"
     r"|kept|let|put|approv|stays?|restor|reinstat|clear|allow|publish|ignor|strike|decision|ruling"
     r"|measure|enforce|report|complain|flag|notic|notif|referral|alert|appeal|objection|review"
@@ -203,12 +255,15 @@ def _acts(plain: str, spans: Sequence[Span]) -> Iterator[DecisionAct]:
     other = any(map(_OTHER_GROUND.search, told))
     for span, sentence in zip(spans, told, strict=True):
         none = _STEM.search(sentence) is None
-        if none or _NOT_DONE.search(sentence) or _GENERAL.match(sentence):
+        if none or _GENERAL.match(sentence):
             continue
+        undone = [one.span() for one in _NOT_DONE.finditer(sentence)]
         elsewhere = _OTHER_GROUND.search(sentence) is not None
         speaks = {"hateful": grounded and not elsewhere, "non-hateful": grounded or not other}
         for act in _ACT.finditer(sentence):
             label = _label(act)
+            if any(not (act.start() <= start and end <= act.end()) for start, end in undone):
+                continue
             if speaks[label] or act["missed"]:
                 words = (span[0] + act.start(), span[0] + act.end())
                 yield DecisionAct(span, words, label, _CORRECTS.search(act.group()) is not None)

@@ -11,7 +11,7 @@ import json
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -97,6 +97,10 @@ def read_passage(explanation: str, language: Language, quotations: Sequence[Span
     found = words(explanation, language)
     spans = _disjoint(quotations)
     cut = [_sentence(span, found, spans) for span in sentences(explanation, language)]
+    openings = {start for start, _ in spans}
+    for place, (one, following) in enumerate(pairwise(cut)):
+        if following.start in openings and explanation[one.end - 1] in ":\uff1a":
+            cut[place] = replace(one, quotes=True)  # "It says of X:", and the quotation below
     return Passage(explanation, language, tuple(found), tuple(cut), spans)
 
 
