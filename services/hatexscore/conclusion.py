@@ -112,7 +112,10 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
     """What an explanation concludes in the words of a vocabulary. Linear in its length."""
     plain = _plain(explanation, vocabulary)
     spans = sentences(explanation, language)
-    readings = list(_read_all(explanation, plain, spans, vocabulary, language))
+    readings = [
+        _as_hedged(one) if no_decision.is_deferred(plain, one) else one
+        for one in _read_all(explanation, plain, spans, vocabulary, language)
+    ]
     live = [reading for reading in readings if reading.clause.mood == "asserted"]
     chosen = _select(live) or _resumed(plain, readings)
     uncertain = chosen is not None and _is_uncertain(plain, vocabulary, language, chosen, live)
@@ -140,6 +143,12 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
     unbelieved = [(one.start, one.end) for one in others if one.why == "uncertain"]
     unread = [*unbelieved[: int(uncertain)], *(one.span for one in undecided)]
     return VerdictsRead(None, _few(others), tuple(dict.fromkeys(unread)))
+
+
+def _as_hedged(reading: Reading) -> Reading:
+    if reading.clause.mood not in ("asserted", "general", "partial"):
+        return reading
+    return replace(reading, clause=replace(reading.clause, mood="hedged"))
 
 
 def _few(others: Sequence[HatexscoreOtherVerdict]) -> tuple[HatexscoreOtherVerdict, ...]:
@@ -366,7 +375,10 @@ def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause |
         if label_patterns.CROSSED.match(after):  # crossed out, or marked as bad: either
             return Clause("final", "hedged", denials)
         return Clause("final", "earlier" if key["earlier"] else "asserted", denials)
-    if word.word.line_only and label_patterns.KEYED.search(before) and ends is not None:
+    keyed = word.word.line_only and label_patterns.KEYED.search(before)
+    if ends is not None and (
+        keyed or (word.word.capitals and label_patterns.ANY_KEY.search(before))
+    ):
         return Clause("final")
     if (
         word.word.line_only

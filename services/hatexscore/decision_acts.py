@@ -5,7 +5,8 @@
 or an attack on a group, for posts are removed for many reasons; one in its favour speaks unless
 another ground is named, since what breaks no rule breaks none on hate. Source: our own. Read where
 no sentence classifies the text, never in a doubt, a wish, a rule or a general statement, and not
-where two acts contradict one another, or one is undone. Every pattern meets at most `MOST` characters of one sentence.
+where two acts contradict one another, or one is undone. Every pattern meets at most `MOST`
+characters of one sentence.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ _MAY = (
     r"|safe)\s+to|can|may|gets?\s+to|will|is\s+to)"
 )
 _MAY_NOT = (
-    r"(?:can(?:\s*not|n['\u2019]t)|may\s+not|must\s+not|mustn['\u2019]t|will\s+not"
+    r"(?:ca(?:n\s*not|n['\u2019]t)|may\s+not|must\s+not|mustn['\u2019]t|will\s+not"
     r"|won['\u2019]t|could\s+not|couldn['\u2019]t|(?:is|was)(?:\s+not|n['\u2019]t)\s+"
     r"(?:ok(?:ay)?|fine|allowed|permitted|going)\s+to|not\s+(?:ok(?:ay)?|fine|allowed)\s+to)"
 )
@@ -192,6 +193,7 @@ _GROUND = (
     r"|slurs?|dehumani[sz]\w*|stereotyp\w*|bigot\w*|(?:rac|sex|able)is[mt]s?|xenophob\w*"
     r"|(?:homo|trans|islamo)phob\w*|antisemit\w*|misogyn\w*|discriminat\w*|degrad\w*"
     r"|demean\w*|denigrat\w*|vilif\w*|exclu(?:de[sd]?|ding|sion\w*)|segregat\w*|inferior\w*"
+    r"|(?<!personal )attack\w*|target\w*|expel\w*|expuls\w+|deport\w*|hostil\w*|contempt\w*"
     r"|nationalit\w+|ethnic\w*|faiths?|religio\w+|minorit\w+|generali[sz]\w+)"
 )
 _HATE = re.compile(rf"\b{_GROUND}\b|hate_")

@@ -30,8 +30,8 @@ from shared.contracts import LanguageFound, ReasonCode
 from shared.language import UNDECIDED, Obstacle, find_language, requested_language
 
 OTHER_GROUPS = (
-    "the groups that the explanation names are others than those of the text: TGI asks whether one "
-    "is named, not which"
+    "the groups of the policy that the explanation names are others than those of the text: TGI "
+    "asks whether one is named, not which"
 )
 LABEL_UNKNOWN = (
     "the predicted label is unknown: none was sent and the explanation states none, "

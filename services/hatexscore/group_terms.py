@@ -45,10 +45,16 @@ _CELL = re.compile(r"[^,;|=:<>\[\](){}\"]+")
 
 
 def find_terms(passage: Passage, lexicon: Lexicon) -> list[TermMatch]:
-    """All expressions found, in order; of overlapping ones the first, and the longest there."""
+    """All expressions found, in order; of overlapping ones the first, and the longest there.
+
+    The pronoun "us" is none.
+    """
     candidates = candidates_by_words if passage.language == "en" else candidates_by_characters
+    in_capitals = load_cues(passage.language).needs_upper
     kept: list[TermMatch] = []
     for match in candidates(passage, lexicon):
+        if match.entry.term in in_capitals and not passage.text[match.start : match.end].isupper():
+            continue
         if not kept or match.start >= kept[-1].end:
             kept.append(match)
     return kept
@@ -441,6 +447,8 @@ def _forms(word: TextWord) -> Forms:
     found = {lower: None, singular(lower): None}
     if lower.endswith(("s", "men", "children")):
         found[word.lemma] = None
+    if lower.endswith(("us", "is")):  # "hindus", "israelis", which no rule tells from "virus"
+        found[lower[:-1]] = None
     return tuple(found)
 
 

@@ -59,6 +59,10 @@ KEYED = re.compile(  # "Label 1", "I assign a 0"
     r"|(?:choose|pick|select|give|go\s+(?:with|for)))\s+(?:an?\s+|the\s+|of\s+|value\s+"
     r"|class\s+|label\s+)*$"
 )
+# Before a label that its owner writes in capitals: "Code: ATTACK".
+ANY_KEY = re.compile(
+    rf"(?:^|[\n\r.;])[\s\"'*-]*(?!{EARLIER})[a-z][\w -]{{0,24}}[:=\uff1a]\s*[\"'(\[]?$"
+)
 KEY_ALONE = re.compile(rf"(?:{KEY})")
 ASKING = re.compile(r"(?:is|contains|has)\s+")  # of a key that asks: "is_hateful"
 DENIAL = re.compile(r"\bnot\b|\bno\b|\bnon\b|不|没|无|并非")

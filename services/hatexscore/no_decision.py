@@ -36,7 +36,8 @@ _CUE = re.compile(
     r"|take(?:n|s)?\s+(?:it\s+)?down|reinstated?|restored|approved|false\s+(?:positive|alarm)"
     rf"|(?:remov(?:e|es|ed|ing)|delet(?:e|es|ed|ing)|hid(?:e|es|ing)?|block(?:s|ed|ing)?)\s+(?:your|this|that|the)\s+(?:{TEXT_NOUN})"
     r"|le(?:ave|ft)\s+(?:(?:it|this|the\s+\w+)\s+)?up|action\s+taken"
-    r"|hateful\w*|hate\s+speech|anti-?hate|line\s+(?:is|was)\s+crossed)\b"
+    r"|hateful\w*|hate\s+speech|anti-?hate|line\s+(?:is|was)\s+crossed"
+    r"|meets?\s+(?:the|that|this|our|a)\s+(?:\w+\s+)?(?:bar|threshold|definition|criteria|standard|test))\b"
     r"|违反|违规|违背|触犯|准则|规定|规范|(?:社区|平台|内容|我们的?)政策|标记|举报|下架|删除|误判|判定"
     r"|归类|定性|仇恨"
     r"|위반|(?:운영|커뮤니티|콘텐츠|우리|혐오|플랫폼)\s*정책|규정|지침|가이드라인|신고|삭제|분류|판정"
@@ -51,6 +52,10 @@ _VALUED = re.compile(
     r"|racist|sexist|bigoted|antisemitic|islamophobic|homophobic|transphobic|xenophobic"
     r"|misogynist(?:ic)?|prejudiced|problematic|unacceptable|inappropriate)\b"
     r"|:\s*(?:ok(?:ay)?|fine|pass(?:ed)?|fail(?:ed)?|good|bad)\W*$"
+    # a value that nothing explains: "Final answer: 1"
+    r"|\b(?:answer|label|verdict|decision|class(?:ification)?|prediction|output|result|conclusion|code"
+    r"|judge?ment)\s*(?:[:=]|is|was)[\s\"'(]*(?:\d{1,3}(?!\s*[\d/%.]|\s+out)|[a-e])\b\W*$"
+    r"|(?:标签|结论|答案|判断|라벨|결론|판단|답)\s*[:：=]\s*(?:\d{1,3}|[a-e])\W*$"
 )
 _QUESTION = re.compile("[?？][\\s\"”'’)]*$|吗[。\\s]*$")
 # What hate speech is, what a policy bans, what is to be answered: no verdict on this text.
@@ -75,7 +80,36 @@ _APPEALS = re.compile(
     r"|do(?:es)?n['\u2019]t)\s+(?:tolerate|accept|welcome)\b"
     r"|容忍|让我们|法外之地|零容忍|공동체를\s*함께|용납|맞서|만듭시다|서로\s*존중|조심해야|抵制|사라져야"
 )
+# The decision is left to somebody else, or to later.
+DEFERS = (
+    r"second\s+(?:opinion|look|pair\s+of\s+eyes|reviewer|read(?:er)?)\b"
+    r"|\banother\s+pair\s+of\s+eyes\b|\bescalat\w+|\bpending\b|\bawait\w*"
+    r"|\b(?:final|last)\s+(?:say|call|word|decision|ruling)\s+(?:is|rests|lies|belongs|should|must|to"
+    r"|with|up\s+to)\b|\bhave\s+the\s+(?:final|last)\s+(?:say|call|word)\b"
+    r"|\b(?:refer|send|sent|pass|hand|kick|bump|forward|rout|defer)\w*\s+(?:(?:it|this|that|the\s+\w+)\s+)?"
+    r"(?:(?:up|on|over|back)\s+)?(?:to|for)\s+(?:(?:the|a|an|our|my)\s+)?(?:\w+\s+){0,2}(?:teams?|review\w*"
+    r"|policy|legal|leads?|seniors?|moderators?|specialists?|queue|supervisors?|managers?|experts?"
+    r"|humans?|speakers?)\b|\b(?:until|to\s+be)\s+(?:confirmed|decided|reviewed|clarified)\b"
+    r"|\bnot\s+my\s+call\b|\bon\s+hold\b"
+    r"|\bneeds?\s+(?:\w+\s+){0,2}(?:review|check|look|confirmation|input|opinion|eyes)\b"
+    r"|上报|待(?:复审|复核|确认|定)|转交|검토가\s*필요|상급|이관|보류"
+)
+_DEFERS = re.compile(DEFERS)
+_LEANS = re.compile(
+    r"\b(?:lean\w*|inclin\w+|probabl[ey]|likely|tentativ\w+|provisional\w*|suspect|guess|borderline"
+    r"|first\s+impression|at\s+first|preliminar\w+|tend)\b|倾向|可能|아마|기울|쪽에\s*가"
+)
+
+
+def is_deferred(plain: str, reading: Reading) -> bool:
+    """Is it a mere leaning, and somebody else to decide: "likely hateful, needs a second look"?"""
+    sentence = plain[max(reading.start, reading.end - REST) : reading.end]
+    leans = _LEANS.search(sentence)
+    return leans is not None and _DEFERS.search(plain[reading.start :][:REST]) is not None
+
+
 _UNDECIDED = re.compile(
+    rf"{DEFERS}|"
     r"\b(?:cannot|can\s*not|can['\u2019]t|could\s+not|couldn['\u2019]t|unable\s+to|not\s+able\s+to"
     r"|impossible\s+to|hard\s+to|difficult\s+to)\s+(?:say|tell|decide|determine|know|judge|assess"
     r"|choose|analy[sz]e|help|assist|be\s+(?:sure|certain|decided|determined))\b(?!\s+that\b)"

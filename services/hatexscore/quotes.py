@@ -284,13 +284,15 @@ def _marked_lines(explanation: str, text: str) -> str:
         key = line["key"]
         if key is not None and not _QUOTING_KEY.search(key.lower()):
             continue
-        start, end = line.span("value")
-        if key is None and explanation[start] not in " \t":
-            start -= 1  # ">without a blank"
-        for first, last in _values_in(explanation, (start, end), folded):
-            mark = first if key is None or explanation[first] in " \t" else first - 1
-            characters[mark] = TO_LINE_END if explanation[last:end].strip() == "" else "\u201c"
-            if characters[mark] != TO_LINE_END:
+        span, block = line.span("value"), line.start("block")
+        for first, last in _values_in(explanation, span, folded):
+            mark = first if explanation[first] in " \t" else first - 1
+            if block >= 0:
+                characters[block : first + 1] = " " * (first + 1 - block)
+                mark = block
+            ends = explanation[last : span[1]].strip() == ""
+            characters[mark] = TO_LINE_END if ends else "\u201c"
+            if not ends:
                 characters[last] = "\u201d"
     return "".join(characters)
 
