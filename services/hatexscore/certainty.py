@@ -372,7 +372,9 @@ def _has_unknown_governor(own: str, clause: Clause) -> bool:
     contrast = cues.CONTRASTED.search(own) if _PLAIN_CONTRAST.match(own) else None
     if contrast is not None and not moods.NEGATION.search(own[: contrast.start()]):
         return False
-    if _NUMBER.search(own) and labels.level_before(own) is None:
+    if labels.level_before(own) is not None:
+        return False
+    if _NUMBER.search(own):
         return True
     said = _LISTED.sub(" ", _PREFERRED.sub(" ", _JOINED.sub(" ", _MORE_THAN.sub(" not ", own))))
     words = [*_TOKEN.findall(said), ""]

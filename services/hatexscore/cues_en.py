@@ -83,6 +83,7 @@ BORDER = re.compile(
     rf"|,\s*(?:(?:then|so|and|thus|therefore|hence)\s+)?(?=(?:{SUBJECT_OPENS})\b)"
     r"|,\s*(?=(?:which|who|whose)\b)|,\s*(?=no\s*$)|(?:(?<=\w{4})|(?<=n['\u2019]t))[.!]\s+(?=[a-z])"
     r"|,\s*(?:and\s+)?(?:so|hence|thus|therefore)\s+(?=(?:no|not|non|hardly)\b|$)"
+    r"|,?\s*\b(?:i\.\s?e\.|that\s+is\s+to\s+say|in\s+other\s+words)[,:]?\s+"
     r"|,\s*(?=(?:(?:further|thereby|thus|hence|also|\w+ly)\s+)?(?:supporting|justifying|warranting"
     r"|reinforcing|solidifying|confirming|making|rendering|earning|leading\s+to|resulting\s+in"
     r"|qualifying|placing|putting|classifying|categori[sz]ing|aligning)\b)"
@@ -279,7 +280,7 @@ AFTER_BARE = re.compile(
     r"|either\b|enough\b"
     r"|about\s+(?:it|this|the)\b|(?:was\s+)?(?:detected|found|identified)\b|and\b|or\b|but\b"
     r"|nor\b|for\b|(?:directed|aimed|targeted|targeting|levell?ed|expressed)\b"
-    r"|(?:to\s+see|going\s+on)\b|whatsoever\b|than\b|under\b|by\b|due\b|despite\b|even\b|although\b|though\b)"
+    r"|(?:to\s+see|going\s+on)\b|whatsoever\b|than\b|(?:rather\s+than|instead\s+of|as\s+opposed\s+to)\b|under\b|by\b|due\b|despite\b|even\b|although\b|though\b)"
 )
 PRESENT = re.compile(
     r"^\s*(?:speech|content|language|intent|meaning|reading|interpretation|motive|purpose"
@@ -369,7 +370,10 @@ OWN_VIEW = re.compile(
 DROPPED_SUBJECT = re.compile(r"(?:[;:.\u2192\u21d2]|\s[-=]>?)\s*$")
 # The qualities of "Curious, patient, polite: non-toxic".
 QUALITIES = re.compile(r"\W*[a-z-]{3,30}(?:\s*,\s*(?:and\s+)?[a-z-]{3,30}){1,8}\s*:\s*")
-OPENS_BARE = re.compile(r"[;:,.!)=\u2014\u2192\u21d2>-]\s*$|\b(?:but|so|thus|hence|therefore)\s*$")
+OPENS_BARE = re.compile(
+    r"[;:,.!)=\u2014\u2192\u21d2>-]\s*$|\b(?:but|so|thus|hence|therefore)\s*$"
+    r"|\b(?:i\.\s?e\.|that\s+is\s+to\s+say|in\s+other\s+words)[,:]?\s*$"
+)
 CONTRAST = re.compile(r"[;\u2014]|\bbut\b|\bhowever\b|\byet\b")
 REASON = re.compile(r"\b(?:because(?!\s+of)|since)\b")
 NOTHING_THAT = re.compile(

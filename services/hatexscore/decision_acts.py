@@ -50,7 +50,7 @@ _FOR_TEXT = (
     rf"(?:(?:left|leave|leaving|keeping|keep|kept|let|letting|put|putting)\s+{_THIS}\s+"
     r"(?:up|alone|online|in\s+place|as\s+(?:it\s+)?is|stand|pass|through|go|be|back)"
     r"|approved?|kept(?:\s+up)?|keep(?:\s+up)?|left\s+(?:up|alone|online|in\s+place|as\s+is)"
-    r"|leave\s+(?:up|alone)|stays?\s+(?:up|online)|restored?|reinstated?|unbanned|unblocked"
+    r"|leave\s+(?:up|alone)|(?:stays?|remains?)\s+(?:up|online|visible|live)|restored?|reinstated?|unbanned|unblocked"
     r"|cleared|allowed?|published|let\s+(?:through|stand)|put\s+back|ignored?|no\s+removal)"
 )
 _KEPT = (
@@ -96,7 +96,7 @@ _WHO = (
     r"|now|had\s+to|have\s+to|needed\s+to)\s+){0,3})"
 )
 _OPENS = (
-    r"(?:^|\b(?=and\s+is\b)|[.;:,|=({\[\u2013\u2014\u2192\u2022*>/-])\s*(?:\d\d?:\d\d\s+)?[\"']?"
+    r"(?:^|\b(?=and\s+(?:is|it|the|your|this|we|so)\b)|[.;:,|=({\[\u2013\u2014\u2192\u2022*>/-])\s*(?:\d\d?:\d\d\s+)?[\"']?"
     r"(?=\w)(?:(?:so|and|but|then|now|later|thus|therefore|subsequently|sadly|unfortunately"
     r"|regrettably),?\s+){0,2}"
     r"(?:(?:the|this|your|their|that|user|reported|flagged|offending|first|second)\s+){0,3}"
@@ -133,7 +133,18 @@ _NEAR = (
     r"|near|close\s+to)|rise\s+to|run\s+(?:a)?foul\s+of|go\s+against|conflict\s+with)"
 )
 _DOES_NOT = r"(?:(?:does|did|do)(?:\s+not|n['\u2019]t)|never|fails\s+to|is\s+nowhere\s+to)"
+_ITS = r"\s+(?:(?:the|this|that|our|their|his|her|your|its|a)\s+){1,2}(?:\w+\s+)?"
 _ALTERNATIVES = (
+    # "Kept the strike", "we lifted the ban", "dismissed this report", "denied the appeal"
+    rf"{_WHO}?(?:(?:(?P<v_kept>kept|keep(?:ing)?|uph(?:e|o)ld(?:ing)?|confirm(?:ed|ing)?|maintain(?:ed|ing)?"
+    r"|sustain(?:ed|ing)?|affirm(?:ed|ing)?|st(?:an|oo)d(?:ing)?\s+by|issued|imposed|applied)"
+    r"|(?P<v_undone>lift(?:ed|ing)|revers(?:ed|ing)|overturn(?:ed|ing)|withdr[ae]w(?:n|ing)?|revok(?:ed|ing)"
+    r"|rescind(?:ed|ing)|cancel(?:l?ed|l?ing)|remov(?:ed|ing)|dropp(?:ed|ing)|undid|void(?:ed|ing)|expunged"
+    rf")){_ITS}{_SANCTION}|(?:(?P<v_accepted>accept(?:ed|ing)|uph(?:e|o)ld(?:ing)?|confirm(?:ed|ing)"
+    r"|act(?:ed|ing)\s+on)|(?P<v_dismissed>dismiss(?:ed|ing)|reject(?:ed|ing)|declin(?:ed|ing)|den(?:ied|ying)"
+    rf"|clos(?:ed|ing)|turn(?:ed|ing)\s+down)){_ITS}{_REPORT}"
+    r"|(?:(?P<v_granted>accept(?:ed|ing)|grant(?:ed|ing)|uph(?:e|o)ld(?:ing)?|allow(?:ed|ing))"
+    rf"|(?P<v_refused>dismiss(?:ed|ing)|reject(?:ed|ing)|declin(?:ed|ing)|den(?:ied|ying)|turn(?:ed|ing)\s+down)){_ITS}{_APPEAL})",
     rf"{_SANCTION}{_IS}(?:(?P<s_not>not\s+)?(?P<s_kept>{_KEPT})|(?P<s_undone>{_UNDONE}))",
     rf"{_REPORT}{_IS}(?:(?P<r_granted>{_GRANTED})|(?P<r_refused>{_REFUSED}))",
     rf"{_APPEAL}{_IS}(?:(?P<a_granted>{_GRANTED})|(?P<a_refused>{_REFUSED}))",
@@ -166,7 +177,7 @@ _ALTERNATIVES = (
 _ACT = re.compile(rf"{_OPENS}(?:{'|'.join(_ALTERNATIVES)})\b")
 _AGAINST = (
     *("s_kept", "r_granted", "a_refused", "against", "some", "in", "does", "is_yes", "missed"),
-    *("may_not", "fails", "no_pass"),
+    *("may_not", "fails", "no_pass", "v_kept", "v_accepted", "v_refused"),
 )
 _DENIED = ("not", "s_not", "in_no")
 _CORRECTS = re.compile(r"\bfalse\s+(?:positive|alarm|negative)")

@@ -216,7 +216,7 @@ def detect_languages(request: HatexscoreRequest) -> DetectedLanguages:
     """As sent, or each identified by itself; what an explanation quotes decides nothing.
 
     An explanation without words, or too short to tell, follows the text where their script agrees,
-    and beside a text in another language is English where it names a label in English.
+    and else is English where it names a label in English.
     """
     sent = requested_language(request)
     text = find_language(request.text, sent)
@@ -230,7 +230,7 @@ def detect_languages(request: HatexscoreRequest) -> DetectedLanguages:
         explanation.code == UNDECIDED and text.code == read_explanation
     ):
         return DetectedLanguages(read_text, read_explanation, text, explanation, None)
-    if text.code != UNDECIDED == explanation.code and _ENGLISH_LABEL.search(own):
+    if explanation.code == UNDECIDED and _ENGLISH_LABEL.search(own):
         return DetectedLanguages(read_text, "en", text, explanation, None, by_label=True)
     return DetectedLanguages(read_text, "en", text, explanation, _without_rules(explanation.code))
 

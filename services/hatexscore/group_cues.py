@@ -99,7 +99,9 @@ def is_object(passage: Passage, match: TermMatch) -> bool:
 def _modifies(match: TermMatch) -> bool:
     """A demonym, a faith or an adjective, and not the name of a country or of a religion."""
     term = match.entry.term
-    if " " in term or term.endswith(("ism", "ity", "phobia", "phobic", "ic", "gyny")):
+    if (" " in term and match.entry.kind != "demonym") or term.endswith(
+        ("ism", "ity", "phobia", "phobic", "ic", "gyny")
+    ):
         return term in _word_lists()["adjectives_alone"] or term in (
             "catholic",
             "hispanic",
@@ -200,6 +202,8 @@ def _at_border(passage: Passage, end: int) -> bool:
 
 def _is_object_zh_ko(passage: Passage, match: TermMatch) -> bool:
     pattern = _THING_ZH if passage.language == "zh" else _THING_KO
+    if passage.text[match.end - 1 : match.end + 1] == "\uc778\uc758":  # 인의: of these people
+        return False
     if pattern.match(passage.text, match.end) is not None:
         return True
     return passage.language == "ko" and _is_country_before_a_noun(passage, match)

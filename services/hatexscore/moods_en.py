@@ -82,6 +82,7 @@ REVEALS = re.compile(
 )
 # "Removed for hate speech, then restored", "labelled hateful: wrong", "turns hate into a joke".
 UNDONE = re.compile(
+    r"(?<!\bnot )(?<!\bnot be )(?<!n['\u2019]t be )(?<!\bnever be )"
     r"\b(?:restored|reinstated|overturned|reversed|put\s+back|undone|lifted|revoked|withdrawn)\b"
 )
 REFUTED = re.compile(
@@ -102,6 +103,7 @@ IDIOM = re.compile(
     r"|out\s+of\s+(?:place|the\s+ordinary)|problematic|concerning|of\s+concern|alarming|amiss"
     r"|special|serious)(?:\s+(?:here|there|(?:about|in|with)\s+\w+(?:\s+\w+)?))?"
     r"(?=\s*[,;:.\u2014-])"
+    r"|\brather\s+than\s+(?:just|merely|only|simply)\b"
     r"|\bno\s+\w+\s+other\s+than\b|\btakes?\s+(?:no|little)\s+\w+\s+to\b|\bno\s+less\b"
     r"|\bno\s+matter\b|\bno\s+way\s+around\b|\bno\s+choice\s+but\b"
     r"|\bnothing\s+(?:but|other\s+than|less\s+than|short\s+of)\b|\bnothing\s+if\s+not\b"

@@ -261,13 +261,15 @@ def plain_format(explanation: str, text: str = "") -> str:
 
 
 _MARKS_QUOTES = re.compile(r"[\"\uff02\u201c-\u201f\u00ab\u300c\u300e\u300a]")
-# "> …", "- **Quote:** …", "引用：…", "| span | … |": what stands behind the last mark of it.
-_QUOTING_LINE = re.compile(
-    r"^[ \t]{0,9}(?:(?P<block>>)|(?:[-*\u2022>|#]{0,3}[ \t]{0,3}|\d{1,2}[.)][ \t]{1,3})"
-    r"[*_`\"]{0,3}(?P<key>[^\s:\uff1a=|*_][^\n:\uff1a=|*]{0,40}?)[*_`\"]{0,3}[ \t]{0,3}"
-    r"(?:[:\uff1a=|]|->|\u2192)[*_]{0,3})(?P<value>[ \t]{0,9}\S[^\n]*)",
-    re.MULTILINE,
+# "> …"; "- **Quote:** …", "引用：…", "| span | … |"; and the items of a list below such a key.
+_BLOCK = re.compile(r"[ \t]{0,9}>")
+_KEYED_LINE = re.compile(
+    r"[ \t]{0,9}(?:[-*\u2022|#]{0,3}[ \t]{0,3}|\d{1,2}[.)][ \t]{1,3})[*_`\"]{0,3}"
+    r"(?P<key>[^\s:\uff1a=|*_][^\n:\uff1a=|*]{0,40}?)[*_`\"]{0,3}[ \t]{0,3}"
+    r"(?:[:\uff1a=|]|->|\u2192)[*_]{0,3}"
 )
+_ITEM = re.compile(r"[ \t]{0,9}(?:[-*\u2022]|\d{1,2}[.)])(?=[ \t])")
+_LINE = re.compile(r"[^\n]+")
 _BETWEEN_VALUES = re.compile(r"[;,/|\uff0c\uff1b\u3001][ \t]{1,3}|[ \t][/|][ \t]")
 
 
@@ -280,21 +282,36 @@ def _marked_lines(explanation: str, text: str) -> str:
         return explanation
     folded = _folded(text)
     characters = list(explanation)
-    for line in _QUOTING_LINE.finditer(explanation):
-        key = line["key"]
-        if key is not None and not _QUOTING_KEY.search(key.lower()):
-            continue
-        span, block = line.span("value"), line.start("block")
-        for first, last in _values_in(explanation, span, folded):
+    for start, end in _quoting_lines(explanation):
+        is_block = explanation[start] == ">"
+        for first, last in _values_in(explanation, (start + is_block, end), folded):
             mark = first if explanation[first] in " \t" else first - 1
-            if block >= 0:
-                characters[block : first + 1] = " " * (first + 1 - block)
-                mark = block
-            ends = explanation[last : span[1]].strip() == ""
-            characters[mark] = TO_LINE_END if ends else "\u201c"
-            if not ends:
+            if is_block:
+                characters[start : first + 1] = " " * (first + 1 - start)
+                mark = start
+            is_last = explanation[last:end].strip() == ""
+            characters[mark] = TO_LINE_END if is_last else "\u201c"
+            if not is_last:
                 characters[last] = "\u201d"
     return "".join(characters)
+
+
+def _quoting_lines(explanation: str) -> Iterator[Span]:
+    """What may be quoted on a line: behind its key, from the mark of a block on."""
+    listing = False  # do the items of the list quote?
+    for line in _LINE.finditer(explanation):
+        begin, end = line.span()
+        if block := _BLOCK.match(explanation, begin, end):
+            yield block.end() - 1, end
+        elif keyed := _KEYED_LINE.match(explanation, begin, end):
+            quotes = _QUOTING_KEY.search(keyed["key"].lower()) is not None
+            listing = quotes and not explanation[keyed.end() : end].strip()
+            if quotes and not listing:
+                yield keyed.end(), end
+        elif listing and (item := _ITEM.match(explanation, begin, end)):
+            yield item.end(), end
+        else:
+            listing = False
 
 
 def _values_in(explanation: str, span: Span, text: str) -> Iterator[Span]:
