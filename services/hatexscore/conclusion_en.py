@@ -215,6 +215,7 @@ def _scope(before: str) -> tuple[str, str]:
     own = moods.NO_LIST.sub(" ", cues.SET_APART.sub(r"marks \1 as ", own))
     own = moods.SHARED_VIEW.sub(r"\g<dis> find ", own)
     own = labels.BETTER_LABEL.sub("the right label is ", moods.ANY_READER.sub("it is ", own))
+    own = moods.GOING_WITH.sub(r"\1i go with ", moods.OPPOSITE.sub("anything but ", own))
     own = moods.SUBJECT_LACKS.sub(" ", own)
     of_a_person = moods.OF_A_PERSON.match(own.lstrip()) is not None
     return own if of_a_person else cues.RELATIVE.sub(" ", own), text[:cut]

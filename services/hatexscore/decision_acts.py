@@ -120,12 +120,12 @@ _A_RULE = (
 )
 _FAILS = (
     r"(?:fails?|flunks?|(?:falls?|runs?|ran|fell)\s+(?:a)?foul\s+of|goes\s+against|crosses"
-    r"|(?:is|was)\s+(?:squarely\s+|clearly\s+)?(?:against|outside|contrary\s+to|at\s+odds\s+with)"
+    r"|(?:(?:is|was)\s+)?(?:squarely\s+|clearly\s+)?(?:against|outside|contrary\s+to|at\s+odds\s+with)"
     r"|conflicts?\s+with|offends\s+against|(?:falls?|comes?)\s+(?:squarely\s+)?under)"
 )
 _PASSES = (
     r"(?:pass(?:es)?|respects?|follows?|compl(?:y|ies)\s+with|keeps?\s+to|abides?\s+by"
-    r"|conforms?\s+to|(?:is|was|sits?|stays?|falls?|remains?)\s+(?:well\s+)?(?:within|inside"
+    r"|conforms?\s+to|(?:(?:is|was|sits?|stays?|falls?|remains?)\s+)?(?:well\s+)?(?:within|inside"
     r"|in\s+line\s+with|compatible\s+with|consistent\s+with|ok(?:ay)?\s+under|fine\s+under))"
 )
 _NEAR = (
@@ -163,9 +163,13 @@ _ALTERNATIVES = (
     rf"(?:(?:{_TEXT}|which|and)\s+)?{_SO}(?:(?P<no_near>{_DOES_NOT}\s+{_NEAR})"
     rf"|(?P<no_pass>{_DOES_NOT}\s+(?:pass|respect|follow|comply\s+with|keep\s+to|conform\s+to))"
     rf"|(?P<fails>{_FAILS})|(?P<passes>{_PASSES})){_A_RULE}",
+    # well clear of the line
+    rf"(?:{_TEXT}\s+)?(?:(?:is|stays?|falls?|sits?|lies)\s+)?(?:(?:well|far|quite|clearly)\s+)?"
+    r"(?P<short>(?:clear|short|this\s+side|on\s+the\s+right\s+side)\s+of|below|inside)\s+(?:the|our|any)\s+"
+    r"(?:\w+\s+)?(?:line|bar|threshold|limit)",
     rf"(?:{_TEXT}{_IS}|{_WHO})?{_NOT}{_LASTS}(?:(?P<against>{_AGAINST_TEXT})"
     rf"|(?P<favour>{_FOR_TEXT}))",
-    r"(?P<none>no\s+(?:\w+\s+){0,2}?(?:violations?|breach(?:es)?|infringements?|action|enforcement"
+    r"(?P<none>no\s+(?:\w+\s+){0,2}?(?:violations?|breach(?:es)?|infringements?|action|enforcement|(?:further\s+)?(?:steps|measures)"
     rf"|sanctions?)|nothing\s+(?:(?:here|in\s+it)\s+)?(?:for\s+(?:us|me)\s+)?(?:to\s+(?:act\s+on|action|enforce|remove|sanction)|actionable|against\s+(?:our|the)\s+{_OF_RULES})"
     rf"|(?:case\s+)?clos(?:ed|ing|e)\s+(?:{_THIS}\s+)?(?:w/o|without|with\s+no)\s+(?:\w+\s+)?action|nfa"
     rf"|{_THAT_IS}false\s+(?:positive|alarm)"
@@ -180,7 +184,7 @@ _AGAINST = (
     *("may_not", "fails", "no_pass", "v_kept", "v_accepted", "v_refused"),
 )
 _DENIED = ("not", "s_not", "in_no")
-_CORRECTS = re.compile(r"\bfalse\s+(?:positive|alarm|negative)")
+_CORRECTS = re.compile(r"\bfalse\s+(?:positive|alarm|negative)|\b(?:restor|reinstat)e?d?\b")
 # Of what is only wished, doubted, asked, supposed or ruled in general, nothing is done.
 _NOT_DONE = re.compile(
     r"\b(?:would|if|might|may|could|should|must|unless|whether|until|pending|asks?|asked|asking"
@@ -236,7 +240,7 @@ class DecisionAct:
 
 # Every act holds one of these: most sentences hold none, and the grammar is not tried.
 _STEM = re.compile(
-    r"stay|stand|remain|fail|pass|cross|against|foul|near|\bnfa\b|respect|follow|compl|remov|delet|t[ao]ke?n?\b|took|taking|pull|takedown|hid|block|ban|suspen|mute|restrict"
+    r"stay|stand|remain|\bline\b|threshold|\bbar\b|step|measures|fail|pass|cross|against|foul|near|\bnfa\b|respect|follow|compl|remov|delet|t[ao]ke?n?\b|took|taking|pull|takedown|hid|block|ban|suspen|mute|restrict"
     r"|reject|action|sanction|penal|struck|warn|disabl|quarantin|withheld|demot|kick|purg|lock|left|leav|keep"
     r"|kept|let|put|approv|stays?|restor|reinstat|clear|allow|publish|ignor|strike|decision|ruling"
     r"|measure|enforce|report|complain|flag|notic|notif|referral|alert|appeal|objection|review"
@@ -279,7 +283,8 @@ def _acts(plain: str, spans: Sequence[Span]) -> Iterator[DecisionAct]:
                 continue
             if speaks[label] or act["missed"]:
                 words = (span[0] + act.start(), span[0] + act.end())
-                yield DecisionAct(span, words, label, _CORRECTS.search(act.group()) is not None)
+                corrects = _CORRECTS.search(act.group()) or act["s_undone"] or act["v_undone"]
+                yield DecisionAct(span, words, label, corrects is not None)
 
 
 def _is_of_hate(sentence: str) -> bool:

@@ -252,7 +252,7 @@ COUNTERFACTUAL: dict[Language, re.Pattern[str]] = {
 # What a quotation does to a group when it is no attack.
 PRAISES: dict[Language, re.Pattern[str]] = {
     "en": re.compile(
-        r"\b(?:prais|thank|welcom|celebrat|honou?r|defend|admir|compliment|congratulat|appreciat"
+        r"\b(?:prais|credits?\b|help(?:s|ed|ful)?\b|thank|welcom|celebrat|honou?r|defend|admir|compliment|congratulat|appreciat"
         r"|applaud|greet|respects?\b|respectful|supports?\b|support(?:ed|ing)|invit|sympath|friend|kind(?:ly|ness|"
         r"hearted)?\b|polite|affection|fond|warm(?:ly|th|-?hearted)?\b|loving|love[sd]?\b|cheer|grateful|gratitude|hospit"
         r"|tender|harmless|innocuous|innocent|benign|neutral|factual|good-natured|playful|humorous|tongue-in-cheek"

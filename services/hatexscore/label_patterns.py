@@ -21,13 +21,14 @@ REACH = 120  # characters before a word that hold its key
 BEYOND = 80
 
 WHOSE = (
-    r"final|overall|my|the|our|predicted|assigned|correct|step|point|model|text|post|content|safety"
+    r"final|overall|qa|l[23]|senior|lead|expert|auditor|team|human|my|the|our|predicted|assigned|correct|step|point|model|text|post|content|safety"
     r"|toxicity|policy|moderation"
     r"|hate|speech|sentiment|output|summary|classification|assessment|moderation|evaluation"
     r"|analysis|review|so|and|item|处理|处置|审核|처리|조치|검토|最终|总体|综合|整体|我的|最后|总的|三|二|一|四|五|六|最終|최종|종합|전체|나의|모델|전반적인|종합적인|정답"
 )
 EARLIER = (
-    r"initial|first|previous|earlier|old|preliminary|gold|original|初步|最初|原|初始|처음|초기|이전"
+    "agent|l1|bot|automat(?:ic|ed)|initial|first|previous|earlier|old|preliminary|gold|original"
+    "|初步|最初|原|初始|처음|초기|이전"
 )
 KEY = (
     r"labels?|verdict|conclusions?|decision|removed?|deleted?|reject(?:ed)?|approved?|allow(?:ed)?"
@@ -50,7 +51,7 @@ LINE = re.compile(
     rf"|\d{{1,3}}[.):]?|[一二三四五六七八九十]+[、.])[\s_:：]*){{0,4}}(?:{KEY})"
     rf"\s*(?:\([^()]{{0,40}}\)\s*)?[\"']?\s*(?:[:：=|\u2192\u21d2\u27a1]\ufe0f?|[-=]>"
     rf"|[-\u2013\u2014](?=\s)|(?:is|was)\b\s*[:：]?)"
-    rf"(?P<value>(?:[\s\"'\[(“‘【「=（]|\d{{1,2}}(?=\s*[(\[=])|\b[a-e][).]|(?:{VALUE})(?![a-z]))*)$"
+    rf"(?P<value>(?:[\s\"'\[(“‘【「=（]|\d{{1,2}}(?=\s*[(\[=])|\b[a-e][).]|(?:{VALUE})(?![a-z]),?)*)$"
 )
 CROSSED = re.compile(r"[\s\"']*[\u274c\u2717\u2718\u2716]")
 KEYED = re.compile(  # "Label 1", "I assign a 0"

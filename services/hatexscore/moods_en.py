@@ -81,6 +81,11 @@ REVEALS = re.compile(
     rf"(?:\w+\s+)?that\s+(?:it|this|the\s+(?:\w+\s+)?(?:{TEXT_NOUN}))\b"
 )
 # "Removed for hate speech, then restored", "labelled hateful: wrong", "turns hate into a joke".
+# "The very opposite of hateful"; "Going with hate."
+OPPOSITE = re.compile(r"\b(?:(?:an?|the|quite\s+the)\s+)?(?:very\s+)?opposite\s+of\s+")
+GOING_WITH = re.compile(
+    r"^(\W*)(?:going|settling|siding|sticking|opting)\s+(?:with|for|on)\s+(?=(?:\w+\s+){0,2}[\s\"]*$)"
+)
 UNDONE = re.compile(
     r"(?<!\bnot )(?<!\bnot be )(?<!n['\u2019]t be )(?<!\bnever be )"
     r"\b(?:restored|reinstated|overturned|reversed|put\s+back|undone|lifted|revoked|withdrawn)\b"

@@ -169,7 +169,7 @@ _IS_KEY = re.compile(r"\s{0,40}:")
 _OPENS_AFTER = "{[,:"
 _QUOTING_KEY = re.compile(
     r"quot|evidence|span|phrase|excerpt|highlight|trigger|snippet|wording|expression|引用|引文|证据"
-    r"|原文|词语|短语|인용|증거|근거_?표현|구절|문구|표현"
+    r"|原文|词语|短语|인용|zitat|beleg|textstelle|\bcita|evidencia|extrait|preuve|frase|증거|근거_?표현|구절|문구|표현"
 )
 _NAMING_KEY = re.compile(
     r"target|group|label|categor|class|victim|communit|polic|tag|类别|标签|群体|对象|目标|대상|집단"
@@ -269,7 +269,8 @@ _KEYED_LINE = re.compile(
     r"(?:[:\uff1a=|]|->|\u2192)[*_]{0,3}"
 )
 _ITEM = re.compile(r"[ \t]{0,9}(?:[-*\u2022]|\d{1,2}[.)])(?=[ \t])")
-_LINE = re.compile(r"[^\n]+")
+# A line, or one field of several: "label = x; span = …; target = y".
+_LINE = re.compile(r"(?:[^\n;]|;(?![ \t]{0,3}[^\W\d][\w ]{0,30}[=:]))+")
 _BETWEEN_VALUES = re.compile(r"[;,/|\uff0c\uff1b\u3001][ \t]{1,3}|[ \t][/|][ \t]")
 
 
@@ -290,6 +291,8 @@ def _marked_lines(explanation: str, text: str) -> str:
                 characters[start : first + 1] = " " * (first + 1 - start)
                 mark = start
             is_last = explanation[last:end].strip() == ""
+            if is_last and explanation[end : end + 1] == ";":
+                characters[end] = "\n"
             characters[mark] = TO_LINE_END if is_last else "\u201c"
             if not is_last:
                 characters[last] = "\u201d"
