@@ -51,7 +51,8 @@ LINE = re.compile(
     rf"|\d{{1,3}}[.):]?|[一二三四五六七八九十]+[、.])[\s_:：]*){{0,4}}(?:{KEY})"
     rf"\s*(?:\([^()]{{0,40}}\)\s*)?[\"']?\s*(?:[:：=|\u2192\u21d2\u27a1]\ufe0f?|[-=]>"
     rf"|[-\u2013\u2014](?=\s)|(?:is|was)\b\s*[:：]?)"
-    rf"(?P<value>(?:[\s\"'\[(“‘【「=（]|\d{{1,2}}(?=\s*[(\[=])|\b[a-e][).]|(?:{VALUE})(?![a-z]),?)*)$"
+    rf"(?P<value>(?:[\s\"'\[(“‘【「=（]|\d{{1,2}}(?=\s*[(\[=])|\b[a-e][).]|(?:{VALUE})(?![a-z])"
+    r"|(?:removed?|deleted?|rejected|blocked|keep|kept|allowed|approved),)*)$"
 )
 CROSSED = re.compile(r"[\s\"']*[\u274c\u2717\u2718\u2716]")
 KEYED = re.compile(  # "Label 1", "I assign a 0"
