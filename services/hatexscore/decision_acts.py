@@ -119,7 +119,7 @@ _A_RULE = (
     rf"(?:{_OF_RULES}|rule|standard|section|clause|provision|article|code\s+of\s+conduct)"
 )
 _FAILS = (
-    r"(?:fails?|flunks?|(?:falls?|runs?|ran|fell)\s+(?:a)?foul\s+of|goes\s+against|crosses"
+    r"(?:fails?|flunks?|breaks?|violates?|breach(?:es)?|infringes?|contravenes?|(?:falls?|runs?|ran|fell)\s+(?:a)?foul\s+of|goes\s+against|crosses"
     r"|(?:(?:is|was)\s+)?(?:squarely\s+|clearly\s+)?(?:against|outside|contrary\s+to|at\s+odds\s+with)"
     r"|conflicts?\s+with|offends\s+against|(?:falls?|comes?)\s+(?:squarely\s+)?under)"
 )
@@ -216,6 +216,7 @@ _NO_HATE = re.compile(
     r"\b(?:no|not|without|(?:is|was)n['\u2019]t|never|nor|non|none)[\s-]+(?:[\w-]+\s+){0,3}?"
     rf"{_GROUND}"
 )
+_NAMED_RULE = re.compile(r"(?<=\d)\s*[(:\u2013-]\s*no\s+hat(?:e|red)\b")  # "rule 2 (no hate)"
 _OTHER_GROUND = re.compile(
     r"\b(?:spam\w*|scam\w*|fraud\w*|nud(?:e|ity)|sexual\w*|porn\w*|copyright\w*|trade\s?marks?"
     r"|privacy|private|dox+\w*|self-harm|suicid\w*|drugs?|tobacco|alcohol|weapons?|firearms?"
@@ -288,7 +289,8 @@ def _acts(plain: str, spans: Sequence[Span]) -> Iterator[DecisionAct]:
 
 
 def _is_of_hate(sentence: str) -> bool:
-    return _HATE.search(_NO_HATE.sub(" ", sentence)) is not None
+    told = _NO_HATE.sub(" ", _NAMED_RULE.sub(" hate ", sentence))
+    return _HATE.search(told) is not None
 
 
 def _label(act: re.Match[str]) -> Label:
