@@ -175,6 +175,9 @@ _BARE_AFTER = re.compile(
 )
 
 
+_REASON_OF_REPORT = re.compile(r"신고\s*(?:사유|이유|유형|내용)")
+
+
 def read_word(sentence: str, word: WordInText) -> Clause | None:
     """As `conclusion_en.read_word`."""
     before, after = word.surroundings(sentence, REACH, REACH)
@@ -234,6 +237,8 @@ def _mood(sentence: str, before: str, own: str, rest: str, form: Form) -> Mood:
         return "hedged"
     if _FIRST_SIGHT.search(leading) or _LOOKS.match(own) or _INTENDED.match(own):
         return "earlier"
+    if _REASON_OF_REPORT.search(leading):
+        return "reported"
     if _REPORTED.search(own) or (_OTHERS.search(leading) and _JUDGE.search(own)):
         return "reported"
     return _unspecific(leading, own, form)

@@ -82,7 +82,7 @@ BORDER = re.compile(
     r"|(?=\bnor\s+(?:is|are|does|do|did|has|have|can|should|would|am|was)\b)"
     rf"|,\s*(?:(?:then|so|and|thus|therefore|hence)\s+)?(?=(?:{SUBJECT_OPENS})\b)"
     r"|,\s*(?=(?:which|who|whose)\b)|,\s*(?=no\s*$)|(?:(?<=\w{4})|(?<=n['\u2019]t))[.!]\s+(?=[a-z])"
-    r"|,\s*(?:and\s+)?(?:so|hence|thus|therefore)\s+(?=(?:no|not|non|hardly)\b|$)"
+    r"|,\s*(?:and\s+)?(?:so|hence|thus|therefore)\s+(?=(?:no|not|non|hardly|an?)\b|$)"
     # "Decision overturned, post removed as hateful"
     rf"|,\s*(?:and\s+)?(?=(?:{TEXT_NOUN})\s+(?:(?:was|is|has\s+been)\s+)?(?:removed|deleted|labelled"
     r"|hidden|blocked|taken\s+down)\b)"
@@ -406,7 +406,7 @@ FIELD = re.compile(r"(?:^|[.;,\n])\s*(?:[\w-]+\s){0,2}[\w-]+\s*:\s*$")
 FIELD_OF_VERDICT = re.compile(
     rf"\b(?:this|it|{TEXT_NOUN}|my|in|short|overall|summary|assessment|evaluation|determination"
     r"|recommendation|action|enforcement|measure|sanction|resolution|safety|toxicity|outcome"
-    r"|therefore|thus|so|hence|verdict|conclusion|final(?:ly)?"
+    r"|confirmed|overruled|overturned|upheld|therefore|thus|so|hence|verdict|conclusion|final(?:ly)?"
     r"|q|question|criteria|met|nothing|decide|conclude|tl;?dr|dr|line|upshot|gist|ruling|view|opinion|step"
     r"|label|decision|classification|class|category|prediction|rating|result"
     r"|judge?ment|word|finding|point|item|yes|no|reason\s+why)\b[^:]*:\s*$"

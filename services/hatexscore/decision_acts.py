@@ -35,7 +35,7 @@ _SANCTION = (
 )
 _REPORT = r"(?:reports?|complaints?|flags?|notices?|notifications?|referrals?|alerts?)"
 _APPEAL = (
-    r"(?:appeals?|objections?|counter-?notice|request\s+for\s+(?:review|reinstatement))"
+    r"(?:appeals?|objections?|counter-?notice|(?:reinstatement|restoration|review)\s+requests?|request\s+for\s+(?:review|reinstatement))"
     r"(?:\s+(?:result|outcome|decision))?"
 )
 # What is done: to the text, to a sanction of it, to a report or an appeal.
@@ -44,10 +44,10 @@ _AGAINST_TEXT = (
     r"|(?:permanently\s+|temporarily\s+)?(?:removed?|removal|deleted?|deletion|taken\s+down"
     r"|took\s+down|take\s+down|takedown|hidden|hide|hid|blocked|banned|suspended|muted|restricted"
     r"|rejected?|actioned|sanctioned|penali[sz]ed|struck|warned|disabled|pulled|geo-?blocked"
-    r"|quarantined|withheld|demoted|kicked|purged|locked|suspension|ban))"
+    r"|quarantined|withheld|demoted|gone|kicked|purged|locked|suspension|ban))"
 )
 _FOR_TEXT = (
-    rf"(?:(?:left|leave|leaving|keeping|keep|kept|let|letting|put|putting)\s+{_THIS}\s+"
+    rf"(?:(?:fine|ok(?:ay)?|happy)\s+(?:with\s+)?(?:hosting|keeping|leaving|publishing)\s+{_THIS}|(?:left|leave|leaving|keeping|keep|kept|let|letting|put|putting)\s+{_THIS}\s+"
     r"(?:up|alone|online|in\s+place|as\s+(?:it\s+)?is|stand|pass|through|go|be|back)"
     r"|approved?|kept(?:\s+up)?|keep(?:\s+up)?|left\s+(?:up|alone|online|in\s+place|as\s+is)"
     r"|leave\s+(?:up|alone)|(?:stays?|remains?)\s+(?:up|online|visible|live)|restored?|reinstated?|unbanned|unblocked"
@@ -63,10 +63,10 @@ _UNDONE = (
 )
 _GRANTED = (
     r"(?:upheld|accepted|confirmed|granted|approved|substantiated|actioned|valid(?:ated)?"
-    r"|justified|founded|successful|allowed|sustained|well[\s-]founded)"
+    r"|correct|right|accurate|justified|founded|successful|allowed|sustained|well[\s-]founded)"
 )
 _REFUSED = (
-    r"(?:dismissed|rejected|declined|denied|refused|closed\s+(?:without|with\s+no)\s+action"
+    r"(?:mistaken|wrong|incorrect|in\s+error|unjustified|dismissed|rejected|declined|denied|refused|closed\s+(?:without|with\s+no)\s+action"
     r"|unfounded|unsubstantiated|invalid|unsuccessful|baseless|discarded|turned\s+down"
     r"|not\s+(?:upheld|accepted|confirmed|substantiated|granted|justified))"
 )
@@ -79,11 +79,12 @@ _IS = (
 _STAYS = (
     r"(?:(?:stay|remain|be|stand|go)\s+(?:up|online|live|visible|public|through|published)"
     rf"|(?:be\s+)?(?:left|kept|allowed|let|leave|keep|let|allow)\s+(?:{_THIS}\s+)?(?:to\s+)?"
-    r"(?:up|online|live|stand|stay|remain|pass|through)(?:\s+up)?|stay|stand|remain)"
+    r"(?:up|online|live|stand|stay|remain|pass|through)(?:\s+up)?|stay|stand|remain"
+    rf"|(?:host|carry|keep|publish|have|accept|allow|run)\s+{_THIS})"
 )
 _MAY = (
     r"(?:(?:is|was|are)\s+)?(?:(?:ok(?:ay)?|fine|free|good|clear(?:ed)?|allowed|permitted|welcome"
-    r"|safe)\s+to|can|may|gets?\s+to|will|is\s+to)"
+    r"|safe)\s+(?:to|with)|can|may|gets?\s+to|will|is\s+to)"
 )
 _MAY_NOT = (
     r"(?:ca(?:n\s*not|n['\u2019]t)|may\s+not|must\s+not|mustn['\u2019]t|will\s+not"
@@ -92,7 +93,7 @@ _MAY_NOT = (
 )
 _WHO = (
     r"(?:(?:i|we|mods?|moderators?|(?:the|our)\s+(?:moderation\s+)?(?:team|moderators?|reviewers?))"
-    r"(?:['\u2019]ve)?\s+(?:(?:have|has|had|then|also|therefore|decided\s+to|chose\s+to|agreed\s+to"
+    r"(?:['\u2019](?:ve|re|m))?\s+(?:(?:have|has|had|then|also|therefore|decided\s+to|chose\s+to|agreed\s+to"
     r"|now|had\s+to|have\s+to|needed\s+to)\s+){0,3})"
 )
 _OPENS = (
@@ -206,7 +207,7 @@ _GENERAL = re.compile(
 _GROUND = (
     r"(?:hat(?:e|red|eful\w*)|anti-?hate|protected\s+(?:group|class|characteristic|trait|attribute)s?"
     r"|slurs?|dehumani[sz]\w*|stereotyp\w*|bigot\w*|(?:rac|sex|able)is[mt]s?|xenophob\w*"
-    r"|(?:homo|trans|islamo)phob\w*|antisemit\w*|misogyn\w*|discriminat\w*|degrad\w*"
+    r"|(?:homo|trans|islamo)phob\w*|antisemit\w*|misogyn\w*|discriminat\w*|degrad\w*|defam\w*"
     r"|demean\w*|denigrat\w*|vilif\w*|exclu(?:de[sd]?|ding|sion\w*)|segregat\w*|inferior\w*"
     r"|(?<!personal )attack\w*|target\w*|expel\w*|expuls\w+|deport\w*|hostil\w*|contempt\w*"
     r"|nationalit\w+|ethnic\w*|faiths?|religio\w+|minorit\w+|generali[sz]\w+)"
@@ -226,6 +227,33 @@ _OTHER_GROUND = re.compile(
 )
 
 
+# Chinese and Korean, without whatever is only supposed, asked or demanded.
+_TEXT_ZH = r"(?:(?:该|此|这条|这个|了)?(?:评论|帖子|内容|留言|文章|视频|显示))"
+_TEXT_KO = r"(?:댓글|게시물|게시글|글|콘텐츠|영상)(?:을|를|은|는)?\s*"
+_ACT_CJK = re.compile(
+    r"(?P<favour>举报(?:被?驳回|不成立|不属实|不实|无效)|驳回(?:该|此)?举报|(?:申诉|复议)(?:成立|通过)"
+    rf"|(?:撤销|取消)(?:删除|处罚|下架|封禁|屏蔽)|(?:保留|恢复){_TEXT_ZH}|(?:予以|可以|可)保留"
+    r"|不予?(?:删除|处理|下架)|无需(?:处理|删除)|(?:未|不|没有|并未)违[规反]"
+    rf"|신고\s*(?:기각|반려|거절)|(?:이의|항소)\s*(?:신청|제기)?\s*(?:인용|수용|승인)|{_TEXT_KO}(?:유지|복구|복원|보존)"
+    r"|삭제(?:를)?\s*(?:취소|철회)|문제\s*없음|위반\s*(?:아님|없음))"
+    r"|(?P<against>举报(?:成立|属实|有效)|(?:申诉|复议)(?:被?驳回|不成立|不予支持|未通过)|驳回(?:其|该)?申诉"
+    r"|维持(?:原判|原决定|删除|处罚|下架|封禁|屏蔽)"
+    rf"|(?<![不未无消销])(?:删除|下架|屏蔽|移除|封禁|隐藏){_TEXT_ZH}|(?:已|予以|应予)(?:删除|下架|屏蔽|移除|封禁|隐藏)"
+    r"|不(?:能|可|予)保留|不能留"
+    rf"|신고\s*(?:인정|수용|승인|타당)|(?:이의|항소)\s*(?:신청|제기)?\s*(?:기각|거절|반려)|{_TEXT_KO}(?:삭제|숨김|차단|제거)"
+    r"|삭제(?:를|\s*조치를)?\s*(?:유지|확정)|삭제(?:했|됨|함|한다|처리)|남겨\s*둘\s*수\s*없)"
+)
+_NOT_DONE_CJK = re.compile(
+    r"如果|假如|是否|吗|应该|建议|请求|要求|可能|之前|曾|为何|为什么|만약|여부|까[?？]|요청|해야|이전|했다면"
+)
+_UNDONE_CJK = re.compile(
+    r"错误|有误|误判|不当|撤销|恢复|但|잘못|오류|오판|부당|취소|철회|번복|복구|복원|지만|그러나|않|아니"
+)
+_GROUND_CJK = re.compile(
+    r"(?<![不无非未]含)(?<![无非])仇恨|歧视|贬低|侮辱|排斥|污名|(?<!비)혐오|증오|차별|비하|배제|폄하|모욕"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class DecisionAct:
     """span: of its sentence; words: of the act; label: what it says of the text.
@@ -241,7 +269,7 @@ class DecisionAct:
 
 # Every act holds one of these: most sentences hold none, and the grammar is not tried.
 _STEM = re.compile(
-    r"stay|stand|remain|\bline\b|threshold|\bbar\b|step|measures|fail|pass|cross|against|foul|near|\bnfa\b|respect|follow|compl|remov|delet|t[ao]ke?n?\b|took|taking|pull|takedown|hid|block|ban|suspen|mute|restrict"
+    r"stay|stand|remain|host|carry|publish|gone|request|\bline\b|threshold|\bbar\b|step|measures|fail|pass|cross|against|foul|near|\bnfa\b|respect|follow|compl|remov|delet|t[ao]ke?n?\b|took|taking|pull|takedown|hid|block|ban|suspen|mute|restrict"
     r"|reject|action|sanction|penal|struck|warn|disabl|quarantin|withheld|demot|kick|purg|lock|left|leav|keep"
     r"|kept|let|put|approv|stays?|restor|reinstat|clear|allow|publish|ignor|strike|decision|ruling"
     r"|measure|enforce|report|complain|flag|notic|notif|referral|alert|appeal|objection|review"
@@ -264,7 +292,8 @@ def read_act(plain: str, spans: Sequence[Span]) -> DecisionAct | None:
     if len({one.label for one in found}) != 1:
         return None
     behind = plain[found[0].words[1] : found[0].words[1] + MOST]
-    return None if found[0].label == "hateful" and UNDONE.search(behind) else found[-1]
+    undone = UNDONE.search(behind) or _UNDONE_CJK.search(behind)
+    return None if found[0].label == "hateful" and undone else found[-1]
 
 
 def _acts(plain: str, spans: Sequence[Span]) -> Iterator[DecisionAct]:
@@ -272,6 +301,7 @@ def _acts(plain: str, spans: Sequence[Span]) -> Iterator[DecisionAct]:
     grounded = any(map(_is_of_hate, told))
     other = any(map(_OTHER_GROUND.search, told))
     for span, sentence in zip(spans, told, strict=True):
+        yield from _acts_cjk(span, sentence, told)
         none = _STEM.search(sentence) is None
         if none or _GENERAL.match(sentence):
             continue
@@ -286,6 +316,16 @@ def _acts(plain: str, spans: Sequence[Span]) -> Iterator[DecisionAct]:
                 words = (span[0] + act.start(), span[0] + act.end())
                 corrects = _CORRECTS.search(act.group()) or act["s_undone"] or act["v_undone"]
                 yield DecisionAct(span, words, label, corrects is not None)
+
+
+def _acts_cjk(span: Span, sentence: str, told: Sequence[str]) -> Iterator[DecisionAct]:
+    """Of one sentence. told: all of them, which may name the ground."""
+    if _NOT_DONE_CJK.search(sentence):
+        return
+    for act in _ACT_CJK.finditer(sentence):
+        if act["favour"] or any(map(_GROUND_CJK.search, told)):
+            words = (span[0] + act.start(), span[0] + act.end())
+            yield DecisionAct(span, words, "non-hateful" if act["favour"] else "hateful")
 
 
 def _is_of_hate(sentence: str) -> bool:

@@ -235,9 +235,10 @@ def detect_languages(request: HatexscoreRequest) -> DetectedLanguages:
     return DetectedLanguages(read_text, "en", text, explanation, _without_rules(explanation.code))
 
 
-# Label words that no other language has.
+# Label words, and function words, that no other language has.
 _ENGLISH_LABEL = re.compile(
-    r"\b(?:hateful(?:ness)?|hate[ -]?speech|harmful|harmless|offensive|inoffensive|abusive|unsafe"
+    r"\b(?:(?:the|this|they|with|about|because|mocks?|insults?|praises?)(?=\s)"
+    r"|hateful(?:ness)?|hate[ -]?speech|harmful|harmless|offensive|inoffensive|abusive|unsafe"
     r"|derogatory|demeaning)\b",
     re.IGNORECASE,
 )

@@ -461,7 +461,9 @@ CONTRASTED = re.compile(
 # "leaves X out of it"
 LEAVES = re.compile(r"\b(?:leav(?:e|es|ing)|left|keep|keeps|kept|keeping)\s(?:\w+\s){0,2}$")
 LEFT_OUT = re.compile(
-    r"^(?:\s\w+){0,3}?\s(?:out\s(?:of|entirely|altogether)|alone|in\speace|out\W*$)"
+    r"^(?:\s\w+){0,3}?\s(?:out\s(?:of\s(?:it|this|that|the\s(?:story|picture|matter|joke|text|list|whole"
+    r"|account|discussion|debate|question|post|comment|sentence|remark))\b|entirely|altogether)|alone"
+    r"|in\speace|out\W*$)"
 )
 
 # "…, yet he openly calls" + "them".
