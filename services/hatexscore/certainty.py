@@ -22,7 +22,7 @@ from services.hatexscore.vocabulary import Clause, Reading, Vocabulary
 
 # Words that neither turn nor weaken a verdict, beside those of the patterns of the clause.
 _NEUTRAL = (
-    r"a|an|the|this|that|these|those|it|its|there|here|i|we|you|me|us|my|our|his|her|their|your|he"
+    r"thereby|a|an|the|this|that|these|those|it|its|there|here|i|we|you|me|us|my|our|his|her|their|your|he"
     r"|she|they|one|some|any|anything|all|whole|entire|every|each|who|which|what|whose|as|to|be|of"
     r"|for|in|into|on|upon|under|by|with|from|within|toward|towards|at|about|and|or|so|how|why|also"
     r"|thus|hence|because|would|does|do|did|was|were|been|being|have|has|had|having|is|are|am"

@@ -406,7 +406,7 @@ FIELD = re.compile(r"(?:^|[.;,\n])\s*(?:[\w-]+\s){0,2}[\w-]+\s*:\s*$")
 FIELD_OF_VERDICT = re.compile(
     rf"\b(?:this|it|{TEXT_NOUN}|my|in|short|overall|summary|assessment|evaluation|determination"
     r"|recommendation|action|enforcement|measure|sanction|resolution|safety|toxicity|outcome"
-    r"|confirmed|overruled|overturned|upheld|therefore|thus|so|hence|verdict|conclusion|final(?:ly)?"
+    r"|decided|confirmed|overruled|overturned|upheld|therefore|thus|so|hence|verdict|conclusion|final(?:ly)?"
     r"|q|question|criteria|met|nothing|decide|conclude|tl;?dr|dr|line|upshot|gist|ruling|view|opinion|step"
     r"|label|decision|classification|class|category|prediction|rating|result"
     r"|judge?ment|word|finding|point|item|yes|no|reason\s+why)\b[^:]*:\s*$"

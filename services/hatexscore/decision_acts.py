@@ -117,15 +117,15 @@ _OF_RULES = r"(?:rules|polic(?:y|ies)|guidelines|standards|terms)"
 # "This fails our rules", "comes nowhere near the policy": a rule that is kept or broken.
 _A_RULE = (
     r"\s+(?:(?:the|our|these|all|any|every|this|its|a|of)\s+){0,3}(?:[\w'\u2019-]+\s+){0,4}?"
-    rf"(?:{_OF_RULES}|rule|standard|section|clause|provision|article|code\s+of\s+conduct)"
+    rf"(?:{_OF_RULES}|checks?|tests?|screening|rule|standard|section|clause|provision|article|code\s+of\s+conduct)"
 )
 _FAILS = (
-    r"(?:fails?|flunks?|breaks?|violates?|breach(?:es)?|infringes?|contravenes?|(?:falls?|runs?|ran|fell)\s+(?:a)?foul\s+of|goes\s+against|crosses"
+    r"(?:fail(?:s|ed)?|flunk(?:s|ed)?|broke|breaks?|violates?|breach(?:es)?|infringes?|contravenes?|(?:falls?|runs?|ran|fell)\s+(?:a)?foul\s+of|goes\s+against|crosses"
     r"|(?:(?:is|was)\s+)?(?:squarely\s+|clearly\s+)?(?:against|outside|contrary\s+to|at\s+odds\s+with)"
     r"|conflicts?\s+with|offends\s+against|(?:falls?|comes?)\s+(?:squarely\s+)?under)"
 )
 _PASSES = (
-    r"(?:pass(?:es)?|respects?|follows?|compl(?:y|ies)\s+with|keeps?\s+to|abides?\s+by"
+    r"(?:pass(?:es|ed)?|respects?|follows?|compl(?:y|ies)\s+with|keeps?\s+to|abides?\s+by"
     r"|conforms?\s+to|(?:(?:is|was|sits?|stays?|falls?|remains?)\s+)?(?:well\s+)?(?:within|inside"
     r"|in\s+line\s+with|compatible\s+with|consistent\s+with|ok(?:ay)?\s+under|fine\s+under))"
 )

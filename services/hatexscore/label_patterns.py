@@ -447,17 +447,17 @@ MET_AFTER = re.compile(
 )
 # "Violates the hate speech policy", "in breach of the rules on hateful conduct".
 VIOLATES = re.compile(
-    r"\b(?:violat\w+|breach\w*|contraven\w+|infring\w+|break(?:s|ing)?|broke|against|afoul"
+    r"\b(?:violat\w+|fail(?:s|ed|ing)?|flunk\w*|breach\w*|contraven\w+|infring\w+|break(?:s|ing)?|broke|against|afoul"
     r"|foul|outside"
     r"|counter\s+to|contrary\s+to|at\s+odds|conflict\w*\s+with|in(?:consistent|compatible)\s+with"
     r"|prohibited|banned|forbidden|barred|disallowed|removed|actionable)\b[^,;:]{0,60}$"
 )
 RESPECTS = re.compile(
-    r"\b(?:compl(?:y|ies|iant)|consistent|in\s+line|within|adher\w+|abid\w+|conforms?|follows?"
+    r"\b(?:compl(?:y|ies|iant)|pass(?:es|ed|ing)?|consistent|in\s+line|within|adher\w+|abid\w+|conforms?|follows?"
     r"|respects?|allowed|permitted)\b[^,;:]{0,60}$"
 )
 RULES = (
-    r"(?:polic(?:y|ies)|rules?|guidelines?|standards?|terms|laws?|provisions?|clauses?|sections?"
+    r"(?:polic(?:y|ies)|checks?|tests?|screening|rules?|guidelines?|standards?|terms|laws?|provisions?|clauses?|sections?"
     r"|code)"
 )
 RULES_AFTER = re.compile(
