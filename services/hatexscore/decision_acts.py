@@ -117,7 +117,7 @@ _OF_RULES = r"(?:rules|polic(?:y|ies)|guidelines|standards|terms)"
 # "This fails our rules", "comes nowhere near the policy": a rule that is kept or broken.
 _A_RULE = (
     r"\s+(?:(?:the|our|these|all|any|every|this|its|a|of)\s+){0,3}(?:[\w'\u2019-]+\s+){0,4}?"
-    rf"(?:{_OF_RULES}|checks?|tests?|screening|rule|standard|section|clause|provision|article|code\s+of\s+conduct)"
+    rf"(?:{_OF_RULES}|(?:checks?|screening)(?!\s+for\b)|rule|standard|section|clause|provision|article|code\s+of\s+conduct)"
 )
 _FAILS = (
     r"(?:fail(?:s|ed)?|flunk(?:s|ed)?|broke|breaks?|violates?|breach(?:es)?|infringes?|contravenes?|(?:falls?|runs?|ran|fell)\s+(?:a)?foul\s+of|goes\s+against|crosses"

@@ -457,11 +457,11 @@ RESPECTS = re.compile(
     r"|respects?|allowed|permitted)\b[^,;:]{0,60}$"
 )
 RULES = (
-    r"(?:polic(?:y|ies)|checks?|tests?|screening|rules?|guidelines?|standards?|terms|laws?|provisions?|clauses?|sections?"
+    r"(?:polic(?:y|ies)|rules?|guidelines?|standards?|terms|laws?|provisions?|clauses?|sections?"
     r"|code)"
 )
 RULES_AFTER = re.compile(
-    rf"^[\s-]*(?:and\s+\w+\s+)?(?:content\s+|conduct\s+|speech\s+)?{RULES}"
+    rf"^[\s-]*(?:and\s+\w+\s+)?(?:content\s+|conduct\s+|speech\s+)?(?:{RULES}|checks?|screening)"
     r"\b(?!\s+(?:is|are|was|does|prohibits?|bans?))"
 )
 RULES_BEFORE = re.compile(
