@@ -116,13 +116,15 @@ _SO = r"(?:\w{1,20}ly\s+|therefore\s+|thus\s+|hence\s+)?"
 _OF_RULES = r"(?:rules|polic(?:y|ies)|guidelines|standards|terms)"
 # "This fails our rules", "comes nowhere near the policy": a rule that is kept or broken.
 _A_RULE = (
-    r"\s+(?:(?:the|our|these|all|any|every|this|its|a|of)\s+){0,3}(?:[\w'\u2019-]+\s+){0,4}?"
+    r"\s+(?:(?:the|our|these|all|any|every|this|its|a|of)\s+){0,3}"
+    r"(?:(?!(?:no|not|few|hardly|only|none)\b)[\w'\u2019-]+\s+){0,4}?"
     rf"(?:{_OF_RULES}|(?:checks?|screening)(?!\s+for\b)|rule|standard|section|clause|provision|article|code\s+of\s+conduct)"
+    r"(?!\s+(?:of\s+(?:grammar|spelling|logic|thumb|the\s+game)|except|but|save|apart)\b)"
 )
 _FAILS = (
     r"(?:fail(?:s|ed)?|flunk(?:s|ed)?|broke|breaks?|violates?|breach(?:es)?|infringes?|contravenes?|(?:falls?|runs?|ran|fell)\s+(?:a)?foul\s+of|goes\s+against|crosses"
     r"|(?:(?:is|was)\s+)?(?:squarely\s+|clearly\s+)?(?:against|outside|contrary\s+to|at\s+odds\s+with)"
-    r"|conflicts?\s+with|offends\s+against|(?:falls?|comes?)\s+(?:squarely\s+)?under)"
+    r"|conflicts?\s+with|offends\s+against)"
 )
 _PASSES = (
     r"(?:pass(?:es|ed)?|respects?|follows?|compl(?:y|ies)\s+with|keeps?\s+to|abides?\s+by"
@@ -137,7 +139,8 @@ _DOES_NOT = r"(?:(?:does|did|do)(?:\s+not|n['\u2019]t)|never|fails\s+to|is\s+now
 _ITS = r"\s+(?:(?:the|this|that|our|their|his|her|your|its|a)\s+){1,2}(?:\w+\s+)?"
 _ALTERNATIVES = (
     # "Kept the strike", "we lifted the ban", "dismissed this report", "denied the appeal"
-    rf"{_WHO}?(?:(?:(?P<v_kept>kept|keep(?:ing)?|uph(?:e|o)ld(?:ing)?|confirm(?:ed|ing)?|maintain(?:ed|ing)?"
+    rf"(?<!user ){_WHO}?(?:(?:(?P<v_kept>kept|keep(?:ing)?"
+    r"|uph(?:e|o)ld(?:ing)?|confirm(?:ed|ing)?|maintain(?:ed|ing)?"
     r"|sustain(?:ed|ing)?|affirm(?:ed|ing)?|st(?:an|oo)d(?:ing)?\s+by|issued|imposed|applied)"
     r"|(?P<v_undone>lift(?:ed|ing)|revers(?:ed|ing)|overturn(?:ed|ing)|withdr[ae]w(?:n|ing)?|revok(?:ed|ing)"
     r"|rescind(?:ed|ing)|cancel(?:l?ed|l?ing)|remov(?:ed|ing)|dropp(?:ed|ing)|undid|void(?:ed|ing)|expunged"
