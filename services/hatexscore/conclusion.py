@@ -112,10 +112,7 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
     """What an explanation concludes in the words of a vocabulary. Linear in its length."""
     plain = _plain(explanation, vocabulary)
     spans = sentences(explanation, language)
-    readings = [
-        _as_hedged(one) if no_decision.is_deferred(plain, one) else one
-        for one in _read_all(explanation, plain, spans, vocabulary, language)
-    ]
+    readings = list(_read_all(explanation, plain, spans, vocabulary, language))
     live = [reading for reading in readings if reading.clause.mood == "asserted"]
     chosen = _select(live) or _resumed(plain, readings)
     uncertain = chosen is not None and _is_uncertain(plain, vocabulary, language, chosen, live)
@@ -145,8 +142,10 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
     return VerdictsRead(None, _few(others), tuple(dict.fromkeys(unread)))
 
 
-def _as_hedged(reading: Reading) -> Reading:
-    if reading.clause.mood not in ("asserted", "general", "partial"):
+def _unless_deferred(plain: str, reading: Reading) -> Reading:
+    """Hedged, where it is a mere leaning and somebody else is to decide."""
+    told = reading.clause.mood in ("asserted", "general", "partial")
+    if not (told and conclusion_en.is_deferred(plain, reading)):
         return reading
     return replace(reading, clause=replace(reading.clause, mood="hedged"))
 
@@ -292,7 +291,7 @@ def _read_all(
     for place, span in enumerate(spans):
         words = list(_words(explanation, plain, span, vocabulary))
         known = language if place >= looked_at else None
-        found = list(_of_sentence(plain, span, words, known))
+        found = [_unless_deferred(plain, one) for one in _of_sentence(plain, span, words, known)]
         yield from named.before(span, found)
         yield from found
         yield from named.after(span, found)

@@ -452,3 +452,17 @@ THAT_IS = re.compile(
     r"^(?P<said>.*?)[,;(\u2014-]\s*(?:i\.\s?e\.|ie|that\s+is|in\s+other\s+words|in\s+short|ergo)[,:]?\s+"
     r"(?P<own>(?:(?:not|non|clearly|plainly|simply|just|plain)[\s-]+)*)$"
 )
+# The decision is left to somebody else, or to later.
+DEFERS = (
+    r"second\s+(?:opinion|look|pair\s+of\s+eyes|reviewer|read(?:er)?)\b"
+    r"|\banother\s+pair\s+of\s+eyes\b|\bescalat\w+|\bpending\b|\bawait\w*"
+    r"|\b(?:final|last)\s+(?:say|call|word|decision|ruling)\s+(?:is|rests|lies|belongs|should|must|to"
+    r"|with|up\s+to)\b|\bhave\s+the\s+(?:final|last)\s+(?:say|call|word)\b"
+    r"|\b(?:refer|send|sent|pass|hand|kick|bump|forward|rout|defer)\w*\s+(?:(?:it|this|that|the\s+\w+)\s+)?"
+    r"(?:(?:up|on|over|back)\s+)?(?:to|for)\s+(?:(?:the|a|an|our|my)\s+)?(?:\w+\s+){0,2}(?:teams?|review\w*"
+    r"|policy|legal|leads?|seniors?|moderators?|specialists?|queue|supervisors?|managers?|experts?"
+    r"|humans?|speakers?)\b|\b(?:until|to\s+be)\s+(?:confirmed|decided|reviewed|clarified)\b"
+    r"|\bnot\s+my\s+call\b|\bon\s+hold\b"
+    r"|\bneeds?\s+(?:\w+\s+){0,2}(?:review|check|look|confirmation|input|opinion|eyes)\b"
+    r"|上报|待(?:复审|复核|确认|定)|转交|검토가\s*필요|상급|이관|보류"
+)

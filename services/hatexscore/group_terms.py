@@ -23,7 +23,6 @@ from services.hatexscore.lexicon import (
     LexiconEntry,
     singular,
 )
-from services.hatexscore.quotes import TO_LINE_END
 from services.hatexscore.words import Language, Span, TextWord, sentences, words
 from shared.cached import cache_results
 
@@ -104,11 +103,11 @@ def read_passage(explanation: str, language: Language, quotations: Sequence[Span
     found = words(explanation, language)
     spans = _disjoint(quotations)
     cut = [_sentence(span, found, spans) for span in sentences(explanation, language)]
-    openings = {start for start, _ in spans}
+    openings, quoted = {start for start, _ in spans}, frozenset(spans)
     for place, (one, following) in enumerate(pairwise(cut)):
         if following.start in openings and explanation[one.end - 1] in ":\uff1a":
             cut[place] = replace(one, quotes=True)  # "It says of X:", and the quotation below
-        elif one.start in openings and explanation[one.start] == TO_LINE_END:
+        elif (one.start, one.end) in quoted and "\n" in explanation[one.end : following.start]:
             cut[place + 1] = replace(following, quotes=True)  # on the block above
     return Passage(explanation, language, tuple(found), tuple(cut), spans)
 

@@ -19,7 +19,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.hatexscore.cues_en import TEXT_NOUN
+from services.hatexscore.cues_en import DEFERS, TEXT_NOUN
 from services.hatexscore.decision_acts import names_act
 from services.hatexscore.vocabulary import Reading, Vocabulary, WordInText
 
@@ -80,34 +80,6 @@ _APPEALS = re.compile(
     r"|do(?:es)?n['\u2019]t)\s+(?:tolerate|accept|welcome)\b"
     r"|容忍|让我们|法外之地|零容忍|공동체를\s*함께|용납|맞서|만듭시다|서로\s*존중|조심해야|抵制|사라져야"
 )
-# The decision is left to somebody else, or to later.
-DEFERS = (
-    r"second\s+(?:opinion|look|pair\s+of\s+eyes|reviewer|read(?:er)?)\b"
-    r"|\banother\s+pair\s+of\s+eyes\b|\bescalat\w+|\bpending\b|\bawait\w*"
-    r"|\b(?:final|last)\s+(?:say|call|word|decision|ruling)\s+(?:is|rests|lies|belongs|should|must|to"
-    r"|with|up\s+to)\b|\bhave\s+the\s+(?:final|last)\s+(?:say|call|word)\b"
-    r"|\b(?:refer|send|sent|pass|hand|kick|bump|forward|rout|defer)\w*\s+(?:(?:it|this|that|the\s+\w+)\s+)?"
-    r"(?:(?:up|on|over|back)\s+)?(?:to|for)\s+(?:(?:the|a|an|our|my)\s+)?(?:\w+\s+){0,2}(?:teams?|review\w*"
-    r"|policy|legal|leads?|seniors?|moderators?|specialists?|queue|supervisors?|managers?|experts?"
-    r"|humans?|speakers?)\b|\b(?:until|to\s+be)\s+(?:confirmed|decided|reviewed|clarified)\b"
-    r"|\bnot\s+my\s+call\b|\bon\s+hold\b"
-    r"|\bneeds?\s+(?:\w+\s+){0,2}(?:review|check|look|confirmation|input|opinion|eyes)\b"
-    r"|上报|待(?:复审|复核|确认|定)|转交|검토가\s*필요|상급|이관|보류"
-)
-_DEFERS = re.compile(DEFERS)
-_LEANS = re.compile(
-    r"\b(?:lean\w*|inclin\w+|probabl[ey]|likely|tentativ\w+|provisional\w*|suspect|guess|borderline"
-    r"|first\s+impression|at\s+first|preliminar\w+|tend)\b|倾向|可能|아마|기울|쪽에\s*가"
-)
-
-
-def is_deferred(plain: str, reading: Reading) -> bool:
-    """Is it a mere leaning, and somebody else to decide: "likely hateful, needs a second look"?"""
-    sentence = plain[max(reading.start, reading.end - REST) : reading.end]
-    leans = _LEANS.search(sentence)
-    return leans is not None and _DEFERS.search(plain[reading.start :][:REST]) is not None
-
-
 _UNDECIDED = re.compile(
     rf"{DEFERS}|"
     r"\b(?:cannot|can\s*not|can['\u2019]t|could\s+not|couldn['\u2019]t|unable\s+to|not\s+able\s+to"
