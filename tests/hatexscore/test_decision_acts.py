@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from services.hatexscore.conclusion import VerdictsRead, read_conclusion
 from services.hatexscore.vocabulary import built_in
+from services.hatexscore.words import Language
 
 OBJECTS = ("Content", "The post", "Comment", "Reported video", "It")
 AGAINST = ("removed", "was taken down", "deleted", "was blocked", "has been hidden")
@@ -91,7 +92,7 @@ def test_what_was_decided_of_a_text_that_does_something_to_a_group(
         ("여성을 비하한다고 댓글을 삭제했지만 잘못이었다.", "ko", None),
     ],
 )
-def test_acts_in_chinese_and_korean(said: str, language: str, expected: str | None) -> None:
+def test_acts_in_chinese_and_korean(said: str, language: Language, expected: str | None) -> None:
     found = read_conclusion(said, built_in("default"), language).conclusion
     assert (found.label if found else None) == expected
 
