@@ -21,7 +21,7 @@ AHEAD = 200  # characters of the next sentence that may reject a label
 MOST = 90  # characters at either end of a sentence that may point back
 
 _YES_NO = re.compile(
-    r"[\s\"]*(?:(?:a|answer)\s*[:.]\s*)?(?:(?:unfortunately|sadly|clearly|simply|obviously|plainly"
+    r"[\s\"]*(?:(?:a|answer|答案?|回答|답변?|대답)\s*[:.\uff1a]\s*)?(?:(?:unfortunately|sadly|clearly|simply|obviously|plainly"
     r"|in (?:short|my (?:view|opinion|reading))|to my mind|(?:my|the) (?:\w+ )?answer(?: is)?:?"
     r"|(?:i|we) (?:find|found|conclude|hold|decided?|say)(?: that)?|also|again"
     r"|likewise|similarly|once\s+more|here\s+too|then|well|and|still)[\s,]+)*"

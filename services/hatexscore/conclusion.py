@@ -142,6 +142,14 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
     return VerdictsRead(None, _few(others), tuple(dict.fromkeys(unread)))
 
 
+def _unless_deferred(plain: str, reading: Reading) -> Reading:
+    """Hedged, where it is a mere leaning and somebody else is to decide."""
+    told = reading.clause.mood in ("asserted", "general", "partial")
+    if not (told and conclusion_en.is_deferred(plain, reading)):
+        return reading
+    return replace(reading, clause=replace(reading.clause, mood="hedged"))
+
+
 def _few(others: Sequence[HatexscoreOtherVerdict]) -> tuple[HatexscoreOtherVerdict, ...]:
     return tuple(dict.fromkeys(others))[:MOST_OTHERS]
 
@@ -283,7 +291,7 @@ def _read_all(
     for place, span in enumerate(spans):
         words = list(_words(explanation, plain, span, vocabulary))
         known = language if place >= looked_at else None
-        found = list(_of_sentence(plain, span, words, known))
+        found = [_unless_deferred(plain, one) for one in _of_sentence(plain, span, words, known)]
         yield from named.before(span, found)
         yield from found
         yield from named.after(span, found)
@@ -366,7 +374,10 @@ def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause |
         if label_patterns.CROSSED.match(after):  # crossed out, or marked as bad: either
             return Clause("final", "hedged", denials)
         return Clause("final", "earlier" if key["earlier"] else "asserted", denials)
-    if word.word.line_only and label_patterns.KEYED.search(before) and ends is not None:
+    keyed = word.word.line_only and label_patterns.KEYED.search(before)
+    if ends is not None and (
+        keyed or (word.word.capitals and label_patterns.ANY_KEY.search(before))
+    ):
         return Clause("final")
     if (
         word.word.line_only

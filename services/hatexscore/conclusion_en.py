@@ -14,7 +14,7 @@ from services.hatexscore import cues_en as cues
 from services.hatexscore import label_patterns as labels
 from services.hatexscore import moods_en as moods
 from services.hatexscore.report import Form
-from services.hatexscore.vocabulary import GAP, Clause, Mood, WordInText
+from services.hatexscore.vocabulary import GAP, Clause, Mood, Reading, WordInText
 
 REACH = 600  # characters before a label word that may belong to its clause
 BEYOND = 200  # after it
@@ -215,6 +215,7 @@ def _scope(before: str) -> tuple[str, str]:
     own = moods.NO_LIST.sub(" ", cues.SET_APART.sub(r"marks \1 as ", own))
     own = moods.SHARED_VIEW.sub(r"\g<dis> find ", own)
     own = labels.BETTER_LABEL.sub("the right label is ", moods.ANY_READER.sub("it is ", own))
+    own = moods.GOING_WITH.sub(r"\1i go with ", moods.OPPOSITE.sub("anything but ", own))
     own = moods.SUBJECT_LACKS.sub(" ", own)
     of_a_person = moods.OF_A_PERSON.match(own.lstrip()) is not None
     return own if of_a_person else cues.RELATIVE.sub(" ", own), text[:cut]
@@ -487,3 +488,20 @@ def _definite(head: str) -> bool:
     )
     own_view = cues.JUDGED_OBJECT.search(head) or cues.OWN_VIEW.search(head)
     return bool(judged or own_view or cues.SPECIFIC.search(head))
+
+
+_DEFERS = re.compile(cues.DEFERS)
+_LEANS = re.compile(
+    r"\b(?:lean\w*|inclin\w+|probabl[ey]|likely|tentativ\w+|provisional\w*|suspect|guess|borderline"
+    r"|first\s+impression|at\s+first|preliminar\w+|tend)\b|倾向|可能|아마|기울|쪽에\s*가"
+)
+
+
+def is_deferred(plain: str, reading: Reading) -> bool:
+    """Is it a mere leaning, and somebody else to decide: "likely hateful, needs a second look"?"""
+    sentence = plain[max(reading.start, reading.end - REACH) : reading.end]
+    leans = _LEANS.search(sentence)
+    return (
+        leans is not None
+        and _DEFERS.search(plain[reading.start : reading.start + REACH]) is not None
+    )

@@ -158,7 +158,7 @@ _THIS = re.compile(
     r"|글|게시물|댓글|시는|시가|편지|포스터|구호|광고|이미지|사진|영상|슬로건|전단|공지|문장|메시지"
     r"|트윗|발언|텍스트|말(?=은|이|에|을|의|도)|표현(?=은|이|에)|제목|답변|응답|질문|리뷰|문구"
     r"|작성자의|여기|내용|전체|농담|문단|대화|노래|가사|기사|캡션|출력|요청|게시글|글쓴이의|그의"
-    r"|그녀의|단락|구절"
+    r"|그녀의|단락|구절|\"\s?(?:은|는|이?라는|이?라고|이|가)(?=\s)"
 )
 _TOPIC = re.compile(
     r"(?<!\S)(?!\S*(?:하|되|히|있|없|시키|받|끼치|뜨리|부르|주|담|쓰|만드|추기|내리|추|여기"
@@ -173,6 +173,9 @@ _BARE_AFTER = re.compile(
     r"^(?:\s*(?:표현|발언|적|글|내용|성))*\s*(?:이|은|가)?\s*(?:아님|없음|임|함)?[\s\"'”)]*(?:$"
     r"|[.。!,:;(]|때문)"
 )
+
+
+_REASON_OF_REPORT = re.compile(r"신고\s*(?:사유|이유|유형|내용)")
 
 
 def read_word(sentence: str, word: WordInText) -> Clause | None:
@@ -234,6 +237,8 @@ def _mood(sentence: str, before: str, own: str, rest: str, form: Form) -> Mood:
         return "hedged"
     if _FIRST_SIGHT.search(leading) or _LOOKS.match(own) or _INTENDED.match(own):
         return "earlier"
+    if _REASON_OF_REPORT.search(leading):
+        return "reported"
     if _REPORTED.search(own) or (_OTHERS.search(leading) and _JUDGE.search(own)):
         return "reported"
     return _unspecific(leading, own, form)

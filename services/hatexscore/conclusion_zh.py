@@ -216,6 +216,9 @@ _REJECTING = {
 _EXPLETIVE_AFTER = re.compile(r"^(?:地|人|生活|情况|距离|起见|起来)")
 
 
+_REASON_OF_REPORT = re.compile("举报(?:理由|原因|类型|类别)")
+
+
 def read_word(sentence: str, word: WordInText) -> Clause | None:
     """As `conclusion_en.read_word`."""
     before, after = word.surroundings(sentence, REACH, REACH)
@@ -320,6 +323,8 @@ def _mood(sentence: str, own: str, prior: str, after: str, form: Form) -> Mood:
         return "hedged"
     if _LOOKS.search(own) or _FIRST_SIGHT.search(own) or _FIRST_SIGHT.search(leading[-30:]):
         return "earlier"
+    if _REASON_OF_REPORT.search(leading[-12:]) or _REASON_OF_REPORT.search(own[:12]):
+        return "reported"
     if _OTHERS.search(own) or (
         _OTHERS.search(leading.rstrip("，,：:")[-30:].rpartition("，")[2])
         and leading.endswith(("，", ",", "：", ":"))

@@ -82,7 +82,11 @@ BORDER = re.compile(
     r"|(?=\bnor\s+(?:is|are|does|do|did|has|have|can|should|would|am|was)\b)"
     rf"|,\s*(?:(?:then|so|and|thus|therefore|hence)\s+)?(?=(?:{SUBJECT_OPENS})\b)"
     r"|,\s*(?=(?:which|who|whose)\b)|,\s*(?=no\s*$)|(?:(?<=\w{4})|(?<=n['\u2019]t))[.!]\s+(?=[a-z])"
-    r"|,\s*(?:and\s+)?(?:so|hence|thus|therefore)\s+(?=(?:no|not|non|hardly)\b|$)"
+    r"|,\s*(?:and\s+)?(?:so|hence|thus|therefore)\s+(?=(?:no|not|non|hardly|an?)\b|$)"
+    # "Decision overturned, post removed as hateful"
+    rf"|,\s*(?:and\s+)?(?=(?:{TEXT_NOUN})\s+(?:(?:was|is|has\s+been)\s+)?(?:removed|deleted|labelled"
+    r"|hidden|blocked|taken\s+down)\b)"
+    r"|,?\s*\b(?:i\.\s?e\.|that\s+is\s+to\s+say|in\s+other\s+words)[,:]?\s+"
     r"|,\s*(?=(?:(?:further|thereby|thus|hence|also|\w+ly)\s+)?(?:supporting|justifying|warranting"
     r"|reinforcing|solidifying|confirming|making|rendering|earning|leading\s+to|resulting\s+in"
     r"|qualifying|placing|putting|classifying|categori[sz]ing|aligning)\b)"
@@ -279,7 +283,7 @@ AFTER_BARE = re.compile(
     r"|either\b|enough\b"
     r"|about\s+(?:it|this|the)\b|(?:was\s+)?(?:detected|found|identified)\b|and\b|or\b|but\b"
     r"|nor\b|for\b|(?:directed|aimed|targeted|targeting|levell?ed|expressed)\b"
-    r"|(?:to\s+see|going\s+on)\b|whatsoever\b|than\b|under\b|by\b|due\b|despite\b|even\b|although\b|though\b)"
+    r"|(?:to\s+see|going\s+on)\b|whatsoever\b|than\b|(?:rather\s+than|instead\s+of|as\s+opposed\s+to)\b|under\b|by\b|due\b|despite\b|even\b|although\b|though\b)"
 )
 PRESENT = re.compile(
     r"^\s*(?:speech|content|language|intent|meaning|reading|interpretation|motive|purpose"
@@ -369,7 +373,10 @@ OWN_VIEW = re.compile(
 DROPPED_SUBJECT = re.compile(r"(?:[;:.\u2192\u21d2]|\s[-=]>?)\s*$")
 # The qualities of "Curious, patient, polite: non-toxic".
 QUALITIES = re.compile(r"\W*[a-z-]{3,30}(?:\s*,\s*(?:and\s+)?[a-z-]{3,30}){1,8}\s*:\s*")
-OPENS_BARE = re.compile(r"[;:,.!)=\u2014\u2192\u21d2>-]\s*$|\b(?:but|so|thus|hence|therefore)\s*$")
+OPENS_BARE = re.compile(
+    r"[;:,.!)=\u2014\u2192\u21d2>-]\s*$|\b(?:but|so|thus|hence|therefore)\s*$"
+    r"|\b(?:i\.\s?e\.|that\s+is\s+to\s+say|in\s+other\s+words)[,:]?\s*$"
+)
 CONTRAST = re.compile(r"[;\u2014]|\bbut\b|\bhowever\b|\byet\b")
 REASON = re.compile(r"\b(?:because(?!\s+of)|since)\b")
 NOTHING_THAT = re.compile(
@@ -399,7 +406,7 @@ FIELD = re.compile(r"(?:^|[.;,\n])\s*(?:[\w-]+\s){0,2}[\w-]+\s*:\s*$")
 FIELD_OF_VERDICT = re.compile(
     rf"\b(?:this|it|{TEXT_NOUN}|my|in|short|overall|summary|assessment|evaluation|determination"
     r"|recommendation|action|enforcement|measure|sanction|resolution|safety|toxicity|outcome"
-    r"|therefore|thus|so|hence|verdict|conclusion|final(?:ly)?"
+    r"|decided|confirmed|overruled|overturned|upheld|therefore|thus|so|hence|verdict|conclusion|final(?:ly)?"
     r"|q|question|criteria|met|nothing|decide|conclude|tl;?dr|dr|line|upshot|gist|ruling|view|opinion|step"
     r"|label|decision|classification|class|category|prediction|rating|result"
     r"|judge?ment|word|finding|point|item|yes|no|reason\s+why)\b[^:]*:\s*$"
@@ -444,4 +451,18 @@ STAND_BY = re.compile(
 THAT_IS = re.compile(
     r"^(?P<said>.*?)[,;(\u2014-]\s*(?:i\.\s?e\.|ie|that\s+is|in\s+other\s+words|in\s+short|ergo)[,:]?\s+"
     r"(?P<own>(?:(?:not|non|clearly|plainly|simply|just|plain)[\s-]+)*)$"
+)
+# The decision is left to somebody else, or to later.
+DEFERS = (
+    r"second\s+(?:opinion|look|pair\s+of\s+eyes|reviewer|read(?:er)?)\b"
+    r"|\banother\s+pair\s+of\s+eyes\b|\bescalat\w+|\bpending\b|\bawait\w*"
+    r"|\b(?:final|last)\s+(?:say|call|word|decision|ruling)\s+(?:is|rests|lies|belongs|should|must|to"
+    r"|with|up\s+to)\b|\bhave\s+the\s+(?:final|last)\s+(?:say|call|word)\b"
+    r"|\b(?:refer|send|sent|pass|hand|kick|bump|forward|rout|defer)\w*\s+(?:(?:it|this|that|the\s+\w+)\s+)?"
+    r"(?:(?:up|on|over|back)\s+)?(?:to|for)\s+(?:(?:the|a|an|our|my)\s+)?(?:\w+\s+){0,2}(?:teams?|review\w*"
+    r"|policy|legal|leads?|seniors?|moderators?|specialists?|queue|supervisors?|managers?|experts?"
+    r"|humans?|speakers?)\b|\b(?:until|to\s+be)\s+(?:confirmed|decided|reviewed|clarified)\b"
+    r"|\bnot\s+my\s+call\b|\bon\s+hold\b"
+    r"|\bneeds?\s+(?:\w+\s+){0,2}(?:review|check|look|confirmation|input|opinion|eyes)\b"
+    r"|上报|待(?:复审|复核|确认|定)|转交|검토가\s*필요|상급|이관|보류"
 )

@@ -2,10 +2,11 @@
 
 "Content removed under section 3 (hateful conduct)" says that it is hateful, "Report dismissed" and
 "Outcome: no violation" that it is not. An act against a text speaks only where hate is its ground,
-for posts are removed for many reasons; one in its favour speaks unless another ground is named,
-since what breaks no rule breaks none on hate. Source: our own. Read where no sentence classifies
-the text, never in a doubt, a wish, a rule or a general statement, and not where two acts contradict
-one another, or one is undone. Every pattern meets at most `MOST` characters of one sentence.
+or an attack on a group, for posts are removed for many reasons; one in its favour speaks unless
+another ground is named, since what breaks no rule breaks none on hate. Source: our own. Read where
+no sentence classifies the text, never in a doubt, a wish, a rule or a general statement, and not
+where two acts contradict one another, or one is undone. Every pattern meets at most `MOST`
+characters of one sentence.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _SANCTION = (
 )
 _REPORT = r"(?:reports?|complaints?|flags?|notices?|notifications?|referrals?|alerts?)"
 _APPEAL = (
-    r"(?:appeals?|objections?|counter-?notice|request\s+for\s+(?:review|reinstatement))"
+    r"(?:appeals?|objections?|counter-?notice|(?:reinstatement|restoration|review)\s+requests?|request\s+for\s+(?:review|reinstatement))"
     r"(?:\s+(?:result|outcome|decision))?"
 )
 # What is done: to the text, to a sanction of it, to a report or an appeal.
@@ -43,13 +44,14 @@ _AGAINST_TEXT = (
     r"|(?:permanently\s+|temporarily\s+)?(?:removed?|removal|deleted?|deletion|taken\s+down"
     r"|took\s+down|take\s+down|takedown|hidden|hide|hid|blocked|banned|suspended|muted|restricted"
     r"|rejected?|actioned|sanctioned|penali[sz]ed|struck|warned|disabled|pulled|geo-?blocked"
-    r"|quarantined|withheld|demoted|kicked|purged|locked|suspension|ban))"
+    r"|quarantined|withheld|demoted|gone|kicked|purged|locked|suspension|ban))"
 )
 _FOR_TEXT = (
-    rf"(?:(?:left|leave|leaving|keeping|keep|kept|let|letting|put|putting)\s+{_THIS}\s+"
+    rf"(?:(?:fine|ok(?:ay)?|happy)\s+(?:with\s+)?(?:hosting|keeping|leaving|publishing)\s+{_THIS}|(?:left|leave|leaving|keeping|keep|kept|let|letting|put|putting)\s+{_THIS}\s+"
     r"(?:up|alone|online|in\s+place|as\s+(?:it\s+)?is|stand|pass|through|go|be|back)"
-    r"|approved?|kept(?:\s+up)?|keep(?:\s+up)?(?!\s+\w{2,20}ing\b)|left\s+(?:up|alone|online|in\s+place|as\s+is)"
-    r"|leave\s+(?:up|alone)|stays?\s+(?:up|online)|restored?|reinstated?|unbanned|unblocked"
+    r"|approved?|kept(?:\s+up)?|keep(?:\s+up)?(?!\s+\w{2,20}ing\b)"
+    r"|left\s+(?:up|alone|online|in\s+place|as\s+is)"
+    r"|leave\s+(?:up|alone)|(?:stays?|remains?)\s+(?:up|online|visible|live)|restored?|reinstated?|unbanned|unblocked"
     r"|cleared|allowed?|published|let\s+(?:through|stand)|put\s+back|ignored?|no\s+removal)"
 )
 _KEPT = (
@@ -62,10 +64,10 @@ _UNDONE = (
 )
 _GRANTED = (
     r"(?:upheld|accepted|confirmed|granted|approved|substantiated|actioned|valid(?:ated)?"
-    r"|justified|founded|successful|allowed|sustained|well[\s-]founded)"
+    r"|correct|right|accurate|justified|founded|successful|allowed|sustained|well[\s-]founded)"
 )
 _REFUSED = (
-    r"(?:dismissed|rejected|declined|denied|refused|closed\s+(?:without|with\s+no)\s+action"
+    r"(?:mistaken|wrong|incorrect|in\s+error|unjustified|dismissed|rejected|declined|denied|refused|closed\s+(?:without|with\s+no)\s+action"
     r"|unfounded|unsubstantiated|invalid|unsuccessful|baseless|discarded|turned\s+down"
     r"|not\s+(?:upheld|accepted|confirmed|substantiated|granted|justified))"
 )
@@ -74,13 +76,29 @@ _IS = (
     r"|had\s+been|will\s+be|gets?|got|being)\s+)?(?:(?:now|hereby|therefore|thus|also|duly|fully"
     r"|manually|promptly|correctly|rightly)\s+)?"
 )
+# Whether it may stay: "OK to stay up", "can't be left up", "we can't let this stand".
+_STAYS = (
+    r"(?:(?:stay|remain|be|stand|go)\s+(?:up|online|live|visible|public|through|published)"
+    rf"|(?:be\s+)?(?:left|kept|allowed|let|leave|keep|let|allow)\s+(?:{_THIS}\s+)?(?:to\s+)?"
+    r"(?:up|online|live|stand|stay|remain|pass|through)(?:\s+up)?|stay|stand|remain"
+    rf"|(?:host|carry|keep|publish|have|accept|allow|run)\s+{_THIS})"
+)
+_MAY = (
+    r"(?:(?:is|was|are)\s+)?(?:(?:ok(?:ay)?|fine|free|good|clear(?:ed)?|allowed|permitted|welcome"
+    r"|safe)\s+(?:to|with)|can|may|gets?\s+to|will|is\s+to)"
+)
+_MAY_NOT = (
+    r"(?:ca(?:n\s*not|n['\u2019]t)|may\s+not|must\s+not|mustn['\u2019]t|will\s+not"
+    r"|won['\u2019]t|could\s+not|couldn['\u2019]t|(?:is|was)(?:\s+not|n['\u2019]t)\s+"
+    r"(?:ok(?:ay)?|fine|allowed|permitted|going)\s+to|not\s+(?:ok(?:ay)?|fine|allowed)\s+to)"
+)
 _WHO = (
     r"(?:(?:i|we|mods?|moderators?|(?:the|our)\s+(?:moderation\s+)?(?:team|moderators?|reviewers?))"
-    r"(?:['\u2019]ve)?\s+(?:(?:have|has|had|then|also|therefore|decided\s+to|chose\s+to|agreed\s+to"
+    r"(?:['\u2019](?:ve|re|m))?\s+(?:(?:have|has|had|then|also|therefore|decided\s+to|chose\s+to|agreed\s+to"
     r"|now|had\s+to|have\s+to|needed\s+to)\s+){0,3})"
 )
 _OPENS = (
-    r"(?:^|\b(?=and\s+is\b)|[.;:,|=({\[\u2013\u2014\u2192\u2022*>-])\s*[\"']?"
+    r"(?:^|\b(?=and\s+(?:is|it|the|your|this|we|so)\b)|[.;:,|=({\[\u2013\u2014\u2192\u2022*>/-])\s*(?:\d\d?:\d\d\s+)?[\"']?"
     r"(?=\w)(?:(?:so|and|but|then|now|later|thus|therefore|subsequently|sadly|unfortunately"
     r"|regrettably),?\s+){0,2}"
     r"(?:(?:the|this|your|their|that|user|reported|flagged|offending|first|second)\s+){0,3}"
@@ -97,7 +115,41 @@ _THAT_IS = (
 )
 _SO = r"(?:\w{1,20}ly\s+|therefore\s+|thus\s+|hence\s+)?"
 _OF_RULES = r"(?:rules|polic(?:y|ies)|guidelines|standards|terms)"
+# "This fails our rules", "comes nowhere near the policy": a rule that is kept or broken.
+_A_RULE = (
+    r"\s+(?:(?:the|our|these|all|any|every|this|its|a|of)\s+){0,3}"
+    r"(?:(?!(?:no|not|few|hardly|only|none)\b)[\w'\u2019-]+\s+){0,4}?"
+    rf"(?:{_OF_RULES}|(?:checks?|screening)(?!\s+for\b)|rule|standard|section|clause|provision|article|code\s+of\s+conduct)"
+    r"(?!\s+(?:of\s+(?:grammar|spelling|logic|thumb|the\s+game)|except|but|save|apart)\b)"
+)
+_FAILS = (
+    r"(?:fail(?:s|ed)?|flunk(?:s|ed)?|broke|breaks?|violates?|breach(?:es)?|infringes?|contravenes?|(?:falls?|runs?|ran|fell)\s+(?:a)?foul\s+of|goes\s+against|crosses"
+    r"|(?:(?:is|was)\s+)?(?:squarely\s+|clearly\s+)?(?:against|outside|contrary\s+to|at\s+odds\s+with)"
+    r"|conflicts?\s+with|offends\s+against)"
+)
+_PASSES = (
+    r"(?:pass(?:es|ed)?|respects?|follows?|compl(?:y|ies)\s+with|keeps?\s+to|abides?\s+by"
+    r"|conforms?\s+to|(?:(?:is|was|sits?|stays?|falls?|remains?)\s+)?(?:well\s+)?(?:within|inside"
+    r"|in\s+line\s+with|compatible\s+with|consistent\s+with|ok(?:ay)?\s+under|fine\s+under))"
+)
+_NEAR = (
+    r"(?:fail|cross|reach|touch|trigger|engage|(?:fall|come)\s+(?:anywhere\s+)?(?:under|within"
+    r"|near|close\s+to)|rise\s+to|run\s+(?:a)?foul\s+of|go\s+against|conflict\s+with)"
+)
+_DOES_NOT = r"(?:(?:does|did|do)(?:\s+not|n['\u2019]t)|never|fails\s+to|is\s+nowhere\s+to)"
+_ITS = r"\s+(?:(?:the|this|that|our|their|his|her|your|its|a)\s+){1,2}(?:\w+\s+)?"
 _ALTERNATIVES = (
+    # "Kept the strike", "we lifted the ban", "dismissed this report", "denied the appeal"
+    rf"(?<!user ){_WHO}?(?:(?:(?P<v_kept>kept|keep(?:ing)?"
+    r"|uph(?:e|o)ld(?:ing)?|confirm(?:ed|ing)?|maintain(?:ed|ing)?"
+    r"|sustain(?:ed|ing)?|affirm(?:ed|ing)?|st(?:an|oo)d(?:ing)?\s+by|issued|imposed|applied)"
+    r"|(?P<v_undone>lift(?:ed|ing)|revers(?:ed|ing)|overturn(?:ed|ing)|withdr[ae]w(?:n|ing)?|revok(?:ed|ing)"
+    r"|rescind(?:ed|ing)|cancel(?:l?ed|l?ing)|remov(?:ed|ing)|dropp(?:ed|ing)|undid|void(?:ed|ing)|expunged"
+    rf")){_ITS}{_SANCTION}|(?:(?P<v_accepted>accept(?:ed|ing)|uph(?:e|o)ld(?:ing)?|confirm(?:ed|ing)"
+    r"|act(?:ed|ing)\s+on)|(?P<v_dismissed>dismiss(?:ed|ing)|reject(?:ed|ing)|declin(?:ed|ing)|den(?:ied|ying)"
+    rf"|clos(?:ed|ing)|turn(?:ed|ing)\s+down)){_ITS}{_REPORT}"
+    r"|(?:(?P<v_granted>accept(?:ed|ing)|grant(?:ed|ing)|uph(?:e|o)ld(?:ing)?|allow(?:ed|ing))"
+    rf"|(?P<v_refused>dismiss(?:ed|ing)|reject(?:ed|ing)|declin(?:ed|ing)|den(?:ied|ying)|turn(?:ed|ing)\s+down)){_ITS}{_APPEAL})",
     rf"{_SANCTION}{_IS}(?:(?P<s_not>not\s+)?(?P<s_kept>{_KEPT})|(?P<s_undone>{_UNDONE}))",
     rf"{_REPORT}{_IS}(?:(?P<r_granted>{_GRANTED})|(?P<r_refused>{_REFUSED}))",
     rf"{_APPEAL}{_IS}(?:(?P<a_granted>{_GRANTED})|(?P<a_refused>{_REFUSED}))",
@@ -111,10 +163,20 @@ _ALTERNATIVES = (
     r"(?:(?P<is_yes>true|yes)|(?P<is_no>false|no|none))",
     r"(?:enforcement|action|sanction|measure|penalty)s?(?:\s+taken)?\s*[:=]\s*"
     r"(?P<no_action>none|no\b|nothing|n/a)",
+    rf"(?:{_TEXT}\s+(?:clearly\s+|simply\s+|just\s+)?|{_WHO})?"
+    rf"(?:(?P<may_not>{_MAY_NOT})|(?P<may>{_MAY}))\s+(?:\w+ly\s+)?{_STAYS}",
+    rf"(?:(?:{_TEXT}|which|and)\s+)?{_SO}(?:(?P<no_near>{_DOES_NOT}\s+{_NEAR})"
+    rf"|(?P<no_pass>{_DOES_NOT}\s+(?:pass|respect|follow|comply\s+with|keep\s+to|conform\s+to))"
+    rf"|(?P<fails>{_FAILS})|(?P<passes>{_PASSES})){_A_RULE}",
+    # well clear of the line
+    rf"(?:{_TEXT}\s+)?(?:(?:is|stays?|falls?|sits?|lies)\s+)?(?:(?:well|far|quite|clearly)\s+)?"
+    r"(?P<short>(?:clear|short|this\s+side|on\s+the\s+right\s+side)\s+of|below|inside)\s+(?:the|our|any)\s+"
+    r"(?:\w+\s+)?(?:line|bar|threshold|limit)",
     rf"(?:{_TEXT}{_IS}|{_WHO})?{_NOT}{_LASTS}(?:(?P<against>{_AGAINST_TEXT})"
     rf"|(?P<favour>{_FOR_TEXT}))",
-    r"(?P<none>no\s+(?:\w+\s+){0,2}?(?:violations?|breach(?:es)?|infringements?|action|enforcement"
-    rf"|sanctions?)|nothing\s+(?:actionable|against\s+(?:our|the)\s+{_OF_RULES})"
+    r"(?P<none>no\s+(?:\w+\s+){0,2}?(?:violations?|breach(?:es)?|infringements?|action|enforcement|(?:further\s+)?(?:steps|measures)"
+    rf"|sanctions?)|nothing\s+(?:(?:here|in\s+it)\s+)?(?:for\s+(?:us|me)\s+)?(?:to\s+(?:act\s+on|action|enforce|remove|sanction)|actionable|against\s+(?:our|the)\s+{_OF_RULES})"
+    rf"|(?:case\s+)?clos(?:ed|ing|e)\s+(?:{_THIS}\s+)?(?:w/o|without|with\s+no)\s+(?:\w+\s+)?action|nfa"
     rf"|{_THAT_IS}false\s+(?:positive|alarm)"
     r"|within\s+(?:our\s+|the\s+)?(?:\w+\s+)?{_OF_RULES})",
     rf"(?P<missed>{_THAT_IS}false\s+negative)",
@@ -122,9 +184,12 @@ _ALTERNATIVES = (
     r"|upheld))",
 )
 _ACT = re.compile(rf"{_OPENS}(?:{'|'.join(_ALTERNATIVES)})\b")
-_AGAINST = ("s_kept", "r_granted", "a_refused", "against", "some", "in", "does", "is_yes", "missed")
+_AGAINST = (
+    *("s_kept", "r_granted", "a_refused", "against", "some", "in", "does", "is_yes", "missed"),
+    *("may_not", "fails", "no_pass", "v_kept", "v_accepted", "v_refused"),
+)
 _DENIED = ("not", "s_not", "in_no")
-_CORRECTS = re.compile(r"\bfalse\s+(?:positive|alarm|negative)")
+_CORRECTS = re.compile(r"\bfalse\s+(?:positive|alarm|negative)|\b(?:restor|reinstat)e?d?\b")
 # Of what is only wished, doubted, asked, supposed or ruled in general, nothing is done.
 _NOT_DONE = re.compile(
     r"\b(?:would|if|might|may|could|should|must|unless|whether|until|pending|asks?|asked|asking"
@@ -142,17 +207,54 @@ _GENERAL = re.compile(
     r"\b(?:can|cannot|may|must|should|will|are|is|do|does|stay|remain)\b"
     r"|\W*(?:posts|comments|messages|accounts|users|people)\s+(?:get|are)\s"
 )
-_HATE = re.compile(r"\b(?:hat(?:e|red)|hateful\w*|anti-?hate)\b|hate_")
-_NO_HATE = re.compile(
-    r"\b(?:no|not|without|(?:is|was)n['\u2019]t|never|nor|non)[\s-]+(?:\w+\s+){0,3}?"
-    r"hat(?:e|red|eful)"
+# Hate, or what it does to a group.
+_GROUND = (
+    r"(?:hat(?:e|red|eful\w*)|anti-?hate|protected\s+(?:group|class|characteristic|trait|attribute)s?"
+    r"|slurs?|dehumani[sz]\w*|stereotyp\w*|bigot\w*|(?:rac|sex|able)is[mt]s?|xenophob\w*"
+    r"|(?:homo|trans|islamo)phob\w*|antisemit\w*|misogyn\w*|discriminat\w*|degrad\w*|defam\w*"
+    r"|demean\w*|denigrat\w*|vilif\w*|exclu(?:de[sd]?|ding|sion\w*)|segregat\w*|inferior\w*"
+    r"|(?<!personal )attack\w*|target\w*|expel\w*|expuls\w+|deport\w*|hostil\w*|contempt\w*"
+    r"|nationalit\w+|ethnic\w*|faiths?|religio\w+|minorit\w+|generali[sz]\w+)"
 )
+_HATE = re.compile(rf"\b{_GROUND}\b|hate_")
+_NO_HATE = re.compile(
+    r"\b(?:no|not|without|(?:is|was)n['\u2019]t|never|nor|non|none)[\s-]+(?:[\w-]+\s+){0,3}?"
+    rf"{_GROUND}"
+)
+_NAMED_RULE = re.compile(r"(?<=\d)\s*[(:\u2013-]\s*no\s+hat(?:e|red)\b")  # "rule 2 (no hate)"
 _OTHER_GROUND = re.compile(
     r"\b(?:spam\w*|scam\w*|fraud\w*|nud(?:e|ity)|sexual\w*|porn\w*|copyright\w*|trade\s?marks?"
     r"|privacy|private|dox+\w*|self-harm|suicid\w*|drugs?|tobacco|alcohol|weapons?|firearms?"
     r"|gambling|misinformation|disinformation|impersonat\w*|advert\w*|commercial|promotion\w*"
     r"|minors?|violen\w*|terroris\w*|off-?topic|duplicates?|low[\s-]quality|age|spoilers?"
     r"|profan\w*|format\w*|expired|technical\w*|accident\w*)\b"
+)
+
+
+# Chinese and Korean, without whatever is only supposed, asked or demanded.
+_TEXT_ZH = r"(?:(?:该|此|这条|这个|了)?(?:评论|帖子|内容|留言|文章|视频|显示))"
+_TEXT_KO = r"(?:댓글|게시물|게시글|글|콘텐츠|영상)(?:을|를|은|는)?\s*"
+_ACT_CJK = re.compile(
+    r"(?P<favour>举报(?:被?驳回|不成立|不属实|不实|无效)|驳回(?:该|此)?举报|(?:申诉|复议)(?:成立|通过)"
+    rf"|(?:撤销|取消)(?:删除|处罚|下架|封禁|屏蔽)|(?:保留|恢复){_TEXT_ZH}|(?:予以|可以|可)保留"
+    r"|不予?(?:删除|处理|下架)|无需(?:处理|删除)|(?:未|不|没有|并未)违[规反]"
+    rf"|신고\s*(?:기각|반려|거절)|(?:이의|항소)\s*(?:신청|제기)?\s*(?:인용|수용|승인)|{_TEXT_KO}(?:유지|복구|복원|보존)"
+    r"|삭제(?:를)?\s*(?:취소|철회)|문제\s*없음|위반\s*(?:아님|없음))"
+    r"|(?P<against>举报(?:成立|属实|有效)|(?:申诉|复议)(?:被?驳回|不成立|不予支持|未通过)|驳回(?:其|该)?申诉"
+    r"|维持(?:原判|原决定|删除|处罚|下架|封禁|屏蔽)"
+    rf"|(?<![不未无消销])(?:删除|下架|屏蔽|移除|封禁|隐藏){_TEXT_ZH}|(?:已|予以|应予)(?:删除|下架|屏蔽|移除|封禁|隐藏)"
+    r"|不(?:能|可|予)保留|不能留"
+    rf"|신고\s*(?:인정|수용|승인|타당)|(?:이의|항소)\s*(?:신청|제기)?\s*(?:기각|거절|반려)|{_TEXT_KO}(?:삭제|숨김|차단|제거)"
+    r"|삭제(?:를|\s*조치를)?\s*(?:유지|확정)|삭제(?:했|됨|함|한다|처리)|남겨\s*둘\s*수\s*없)"
+)
+_NOT_DONE_CJK = re.compile(
+    r"如果|假如|是否|吗|应该|建议|请求|要求|可能|之前|曾|为何|为什么|만약|여부|까[?？]|요청|해야|이전|했다면"
+)
+_UNDONE_CJK = re.compile(
+    r"错误|有误|误判|不当|撤销|恢复|但|잘못|오류|오판|부당|취소|철회|번복|복구|복원|지만|그러나|않|아니"
+)
+_GROUND_CJK = re.compile(
+    r"(?<![不无非未]含)(?<![无非])仇恨|歧视|贬低|侮辱|排斥|污名|(?<!비)혐오|증오|차별|비하|배제|폄하|모욕"
 )
 
 
@@ -171,7 +273,7 @@ class DecisionAct:
 
 # Every act holds one of these: most sentences hold none, and the grammar is not tried.
 _STEM = re.compile(
-    r"remov|delet|t[ao]ke?n?\b|took|taking|pull|takedown|hid|block|ban|suspen|mute|restrict"
+    r"stay|stand|remain|host|carry|publish|gone|request|\bline\b|threshold|\bbar\b|step|measures|fail|pass|cross|against|foul|near|\bnfa\b|respect|follow|compl|remov|delet|t[ao]ke?n?\b|took|taking|pull|takedown|hid|block|ban|suspen|mute|restrict"
     r"|reject|action|sanction|penal|struck|warn|disabl|quarantin|withheld|demot|kick|purg|lock|left|leav|keep"
     r"|kept|let|put|approv|stays?|restor|reinstat|clear|allow|publish|ignor|strike|decision|ruling"
     r"|measure|enforce|report|complain|flag|notic|notif|referral|alert|appeal|objection|review"
@@ -194,7 +296,8 @@ def read_act(plain: str, spans: Sequence[Span]) -> DecisionAct | None:
     if len({one.label for one in found}) != 1:
         return None
     behind = plain[found[0].words[1] : found[0].words[1] + MOST]
-    return None if found[0].label == "hateful" and UNDONE.search(behind) else found[-1]
+    undone = UNDONE.search(behind) or _UNDONE_CJK.search(behind)
+    return None if found[0].label == "hateful" and undone else found[-1]
 
 
 def _acts(plain: str, spans: Sequence[Span]) -> Iterator[DecisionAct]:
@@ -202,20 +305,36 @@ def _acts(plain: str, spans: Sequence[Span]) -> Iterator[DecisionAct]:
     grounded = any(map(_is_of_hate, told))
     other = any(map(_OTHER_GROUND.search, told))
     for span, sentence in zip(spans, told, strict=True):
+        yield from _acts_cjk(span, sentence, told)
         none = _STEM.search(sentence) is None
-        if none or _NOT_DONE.search(sentence) or _GENERAL.match(sentence):
+        if none or _GENERAL.match(sentence):
             continue
+        undone = [one.span() for one in _NOT_DONE.finditer(sentence)]
         elsewhere = _OTHER_GROUND.search(sentence) is not None
         speaks = {"hateful": grounded and not elsewhere, "non-hateful": grounded or not other}
         for act in _ACT.finditer(sentence):
             label = _label(act)
+            if any(not (act.start() <= start and end <= act.end()) for start, end in undone):
+                continue
             if speaks[label] or act["missed"]:
                 words = (span[0] + act.start(), span[0] + act.end())
-                yield DecisionAct(span, words, label, _CORRECTS.search(act.group()) is not None)
+                corrects = _CORRECTS.search(act.group()) or act["s_undone"] or act["v_undone"]
+                yield DecisionAct(span, words, label, corrects is not None)
+
+
+def _acts_cjk(span: Span, sentence: str, told: Sequence[str]) -> Iterator[DecisionAct]:
+    """Of one sentence. told: all of them, which may name the ground."""
+    if _NOT_DONE_CJK.search(sentence):
+        return
+    for act in _ACT_CJK.finditer(sentence):
+        if act["favour"] or any(map(_GROUND_CJK.search, told)):
+            words = (span[0] + act.start(), span[0] + act.end())
+            yield DecisionAct(span, words, "non-hateful" if act["favour"] else "hateful")
 
 
 def _is_of_hate(sentence: str) -> bool:
-    return _HATE.search(_NO_HATE.sub(" ", sentence)) is not None
+    told = _NO_HATE.sub(" ", _NAMED_RULE.sub(" hate ", sentence))
+    return _HATE.search(told) is not None
 
 
 def _label(act: re.Match[str]) -> Label:

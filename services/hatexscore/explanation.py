@@ -30,8 +30,8 @@ from shared.contracts import LanguageFound, ReasonCode
 from shared.language import UNDECIDED, Obstacle, find_language, requested_language
 
 OTHER_GROUPS = (
-    "the groups that the explanation names are others than those of the text: TGI asks whether one "
-    "is named, not which"
+    "the groups of the policy that the explanation names are others than those of the text: TGI "
+    "asks whether one is named, not which"
 )
 LABEL_UNKNOWN = (
     "the predicted label is unknown: none was sent and the explanation states none, "
@@ -216,7 +216,7 @@ def detect_languages(request: HatexscoreRequest) -> DetectedLanguages:
     """As sent, or each identified by itself; what an explanation quotes decides nothing.
 
     An explanation without words, or too short to tell, follows the text where their script agrees,
-    and beside a text in another language is English where it names a label in English.
+    and else is English where it names a label in English.
     """
     sent = requested_language(request)
     text = find_language(request.text, sent)
@@ -230,14 +230,15 @@ def detect_languages(request: HatexscoreRequest) -> DetectedLanguages:
         explanation.code == UNDECIDED and text.code == read_explanation
     ):
         return DetectedLanguages(read_text, read_explanation, text, explanation, None)
-    if text.code != UNDECIDED == explanation.code and _ENGLISH_LABEL.search(own):
+    if explanation.code == UNDECIDED and _ENGLISH_LABEL.search(own):
         return DetectedLanguages(read_text, "en", text, explanation, None, by_label=True)
     return DetectedLanguages(read_text, "en", text, explanation, _without_rules(explanation.code))
 
 
-# Label words that no other language has.
+# Label words, and function words, that no other language has.
 _ENGLISH_LABEL = re.compile(
-    r"\b(?:hateful(?:ness)?|hate[ -]?speech|harmful|harmless|offensive|inoffensive|abusive|unsafe"
+    r"\b(?:(?:the|this|they|with|about|because|mocks?|insults?|praises?)(?=\s)"
+    r"|hateful(?:ness)?|hate[ -]?speech|harmful|harmless|offensive|inoffensive|abusive|unsafe"
     r"|derogatory|demeaning)\b",
     re.IGNORECASE,
 )

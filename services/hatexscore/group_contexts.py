@@ -134,8 +134,6 @@ def ordinary_word(passage: Passage, match: TermMatch, cues: Cues) -> str | None:
     before, after = around(passage, match)
     if cues.matches("thing_after", after):
         return THING
-    if term in cues.needs_upper and not surface.isupper():
-        return "an ordinary word without its capitals"
     if term in cues.needs_capital and not surface[0].isupper():
         return "an ordinary word without its capital"
     if term in cues.needs_plural and singular(surface.lower()) == surface.lower():
@@ -254,7 +252,7 @@ COUNTERFACTUAL: dict[Language, re.Pattern[str]] = {
 # What a quotation does to a group when it is no attack.
 PRAISES: dict[Language, re.Pattern[str]] = {
     "en": re.compile(
-        r"\b(?:prais|thank|welcom|celebrat|honou?r|defend|admir|compliment|congratulat|appreciat"
+        r"\b(?:prais|credits?\b|help(?:s|ed|ful)?\b|thank|welcom|celebrat|honou?r|defend|admir|compliment|congratulat|appreciat"
         r"|applaud|greet|respects?\b|respectful|supports?\b|support(?:ed|ing)|invit|sympath|friend|kind(?:ly|ness|"
         r"hearted)?\b|polite|affection|fond|warm(?:ly|th|-?hearted)?\b|loving|love[sd]?\b|cheer|grateful|gratitude|hospit"
         r"|tender|harmless|innocuous|innocent|benign|neutral|factual|good-natured|playful|humorous|tongue-in-cheek"
@@ -366,7 +364,9 @@ _NON = re.compile(r"(?:\bnon|\bnot)[-\u2010-\u2015]$|\bnon\s$|\ube44\s?$", re.IG
 _MILD = re.compile(
     r"\bnon[-\s]?(?:hate|toxic|offensive|harmful|abusive|violat)|\b(?:harmless|inoffensive|benign|innocuous"
     r"|compliant|complies|safe|civil|(?:does|do|did)(?:\snot|n['\u2019]t)\s(?:violate|breach|break)"
-    r"|not\sin\s(?:breach|violation)|no\s(?:violation|breach))\b|无害|安全|正常|非仇恨|무해|정상|비혐오",
+    r"|not\sin\s(?:breach|violation)|no\s(?:violation|breach|action)|false\s(?:positive|alarm)"
+    r"|(?:pass(?:es)?|within|respects?|follows?)\s(?:our|the|all|your)\s(?:\w+\s){0,2}(?:rules|polic|guidelines|standards)\w*"
+    r"|nothing\sto\sact\son|(?:ok|okay|fine)\sto\sstay|stays?\sup|kept\sup|left\sup)\b|无害|安全|正常|非仇恨|무해|정상|비혐오",
     re.IGNORECASE,
 )
 # "Target? Women." "Who is attacked? Women.": a question that the mention answers.

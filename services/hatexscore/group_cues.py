@@ -99,7 +99,9 @@ def is_object(passage: Passage, match: TermMatch) -> bool:
 def _modifies(match: TermMatch) -> bool:
     """A demonym, a faith or an adjective, and not the name of a country or of a religion."""
     term = match.entry.term
-    if " " in term or term.endswith(("ism", "ity", "phobia", "phobic", "ic", "gyny")):
+    if (" " in term and match.entry.kind != "demonym") or term.endswith(
+        ("ism", "ity", "phobia", "phobic", "ic", "gyny")
+    ):
         return term in _word_lists()["adjectives_alone"] or term in (
             "catholic",
             "hispanic",
@@ -200,6 +202,8 @@ def _at_border(passage: Passage, end: int) -> bool:
 
 def _is_object_zh_ko(passage: Passage, match: TermMatch) -> bool:
     pattern = _THING_ZH if passage.language == "zh" else _THING_KO
+    if passage.text[match.end - 1 : match.end + 1] == "\uc778\uc758":  # 인의: of these people
+        return False
     if pattern.match(passage.text, match.end) is not None:
         return True
     return passage.language == "ko" and _is_country_before_a_noun(passage, match)
@@ -457,7 +461,9 @@ CONTRASTED = re.compile(
 # "leaves X out of it"
 LEAVES = re.compile(r"\b(?:leav(?:e|es|ing)|left|keep|keeps|kept|keeping)\s(?:\w+\s){0,2}$")
 LEFT_OUT = re.compile(
-    r"^(?:\s\w+){0,3}?\s(?:out\s(?:of|entirely|altogether)|alone|in\speace|out\W*$)"
+    r"^(?:\s\w+){0,3}?\s(?:out\s(?:of\s(?:it|this|that|the\s(?:story|picture|matter|joke|text|list|whole"
+    r"|account|discussion|debate|question|post|comment|sentence|remark))\b|entirely|altogether)|alone"
+    r"|in\speace|out\W*$)"
 )
 
 # "…, yet he openly calls" + "them".

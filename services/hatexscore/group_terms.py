@@ -11,7 +11,7 @@ import json
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -45,10 +45,16 @@ _CELL = re.compile(r"[^,;|=:<>\[\](){}\"]+")
 
 
 def find_terms(passage: Passage, lexicon: Lexicon) -> list[TermMatch]:
-    """All expressions found, in order; of overlapping ones the first, and the longest there."""
+    """All expressions found, in order; of overlapping ones the first, and the longest there.
+
+    The pronoun "us" is none.
+    """
     candidates = candidates_by_words if passage.language == "en" else candidates_by_characters
+    in_capitals = load_cues(passage.language).needs_upper
     kept: list[TermMatch] = []
     for match in candidates(passage, lexicon):
+        if match.entry.term in in_capitals and not passage.text[match.start : match.end].isupper():
+            continue
         if not kept or match.start >= kept[-1].end:
             kept.append(match)
     return kept
@@ -97,6 +103,12 @@ def read_passage(explanation: str, language: Language, quotations: Sequence[Span
     found = words(explanation, language)
     spans = _disjoint(quotations)
     cut = [_sentence(span, found, spans) for span in sentences(explanation, language)]
+    openings, quoted = {start for start, _ in spans}, frozenset(spans)
+    for place, (one, following) in enumerate(pairwise(cut)):
+        if following.start in openings and explanation[one.end - 1] in ":\uff1a":
+            cut[place] = replace(one, quotes=True)  # "It says of X:", and the quotation below
+        elif (one.start, one.end) in quoted and "\n" in explanation[one.end : following.start]:
+            cut[place + 1] = replace(following, quotes=True)  # on the block above
     return Passage(explanation, language, tuple(found), tuple(cut), spans)
 
 
@@ -437,6 +449,8 @@ def _forms(word: TextWord) -> Forms:
     found = {lower: None, singular(lower): None}
     if lower.endswith(("s", "men", "children")):
         found[word.lemma] = None
+    if lower.endswith(("us", "is")):  # "hindus", "israelis", which no rule tells from "virus"
+        found[lower[:-1]] = None
     return tuple(found)
 
 

@@ -21,13 +21,14 @@ REACH = 120  # characters before a word that hold its key
 BEYOND = 80
 
 WHOSE = (
-    r"final|overall|my|the|our|predicted|assigned|correct|step|point|model|text|post|content|safety"
+    r"final|overall|qa|l[23]|senior|lead|expert|auditor|team|human|my|the|our|predicted|assigned|correct|step|point|model|text|post|content|safety"
     r"|toxicity|policy|moderation"
     r"|hate|speech|sentiment|output|summary|classification|assessment|moderation|evaluation"
     r"|analysis|review|so|and|item|处理|处置|审核|처리|조치|검토|最终|总体|综合|整体|我的|最后|总的|三|二|一|四|五|六|最終|최종|종합|전체|나의|모델|전반적인|종합적인|정답"
 )
 EARLIER = (
-    r"initial|first|previous|earlier|old|preliminary|gold|original|初步|最初|原|初始|처음|초기|이전"
+    "agent|l1|bot|automat(?:ic|ed)|initial|first|previous|earlier|old|preliminary|gold|original"
+    "|初步|最初|原|初始|처음|초기|이전"
 )
 KEY = (
     r"labels?|verdict|conclusions?|decision|removed?|deleted?|reject(?:ed)?|approved?|allow(?:ed)?"
@@ -50,7 +51,8 @@ LINE = re.compile(
     rf"|\d{{1,3}}[.):]?|[一二三四五六七八九十]+[、.])[\s_:：]*){{0,4}}(?:{KEY})"
     rf"\s*(?:\([^()]{{0,40}}\)\s*)?[\"']?\s*(?:[:：=|\u2192\u21d2\u27a1]\ufe0f?|[-=]>"
     rf"|[-\u2013\u2014](?=\s)|(?:is|was)\b\s*[:：]?)"
-    rf"(?P<value>(?:[\s\"'\[(“‘【「=（]|\d{{1,2}}(?=\s*[(\[=])|\b[a-e][).]|(?:{VALUE})(?![a-z]))*)$"
+    rf"(?P<value>(?:[\s\"'\[(“‘【「=（]|\d{{1,2}}(?=\s*[(\[=])|\b[a-e][).]|(?:{VALUE})(?![a-z])"
+    r"|(?:removed?|deleted?|rejected|blocked|keep|kept|allowed|approved),)*)$"
 )
 CROSSED = re.compile(r"[\s\"']*[\u274c\u2717\u2718\u2716]")
 KEYED = re.compile(  # "Label 1", "I assign a 0"
@@ -58,6 +60,10 @@ KEYED = re.compile(  # "Label 1", "I assign a 0"
     rf"|tagg)\w*(?:\s+(?:it|this))?(?:\s+as)?"
     r"|(?:choose|pick|select|give|go\s+(?:with|for)))\s+(?:an?\s+|the\s+|of\s+|value\s+"
     r"|class\s+|label\s+)*$"
+)
+# Before a label that its owner writes in capitals: "Code: ATTACK".
+ANY_KEY = re.compile(
+    rf"(?:^|[\n\r.;])[\s\"'*-]*(?!{EARLIER})[a-z][\w -]{{0,24}}[:=\uff1a]\s*[\"'(\[]?$"
 )
 KEY_ALONE = re.compile(rf"(?:{KEY})")
 ASKING = re.compile(r"(?:is|contains|has)\s+")  # of a key that asks: "is_hateful"
@@ -441,13 +447,13 @@ MET_AFTER = re.compile(
 )
 # "Violates the hate speech policy", "in breach of the rules on hateful conduct".
 VIOLATES = re.compile(
-    r"\b(?:violat\w+|breach\w*|contraven\w+|infring\w+|break(?:s|ing)?|broke|against|afoul"
+    r"\b(?:violat\w+|fail(?:s|ed|ing)?|flunk\w*|breach\w*|contraven\w+|infring\w+|break(?:s|ing)?|broke|against|afoul"
     r"|foul|outside"
     r"|counter\s+to|contrary\s+to|at\s+odds|conflict\w*\s+with|in(?:consistent|compatible)\s+with"
     r"|prohibited|banned|forbidden|barred|disallowed|removed|actionable)\b[^,;:]{0,60}$"
 )
 RESPECTS = re.compile(
-    r"\b(?:compl(?:y|ies|iant)|consistent|in\s+line|within|adher\w+|abid\w+|conforms?|follows?"
+    r"\b(?:compl(?:y|ies|iant)|pass(?:es|ed|ing)?|consistent|in\s+line|within|adher\w+|abid\w+|conforms?|follows?"
     r"|respects?|allowed|permitted)\b[^,;:]{0,60}$"
 )
 RULES = (
@@ -455,7 +461,7 @@ RULES = (
     r"|code)"
 )
 RULES_AFTER = re.compile(
-    rf"^[\s-]*(?:and\s+\w+\s+)?(?:content\s+|conduct\s+|speech\s+)?{RULES}"
+    rf"^[\s-]*(?:and\s+\w+\s+)?(?:content\s+|conduct\s+|speech\s+)?(?:{RULES}|checks?|screening)"
     r"\b(?!\s+(?:is|are|was|does|prohibits?|bans?))"
 )
 RULES_BEFORE = re.compile(

@@ -250,7 +250,7 @@ def _without_model(
     if obstacle is not None:
         why = "the model was not called"
     elif parsed.quoting.trivial:
-        why = "the quotation is the text itself"
+        why = _no_rest(request.text, parsed.quoting.spans)
     elif parsed.quoting.masked is None:
         why = "nothing is quoted"
     else:
@@ -267,6 +267,18 @@ def _without_model(
         masked=masked,
         warnings=(*parsed.warnings, *warnings),
         no_probability=obstacle,
+    )
+
+
+def _no_rest(text: str, quoted: Sequence[Span]) -> str:
+    """Why there is no control where the quotes count as the text, Q = {T}."""
+    units = count_units(text)
+    covered = sum(last - first for first, last in overlap_words(units, quoted))
+    if covered >= len(units):
+        return "the quotation is the text itself"
+    return (
+        f"the quotes cover {covered} of the text's {len(units)} words, which counts as the text "
+        "itself: too little is left to compare them with"
     )
 
 
@@ -462,7 +474,12 @@ class RandomPlacements:
             return "the quoted spans hold no word"
         if len(self.observed) == len(self.units):
             return "the quotes leave no word of the text for another placement"
-        return None if self.others else "there is no other placement of the quoted words"
+        if self.others:
+            return None
+        return (
+            f"the quotes cover {len(self.observed)} of the text's {len(self.units)} words, which "
+            "leaves no other placement of them"
+        )
 
     def draws(self, seed: int, most: int, first: int | None = None) -> list[list[Span]]:
         """As `drawn`, each a list of spans of the text."""

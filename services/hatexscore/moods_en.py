@@ -81,7 +81,13 @@ REVEALS = re.compile(
     rf"(?:\w+\s+)?that\s+(?:it|this|the\s+(?:\w+\s+)?(?:{TEXT_NOUN}))\b"
 )
 # "Removed for hate speech, then restored", "labelled hateful: wrong", "turns hate into a joke".
+# "The very opposite of hateful"; "Going with hate."
+OPPOSITE = re.compile(r"\b(?:(?:an?|the|quite\s+the)\s+)?(?:very\s+)?opposite\s+of\s+")
+GOING_WITH = re.compile(
+    r"^(\W*)(?:going|settling|siding|sticking|opting)\s+(?:with|for|on)\s+(?=(?:\w+\s+){0,2}[\s\"]*$)"
+)
 UNDONE = re.compile(
+    r"(?<!\bnot )(?<!\bnot be )(?<!n['\u2019]t be )(?<!\bnever be )"
     r"\b(?:restored|reinstated|overturned|reversed|put\s+back|undone|lifted|revoked|withdrawn)\b"
 )
 REFUTED = re.compile(
@@ -102,6 +108,7 @@ IDIOM = re.compile(
     r"|out\s+of\s+(?:place|the\s+ordinary)|problematic|concerning|of\s+concern|alarming|amiss"
     r"|special|serious)(?:\s+(?:here|there|(?:about|in|with)\s+\w+(?:\s+\w+)?))?"
     r"(?=\s*[,;:.\u2014-])"
+    r"|\brather\s+than\s+(?:just|merely|only|simply)\b"
     r"|\bno\s+\w+\s+other\s+than\b|\btakes?\s+(?:no|little)\s+\w+\s+to\b|\bno\s+less\b"
     r"|\bno\s+matter\b|\bno\s+way\s+around\b|\bno\s+choice\s+but\b"
     r"|\bnothing\s+(?:but|other\s+than|less\s+than|short\s+of)\b|\bnothing\s+if\s+not\b"
@@ -160,7 +167,7 @@ NEGATION = re.compile(
     r"|(?:false|untrue|wrong|incorrect|inaccurate|mistaken|unfair|unjustified|misleading|mistake"
     r"|error|exaggeration|overstatement|stretch|misreading|inappropriate"
     r"|misconception|myth|fallacy|misunderstanding|illusion|too\s+far)(?=\s+(?:not\s+)?(?:to|that)\b)"
-    r"|den(?:y|ies|ied|ying)|doubts?|doubted|disagrees?|reject(?:s|ed|ing)?|rul(?:e|es|ed"
+    r"|den(?:y|ies|ied|ying)|doubts?|doubted|disagrees?|reject(?:s|ed|ing)?(?!\s+(?:\w+\s+){1,2}as\b)|rul(?:e|es|ed"
     r"|ing)\s+out|(?:disput|contest|dismiss|refut|rebut|challeng)\w*\s+(?:the|any|this"
     r"|that)\s+(?:\w+\s+)?(?:claim|idea"
     r"|notion|suggestion|argument|charge|accusation|allegation|view|classification|label)"
@@ -281,7 +288,7 @@ WOULD = re.compile(
 )
 WOULD_JUDGE = re.compile(
     rf"\b(?:(?:i|we|one|few|nobody|no\s+one|everyone|most(?:\s+\w+)?|moderators?|annotators?"
-    rf"|reviewers?)(?:\s+would(?:n['\u2019]t)?|['\u2019]d)|would\s+(?:i|we|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude|agree|disagree|deny|dispute"
+    rf"|reviewers?)(?:\s+would(?:n['\u2019]t)?|['\u2019]d)|would\s+(?:i|we|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|answer|argue|conclude|agree|disagree|deny|dispute"
     rf"|go\s+(?:with|for|so\s+far\s+as\s+to|as\s+far\s+as\s+to)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|lean|tend|incline|side|bet)\b"
     rf"|\b(?:readers?|persons?|observers?|members?|audience)\b[^,;:]{{0,60}}?\bwould\s+"
     rf"(?:\w+ly\s+)?(?:{JUDGE})\b"
@@ -440,7 +447,8 @@ DENIED_FIRST = re.compile(
     rf"(?P<subject>it|this|(?:the|this)\s+(?:{TEXT_NOUN}))\b"
 )
 ANY_READER = re.compile(
-    rf"\b(?:anyone|anybody|everyone|everybody|whoever|those)\s+(?:who\s+)?"
+    rf"\b(?:all|both|most)\s+of\s+us\s+(?:said|voted(?:\s+for)?|chose|answered|agreed\s+on|put)\b"
+    rf"|\b(?:anyone|anybody|everyone|everybody|whoever|those)\s+(?:who\s+)?"
     rf"(?:reads?|sees?|looks?\s+at|hears?|knows?)\s+(?:it|this"
     rf"|the\s+\w+)\s+(?:\w+ly\s+)?(?:will|would|must|should|can)\s+"
     rf"(?:(?!perhaps|maybe|possibly)\w+\s+)?(?:{JUDGE}|notice|agree|admit|realise|realize"

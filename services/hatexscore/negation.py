@@ -45,6 +45,7 @@ _NOT_NONE = frozenset({"less", "more", "fewer", "longer", "other", "matter", "do
 _BEFORE_OBJECT = frozenset(
     ["at", "on", "against", "towards", "toward", "to", "of", "for", "or", "nor", "and", "directly"]
 )
+_CONCESSIVE = frozenset({"though", "although", "while", "whereas", "albeit"})
 _RELATIVE = ("who", "whom", "that", "which")
 _SPARING = frozenset({"spare"})
 _NO_LONGER = frozenset(
@@ -310,8 +311,20 @@ class SentenceScopes:
         if (text, self._text(here + 1)) in classes.exceptive_pairs:
             return True
         if text == ",":
-            return self._is_clause(here + 1)
+            return self._is_clause(here + 1) or self._ends_concession(first, here)
         return text in ("and", "or") and self._is_finite(here + 1)
+
+    def _ends_concession(self, first: int, here: int) -> bool:
+        """ "Though no insult is uttered, it …": the comma before the main clause."""
+        listed = {self._text(place) for place in range(here + 1, here + 1 + NEAR)}
+        if listed & {"or", "nor"}:
+            return False
+        for place in range(first - 1, -1, -1):
+            if self._text(place) in _CONCESSIVE:
+                return True
+            if self._closes(place):
+                return False
+        return False
 
     def _starts_clause(self, here: int, first: int) -> bool:
         """ "Without evidence it accuses": a subject pronoun, and no "that" before it."""

@@ -19,7 +19,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.hatexscore.cues_en import TEXT_NOUN
+from services.hatexscore.cues_en import DEFERS, TEXT_NOUN
 from services.hatexscore.decision_acts import names_act
 from services.hatexscore.vocabulary import Reading, Vocabulary, WordInText
 
@@ -36,7 +36,8 @@ _CUE = re.compile(
     r"|take(?:n|s)?\s+(?:it\s+)?down|reinstated?|restored|approved|false\s+(?:positive|alarm)"
     rf"|(?:remov(?:e|es|ed|ing)|delet(?:e|es|ed|ing)|hid(?:e|es|ing)?|block(?:s|ed|ing)?)\s+(?:your|this|that|the)\s+(?:{TEXT_NOUN})"
     r"|le(?:ave|ft)\s+(?:(?:it|this|the\s+\w+)\s+)?up|action\s+taken"
-    r"|hateful\w*|hate\s+speech|anti-?hate|line\s+(?:is|was)\s+crossed)\b"
+    r"|hateful\w*|hate\s+speech|anti-?hate|line\s+(?:is|was)\s+crossed"
+    r"|meets?\s+(?:the|that|this|our|a)\s+(?:\w+\s+)?(?:bar|threshold|definition|criteria|standard|test))\b"
     r"|违反|违规|违背|触犯|准则|规定|规范|(?:社区|平台|内容|我们的?)政策|标记|举报|下架|删除|误判|判定"
     r"|归类|定性|仇恨"
     r"|위반|(?:운영|커뮤니티|콘텐츠|우리|혐오|플랫폼)\s*정책|규정|지침|가이드라인|신고|삭제|분류|판정"
@@ -51,6 +52,10 @@ _VALUED = re.compile(
     r"|racist|sexist|bigoted|antisemitic|islamophobic|homophobic|transphobic|xenophobic"
     r"|misogynist(?:ic)?|prejudiced|problematic|unacceptable|inappropriate)\b"
     r"|:\s*(?:ok(?:ay)?|fine|pass(?:ed)?|fail(?:ed)?|good|bad)\W*$"
+    # a value that nothing explains: "Final answer: 1"
+    r"|\b(?:answer|label|verdict|decision|class(?:ification)?|prediction|output|result|conclusion|code"
+    r"|judge?ment)\s*(?:[:=]|is|was)[\s\"'(]*(?:\d{1,3}(?!\s*[\d/%.]|\s+out)|[a-e])\b\W*$"
+    r"|(?:标签|结论|答案|判断|라벨|결론|판단|답)\s*[:：=]\s*(?:\d{1,3}|[a-e])\W*$"
 )
 _QUESTION = re.compile("[?？][\\s\"”'’)]*$|吗[。\\s]*$")
 # What hate speech is, what a policy bans, what is to be answered: no verdict on this text.
@@ -76,6 +81,7 @@ _APPEALS = re.compile(
     r"|容忍|让我们|法外之地|零容忍|공동체를\s*함께|용납|맞서|만듭시다|서로\s*존중|조심해야|抵制|사라져야"
 )
 _UNDECIDED = re.compile(
+    rf"{DEFERS}|"
     r"\b(?:cannot|can\s*not|can['\u2019]t|could\s+not|couldn['\u2019]t|unable\s+to|not\s+able\s+to"
     r"|impossible\s+to|hard\s+to|difficult\s+to)\s+(?:say|tell|decide|determine|know|judge|assess"
     r"|choose|analy[sz]e|help|assist|be\s+(?:sure|certain|decided|determined))\b(?!\s+that\b)"

@@ -59,7 +59,7 @@ def _kind(
 ) -> QuotationReason | None:
     """explains: whether the sentence quotes something of the text before it."""
     if is_label(clause.quoted, language):
-        kept = occurs and _is_attributed(clause, language)
+        kept = occurs and (_is_attributed(clause, language) or not _labels(clause, language))
         return None if kept else "label"
     if occurs:
         return None
@@ -69,6 +69,39 @@ def _kind(
     if explains and (cues.gloss(clause) or _IN_BRACKETS.search(clause.before)):
         return "gloss"
     return "other_source" if cues.elsewhere(clause) else None
+
+
+# Where a quotation names the label that the text is given.
+_LABELS: dict[Language, tuple[re.Pattern[str], re.Pattern[str]]] = {
+    "en": (
+        re.compile(
+            r"(?:(?:labels?|verdict|conclusion|decision|answer|class(?:ification)?|categor(?:y|ies)|rating"
+            r"|prediction|output|judge?ment|severity|side|criteria|definition|toxicity|policy)\W*"
+            r"|\b(?:as|is|are|be|been|being|was|were|seems?|considers?|consider(?:ed)?|deem(?:ed)?|rated?"
+            r"|label(?:l?ed)?|marked|judged?|found|classified|called|not|of|to|between|choose|chose|pick|or|than"
+            r"|a|an|the|it|therefore|thus|hence|clearly|=)\W*)$"
+        ),
+        re.compile(
+            r"\W{0,3}(?:label|class|category|verdict|rating|tag|classification|side|threshold|definition"
+            r"|content|speech|text|post|comment|\s(?:because|since|as|under|according|by|or|rather|and)\b)"
+        ),
+    ),
+    "zh": (
+        re.compile("(?:为|是|作|成|标签|结论|判断|类别|判定|属于|非|不|[:：])\\W*$"),
+        re.compile("(?:类|标签|这一类|的?(?:定义|标准|范畴|范围|内容|言论))"),
+    ),
+    "ko": (
+        re.compile("(?:라벨|결론|판단|분류|범주|판정|[:：])\\W*$"),
+        re.compile("(?:으로|로|라고|이라고|에 해당|이다|입니다|라벨|범주|표현)"),
+    ),
+}
+
+
+def _labels(clause: QuotedClause, language: Language) -> bool:
+    """Does the clause label the text with it: "it is "hateful"", "the "normal" class"?"""
+    before, after = _LABELS[language]
+    alone = not any(map(str.isalnum, clause.before + clause.after))
+    return alone or bool(before.search(clause.before) or after.match(clause.after))
 
 
 def _is_attributed(clause: QuotedClause, language: Language) -> bool:

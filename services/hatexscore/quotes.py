@@ -37,7 +37,7 @@ def quotations(explanation: str) -> list[Quotation]:
     return [
         quotation
         for start, end in quoted_spans(explanation)
-        for quotation in _parts(explanation, start + 1, end - 1)
+        for quotation in _parts(explanation, start + 1, end - (explanation[start] != TO_LINE_END))
     ]
 
 
@@ -54,11 +54,13 @@ def _parts(explanation: str, start: int, end: int) -> Iterator[Quotation]:
             yield Quotation(offset, offset + len(text), text)
 
 
+# Stands before what is quoted up to the end of its line: "> …", "Quote: …".
+TO_LINE_END = "\ue001"
 _MARK_LETTER = r"A-Za-z0-9\u00c0-\u024f"  # Chinese and Korean letters may touch a mark
 _BLANK_LINE = r"\n[^\S\n]*\n"
 
 _OPENING_MARK = re.compile(
-    rf"(?<![{_MARK_LETTER}])[\"\uff02]|[\u201c\u201e\u201f\u00ab\u300c\u300e\u300a]"
+    rf"(?<![{_MARK_LETTER}])[\"\uff02]|[\u201c\u201e\u201f\u00ab\u300c\u300e\u300a{TO_LINE_END}]"
     r"|(?<!\w)[\u2018\u201b]|(?<![\w'])'(?=[^\s'])"
 )
 _CLOSING_MARK = {
@@ -72,6 +74,7 @@ _CLOSING_MARK = {
         ("\u300a", "\u300b"),
         ("\u2018\u201b", rf"\u2019(?![{_MARK_LETTER}])"),
         ("'", rf"(?<=[^\s'])'(?![{_MARK_LETTER}'])"),
+        (TO_LINE_END, r"(?=\n)|\Z"),
     )
     for mark in marks
 }
@@ -166,7 +169,7 @@ _IS_KEY = re.compile(r"\s{0,40}:")
 _OPENS_AFTER = "{[,:"
 _QUOTING_KEY = re.compile(
     r"quot|evidence|span|phrase|excerpt|highlight|trigger|snippet|wording|expression|引用|引文|证据"
-    r"|原文|词语|短语|인용|증거|근거_?표현|구절|문구|표현"
+    r"|原文|词语|短语|인용|zitat|beleg|textstelle|\bcita|evidencia|extrait|preuve|frase|증거|근거_?표현|구절|문구|표현"
 )
 _NAMING_KEY = re.compile(
     r"target|group|label|categor|class|victim|communit|polic|tag|类别|标签|群体|对象|目标|대상|집단"
@@ -243,6 +246,7 @@ def plain_format(explanation: str, text: str = "") -> str:
     Models are often told to answer in such a form. A string of an object is no quotation of the
     text, but one in a list, or of a key that names quotations ("evidence"), is, as is one of
     several words that stands in the text word for word. Each field becomes a line of its own.
+    What a line quotes without marks, after ">" or a key that names quotations, is marked.
     """
     found = explanation
     if _TEX.search(found):  # "$" is no currency there
@@ -252,7 +256,115 @@ def plain_format(explanation: str, text: str = "") -> str:
     found = _BRACKET_KEY.sub(lambda key: f"\n{key['name']}:", found)
     found = _TAG.sub(_as_line, found)
     found = _common_marks(found)
-    return _plain_json(found, text) if _OBJECT.search(found) else found
+    found = _plain_json(found, text) if _OBJECT.search(found) else found
+    return _marked_lines(found, text)
+
+
+_MARKS_QUOTES = re.compile(r"[\"\uff02\u201c-\u201f\u00ab\u300c\u300e\u300a]")
+# "> …"; "- **Quote:** …", "引用：…", "| span | … |"; and the items of a list below such a key.
+_BLOCK = re.compile(r"[ \t]{0,9}>")
+_KEYED_LINE = re.compile(
+    r"[ \t]{0,9}(?:[-*\u2022|#]{0,3}[ \t]{0,3}|\d{1,2}[.)][ \t]{1,3})[*_`\"]{0,3}"
+    r"(?P<key>[^\s:\uff1a=|*_][^\n:\uff1a=|*]{0,40}?)[*_`\"]{0,3}[ \t]{0,3}"
+    r"(?:[:\uff1a=|]|->|\u2192)[*_]{0,3}"
+)
+_ITEM = re.compile(r"[ \t]{0,9}(?:[-*\u2022]|\d{1,2}[.)])(?=[ \t])")
+# A line, or one field of several: "label = x; span = …; target = y".
+_LINE = re.compile(r"(?:[^\n;]|;(?![ \t]{0,3}[^\W\d][\w ]{0,30}[=:]))+")
+_BETWEEN_VALUES = re.compile(r"[;,/|\uff0c\uff1b\u3001][ \t]{1,3}|[ \t][/|][ \t]")
+
+
+def _marked_lines(explanation: str, text: str) -> str:
+    """What a line quotes of the text without quotation marks, in marks; offsets stay.
+
+    Only where it stands in the text word for word: nobody is accused for what has no marks.
+    """
+    if not text:
+        return explanation
+    folded = _folded(text)
+    characters = list(explanation)
+    for start, end in _quoting_lines(explanation):
+        is_block = explanation[start] == ">"
+        for first, last in _values_in(explanation, (start + is_block, end), folded):
+            mark = first if explanation[first] in " \t" else first - 1
+            if is_block:
+                characters[start : first + 1] = " " * (first + 1 - start)
+                mark = start
+            is_last = explanation[last:end].strip() == ""
+            if is_last and explanation[end : end + 1] == ";":
+                characters[end] = "\n"
+            characters[mark] = TO_LINE_END if is_last else "\u201c"
+            if not is_last:
+                characters[last] = "\u201d"
+    return "".join(characters)
+
+
+def _quoting_lines(explanation: str) -> Iterator[Span]:
+    """What may be quoted on a line: behind its key, from the mark of a block on."""
+    listing = False  # do the items of the list quote?
+    for line in _LINE.finditer(explanation):
+        begin, end = line.span()
+        if block := _BLOCK.match(explanation, begin, end):
+            yield block.end() - 1, end
+        elif keyed := _KEYED_LINE.match(explanation, begin, end):
+            quotes = _QUOTING_KEY.search(keyed["key"].lower()) is not None
+            listing = quotes and not explanation[keyed.end() : end].strip()
+            if quotes and not listing:
+                yield keyed.end(), end
+        elif listing and (item := _ITEM.match(explanation, begin, end)):
+            yield item.end(), end
+        else:
+            listing = False
+
+
+def _values_in(explanation: str, span: Span, text: str) -> Iterator[Span]:
+    """Of a line's value, from the blank before it: all of it where the text holds it, or its
+    items where it holds each."""
+    whole = _value(explanation, *span)
+    if _MARKS_QUOTES.search(explanation, *whole):
+        return
+    if _holds(text, explanation[slice(*whole)]):
+        yield whole
+        return
+    borders = [found.span() for found in _BETWEEN_VALUES.finditer(explanation, *whole)]
+    starts = [whole[0], *(end - 1 for _, end in borders)]
+    ends = [*(start for start, _ in borders), whole[1]]
+    items = list(zip(starts, ends, strict=True))
+    if borders and all(_holds(text, explanation[slice(*item)]) for item in items):
+        yield from items
+
+
+def _value(explanation: str, start: int, end: int) -> Span:
+    """Without blanks but the last before it, and without the bar that ends a row."""
+    value = explanation[start:end]
+    end -= len(value) - len(value.rstrip(" \t\r|"))
+    blanks = len(value) - len(value.lstrip(" \t>"))
+    return start + max(0, blanks - 1), max(start, end)
+
+
+def _holds(text: str, value: str) -> bool:
+    """Does a folded text hold the value at word borders?"""
+    wanted = _folded(value).strip(_EDGES)
+    place = text.find(wanted) if len(wanted) > 1 else -1
+    for _ in range(MOST_PLACES):
+        if place < 0:
+            break
+        around = text[place - 1 : place], text[place + len(wanted) : place + len(wanted) + 1]
+        edges = wanted[0], wanted[-1]
+        if not any(
+            _LATIN.match(one) and _LATIN.match(two) for one, two in zip(around, edges, strict=True)
+        ):
+            return True
+        place = text.find(wanted, place + 1)
+    return False
+
+
+MOST_PLACES = 32  # of a value in the text that are tried for borders
+_LATIN = re.compile(rf"[{_MARK_LETTER}]")
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.lower().replace("\u2019", "'").split())
 
 
 def _as_mark(tag: re.Match[str]) -> str:

@@ -56,8 +56,8 @@ PART = 0.6  # of the text's words: who quotes at most so many, quotes a part of 
 
 
 NO_GROUP = (
-    "the decision is non-hateful, and neither the text nor the explanation names a group: there is "
-    "none to identify"
+    "the decision is non-hateful, and neither the text nor the explanation names a group of the "
+    "policy: there is none to identify"
 )
 
 

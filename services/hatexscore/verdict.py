@@ -82,7 +82,7 @@ def _concluding(report: HatexscoreResult) -> str:
 def _naming(report: HatexscoreResult) -> str:
     if "tgi" in report.not_applicable:
         return "has no group to name"
-    return "names a group" if report.components.tgi == 1 else "names no group"
+    return f"names {'a' if report.components.tgi == 1 else 'no'} group of the policy"
 
 
 def _quoting(report: HatexscoreResult) -> str:
@@ -194,7 +194,7 @@ def faithfulness(report: HatexscoreResult) -> str:
     if qf is None:
         return "Undefined: P(hateful) of the text or of the masked text is missing."
     if drop is None or not _is_movement(report, qf, drop):
-        return "The quotation is the text itself and singles nothing out, so QF is 0."
+        return "The quotes cover the text, or nearly all of it, and single nothing out, so QF is 0."
     before, after = report.probability_original, report.probability_masked
     said = (
         f"Masking the quotes moves P(hateful) from {significant(before)} to "

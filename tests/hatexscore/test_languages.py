@@ -128,10 +128,12 @@ def test_an_undecided_text_is_untrained(languages: tuple[str, ...], asked: bool)
 def test_a_short_explanation_follows_its_text_and_no_text_nothing() -> None:
     with bound(english()):
         followed = score(ask(ENGLISH, explanation="Conclusion: hateful."))
-        alone = score(ask(ENGLISH, text="Go home", explanation="Conclusion: hateful."))
+        alone = score(ask(ENGLISH, text="Go home", explanation="Conclusion: odd."))
+        labelled = score(ask(ENGLISH, text="Go home", explanation="Conclusion: hateful."))
         told = score(ask(ENGLISH, text="Go home", explanation="It is hateful.", language="en-GB"))
     assert (followed.components.htc, followed.explanation_language) == (1, "en")
     assert codes(alone)["htc"] == ["language-undecided"]
+    assert (labelled.components.htc, labelled.language, labelled.score) == (1, "und", None)
     assert (told.components.htc, told.language, told.score is None) == (1, "en", False)
 
 

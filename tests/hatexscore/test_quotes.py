@@ -14,6 +14,7 @@ from services.hatexscore.quotes import (
     Quotation,
     mask_spans,
     merge_spans,
+    plain_format,
     quotations,
     quoted_spans,
 )
@@ -226,3 +227,29 @@ def test_a_mask_inside_the_text_is_left_alone() -> None:
 def test_overlaps_merge_and_neighbours_stay_two() -> None:
     assert mask_spans("abcdef", [(0, 3), (2, 4)]) == "[MASK]ef"
     assert mask_spans("abcdef", [(0, 2), (2, 4)]) == "[MASK][MASK]ef"
+
+
+TEXT = "They never pay, they never leave."
+
+
+@pytest.mark.parametrize(
+    ("explanation", "expected"),
+    [
+        ("It says:\n\n> never pay\n\nHateful.", ["never pay"]),
+        ("- **Quote:** never pay\n- Label: hateful", ["never pay"]),
+        ("Evidence: never pay; never leave\nLabel: hateful", ["never pay", "never leave"]),
+        ("evidence:\n  - never pay\n  - never leave\nlabel: hateful", ["never pay", "never leave"]),
+        ("label = hateful; span = never leave; target = none", ["never leave"]),
+        ("| quote | never pay |", ["never pay"]),
+        ("引用：never pay\n结论：仇恨", ["never pay"]),
+        ("Evidence: they are called lazy", []),  # in the explainer's words
+        ("Reason: never pay", []),
+        ("Quote: ever pay", []),  # not at the borders of words
+    ],
+)
+def test_a_line_quotes_what_the_text_holds(explanation: str, expected: list[str]) -> None:
+    plain = plain_format(explanation, TEXT)
+    assert len(plain) == len(explanation)
+    found = quotations(plain)
+    assert [one.text for one in found] == expected
+    assert [explanation[one.start : one.end] for one in found] == expected
