@@ -25,13 +25,13 @@ from shared.ledger.judgements import (
     ReviewerJudgement,
 )
 from shared.ledger.keys import MOST_REVIEWER
+from shared.ledger.review_progress import ReviewProgress
 from shared.ledger.review_queues import (
     MOST_LINES,
     QUESTIONS,
     Question,
     QueueOrder,
     ReviewItem,
-    ReviewProgress,
     ReviewQueue,
 )
 from shared.telemetry import request_id

@@ -8,53 +8,41 @@ since "within six months" is no duration there and "a person reviews your appeal
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from services.sor.concepts import ReadSentence
 from services.sor.denied_redress import without_denied
+from services.sor.durations import is_dated, is_duration
 from services.sor.grounds import ground_of
 from services.sor.lexicon import (
     ADVERBS,
     ALLOWING,
     ANYBODY,
-    DATED,
     DECISIVE,
     DISSENT,
     EVERY,
     IRREGULAR,
     MEASURES,
-    MONTHS,
-    NUMBERS,
     OBJECTING,
     OBJECTIONS,
     OF_DECISIONS,
     OF_READERS,
-    OF_TIME,
     OUR_OWN,
     REDRESS,
     RULE_NOUNS,
     STEPS,
-    UNITS,
     WAS,
     WE,
 )
 from services.sor.post_facts import PostWords, is_post_reference
 from services.sor.report import SorItemName, SorRoute
-from services.sor.sentences import Span
+from services.sor.sentences import SHORT, Span
 
 OF_REASONS = frozenset(("why", "reason", "reasons", "justification", "rationale"))
 SUBSTANCE = 3  # content words that an explanation has at least
+NEAR = 3  # words before people or a place that say what they are to it
 ARGUED = 4  # without a link, or with the sentence before
-SHORT = 8  # words of a line that is a label and its value
-NEAR = 3  # words before a date that say whose date it is
-_DATE = re.compile(
-    r"(?<!\d)(?:\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})(?!\d)"
-)  # the months in words are found among the words
-_YEAR = re.compile(r"(?:19|20)\d\d")
-_DAY = re.compile(r"\d{1,2}(?:st|nd|rd|th)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +108,7 @@ def _items(
     for item, told in TOLD.items():
         if told(one):
             yield item, 1.0
-    if _is_dated(one, text):
+    if is_dated(one, text):
         yield "duration", 1.0
     ground = ground_of(one, text)
     if ground is not None:
@@ -307,56 +295,6 @@ def _quantified(one: ReadSentence) -> bool:
     )
 
 
-def _duration(one: ReadSentence) -> bool:
-    if len(one.folded) <= SHORT and one.folded[0] in OF_TIME and len(one.folded) > 1:
-        return True
-    if "lasting" in one and (one.any_of("restriction", "reach", "decided") or len(one.folded) < 12):
-        return True
-    return _spans_time(one.folded) and one.any_of("restriction", "reach")
-
-
-def _spans_time(words: Sequence[str]) -> bool:
-    """Such as "for 30 days", "a three-month suspension"."""
-    return any(
-        unit in UNITS and (number[0].isdigit() or number in NUMBERS)
-        for number, unit in pairwise(words)
-    )
-
-
-def _is_dated(one: ReadSentence, text: str) -> bool:
-    """A date that is the measure's, not the post's."""
-    if not one.any_of("restriction", "reach", "lasting", "decided") and len(one.folded) > SHORT:
-        return False
-    words = one.folded
-    for place, word in enumerate(words):
-        if _is_day(words, place) or (_YEAR.fullmatch(word) and _written(one, place, text)):
-            before = words[max(0, place - NEAR) : place]
-            if (
-                not before
-                or not (DATED & set(before))
-                or {"from", "until", "since", "as"} & set(before)
-            ):
-                return True
-    return False
-
-
-def _is_day(words: Sequence[str], place: int) -> bool:
-    """Such as "3 March", "March 3rd": a month beside a number."""
-    if words[place] not in MONTHS:
-        return _DAY.fullmatch(words[place]) is not None and words[place + 1 : place + 2] in _MONTH
-    return any(_DAY.fullmatch(word) for word in words[place + 1 : place + 2])
-
-
-_MONTH = [[month] for month in sorted(MONTHS)]
-
-
-def _written(one: ReadSentence, place: int, text: str) -> bool:
-    """Whether this year begins or ends a date in figures."""
-    word = one.sentence.words[place]
-    around = text[max(0, word.start - 6) : word.end + 6]
-    return _DATE.search(around) is not None
-
-
 def _has_reason(one: ReadSentence, before: int) -> bool:
     """Why it falls under the ground: a link, and words that say something, also in the sentence
     before."""
@@ -409,5 +347,5 @@ TOLD: Mapping[SorItemName, Callable[[ReadSentence], bool]] = {
     "automated_detection": _detection,
     "automated_decision": _decision,
     "territorial_scope": _territory,
-    "duration": _duration,
+    "duration": is_duration,
 }

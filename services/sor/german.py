@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from services.sor.concepts import ReadSentence
 from services.sor.denied_redress import without_denied_german
-from services.sor.disclosures import SHORT, SUBSTANCE, ItemMatch
+from services.sor.disclosures import SUBSTANCE, ItemMatch
 from services.sor.german_words import german_stem, is_content
 from services.sor.grounds import VAGUE
 from services.sor.post_facts import PostWords
 from services.sor.report import SorItemName, SorRoute
-from services.sor.sentences import Span, StatementWord, words
+from services.sor.sentences import SHORT, Span, StatementWord, words
 
 
 def _any(stems: str) -> re.Pattern[str]:

@@ -16,6 +16,7 @@ from typing import Final
 from services.sor.lexicon import ABBREVIATIONS, FUNCTION_WORDS, GENERIC, GERMAN_MONTHS, MONTHS
 
 Span = tuple[int, int]  # half-open character offsets
+SHORT = 8  # words of a line that is a label and its value
 
 _WORD = re.compile(r"\d+(?:\.\d+)+|[^\W_]+(?:['\u2019&][^\W_]+)*|\u00a7+")
 _OPENING = re.compile("[\"\uff02\u201c\u201e\u00ab]|(?<!\\w)['\u2018]")

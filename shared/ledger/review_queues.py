@@ -23,7 +23,6 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
-    ScalarSelect,
     Select,
     String,
     Table,
@@ -40,7 +39,6 @@ from sqlalchemy import (
 )
 
 from shared.errors import BadInput, NotThere, QuotaExceeded
-from shared.ledger.judgements import judgements
 from shared.ledger.result_pages import FACTS, ResultFilter, ResultOrder, filters, sort_columns
 from shared.ledger.tables import Instant, Json, metadata
 
@@ -130,17 +128,6 @@ class ReviewItem:
     line: int
     job_id: str
     leased_until: datetime
-
-
-@dataclass(frozen=True)
-class ReviewProgress:
-    """done, skipped: of one reviewer, or of all where none is named. left: that this reviewer, or
-    anybody, may still be given. seconds: the median that a judgement of the queue took."""
-
-    done: int
-    skipped: int
-    left: int
-    seconds: float | None
 
 
 class UnknownQueue(NotThere):
@@ -254,8 +241,8 @@ def take(connection: Connection, queue: ReviewQueue, reviewer: str) -> ReviewIte
         return None
     free = (
         select(ITEMS.position, ITEMS.place)
-        .where(ITEMS.queue_id == queue.id, ITEMS.done_at.is_(None), _is_free(reviewer))
-        .where(ITEMS.position.not_in(_finished_positions(queue.id, reviewer)))
+        .where(ITEMS.queue_id == queue.id, ITEMS.done_at.is_(None), is_free(reviewer))
+        .where(ITEMS.position.not_in(finished_positions(queue.id, reviewer)))
         .order_by(ITEMS.who.is_distinct_from(reviewer), ITEMS.position, ITEMS.place)
         .limit(1)
         .with_for_update(skip_locked=True)
@@ -273,11 +260,11 @@ def take(connection: Connection, queue: ReviewQueue, reviewer: str) -> ReviewIte
     return None if found is None else ReviewItem(**found._asdict())
 
 
-def _is_free(reviewer: str) -> ColumnElement[bool]:
+def is_free(reviewer: str) -> ColumnElement[bool]:
     return or_(ITEMS.who.is_(None), ITEMS.who == reviewer, ITEMS.leased_until < func.now())
 
 
-def _finished_positions(queue_id: str, reviewer: str) -> Select[Any]:
+def finished_positions(queue_id: str, reviewer: str) -> Select[Any]:
     """Positions that this reviewer has judged or skipped."""
     other = review_items.alias("other")
     return select(other.c.position).where(
@@ -304,7 +291,7 @@ def finish(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: st
         return True
     place = (
         select(ITEMS.position, ITEMS.place)
-        .where(*mine, ITEMS.done_at.is_(None), _is_free(reviewer))
+        .where(*mine, ITEMS.done_at.is_(None), is_free(reviewer))
         .order_by(ITEMS.who.is_distinct_from(reviewer), ITEMS.place)
         .limit(1)
         .with_for_update()
@@ -350,61 +337,6 @@ def close(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
         .values(closed_at=func.coalesce(review_queues.c.closed_at, func.now()))
     )
     return find(connection, queue_id, tenant)
-
-
-def progress(
-    connection: Connection, queue: ReviewQueue, reviewer: str | None = None
-) -> ReviewProgress:
-    """Of this reviewer, or of all."""
-    if reviewer is None:
-        return progress_by_queue(connection, [queue.id])[queue.id]
-    is_done = ITEMS.done_at.is_not(None)
-    open_to = and_(~is_done, _is_free(reviewer))
-    open_to = and_(open_to, ITEMS.position.not_in(_finished_positions(queue.id, reviewer)))
-    counts = _counts(
-        done=and_(is_done, ITEMS.who == reviewer),
-        skipped=literal(reviewer) == any_(ITEMS.skipped_by),
-        left=func.count(ITEMS.position.distinct()).filter(open_to),
-    )
-    median = _median_time(literal(queue.id))
-    query = select(*counts, median.label("seconds")).where(ITEMS.queue_id == queue.id)
-    return ReviewProgress(**connection.execute(query).one()._asdict())
-
-
-def progress_by_queue(connection: Connection, ids: Sequence[str]) -> dict[str, ReviewProgress]:
-    """Of all who judge, by queue."""
-    is_done = ITEMS.done_at.is_not(None)
-    counts = _counts(
-        done=is_done,
-        skipped=and_(~is_done, func.cardinality(ITEMS.skipped_by) > 0),
-        left=func.count().filter(~is_done),
-    )
-    query = (
-        select(ITEMS.queue_id, *counts, _median_time(ITEMS.queue_id).label("seconds"))
-        .where(ITEMS.queue_id == any_(literal(list(ids), ARRAY(String))))
-        .group_by(ITEMS.queue_id)
-    )
-    known = {
-        row.queue_id: ReviewProgress(row.done, row.skipped, row.left, row.seconds)
-        for row in connection.execute(query)
-    }
-    return {one: known.get(one) or ReviewProgress(0, 0, 0, None) for one in ids}
-
-
-def _counts(
-    *, done: ColumnElement[bool], skipped: ColumnElement[bool], left: ColumnElement[Any]
-) -> tuple[ColumnElement[Any], ...]:
-    return (
-        func.count(ITEMS.position).filter(done).label("done"),
-        func.count(ITEMS.position.distinct()).filter(skipped).label("skipped"),
-        left.label("left"),
-    )
-
-
-def _median_time(queue_id: ColumnElement[str]) -> ScalarSelect[Any]:
-    """Seconds that a judgement of the queue took."""
-    median = func.percentile_cont(0.5).within_group(judgements.c.seconds)
-    return select(median).where(judgements.c.queue_id == queue_id).scalar_subquery()
 
 
 def jobs_of(connection: Connection, queue: ReviewQueue) -> Sequence[str]:

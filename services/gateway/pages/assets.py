@@ -11,6 +11,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from services.gateway.pages import (
+    batch_downloads,
     batches,
     compare,
     drift,
@@ -34,6 +35,7 @@ PARTS = (
     jobs,
     new_batches,
     batches,
+    batch_downloads,
     saved_views,
     compare,
     review,

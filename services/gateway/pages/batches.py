@@ -1,24 +1,23 @@
 """`/batches` lists batches; `/batches/{id}` shows progress, then the report and the worst lines.
 The address of the results table is its view.
 
-Beside it stand its downloads and the pictures of its report.
+`batch_downloads` has its files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response
 
 from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
-from services.gateway.batch_csv import filled_csv_chunks
 from services.gateway.caller import Caller
-from services.gateway.pages import result_export, templates
+from services.gateway.pages import templates
 from services.gateway.pages.batch_outcome import outcome_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, summary_of
 from services.gateway.pages.batch_split import split_keys, split_of
@@ -30,20 +29,17 @@ from services.gateway.pages.result_query import (
     VERDICTS,
     ResultQuery,
     parse_query,
-    query_to_take,
 )
 from services.gateway.pages.review import batch_agreement
 from services.gateway.pages.row_excerpts import fitted_rows
 from services.gateway.pages.saved_views import saved_views
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import NoReport
-from services.gateway.routes import batch_results
-from services.gateway.routes.batch_results import plot_response, report_job, write_facts
+from services.gateway.routes.batch_results import report_job, write_facts
 from services.gateway.routes.batches import BATCH_ID, find_batch, validate_id
 from services.gateway.routes.events import stream
-from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
-from services.gateway.views import batch_json, result_of
+from services.gateway.views import batch_json
 from services.registry import (
     contracts,
     metrics,
@@ -51,7 +47,6 @@ from services.registry import (
     surprising_rules,
     surprising_words,
 )
-from shared.errors import UnknownFile
 from shared.ledger import batches, files, judgements, result_pages
 from shared.ledger.batch_lines import STATUSES
 from shared.ledger.batches import Batch
@@ -314,92 +309,7 @@ async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSum
     return found
 
 
-MOST_IN_FILE = 1_000  # lines of a selection
-
-
-@router.get("/batches/{batch_id}/results.html")
-async def results_html(
-    request: Request, batch_id: str, gateway: Gateway, caller: Viewer
-) -> Response:
-    """The chosen lines in one file with the report, without anybody's text."""
-    batch = await get_batch(batch_id, gateway, caller)
-    view = query_to_take(batch, batch.tenant, request.query_params.multi_items())
-    report = await _finished_report(batch, gateway)
-    return await batch_results.as_html(batch, report, gateway, view.filter, MOST_IN_FILE)
-
-
-@router.get("/batches/{batch_id}/results.{ending}")
-async def batch_results_file(
-    request: Request,
-    batch_id: str,
-    ending: Literal["jsonl", "csv"],
-    gateway: Gateway,
-    caller: Viewer,
-) -> Response:
-    """The chosen lines, or where none is chosen all that the filters leave."""
-    batch = await get_batch(batch_id, gateway, caller)
-    batch_results.check_final(batch)
-    await write_facts(gateway, batch)
-    view = query_to_take(batch, batch.tenant, request.query_params.multi_items())
-    pieces = result_export.file_chunks(gateway.engine, batch, view, ending)
-    kind = {"jsonl": "application/jsonl", "csv": "text/csv; charset=utf-8"}[ending]
-    headers = batch_results.download_headers(f"{batch.id}-results.{ending}")
-    return StreamingResponse(pieces, media_type=kind, headers=headers)
-
-
-PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-REPORT_SECONDS = 10  # that a download waits for a report which is still being made
-
-
-@router.get("/batches/{batch_id}/plots/{name}.svg")
-async def batch_plot(batch_id: str, name: str, gateway: Gateway, caller: Viewer) -> Response:
-    """A picture of the report."""
-    batch = await get_batch(batch_id, gateway, caller)
-    response = plot_response(await _finished_report(batch, gateway), name, "svg")
-    response.headers["Content-Security-Policy"] = PICTURE_POLICY
-    return response
-
-
-@router.get("/batches/{batch_id}/items.csv")
-async def batch_csv(batch_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """The lines as CSV, without columns that none of them fills."""
-    batch = await get_batch(batch_id, gateway, caller)
-    return await batch_results.as_csv(batch, gateway, filled_csv_chunks)
-
-
-@router.get("/batches/{batch_id}/report.html")
-async def batch_html(batch_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """The report as one file."""
-    batch = await get_batch(batch_id, gateway, caller)
-    return await batch_results.as_html(batch, await _finished_report(batch, gateway), gateway)
-
-
-@router.get("/batches/{batch_id}/{kind}.jsonl")
-async def batch_output(
-    batch_id: str,
-    kind: Literal["output", "errors"],
-    gateway: Gateway,
-    caller: Viewer,
-) -> Response:
-    """The output or the error file as it is."""
-    batch = await get_batch(batch_id, gateway, caller)
-    file_id = batch.output_file_id if kind == "output" else batch.error_file_id
-    if file_id is None:
-        raise UnknownFile(f"this batch has no file of {kind}")
-    return await get_file_content(file_id, gateway, caller)
-
-
 async def get_batch(batch_id: str, gateway: State, caller: Caller) -> Batch:
     """The viewer's batch. Raises UnknownBatch, Forbidden."""
     check_scope(caller, "batch", "review")
     return await find_batch(batch_id, gateway, caller.tenant)
-
-
-async def _finished_report(batch: Batch, gateway: State) -> dict[str, Any]:
-    """The finished report. Raises NoReport."""
-    job = await report_job(batch, gateway, REPORT_SECONDS)
-    if job.error is not None:
-        raise NoReport(str(job.error.get("detail", "the report failed")))
-    if job.result is None:
-        raise NoReport("the report is still being made; ask again in a moment")
-    return result_of(job) or {}

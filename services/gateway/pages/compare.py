@@ -1,32 +1,38 @@
 """`/compare`: two batches, or parts of them, on the same texts; up to six with one baseline.
 
-It shows what a report with `against` says and computes nothing. A side is named `batch_…`; what one
-model judged of it `batch_…:model=NAME`, lines with a value `batch_…:metadata.KEY=VALUE`.
+It shows what a report with `against` says and computes nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from itertools import chain
 from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import Request
-from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection
-from starlette.datastructures import QueryParams
 from starlette.responses import RedirectResponse, Response
 
 from services.gateway.auth import Viewer, check_scope
 from services.gateway.batch_csv import csv_field, encode_rows
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
-from services.gateway.pages.batch_split import COLUMNS, metadata_split_keys
 from services.gateway.pages.batches import file_names, known_of
 from services.gateway.pages.comparison_filter import PairQuery, parse_pair_query
+from services.gateway.pages.comparison_sides import (
+    PARTS,
+    CompareQuery,
+    CompareSide,
+    conflict,
+    outdated_sides,
+    side_of,
+    sides_of_form,
+    slice_keys,
+)
 from services.gateway.pages.comparison_view import PairRow, compare_context, pair_rows
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import VERDICTS
@@ -37,79 +43,19 @@ from services.gateway.routes.batches import check_input, find_batch
 from services.gateway.routes.scores import find_or_commit, wait_for_job
 from services.gateway.state import Gateway, State
 from services.registry import metrics, surprising_words
-from shared.batch_contracts import MOST_FURTHER, Against, SplitKey
-from shared.errors import BadInput, UnknownBatch
-from shared.ledger import batches, result_pages, result_pairs
+from shared.batch_contracts import MOST_FURTHER, Against
+from shared.errors import BadInput
+from shared.ledger import batches, result_pairs
 from shared.ledger.batches import Batch, NewBatch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
-from shared.ledger.result_pages import ResultFilter, ResultSummary
 from shared.ledger.result_pairs import PairedLine, UnpairedLine
 
 RECENT = 50
-MOST_NAME = 512  # characters of a model's name, or of a value
-OWN = "metadata."
-PARTS = {"left_part": "left", "right_part": "right"}  # fields of the form
-SPLIT = TypeAdapter[str](SplitKey)
 MOST_ROWS = 20
 MOST_LEFT_OUT = 100  # lines of a side that are listed
 MOST_IN_FILE = 50_000  # pairs
-SHORT = 6
 router = page_router()
-
-
-@dataclass(frozen=True)
-class CompareSide:
-    """A batch, or those of its lines whose `key`, `model` or `metadata.<key>`, has the value."""
-
-    batch: Batch
-    key: str = ""
-    value: str = ""
-
-    @property
-    def model(self) -> str | None:
-        return self.value if self.key == "model" else None
-
-    @property
-    def metadata(self) -> dict[str, str]:
-        return {self.key.removeprefix(OWN): self.value} if self.key.startswith(OWN) else {}
-
-    @property
-    def report_part(self) -> dict[str, Any]:
-        """As a report names the part."""
-        return {"of_model": self.model, "of_metadata": self.metadata}
-
-    @property
-    def address(self) -> str:
-        """As the address of the page names it."""
-        return f"{self.batch.id}:{self.key}={self.value}" if self.key else self.batch.id
-
-    @property
-    def name(self) -> str:
-        """As people call it."""
-        named = self.batch.metadata.get("name") or self.batch.metadata.get("model")
-        return self.value or named or f"batch …{self.batch.id[-SHORT:]}"
-
-
-@dataclass(frozen=True)
-class CompareQuery:
-    """Two or more sides, the first of `rights` first. by: what the difference is shown by as well,
-    one of `keys`, key → its name; or empty."""
-
-    left: CompareSide
-    rights: Sequence[CompareSide]
-    by: str
-    keys: Mapping[str, str]
-
-    @property
-    def sides(self) -> list[CompareSide]:
-        return [self.left, *self.rights]
-
-    @property
-    def address(self) -> str:
-        """Of its page, without what chooses one of several, or pairs."""
-        sides = [("left", self.left.address), *(("right", one.address) for one in self.rights)]
-        return f"/compare?{urlencode(sides + ([('by', self.by)] if self.by else []))}"
 
 
 @router.get("/compare")
@@ -119,24 +65,24 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
     check_scope(caller, "batch")
     query = request.query_params
     if any(query.get(name) is not None for name in PARTS):
-        return RedirectResponse(f"/compare?{urlencode(_with_parts(query))}", 303)
+        return RedirectResponse(f"/compare?{urlencode(sides_of_form(query))}", 303)
     rights_sent = dict.fromkeys(query.getlist("right"))
     named = [one for one in (query.get("left", ""), *rights_sent) if one.strip()]
     if len(named) < 2 or not query.get("left", "").strip():
         return await _form(request, gateway, caller)
-    left, *rights = [await _side(one, gateway, caller) for one in named[: MOST_FURTHER + 2]]
-    why = _conflict(left, rights)
+    left, *rights = [await side_of(one, gateway, caller) for one in named[: MOST_FURTHER + 2]]
+    why = conflict(left, rights)
     if why:
         other = [one for one in rights if one.batch.metric != left.batch.metric]
         return _refused(request, left, rights, why, other if left.batch.is_final else [])
     for one in (left, *rights):
         await write_facts(gateway, one.batch)
-    keys = _slice_keys(await known_of(rights[0].batch, gateway, complete=True))
+    keys = slice_keys(await known_of(rights[0].batch, gateway, complete=True))
     by = query.get("by", "")
     wanted = CompareQuery(left, rights, by if by in keys else "", keys)
     job = await _job(wanted, gateway, caller)
     if job.error is not None:
-        again = await _outdated_sides(wanted.sides, gateway, caller)
+        again = await outdated_sides(wanted.sides, gateway, caller)
         return _refused(request, left, rights, job.error.get("detail", ""), again)
     if job.is_final and job.result is None:
         told = "the comparison was cancelled; it can be asked for again when it is forgotten"
@@ -158,16 +104,6 @@ def _refused(
     return page(request, "compare.html", 422, **context)
 
 
-def _with_parts(query: QueryParams) -> list[tuple[str, str]]:
-    """The sides of the form, each with the part that stands beside it; further ones have none."""
-    rights = [one.strip() for one in query.getlist("right")]
-    chosen = {"left": query.get("left", "").strip(), "right": rights[0] if rights else ""}
-    for beside, name in PARTS.items():
-        if chosen[name] and (part := query.get(beside, "").strip()):
-            chosen[name] += f":{part}"
-    return [*chosen.items(), *(("right", one) for one in rights[1:] if one)]
-
-
 async def _form(request: Request, gateway: State, caller: Caller) -> Response:
     wanted = Slice(RECENT, tenant=caller.tenant)
     recent, _ = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
@@ -175,56 +111,6 @@ async def _form(request: Request, gateway: State, caller: Caller) -> Response:
     chosen = request.query_params.get("left", ""), request.query_params.get("right", "")
     called = await file_names(ended_ones, gateway, caller)
     return page(request, "compare_form.html", batches=ended_ones, called=called, chosen=chosen)
-
-
-async def _side(named: str, gateway: State, caller: Caller) -> CompareSide:
-    """Raises UnknownBatch."""
-    batch_id, _, part = named.strip().replace("\0", "").partition(":")
-    key, _, value = part.partition("=")
-    batch = await find_batch(batch_id, gateway, caller.tenant)
-    if not part:
-        return CompareSide(batch)
-    side = CompareSide(batch, key, value[:MOST_NAME])
-    if side.model is None and not side.metadata:
-        raise UnknownBatch(f"{batch_id} has no such part: write :model=NAME or :metadata.KEY=VALUE")
-    await write_facts(gateway, batch)
-    equal = {} if side.model is None else {"model": side.model}
-    wanted = ResultFilter(
-        tenant=caller.tenant, batch_id=batch.id, equal=equal, metadata=side.metadata
-    )
-    if not await gateway.in_ledger(lambda one: result_pages.count_of(one, wanted)):
-        raise UnknownBatch(f"{batch_id} has no result of such a {'line' if not equal else 'model'}")
-    return side
-
-
-def _conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
-    """Why there is nothing to ask for; empty where there is."""
-    for one in (left, *rights):
-        if not one.batch.is_final:
-            return f"{one.name} is {one.batch.status.replace('_', ' ')}: compare it when it ends."
-        if one.batch.metric not in metrics():
-            return f"{one.name} has no scores."
-        if one.batch.metric != left.batch.metric:
-            return (
-                f"{left.name} was scored by {left.batch.metric}, {one.name} by "
-                f"{one.batch.metric}: score {one.name} again by {left.batch.metric}."
-            )
-    return ""
-
-
-def _slice_keys(known: ResultSummary) -> dict[str, str]:
-    """What the difference can be shown by → its name."""
-    own = {name: told for name, told in metadata_split_keys(known.keys).items() if _is_split(name)}
-    return own | {name: told for name, told in COLUMNS.items() if name not in ("model", "variant")}
-
-
-def _is_split(name: str) -> bool:
-    """Whether a report can be asked for it."""
-    try:
-        SPLIT.validate_python(name)
-    except ValidationError:
-        return False
-    return True
 
 
 async def _job(wanted: CompareQuery, gateway: State, caller: Caller) -> Job:
@@ -242,23 +128,6 @@ async def _job(wanted: CompareQuery, gateway: State, caller: Caller) -> Job:
     key = f"compare {hashlib.sha256(sides.encode()).hexdigest()}"
     accepted = await find_or_commit(contract, asked, gateway, key, caller.owner(gateway.settings))
     return await wait_for_job(accepted, gateway, 0)
-
-
-async def _outdated_sides(
-    sides: Sequence[CompareSide], gateway: State, caller: Caller
-) -> list[CompareSide]:
-    """The sides that were not scored as this version of the service does."""
-    current = metrics()[sides[0].batch.metric].version
-
-    def read(connection: Connection) -> list[CompareSide]:
-        return [
-            one
-            for one in sides
-            if result_pairs.find_mixed(connection, caller.tenant, one.batch.id)["metric_version"]
-            not in ([], [current])
-        ]
-
-    return await gateway.in_ledger(read)
 
 
 @router.post("/compare/again")
@@ -391,8 +260,9 @@ async def pairs_file(request: Request, gateway: Gateway, caller: Viewer) -> Resp
     """The pairs of two sides that the address chooses, the largest change first; no texts."""
     check_scope(caller, "batch")
     query = request.query_params
-    left, right = [await _side(query.get(name, ""), gateway, caller) for name in ("left", "right")]
-    if why := _conflict(left, [right]):
+    named = [query.get(name, "") for name in ("left", "right")]
+    left, right = [await side_of(one, gateway, caller) for one in named]
+    if why := conflict(left, [right]):
         raise NoReport(why)
     for one in (left, right):
         await write_facts(gateway, one.batch)

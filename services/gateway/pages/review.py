@@ -41,11 +41,12 @@ from services.gateway.routes.jobs import BATCH_ID, validate_id
 from services.gateway.routes.judgements import JUDGEMENT_ID
 from services.gateway.state import Gateway, State
 from services.registry import reported
-from shared.ledger import jobs, judgements, review_queues
+from shared.ledger import jobs, judgements, review_progress, review_queues
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
 from shared.ledger.judgements import OPINIONS, JudgementFilter, Origin, ReviewerJudgement
-from shared.ledger.review_queues import QUESTIONS, ReviewItem, ReviewProgress, ReviewQueue
+from shared.ledger.review_progress import ReviewProgress
+from shared.ledger.review_queues import QUESTIONS, ReviewItem, ReviewQueue
 from shared.page_text import Mark, pieces
 from shared.problems import validation_problem
 from shared.service_contract import FactPaths
@@ -115,7 +116,7 @@ async def queue_list(
         )
         wanted = JudgementFilter(caller.tenant, batch_id=batch or None)
         count = judgements.count_of(connection, wanted)
-        progress = review_queues.progress_by_queue(connection, [one.id for one in some])
+        progress = review_progress.progress_by_queue(connection, [one.id for one in some])
         return [(one, progress[one.id]) for one in some], count
 
     queues, count = await gateway.in_ledger(read)
@@ -184,7 +185,9 @@ async def queue_page(request: Request, queue_id: str, gateway: Gateway, caller: 
     """How far it has come, and how far people agree."""
     check_scope(caller, "batch", "review")
     queue = await queue_routes.find_queue(queue_id, gateway, caller)
-    progress = await gateway.in_ledger(lambda connection: review_queues.progress(connection, queue))
+    progress = await gateway.in_ledger(
+        lambda connection: review_progress.progress(connection, queue)
+    )
     job: Job | None = None
     try:
         job = await queue_routes.agreement_job(queue, gateway, caller)
@@ -255,7 +258,7 @@ async def judge_page(
 
     def take(connection: Connection) -> tuple[ReviewItem | None, ReviewProgress]:
         item = review_queues.take(connection, queue, name)
-        return item, review_queues.progress(connection, queue, name)
+        return item, review_progress.progress(connection, queue, name)
 
     item, progress = await gateway.in_ledger(take)
     if item is None:
@@ -355,5 +358,5 @@ async def _job(job_id: str, gateway: State, caller: Caller) -> Job:
 
 async def _progress(queue: ReviewQueue, gateway: State, name: str) -> ReviewProgress:
     return await gateway.in_ledger(
-        lambda connection: review_queues.progress(connection, queue, name)
+        lambda connection: review_progress.progress(connection, queue, name)
     )

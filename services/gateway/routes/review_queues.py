@@ -36,7 +36,7 @@ from services.gateway.routes.webhooks import body_schema
 from services.gateway.state import Gateway, State
 from services.registry import metrics
 from shared.batch_contracts import Judged
-from shared.ledger import judgements, review_queues
+from shared.ledger import judgements, review_progress, review_queues
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Accepted, Job
 from shared.ledger.judgements import JudgementFilter, JudgementState
@@ -99,7 +99,9 @@ async def make(asked: ReviewQueueRequest, gateway: State, caller: Caller) -> Rev
 
 async def with_progress(queue: ReviewQueue, gateway: State) -> dict[str, Any]:
     """With its progress."""
-    progress = await gateway.in_ledger(lambda connection: review_queues.progress(connection, queue))
+    progress = await gateway.in_ledger(
+        lambda connection: review_progress.progress(connection, queue)
+    )
     return queue_json(queue, progress)
 
 
@@ -124,7 +126,7 @@ async def list_review_queues(
 
     def read(connection: Connection) -> tuple[list[dict[str, Any]], bool]:
         some, more = review_queues.page_of(connection, caller.tenant, most, after, batch)
-        progress = review_queues.progress_by_queue(connection, [one.id for one in some])
+        progress = review_progress.progress_by_queue(connection, [one.id for one in some])
         return [queue_json(one, progress[one.id]) for one in some], more
 
     data, more = await gateway.in_ledger(read)
@@ -159,7 +161,7 @@ async def next_review_item(
 
     def take(connection: Connection) -> dict[str, Any]:
         item = review_queues.take(connection, queue, who)
-        return next_item_json(item, review_queues.progress(connection, queue, who))
+        return next_item_json(item, review_progress.progress(connection, queue, who))
 
     return JSONResponse(await gateway.in_ledger(take))
 
@@ -183,7 +185,7 @@ async def skip_review_item(
     def skip(connection: Connection) -> dict[str, Any]:
         review_queues.skip(connection, queue, asked.position, who)
         item = review_queues.take(connection, queue, who)
-        return next_item_json(item, review_queues.progress(connection, queue, who))
+        return next_item_json(item, review_progress.progress(connection, queue, who))
 
     return JSONResponse(await gateway.in_ledger(skip))
 

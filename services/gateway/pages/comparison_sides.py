@@ -1,0 +1,165 @@
+"""The sides of a comparison, as an address names them: batches, or parts of them.
+
+A side is named `batch_…`; what one model judged of it `batch_…:model=NAME`, lines with a value of
+metadata `batch_…:metadata.KEY=VALUE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from pydantic import TypeAdapter, ValidationError
+from sqlalchemy import Connection
+from starlette.datastructures import QueryParams
+
+from services.gateway.caller import Caller
+from services.gateway.pages.batch_split import COLUMNS, metadata_split_keys
+from services.gateway.routes.batch_results import write_facts
+from services.gateway.routes.batches import find_batch
+from services.gateway.state import State
+from services.registry import metrics
+from shared.batch_contracts import SplitKey
+from shared.errors import UnknownBatch
+from shared.ledger import result_pages, result_pairs
+from shared.ledger.batches import Batch
+from shared.ledger.result_pages import ResultFilter, ResultSummary
+
+MOST_NAME = 512  # characters of a model's name, or of a value
+OWN = "metadata."
+PARTS = {"left_part": "left", "right_part": "right"}  # fields of the form
+SPLIT = TypeAdapter[str](SplitKey)
+SHORT = 6
+
+
+@dataclass(frozen=True)
+class CompareSide:
+    """A batch, or those of its lines whose `key`, `model` or `metadata.<key>`, has the value."""
+
+    batch: Batch
+    key: str = ""
+    value: str = ""
+
+    @property
+    def model(self) -> str | None:
+        return self.value if self.key == "model" else None
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        return {self.key.removeprefix(OWN): self.value} if self.key.startswith(OWN) else {}
+
+    @property
+    def report_part(self) -> dict[str, Any]:
+        """As a report names the part."""
+        return {"of_model": self.model, "of_metadata": self.metadata}
+
+    @property
+    def address(self) -> str:
+        """As the address of the page names it."""
+        return f"{self.batch.id}:{self.key}={self.value}" if self.key else self.batch.id
+
+    @property
+    def name(self) -> str:
+        """As people call it."""
+        named = self.batch.metadata.get("name") or self.batch.metadata.get("model")
+        return self.value or named or f"batch …{self.batch.id[-SHORT:]}"
+
+
+@dataclass(frozen=True)
+class CompareQuery:
+    """Two or more sides, the first of `rights` first. by: what the difference is shown by as well,
+    one of `keys`, key → its name; or empty."""
+
+    left: CompareSide
+    rights: Sequence[CompareSide]
+    by: str
+    keys: Mapping[str, str]
+
+    @property
+    def sides(self) -> list[CompareSide]:
+        return [self.left, *self.rights]
+
+    @property
+    def address(self) -> str:
+        """Of its page, without what chooses one of several, or pairs."""
+        sides = [("left", self.left.address), *(("right", one.address) for one in self.rights)]
+        return f"/compare?{urlencode(sides + ([('by', self.by)] if self.by else []))}"
+
+
+def sides_of_form(query: QueryParams) -> list[tuple[str, str]]:
+    """The sides of the form, each with the part that stands beside it; further ones have none."""
+    rights = [one.strip() for one in query.getlist("right")]
+    chosen = {"left": query.get("left", "").strip(), "right": rights[0] if rights else ""}
+    for beside, name in PARTS.items():
+        if chosen[name] and (part := query.get(beside, "").strip()):
+            chosen[name] += f":{part}"
+    return [*chosen.items(), *(("right", one) for one in rights[1:] if one)]
+
+
+async def side_of(named: str, gateway: State, caller: Caller) -> CompareSide:
+    """Raises UnknownBatch."""
+    batch_id, _, part = named.strip().replace("\0", "").partition(":")
+    key, _, value = part.partition("=")
+    batch = await find_batch(batch_id, gateway, caller.tenant)
+    if not part:
+        return CompareSide(batch)
+    side = CompareSide(batch, key, value[:MOST_NAME])
+    if side.model is None and not side.metadata:
+        raise UnknownBatch(f"{batch_id} has no such part: write :model=NAME or :metadata.KEY=VALUE")
+    await write_facts(gateway, batch)
+    equal = {} if side.model is None else {"model": side.model}
+    wanted = ResultFilter(
+        tenant=caller.tenant, batch_id=batch.id, equal=equal, metadata=side.metadata
+    )
+    if not await gateway.in_ledger(lambda one: result_pages.count_of(one, wanted)):
+        raise UnknownBatch(f"{batch_id} has no result of such a {'line' if not equal else 'model'}")
+    return side
+
+
+def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
+    """Why there is nothing to ask for; empty where there is."""
+    for one in (left, *rights):
+        if not one.batch.is_final:
+            return f"{one.name} is {one.batch.status.replace('_', ' ')}: compare it when it ends."
+        if one.batch.metric not in metrics():
+            return f"{one.name} has no scores."
+        if one.batch.metric != left.batch.metric:
+            return (
+                f"{left.name} was scored by {left.batch.metric}, {one.name} by "
+                f"{one.batch.metric}: score {one.name} again by {left.batch.metric}."
+            )
+    return ""
+
+
+def slice_keys(known: ResultSummary) -> dict[str, str]:
+    """What the difference can be shown by → its name."""
+    own = {name: told for name, told in metadata_split_keys(known.keys).items() if _is_split(name)}
+    return own | {name: told for name, told in COLUMNS.items() if name not in ("model", "variant")}
+
+
+def _is_split(name: str) -> bool:
+    """Whether a report can be asked for it."""
+    try:
+        SPLIT.validate_python(name)
+    except ValidationError:
+        return False
+    return True
+
+
+async def outdated_sides(
+    sides: Sequence[CompareSide], gateway: State, caller: Caller
+) -> list[CompareSide]:
+    """The sides that were not scored as this version of the service does."""
+    current = metrics()[sides[0].batch.metric].version
+
+    def read(connection: Connection) -> list[CompareSide]:
+        return [
+            one
+            for one in sides
+            if result_pairs.find_mixed(connection, caller.tenant, one.batch.id)["metric_version"]
+            not in ([], [current])
+        ]
+
+    return await gateway.in_ledger(read)
