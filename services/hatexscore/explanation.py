@@ -230,7 +230,7 @@ def detect_languages(request: HatexscoreRequest) -> DetectedLanguages:
         explanation.code == UNDECIDED and text.code == read_explanation
     ):
         return DetectedLanguages(read_text, read_explanation, text, explanation, None)
-    if explanation.code == UNDECIDED and _ENGLISH_LABEL.search(own):
+    if sent is None and explanation.code == UNDECIDED and _ENGLISH_LABEL.search(own):
         return DetectedLanguages(read_text, "en", text, explanation, None, by_label=True)
     return DetectedLanguages(read_text, "en", text, explanation, _without_rules(explanation.code))
 

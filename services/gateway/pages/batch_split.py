@@ -134,11 +134,8 @@ async def _report(
         )
     except ValidationError:
         return None, "There are no intervals: no report splits by such a name."
-    key = f"page split {batch.id} {view.split} {view.pairwise}"
     try:
-        accepted = await find_or_commit(
-            contract, asked, gateway, key, caller.owner(gateway.settings)
-        )
+        accepted = await find_or_commit(contract, asked, gateway, caller.owner(gateway.settings))
         job = await wait_for_job(accepted, gateway, 0)
     except ScoringError as error:
         return None, f"There are no intervals: {error.detail}."

@@ -143,7 +143,7 @@ async def batch_page(
         opened = await load_row_detail(gateway, batch, line)
         return page(request, "line.html", batch_id=batch.id, opened=opened)
     ended = batch.is_final and batch.total > 0
-    report = await _report(batch, gateway) if ended else None
+    report = await _report(batch, gateway, caller) if ended else None
     results = await _results(batch, gateway, request) if ended else None
     found = report.report if report is not None else None
     shown = (
@@ -229,7 +229,10 @@ async def batch_cancel(
     return RedirectResponse(f"/batches/{batch_id}", 303)
 
 
-async def _report(batch: Batch, gateway: State) -> BatchReportState:
+async def _report(batch: Batch, gateway: State, caller: Caller) -> BatchReportState:
+    """Who only judges sees the report that there is, and makes none."""
+    if batch.report_job_id is None and not caller.has_scope("batch"):
+        return BatchReportState(why_not="this key makes no reports")
     try:
         job = await report_job(batch, gateway)
     except NoReport as error:

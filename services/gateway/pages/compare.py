@@ -5,7 +5,6 @@ It shows what a report with `against` says and computes nothing.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -124,9 +123,7 @@ async def _job(wanted: CompareQuery, gateway: State, caller: Caller) -> Job:
         further=tuple(Against(batch=one.batch.id, **one.report_part) for one in further),
         by=(wanted.by,) if wanted.by else (),
     )
-    sides = " ".join([*(one.address for one in wanted.sides), wanted.by]).strip()
-    key = f"compare {hashlib.sha256(sides.encode()).hexdigest()}"
-    accepted = await find_or_commit(contract, asked, gateway, key, caller.owner(gateway.settings))
+    accepted = await find_or_commit(contract, asked, gateway, caller.owner(gateway.settings))
     return await wait_for_job(accepted, gateway, 0)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, case, func, or_, select
 
 from services.gateway.pages.comparison_view import PartChange, part_changes
 from services.gateway.pages.job_texts import plain_text, texts_of
@@ -86,8 +86,10 @@ def version_history(connection: Connection, job: Job, tenant: str) -> VersionHis
 def _versions(connection: Connection, parent_id: str, tenant: str) -> list[Version]:
     """The parent and what was made of it, the oldest first."""
     table = jobs_table.c
+    score = table.result["score"]
+    is_number = func.json_typeof(score) == "number"  # a report's is an interval
     rows = connection.execute(
-        select(table.id, table.status, table.result["score"].as_float())
+        select(table.id, table.status, case((is_number, score.as_float())))
         .where(table.tenant == tenant)
         .where(or_(table.parent_job_id == parent_id, table.id == parent_id))
         .order_by(table.id)

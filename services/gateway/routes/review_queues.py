@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
@@ -270,6 +269,5 @@ async def _accept_report(
         raise NoReport("nobody has judged a line of it yet")
     contract = metrics()[metric].batch
     request = contract.request(**asked, mixed=True)
-    lines = hashlib.sha256(request.model_dump_json().encode()).hexdigest()  # jobs are forgotten
-    key = f"agreement {known.number} {known.digest} {lines}"
-    return await find_or_commit(contract, request, gateway, key, caller.owner(gateway.settings))
+    state = f"{known.number} {known.digest}"
+    return await find_or_commit(contract, request, gateway, caller.owner(gateway.settings), state)

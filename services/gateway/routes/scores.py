@@ -34,6 +34,7 @@ LOOK_AGAIN_SECONDS = 2.0  # a notice may be lost; the ledger is asked at this pa
 
 LISTED_JOBS_BYTES = 4 * 1_048_576
 
+OWN_KEY = "\u00b6"  # begins no key of a caller: those are ASCII
 Take = Callable[[ServiceContract, Request, State, Caller], Awaitable[Response]]
 Json = dict[int | str, dict[str, Any]]
 
@@ -130,11 +131,13 @@ async def commit(
 
 
 async def find_or_commit(
-    contract: ServiceContract, asked: JobRequest, gateway: State, key: str, owner: Owner
+    contract: ServiceContract, asked: JobRequest, gateway: State, owner: Owner, of: str = ""
 ) -> Accepted:
-    """As `commit`; the job that is there already costs one statement. key: the page's own, so that
-    whoever made it could name what it names."""
+    """As `commit`; the job that has this very request already costs one statement. of: what else
+    makes it another one. No caller's header can name the key, which nothing but its own request
+    has."""
     request = asked.model_dump(mode="json")
+    key = f"{OWN_KEY} {jobs.fingerprint(contract.name, request)} {of}".strip()
     known = await gateway.in_ledger(
         lambda connection: jobs.find_by_key(connection, owner.tenant, key, contract.name, request)
     )

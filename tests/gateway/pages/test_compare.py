@@ -18,10 +18,11 @@ from services.gateway.pages import comparison_view
 from shared.comparison_details import density_of
 from shared.ledger import result_pairs
 from shared.ledger.result_pairs import PairFilter
-from shared.ledger.tables import DEFAULT_TENANT, batch_lines, jobs
+from shared.ledger.tables import DEFAULT_TENANT, batch_lines, idempotency_keys, jobs
 from shared.ledger.tables import batches as ledger_batches
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch, run_reports
+from tests.gateway.pages.test_pages import entered
 
 OLD = [0.2, 0.3, 0.5, 0.9, 0.1, 0.4, 0.6, None]
 NEW = [0.5, 0.6, 0.8, 0.95, 0.5, 0.8, None, 0.7]
@@ -200,6 +201,32 @@ def test_two_models_of_one_batch_and_several_rights(
     assert "higher" in html
     other = {"left": batches[0], "right": f"{third}:model=embedded-hate"}
     assert client.get("/compare", params=other).status_code == 404  # it answered none of that one
+
+
+def test_a_comparison_made_before_and_a_key_of_a_caller_stand_in_nobodys_way(
+    opens: Opens, engine: Engine
+) -> None:
+    client = entered(opens, "a", "score", "batch")
+    sides = [make_batch(engine, scores, tenant="a")[0] for scores in (OLD, NEW)]
+    with engine.begin() as connection:
+        for place, said in enumerate(("judge", "judge verdict")):
+            of_side = batch_lines.c.batch_id == sides[1], batch_lines.c.number % 2 == place
+            caller = {"metadata": {"s": said}}
+            connection.execute(update(batch_lines).where(*of_side).values(caller=caller))
+    asked = {"left": sides[0], "right": sides[1]}
+    assert "is being made" in client.get("/compare", params=asked).raise_for_status().text
+    with engine.begin() as connection:
+        key = connection.execute(select(idempotency_keys.c.key)).scalar_one()
+        assert not key.isascii()  # no header names it
+        # as another version of the service wrote it
+        changed = {"fingerprint": "0" * 64, "key": f"{key} of before"}
+        connection.execute(update(idempotency_keys).values(**changed))
+    again = client.get("/compare", params=asked)
+    assert (again.status_code, "is being made" in again.text) == (200, True)
+    value = {"right": f"{sides[1]}:metadata.s=judge", "left": sides[0], "by": "verdict"}
+    other = {"right": f"{sides[1]}:metadata.s=judge verdict", "left": sides[0]}
+    assert client.get("/compare", params=other).status_code == 200
+    assert client.get("/compare", params=value).status_code == 200
 
 
 def test_two_writers_of_one_batch_are_compared_on_its_texts(

@@ -7,11 +7,13 @@ from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func, select
 
 from services.gateway.pages import templates
+from shared.ledger.tables import jobs
+from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch, run_reports
-from tests.gateway.pages.test_pages import token
+from tests.gateway.pages.test_pages import entered, token
 
 
 def posted(client: httpx.Client, path: str, page: httpx.Response, **form: str) -> httpx.Response:
@@ -186,3 +188,15 @@ def test_a_part_of_a_score_is_judged_on_the_page_of_its_job(
     form = {"reviewer": "Ann", "verdict": "disagree", "about": "qf"}
     page = posted(client, f"/jobs/{job_id}/judgements", page, **form)
     assert "<td>Quotes what matters</td>" in page.text
+
+
+def test_who_only_judges_makes_no_report_by_looking(opens: Opens, engine: Engine) -> None:
+    batch_id, _ = make_batch(engine, [0.9, 0.2, 0.5], tenant="a")
+    page = entered(opens, "a", "review").get(f"/batches/{batch_id}").raise_for_status()
+    assert "this key makes no reports" in page.text
+    with engine.connect() as connection:
+        reports = select(func.count()).where(jobs.c.metric == "hatexscore-report")
+        assert connection.execute(reports).scalar_one() == 0
+    assert entered(opens, "a", "score", "batch").get(f"/batches/{batch_id}").is_success
+    html = entered(opens, "a", "review").get(f"/batches/{batch_id}").text
+    assert "The report is being made" in html
