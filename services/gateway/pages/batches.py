@@ -29,6 +29,7 @@ from services.gateway.pages.result_query import (
     VERDICTS,
     ResultQuery,
     parse_query,
+    without_empty,
 )
 from services.gateway.pages.review import batch_agreement
 from services.gateway.pages.row_excerpts import fitted_rows
@@ -139,6 +140,8 @@ async def batch_page(
     """The page of one batch, or the texts of a line of it: every row of its table leads there, so
     that the path is left out."""
     batch = await get_batch(batch_id, gateway, caller)
+    if shorter := without_empty(request.query_params.multi_items()):
+        return RedirectResponse(f"/batches/{batch.id}{shorter}", 303)
     if line is not None:
         opened = await load_row_detail(gateway, batch, line)
         return page(request, "line.html", batch_id=batch.id, opened=opened)

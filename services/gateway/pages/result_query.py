@@ -170,6 +170,13 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
     return ResultQuery(f"/batches/{batch.id}", known, wanted, order, columns, ignored)
 
 
+def without_empty(sent: Sequence[Pair]) -> str:
+    """The query of an address without the fields of a form that nobody filled; empty: it has
+    none. A form without a script sends them all."""
+    kept = [pair for pair in sent if pair[1]]
+    return "" if len(kept) == len(sent) else f"?{urlencode(kept)}"
+
+
 def query_to_take(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
     """As `parse_query`, of rows that leave the page: where a part is not understood they would be
     others than were meant. Raises BadInput."""
