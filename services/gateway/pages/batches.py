@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 from fastapi import Depends, Query, Request
 from sqlalchemy import Connection
@@ -28,8 +29,8 @@ from services.gateway.pages.result_query import (
     LARGEST,
     VERDICTS,
     ResultQuery,
+    filled_pairs,
     parse_query,
-    without_empty,
 )
 from services.gateway.pages.review import batch_agreement
 from services.gateway.pages.row_excerpts import fitted_rows
@@ -140,8 +141,9 @@ async def batch_page(
     """The page of one batch, or the texts of a line of it: every row of its table leads there, so
     that the path is left out."""
     batch = await get_batch(batch_id, gateway, caller)
-    if shorter := without_empty(request.query_params.multi_items()):
-        return RedirectResponse(f"/batches/{batch.id}{shorter}", 303)
+    sent = request.query_params.multi_items()
+    if (filled := filled_pairs(sent)) != sent:
+        return RedirectResponse(f"/batches/{batch.id}?{urlencode(filled)}".rstrip("?"), 303)
     if line is not None:
         opened = await load_row_detail(gateway, batch, line)
         return page(request, "line.html", batch_id=batch.id, opened=opened)
