@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import Depends, Query, Request
 from sqlalchemy import Connection
@@ -143,7 +143,8 @@ async def batch_page(
     batch = await get_batch(batch_id, gateway, caller)
     sent = request.query_params.multi_items()
     if (filled := filled_pairs(sent)) != sent:
-        return RedirectResponse(f"/batches/{batch.id}?{urlencode(filled)}".rstrip("?"), 303)
+        query = urlencode(filled, quote_via=quote)
+        return RedirectResponse(f"/batches/{batch.id}{'?' if query else ''}{query}", 303)
     if line is not None:
         opened = await load_row_detail(gateway, batch, line)
         return page(request, "line.html", batch_id=batch.id, opened=opened)

@@ -29,7 +29,6 @@ from services.gateway.table_mapping import (
     pause_between,
     rows_of,
 )
-from shared.contracts import MOST_METADATA
 from shared.ledger.files import File
 from shared.service_contract import MetricContract
 
@@ -113,7 +112,7 @@ def _read_mapping(
         field_name, _, cell = name[2:].partition(".")
         if name.startswith("v.") and value and field_name in columns:
             values.setdefault(field_name, {})[cell] = value
-    return TableMapping(columns, values, list(dict.fromkeys(metadata))[:MOST_METADATA])
+    return TableMapping(columns, values, list(dict.fromkeys(metadata)))
 
 
 def _first_rows(gateway: State, file: File, most: int) -> list[Row]:

@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 
 from services.gateway import caller, table_mapping
 from services.gateway.pages import table_preview
+from shared.contracts import MOST_METADATA
 from shared.settings import Settings
 from tests.batches import Scene, line
 from tests.gateway.conftest import Opens
@@ -308,3 +309,13 @@ def test_who_saves_in_another_encoding_reads_how_to_save(
 ) -> None:
     shown = scene.client.get(uploaded(scene.client, content)).text
     assert re.search(f"{said}.*save the file again, in Excel as “CSV UTF-8”", shown)
+
+
+def test_more_metadata_than_a_request_may_have_is_told(scene: Scene) -> None:
+    names = [f"k{number}" for number in range(MOST_METADATA + 1)]
+    row = {"text": "a", "explanation": "b"} | dict.fromkeys(names, "v")
+    address = uploaded(scene.client, f"{json.dumps(row)}\n".encode())
+    refused = confirmed(scene.client, address, m=names)
+    assert refused.status_code == 422
+    assert re.search(r"Line 1: metadata: .*16", refused.text)
+    assert confirmed(scene.client, address, m=names[:-1]).status_code == 303
