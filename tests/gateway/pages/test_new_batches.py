@@ -251,7 +251,7 @@ def test_what_is_selected_is_scored_whether_it_was_shown_again_or_not(scene: Sce
     address = uploaded(scene.client, b"post,why,flag,note\na,b,hateful,x\nc,d,non-hateful,y\n")
     shown = scene.client.get(address)
     assert 'name="csrf"' not in mapping_form(shown.text)  # no address holds the token
-    chosen = {"c.predicted_label": "flag", "m": ["note"]}
+    chosen: dict[str, str | list[str]] = {"c.predicted_label": "flag", "m": ["note"]}
     answer = confirmed(scene.client, address, **chosen)
     made = requests_of(scene, answer.headers["location"].rpartition("/")[2])
     assert [one["body"]["predicted_label"] for one in made] == ["hateful", "non-hateful"]
