@@ -148,6 +148,10 @@ async def batch_page(
     if line is not None:
         opened = await load_row_detail(gateway, batch, line)
         return page(request, "line.html", batch_id=batch.id, opened=opened)
+    return await _whole_page(request, batch, gateway, caller)
+
+
+async def _whole_page(request: Request, batch: Batch, gateway: State, caller: Caller) -> Response:
     ended = batch.is_final and batch.total > 0
     report = await _report(batch, gateway) if ended else None
     results = await _results(batch, gateway, request) if ended else None
