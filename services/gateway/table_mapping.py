@@ -4,12 +4,14 @@
      "predicted_label": {"column": "flag", "values": {"1": "hateful"}}, "metadata": ["market"]}
 
 Columns that are not named are not sent; where nothing is said, those of gold labels, marked
-passages and ratings become metadata, as batch reports look for them. CSV is read as UTF-8, with or
+passages and ratings become metadata, as batch reports look for them, and others that hold few
+values. CSV is read as UTF-8, with or
 without a byte order mark; its delimiter is the one that the first line has most of.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import time
@@ -27,15 +29,23 @@ DELIMITERS = (",", ";", "\t", "|")
 SYNONYMS = {
     "text": ("post", "comment", "content", "body", "message"),
     "explanation": ("rationale", "reason", "why"),
+    "predicted_label": ("prediction", "predicted", "decision", "verdict", "label"),
     "premise": ("sentence1",),
     "hypothesis": ("sentence2",),
 }
+IN_ORDER = ("predicted_label",)  # fields whose first synonym counts: `label` may be a person's
 ID = "custom_id"
 IDS = (ID, "id")
 MOST_COLUMNS = 200
 LONGEST_NAME = 200  # characters of a column's name
+LONGEST_KEY, LONGEST_VALUE = 64, 40  # characters of what becomes metadata by itself
+MOST_VALUES = 20  # of a column that does
 LONGEST_LINE = 2_000_000  # bytes
 MOST_LINES = 2_000_000  # of the file; a quoted cell may have many
+AS_UTF_8 = (
+    "save the file again, in Excel as “CSV UTF-8”, in LibreOffice with the character set "
+    "“Unicode (UTF-8)”, in a text editor with the encoding UTF-8"
+)
 WORK_SECONDS, REST_SECONDS = 0.01, 0.01
 Row = Mapping[str, Any]
 T = TypeVar("T")
@@ -78,7 +88,8 @@ class TableMapping:
 
 
 def guess_columns(contract: MetricContract, names: Sequence[str]) -> dict[str, str]:
-    """field → column, by equal name, then by a synonym that only one column has."""
+    """field → column, by equal name, then by a synonym that only one column has; of a predicted
+    label by the first one that a column has."""
     found = {name: name for name in contract.request.model_fields if name in names}
     found.pop("metadata", None)
     for one in IDS:
@@ -89,14 +100,37 @@ def guess_columns(contract: MetricContract, names: Sequence[str]) -> dict[str, s
             alike = [column for column in names if column.lower() == name]
             free = [column for column in names if column not in found.values()]
             several = alike or [column for column in free if column.lower() in other]
+            if name in IN_ORDER:
+                several = sorted(several, key=lambda column: _place(column, other))[:1]
             if len(several) == 1:
                 found[name] = several[0]
     return found
 
 
-def guess_metadata(names: Sequence[str]) -> list[str]:
-    """Columns that say what people say: they are metadata by themselves."""
-    return [name for name in names if has_gold({name: ""}, GoldColumns())][:MOST_METADATA]
+def _place(column: str, words: Sequence[str]) -> int:
+    return words.index(column.lower()) if column.lower() in words else -1
+
+
+def guess_metadata(names: Sequence[str], rows: Sequence[Row], used: Collection[str]) -> list[str]:
+    """Columns that say what people say, then others with few values, such as a model or a market:
+    they are metadata by themselves. used: columns that become fields."""
+    said = [name for name in names if has_gold({name: ""}, GoldColumns())]
+    free = [one for one in names if one not in used and one not in said and len(one) <= LONGEST_KEY]
+    grouping = [name for name in free if _is_grouping([row.get(name) for row in rows])]
+    told = [*said, *grouping][:MOST_METADATA]
+    return [name for name in names if name in told]
+
+
+def has_few_values(cells: Iterable[Any], most: int) -> bool:
+    """Whether these cells hold so few different short ones; empty ones say nothing."""
+    held = {str(cell) for cell in cells if cell not in (None, "")}
+    return 1 <= len(held) <= most and all(len(cell) <= LONGEST_VALUE for cell in held)
+
+
+def _is_grouping(cells: Sequence[Any]) -> bool:
+    """Whether each value stands in two of them, by and large."""
+    held = [cell for cell in cells if cell not in (None, "")]
+    return has_few_values(held, min(MOST_VALUES, len(held) // 2))
 
 
 def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:
@@ -136,10 +170,21 @@ def _decode_lines(stream: IO[bytes]) -> Iterator[str]:
         try:
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
-            raise TableError(number, "is not UTF-8") from None
+            raise TableError(number, f"is not UTF-8{_other_encoding(raw, number)}") from None
         if "\0" in line:
             raise TableError(number, "holds U+0000, which no text may")
         yield line
+
+
+def _other_encoding(raw: bytes, number: int) -> str:
+    """What it may be, and how a spreadsheet saves it as it must be; empty: nobody can say."""
+    if number == 1 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return f"; it looks like UTF-16: {AS_UTF_8}"
+    try:
+        raw.decode("cp1252")
+    except UnicodeDecodeError:
+        return ""
+    return f"; it may be Windows-1252, as older spreadsheets save it: {AS_UTF_8}"
 
 
 def _of_csv(first: str, lines: Iterable[str]) -> Iterator[tuple[int, Row]]:

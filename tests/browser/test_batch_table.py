@@ -113,6 +113,39 @@ def test_rows_are_walked_chosen_and_opened_by_keys(filled_batch: str, visits: Vi
     assert page.locator("input[name=text]").input_value() == "j"
 
 
+def test_a_field_is_left_and_files_are_found_by_keys(filled_batch: str, visits: Visits) -> None:
+    page = visits(filled_batch)
+    page.goto(PATH)
+    page.keyboard.press("/")
+    page.keyboard.type("xj")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(page.locator(".results input[name=line]").first).to_be_checked()
+    page.keyboard.press("e")
+    expect(page.locator("#files ~ ul a").first).to_be_focused()
+
+
+def test_a_table_is_scored_as_it_is_chosen_without_showing_it_again(
+    open_gateway: str, visits: Visits
+) -> None:
+    page = visits(open_gateway)
+    page.goto("/batches/new")
+    page.get_by_label("Or paste rows").fill("post\twhy\tflag\na text\tit is hateful\thateful\n")
+    page.get_by_role("button", name="Show what it holds").click()
+    page.get_by_role("button", name="Show it again").click()
+    expect(page.locator("#again")).to_be_focused()
+    assert "c.text=post" in page.url
+    assert "csrf" not in page.url
+    page.get_by_label("predicted label").select_option("why")
+    page.get_by_role("button", name="Score 1 line").click()
+    expect(page.locator("#faults")).to_contain_text("1 line cannot be scored")
+    page.get_by_label("predicted label").select_option("flag")
+    page.get_by_role("button", name="Show it again").click()
+    page.get_by_role("button", name="Score 1 line").click()
+    expect(page.locator("h1")).to_contain_text("Batch batch_")
+
+
 def test_a_table_is_uploaded_without_javascript(open_gateway: str, visits: Visits) -> None:
     page = visits(open_gateway, java_script_enabled=False)
     page.goto("/batches/new")

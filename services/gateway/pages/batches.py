@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
+from urllib.parse import quote, urlencode
 
 from fastapi import Depends, Query, Request
 from sqlalchemy import Connection
@@ -28,6 +29,7 @@ from services.gateway.pages.result_query import (
     LARGEST,
     VERDICTS,
     ResultQuery,
+    filled_pairs,
     parse_query,
 )
 from services.gateway.pages.review import batch_agreement
@@ -139,9 +141,17 @@ async def batch_page(
     """The page of one batch, or the texts of a line of it: every row of its table leads there, so
     that the path is left out."""
     batch = await get_batch(batch_id, gateway, caller)
+    sent = request.query_params.multi_items()
+    if (filled := filled_pairs(sent)) != sent:
+        query = urlencode(filled, quote_via=quote)
+        return RedirectResponse(f"/batches/{batch.id}{'?' if query else ''}{query}", 303)
     if line is not None:
         opened = await load_row_detail(gateway, batch, line)
         return page(request, "line.html", batch_id=batch.id, opened=opened)
+    return await _whole_page(request, batch, gateway, caller)
+
+
+async def _whole_page(request: Request, batch: Batch, gateway: State, caller: Caller) -> Response:
     ended = batch.is_final and batch.total > 0
     report = await _report(batch, gateway, caller) if ended else None
     results = await _results(batch, gateway, request) if ended else None

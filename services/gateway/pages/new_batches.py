@@ -6,11 +6,9 @@ first requests and what is wrong by line, before anything is scored. It works wi
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import Query, Request
@@ -27,25 +25,15 @@ from services.gateway.pages.other_metrics import request_for
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import ResultQuery, parse_query, query_to_take
 from services.gateway.pages.saved_views import LONGEST_NAME, is_name
-from services.gateway.pages.table_faults import TableFaults, named_fault, validation_error
+from services.gateway.pages.table_preview import lines_of, read_preview
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.routes import files as file_routes
 from services.gateway.routes.batch_results import write_facts
 from services.gateway.routes.batches import find_batch
 from services.gateway.state import Gateway, State
-from services.gateway.table_mapping import (
-    ID,
-    Row,
-    TableError,
-    TableMapping,
-    guess_columns,
-    guess_metadata,
-    pause_between,
-    rows_of,
-)
+from services.gateway.table_mapping import ID, TableError, pause_between
 from services.registry import metrics
-from shared.contracts import MOST_METADATA
 from shared.elicitation import is_needed
 from shared.errors import BadInput, QuotaExceeded, ScoringError
 from shared.ledger import batches, files, result_pages, saved_views
@@ -55,30 +43,12 @@ from shared.ledger.files import File, NewFile
 from shared.ledger.jobs import check_file_limit
 from shared.service_contract import MetricContract
 
-SHOWN, REQUESTS = 20, 3
-CHECK_SECONDS = 2.0
 PASTED_BYTES = 400_000
-LONGEST_REQUEST = 4_000  # characters that are shown
-LONG_CELL = 40  # characters: longer ones are no label
-MOST_VALUES = 8  # of a column whose cells are mapped one by one
 AT_ONCE = 500
 FORM_BYTES = 64_000
+MOST_FIELDS = 500  # a box a column, a choice a field, one a cell that is mapped
 
 router = page_router()
-
-
-@dataclass(frozen=True)
-class TablePreview:
-    """What would be scored. complete: whether every line was read.
-    cells: of fields with choices, field → what the mapped column holds."""
-
-    names: list[str]
-    rows: list[list[str]]
-    requests: list[str]
-    faults: TableFaults
-    lines: int
-    complete: bool
-    cells: dict[str, list[str]] = field(default_factory=dict)
 
 
 FIRST = "hatexscore"  # its default model is in the image, and its columns are two texts
@@ -184,8 +154,14 @@ async def _file(file_id: str, gateway: State, caller: Caller) -> File:
 
 
 async def _table_page(
-    request: Request, file: File, gateway: State, caller: Caller, sent: Sequence[tuple[str, str]]
+    request: Request,
+    file: File,
+    gateway: State,
+    caller: Caller,
+    sent: Sequence[tuple[str, str]],
+    refused: TableError | None = None,
 ) -> Response:
+    """refused: why the lines were not taken."""
     chosen = dict(sent)
     contract = _metric(chosen.get("metric", ""))
     kind = f"columns {contract.name}"
@@ -196,15 +172,18 @@ async def _table_page(
     if chosen.get("saved") in kept:
         sent = [("metric", contract.name), *map(tuple, kept[chosen["saved"]])]
     with gateway.previews.acquire(caller):
-        mapping, seen = await run_in_threadpool(_read_preview, gateway, file, contract, sent)
+        seen = await run_in_threadpool(read_preview, gateway, file, contract, sent)
+    if refused is not None and not seen.faults:
+        seen.faults.add(refused)  # of a line behind those that were read for the page
     return page(
         request,
         "new_batch_table.html",
         422 if seen.faults and request.method == "POST" else 200,
         file=file,
         contract=contract,
-        mapping=mapping,
+        mapping=seen.mapping,
         seen=seen,
+        keep=chosen.get("keep", ""),
         fields=_fields(contract),
         saved=sorted(kept),
         seconds=None if each is None else each * seen.lines,
@@ -224,104 +203,13 @@ def _fields(contract: MetricContract) -> list[tuple[str, bool, tuple[str, ...]]]
     ]
 
 
-def _mapping_of(
-    contract: MetricContract, names: Sequence[str], sent: Sequence[tuple[str, str]]
-) -> TableMapping:
-    """As the address or the form says; where it says nothing, guessed."""
-    columns = {name[2:]: value for name, value in sent if name.startswith("c.") and value in names}
-    metadata = [value for name, value in sent if name == "m" and value in names]
-    if not any(name.startswith("c.") for name, _ in sent):
-        columns = guess_columns(contract, names)
-        metadata = metadata or guess_metadata(names)
-    values: dict[str, dict[str, str]] = {}
-    for name, value in sent:
-        field_name, _, cell = name[2:].partition(".")
-        if name.startswith("v.") and value and field_name in columns:
-            values.setdefault(field_name, {})[cell] = value
-    return TableMapping(columns, values, list(dict.fromkeys(metadata))[:MOST_METADATA])
-
-
-def _read_preview(
-    gateway: State, file: File, contract: MetricContract, sent: Sequence[tuple[str, str]]
-) -> tuple[TableMapping, TablePreview]:
-    """Blocks, for two seconds at most; the rest of a large file is checked when it is sent."""
-    until = time.monotonic() + CHECK_SECONDS
-    seen = TableReader(contract, sent, gateway.settings.max_batch_lines)
-    with gateway.files.open_read(file.id) as stream:
-        try:
-            for number, row in pause_between(rows_of(stream)):
-                seen.add_row(number, row)
-                if time.monotonic() > until:
-                    seen.complete = False
-                    break
-        except TableError as fault:
-            seen.faults.add(fault)
-            seen.complete = False
-    return seen.mapping, seen.preview
-
-
-@dataclass
-class TableReader:
-    """What has been seen of a table's rows so far. sent: what the address or the form says."""
-
-    contract: MetricContract
-    sent: Sequence[tuple[str, str]]
-    most_lines: int
-    mapping: TableMapping = field(default_factory=lambda: TableMapping({}))
-    names: list[str] = field(default_factory=list)
-    rows: list[list[str]] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
-    cells: dict[str, dict[str, None]] = field(default_factory=dict)
-    lines: int = 0
-    complete: bool = True
-    faults: TableFaults = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.faults = TableFaults(self.contract)
-
-    def add_row(self, number: int, row: Row) -> None:
-        """One row more. Raises TableError."""
-        if not self.lines:
-            self.names = list(row)
-            self.mapping = _mapping_of(self.contract, self.names, self.sent)
-        self.lines += 1
-        if self.lines > self.most_lines:
-            raise TableError(number, f"a batch may have {self.most_lines:,} lines")
-        if len(self.rows) < SHOWN:
-            self.rows.append([_cut(row.get(name)) for name in self.names])
-        self._collect_values(row)
-        body = self.mapping.body(row, self.contract)
-        if len(self.requests) < REQUESTS:
-            told = json.dumps(body, ensure_ascii=False, indent=1)
-            self.requests.append(_cut(told, LONGEST_REQUEST))
-        self.faults.check_row(number, row, body, self.mapping)
-
-    def _collect_values(self, row: Row) -> None:
-        for one in self.contract.form:
-            cell = row.get(self.mapping.columns.get(one.name, ""))
-            seen = self.cells.setdefault(one.name, {})
-            if one.choices and cell and len(seen) <= MOST_VALUES and len(str(cell)) < LONG_CELL:
-                seen[str(cell)] = None
-
-    @property
-    def preview(self) -> TablePreview:
-        told = {name: list(some) for name, some in self.cells.items() if len(some) <= MOST_VALUES}
-        return TablePreview(
-            self.names, self.rows, self.requests, self.faults, self.lines, self.complete, told
-        )
-
-
-def _cut(value: Any, most: int = 120) -> str:
-    said = "" if value is None else value if isinstance(value, str) else json.dumps(value)
-    return said if len(said) <= most else f"{said[:most]}…"
-
-
 @router.post("/batches/new/{file_id}")
 async def score_table(request: Request, file_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Score it; where a line is wrong, nothing is, and the page says which."""
+    """Score it as the form says that was sent, shown before or not; where a line is wrong, nothing
+    is, and the page says which."""
     check_scope(caller, "batch")
     file = await _file(file_id, gateway, caller)
-    form = await form_of(request, limit=FORM_BYTES, fields=200)
+    form = await form_of(request, limit=FORM_BYTES, fields=MOST_FIELDS)
     templates.check_csrf(request, form)
     sent = [(name, value) for name, value in form.pairs if name != templates.FIELD]
     contract = _metric(form.get("metric", ""))
@@ -330,7 +218,7 @@ async def score_table(request: Request, file_id: str, gateway: Gateway, caller: 
         raise InvalidBody.at_root(f"a mapping needs a name of at most {LONGEST_NAME} characters")
     if name:
         await _save_mapping(gateway, caller.tenant, contract, name, sent)
-    private = PrivateLines(_lines(gateway, file, contract, sent))
+    private = PrivateLines(lines_of(gateway, file, contract, sent))
     made = BatchInput(
         contract,
         private.lines(),
@@ -340,8 +228,8 @@ async def score_table(request: Request, file_id: str, gateway: Gateway, caller: 
     )
     try:
         batch = await make_batch(made, gateway, caller.owner(gateway.settings))
-    except TableError:
-        return await _table_page(request, file, gateway, caller, sent)
+    except TableError as fault:
+        return await _table_page(request, file, gateway, caller, sent, fault)
     if private.found:
         await _delete_file(gateway, file)
     return RedirectResponse(f"/batches/{batch.id}", 303)
@@ -355,7 +243,8 @@ async def _save_mapping(
     sent: Sequence[tuple[str, str]],
 ) -> None:
     """The mapping. Raises QuotaExceeded."""
-    kept = [list(pair) for pair in sent if pair[0][:2] in ("c.", "v.") or pair[0] == "m"]
+    told = [pair for pair in sent if pair[1] and (pair[0][:2] in ("c.", "v.") or pair[0] == "m")]
+    kept = [list(pair) for pair in told]
     kind = f"columns {contract.name}"
     await gateway.in_ledger(lambda one: saved_views.save_view(one, tenant, kind, name, kept))
 
@@ -377,24 +266,6 @@ async def _delete_file(gateway: State, file: File) -> None:
     """The table itself: the batch's own file goes when its texts must."""
     await gateway.in_ledger(lambda connection: files.delete_unused(connection, [file.id]))
     await run_in_threadpool(gateway.files.remove, file.id)
-
-
-def _lines(
-    gateway: State, file: File, contract: MetricContract, sent: Sequence[tuple[str, str]]
-) -> Iterator[Line]:
-    """Raises TableError at the first line that is no request."""
-    mapping: TableMapping | None = None
-    with gateway.files.open_read(file.id) as stream:
-        for count, (number, row) in enumerate(pause_between(rows_of(stream)), 1):
-            mapping = mapping or _mapping_of(contract, list(row), sent)
-            if count > gateway.settings.max_batch_lines:
-                raise TableError(number, "a batch may not have so many lines")
-            body = mapping.body(row, contract)
-            if error := validation_error(contract, body):
-                raise TableError(number, named_fault(error, body)[1])
-            yield mapping.custom_id(row, count), body
-    if mapping is None:
-        raise TableError(1, "there is no row")
 
 
 @router.get("/batches/{batch_id}/again")

@@ -44,7 +44,7 @@ NAMES = {  # of a filter → how a chip says it
 }
 ANSWERS = {"yes": True, "no": False}
 ELSEWHERE = frozenset({"after", "batch"})  # names of an address that say nothing of the rows
-REPEATED = frozenset({"meta", "col", "line"})  # of all other names the last one counts
+REPEATED = frozenset({"col", "line"})  # of all other names, and keys of metadata, the last counts
 NO_FILTER = "there is no such filter"
 SAID = 60  # characters of an ignored value that are repeated
 NO_FILTERS = frozenset({"sort", "desc", "col", "line", "split", "pairs"})
@@ -170,6 +170,11 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
     return ResultQuery(f"/batches/{batch.id}", known, wanted, order, columns, ignored)
 
 
+def filled_pairs(sent: Sequence[Pair]) -> list[Pair]:
+    """Without the fields that nobody filled: a form sends them all."""
+    return [pair for pair in sent if pair[1]]
+
+
 def query_to_take(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
     """As `parse_query`, of rows that leave the page: where a part is not understood they would be
     others than were meant. Raises BadInput."""
@@ -185,17 +190,24 @@ def _sorted_out(
     """(pairs that are known, what is wrong with the others). Empty values are those of a form."""
     sent = [pair for pair in dict.fromkeys(pairs) if pair[1] and pair[0] not in ELSEWHERE]
     wrong = {pair: _fault(*pair, parts=parts, reasons=reasons) for pair in sent}
-    last = {name: value for name, value in sent if not wrong[name, value]}
+    last = {_subject(*pair): pair for pair in sent if not wrong[pair]}
     known, ignored = [], []
     for name, value in sent:
         why = wrong[name, value]
-        if not why and name not in REPEATED and last[name] != value:
+        if not why and last[_subject(name, value)] != (name, value):
             why = "it is said twice, and the last one counts"
         if why:
             ignored.append(ignored_pair(name, value, why))
         else:
             known.append((name, value))
     return tuple(known), tuple(ignored)
+
+
+def _subject(name: str, value: str) -> Pair:
+    """What can be said once only."""
+    if name == "meta":
+        return name, _pair(value)[0]
+    return name, value if name in REPEATED else ""
 
 
 def ignored_pair(name: str, value: str, why: str) -> str:
@@ -222,7 +234,7 @@ def _fault_of_form(name: str, value: str, parts: Sequence[str]) -> str:
         known = value in (*SORTS, *parts) or value.startswith("metadata.")
         return "" if known else "there is no such column"
     if name == "meta":
-        return "" if "=" in value else "metadata is written as key=value"
+        return "" if "=" in value[1:] else "metadata is written as key=value"
     if name == "split":
         return "" if SPLIT.fullmatch(value) else "nothing is split by that"
     if name == "line":

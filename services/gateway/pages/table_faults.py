@@ -18,7 +18,25 @@ from shared.redaction import repeats
 from shared.service_contract import MetricContract
 
 MOST_KINDS = 20  # of faults that are told
+LONGEST_ID = 256  # characters, as the lines of a batch have it
 SHORTEST = 12  # characters of a cell that a sentence of ours does not hold by chance
+INSTEAD = "keep that column as metadata instead, and choose another column or none as custom id"
+
+
+@dataclass
+class CustomIds:
+    """Those of the rows so far: each names one line of a batch."""
+
+    seen: set[str] = field(default_factory=set)
+
+    def fault(self, custom_id: str) -> str:
+        """What is wrong with one more; empty: nothing."""
+        if len(custom_id) > LONGEST_ID:
+            return f"custom_id: it is longer than {LONGEST_ID} characters; {INSTEAD}"
+        if custom_id in self.seen:
+            return f"custom_id: a line before has the same one; {INSTEAD}"
+        self.seen.add(custom_id)
+        return ""
 
 
 @dataclass
@@ -32,14 +50,19 @@ class TableFaults:
     lines: int = 0
     by_kind: dict[str, tuple[int, int]] = field(default_factory=dict)
     quoting: set[str] = field(default_factory=set)
+    ids: CustomIds = field(default_factory=CustomIds)
 
     def __bool__(self) -> bool:
         return bool(self.missing or self.lines)
 
-    def check_row(self, number: int, row: Row, body: dict[str, Any], how: TableMapping) -> None:
+    def check_row(
+        self, number: int, row: Row, body: dict[str, Any], how: TableMapping, custom_id: str
+    ) -> None:
         """One row more. number: its line of the file; body: the row as a request."""
-        error = validation_error(self.contract, body)
+        error, said = validation_error(self.contract, body), self.ids.fault(custom_id)
         if error is None:
+            if said:
+                self._count(number, said)
             return
         absent = _absent(error)
         if any(name not in how.columns for name in absent):

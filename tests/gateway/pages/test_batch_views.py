@@ -295,3 +295,20 @@ def test_a_text_that_needed_no_model_is_of_the_one_that_would_have_been_asked(
     found = client.get(f"/v1/jobs/{made['id']}").json()["result"]
     assert found["scored"] == 4
     assert found["splits"][0]["without"] == 0
+
+
+@pytest.mark.usefixtures("_filled")
+def test_an_address_holds_what_was_filled_in_and_a_key_alone_is_told(client: httpx.Client) -> None:
+    sent = client.get(f"{PATH}?verdict=&contains=number&score_from=&meta=&meta=team%3Dt1&col=team")
+    assert sent.status_code == 303
+    assert sent.headers["location"] == f"{PATH}?contains=number&meta=team%3Dt1&col=team"
+    assert client.get(f"{PATH}?verdict=").headers["location"] == PATH
+    assert client.get(f"{PATH}?nothing=").status_code == 303
+    for value in ("team", "%3Dt1"):
+        told = client.get(f"{PATH}?meta={value}")
+        assert "metadata is written as key=value" in told.text, value
+        assert "200 of 200" in told.text
+    twice = client.get(f"{PATH}?meta=team%3Dt1&meta=team%3Dt2&meta=market%3Dm3").text
+    assert "team=t1: it is said twice, and the last one counts" in twice
+    assert "metadata: team=t2" in twice
+    assert "metadata: market=m3" in twice

@@ -12,9 +12,12 @@ import pytest
 from sqlalchemy import Engine
 
 from services.gateway import caller, table_mapping
+from services.gateway.pages import table_preview
+from shared.contracts import MOST_METADATA
 from shared.settings import Settings
 from tests.batches import Scene, line
 from tests.gateway.conftest import Opens
+from tests.gateway.pages.parsed import FormFields
 from tests.gateway.pages.test_pages import entered, token
 
 CSV = (
@@ -41,13 +44,24 @@ def uploaded(client: httpx.Client, content: bytes, name: str = "posts.csv") -> s
     return str(answer.headers["location"])
 
 
+def sent_by(form: httpx.Response) -> dict[str, str | list[str]]:
+    """What the button sends that scores: its token, and what is selected in the form."""
+    fields: dict[str, str | list[str]] = dict(FormFields(mapping_form(form.text)).sent)
+    ticked = re.findall(r'name="m" value="([^"]*)" checked', form.text)
+    [button] = re.findall(r'<button form="mapping" formmethod="post" name="csrf" [^>]*', form.text)
+    return fields | {"m": ticked, "csrf": button.split('"')[-2]}
+
+
+def mapping_form(html: str) -> str:
+    form = html[html.index('id="mapping"') :]
+    return form[: form.index("</form>")]
+
+
 def confirmed(client: httpx.Client, address: str, **more: str | list[str]) -> httpx.Response:
     """The form of the page at this address, sent."""
     shown = client.get(address)
     assert shown.status_code == 200, shown.text
-    form = shown.text[shown.text.index('<form method="post" action="/batches/new/') :]
-    hidden = re.findall(r'name="([^"]+)" value="([^"]*)"', form[: form.index("</form>")])
-    return client.post(address.partition("?")[0], data=dict(hidden) | more)
+    return client.post(address.partition("?")[0], data=sent_by(shown) | more)
 
 
 def requests_of(scene: Scene, batch_id: str) -> list[dict[str, Any]]:
@@ -107,9 +121,9 @@ def test_what_people_say_is_kept_as_metadata_by_itself(scene: Scene) -> None:
     said = {"gold": "hateful", "gold_rationale": [[0, 4]], "rating_anna": 4}
     row = {"text": "text", "explanation": "hateful", "market": "de", **said}
     address = uploaded(scene.client, f"{json.dumps(row)}\n".encode(), "posts.jsonl")
-    kept = re.findall(r'type="hidden" name="m" value="([^"]*)"', scene.client.get(address).text)
+    kept = re.findall(r'name="m" value="([^"]*)" checked', scene.client.get(address).text)
     assert kept == list(said)
-    answer = confirmed(scene.client, address, m=kept)
+    answer = confirmed(scene.client, address)
     [one] = requests_of(scene, answer.headers["location"].rpartition("/")[2])
     told = {"gold": "hateful", "gold_rationale": "[[0, 4]]", "rating_anna": "4"}
     assert one["body"] == {"text": "text", "explanation": "hateful", "metadata": told}
@@ -133,7 +147,7 @@ def test_what_is_wrong_is_said_by_line_and_nothing_is_made(
     shown = scene.client.get(address).text
     assert f"Line {line_number}:" in shown
     assert reason in shown
-    assert 'method="post" action="/batches/new/' not in shown
+    assert 'formmethod="post"' not in shown
     sent = {"csrf": token(scene.client.get("/batches/new")), "metric": "hatexscore"}
     sent |= {"c.text": "text", "c.explanation": "explanation"}
     refused = scene.client.post(address.partition("?")[0], data=sent)
@@ -148,7 +162,7 @@ def test_columns_are_asked_for_before_any_line_is_called_wrong(scene: Scene) -> 
     assert "Choose the columns of text and explanation above" in shown
     assert "Field required" not in shown
     assert 'id="faults"' not in shown
-    assert 'method="post" action="/batches/new/' not in shown
+    assert 'formmethod="post"' not in shown
     assert shown.index('id="mapping"') < shown.index("Choose the columns of")
 
 
@@ -231,3 +245,77 @@ def test_it_is_said_how_long_it_will_take_once_a_batch_has_ended(
         took = "UPDATE batches SET in_progress_at = completed_at - interval '1 hour' WHERE id = %s"
         connection.exec_driver_sql(took, (made["id"],))
     assert "That takes about 60.0 min" in scene.client.get(mapped).text  # two lines again
+
+
+def test_what_is_selected_is_scored_whether_it_was_shown_again_or_not(scene: Scene) -> None:
+    address = uploaded(scene.client, b"post,why,flag,note\na,b,hateful,x\nc,d,non-hateful,y\n")
+    shown = scene.client.get(address)
+    assert 'name="csrf"' not in mapping_form(shown.text)  # no address holds the token
+    chosen: dict[str, str | list[str]] = {"c.predicted_label": "flag", "m": ["note"]}
+    answer = confirmed(scene.client, address, **chosen)
+    made = requests_of(scene, answer.headers["location"].rpartition("/")[2])
+    assert [one["body"]["predicted_label"] for one in made] == ["hateful", "non-hateful"]
+    assert [one["body"]["metadata"] for one in made] == [{"note": "x"}, {"note": "y"}]
+    before = scene.client.get("/v1/batches").json()["data"]
+    refused = confirmed(scene.client, address, **{"c.predicted_label": "note"})
+    assert refused.status_code == 422
+    assert "2 lines cannot be scored as they are" in refused.text
+    assert '<option value="note" selected>note</option>' in refused.text
+    assert scene.client.get("/v1/batches").json()["data"] == before
+
+
+def test_a_custom_id_that_comes_twice_is_told_before_anything_is_stored(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = b"post_id,text,explanation\n" + b"p1,a,b\np1,a,c\np2,d,e\n" * 2
+    address = uploaded(scene.client, content)
+    ids = f"{address}&c.text=text&c.explanation=explanation&c.custom_id=post_id"
+    shown = scene.client.get(ids).text
+    assert "4 lines cannot be scored as they are" in shown
+    assert re.search(r"Line 3: custom_id: .* keep that column as metadata instead", shown)
+    assert "&#34;custom_id&#34;: &#34;p1&#34;" in shown
+    monkeypatch.setattr(table_preview, "CHECK_SECONDS", -1)  # a line behind those that are shown
+    refused = confirmed(scene.client, address, **{"c.custom_id": "post_id"})
+    assert refused.status_code == 422
+    assert "Line 3: custom_id" in refused.text
+    assert scene.client.get("/v1/batches").json()["data"] == []
+    assert confirmed(scene.client, address).status_code == 303  # lines by their numbers
+
+
+def test_names_of_labels_and_columns_of_few_values_are_guessed(scene: Scene) -> None:
+    rows = "".join(f"a{n},b,hateful,{n % 2},w{n % 2},{n}\n" for n in range(6))
+    address = uploaded(
+        scene.client, f"Message,rationale,Verdict,label,writer,score\n{rows}".encode()
+    )
+    sent = sent_by(scene.client.get(address))
+    assert sent["c.text"] == "Message"
+    assert sent["c.explanation"] == "rationale"
+    assert sent["c.predicted_label"] == "Verdict"  # `label` may be what people say
+    assert sent["m"] == ["label", "writer"]
+    many = "".join(f"a,b,kind {n}\n" for n in range(9))
+    sent = sent_by(scene.client.get(uploaded(scene.client, f"post,why,label\n{many}".encode())))
+    assert sent["c.predicted_label"] == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("text,explanation\nGrüße,b\n".encode("cp1252"), "Line 2: .*may be Windows-1252"),
+        ("text,explanation\na,b\n".encode("utf-16"), "Line 1: .*looks like UTF-16"),
+    ],
+)
+def test_who_saves_in_another_encoding_reads_how_to_save(
+    scene: Scene, content: bytes, said: str
+) -> None:
+    shown = scene.client.get(uploaded(scene.client, content)).text
+    assert re.search(f"{said}.*save the file again, in Excel as “CSV UTF-8”", shown)
+
+
+def test_more_metadata_than_a_request_may_have_is_told(scene: Scene) -> None:
+    names = [f"k{number}" for number in range(MOST_METADATA + 1)]
+    row = {"text": "a", "explanation": "b"} | dict.fromkeys(names, "v")
+    address = uploaded(scene.client, f"{json.dumps(row)}\n".encode())
+    refused = confirmed(scene.client, address, m=names)
+    assert refused.status_code == 422
+    assert re.search(r"Line 1: metadata: .*16", refused.text)
+    assert confirmed(scene.client, address, m=names[:-1]).status_code == 303

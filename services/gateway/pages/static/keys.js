@@ -10,9 +10,9 @@ const KEYS = [  // the one list: [keys, what they do, action]
   ["k", "row before", () => move(-1)],
   ["Enter", "open the row", () => follow()],
   ["x", "choose the row", () => row()?.querySelector("input[type=checkbox]")?.click()],
-  ["e", "export", () => focusOn("#files a")],
+  ["e", "export", () => focusOn("#files ~ ul a")],
   ["t", "show or hide texts", () => document.getElementById("reveal")?.click()],
-  ["Esc", "close", () => here(null)],
+  ["Esc", "close, leave a field", () => here(null)],
 ];
 const ROWS = "table.results tbody tr, main table.list:not(.results, .counted) tbody tr:has(th a)";
 let pending = "";
@@ -79,6 +79,7 @@ const isField = (target) => target.closest?.("textarea, select, [contenteditable
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   const name = event.key === "Escape" ? "Esc" : event.key;
+  if (name === "Esc" && isField(event.target)) event.target.blur();
   if (isField(event.target) || (isOff() && name !== "?")) return;
   if (name === "Enter" && (row() === null || event.target.closest("button, summary"))) return;
   const typed = pending ? `${pending} ${name}` : name;
