@@ -269,6 +269,8 @@ def last_sentences(text: str, most: int = LONGEST_REASON) -> str:
     kept = text
     while len(kept) > most and ". " in kept:
         kept = kept.partition(". ")[2]
+    if kept != text and kept.startswith("But "):  # against what was cut
+        kept = kept[4:5].upper() + kept[5:]
     return kept if len(kept) <= most else f"{kept[: most - 1].rstrip()}…"
 
 

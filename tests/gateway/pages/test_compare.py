@@ -245,8 +245,9 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
         assert answer.status_code == 422
         assert "these are the same lines" in answer.text
     mine = {"batch": batch, "of_metadata": {"writer": "a"}}
-    asked = mine | {"against": {"batch": batch}, "resamples": 99}
+    asked = mine | {"against": {"batch": batch}, "resamples": 100}
     made = client.post("/v1/reports/hatexscore", json=asked, headers={"prefer": "respond-async"})
+    assert made.status_code == 202, made.text
     assert run_reports(engine)
     result = client.get(f"/v1/jobs/{made.json()['id']}").json()["result"]
     warnings = result["comparison"]["warnings"]
