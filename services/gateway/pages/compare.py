@@ -78,6 +78,12 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
             sides.append(await side_of(one, gateway, caller))
         except UnknownBatch as error:
             return await _form(request, gateway, caller, (len(sides), error.detail))
+    return await _compared(request, gateway, caller, sides)
+
+
+async def _compared(
+    request: Request, gateway: State, caller: Caller, sides: Sequence[CompareSide]
+) -> Response:
     left, *rights = sides
     why = conflict(left, rights)
     if why:
@@ -86,7 +92,7 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
     for one in (left, *rights):
         await write_facts(gateway, one.batch)
     keys = slice_keys(await known_of(rights[0].batch, gateway, complete=True))
-    by = query.get("by", "")
+    by = request.query_params.get("by", "")
     wanted = CompareQuery(left, rights, by if by in keys else "", keys)
     job = await _job(wanted, gateway, caller)
     if job.error is not None:

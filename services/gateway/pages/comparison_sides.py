@@ -77,7 +77,9 @@ class CompareSide:
     def is_within(self, other: CompareSide) -> bool:
         """Whether each of its lines is one of the other's, as far as their names say."""
         own = self.key, self.value
-        return self.batch.id == other.batch.id and (not other.key or own == (other.key, other.value))
+        return self.batch.id == other.batch.id and (
+            not other.key or own == (other.key, other.value)
+        )
 
 
 @dataclass(frozen=True)

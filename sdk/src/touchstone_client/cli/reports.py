@@ -286,7 +286,7 @@ def compare(ts: Touchstone, asked: Namespace, output: Output) -> int:
 
 
 def _without_lines(found: Any, asked: Namespace) -> str:
-    """Why there is nothing to compare: a side of which no line has a result; empty where both do."""
+    """Why there is nothing to compare: a side without a result; empty where there is none."""
     if found.pairs:
         return ""
     counts = ((asked.a, found.unpaired_a), (asked.b, found.unpaired_b))
