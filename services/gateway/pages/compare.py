@@ -229,6 +229,7 @@ async def _result_page(
         chosen=chosen,
         alone=await _left_out(gateway, chosen) if is_listed else [],
         part_names=list(metric.parts),
+        text_field=metric.facts.text,
         known=await known_of(right.batch, gateway, complete=True),
         words=surprising_words(metric.name),
         verdicts=VERDICTS,
