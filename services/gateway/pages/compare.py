@@ -52,6 +52,7 @@ from shared.ledger.batches import Batch, NewBatch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
 from shared.ledger.result_pairs import PairedLine, UnpairedLine
+from shared.service_contract import MetricContract
 
 RECENT = 50
 MOST_ROWS = 20
@@ -102,7 +103,7 @@ async def _compared(
         told = "the comparison was cancelled; it can be asked for again when it is forgotten"
         return _refused(request, left, rights, told, [])
     if job.result is None:
-        made = {"left": left, "rights": rights, "refused": "", "called": {}}
+        made: dict[str, Any] = {"left": left, "rights": rights, "refused": "", "called": {}}
         return page(request, "compare.html", job=job, **made)
     return await _result_page(request, gateway, caller, wanted, job)
 
@@ -228,12 +229,19 @@ async def _result_page(
         count=count,
         chosen=chosen,
         alone=await _left_out(gateway, chosen) if is_listed else [],
-        part_names=list(metric.parts),
-        text_field=metric.facts.text,
         known=await known_of(right.batch, gateway, complete=True),
-        words=surprising_words(metric.name),
-        verdicts=VERDICTS,
+        **_about(metric),
     )
+
+
+def _about(metric: MetricContract) -> dict[str, Any]:
+    """What the page says of pairs whatever was found."""
+    return {
+        "part_names": list(metric.parts),
+        "text_field": metric.facts.text,
+        "words": surprising_words(metric.name),
+        "verdicts": VERDICTS,
+    }
 
 
 async def _left_out(gateway: State, chosen: PairQuery) -> list[tuple[str, list[UnpairedLine]]]:

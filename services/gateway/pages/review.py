@@ -201,7 +201,7 @@ async def queue_page(request: Request, queue_id: str, gateway: Gateway, caller: 
         "queue.html",
         queue=queue,
         filters=", ".join(filter_label(*pair) for pair in queue.query),
-        address=urlencode(queue.query),
+        address=urlencode([(name, value) for name, value in queue.query]),
         progress=progress,
         job=job,
         why=why,

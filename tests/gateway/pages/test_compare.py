@@ -234,12 +234,12 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
         nowhere = {"left": f"{batch}:{odd}", "right": sides[1]}
         answer = client.get("/compare", params=nowhere)
         assert answer.status_code == 404
-        shown = html_unescape(answer.text)
-        assert f'name="left_part" value="{odd}"' in shown
-        assert 'name="right_part" value="metadata.writer=b"' in shown
-        assert re.search('id="left_fault">batch_[0-9a-f]+ has no (part|result)', shown)
-        assert '<option value="metadata.writer=a">' in shown
-        assert shown.count(f'<option value="{batch}" selected>') == 2
+        said = html_unescape(answer.text)
+        assert f'name="left_part" value="{odd}"' in said
+        assert 'name="right_part" value="metadata.writer=b"' in said
+        assert re.search('id="left_fault">batch_[0-9a-f]+ has no (part|result)', said)
+        assert '<option value="metadata.writer=a">' in said
+        assert said.count(f'<option value="{batch}" selected>') == 2
     for left, right in ((batch, batch), (sides[0], sides[0]), (batch, sides[0])):
         answer = client.get("/compare", params={"left": left, "right": right})
         assert answer.status_code == 422
