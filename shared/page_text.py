@@ -219,6 +219,18 @@ def significant(value: float | int | str | None, digits: int = 3) -> str:
     return "0" if rounded == "-0" else rounded
 
 
+LEAST_P = 0.0001  # a smaller p-value is shown as below it
+
+
+def p_value(value: float | None) -> str:
+    """Never shown as 0: three decimals, four below 0.001; as the command line shows it."""
+    if value is None:
+        return "–"
+    if value < LEAST_P:
+        return f"< {LEAST_P}"
+    return f"{value:.4f}" if value < 0.001 else f"{value:.3f}"
+
+
 def thousands(count: int) -> str:
     """With thin spaces, which break no line, between thousands."""
     return f"{count:,}".replace(",", "\u202f")
@@ -257,6 +269,8 @@ def last_sentences(text: str, most: int = LONGEST_REASON) -> str:
     kept = text
     while len(kept) > most and ". " in kept:
         kept = kept.partition(". ")[2]
+    if kept != text and kept.startswith("But "):  # against what was cut
+        kept = kept[4:5].upper() + kept[5:]
     return kept if len(kept) <= most else f"{kept[: most - 1].rstrip()}…"
 
 

@@ -31,6 +31,7 @@ from shared.statistics.intervals import Bounds
 Row = Scored[Any, Any]
 Place = tuple[str, str]  # a text, an explained label
 COMPARABLE = ("metric versions", "variants", "null kinds")  # in these both must be alike
+SAME_LINES = "these are the same lines"
 NO_PAIR = "no pair: no result of the one has the custom_id, or the text and label, of the other"
 
 
@@ -176,6 +177,11 @@ class SystemResults:
     def _warnings(self, pairing: Pairing, repeats: int, score: PairedTest) -> Iterator[str]:
         if not pairing.pairs:
             yield NO_PAIR
+        if same := sum(_is_one_line(pair) for pair in pairing.pairs):
+            yield (
+                f"{SAME_LINES}: {same:,} of {counted(len(pairing.pairs), 'pair')} hold a line "
+                "against itself, so they differ in nothing"
+            )
         if pairing.conflicting:
             yield (
                 f"{counted(pairing.conflicting, 'custom_id')} of both systems: the texts differ, "
@@ -184,6 +190,12 @@ class SystemResults:
         if repeats:
             yield f"{counted(repeats, 'pair')} that repeat others count once"
         yield from score.difference.warnings
+
+
+def _is_one_line(pair: TextPair) -> bool:
+    """Whether a result stands on both sides."""
+    theirs = {row.job_id for row in pair.second}
+    return any(row.job_id in theirs for row in pair.first)
 
 
 def over_systems(found: Sequence[SystemComparison]) -> list[SystemComparison]:

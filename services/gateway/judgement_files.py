@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, ValidationError
@@ -30,6 +31,7 @@ from services.gateway.refusals import InvalidBody
 from services.registry import metrics
 from shared.errors import BadInput
 from shared.ledger import judgements
+from shared.ledger.batch_lines import JobLine, first_lines, line_metadata
 from shared.ledger.engine import transaction
 from shared.ledger.judgements import JudgementFilter, Origin, ReviewerJudgement
 from shared.ledger.tables import jobs
@@ -44,12 +46,14 @@ KINDS: dict[FileFormat, tuple[str, str]] = {
 AT_ONCE = 200
 MOST_LINES = 5_000  # of an import
 MOST_FAULTS = 20
-OF_AN_EXPORT = frozenset(ReviewerJudgementSchema.model_fields) | {
-    "metric",
-    "score",
-    "metric_verdict",
-}
-COLUMNS = (*ReviewerJudgementSchema.model_fields, "metric", "score", "metric_verdict")
+PLACE = ("batch_id", "line", "custom_id", "metadata")
+COLUMNS = (
+    *ReviewerJudgementSchema.model_fields,
+    *("metric", "score", "metric_verdict"),
+    *PLACE,
+    "created_iso",
+)
+OF_AN_EXPORT = frozenset(COLUMNS)
 
 
 class JudgementLine(JudgementRequest):
@@ -79,30 +83,49 @@ def file_chunks(engine: Engine, wanted: JudgementFilter, form: FileFormat) -> It
 
 
 def _cell(value: Any) -> str:
-    return json.dumps(value) if isinstance(value, list) else csv_field(value)
+    return json.dumps(value) if isinstance(value, list | dict) else csv_field(value)
 
 
 def _row(one: ReviewerJudgement, job: JobRecord | None) -> dict[str, Any]:
     result = {} if job is None else job.result
     shown = judgement_json(one) | {"metric": None if job is None else job.metric}
-    return shown | {"score": result.get("score"), "metric_verdict": result.get("verdict")}
+    shown |= {"score": result.get("score"), "metric_verdict": result.get("verdict")}
+    shown |= dict.fromkeys(PLACE) if job is None else job.place
+    made = one.created_at.astimezone(UTC).isoformat(timespec="seconds")
+    return shown | {"created_iso": made.replace("+00:00", "Z")}
 
 
 @dataclass(frozen=True)
 class JobRecord:
-    """A job as a file of judgements has it."""
+    """A job as a file of judgements has it. line: the first of its batch that asked for it."""
 
     id: str
     metric: str
     request: dict[str, Any]
     result: dict[str, Any]
+    batch_id: str | None
+    line: JobLine | None
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Where it stands, and its metadata; null where no text may be kept."""
+        own = None if self.line is None else line_metadata(self.line.caller)
+        hidden = self.request.get("do_not_store_text")
+        return {
+            "batch_id": self.batch_id,
+            "line": None if self.line is None else self.line.number,
+            "custom_id": None if self.line is None else self.line.custom_id,
+            "metadata": None if hidden else own or self.request.get("metadata") or {},
+        }
 
 
 def _load_jobs(connection: Connection, ids: Sequence[str]) -> dict[str, JobRecord]:
-    query = select(jobs.c.id, jobs.c.metric, jobs.c.request, jobs.c.result).where(
-        jobs.c.id.in_(set(ids))
-    )
-    return {row.id: JobRecord(*row[:3], row.result or {}) for row in connection.execute(query)}
+    named = jobs.c.id, jobs.c.metric, jobs.c.request, jobs.c.result, jobs.c.batch_id
+    lines = first_lines(connection, ids)
+    return {
+        row.id: JobRecord(*row[:3], row.result or {}, row.batch_id, lines.get(row.id))
+        for row in connection.execute(select(*named).where(jobs.c.id.in_(set(ids))))
+    }
 
 
 def tasks(engine: Engine, wanted: JudgementFilter, ids: Sequence[str]) -> Iterator[bytes]:
@@ -136,6 +159,7 @@ def _task(job: JobRecord, said: Iterable[ReviewerJudgement]) -> dict[str, Any]:
             "explanation": texts.get("explanation"),
             "job_id": job.id,
             "verdict": job.result.get("verdict"),
+            **job.place,
         },
         "predictions": [prediction],
         "annotations": [_annotation(one, texts) for one in said],

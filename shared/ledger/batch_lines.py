@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import ARRAY, Connection, Row, Select, String, and_, func, literal, select
+from sqlalchemy.dialects.postgresql import distinct_on
 
 from shared.errors import BadInput
 from shared.ledger.jobs import Job, is_kept
@@ -85,6 +86,19 @@ def lines_of_job(connection: Connection, job: Job, most: int) -> list[JobLine]:
         .limit(most)
     )
     return [JobLine(*row) for row in rows]
+
+
+def first_lines(connection: Connection, job_ids: Iterable[str]) -> dict[str, JobLine]:
+    """Job → the first line of its batch that asked for it; none of a job of no batch."""
+    own = and_(batch_lines.c.batch_id == jobs.c.batch_id, batch_lines.c.job_id == jobs.c.id)
+    rows = connection.execute(
+        select(jobs.c.id, batch_lines.c.number, batch_lines.c.custom_id, batch_lines.c.caller)
+        .select_from(jobs.join(batch_lines, own))
+        .where(jobs.c.id.in_(set(job_ids)))
+        .ext(distinct_on(jobs.c.id))
+        .order_by(jobs.c.id, batch_lines.c.number)
+    )
+    return {job_id: JobLine(*line) for job_id, *line in rows}
 
 
 def list_finished(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from datetime import datetime
 from typing import Any
 
 import httpx
@@ -299,6 +300,12 @@ def test_an_export_comes_back_by_an_import(client: httpx.Client, engine: Engine)
     table = client.get("/v1/judgements/export", params={"format": "csv"}).text
     (first, second) = csv.DictReader(io.StringIO(table))
     assert (first["human_score"], second["note"]) == ("0.25", "'=1+1")
+    assert [(row["batch_id"], row["line"], row["custom_id"]) for row in rows] == [
+        (batch_id, 2, "line-2"),
+        (batch_id, 1, "line-1"),
+    ]
+    assert (first["batch_id"], first["line"], first["metadata"]) == (batch_id, "2", "{}")
+    assert datetime.fromisoformat(first["created_iso"]).timestamp() == int(first["created_at"])
     assert (json.loads(first["spans"]), json.loads(second["spans"])) == ([], spans)
     url, kind = "/v1/judgements/import?source=elsewhere", {"Content-Type": "application/jsonl"}
     sent = "\n".join(json.dumps(row | {"reviewer": "Eve"}) for row in rows)

@@ -305,7 +305,7 @@ def test_a_rule_decides_how_a_comparison_ends(
     said = capsys.readouterr().out
     assert "3 lines in both, 0 only in A, 1 only in B" in said
     assert "scored in both: 3 lines of 2 texts" in said
-    assert re.search(r"^score .* 1\.0e-04 +4\.0e-04$", said, re.MULTILINE)
+    assert re.search(r"^score .* 0\.0001 +0\.0004$", said, re.MULTILINE)
     assert "score: 0 higher in A, 2 higher in B, 1 equal" in said
     assert "differences are A minus B" in said
     assert "B explains better than A by 0.100" in said
@@ -317,6 +317,13 @@ def test_a_rule_decides_how_a_comparison_ends(
     assert main(["compare", BATCH, BATCH, "--fail-if", "low < -0.02"]) == 1
     assert main(["compare", BATCH, BATCH, "--fail-if", "high > 0"]) == 0
     assert main(["compare", BATCH, BATCH, "--fail-if", "nonsense"]) == 2
+    comparison |= {"pairs": 0, "unpaired_a": 0, "unpaired_b": 4}
+    report["result"]["comparison"] = comparison | {"differences": [one]}
+    capsys.readouterr()
+    assert main(["compare", f"{BATCH}:metadata.writer=z", BATCH]) == 1
+    told = capsys.readouterr()
+    assert f"nothing to compare: no result of {BATCH}:metadata.writer=z" in told.err
+    assert not told.out
 
 
 def test_a_plan_says_how_many_are_needed(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
+from shared.page_text import p_value
 from shared.report_contracts import Interval
 from tests.shared.test_gold_agreement import found, rated, row
 from touchstone_client.cli.reports import beside_people, p_shown, parts_in, what_it_can_tell
@@ -43,6 +45,7 @@ def test_a_mean_says_what_its_lines_are_worth_and_what_they_find() -> None:
 
 def test_a_p_value_is_never_shown_as_0() -> None:
     assert [p_shown(one) for one in (None, 1, 0.5, 0.001)] == [None, "1.000", "0.500", "0.001"]
-    assert p_shown(1e-4) == "1.0e-04"
-    assert all(float(str(p_shown(10.0**-power))) > 0 for power in range(3, 300, 27))
-    assert "0.000" not in str(p_shown(0.0))
+    assert p_shown(1e-4) == "0.0001"
+    small = [0.0, *(factor * 10.0**-power for power in range(3, 300, 9) for factor in (1, 3.7))]
+    assert all(re.search("[1-9]", str(p_shown(one))) for one in small)
+    assert [p_shown(one) for one in small] == [p_value(one) for one in small]

@@ -23,7 +23,7 @@ from shared.ledger import result_pages
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
 from shared.ledger.score_hours import edges_of
-from shared.page_text import significant
+from shared.page_text import p_value
 from shared.report_contracts import ScoreSplit
 from shared.report_design import Forest, ForestRow
 
@@ -168,7 +168,8 @@ def _sentence(found: ScoreSplit | None) -> str:
         return f"There is no split: {found.warnings[0]}."
     if found.p_value is None:
         return "Whether the values differ cannot be tested: there is too little to permute."
-    more = ", and within texts of several" if found.within_texts else ""
-    how = f"values of texts permuted{more}"
-    told = f"more than chance would make them ({how}, p = {significant(found.p_value)})."
+    more = "; within a text where it has several values" if found.within_texts else ""
+    how = f"values permuted over texts{more}"
+    shown = f"p = {p_value(found.p_value)}".replace("= <", "<")
+    told = f"more than chance would make them ({how}, {shown})."
     return f"The values {'differ' if found.p_value <= LEVEL else 'do not differ'} {told}"

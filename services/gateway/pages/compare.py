@@ -24,10 +24,12 @@ from services.gateway.pages.batches import file_names, known_of
 from services.gateway.pages.comparison_filter import PairQuery, parse_pair_query
 from services.gateway.pages.comparison_sides import (
     PARTS,
+    CompareForm,
     CompareQuery,
     CompareSide,
     conflict,
     outdated_sides,
+    parts_of_batch,
     side_of,
     sides_of_form,
     slice_keys,
@@ -43,12 +45,13 @@ from services.gateway.routes.scores import find_or_commit, wait_for_job
 from services.gateway.state import Gateway, State
 from services.registry import metrics, surprising_words
 from shared.batch_contracts import MOST_FURTHER, Against
-from shared.errors import BadInput
+from shared.errors import BadInput, UnknownBatch
 from shared.ledger import batches, result_pairs
 from shared.ledger.batches import Batch, NewBatch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
 from shared.ledger.result_pairs import PairedLine, UnpairedLine
+from shared.service_contract import MetricContract
 
 RECENT = 50
 MOST_ROWS = 20
@@ -69,7 +72,19 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
     named = [one for one in (query.get("left", ""), *rights_sent) if one.strip()]
     if len(named) < 2 or not query.get("left", "").strip():
         return await _form(request, gateway, caller)
-    left, *rights = [await side_of(one, gateway, caller) for one in named[: MOST_FURTHER + 2]]
+    sides: list[CompareSide] = []
+    for one in named[: MOST_FURTHER + 2]:
+        try:
+            sides.append(await side_of(one, gateway, caller))
+        except UnknownBatch as error:
+            return await _form(request, gateway, caller, (len(sides), error.detail))
+    return await _compared(request, gateway, caller, sides)
+
+
+async def _compared(
+    request: Request, gateway: State, caller: Caller, sides: Sequence[CompareSide]
+) -> Response:
+    left, *rights = sides
     why = conflict(left, rights)
     if why:
         other = [one for one in rights if one.batch.metric != left.batch.metric]
@@ -77,7 +92,7 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
     for one in (left, *rights):
         await write_facts(gateway, one.batch)
     keys = slice_keys(await known_of(rights[0].batch, gateway, complete=True))
-    by = query.get("by", "")
+    by = request.query_params.get("by", "")
     wanted = CompareQuery(left, rights, by if by in keys else "", keys)
     job = await _job(wanted, gateway, caller)
     if job.error is not None:
@@ -87,8 +102,9 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
         told = "the comparison was cancelled; it can be asked for again when it is forgotten"
         return _refused(request, left, rights, told, [])
     if job.result is None:
-        return page(request, "compare.html", left=left, rights=rights, refused="", job=job)
-    return await _result_page(request, gateway, wanted, job)
+        made: dict[str, Any] = {"left": left, "rights": rights, "refused": "", "called": {}}
+        return page(request, "compare.html", job=job, **made)
+    return await _result_page(request, gateway, caller, wanted, job)
 
 
 def _refused(
@@ -99,17 +115,39 @@ def _refused(
     again: Sequence[CompareSide],
 ) -> Response:
     """again: the sides that would have to be scored again."""
-    context = {"left": left, "rights": rights, "refused": why, "again": again}
+    context = {"left": left, "rights": rights, "refused": why, "again": again, "called": {}}
     return page(request, "compare.html", 422, **context)
 
 
-async def _form(request: Request, gateway: State, caller: Caller) -> Response:
+async def _form(
+    request: Request, gateway: State, caller: Caller, fault: tuple[int, str] | None = None
+) -> Response:
+    """fault: (place of the side that there is not, why); what was typed is shown again."""
     wanted = Slice(RECENT, tenant=caller.tenant)
     recent, _ = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
     ended_ones = [one for one in recent if one.is_final and one.metric in metrics()]
-    chosen = request.query_params.get("left", ""), request.query_params.get("right", "")
+    chosen = await _sent_form(request, gateway, caller, fault)
     called = await file_names(ended_ones, gateway, caller)
-    return page(request, "compare_form.html", batches=ended_ones, called=called, chosen=chosen)
+    status = 200 if fault is None else 404
+    context = {"batches": ended_ones, "called": called, "chosen": chosen}
+    return page(request, "compare_form.html", status, **context)
+
+
+async def _sent_form(
+    request: Request, gateway: State, caller: Caller, fault: tuple[int, str] | None
+) -> CompareForm:
+    """Whatever batch is named, its parts are offered."""
+    sent = request.query_params
+    right, *more = list(dict.fromkeys(one.strip() for one in sent.getlist("right"))) or [""]
+    form = CompareForm({"left": sent.get("left", "").strip(), "right": right}, more)
+    names = ("left", "right", "more")
+    refused = {} if fault is None else {names[min(fault[0], 2)]: fault[1]}
+    offered = {
+        name: await parts_of_batch(form.batch(name), gateway, caller)
+        for name in form.sides
+        if form.batch(name)
+    }
+    return replace(form, refused=refused, offered=offered)
 
 
 async def _job(wanted: CompareQuery, gateway: State, caller: Caller) -> Job:
@@ -159,7 +197,7 @@ async def repeat_batch(request: Request, gateway: Gateway, caller: Viewer) -> Re
 
 
 async def _result_page(
-    request: Request, gateway: State, wanted: CompareQuery, job: Job
+    request: Request, gateway: State, caller: Caller, wanted: CompareQuery, job: Job
 ) -> Response:
     result: dict[str, Any] = job.result or {}
     comparisons = [result["comparison"], *result["further"]]
@@ -170,12 +208,14 @@ async def _result_page(
     chosen = _pair_query(request, left, right, address)
     rows, count = await _rows(gateway, chosen, found_one, metric.parts)
     is_listed = "out" in request.query_params
+    called = await file_names([one.batch for one in wanted.sides], gateway, caller)
     return page(
         request,
         "compare.html",
         left=left,
         rights=wanted.rights,
         right=right,
+        called=called,
         refused="",
         job=job,
         wanted=wanted,
@@ -186,11 +226,19 @@ async def _result_page(
         count=count,
         chosen=chosen,
         alone=await _left_out(gateway, chosen) if is_listed else [],
-        part_names=list(metric.parts),
         known=await known_of(right.batch, gateway, complete=True),
-        words=surprising_words(metric.name),
-        verdicts=VERDICTS,
+        **_about(metric),
     )
+
+
+def _about(metric: MetricContract) -> dict[str, Any]:
+    """What the page says of pairs whatever was found."""
+    return {
+        "part_names": list(metric.parts),
+        "text_field": metric.facts.text,
+        "words": surprising_words(metric.name),
+        "verdicts": VERDICTS,
+    }
 
 
 async def _left_out(gateway: State, chosen: PairQuery) -> list[tuple[str, list[UnpairedLine]]]:

@@ -7,7 +7,7 @@ metadata `batch_…:metadata.KEY=VALUE`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
@@ -32,6 +32,9 @@ OWN = "metadata."
 PARTS = {"left_part": "left", "right_part": "right"}  # fields of the form
 SPLIT = TypeAdapter[str](SplitKey)
 SHORT = 6
+MOST_KEYS = 8  # of metadata, of which a form offers values
+MOST_VALUES = 12
+MOST_OFFERED_NAME = 100  # characters
 
 
 @dataclass(frozen=True)
@@ -61,10 +64,39 @@ class CompareSide:
         return f"{self.batch.id}:{self.key}={self.value}" if self.key else self.batch.id
 
     @property
+    def batch_name(self) -> str:
+        """As people call the batch."""
+        named = self.batch.metadata.get("name") or self.batch.metadata.get("model")
+        return named or f"batch …{self.batch.id[-SHORT:]}"
+
+    @property
     def name(self) -> str:
         """As people call it."""
-        named = self.batch.metadata.get("name") or self.batch.metadata.get("model")
-        return self.value or named or f"batch …{self.batch.id[-SHORT:]}"
+        return self.value or self.batch_name
+
+    def is_within(self, other: CompareSide) -> bool:
+        """Whether each of its lines is one of the other's, as far as their names say."""
+        own = self.key, self.value
+        return self.batch.id == other.batch.id and (
+            not other.key or own == (other.key, other.value)
+        )
+
+
+@dataclass(frozen=True)
+class CompareForm:
+    """What the form asks for, as it was sent. refused: name of the side → why it is none.
+    offered: name of the side → the parts that its batch has, as the form takes them."""
+
+    sides: Mapping[str, str]
+    more: Sequence[str] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+    offered: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def batch(self, name: str) -> str:
+        return self.sides.get(name, "").partition(":")[0]
+
+    def part(self, name: str) -> str:
+        return self.sides.get(name, "").partition(":")[2]
 
 
 @dataclass(frozen=True)
@@ -107,19 +139,46 @@ async def side_of(named: str, gateway: State, caller: Caller) -> CompareSide:
         return CompareSide(batch)
     side = CompareSide(batch, key, value[:MOST_NAME])
     if side.model is None and not side.metadata:
-        raise UnknownBatch(f"{batch_id} has no such part: write :model=NAME or :metadata.KEY=VALUE")
+        raise UnknownBatch(
+            f"{batch_id} has no part {part[:MOST_NAME]!r}: write metadata.KEY=VALUE or model=NAME"
+        )
     await write_facts(gateway, batch)
     equal = {} if side.model is None else {"model": side.model}
     wanted = ResultFilter(
         tenant=caller.tenant, batch_id=batch.id, equal=equal, metadata=side.metadata
     )
     if not await gateway.in_ledger(lambda one: result_pages.count_of(one, wanted)):
-        raise UnknownBatch(f"{batch_id} has no result of such a {'line' if not equal else 'model'}")
+        raise UnknownBatch(f"{batch_id} has no result with {part[:MOST_NAME]}")
     return side
+
+
+async def parts_of_batch(batch_id: str, gateway: State, caller: Caller) -> list[str]:
+    """What `side_of` takes after the batch's id: values of its metadata, and its models where they
+    are several. Empty where there is no such batch."""
+    try:
+        batch = await find_batch(batch_id, gateway, caller.tenant)
+    except UnknownBatch:
+        return []
+    await write_facts(gateway, batch)
+    wanted = ResultFilter(tenant=caller.tenant, batch_id=batch.id)
+
+    def read(connection: Connection) -> list[str]:
+        keys = [f"{OWN}{key}" for key in result_pages.metadata_keys(connection, wanted)]
+        found = []
+        for key in [*keys[:MOST_KEYS], "model"]:
+            values = [one.value for one in result_pages.split_counts(connection, wanted, key)]
+            named = [f"{key}={one}" for one in values if one and len(one) <= MOST_OFFERED_NAME]
+            found += named[:MOST_VALUES] if key != "model" or len(named) > 1 else []
+        return found
+
+    return await gateway.in_ledger(read)
 
 
 def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
     """Why there is nothing to ask for; empty where there is."""
+    for one in rights:
+        if one.is_within(left) or left.is_within(one):
+            return f"{name_both(left, one)}: these are the same lines, and they differ in nothing."
     for one in (left, *rights):
         if not one.batch.is_final:
             return f"{one.name} is {one.batch.status.replace('_', ' ')}: compare it when it ends."
@@ -131,6 +190,13 @@ def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
                 f"{one.batch.metric}: score {one.name} again by {left.batch.metric}."
             )
     return ""
+
+
+def name_both(left: CompareSide, right: CompareSide) -> str:
+    """For a sentence that holds of both."""
+    if left.name == right.name:
+        return f"{left.name} on both sides"
+    return f"{left.name} and {right.name}"
 
 
 def slice_keys(known: ResultSummary) -> dict[str, str]:

@@ -149,8 +149,10 @@ def _sentences(found: Json, names: tuple[str, str], metric: MetricContract) -> l
     gone = found["undefined_a"], found["undefined_b"]
     if gone[0] or gone[1]:
         lines = " and ".join(
-            f"{counted(count, 'line')} {how}"
-            for count, how in zip(gone, ("became undefined", "became defined"), strict=True)
+            f"{counted(count, 'pair')} {'is' if count == 1 else 'are'} {how}"
+            for count, how in zip(
+                gone, ("undefined on the right only", "undefined on the left only"), strict=True
+            )
             if count
         )
         said.append(f"{lines}.")

@@ -23,7 +23,7 @@ from services.gateway.judgement_views import ReviewQueueRequest
 from services.gateway.pages import templates
 from services.gateway.pages.job_texts import JobText, result_spans
 from services.gateway.pages.page_route import page_router
-from services.gateway.pages.result_query import parse_query
+from services.gateway.pages.result_query import filter_label, parse_query
 from services.gateway.pages.reviewers import (
     NOTE_BYTES,
     get_origin,
@@ -200,6 +200,8 @@ async def queue_page(request: Request, queue_id: str, gateway: Gateway, caller: 
         request,
         "queue.html",
         queue=queue,
+        filters=", ".join(filter_label(*pair) for pair in queue.query),
+        address=urlencode([(name, value) for name, value in queue.query]),
         progress=progress,
         job=job,
         why=why,

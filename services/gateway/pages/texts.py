@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from fastapi import Request
 from pydantic import ValidationError
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 from starlette.responses import RedirectResponse, Response
 
 from services import registry
@@ -31,11 +32,14 @@ from services.registry import metrics
 from shared.errors import UnknownJob
 from shared.ledger import bulk_jobs, jobs
 from shared.ledger.jobs import Job
+from shared.ledger.tables import jobs as jobs_table
 from shared.ledger.tables import result_facts
-from shared.page_text import TokenRun
+from shared.page_text import TokenRun, moment
 
 KEY = re.compile(r"[0-9a-zA-Z_:-]{8,128}")
 MOST = 60  # results of one text
+BEGINNING = 80  # characters of an explanation
+SHORT = 6  # characters of a batch's id
 
 router = page_router()
 
@@ -52,6 +56,17 @@ class TextResult:
     score: float | None
     parts: Sequence[float | None]
     sentence: str
+    batch_id: str | None
+    line: int
+    finished_at: datetime | None
+    explanation: str | None  # its beginning; none where it is not kept
+
+    @property
+    def place(self) -> str:
+        """What tells it from others of its metric."""
+        if self.batch_id is not None:
+            return f"line {self.line:,} of …{self.batch_id[-SHORT:]}"
+        return "" if self.finished_at is None else moment(self.finished_at.timestamp())
 
 
 @router.get("/texts/{text_key}")
@@ -68,13 +83,14 @@ async def text_page(request: Request, text_key: str, gateway: Gateway, caller: V
     rows, found = await gateway.in_ledger(read)
     if not rows:
         raise UnknownJob("there is no result of such a text any more")
+    places = {row.job_id: row.place for row in rows}
     kept = next((job for job in found if texts_of(job)), None)
     return page(
         request,
         "text.html",
         text_key=text_key,
         rows=rows,
-        stacks=stacked(lane for job in found for lane in _lanes(job)),
+        stacks=stacked(lane for job in found for lane in _lanes(job, places[job.id])),
         others=[]
         if kept is None
         else build_requests(gateway, kept.metric, kept.request, kept.result),
@@ -85,11 +101,17 @@ async def text_page(request: Request, text_key: str, gateway: Gateway, caller: V
 
 
 def _results(connection: Connection, caller: Caller, text_key: str) -> list[TextResult]:
-    """The newest of each metric, variant and model."""
+    """By metric, variant and model, the newest first."""
     facts = result_facts.c
+    own = jobs_table.c.request["explanation"].as_string()
+    told = jobs_table.c.result["elicitation"]["explanation"].as_string()
+    explanation = func.left(func.coalesce(own, told), BEGINNING)
+    where = facts.batch_id, facts.line, facts.finished_at
     kind = facts.metric, facts.variant, facts.model
     query = (
         select(facts.job_id, *kind, facts.verdict, facts.score, facts.parts, facts.sentence)
+        .add_columns(*where, explanation)
+        .select_from(result_facts.join(jobs_table, jobs_table.c.id == facts.job_id))
         .where(facts.tenant == caller.tenant, facts.text_key == text_key)
         .where(facts.job_id.is_not(None))
         .order_by(*kind, facts.finished_at.desc())
@@ -99,20 +121,23 @@ def _results(connection: Connection, caller: Caller, text_key: str) -> list[Text
 
 
 def _first(rows: Sequence[TextResult]) -> list[str]:
-    """A job of each metric, variant and model."""
+    """A job of each metric, variant and model, then the others as far as there are lanes; in the
+    order of the rows."""
     found: dict[tuple[str | None, ...], str] = {}
     for row in rows:
         found.setdefault((row.metric, row.variant, row.model), row.job_id)
-    return list(found.values())[:MOST_LANES]
+    shown = [*dict.fromkeys([*found.values(), *(row.job_id for row in rows)])][:MOST_LANES]
+    return [*dict.fromkeys(row.job_id for row in rows if row.job_id in shown)]
 
 
-def _lanes(job: Job) -> Iterator[tuple[str, TextLane]]:
+def _lanes(job: Job, place: str) -> Iterator[tuple[str, TextLane]]:
     """The judged text with what this result rests on, and with its tokens' weights where known;
     nothing where the text was not kept. Offsets are into the text as it was sent."""
     texts = texts_of(job)
     if not texts:
         return
-    text, name = plain_text(texts[0]), f"{job.metric} {_model(job)}".strip()
+    named = f"{job.metric} {_model(job)}".strip()
+    text, name = plain_text(texts[0]), f"{named}, {place}" if place else named
     marks = [(mark.start, mark.end, 0) for mark in result_spans(job)]
     weights = list(heat_marks(_token_weights(job)))
     said = () if marks else _statements(job)

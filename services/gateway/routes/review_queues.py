@@ -83,7 +83,7 @@ async def make(asked: ReviewQueueRequest, gateway: State, caller: Caller) -> Rev
     if not batch.is_final or batch.metric not in metrics():
         raise NoReport("the batch has no results to judge, or not all of them yet")
     await write_facts(gateway, batch)
-    view = query_to_take(batch, caller.tenant, parse_qsl(asked.query))
+    view = query_to_take(batch, caller.tenant, [_as_filter(*one) for one in parse_qsl(asked.query)])
     names = {"name", "order", "per_line", "blind", "seed"}
     values: dict[str, Any] = asked.model_dump(include=names) | {
         "metric": batch.metric,
@@ -94,6 +94,12 @@ async def make(asked: ReviewQueueRequest, gateway: State, caller: Caller) -> Rev
     return await gateway.in_ledger(
         lambda connection: review_queues.make(connection, view.filter, view.order, values)
     )
+
+
+def _as_filter(name: str, value: str) -> tuple[str, str]:
+    """`metadata.KEY=VALUE`, as parts of a comparison are named, is the table's `meta=KEY=VALUE`."""
+    key = name.removeprefix("metadata.")
+    return (name, value) if key == name else ("meta", f"{key}={value}")
 
 
 async def with_progress(queue: ReviewQueue, gateway: State) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import re
+from html import unescape as html_unescape
 from typing import Any
 
 import httpx
@@ -70,7 +71,7 @@ def test_the_numbers_are_the_reports_and_cells_lead_to_their_pairs(
     assert score["difference"]["value"] == pytest.approx(sum((0.3, 0.3, 0.3, 0.05, 0.4, 0.4)) / 6)
     assert (score["first"] - score["second"]) == pytest.approx(score["difference"]["value"])
     assert f"is {score['difference']['value']:.3f} higher" in html
-    assert "1 line became undefined and 1 line became defined." in html
+    assert "1 pair is undefined on the right only and 1 pair is undefined on the left only." in html
     bounds = found["bounds"]
     assert bounds["low"] == pytest.approx((1.75 - 0.6 - 0.3) / 8)
     assert bounds["high"] == pytest.approx((1.75 + 0.4 + 0.7) / 8)
@@ -257,8 +258,27 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
     shown = client.get("/compare", params={"left": sides[0], "right": sides[1], "left_to": "0.25"})
     assert shown.text.count('class="card pair"') == 1
     for odd in ("metadata.writer=c", "writer=a", "metadata.=a", "metadata.writer"):
-        nowhere = {"left": f"{batch}:{odd}", "right": batch}
-        assert client.get("/compare", params=nowhere).status_code == 404
+        nowhere = {"left": f"{batch}:{odd}", "right": sides[1]}
+        answer = client.get("/compare", params=nowhere)
+        assert answer.status_code == 404
+        said = html_unescape(answer.text)
+        assert f'name="left_part" value="{odd}"' in said
+        assert 'name="right_part" value="metadata.writer=b"' in said
+        assert re.search('id="left_fault">batch_[0-9a-f]+ has no (part|result)', said)
+        assert '<option value="metadata.writer=a">' in said
+        assert said.count(f'<option value="{batch}" selected>') == 2
+    for left, right in ((batch, batch), (sides[0], sides[0]), (batch, sides[0])):
+        answer = client.get("/compare", params={"left": left, "right": right})
+        assert answer.status_code == 422
+        assert "these are the same lines" in answer.text
+    mine = {"batch": batch, "of_metadata": {"writer": "a"}}
+    asked = mine | {"against": {"batch": batch}, "resamples": 100}
+    made = client.post("/v1/reports/hatexscore", json=asked, headers={"prefer": "respond-async"})
+    assert made.status_code == 202, made.text
+    assert run_reports(engine)
+    result = client.get(f"/v1/jobs/{made.json()['id']}").json()["result"]
+    warnings = result["comparison"]["warnings"]
+    assert "these are the same lines: 3 of 3 pairs" in warnings[0]
 
 
 def test_the_difference_is_shown_by_what_the_lines_say_of_themselves(

@@ -50,6 +50,11 @@ def test_a_text_shows_every_result_of_its_tenant(opens: Opens, engine: Engine) -
     assert "ready, with embedded-hate" in page  # Consistency has no default
     assert '<span class="lane0 lane1">wants them</span>' in page  # where both mark
     assert page.count(TEXT[:12]) == 1  # once, under its lanes
+    third = scored(api, engine, "hatexscore", OWN | {"text": TEXT, "explanation": "Because so."})
+    page = own.get(f"/texts/{KEY}").text
+    assert page.count('">Because so.</bdi>') == 1  # what tells it from the first
+    assert 'class="lane0 lane1 lane2"' in page
+    assert third in page
     assert other.get(f"/texts/{KEY}").status_code == 404
     assert own.get("/texts/nothing-of-ours").status_code == 404
     assert f'href="/texts/{KEY}"' in own.get(f"/jobs/{first}").text

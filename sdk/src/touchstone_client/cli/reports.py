@@ -21,6 +21,7 @@ from touchstone_client.errors import BadRequest
 
 WORST = 10
 BIGGEST = 10
+LEAST_P = 0.0001  # a smaller p-value is shown as below it
 RULE = re.compile(r"\s*(difference|low|high|p)\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?)\s*")
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 WANTED = ("effect", "beat_rate", "power", "alpha")
@@ -207,12 +208,12 @@ def what_it_can_tell(mean: Any) -> str:
 
 
 def p_shown(value: float | None) -> str | None:
-    """Of a p-value, which is never 0: three digits, as 1.0e-04 where these are zeros."""
+    """Of a p-value, which is never 0, as the pages show it: three decimals, four below 0.001."""
     if value is None:
         return None
-    if value == 0:  # below the smallest float
-        return "< 1.0e-300"
-    return f"{value:.1e}" if value < 0.001 else f"{value:.3f}"
+    if value < LEAST_P:
+        return f"< {LEAST_P}"
+    return f"{value:.4f}" if value < 0.001 else f"{value:.3f}"
 
 
 def beside_people(found: Any) -> Iterator[tuple[Any, ...]]:
@@ -264,6 +265,9 @@ def compare(ts: Touchstone, asked: Namespace, output: Output) -> int:
         raise WrongUse(str(error)) from error
     with _named(asked.by):
         found = ts.compare(asked.a, asked.b, by=() if asked.by is None else (asked.by,))
+    if empty := _without_lines(found, asked):
+        output.say(empty)
+        return REFUSED
     pairs = [_change(one) for one in found.changes]
     sides = {"a": asked.a, "b": asked.b, "difference": "a - b"}
     told = found.model_dump(mode="json", by_alias=True)
@@ -279,6 +283,15 @@ def compare(ts: Touchstone, asked: Namespace, output: Output) -> int:
             output.line("")
             output.table((asked.by, "A - B", "low", "high", "n"), list(_slices(found)))
     return _judged(found, rule, output)
+
+
+def _without_lines(found: Any, asked: Namespace) -> str:
+    """Why there is nothing to compare: a side without a result; empty where there is none."""
+    if found.pairs:
+        return ""
+    counts = ((asked.a, found.unpaired_a), (asked.b, found.unpaired_b))
+    none = [named for named, lines in counts if not lines]
+    return f"nothing to compare: no result of {' and none of '.join(none)}" if none else ""
 
 
 def plan(ts: Touchstone, asked: Namespace, output: Output) -> int:
