@@ -37,7 +37,7 @@ _CASE = (
 _PARTY = (
     r"(?:appell?ants?|appealers?|complainants?|petitioners?|claimants?|reporters?|flaggers?|notifiers?|reviewers?|moderators?"
     r"|mods?|admins?|administrators?|arbiters?|arbitrators?|adjudicators?|assessors?|support\s(?:agents?|staff|team)"
-    rf"|who\s(?:ha[sd]\s|have\s)?(?:\w+ly\s)?{_ASKS}\w*|{_ASKS}ing\s(?:user|member|party|reader|person)s?"
+    rf"|who\s(?:ha[sd]\s|have\s)?(?:\w+ly\s)?{_ASKS}\w*(?:\s(?:it|this|them|the\s\w+))?|{_ASKS}ing\s(?:user|member|party|reader|person)s?"
     rf"|(?:in|with|from)\s(?:the|this|that|their|his|her|an?|its)\s(?:\w+\s)?{_CASE}|{_CASE})"
 )
 _TEXT = (
