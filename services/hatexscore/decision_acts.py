@@ -300,7 +300,8 @@ _STEM = re.compile(
     r"|reject|action|sanction|penal|struck|warn|disabl|quarantin|withheld|demot|kick|purg|lock|left|leav|keep"
     r"|kept|let|put|approv|stays?|restor|reinstat|clear|allow|publish|ignor|strike|decision|ruling"
     r"|measure|enforce|report|complain|flag|notic|notif|referral|alert|appeal|objection|review"
-    r"|breach|violat|infring|contraven|break|false|within|nothing|\bfine\b|\bok|al\w* ?right|problematic|objectionable|phobia|racism|hat(?:e|red)"
+    r"|breach|violat|infring|contraven|break|false|within|nothing|\bfine\b|\bok|al\w* ?right"
+    r"|problematic|objectionable|phobia|racism|hat(?:e|red)"
     r"|semitism|misogyn|ableism|bigotry"
 )
 

@@ -150,3 +150,32 @@ def test_plain_words_are_verdicts_where_they_are_said_of_the_whole(
     said: str, label: str | None
 ) -> None:
     assert score(said).stated_label == label
+
+
+@pytest.mark.parametrize(("answer", "tgi"), [("yes", 1), ("no", 0)])
+def test_a_group_of_a_checklist_is_named_where_the_next_answer_affirms_an_attack(
+    answer: str, tgi: int
+) -> None:
+    found = score(f"Identity group mentioned? Yes, Poles.\nInsult: {answer}\nHateful: yes")
+    assert found.components.tgi == tgi
+
+
+def test_a_function_word_that_is_quoted_alone_is_told_of() -> None:
+    found = score('The word "the" sets Poles apart and insults them. Hateful.')
+    (told,) = [one for one in found.warnings if "function word" in one]
+    assert '"the"' in told
+    quoted = score('The words "fill the bus" insult Poles. Hateful.')
+    assert not any("function word" in one for one in quoted.warnings)
+
+
+def test_the_reason_says_why_quotes_earn_nothing_that_make_a_text_milder() -> None:
+    request = HatexscoreRequest(
+        text=TEXT,
+        explanation='The words "fill the bus" insult Poles. Hateful.',
+        predicted_label="hateful",
+        probabilities={"original": 0.7, "masked": 0.75},
+    )
+    with bound(FakeClassifier()):
+        found = SERVICE.score(request)
+    assert found.components.qf == 0
+    assert "without its quotes P(hateful) is higher" in found.reason
