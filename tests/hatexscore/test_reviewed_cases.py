@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
 from tests.hatexscore.fake import FakeClassifier, bound
-from tests.hatexscore.whole_explanations import JUDGED, LABELS, HatexscoreRequest
+from tests.hatexscore.whole_explanations import JUDGED, LABELS
 
 TEXT = "Poles fill the bus again."
 
