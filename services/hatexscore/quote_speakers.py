@@ -47,7 +47,7 @@ _TEXT = (
 EN = Parties(
     re.compile(rf"\b{_PARTY}\b(?!.*\b{_TEXT}\b)[^\u25a1.;]{{0,80}}$"),
     re.compile(
-        rf",?\s(?:(?:as|so)\s)?(?:the|an?|one|our|his|her|their)?\s?(?:\w+\s)?(?:{_PARTY})\b"
+        rf",?\s(?:(?:as|so)\s)?(?:the|an?|one|our|his|her|their)?\s?(?:\w+\s)?(?:{_PARTY})\b(?=\s\w)"
         rf"|,?\s(?:(?:\w+\s){{0,3}})?(?:in|with)\s(?:the|their|his|her|an?)\s(?:\w+\s)?{_CASE}\b"
     ),
     re.compile(
