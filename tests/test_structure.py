@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 METRIC_FILES = (
     "README.md", "contract.py", "report.py", "variants.py", "kernel.py", "metric.py",
 )  # fmt: skip
-MOST_HOPS = 68  # files that one HateXScore job runs through, beside those that protect the service
+MOST_HOPS = 70  # files that one HateXScore job runs through, beside those that protect the service
 PROTECTION = {  # against costly and hostile requests, models that are away, and threads that hang
     "services/gateway/answer_headers.py",
     "services/gateway/request_limits.py",
@@ -192,7 +192,7 @@ def test_no_imports_run_in_a_circle() -> None:
 
 @pytest.mark.parametrize(
     ("name", "files", "floors", "imports"),
-    [("haf", 17, 9, 55), ("hatexscore", 39, 11, 141), ("ice", 23, 12, 88)],
+    [("haf", 17, 9, 55), ("hatexscore", 42, 11, 155), ("ice", 23, 12, 88)],
 )
 def test_a_metric_is_read_in_a_few_files(name: str, files: int, floors: int, imports: int) -> None:
     found = figures()["import_graph"][f"services.{name}"]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from services.hatexscore import cues_en as cues
 from services.hatexscore import label_patterns as labels
 from services.hatexscore import moods_en as moods
+from services.hatexscore.likelihood import in_plain_words
 from services.hatexscore.report import Form
 from services.hatexscore.vocabulary import GAP, Clause, Mood, Reading, WordInText
 
@@ -149,7 +150,8 @@ def _has_no_subject(own: str, after: str, word: WordInText) -> bool:
 def _word_context(sentence: str, word: WordInText) -> tuple[str, str]:
     """What stands before and behind the word, each on one line and without brackets around it."""
     before, after = word.surroundings(sentence, REACH, BEYOND)
-    before, after = cues.QUOTED_ASIDE.sub(" ", before), cues.OWN_OPINION.sub(r"\1", after)
+    before = in_plain_words(cues.QUOTED_ASIDE.sub(" ", before))
+    after = cues.OWN_OPINION.sub(r"\1", after)
     before = cues.ABOUT_WHOM.sub(
         r"\1 ", cues.STAND_BY.sub(_as_stood_by, cues.SMALL_TALK.sub("", before))
     )

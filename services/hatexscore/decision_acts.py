@@ -138,6 +138,27 @@ _NEAR = (
 )
 _DOES_NOT = r"(?:(?:does|did|do)(?:\s+not|n['\u2019]t)|never|fails\s+to|is\s+nowhere\s+to)"
 _ITS = r"\s+(?:(?:the|this|that|our|their|his|her|your|its|a)\s+){1,2}(?:\w+\s+)?"
+# "Nothing wrong with it", "the post is fine": of the whole, and of no other quality of it.
+_ENDS = r"(?=\s*(?:$|[.,;!)\u2014]|(?:because|since|as|so|and|it|to\s+me|by\s+(?:me|us)|here)\b))"
+_NOTHING_WRONG = (
+    r"(?:(?:there\s+(?:is|was)|there['\u2019]s|i\s+(?:see|find|found)|we\s+(?:see|find|found))\s+)?"
+    r"nothing\s+(?:is\s+|at\s+all\s+)?(?:wrong|objectionable|bad|problematic|offensive)"
+    rf"(?:\s+(?:here|there|at\s+all)|\s+(?:with|about|in)"
+    rf"\s+(?:(?:the|this|that|your)\s+)?{_TEXT}){{0,2}}{_ENDS}"
+)
+_IS_FINE = (
+    rf"(?:{_TEXT})(?:\s+(?:is|looks|seems)|['\u2019]s)\s+(?:\w+ly\s+|quite\s+|all\s+|just\s+)?"
+    rf"(?:fine|ok(?:ay)?|alright|all\s+right|unobjectionable|unproblematic){_ENDS}"
+)
+# "Textbook xenophobia": the name of hate is the verdict.
+_TEXTBOOK = (
+    r"(?:an?\s+)?(?:\w+ly\s+)?(?:textbook|classic|clear(?:-cut)?|plain|pure|outright|blatant|obvious|sheer|open"
+    r"|unmistakable|undisguised)\s+(?:(?:case|example|instance|piece|display|form)\s+of\s+)?"
+    r"(?:hat(?:e|red)|xenophobia|racism|islamophobia|antisemitism|homophobia|transphobia|misogyny|ableism|bigotry)"
+    r"(?:\s+(?:against|towards?|of|aimed\s+at|directed\s+at)\s+"
+    r"(?:(?!(?:is|are|was|has|does)\b)[\w'\u2019-]+[ ]?){1,5})?"
+    r"(?=\s*(?:$|[.,;!:(\u2014]))"
+)
 _ALTERNATIVES = (
     # "Kept the strike", "we lifted the ban", "dismissed this report", "denied the appeal"
     rf"(?<!user ){_WHO}?(?:(?:(?P<v_kept>kept|keep(?:ing)?"
@@ -179,6 +200,8 @@ _ALTERNATIVES = (
     rf"|(?:case\s+)?clos(?:ed|ing|e)\s+(?:{_THIS}\s+)?(?:w/o|without|with\s+no)\s+(?:\w+\s+)?action|nfa"
     rf"|{_THAT_IS}false\s+(?:positive|alarm)"
     r"|within\s+(?:our\s+|the\s+)?(?:\w+\s+)?{_OF_RULES})",
+    rf"(?P<plain>{_NOTHING_WRONG}|{_IS_FINE})",
+    rf"(?P<named>{_TEXTBOOK})",
     rf"(?P<missed>{_THAT_IS}false\s+negative)",
     r"(?P<some>(?:\w+\s+)?(?:violation|breach)\s+(?:was\s+|is\s+)?(?:found|confirmed|established"
     r"|upheld))",
@@ -186,7 +209,7 @@ _ALTERNATIVES = (
 _ACT = re.compile(rf"{_OPENS}(?:{'|'.join(_ALTERNATIVES)})\b")
 _AGAINST = (
     *("s_kept", "r_granted", "a_refused", "against", "some", "in", "does", "is_yes", "missed"),
-    *("may_not", "fails", "no_pass", "v_kept", "v_accepted", "v_refused"),
+    *("may_not", "fails", "no_pass", "v_kept", "v_accepted", "v_refused", "named"),
 )
 _DENIED = ("not", "s_not", "in_no")
 _CORRECTS = re.compile(r"\bfalse\s+(?:positive|alarm|negative)|\b(?:restor|reinstat)e?d?\b")
@@ -277,7 +300,9 @@ _STEM = re.compile(
     r"|reject|action|sanction|penal|struck|warn|disabl|quarantin|withheld|demot|kick|purg|lock|left|leav|keep"
     r"|kept|let|put|approv|stays?|restor|reinstat|clear|allow|publish|ignor|strike|decision|ruling"
     r"|measure|enforce|report|complain|flag|notic|notif|referral|alert|appeal|objection|review"
-    r"|breach|violat|infring|contraven|break|false|within|nothing"
+    r"|breach|violat|infring|contraven|break|false|within|nothing|\bfine\b|\bok|al\w* ?right"
+    r"|problematic|objectionable|phobia|racism|hat(?:e|red)"
+    r"|semitism|misogyn|ableism|bigotry"
 )
 
 
@@ -316,7 +341,7 @@ def _acts(plain: str, spans: Sequence[Span]) -> Iterator[DecisionAct]:
             label = _label(act)
             if any(not (act.start() <= start and end <= act.end()) for start, end in undone):
                 continue
-            if speaks[label] or act["missed"]:
+            if speaks[label] or act["missed"] or act["named"]:
                 words = (span[0] + act.start(), span[0] + act.end())
                 corrects = _CORRECTS.search(act.group()) or act["s_undone"] or act["v_undone"]
                 yield DecisionAct(span, words, label, corrects is not None)

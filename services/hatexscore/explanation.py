@@ -81,6 +81,7 @@ class QuotedSpans:
     other:   quotations of something else than the text, and why each is one.
     unsearched: how many were looked for word for word only; none of them is hallucinated.
     echo:    whether a quotation of the whole text was left out.
+    pointless: function words of the text that are quoted alone, as no evidence.
     """
 
     evidence: tuple[HatexscoreQuoteEvidence, ...]
@@ -91,6 +92,7 @@ class QuotedSpans:
     other: tuple[tuple[Quotation, QuotationReason], ...] = ()
     unsearched: int = 0
     echo: bool = False
+    pointless: tuple[str, ...] = ()
 
     @property
     def counts(self) -> bool:

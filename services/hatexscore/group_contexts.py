@@ -353,6 +353,11 @@ _DENIED_FIELD_KEY = re.compile(
     rf"|(?:攻击|敌意|侮辱|伤害|目标|공격|모욕|비하|피해){_DENIED}",
     re.IGNORECASE,
 )
+_AFFIRMED_FIELD = re.compile(
+    r"\b(?:attack|hostil|insult|slur|harm|abus|derog|dehumani|degrad|demean|threat)[\w ]{0,24}"
+    r"[\"'`*_\s)]{0,6}(?::=?|=>?|->|[|?\u2192])[\"'`*_\s|]{0,6}(?:yes|true|present|[\u2713\u2714\u2705])",
+    re.IGNORECASE,
+)
 # "Label: …", "target_group = …": the name of a field says nothing of anybody.
 _FIELD_NAME = re.compile(
     r"(?:target|label)[\w-]{0,24}(?:\s[\w-]{1,16}){0,2}[\"'`*_)\s]{0,6}(?::|=|->|[|\uff1a\u2192\]]|\.{3})",
@@ -429,9 +434,18 @@ def field_of(text: str, start: int) -> FieldKind | None:
             if names_nobody(value) or _ENDED.search(value.strip()):
                 return None
             kind = field_kind(found["key"])
+            if kind == "mentioned" and _is_attacked_too(
+                found["key"], text[start : start + LONGEST_LINE]
+            ):
+                return "group"
             if kind is not None:
                 return kind
     return _of_list(text, first, line) or _of_column(text, first, line)
+
+
+def _is_attacked_too(key: str, behind: str) -> bool:
+    """ "Group mentioned? Yes, Muslims. Attack? Yes": do the next fields affirm an attack?"""
+    return _GROUP.search(key) is not None and _AFFIRMED_FIELD.search(behind) is not None
 
 
 def _line_start(text: str, start: int) -> int | None:

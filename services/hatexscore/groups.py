@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
+from services.hatexscore.counter_speech import SentenceSaid, are_of_others
 from services.hatexscore.group_contexts import (
     HEDGES,
     ONE_OF_THEM,
@@ -79,8 +80,7 @@ from services.hatexscore.negation_cjk import (
     read_ko,
     read_zh,
 )
-
-Span = tuple[int, int]  # half-open character offsets
+from services.hatexscore.words import Span
 
 QUOTED = "inside a quotation"
 SLUR = "a slur is an alias, not an identification"
@@ -276,10 +276,8 @@ class MentionReading:
             first = bisect_right(self.spans, (match.start, match.end))
             others = self.spans[first : first + LISTED]
             later = denied_later(reading, end, others)
-            before, after = (
-                self.passage.text[max(0, start - WINDOW) : start],
-                around(self.passage, match)[1],
-            )
+            before = self.passage.text[max(0, start - WINDOW) : start]
+            after = around(self.passage, match)[1]
             if LEAVES.search(before) and LEFT_OUT.search(after):
                 later = "presence"
             return Denial(start, end, later == "attack") if later else None
@@ -440,9 +438,8 @@ class MentionReading:
     def _is_the_speaker(self, before: str, after: str) -> bool:
         """ "Speaking as a woman", "the author, a Korean man himself"."""
         rules = SPEAKERS[self.passage.language]
-        if rules.as_one.search(before):
-            return True
-        return bool(rules.is_one.search(before) and rules.himself.match(after))
+        is_one = rules.is_one.search(before) and rules.himself.match(after)
+        return bool(rules.as_one.search(before) or is_one)
 
     def _has_object(self, stop: int, start: int) -> bool:
         """Does an attack that ends there have the name as its object: "insults our Muslim …"?"""
@@ -467,7 +464,13 @@ class MentionReading:
         hedged, praised = self._hedge_and_praise(place)
         if tie is None or hedged or tie == IN_GROUP_FIELD or (tie == WITH_QUOTE and praised):
             return False
-        hard = tie in (IN_SENTENCE, IN_NEXT) and (tie == IN_NEXT or self._is_hard(place))
+        attacking = tie in (IN_SENTENCE, IN_NEXT)
+        told = place + (tie == IN_NEXT)
+        attacks = self.reading(told).attacks if attacking else ()
+        said = SentenceSaid(self._plain(told), self._start(told), self.passage.language)
+        if are_of_others(said, attacks, match.start):
+            return False
+        hard = attacking and (tie == IN_NEXT or self._is_hard(place))
         return hard or not self._is_denied_throughout()
 
     def _is_hard(self, place: int) -> bool:

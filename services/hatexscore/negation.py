@@ -45,6 +45,7 @@ _NOT_NONE = frozenset({"less", "more", "fewer", "longer", "other", "matter", "do
 _BEFORE_OBJECT = frozenset(
     ["at", "on", "against", "towards", "toward", "to", "of", "for", "or", "nor", "and", "directly"]
 )
+_BEHIND_NOUN = frozenset({"against", "towards", "toward", "directed", "aimed"})
 _CONCESSIVE = frozenset({"though", "although", "while", "whereas", "albeit"})
 _RELATIVE = ("who", "whom", "that", "which")
 _SPARING = frozenset({"spare"})
@@ -367,8 +368,13 @@ class SentenceScopes:
             ):
                 return False
             if self._is_finite(place):
-                return True
+                return not self._is_listed(place)
         return False
+
+    def _is_listed(self, place: int) -> bool:
+        """ "No slurs, threats or insults towards X": a noun, as what stands beside it tells."""
+        behind = self._text(place + 1)
+        return behind in ("or", "nor") or behind in _BEHIND_NOUN
 
     def _is_finite(self, place: int) -> bool:
         text = self._text(place)

@@ -87,6 +87,8 @@ _UNDECIDED = re.compile(
     r"|choose|analy[sz]e|help|assist|be\s+(?:sure|certain|decided|determined))\b(?!\s+that\b)"
     r"|\bno\s+(?:decision|judge?ment|verdict|classification)\s+(?:is|was|can|could)\b"
     r"|\bnot\s+(?:entirely\s+|quite\s+)?(?:sure|certain|clear)\s+(?:if|whether|that)\b"
+    r"|\b(?:i|we)(?:\s+am|\s+are|['\u2019]m|['\u2019]re)\s+not\s+(?:\w+ly\s+|quite\s+)?"
+    r"(?:sure|certain|confident)\b(?!\s+that\b)|\bno\s+(?:decision|verdict|judge?ment)\s+(?:yet|so\s+far|for\s+now)\b"
     r"|\bun(?:clear|sure|decided)\s+(?:if|whether)\b|\btakes?\s+no\s+(?:position|side)\b"
     r"|\bbe\s+persuaded\s+either\s+way\b|\bopinions\s+differ\b|\b(?:arguments?|reasons?)\s+for\s+both\b"
     r"|\bboth\s+(?:readings|labels|views)\b|\bi\s+(?:would|['\u2019]d)\s+need\b"

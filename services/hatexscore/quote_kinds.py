@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from services.hatexscore.negation import word_classes
+from services.hatexscore.quote_speakers import speaks_in_the_case
 from services.hatexscore.quote_spelling import idioms, is_label, plain_name
 from services.hatexscore.quotes import Quotation, Span, merge_spans, quoted_spans
 from services.hatexscore.report import QuotationReason
@@ -68,7 +69,7 @@ def _kind(
         return "idiom"
     if explains and (cues.gloss(clause) or _IN_BRACKETS.search(clause.before)):
         return "gloss"
-    return "other_source" if cues.elsewhere(clause) else None
+    return "other_source" if _is_elsewhere(clause, language) else None
 
 
 # Where a quotation names the label that the text is given.
@@ -106,7 +107,12 @@ def _labels(clause: QuotedClause, language: Language) -> bool:
 
 def _is_attributed(clause: QuotedClause, language: Language) -> bool:
     cues = QUOTE_CUES[language]
-    return cues.attributes(clause) and not cues.elsewhere(clause)
+    return cues.attributes(clause) and not _is_elsewhere(clause, language)
+
+
+def _is_elsewhere(clause: QuotedClause, language: Language) -> bool:
+    said = speaks_in_the_case(clause.quoted, clause.before, clause.after, language)
+    return said or QUOTE_CUES[language].elsewhere(clause)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ from shared.language import UNDECIDED
 from shared.metric import StatedDecision
 
 COVERAGE = 0.9  # of the text's words: who quotes more, quotes the text (Eq. 3, Q = {T})
+MOST_POINTLESS = 5  # function words that a warning names
 PART = 0.6  # of the text's words: who quotes at most so many, quotes a part of it
 
 
@@ -78,7 +79,12 @@ def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
     parsed = replace(
         parsed,
         attacked=attacked,
-        warnings=(*parsed.warnings, *_hallucination_warnings(parsed), *_search_warnings(parsed)),
+        warnings=(
+            *parsed.warnings,
+            *_hallucination_warnings(parsed),
+            *_pointless_warnings(parsed),
+            *_search_warnings(parsed),
+        ),
     )
     named = asked[0].groups and asked[0].people
     if parsed.label != "non-hateful" or parsed.tgi == 1 or named:
@@ -112,6 +118,15 @@ def _hallucination_warnings(parsed: ParsedExplanation) -> tuple[str, ...]:
     return (f"{said} said to be of the text and not in it",) if count else ()
 
 
+def _pointless_warnings(parsed: ParsedExplanation) -> tuple[str, ...]:
+    """A quotation that vanishes is told of."""
+    named = parsed.quoting.pointless
+    if not named:
+        return ()
+    listed = ", ".join(f'"{one}"' for one in named[:MOST_POINTLESS])
+    return (f"a function word quoted alone points at nothing, and is no evidence: {listed}",)
+
+
 def _search_warnings(parsed: ParsedExplanation) -> tuple[str, ...]:
     count = parsed.quoting.unsearched
     said = f"{count} quotations were looked for word for word only: the search for near passages "
@@ -132,12 +147,14 @@ class SortedQuotations:
     """The quotations of an explanation: where each occurs in the text, or what else it is.
 
     hallucinated: attributed to the text, searched for, and not in it.
+    pointless:    function words of the text, alone.
     """
 
     found: dict[Quotation, tuple[Quote, ...]]
     other: dict[Quotation, QuotationReason]
     hallucinated: tuple[Quotation, ...]
     unsearched: tuple[Quotation, ...]
+    pointless: tuple[Quotation, ...]
 
 
 def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedSpans:
@@ -157,6 +174,7 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
         other=tuple(sorted(other.items(), key=lambda item: item[0].start)),
         unsearched=len(sorted_.unsearched),
         echo=bool(echoes),
+        pointless=tuple(dict.fromkeys(one.text for one in sorted_.pointless)),
     )
 
 
@@ -186,7 +204,8 @@ def sort_quotations(text: str, explanation: str, languages: DetectedLanguages) -
         q: search.exact(q) or search.inflected(q) or search.respelled(q) for q in check_each(quoted)
     }
     other = kinds_of(explanation, language, quoted, {q for q in quoted if exact[q]})
-    rest = [q for q in quoted if q not in other and not is_trivial(q, languages.text)]
+    own = [q for q in quoted if q not in other]
+    rest = [q for q in own if not is_trivial(q, languages.text)]
     near = {q: search.nearest(q) for q in check_each([q for q in rest if not exact[q]])}
     missing = [q for q, quotes in near.items() if quotes is not None and not quotes]
     translated = {one for one in missing if _may_be_translated(text, one, languages)}
@@ -201,6 +220,7 @@ def sort_quotations(text: str, explanation: str, languages: DetectedLanguages) -
         },
         hallucinated=tuple(quotation for quotation in missing if quotation in accused),
         unsearched=tuple(q for q, quotes in near.items() if quotes is None),
+        pointless=tuple(q for q in own if exact[q] and is_trivial(q, languages.text)),
     )
 
 

@@ -90,6 +90,8 @@ def _quoting(report: HatexscoreResult) -> str:
         return "quotes nothing of the text"
     if report.components.qf is None:
         return "quotes the text"
+    if report.components.qf == 0 and hateful(report) and _is_increase(report):
+        return "quotes with faithfulness 0, for without its quotes P(hateful) is higher"
     return f"quotes with faithfulness {significant(report.components.qf)}"
 
 

@@ -127,7 +127,6 @@ def test_a_value_that_nothing_explains_is_unread() -> None:
         "Our policy forbids attacks on a faith, and this is one.",
         "The post attacks a faith, which our hate policy forbids.",
         "Not actionable.",
-        "This one is fine.",
     ],
 )
 def test_what_is_in_doubt_is_unread_and_not_none(said: str) -> None:
