@@ -59,6 +59,19 @@ _ENDS = re.compile(  # of a turn, as templates mark it, or as models write the n
 )
 
 
+_DECIDED = re.compile(  # by a key and a label
+    r"(?:conclusion|label|verdict|decision|answer|classification|结论|判断|标签|答案|결론|판단|라벨|답변?)"
+    r"[*_\s]{0,4}[:\uff1a][^\w\n]{0,9}(?:(?:the|this|it|text|post|is|an?)\s){0,4}(?:not?\s|non[\s-]?|[非비]|不是)?"
+    r"(?:hate|仇恨|혐오)",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(  # what heads another text to decide about: "Text 2", "Now another one"
+    r"(?:\d{1,2}[.)]\s{0,3})?(?:(?:now|and|here|next|another|new|second|third|one|more|the|is|other|user)\s){0,5}"
+    r"(?:tweet|comment|example|text|post|message|input|sentence|statement|item|case|passage|content|one|more"
+    r"|next|文本|评论|例子?|텍스트|댓글|예시?|문장)\s{0,3}(?:[#(]{0,2}\d{1,2}[)]?)?"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class _Chain:
     """text[slice(*inner)], and where what follows starts. opened: whether it begins where the text
@@ -179,7 +192,8 @@ def _end(pattern: re.Pattern[str], text: str, place: int) -> int:
 
 
 def own_length(text: str, template: str, inputs: Iterable[str]) -> int:
-    """The characters of an answer before it goes on with another question.
+    """The characters of an answer before it goes on with another question: with a header of the
+    prompt, or, once it has decided and before it does so again, with any that heads a text.
 
     template: of the prompt, whose headers ("### Text:") a small model writes again; inputs: what
     stood behind them, which an answer may repeat at its beginning.
@@ -188,10 +202,13 @@ def own_length(text: str, template: str, inputs: Iterable[str]) -> int:
     asked = [" ".join(one.split()).casefold()[:LONGEST_HEADER] for one in inputs]
     first = len(text) - len(text.lstrip())
     ends = [match.start() for match in _ENDS.finditer(text, first + 1)][:1]
+    decided = [match.end() for match in _DECIDED.finditer(text)]
+    once, again_at = (decided[0], decided[-1]) if decided else (len(text), 0)
     place = 0
     for line in text.splitlines(keepends=True):
         named = _header(line)
-        if place > first and named in headers:
+        is_item = once <= place < again_at and _ITEM.fullmatch(named) is not None
+        if place > first and (is_item or named in headers):
             shown = text[place + line.find(":") + 1 :][: 4 * LONGEST_HEADER]
             again = " ".join(shown.split()).casefold()
             if not any(one and again.startswith(one) for one in asked):

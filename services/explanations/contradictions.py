@@ -12,16 +12,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 from shared.metric import StatedDecision
 
 LONGEST = 60  # characters of a unit that is no prose
-Kind = Literal["hateful", "non-hateful", "decides", "flag", "yes", "no", "prose"]
 
 _SIGN = (
-    r"(?:[\n{}\[\]()|,;:=?!/*`#>\"\u201c\u201d\uff1a\uff0c\uff1b\u3002\uff08\uff09\uff1f\uff01\u2192\u21d2\u27a1]"
-    r"|(?<!\w)'|'(?!\w)|\.(?!\d)|[-=]>|(?<=\s)[-\u2013\u2014\u2022](?=\s))"
+    r"(?:[\n{}\[\]()|,;:=?!*`#>\"\u201c\u201d\uff1a\uff0c\uff1b\u3002\uff08\uff09\uff1f\uff01\u2192\u21d2\u27a1]"
+    r"|(?<!\w)'|'(?!\w)|\.(?!\d)|/(?!\d)|[-=]>|(?<=\s)[-\u2013\u2014\u2022](?=\s))"
 )
 _MARKS = re.compile(rf"{_SIGN}(?:\s|{_SIGN})*")  # between units
 _AROUND = " \t\r-\u2022_\u2013\u2014"
@@ -36,13 +34,18 @@ _HATE = (
 _ASKING = (
     r"(?:(?:whether|if|is|are|does|do|contains?|has|it|the|this|text|post|comment|content)\s){0,6}"
 )
-_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
+_KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(told, re.IGNORECASE))
     for kind, told in (
-        ("hateful", rf"{_ASKING}(?:an?\s)?{_HATE}(?:\s(?:present|detected|found))?"),
+        (
+            "hateful",
+            rf"(?:flagged\sas\s|detected\sas\s)?{_ASKING}(?:an?\s)?{_HATE}"
+            r"(?:\s(?:present|detected|found|score|probability|likelihood|level|status|severity|rating"
+            r"|flag))?",
+        ),
         (
             "non-hateful",
-            rf"(?:not|non|no)[\s-]*(?:an?\s)?{_HATE}|[非비]\s?{_HATE}|不是{_HATE}|{_HATE}\s?아님",
+            rf"(?:not|non|no)[\s-]*(?:an?\s)?{_HATE}|[非비]\s?{_HATE}|不是{_HATE}|{_HATE}\s(?:no|false|none|absent)|{_HATE}\s?아님",
         ),
         (
             "decides",
@@ -52,7 +55,7 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
         ),
         (
             "flag",
-            r"(?:is\s|was\s|it\s)*(?:present|presence|flag(?:ged)?|detect(?:ed|ion)|found|exists?"
+            r"(?:(?:is|was|it)\s){0,3}(?:present|presence|flag(?:ged)?|detect(?:ed|ion)|found|exists?"
             r"|appl(?:y|ies|ied|icable)|violat(?:es?|ed|ion|ing|ions)(?:\s(?:found|present|detected))?"
             r"|match(?:es|ed)?|positive|triggered|confirmed|score|probability|likelihood)",
         ),
@@ -60,7 +63,7 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
             "no",
             r"no|n|f|false|none|nope|never|nil|null|absent|negative|neither|undetected|not?\s(?:present|found"
             r"|detected|applicable|at\sall|flagged|match(?:ed)?|violations?|evidence|known|sure|really|true)"
-            r"|does\snot\sapply|low|minimal|negligible|zero|unknown|unclear|undetermined|undecided"
+            r"|does\snot\sapply|[0-3]/10|[01]/5|0/\d{1,3}|low|minimal|negligible|zero|unknown|unclear|undetermined|undecided"
             r"|0(?:\.[012]\d*|\.30*|\.)?|(?:[012]?\d|30)(?:\.\d+)?\s?%|[\u274c\u2717\u2718\u2716\u274e\u2715]\ufe0f?"
             r"|否|不是|无|没有|아니[요오]|없음",
         ),
@@ -110,7 +113,7 @@ class _Unit:
 
     start: int
     end: int
-    kind: Kind
+    kind: str
     behind: str
 
     @property
@@ -157,11 +160,12 @@ def is_contradicted(answer: str, decision: StatedDecision) -> bool:
 def _keyed(answer: str, units: list[_Unit], decided: int) -> set[bool]:
     """The labels under keys that decide: from a final one on, where there is one; of those with a
     score the one with the higher. decided: where the decision stands, which may take one back."""
-    found, scores = list[_Unit](), dict[bool, float]()
+    found, scores, final = list[_Unit](), dict[bool, float](), False
     for key, value, flag, score in zip(units, units[1:], units[2:], units[3:], strict=False):
         if key.kind != "decides" or value.side is None or value.is_key or not key.has_value:
             continue
-        if _FINAL.match(answer, key.start):
+        if not final and _FINAL.match(answer, key.start):
+            final = True
             found.clear()
         found.append(value)
         share = _SHARE.match(answer, score.start) if flag.kind == "flag" else None

@@ -46,6 +46,10 @@ def test_a_chain_without_an_end_is_no_answer(opening: str) -> None:
         "</s>Hateful",
         "\nUser: And this? Hateful",
         "\n\n### Instruction:\nGo on.",
+        "\n\nMessage: Another one.\nConclusion: Hateful",
+        "\n\n### Post 2\nAnother one.\nConclusion: Hateful",
+        "\n2. Sentence: Another one.\nFinal conclusion: hateful",
+        '\nHere is another one: "And this"\n**Conclusion:** Hateful',
     ],
 )
 def test_what_an_answer_goes_on_with_is_no_part_of_it(more: str) -> None:
@@ -59,6 +63,8 @@ def test_what_an_answer_goes_on_with_is_no_part_of_it(more: str) -> None:
         f"### Text:\nA dog.\n\n{SAID}",
         f"My analysis.\n\n### Text:\n\nA dog.\n\n{SAID}",
         "The text: a dog. Users like it.",
+        "Message: a dog.\nConclusion: Non-hateful",
+        "Label: Non-hateful\n\nComment: it is about a dog.",
         "",
     ],
 )

@@ -43,6 +43,8 @@ def test_a_label_that_a_field_denies_is_not_stated(flag: str, denial: object, la
     "answer",
     [
         "Hateful content (none)",
+        "Flagged as hateful: no",
+        "Hate score: 2/10",
         "Hateful: n",
         "Hate: absent",
         '{"hateful": {}}',
@@ -63,6 +65,7 @@ def test_a_value_that_denies_its_label_is_not_stated(answer: str) -> None:
         "{0}\n{1}",
         "Verdict: {0}\n\nVerdict: {1}",
         "Answer: {0}. Some words. Answer: {1}.",
+        "Final verdict: {0}\nFinal verdict: {1}",
         '{{"verdict": "{0}", "verdict": "{1}"}}',
         '[{{"class": "{0}"}}, {{"class": "{1}"}}]',
         '{{"class": "{0}"}}\n{{"class": "{1}"}}',
