@@ -105,6 +105,8 @@ def test_a_label_that_is_crossed_out_or_not_ticked_is_not_stated(mark: str, labe
         ("Label: non-hateful\nCorrection: the label is hateful.", "hateful"),
         ("Answer: hateful.\nFinal answer: non-hateful", "non-hateful"),
         ("Label: hateful\nLabel: hateful", "hateful"),
+        ('{"hateful": {"present": true}}', "hateful"),
+        ('{"hateful": {"present": false}}', "non-hateful"),
         ("Verdict: \u274c Hateful", "hateful"),
     ],
 )
