@@ -9,8 +9,9 @@ have them. Time is linear in the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from shared.elicitation import PLACEHOLDERS
 from shared.models.calls import Completion, WrittenToken
@@ -29,18 +30,57 @@ MARKS = (  # what opens and what closes a chain of thought
     ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
 )
 EXPLAINING = (("<reasoning>", "</reasoning>"), ("<analysis>", "</analysis>"))
-MOST_CHAINS = 4  # one behind another
 LEAST_WORDS = 6  # behind an explaining tag: fewer are a label, which the tag explains
 LONGEST_HEADER = 60  # characters
 
+
+def _mark(written: str) -> str:
+    """However it is spaced: `< think >`."""
+    name = re.split(r"(\w[\w|:]*\w|\w)", written)
+    return r"\s{0,3}".join(re.escape(part) for part in name if part)
+
+
+_PATTERNS = {
+    marks: (re.compile(_mark(marks[0]), re.IGNORECASE), re.compile(_mark(marks[1]), re.IGNORECASE))
+    for marks in (*MARKS, *EXPLAINING)
+}
+_CLOSES = re.compile("|".join(_mark(closing) for _, closing in MARKS), re.IGNORECASE)
+_BLANK = re.compile(r"\s*")
+_FENCE = re.compile(r"\s*(?:```\w*\s*)?")
 _OPENS = re.compile(r"\s*<\|(?:begin_of_solution|START_RESPONSE)\|>", re.IGNORECASE)  # the answer
 _ENDS = re.compile(  # of a turn, as templates mark it, or as models write the next one
     r"<\|(?:im_end|im_start|eot_id|endoftext|end|return|end_of_text|end_of_solution|END_RESPONSE|user)\|>|</s>"
     r"|<end_of_turn>|<start_of_turn>|\[/?INST\]"
     r"|\n[^\w\n]{0,9}(?:user|human|q|instructions?|input)[^\w\n]{0,3}[:\uff1a]"
-    r"|\n[#\s]{1,9}(?:user|human|instructions?|input)\b[^\w\n]{0,6}(?=\n)",
+    r"|\n[#\s]{1,9}(?:user|human|instructions?|input)\b[^\w\n]{0,6}(?=\n)"
+    # what the model thinks once it has answered
+    rf"|{'|'.join(_mark(one) for marks in MARKS[:-1] for one in marks)}",
     re.IGNORECASE,
 )
+
+
+_DECIDED = re.compile(  # by a key and a label
+    r"(?:conclusion|label|verdict|decision|answer|classification|结论|判断|标签|答案|결론|판단|라벨|답변?)"
+    r"[*_\s]{0,4}[:\uff1a][^\w\n]{0,9}(?:(?:the|this|it|text|post|is|an?)\s){0,4}(?:not?\s|non[\s-]?|[非비]|不是)?"
+    r"(?:hate|仇恨|혐오)",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(  # what heads another text to decide about: "Text 2", "Now another one"
+    r"(?:\d{1,2}[.)]\s{0,3})?(?:(?:now|and|here|next|another|new|second|third|one|more|the|is|other|user)\s){0,5}"
+    r"(?:tweet|comment|example|text|post|message|input|sentence|statement|item|case|passage|content|one|more"
+    r"|next|文本|评论|例子?|텍스트|댓글|예시?|문장)\s{0,3}(?:[#(]{0,2}\d{1,2}[)]?)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """text[slice(*inner)], and where what follows starts. opened: whether it begins where the text
+    did, or where the one before it ended, with its mark."""
+
+    inner: tuple[int, int]
+    after: int
+    opened: bool
+    closed: bool = True
 
 
 @dataclass(frozen=True)
@@ -85,7 +125,7 @@ def answer_of(completion: Completion) -> Answer:
     text = completion.text
     if completion.reasoning is not None:
         return Answer(text, completion.tokens, completion.finish, completion.reasoning, None)
-    start, reasoning, closed = _chain(text)
+    start, reasoning, closed = _reasoning(text)
     if reasoning is None:
         return Answer(text, completion.tokens, completion.finish)
     kept = [token for token in completion.tokens if token.end > start]
@@ -97,39 +137,63 @@ def answer_of(completion: Completion) -> Answer:
     return Answer(text[start:], moved, completion.finish, reasoning, spent, cut=not closed)
 
 
-def _chain(text: str) -> tuple[int, str | None, bool]:
+def _reasoning(text: str) -> tuple[int, str | None, bool]:
     """Where the answer starts, the reasoning before it, and whether that ends. Of several chains,
-    one behind another, all."""
-    start, told = 0, list[str]()
-    for _ in range(MOST_CHAINS):
-        found = _marks(text[start:])
-        if found is None:
-            break
-        opening, closing = found
-        before, closed, after = text[start:].partition(closing)
-        told.append(before.replace(opening, "", 1).strip())
-        if not closed:
-            return len(text), "\n".join(told), False
-        opens = _OPENS.match(after)
-        after = after[opens.end() :] if opens else after
-        start = len(text) - len(after.lstrip())
-    return start, "\n".join(told) if told else None, True
+    one behind another, all; what a model thinks once it has answered is not before its answer."""
+    chains = list(_chains(text))
+    if chains and not (chains[-1].closed and text[chains[-1].after :].strip("` \t\r\n")):
+        row = list(takewhile(lambda one: one.opened, chains))
+        chains = row if len(row) < len(chains) else chains
+    if not chains:
+        return 0, None, True
+    told = "\n".join(text[slice(*one.inner)].strip() for one in chains)
+    return chains[-1].after, told, chains[-1].closed
 
 
-def _marks(text: str) -> tuple[str, str] | None:
-    """Those of its chain of thought; None where it has none."""
-    start = text.lstrip()
-    for opening, closing in (*MARKS, *EXPLAINING):
-        if start.startswith(opening):
-            explains = (opening, closing) in EXPLAINING
-            rest = start.partition(closing)[2].split()
-            return None if explains and len(rest) < LEAST_WORDS else (opening, closing)
-    closed = [(place, marks) for marks in MARKS if (place := text.find(marks[1])) >= 0]
-    return min(closed)[1] if closed else None
+def _chains(text: str) -> Iterator[_Chain]:
+    place = 0
+    while (found := _chain_at(text, place)) is not None:
+        yield found
+        if not found.closed:
+            return
+        place = found.after
+
+
+def _chain_at(text: str, place: int) -> _Chain | None:
+    """The next chain of thought: one that opens here, else one that only closes."""
+    start = _end(_FENCE, text, place)
+    for marks in (*MARKS, *EXPLAINING):
+        opening, closing = _PATTERNS[marks]
+        if (opens := opening.match(text, start)) is None:
+            continue
+        closes = closing.search(text, opens.end())
+        if marks in EXPLAINING and (closes is None or _is_label(text, closes.end())):
+            return None
+        if closes is None:
+            return _Chain((opens.end(), len(text)), len(text), opened=True, closed=False)
+        return _Chain((opens.end(), closes.start()), _answer_start(text, closes), opened=True)
+    closes = _CLOSES.search(text, place)
+    return closes and _Chain((place, closes.start()), _answer_start(text, closes), opened=False)
+
+
+def _is_label(text: str, place: int) -> bool:
+    """Are so few words left that they are what an explaining tag explains?"""
+    return len(text[place : place + LEAST_WORDS * LONGEST_HEADER].split()) < LEAST_WORDS
+
+
+def _answer_start(text: str, closes: re.Match[str]) -> int:
+    return _end(_BLANK, text, _end(_OPENS, text, closes.end()))
+
+
+def _end(pattern: re.Pattern[str], text: str, place: int) -> int:
+    """Behind what it matches at this place, which may be nothing."""
+    found = pattern.match(text, place)
+    return found.end() if found else place
 
 
 def own_length(text: str, template: str, inputs: Iterable[str]) -> int:
-    """The characters of an answer before it goes on with another question.
+    """The characters of an answer before it goes on with another question: with a header of the
+    prompt, or, once it has decided and before it does so again, with any that heads a text.
 
     template: of the prompt, whose headers ("### Text:") a small model writes again; inputs: what
     stood behind them, which an answer may repeat at its beginning.
@@ -138,10 +202,13 @@ def own_length(text: str, template: str, inputs: Iterable[str]) -> int:
     asked = [" ".join(one.split()).casefold()[:LONGEST_HEADER] for one in inputs]
     first = len(text) - len(text.lstrip())
     ends = [match.start() for match in _ENDS.finditer(text, first + 1)][:1]
+    decided = [match.end() for match in _DECIDED.finditer(text)]
+    once, again_at = (decided[0], decided[-1]) if decided else (len(text), 0)
     place = 0
     for line in text.splitlines(keepends=True):
         named = _header(line)
-        if place > first and named in headers:
+        is_item = once <= place < again_at and _ITEM.fullmatch(named) is not None
+        if place > first and (is_item or named in headers):
             shown = text[place + line.find(":") + 1 :][: 4 * LONGEST_HEADER]
             again = " ".join(shown.split()).casefold()
             if not any(one and again.startswith(one) for one in asked):

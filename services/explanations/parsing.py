@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from services.explanations.answer_parts import Answer
+from services.explanations.contradictions import is_contradicted, without_options
 from services.explanations.structured_answer import (
     is_data,
     is_gloss,
@@ -158,6 +159,11 @@ def hateful_or_not(stated: Stated, *, asked: bool, breaks_off: bool = False) -> 
     """
 
     def read(answer: str) -> StatedDecision | None:
+        answer = without_options(answer)
+        found = decided(answer)
+        return None if found is None or is_contradicted(answer, found) else found
+
+    def decided(answer: str) -> StatedDecision | None:
         fields = read_structured(answer, asked=asked)
         if is_data(answer) and (data := fields or read_scores(answer)) is not None:
             return data

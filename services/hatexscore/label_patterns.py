@@ -81,6 +81,9 @@ ANSWER = re.compile(
     r"(?:detected|present|found|identified|score"
     r"|flag)?(?:[?？]?\s*(?:[:：=|\u2192\u21d2\u27a1]\ufe0f?|[-=]>|[-\u2013\u2014](?=\s))|[?？])"
     rf"|{_LEVEL}\s+(?:is|was|remains|seems)\s+(?:\w+ly\s+|rather\s+)?)[\s\"'\[(]*+"
+    # a key within the label's value, as in JSON: "hateful", "present", no
+    r"(?:(?:is[\s_])?(?:present|detected|found|flag(?:ged)?|value|answer|result|label|applies|violation|match)"
+    r"[\"']?\s{0,9}[:=][\s\"']{0,9})?"
     r"(?:(?P<yes>yes|true|1|y|(?:very\s+)?high|severe|strong|moderate|detected|present|是的?|有|对|高|예"
     r"|네|그렇다|있음|해당|높음|[\u2705\u2713\u2714\u2611])|(?P<no>[\u274c\u2717\u2718\u2716]|no|none"
     r"|false|0(?!\.?\d)|n|not|(?:very\s+)?low|minimal|negligible|absent"

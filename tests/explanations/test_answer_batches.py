@@ -46,6 +46,10 @@ def test_a_chain_without_an_end_is_no_answer(opening: str) -> None:
         "</s>Hateful",
         "\nUser: And this? Hateful",
         "\n\n### Instruction:\nGo on.",
+        "\n\nMessage: Another one.\nConclusion: Hateful",
+        "\n\n### Post 2\nAnother one.\nConclusion: Hateful",
+        "\n2. Sentence: Another one.\nFinal conclusion: hateful",
+        '\nHere is another one: "And this"\n**Conclusion:** Hateful',
     ],
 )
 def test_what_an_answer_goes_on_with_is_no_part_of_it(more: str) -> None:
@@ -59,8 +63,35 @@ def test_what_an_answer_goes_on_with_is_no_part_of_it(more: str) -> None:
         f"### Text:\nA dog.\n\n{SAID}",
         f"My analysis.\n\n### Text:\n\nA dog.\n\n{SAID}",
         "The text: a dog. Users like it.",
+        "Message: a dog.\nConclusion: Non-hateful",
+        "Label: Non-hateful\n\nComment: it is about a dog.",
         "",
     ],
 )
 def test_what_repeats_the_text_before_it_answers_is_whole(answer: str) -> None:
     assert own_length(answer, USER, ["A dog."]) == len(answer)
+
+
+@pytest.mark.parametrize(("opening", "closing"), MARKS[:-1])
+@pytest.mark.parametrize(
+    "shape",
+    ["{said} {opening}Or hateful?", "{said} {opening}Or hateful?{closing}\n", "{said}\n{closing}"],
+)
+def test_what_a_model_thinks_once_it_has_answered_changes_nothing(
+    shape: str, opening: str, closing: str
+) -> None:
+    written = shape.format(said=SAID, opening=opening, closing=closing)
+    answer = answer_of(Completion(text=written, tokens=(), finish="stop"))
+    assert (answer.cut, answer.reasoning) == (False, None)
+    assert answer.text[: own_length(answer.text, USER, ["A dog."])].strip() == SAID
+
+
+@pytest.mark.parametrize("mark", ["<THINK>{}</THINK>", "< think >{}</think >", "[think]{}[/think]"])
+@pytest.mark.parametrize("chains", [1, 9])
+@pytest.mark.parametrize("fence", ["", "```\n"])
+def test_chains_are_met_in_any_spelling_and_number(mark: str, chains: int, fence: str) -> None:
+    written = fence + mark.format("Or hateful?") * chains + SAID
+    answer = answer_of(Completion(text=written, tokens=(), finish="stop"))
+    assert answer.text == SAID
+    assert answer.reasoning is not None
+    assert answer.reasoning.split("\n") == ["Or hateful?"] * chains
