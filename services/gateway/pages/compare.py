@@ -72,8 +72,10 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
     named = [one for one in (query.get("left", ""), *rights_sent) if one.strip()]
     if len(named) < 2 or not query.get("left", "").strip():
         return await _form(request, gateway, caller)
+    if len(named) > MOST_FURTHER + 2:
+        raise BadInput(f"at most {MOST_FURTHER + 1} are compared with one baseline")
     sides: list[CompareSide] = []
-    for one in named[: MOST_FURTHER + 2]:
+    for one in named:
         try:
             sides.append(await side_of(one, gateway, caller))
         except UnknownBatch as error:

@@ -72,6 +72,8 @@ class CompareSide:
     @property
     def name(self) -> str:
         """As people call it."""
+        if self.key and not self.value:
+            return f"empty {self.key.removeprefix(OWN)}"
         return self.value or self.batch_name
 
     def is_within(self, other: CompareSide) -> bool:
@@ -132,9 +134,9 @@ def sides_of_form(query: QueryParams) -> list[tuple[str, str]]:
 
 async def side_of(named: str, gateway: State, caller: Caller) -> CompareSide:
     """Raises UnknownBatch."""
-    batch_id, _, part = named.strip().replace("\0", "").partition(":")
-    key, _, value = part.partition("=")
-    batch = await find_batch(batch_id, gateway, caller.tenant)
+    batch_id, _, part = named.lstrip().replace("\0", "").partition(":")
+    key, _, value = part.partition("=")  # a value may end with a space
+    batch = await find_batch(batch_id.strip(), gateway, caller.tenant)
     if not part:
         return CompareSide(batch)
     side = CompareSide(batch, key, value[:MOST_NAME])

@@ -261,8 +261,11 @@ def _ranges(chosen: dict[str, str]) -> dict[str, Bounds]:
 
 def as_number(value: str | None) -> float | None:
     """The finite number that is written; None: none is."""
+    written = value or ""
+    if not written.isascii() or "_" in written:  # which Python reads
+        return None
     try:
-        found = float(value or "")
+        found = float(written)
     except ValueError:
         return None
     return found if math.isfinite(found) else None

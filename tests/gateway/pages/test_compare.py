@@ -50,7 +50,10 @@ def test_a_filter_that_cannot_be_read_is_told(
 ) -> None:
     compared(client, engine, *batches)
     asked = {"left": batches[0], "right": batches[1], "left_from": "much", "verdict": "good"}
-    html = client.get("/compare", params=asked | {"change_from": "0.1", "hue": "red"}).text
+    html = client.get(
+        "/compare", params=asked | {"change_from": "0.1", "hue": "red", "left_to": "1_0"}
+    ).text
+    assert "left_to = 1_0: it cannot be read" in html
     assert "left_from = much: it cannot be read" in html
     assert "verdict = good: it is one of supported" in html
     assert "hue = red: there is no such filter" in html
@@ -257,7 +260,15 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
     assert client.get(moved.headers["location"]).text.count('class="card pair"') == 3
     shown = client.get("/compare", params={"left": sides[0], "right": sides[1], "left_to": "0.25"})
     assert shown.text.count('class="card pair"') == 1
-    for odd in ("metadata.writer=c", "writer=a", "metadata.=a", "metadata.writer"):
+    many = [("left", batch), *(("right", f"{batch}:metadata.writer={one}") for one in "abcdefg")]
+    assert client.get("/compare", params=many).status_code == 422
+    for odd in (
+        "metadata.writer=c",
+        "metadata.writer=a ",
+        "writer=a",
+        "metadata.=a",
+        "metadata.writer",
+    ):
         nowhere = {"left": f"{batch}:{odd}", "right": sides[1]}
         answer = client.get("/compare", params=nowhere)
         assert answer.status_code == 404
