@@ -219,16 +219,16 @@ def significant(value: float | int | str | None, digits: int = 3) -> str:
     return "0" if rounded == "-0" else rounded
 
 
-LEAST_P = 0.0001  # a smaller p-value is shown as below it
+LEAST_P = 0.001  # a smaller p-value is shown as below it
 
 
 def p_value(value: float | None) -> str:
-    """Never shown as 0: three decimals, four below 0.001; as the command line shows it."""
+    """Three decimals, and never shown as 0; as the command line shows it."""
     if value is None:
         return "–"
     if value < LEAST_P:
         return f"< {LEAST_P}"
-    return f"{value:.4f}" if value < 0.001 else f"{value:.3f}"
+    return f"{value:.3f}"
 
 
 def thousands(count: int) -> str:

@@ -21,7 +21,7 @@ from touchstone_client.errors import BadRequest
 
 WORST = 10
 BIGGEST = 10
-LEAST_P = 0.0001  # a smaller p-value is shown as below it
+LEAST_P = 0.001  # a smaller p-value is shown as below it
 RULE = re.compile(r"\s*(difference|low|high|p)\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?)\s*")
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 WANTED = ("effect", "beat_rate", "power", "alpha")
@@ -208,12 +208,12 @@ def what_it_can_tell(mean: Any) -> str:
 
 
 def p_shown(value: float | None) -> str | None:
-    """Of a p-value, which is never 0, as the pages show it: three decimals, four below 0.001."""
+    """Of a p-value, which is never 0, as the pages show it: three decimals."""
     if value is None:
         return None
     if value < LEAST_P:
         return f"< {LEAST_P}"
-    return f"{value:.4f}" if value < 0.001 else f"{value:.3f}"
+    return f"{value:.3f}"
 
 
 def beside_people(found: Any) -> Iterator[tuple[Any, ...]]:
