@@ -260,7 +260,7 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
     assert client.get(moved.headers["location"]).text.count('class="card pair"') == 3
     shown = client.get("/compare", params={"left": sides[0], "right": sides[1], "left_to": "0.25"})
     assert shown.text.count('class="card pair"') == 1
-    many = [("left", batch), *(("right", f"{batch}:metadata.writer={one}") for one in "abcdefg")]
+    many = {"left": batch, "right": [f"{batch}:metadata.writer={one}" for one in "abcdefg"]}
     assert client.get("/compare", params=many).status_code == 422
     for odd in (
         "metadata.writer=c",
