@@ -241,8 +241,7 @@ def collect_results(
         else:
             rows = batch_lines.outcomes_of_jobs(connection, metric.name, request.jobs or ())
         scored, left_out = sorted_out(batch, metric, rows)
-    chosen = _of_part(metric, scored, request, left_out)
-    return chosen, left_out
+    return _of_part(metric, scored, request, left_out), left_out
 
 
 def _of_part(

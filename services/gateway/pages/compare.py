@@ -33,13 +33,14 @@ from services.gateway.pages.comparison_sides import (
     side_of,
     sides_of_form,
     slice_keys,
+    write_side_facts,
 )
 from services.gateway.pages.comparison_view import PairRow, compare_context, pair_rows
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import VERDICTS
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import NoReport
-from services.gateway.routes.batch_results import download_headers, write_facts
+from services.gateway.routes.batch_results import download_headers
 from services.gateway.routes.batches import check_input, find_batch
 from services.gateway.routes.scores import find_or_commit, wait_for_job
 from services.gateway.state import Gateway, State
@@ -91,8 +92,7 @@ async def _compared(
     if why:
         other = [one for one in rights if one.batch.metric != left.batch.metric]
         return _refused(request, left, rights, why, other if left.batch.is_final else [])
-    for one in (left, *rights):
-        await write_facts(gateway, one.batch)
+    await write_side_facts(sides, gateway)
     keys = slice_keys(await known_of(rights[0].batch, gateway, complete=True))
     by = request.query_params.get("by", "")
     wanted = CompareQuery(left, rights, by if by in keys else "", keys)
@@ -311,8 +311,7 @@ async def pairs_file(request: Request, gateway: Gateway, caller: Viewer) -> Resp
     left, right = [await side_of(one, gateway, caller) for one in named]
     if why := conflict(left, [right]):
         raise NoReport(why)
-    for one in (left, right):
-        await write_facts(gateway, one.batch)
+    await write_side_facts((left, right), gateway)
     chosen = _pair_query(request, left, right)
     if chosen.ignored:
         raise BadInput(f"these filters cannot be read: {'; '.join(chosen.ignored)}")

@@ -154,6 +154,14 @@ async def side_of(named: str, gateway: State, caller: Caller) -> CompareSide:
     return side
 
 
+async def write_side_facts(sides: Sequence[CompareSide], gateway: State) -> None:
+    """Of each batch once; where a side is a part, `side_of` has written those of its batch."""
+    looked_at = {one.batch.id for one in sides if one.key}
+    for batch in {one.batch.id: one.batch for one in sides}.values():
+        if batch.id not in looked_at:
+            await write_facts(gateway, batch)
+
+
 async def parts_of_batch(batch_id: str, gateway: State, caller: Caller) -> list[str]:
     """What `side_of` takes after the batch's id: values of its metadata, and its models where they
     are several. Empty where there is no such batch."""
