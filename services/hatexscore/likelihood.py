@@ -29,6 +29,7 @@ _CHANCE = re.compile(
     rf"(?P<has>\b(?:has|carries)\s+)?{_OPENS}(?:{_SHARE}|{_DEGREE})\s+(?:chance|likelihood|probability|possibility)\s+"
     r"(?:(?P<being>(?:of|for)\s+(?:it\s+|this\s+)?being\s+)|that\s+|of\s+)"
 )
+_OF_CHANCES = "%", "cent", "chance", "ility", "hood"  # what the next two cannot do without
 _MEASURED = re.compile(
     rf"(?:\b(?:about|around|roughly|at\s+least)\s+)?{_SHARE}\s+(?P<word>likely|probable|sure|certain|confident)\b"
 )
@@ -36,13 +37,7 @@ _MEASURED = re.compile(
 
 def in_plain_words(before: str) -> str:
     """What stands before a label word, lower case, with "likely" and "not likely" for a chance."""
-    if (
-        "%" in before
-        or "cent" in before
-        or "chance" in before
-        or "ility" in before
-        or "hood" in before
-    ):
+    if any(one in before for one in _OF_CHANCES):  # for the sake of time
         before = _MEASURED.sub(_as_measured, _CHANCE.sub(_as_likely, before))
     return _LIKELY.sub("likely", before)
 
@@ -52,7 +47,7 @@ def _leans(found: re.Match[str]) -> bool | None:
     if found["share"] is None:
         return found["high"] is not None
     share = float(found["share"])
-    return None if share in (EVEN,) or share > 2 * EVEN else share > EVEN
+    return None if share == EVEN or share > 2 * EVEN else share > EVEN
 
 
 def _as_likely(found: re.Match[str]) -> str:
