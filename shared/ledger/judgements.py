@@ -420,5 +420,11 @@ def is_judged(job_id: ColumnElement[Any], wanted: JudgementFilter) -> ColumnElem
     return exists(mine)
 
 
+def opinions_of(job_id: ColumnElement[Any], wanted: JudgementFilter) -> ColumnElement[int]:
+    """How many current judgements a job's score has; `count_by_job` tells them apart."""
+    given = select(func.count()).select_from(judgements).where(judgements.c.job_id == job_id)
+    return given.where(*wanted.filters, judgements.c.about == SCORE).scalar_subquery()
+
+
 def _judgement(row: Row[Any]) -> ReviewerJudgement:
     return ReviewerJudgement(**row._asdict())

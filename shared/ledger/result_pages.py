@@ -6,6 +6,7 @@ A page begins after the last row of the one before, wherever that stands by now:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -30,7 +31,7 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from shared.ledger.judgements import JudgementFilter, is_judged
+from shared.ledger.judgements import JudgementFilter, is_judged, opinions_of
 from shared.ledger.result_facts import SNIPPET
 from shared.ledger.tables import batch_lines, jobs, result_facts
 from shared.report_summary import FOLDED, NUMBER
@@ -96,7 +97,8 @@ class ResultFilter:
 
 @dataclass(frozen=True)
 class ResultOrder:
-    """by: `surprise`, a column, a part, or `metadata.<key>`. after: the key of the last row."""
+    """by: `surprise`, `why`, `text`, `judged`, a column, a part, or `metadata.<key>`. after: the key
+    of the last row."""
 
     by: str = "surprise"
     descending: bool = False
@@ -106,11 +108,13 @@ class ResultOrder:
 
 @dataclass(frozen=True)
 class SortColumn:
-    """A value to sort by that is never null: what is undefined stands last."""
+    """A value to sort by that is never null: what is undefined stands last. is_private: no key
+    holds it, since a key stands in an address; the row that it is of tells it."""
 
     value: ColumnElement[Any]
     descending: bool = False
     is_text: bool = False
+    is_private: bool = False
 
     def after(self, last: Any) -> ColumnElement[bool]:
         beyond: ColumnElement[bool] = self.value < last if self.descending else self.value > last
@@ -130,15 +134,16 @@ def rows_of(
 ) -> ResultPage:
     """One statement, but for a page that holds no row any more."""
     columns = sort_columns(wanted, order)
+    keyed = [one for one in columns if not one.is_private]
     shown = select(func.count()).where(*filters(wanted)).correlate(None).scalar_subquery()
     query = (
-        select(shown, *(FACTS[name] for name in ResultRow._fields), *(one.value for one in columns))
+        select(shown, *(FACTS[name] for name in ResultRow._fields), *(one.value for one in keyed))
         .where(*filters(wanted))
         .order_by(*(one.value.desc() if one.descending else one.value for one in columns))
         .limit(limit + 1)
     )
-    if is_later := _fit(columns, order.after):
-        query = query.where(_after_row(columns, order.after))
+    if is_later := _fit(keyed, order.after):
+        query = query.where(_after_row(columns, _last_values(wanted, columns, order.after)))
     width = len(ResultRow._fields) + 1
     found = connection.execute(query).all()
     rows = [ResultRow(*row[1:width]) for row in found[:limit]]
@@ -161,7 +166,19 @@ def sort_columns(wanted: ResultFilter, order: ResultOrder) -> list[SortColumn]:
     if number is not None:
         signed = -number if order.descending else number
         return [SortColumn(func.coalesce(signed, INFINITE)), line]
-    return [SortColumn(_word(order.by), order.descending, is_text=True), line]
+    if order.by == "judged":
+        opinions = opinions_of(FACTS.job_id, JudgementFilter(wanted.tenant))
+        return [SortColumn(opinions, order.descending), line]
+    if order.by == "text":
+        return [SortColumn(_word("snippet"), order.descending, is_text=True, is_private=True), line]
+    value = _reason() if order.by == "why" else _word(order.by)
+    return [SortColumn(value, order.descending, is_text=True), line]
+
+
+def _reason() -> ColumnElement[Any]:
+    """The sentence, then the words for what stands out; all of it is our own."""
+    named = func.array_to_string(FACTS.reasons, " ")
+    return func.concat(FACTS.sentence, " ", named, type_=Text).collate("C")
 
 
 def _word(name: str) -> ColumnElement[Any]:
@@ -184,12 +201,29 @@ def _fit(columns: Sequence[SortColumn], key: Sequence[Any]) -> bool:
     )
 
 
-def _after_row(columns: Sequence[SortColumn], last: Sequence[Any]) -> ColumnElement[bool]:
+def _last_values(
+    wanted: ResultFilter, columns: Sequence[SortColumn], key: Sequence[Any]
+) -> list[ColumnElement[Any]]:
+    """Of the row with this key, whose last value is its line."""
+    named, found = iter(key), []
+    row = FACTS.tenant == wanted.tenant, FACTS.batch_id == wanted.batch_id, FACTS.line == key[-1]
+    for one in columns:
+        if one.is_private:
+            own = select(one.value).where(*row).correlate(None).scalar_subquery()
+            found.append(func.coalesce(own, ""))  # a row that has gone: from the beginning
+        else:
+            value = next(named)
+            found.append(cast(literal(value), Float) if value == math.inf else literal(value))
+    return found
+
+
+def _after_row(
+    columns: Sequence[SortColumn], last: Sequence[ColumnElement[Any]]
+) -> ColumnElement[bool]:
     """Whether a row comes after the one with these values."""
     found: ColumnElement[bool] = false()
     for column, value in zip(reversed(columns), reversed(last), strict=True):
-        bound = cast(literal(value), Float) if value == float("inf") else literal(value)
-        found = or_(column.after(bound), and_(column.value == bound, found))
+        found = or_(column.after(value), and_(column.value == value, found))
     return found
 
 

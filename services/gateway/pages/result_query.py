@@ -51,7 +51,7 @@ NO_FILTERS = frozenset({"sort", "desc", "col", "line", "split", "pairs"})
 SPLIT = re.compile(r"metadata\..{1,64}|model|variant|language|verdict|label_sent|label_stated")
 SORTS = (
     "surprise", "line", "custom_id", "verdict", "score", "chance", "model", "status",
-    "label_stated",
+    "label_stated", "why", "text", "judged",
 )  # fmt: skip
 Pair = tuple[str, str]
 

@@ -113,12 +113,14 @@ class Look:
     job: str = ""
 
 
+SORTED = ("score", "verdict", "model", "qf", "custom_id", "why", "text", "judged")
 BATCH_PAGES = {
     "finding, verdicts, histogram, rows": PATH,
     "judged": f"{PATH}?judged=yes&by=Ann",
     "later": f"{PATH}?sort=line&after=[60]",
+    "later by text": f"{PATH}?sort=text&desc=1&after=[60]",
     "opened": f"{PATH}?open=7",
-    **{f"by {name}": f"{PATH}?sort={name}" for name in ("score", "verdict", "model", "qf")},
+    **{f"by {name}": f"{PATH}?sort={name}" for name in SORTED},
     "by label": f"{PATH}?sort=label_stated&desc=1",
     "by metadata": f"{PATH}?sort=metadata.market&col=market",
     "score": f"{PATH}?score_from=0.5&score_to=0.55",

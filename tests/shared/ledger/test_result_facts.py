@@ -209,6 +209,17 @@ FILTERS: list[tuple[dict[str, Any], list[int]]] = [
 ]
 
 
+SORTS = (
+    "surprise", "line", "custom_id", "verdict", "status", "score", "chance", "qf", "model",
+    "label_stated", "metadata.odd", "why", "text", "judged",
+)  # fmt: skip
+JUDGED = """
+INSERT INTO judgements (id, tenant, job_id, reviewer, verified, verdict, blind)
+SELECT 'jdg_' || line, 'default', job_id, 'Ann', false, 'agree', true FROM result_facts
+WHERE batch_id = :batch AND line % 3 = 0
+"""
+
+
 def paged(
     connection: Connection, wanted: ResultFilter, order: ResultOrder, size: int
 ) -> list[ResultRow]:
@@ -249,7 +260,8 @@ class TestPages:
         self, connection: Connection, descending: bool
     ) -> None:
         wanted = ResultFilter(tenant="default", batch_id=BATCH, parts=("htc", "qf", "tgi", "cc"))
-        for by in ("surprise", "line", "score", "chance", "qf", "verdict", "model", "metadata.odd"):
+        connection.execute(text(JUDGED), {"batch": BATCH})
+        for by in SORTS:
             order = ResultOrder(by, descending)
             whole, none, _ = result_pages.rows_of(connection, wanted, order, 100)
             assert none is None
@@ -260,6 +272,21 @@ class TestPages:
                 values = [row.score for row in whole if row.score is not None]
                 assert values == sorted(values, reverse=descending)
                 assert [row.score for row in whole[-2:]] == [None, None]
+            if by == "text":
+                snippets = [(row.snippet or "").encode() for row in whole]
+                assert snippets == sorted(snippets, reverse=descending)
+            if by == "judged":
+                first, last = (whole[-3:], whole[:-3]) if not descending else (whole[:3], whole[3:])
+                assert {row.line for row in first} == {3, 6, 9}
+                assert {row.line for row in last} == {1, 2, 4, 5, 7, 8, 10}
+
+    def test_no_key_of_a_page_holds_a_text(self, connection: Connection) -> None:
+        _, key, _ = result_pages.rows_of(connection, WANTED, ResultOrder("text"), 3)
+        assert key is not None
+        assert all(isinstance(one, int) for one in key)
+        gone = ResultOrder("text", after=[999])
+        rows, _, of = result_pages.rows_of(connection, WANTED, gone, 100)
+        assert (len(rows), of) == (10, 10)
 
     def test_filters(self, connection: Connection) -> None:
         for filters, lines in FILTERS:
