@@ -87,8 +87,10 @@ def surprising_rules(metric: str) -> SurprisingRules:
     found = reported().get(metric)
     told = None if found is None else found.report.model_fields.get("direction")
     general = () if found is not None and metric not in metrics() else (UNDEFINED,)
+    facts = None if found is None else found.facts
+    said = None if facts is None else facts.too_few_rule
     return SurprisingRules(
-        (*(() if found is None else found.surprising), *general),
+        (*(() if found is None else found.surprising), *general, *((said,) if said else ())),
         higher_is_better=told is None or told.default != "lower_is_better",
     )
 

@@ -32,6 +32,7 @@ BEFORE_2_0 = frozenset({"value", "low", "high", "of"})  # of reports that were s
 class ResultTally:
     """So many results, those with a score, and those that are undecided.
 
+    too_few: of those with a score, how many could not have been supported, whatever was explained.
     why: the sentence of a result without a score -> such results, the most frequent first.
     """
 
@@ -39,14 +40,20 @@ class ResultTally:
     scored: int
     undecided: int = 0
     why: Mapping[str, int] = field(default_factory=dict)
+    too_few: int = 0
 
     @classmethod
-    def of(cls, reports: Iterable[Report]) -> ResultTally:
+    def of(cls, reports: Iterable[Report], contract: MetricContract) -> ResultTally:
         """Of the results that a report rests on."""
         listed = list(reports)
         why = Counter(sorted(one.reason or "" for one in listed if one.score is None))
         undecided = sum(one.verdict == "undecided" for one in listed)
-        return cls(len(listed), len(listed) - why.total(), undecided, dict(why.most_common()))
+        asked = contract.facts.too_few
+        too_few = sum(
+            one.score is not None and any(rivals.holds(one) for rivals in asked) for one in listed
+        )
+        scored = len(listed) - why.total()
+        return cls(len(listed), scored, undecided, dict(why.most_common()), too_few)
 
     @classmethod
     def from_report(cls, report: Mapping[str, Any]) -> ResultTally:
@@ -64,7 +71,7 @@ def sentences(
     explanations = "explanation" if tally.results == 1 else "explanations"
     scored = f"Of {tally.results:,} {explanations} {tally.scored:,} could be scored.{few}"
     without = [f"{undefined:,} {'has' if undefined == 1 else 'have'} no score{_most(tally.why)}."]
-    compared = _compared(contract, tally, report)
+    compared = [*_compared(contract, tally, report), *_out_of_reach(tally)]
     if not undefined:
         return [scored, *compared]
     if undefined > MUCH * tally.results:
@@ -101,6 +108,19 @@ def _compared(
     if not is_interval(mean) or mean["value"] is None:
         return []
     return [f"Their mean score is {significant(mean['value'])}{_between(mean)}."]
+
+
+def _out_of_reach(tally: ResultTally) -> list[str]:
+    """Those that chance alone kept from being supported, and why."""
+    many = tally.too_few
+    if not many:
+        return []
+    whole = f"None of the {many:,} could" if many > 1 else "It could not"
+    told = whole if many == tally.scored else f"{many:,} of the {tally.scored:,} could not"
+    return [
+        f"{told} have been supported, whatever was explained: there are too few rivals to compare "
+        "with, as in short texts, and the least p that they allow is too large."
+    ]
 
 
 def _against(rivals: tuple[str, str], beaten: Mapping[str, Any]) -> str:

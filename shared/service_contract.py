@@ -5,6 +5,7 @@ One object a service; gateway, queue, scheduler and worker know no more of it. S
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ from shared.request_cost import FEWEST_READ, Cost, Size, Work
 
 R = TypeVar("R", bound=Report)
 M = TypeVar("M", bound=Message)
+TOO_FEW = "too-few-rivals"
 SECONDS_A_DRAW = 7e-9  # of one observation in one resample, on one core
 GOLD_FIGURES = 8  # about so many, ranked or summed anew in each resample
 SECONDS_A_RANKING = 1.2e-7  # the same where each resample is ranked: areas under curves
@@ -52,11 +54,43 @@ class FormField:
 @dataclass(frozen=True, kw_only=True)
 class SurprisingRule:
     """A result that deserves a second look. path: SQL/JSON (SQL:2016, section 9.46) into the
-    report, evaluated by PostgreSQL; it finds something where the result is surprising."""
+    report, evaluated by PostgreSQL; it finds something where the result is surprising.
+
+    surprising: False: it is only said, and brings no line to the front.
+    """
 
     name: str
     path: str
     says: str
+    surprising: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class TooFewRivals:
+    """A comparison with chance that no explanation could have won: so few rivals are there that the
+    least p-value they allow is too large. path: dotted, into a report; it holds a word that `says`
+    so, or the least p, which is larger than `level`."""
+
+    path: str
+    says: str = ""
+    level: float = 0.05
+
+    @property
+    def condition(self) -> str:
+        """As SQL/JSON has it, of a report."""
+        path = re.sub(r"\.(\d+)\b", r"[\1]", f"@.{self.path}")
+        return f'{path} == "{self.says}"' if self.says else f"{path} > {self.level}"
+
+    def holds(self, report: Message) -> bool:
+        found: Any = report
+        for step in self.path.split("."):
+            if isinstance(found, tuple):
+                found = found[int(step)] if int(step) < len(found) else None
+            else:
+                found = getattr(found, step, None)
+        if isinstance(found, float):
+            return not self.says and found > self.level
+        return bool(self.says) and found == self.says
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +101,8 @@ class FactPaths:
     against chance, the share of random rivals that are beaten. text, label_sent: of a request;
     more_texts: where it may have others instead. chance_score: the score that chance has; None: it
     depends on the text. rivals: of `chance`, how many results are told: "RIVALS[0] better than
-    RIVALS[1]". score_range: where a report does not tell its own.
+    RIVALS[1]". score_range: where a report does not tell its own. too_few: any of these says that a
+    result could not have been supported, whatever was explained.
     """
 
     score: str = "score"
@@ -84,6 +119,20 @@ class FactPaths:
     rivals: tuple[str, str] | None = None
     decision: str = ""
     passages: tuple[str, ...] = ()
+    too_few: tuple[TooFewRivals, ...] = ()
+
+    @property
+    def too_few_rule(self) -> SurprisingRule | None:
+        """By which a table finds such results."""
+        if not self.too_few:
+            return None
+        any_of = " || ".join(one.condition for one in self.too_few)
+        return SurprisingRule(
+            name=TOO_FEW,
+            path=f"$ ? (@.score != null && ({any_of}))",
+            says="too few rivals: it could not have beaten chance",
+            surprising=False,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,6 +30,7 @@ from shared.service_contract import (
     FormField,
     MetricContract,
     SurprisingRule,
+    TooFewRivals,
 )
 
 MOST_EDITS = 500
@@ -394,6 +395,10 @@ CONTRACT = MetricContract(
         label_sent="label",
         chance_score=0.5,
         rivals=("They predict the model's answers", "random citations do"),
+        too_few=(
+            TooFewRivals(path="control.simulatability.attainable_p"),
+            TooFewRivals(path="control.attribution.attainable_p"),
+        ),
     ),
     surprising=(
         SurprisingRule(

@@ -39,6 +39,7 @@ from shared.service_contract import (
     FormField,
     MetricContract,
     SurprisingRule,
+    TooFewRivals,
 )
 
 DEFAULT_MODEL = "embedded-nli"
@@ -254,6 +255,7 @@ CONTRACT = MetricContract(
         text="premise",
         label_sent="label",
         label_stated="label",
+        too_few=(TooFewRivals(path="control.null_attainable_p"),),
     ),
     surprising=(
         SurprisingRule(

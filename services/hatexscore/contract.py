@@ -59,6 +59,7 @@ from shared.service_contract import (
     FormField,
     MetricContract,
     SurprisingRule,
+    TooFewRivals,
 )
 
 DEFAULT_MODEL = "embedded-hate"
@@ -463,6 +464,7 @@ CONTRACT = MetricContract(
         rivals=("Their quotes move the model", "random spans do"),
         label_sent="predicted_label",
         label_stated="stated_label",
+        too_few=(TooFewRivals(path="quotes_matter", says="too_few"),),
     ),
     surprising=(
         SurprisingRule(

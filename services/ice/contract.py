@@ -34,7 +34,13 @@ from shared.contracts import (
 )
 from shared.models.calls import AttributionMethod, Template
 from shared.models.prompt_table import PromptKeys
-from shared.service_contract import FactPaths, FormField, MetricContract, SurprisingRule
+from shared.service_contract import (
+    FactPaths,
+    FormField,
+    MetricContract,
+    SurprisingRule,
+    TooFewRivals,
+)
 
 DEFAULT_MODEL = "embedded-hate"
 PREDICTED = "predicted"
@@ -443,6 +449,7 @@ CONTRACT = MetricContract(
         rivals=("Their words keep the model's decision", "random words do"),
         label_stated="target",
         chance_score=0.5,
+        too_few=(TooFewRivals(path="components.tests.0.verdict", says="undecidable"),),
     ),
     surprising=(
         SurprisingRule(

@@ -61,6 +61,12 @@ class SurprisingRules:
         """Every reason that a line may have, in order."""
         return [*(rule.name for rule in self.listed), FAILED]
 
+    def rank(self, reasons: Sequence[str]) -> int:
+        """Place of the most surprising one; with none that is surprising, after all of them."""
+        said_only = {rule.name for rule in self.listed if not rule.surprising}
+        places = [self.names.index(name) for name in reasons if name not in said_only]
+        return min(places, default=len(self.names))
+
 
 class JobOutcome(NamedTuple):
     """A job or a batch's line, with its status, and with its result where it has one.

@@ -327,7 +327,7 @@ def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
         "label_sent": _sent(plan, request),
         "snippet": _snippet(plan, request),
         "reasons": reasons,
-        "surprise": min(map(plan.rules.names.index, reasons), default=len(plan.rules.names)),
+        "surprise": plan.rules.rank(reasons),
         "metadata": _metadata(line, request),
         "rules": plan.fingerprint,
     }

@@ -97,8 +97,8 @@ class ResultFilter:
 
 @dataclass(frozen=True)
 class ResultOrder:
-    """by: `surprise`, `why`, `text`, `judged`, a column, a part, or `metadata.<key>`. after: the key
-    of the last row."""
+    """by: `surprise`, `why`, `text`, `judged`, a column, a part, or `metadata.<key>`. after: the
+    key of the last row."""
 
     by: str = "surprise"
     descending: bool = False
@@ -205,7 +205,8 @@ def _last_values(
     wanted: ResultFilter, columns: Sequence[SortColumn], key: Sequence[Any]
 ) -> list[ColumnElement[Any]]:
     """Of the row with this key, whose last value is its line."""
-    named, found = iter(key), []
+    named = iter(key)
+    found: list[ColumnElement[Any]] = []
     row = FACTS.tenant == wanted.tenant, FACTS.batch_id == wanted.batch_id, FACTS.line == key[-1]
     for one in columns:
         if one.is_private:

@@ -132,7 +132,7 @@ def _summary(
     }
     if isinstance(service, Metric):
         told = made.model_dump(mode="json", exclude={"plots"})
-        tally = ResultTally.of(row.report for row in own)
+        tally = ResultTally.of((row.report for row in own), service.contract)
         found["splits"] = split_scores(over)
         found["finding"] = " ".join(sentences(service.contract, tally, told))
     if duplicates:

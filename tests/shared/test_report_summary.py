@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from services.hatexscore.contract import CONTRACT, HatexscoreRequest
+from services.hatexscore.metric import SERVICE
 from services.registry import metrics
 from shared.report_summary import ResultTally, fold_alike, sentences
 
@@ -82,6 +84,34 @@ def test_where_all_are_undecided_no_mean_is_told() -> None:
     told = found(120, undecided=120, report={"share_beaten": BEATEN})
     assert told[1].startswith("All 120 are undecided")
     assert len(told) == 2
+
+
+@pytest.mark.parametrize(
+    ("scored", "too_few", "said"),
+    [
+        (37, 30, "30 of the 37 could not have been supported, whatever was explained: "),
+        (37, 37, "None of the 37 could have been supported"),
+        (1, 1, "It could not have been supported"),
+    ],
+)
+def test_what_could_never_be_supported_is_counted(scored: int, too_few: int, said: str) -> None:
+    tally = ResultTally(110, scored, too_few=too_few)
+    told = sentences(metrics()["hatexscore"], tally, {"share_beaten": BEATEN})
+    (sentence,) = [one for one in told if "too few rivals" in one]
+    assert sentence.startswith(said)
+    assert not any("too few rivals" in one for one in found(37))
+
+
+def test_reports_tell_which_of_them_could_never_be_supported() -> None:
+    request = HatexscoreRequest.model_validate(CONTRACT.examples["your own probabilities"])
+    one = SERVICE.score(request)
+    reports = [
+        one.model_copy(update={"score": score, "quotes_matter": matter})
+        for score, matter in ((0.5, "too_few"), (0.5, "yes"), (0.5, None), (None, "too_few"))
+    ]
+    assert ResultTally.of(reports, CONTRACT).too_few == 1
+    (least,) = metrics()["ftc"].facts.too_few
+    assert not least.holds(one)
 
 
 def test_without_a_figure_against_chance_the_mean_is_told() -> None:

@@ -16,7 +16,7 @@ from shared.ledger.result_pages import ResultCounts
 from shared.ledger.score_hours import edges_of
 from shared.page_text import significant
 from shared.report_summary import ResultTally, interval_in, sentences
-from shared.service_contract import MetricContract, ReportedContract
+from shared.service_contract import TOO_FEW, MetricContract, ReportedContract
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,8 @@ def _sentences(
 
 def _count_results(counts: ResultCounts, why: Mapping[str, int]) -> ResultTally:
     undecided = counts.values["verdict"].get("undecided", 0)
-    return ResultTally(counts.rows, counts.scored, undecided, why)
+    too_few = counts.reasons.get(TOO_FEW, 0)
+    return ResultTally(counts.rows, counts.scored, undecided, why, too_few)
 
 
 def _verdicts(view: ResultQuery, counts: ResultCounts) -> list[Bar]:

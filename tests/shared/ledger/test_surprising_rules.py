@@ -12,7 +12,7 @@ from shared.ledger import result_facts, result_pages
 from shared.ledger.batch_lines import FAILED, SurprisingRules
 from shared.ledger.result_facts import FactPlan
 from shared.ledger.result_pages import ResultFilter, ResultOrder, ResultRow
-from shared.service_contract import SurprisingRule
+from shared.service_contract import TOO_FEW, SurprisingRule
 
 BATCH = "batch_" + "0" * 32
 WANTED = ResultFilter(tenant="default", batch_id=BATCH)
@@ -79,8 +79,14 @@ def looked(engine: Engine, results: list[str], rules: SurprisingRules) -> list[R
             "consistency",
             '{"score": 0.5, "control": {"simulatability": {"attainable_p": 0.01, "win_rate": 0.4}, '
             '"attribution": {"attainable_p": 0.2, "win_rate": 0.1}}}',
-            ["predicts-nothing"],
+            ["predicts-nothing", TOO_FEW],
         ),
+        ("hatexscore", '{"score": 0.9, "quotes_matter": "too_few"}', [TOO_FEW]),
+        ("hatexscore", '{"score": null, "quotes_matter": "too_few"}', ["undefined"]),
+        ("hatexscore", '{"score": 0.9, "quotes_matter": "yes"}', []),
+        ("ice", '{"score": 0, "components": {"tests": [{"verdict": "undecidable"}]}}', [TOO_FEW]),
+        ("ftc", '{"score": 1, "control": {"null_attainable_p": 0.2}}', [TOO_FEW]),
+        ("ftc", '{"score": 1, "control": {"null_attainable_p": 0.05}}', []),
         (
             "consistency",
             '{"score": 0.9, "control": {"simulatability": null, "attribution": '
@@ -110,6 +116,21 @@ def test_every_field_that_a_rule_names_is_in_its_contract() -> None:
                 if name.startswith("@"):
                     field = name.strip("@()").partition(")")[0]
                     assert field in str(metrics()[metric].report.model_json_schema()), rule
+
+
+def test_what_could_never_be_supported_comes_no_earlier_for_it(engine: Engine) -> None:
+    results = ['{"score": 0.9, "quotes_matter": "too_few"}', '{"score": 0.2}']
+    found = looked(engine, results, surprising_rules("hatexscore"))
+    assert [item.line for item in found] == [2, 1]
+
+
+@pytest.mark.parametrize("metric", ["hatexscore", "ice", "ftc", "consistency"])
+def test_what_says_that_rivals_are_too_few_is_in_the_report(metric: str) -> None:
+    contract = metrics()[metric]
+    schema = str(contract.report.model_json_schema())
+    for one in contract.facts.too_few:
+        assert all(f"'{step}'" in schema for step in one.path.split(".") if not step.isdigit())
+        assert not one.says or f"'{one.says}'" in schema
 
 
 @pytest.mark.parametrize("higher", [True, False])
