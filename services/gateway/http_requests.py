@@ -34,6 +34,7 @@ from shared.problems import invalid, parse_strict, unique_members, validation_pr
 M = TypeVar("M", bound=Message)
 WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,18})\"?(?=$|[,;\s])", re.IGNORECASE)
 MOST_KEY_CHARACTERS = 255
+OWN_KEY = "\u00b6"  # begins keys of this service: those of callers are ASCII
 SMALL_BYTES = 50_000  # a larger body is read beside the other requests, not before them
 
 # Printable ASCII, in quotes or bare; a quote inside would need escapes that nobody writes.

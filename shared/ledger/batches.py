@@ -213,6 +213,15 @@ def _find_previous(
     return earlier
 
 
+def find_by_key(connection: Connection, tenant: str, key: str | None) -> Batch | None:
+    """The tenant's batch of this key, whatever it was made with."""
+    if key is None:
+        return None
+    query = select(*SHOWN).where(batches.c.tenant == tenant, batches.c.key == key)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else batch_of(row)
+
+
 def find(connection: Connection, batch_id: str, *, tenant: str | None = None) -> Batch:
     """The batch with this id; of this tenant, where one is named. Raises UnknownBatch."""
     query = select(*SHOWN).where(batches.c.id == batch_id)

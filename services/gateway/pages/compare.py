@@ -27,11 +27,12 @@ from services.gateway.pages.comparison_sides import (
     CompareForm,
     CompareQuery,
     CompareSide,
+    RepeatedSide,
     conflict,
-    outdated_sides,
     parts_of_batch,
     side_of,
     sides_of_form,
+    sides_to_repeat,
     slice_keys,
     write_side_facts,
 )
@@ -90,7 +91,7 @@ async def _compared(
     left, *rights = sides
     why = conflict(left, rights)
     if why:
-        other = [one for one in rights if one.batch.metric != left.batch.metric]
+        other = [RepeatedSide(one) for one in rights if one.batch.metric != left.batch.metric]
         return _refused(request, left, rights, why, other if left.batch.is_final else [])
     await write_side_facts(sides, gateway)
     keys = slice_keys(await known_of(rights[0].batch, gateway, complete=True))
@@ -98,7 +99,7 @@ async def _compared(
     wanted = CompareQuery(left, rights, by if by in keys else "", keys)
     job = await _job(wanted, gateway, caller)
     if job.error is not None:
-        again = await outdated_sides(wanted.sides, gateway, caller)
+        again = await sides_to_repeat(wanted.sides, gateway, caller)
         return _refused(request, left, rights, job.error.get("detail", ""), again)
     if job.is_final and job.result is None:
         told = "the comparison was cancelled; it can be asked for again when it is forgotten"
@@ -114,7 +115,7 @@ def _refused(
     left: CompareSide,
     rights: Sequence[CompareSide],
     why: str,
-    again: Sequence[CompareSide],
+    again: Sequence[RepeatedSide],
 ) -> Response:
     """again: the sides that would have to be scored again."""
     context = {"left": left, "rights": rights, "refused": why, "again": again, "called": {}}
@@ -189,7 +190,7 @@ async def repeat_batch(request: Request, gateway: Gateway, caller: Viewer) -> Re
                 tenant=caller.tenant,
                 accept_untrained_languages=caller.accepts_untrained_languages,
             ),
-            key=None,
+            key=templates.once_key(form, f"again {old.id}"),
             owner=caller.owner(gateway.settings),
         )
         return made

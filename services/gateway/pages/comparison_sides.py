@@ -23,9 +23,10 @@ from services.gateway.state import State
 from services.registry import metrics
 from shared.batch_contracts import SplitKey
 from shared.errors import UnknownBatch
-from shared.ledger import result_pages, result_pairs
+from shared.ledger import result_pages
 from shared.ledger.batches import Batch
 from shared.ledger.result_pages import ResultFilter, ResultSummary
+from shared.ledger.result_pairs import find_mixed
 
 MOST_NAME = 512  # characters of a model's name, or of a value
 OWN = "metadata."
@@ -224,18 +225,57 @@ def _is_split(name: str) -> bool:
     return True
 
 
-async def outdated_sides(
-    sides: Sequence[CompareSide], gateway: State, caller: Caller
-) -> list[CompareSide]:
-    """The sides that were not scored as this version of the service does."""
-    current = metrics()[sides[0].batch.metric].version
+ALIKE = ("variant", "null")  # fields of a request: of what both sides must have been scored with
 
-    def read(connection: Connection) -> list[CompareSide]:
-        return [
-            one
+
+@dataclass(frozen=True)
+class RepeatedSide:
+    """A side that is to be scored again. like: as this one was; None: by this version."""
+
+    side: CompareSide
+    like: CompareSide | None = None
+
+    @property
+    def query(self) -> str:
+        """Its lines, as the address of the batch's table names them."""
+        name = "meta" if self.side.metadata else self.side.key
+        value = f"{self.side.key.removeprefix(OWN)}={self.side.value}"
+        named = {name: value if self.side.metadata else self.side.value} if name else {}
+        return urlencode(named)
+
+
+async def sides_to_repeat(
+    sides: Sequence[CompareSide], gateway: State, caller: Caller
+) -> list[RepeatedSide]:
+    """The sides that were not scored as this version of the service does; where all were, those
+    whose variant or null differs from the other side's, each of the two as the other."""
+    current = metrics()[sides[0].batch.metric].version
+    left, *rights = sides
+
+    def read(connection: Connection) -> list[RepeatedSide]:
+        mixed = {one.batch.id: find_mixed(connection, caller.tenant, one.batch.id) for one in sides}
+        old = [
+            RepeatedSide(one)
             for one in sides
-            if result_pairs.find_mixed(connection, caller.tenant, one.batch.id)["metric_version"]
-            not in ([], [current])
+            if mixed[one.batch.id]["metric_version"] not in ([], [current])
+        ]
+        if old:
+            return old
+        as_left = settings_of(connection, left)
+        others = [one for one in rights if settings_of(connection, one) != as_left]
+        return [
+            pair for one in others for pair in (RepeatedSide(one, left), RepeatedSide(left, one))
         ]
 
     return await gateway.in_ledger(read)
+
+
+def settings_of(connection: Connection, side: CompareSide) -> dict[str, Any]:
+    """`ALIKE` of its first line, as it was sent; empty where none is kept."""
+    equal = {} if side.model is None else {"model": side.model}
+    wanted = ResultFilter(
+        tenant=side.batch.tenant, batch_id=side.batch.id, equal=equal, metadata=side.metadata
+    )
+    rows = result_pages.requests_of(connection, wanted, 0, 1)
+    sent = rows[0].request if rows else {}
+    return {name: sent[name] for name in ALIKE if sent.get(name) is not None}

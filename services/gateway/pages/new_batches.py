@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import Query, Request
@@ -21,7 +21,8 @@ from services.gateway.auth import Viewer, check_scope
 from services.gateway.batch_input import BatchInput, Line, make_batch
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
-from services.gateway.pages.other_metrics import request_for
+from services.gateway.pages.comparison_sides import ALIKE, settings_of, side_of
+from services.gateway.pages.other_metrics import OtherRequest, request_for
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import ResultQuery, parse_query, query_to_take
 from services.gateway.pages.saved_views import LONGEST_NAME, is_name
@@ -303,6 +304,7 @@ async def _choice(
         metric=sent.get("metric") or request.query_params.get("metric", batch.metric),
         models=names,
         model=sent.get("model", ""),
+        like=sent.get("like", ""),
         wrong="" if error is None else error.detail,
     )
 
@@ -327,10 +329,15 @@ async def score_selected(
         raise InvalidBody.at_root("the query of the lines cannot be read") from None
     view = query_to_take(batch, batch.tenant, pairs)
     target = _metric(form.get("metric", metric))
-    lines = _selected_lines(gateway, batch, view, target, form.get("model") or None)
-    about = {"scored_again": batch.id}
-    accepts = caller.accepts_untrained_languages
-    made = BatchInput(target, lines, f"{batch.id}.jsonl", about, accepts)
+    like = await _settings_like(form.get("like", ""), target, gateway, caller)
+    made = BatchInput(
+        target,
+        _selected_lines(gateway, view, SelectedLines(batch, target, form.get("model"), like)),
+        f"{batch.id}.jsonl",
+        {"scored_again": batch.id},
+        caller.accepts_untrained_languages,
+        templates.once_key(form, f"lines {batch.id}"),
+    )
     try:
         new = await make_batch(made, gateway, caller.owner(gateway.settings))
     except (BadInput, BodyTooLarge, QuotaExceeded) as error:
@@ -338,16 +345,44 @@ async def score_selected(
     return RedirectResponse(f"/batches/{new.id}", 303)
 
 
-def _selected_lines(
-    gateway: State, batch: Batch, view: ResultQuery, target: MetricContract, model: str | None
-) -> Iterator[Line]:
-    """The lines as requests of `target`; what lacks something is left out. Raises BadInput where
-    nothing is left."""
+async def _settings_like(
+    named: str, target: MetricContract, gateway: State, caller: Caller
+) -> dict[str, Any] | None:
+    """What must be alike for two sides to be compared, as this side has it; None: no side is named.
+    Raises UnknownBatch, and BadInput for a side of another metric."""
+    if not named:
+        return None
+    side = await side_of(named, gateway, caller)
+    if side.batch.metric != target.name:
+        raise BadInput(f"{side.name} was scored by {side.batch.metric}")
+    return await gateway.in_ledger(lambda connection: settings_of(connection, side))
+
+
+@dataclass(frozen=True)
+class SelectedLines:
+    """Lines of a batch as requests of `target`. like: `ALIKE` in place of their own; None: as they
+    are."""
+
+    batch: Batch
+    target: MetricContract
+    model: str | None
+    like: Mapping[str, Any] | None = None
+
+    def request(self, row: result_pages.RequestRow) -> OtherRequest:
+        sent = row.request
+        if self.like is not None:
+            own = {name: value for name, value in sent.items() if name not in ALIKE}
+            sent = {**own, **self.like}
+        return request_for(self.target, self.batch.metric, sent, row.result, self.model or None)
+
+
+def _selected_lines(gateway: State, view: ResultQuery, chosen: SelectedLines) -> Iterator[Line]:
+    """What lacks something is left out. Raises BadInput where nothing is left."""
     lacks, made, last = "", 0, 0
     while some := _requests(gateway, view, last):
         last = some[-1].line
         for one in pause_between(some):
-            other = request_for(target, batch.metric, one.request, one.result, model)
+            other = chosen.request(one)
             if other.body is None:
                 lacks = lacks or other.lacks
             else:
@@ -355,7 +390,7 @@ def _selected_lines(
                 yield one.custom_id, other.body
     if not made:
         why = f"it {lacks}" if lacks else "no text of theirs is kept"
-        raise BadInput(f"none of these lines can be scored by {target.name}: {why}")
+        raise BadInput(f"none of these lines can be scored by {chosen.target.name}: {why}")
 
 
 def _requests(gateway: State, view: ResultQuery, after_line: int) -> list[result_pages.RequestRow]:

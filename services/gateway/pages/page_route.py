@@ -135,6 +135,8 @@ def _problem(request: Request, status: int, title: str, detail: str) -> Response
 TYPED = {  # fields that people type into → what they are called
     "note": "Note",
     "human_label": "Label",
+    "human_score": "Score, from 0 to 1",
+    "spans": "Words that decide, one passage a line",
     "reviewer": "Your name",
     "name": "Name",
     "lines": "Lines, at most",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
@@ -55,6 +56,8 @@ ON_A_PAGE = 50
 ENOUGH = 20  # judgements of a batch, for figures
 POSITION = re.compile(r"[0-9]{1,6}")
 LONGEST_SECONDS = 3_600.0  # of an answer; a longer one was a pause
+
+HELD = {"keys": "off", "texts": "on"}  # name in an address → value, where it is not as usual
 
 router = page_router()
 
@@ -280,7 +283,7 @@ def _line_page(
 ) -> Response:
     """given: the answer, where there is one already."""
     seconds = (progress.seconds or 0.0) * progress.left
-    keys_off = request.query_params.get("keys") == "off"
+    held = _held(request.query_params)
     return page(
         request,
         "judge.html",
@@ -291,8 +294,22 @@ def _line_page(
         progress=progress,
         minutes=max(1, round(seconds / 60)) if progress.seconds else None,
         now=int(time.time()),
-        keys=not keys_off,
+        held=held,
+        turned={name: _turned(held, name) for name in HELD},
+        revealed="texts" in held,
     )
+
+
+def _held(sent: Mapping[str, str]) -> dict[str, str]:
+    """What somebody has set for all lines of this sitting. It stands in the address: the browser
+    keeps nothing of it."""
+    return {name: value for name, value in HELD.items() if sent.get(name) == value}
+
+
+def _turned(held: Mapping[str, str], name: str) -> str:
+    """The address with this one set otherwise."""
+    others = {other: value for other, value in held.items() if other != name}
+    return f"?{urlencode(others if name in held else others | {name: HELD[name]})}"
 
 
 @router.post("/queues/{queue_id}/judge")
@@ -305,7 +322,7 @@ async def handle_form(
     templates.check_csrf(request, form)
     queue = await queue_routes.find_queue(queue_id, gateway, caller)
     origin, action = get_origin(request, caller), form.get("action", "")
-    query = {"keys": "off"} if form.get("keys") == "off" else {}
+    query = _held(form)
     if action in OPINIONS:
         job_id = validate_id(form.get("job", ""))
         more = {"queue": queue.id, "blind": queue.blind, "seconds": _elapsed(form.get("given", ""))}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
+import re
 import secrets
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -23,7 +24,7 @@ from jinja2 import ChoiceLoader, Environment, FunctionLoader, PackageLoader, Str
 from starlette.responses import HTMLResponse, Response
 
 from services import registry
-from services.gateway.http_requests import read_body
+from services.gateway.http_requests import OWN_KEY, read_body
 from services.gateway.pages.row_excerpts import excerpt, offered
 from services.gateway.pages.terms import terms
 from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaType
@@ -68,7 +69,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"asset": asset, "version": SERVICE_VERSION, "terms": terms()}
+    made.globals |= {"asset": asset, "version": SERVICE_VERSION, "terms": terms(), "once": once}
     made.filters |= {
         "decimals": decimals,
         "language": language,
@@ -96,13 +97,14 @@ def render(template: str, **context: Any) -> str:
 
 
 def page(request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
-    """A whole page for this visitor."""
+    """A whole page for this visitor. context: `revealed`, too: texts are shown, whatever is set."""
     viewer = getattr(request.state, "viewer", None)
+    shown = context.pop("revealed", False)
     html = render(
         template,
         request=request,
         csrf=token_of(request),
-        revealed=get_cookie(request, REVEAL_COOKIE) is not None,
+        revealed=shown or get_cookie(request, REVEAL_COOKIE) is not None,
         logged_in=get_cookie(request, SESSION_COOKIE) is not None and viewer is not None,
         guide=any(getattr(route, "name", "") == "guide" for route in request.app.routes),
         tenant=None if viewer is None or viewer.key is None else viewer.tenant,
@@ -124,6 +126,23 @@ def asset(name: str) -> str:
     """The address of a static file: it changes with the content, so it may be kept for ever."""
     content = (style_sheet(name) or STATIC / name).read_bytes()
     return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:DIGEST_CHARACTERS]}"
+
+
+ONCE = re.compile("[0-9a-f]{32}")
+
+
+def once() -> str:
+    """Of one form on one page: what it asks for is made once, however often it is pressed."""
+    return secrets.token_hex(16)
+
+
+def once_key(form: Mapping[str, str], what: str) -> str | None:
+    """The key of what a form asks for, which no caller's header can name; None: the form has none.
+
+    what: the kind, and what else tells it from another.
+    """
+    token = form.get("once", "")
+    return f"{OWN_KEY} {what} {token}" if ONCE.fullmatch(token) else None
 
 
 def language(text: Iterable[MarkedText] | str | None) -> str:

@@ -16,7 +16,7 @@ from services.explanations.explained_requests import as_checked
 from services.gateway import http_requests, views
 from services.gateway.auth import Scorer, check_access
 from services.gateway.caller import Caller
-from services.gateway.http_requests import key_header, key_of, parse_wait
+from services.gateway.http_requests import OWN_KEY, key_header, key_of, parse_wait
 from services.gateway.job_views import job_type
 from services.gateway.refusals import UnknownMetric
 from services.gateway.state import Gateway, State
@@ -34,7 +34,6 @@ LOOK_AGAIN_SECONDS = 2.0  # a notice may be lost; the ledger is asked at this pa
 
 LISTED_JOBS_BYTES = 4 * 1_048_576
 
-OWN_KEY = "\u00b6"  # begins no key of a caller: those are ASCII
 Take = Callable[[ServiceContract, Request, State, Caller], Awaitable[Response]]
 Json = dict[int | str, dict[str, Any]]
 

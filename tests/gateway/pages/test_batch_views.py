@@ -184,6 +184,8 @@ def test_a_line_is_opened_as_a_page_or_as_a_part_of_one(
     assert '<a href="?open=2">' in table
     page = client.get(f"/batches/{batch_id}?open=2")
     part = client.get(f"/batches/{batch_id}?open=2", headers={"HX-Request": "true"})
+    plain = client.get(f"/batches/{batch_id}?open=2", headers={"HX-Request": "false"})
+    assert "<header" in plain.text
     for answer in (page, part):
         shown = re.sub("<[^>]+>", "", answer.text)
         assert "number 2 is quite friendly" in shown

@@ -349,6 +349,57 @@ def test_what_was_scored_otherwise_is_refused_with_the_side_to_score_again(
     assert f'value="{batches[0]}"' in html
 
 
+def test_another_variant_is_refused_with_a_button_for_either_side(
+    client: httpx.Client, engine: Engine, batches: tuple[str, str]
+) -> None:
+    left, right = batches
+    with engine.begin() as connection:
+        mine = select(jobs.c.id, jobs.c.request, jobs.c.result).where(jobs.c.batch_id == left)
+        for job_id, request, result in connection.execute(mine).all():
+            request["variant"] = result["provenance"]["variant"] = "reference"
+            values = {"request": request, "result": result}
+            connection.execute(update(jobs).where(jobs.c.id == job_id).values(**values))
+    html = compared(client, engine, left, right)
+    assert "other variants" in html
+    assert html.count("again as ") == 2
+    forms = [fields_of(one) for one in re.findall(r"<form method.*?</form>", html, re.S)]
+    (chosen,) = [one for one in forms if one.get("like") == left]
+    for press in range(2):
+        answer = client.post(f"/batches/{right}/again", data=chosen)
+        assert answer.status_code == 303, (press, answer.text)
+    query = select(ledger_batches.c.input_file_id).where(
+        ledger_batches.c.metadata["scored_again"].as_string() == right
+    )
+    with engine.connect() as connection:
+        (file,) = connection.execute(query).scalars()  # however often it was pressed
+    lines = client.get(f"/v1/files/{file}/content").text.splitlines()
+    assert len(lines) == len(NEW)
+    assert {json.loads(one)["body"]["variant"] for one in lines} == {"reference"}
+
+
+def test_a_button_that_is_pressed_twice_makes_one_batch(
+    client: httpx.Client, engine: Engine, batches: tuple[str, str]
+) -> None:
+    left, _ = batches
+    csrf = fields_of(client.get("/compare").text)["csrf"]
+    file = client.post("/v1/files", files={"file": b"{}"}, data={"purpose": "batch"}).json()["id"]
+    with engine.begin() as connection:
+        mine = ledger_batches.c.id == left
+        connection.execute(update(ledger_batches).where(mine).values(input_file_id=file))
+    form = {"csrf": csrf, "batch": left, "once": "0" * 32}
+    made = [
+        client.post("/compare/again", data=form | {"once": one * 32}).headers["location"]
+        for one in "001"
+    ]
+    assert made[0] == made[1] != made[2]
+
+
+def fields_of(html: str) -> dict[str, str]:
+    """name → value of the hidden fields."""
+    found = re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', html)
+    return {name: html_unescape(value) for name, value in found}
+
+
 def test_another_metric_is_refused_with_the_side_to_score_again(
     client: httpx.Client, engine: Engine, batches: tuple[str, str]
 ) -> None:

@@ -77,14 +77,17 @@ def test_the_table_counts_judgements_filters_by_them_and_sends_lines_to_a_queue(
 ) -> None:
     batch_id, ids = make_batch(engine, [0.9, 0.2, 0.5])
     path = f"/batches/{batch_id}"
-    assert '<th scope="col">Judged' not in client.get(path).text
+    assert 'visually-hidden"> agree' not in client.get(path).text
     for job_id, name, verdict in (
         (ids[0], "Ann", "agree"), (ids[0], "Ben", "disagree"), (ids[1], "Ann", "unsure"),
     ):  # fmt: skip
         said = {"reviewer": name, "verdict": verdict}
         client.post(f"/v1/jobs/{job_id}/judgements", json=said).raise_for_status()
     page = client.get(path).text
-    assert '<th scope="col">Judged' in page
+    assert 'sort=judged#items">Judged' in page
+    for descending, line in (("", 3), ("&desc=1", 1)):
+        sorted_page = client.get(f"{path}?sort=judged{descending}").text
+        assert f"Choose line {line}" in sorted_page.partition('name="line"')[2][:60]
     for verdict in ("agree", "disagree", "unsure"):
         assert f'1<span class="visually-hidden"> {verdict}' in page
     for query, count in (("judged=yes", 2), ("judged=no", 1), ("by=Ann", 2), ("by=Ben", 1)):
@@ -124,6 +127,39 @@ def test_a_jobs_page_takes_judgements_and_shows_the_history(
     (withdraw,) = re.findall(r'action="(/judgements/[^"]*/withdraw)"', page.text)
     page = posted(client, withdraw, page)
     assert "Nobody has judged this score yet." in page.text
+
+
+def test_texts_stay_shown_for_a_sitting_where_somebody_has_set_it(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, _ = make_batch(engine, [0.9, 0.2])
+    form = client.get(f"/queues?batch={batch_id}")
+    judge = f"{posted(client, '/queues', form, batch=batch_id, name='n').url.path}/judge"
+    name = posted(client, "/reviewer", client.get(judge), reviewer="Ann", next=judge)
+    assert '<html lang="en">' in name.text
+    assert 'href="?texts=on">Show the texts of every line' in name.text
+    page = client.get(f"{judge}?texts=on&keys=off")
+    answered = {"texts": "on", "keys": "off", "action": "agree", **hidden(page)}
+    for shown in (page, page := posted(client, judge, page, **answered)):
+        assert '<html lang="en" data-revealed>' in shown.text
+        assert 'href="?keys=off">Hide the texts' in shown.text
+        assert 'href="?texts=on">Switch keys on' in shown.text
+    assert "Next line" in page.text
+    assert "texts=on" in str(page.url)
+    assert not client.cookies.get("touchstone_reveal")
+
+
+def test_what_is_wrong_in_a_judgement_can_be_mended_where_it_is_refused(
+    client: httpx.Client, engine: Engine
+) -> None:
+    _, (job_id,) = make_batch(engine, [0.9])
+    page = client.get(f"/jobs/{job_id}")
+    form = {"csrf": token(page), "reviewer": "Ann", "verdict": "agree", "human_score": "7"}
+    refused = client.post(f"/jobs/{job_id}/judgements", data=form | {"spans": "no such words"})
+    assert refused.status_code == 422
+    assert 'type="hidden" name="spans"' not in refused.text
+    assert '<textarea id="again-spans" name="spans"' in refused.text
+    assert '<input id="again-human_score" name="human_score" value="7"' in refused.text
 
 
 def test_a_form_of_another_page_judges_nothing(client: httpx.Client, engine: Engine) -> None:

@@ -32,6 +32,7 @@
     detail.isError = false;
     if (!isForm(detail) && (isWrong || new URL(xhr.responseURL).pathname !== path)) {
       detail.shouldSwap = false;  // a log-in, a refusal
+      if (!isWrong && detail.target.matches("details > a")) return reload();  // and back to the table
       return leave(detail);
     }
     pathInfo.anchor = undefined;  // the page stays where it is
