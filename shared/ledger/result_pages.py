@@ -7,7 +7,7 @@ A page begins after the last row of the one before, wherever that stands by now:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -41,6 +41,7 @@ INFINITE = literal_column("'Infinity'::float8", Double)
 COUNTED = ("verdict", "status", "label_sent", "label_stated", "model", "language", "variant")
 EQUAL = (*COUNTED, "sentence")
 MOST_VALUES = 50  # of a column that are offered as filters
+MOST_SIGNS = 8  # in a pair, which may end its key
 FIRST_LINES = 100  # of which one tells what answered
 
 Bounds = tuple[float | None, float | None]
@@ -71,8 +72,9 @@ class ResultRow(NamedTuple):
 class ResultFilter:
     """Which rows of a batch. Empty: any.
 
-    equal: column of `EQUAL` → value. contains: of the custom id; text: of the snippet. ranges:
-    `score`, `chance` or a part → bounds, the lower inclusive, the upper not, unless it is `top`.
+    equal: column of `EQUAL` → value. contains: of the custom id; text: of the snippet. metadata:
+    key → value; pairs: the same as people write it, `key=value`. ranges: `score`, `chance` or a
+    part → bounds, the lower inclusive, the upper not, unless it is `top`.
     """
 
     tenant: str
@@ -84,6 +86,7 @@ class ResultFilter:
     contains: str = ""
     text: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
+    pairs: Sequence[str] = ()
     ranges: Mapping[str, Bounds] = field(default_factory=dict)
     lines: Sequence[int] = ()
     judged: bool | None = None  # by people
@@ -239,11 +242,25 @@ def filters(wanted: ResultFilter) -> list[ColumnElement[bool]]:
             found.append(func.strpos(func.lower(column), func.lower(literal(sought))) > 0)
     if wanted.metadata:
         found.append(FACTS.metadata.contains(dict(wanted.metadata)))
+    found += [or_(false(), *_has_pair(pair)) for pair in wanted.pairs]
     for name, bounds in wanted.ranges.items():
         found += within(_numbers(wanted.parts)[name], bounds, wanted.top)
     if wanted.lines:
         found.append(FACTS.line.in_(wanted.lines))
     return found + _opinions(wanted)
+
+
+def _has_pair(pair: str) -> Iterator[ColumnElement[bool]]:
+    """Any way to read it: a key may hold the sign."""
+    for key, value in readings_of(pair):
+        yield FACTS.metadata.contains({key: value})
+
+
+def readings_of(pair: str) -> list[tuple[str, str]]:
+    """`key=value` as (key, value), the shortest key first; none of it is empty but the value."""
+    pieces = pair.split("=")
+    ends = range(1, min(len(pieces), MOST_SIGNS + 1))
+    return [(key, "=".join(pieces[end:])) for end in ends if (key := "=".join(pieces[:end]))]
 
 
 def _is_equal(name: str, value: str) -> ColumnElement[bool]:

@@ -302,6 +302,7 @@ def test_a_rule_decides_how_a_comparison_ends(
     report["result"]["comparison"] = comparison | {"differences": [one]}
     typed.changed["POST /v1/reports/hatexscore"] = report
     assert main(["compare", BATCH, BATCH]) == 0
+    assert typed.asked.count("GET /v1/batches/ID") == 1  # of each batch once
     said = capsys.readouterr().out
     assert "3 lines in both, 0 only in A, 1 only in B" in said
     assert "scored in both: 3 lines of 2 texts" in said

@@ -38,7 +38,7 @@ from services.gateway.pages.comparison_sides import (
 )
 from services.gateway.pages.comparison_view import PairRow, compare_context, pair_rows
 from services.gateway.pages.page_route import page_router
-from services.gateway.pages.result_query import VERDICTS
+from services.gateway.pages.result_query import VERDICTS, filled_pairs
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import NoReport
 from services.gateway.routes.batch_results import download_headers
@@ -70,6 +70,9 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
     query = request.query_params
     if any(query.get(name) is not None for name in PARTS):
         return RedirectResponse(f"/compare?{urlencode(sides_of_form(query))}", 303)
+    sent = query.multi_items()
+    if (filled := filled_pairs(sent)) != sent:
+        return RedirectResponse(f"/compare{'?' if filled else ''}{urlencode(filled)}", 303)
     rights_sent = dict.fromkeys(query.getlist("right"))
     named = [one for one in (query.get("left", ""), *rights_sent) if one.strip()]
     if len(named) < 2 or not query.get("left", "").strip():

@@ -125,10 +125,11 @@ class CompareQuery:
 
 def sides_of_form(query: QueryParams) -> list[tuple[str, str]]:
     """The sides of the form, each with the part that stands beside it; further ones have none."""
-    rights = [one.strip() for one in query.getlist("right")]
-    chosen = {"left": query.get("left", "").strip(), "right": rights[0] if rights else ""}
+    rights = [one.lstrip() for one in query.getlist("right")]
+    chosen = {"left": query.get("left", "").lstrip(), "right": rights[0] if rights else ""}
     for beside, name in PARTS.items():
-        if chosen[name] and (part := query.get(beside, "").strip()):
+        part = query.get(beside, "").lstrip()  # a value may end with a space
+        if chosen[name] and part:
             chosen[name] += f":{part}"
     return [*chosen.items(), *(("right", one) for one in rights[1:] if one)]
 
@@ -136,23 +137,38 @@ def sides_of_form(query: QueryParams) -> list[tuple[str, str]]:
 async def side_of(named: str, gateway: State, caller: Caller) -> CompareSide:
     """Raises UnknownBatch."""
     batch_id, _, part = named.lstrip().replace("\0", "").partition(":")
-    key, _, value = part.partition("=")  # a value may end with a space
     batch = await find_batch(batch_id.strip(), gateway, caller.tenant)
     if not part:
         return CompareSide(batch)
-    side = CompareSide(batch, key, value[:MOST_NAME])
-    if side.model is None and not side.metadata:
+    listed = [CompareSide(batch, key, value[:MOST_NAME]) for key, value in _readings(part)]
+    if listed[0].model is None and not listed[0].metadata:
         raise UnknownBatch(
             f"{batch_id} has no part {part[:MOST_NAME]!r}: write metadata.KEY=VALUE or model=NAME"
         )
     await write_facts(gateway, batch)
+    found = await gateway.in_ledger(
+        lambda connection: next((one for one in listed if _has_lines(connection, one)), None)
+    )
+    if found is None:
+        raise UnknownBatch(f"{batch_id} has no result with {part[:MOST_NAME]}")
+    return found
+
+
+def _readings(part: str) -> list[tuple[str, str]]:
+    """(key, value), the likeliest first: a key may hold the sign, and a space at the end may be
+    meant or typed by mistake."""
+    written = dict.fromkeys((part, part.rstrip()))
+    if part.startswith("model="):
+        return [("model", one.partition("=")[2]) for one in written]
+    return [pair for one in written for pair in result_pages.readings_of(one)] or [(part, "")]
+
+
+def _has_lines(connection: Connection, side: CompareSide) -> bool:
     equal = {} if side.model is None else {"model": side.model}
     wanted = ResultFilter(
-        tenant=caller.tenant, batch_id=batch.id, equal=equal, metadata=side.metadata
+        tenant=side.batch.tenant, batch_id=side.batch.id, equal=equal, metadata=side.metadata
     )
-    if not await gateway.in_ledger(lambda one: result_pages.count_of(one, wanted)):
-        raise UnknownBatch(f"{batch_id} has no result with {part[:MOST_NAME]}")
-    return side
+    return result_pages.count_of(connection, wanted) > 0
 
 
 async def write_side_facts(sides: Sequence[CompareSide], gateway: State) -> None:

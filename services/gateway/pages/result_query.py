@@ -157,7 +157,7 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
         reason=chosen.get("reason", ""),
         contains=chosen.get("contains", ""),
         text=chosen.get("text", ""),
-        metadata=dict(_pair(value) for name, value in known if name == "meta"),
+        pairs=[value for name, value in known if name == "meta"],
         ranges=_ranges(chosen),
         judged=ANSWERS.get(chosen.get("judged", "")),
         reviewer=chosen.get("by", ""),

@@ -9,6 +9,7 @@ import json
 import re
 from html import unescape as html_unescape
 from typing import Any
+from urllib.parse import parse_qsl
 
 import httpx
 import numpy as np
@@ -289,6 +290,36 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
     result = client.get(f"/v1/jobs/{made.json()['id']}").json()["result"]
     warnings = result["comparison"]["warnings"]
     assert "these are the same lines: 3 of 3 pairs" in warnings[0]
+
+
+def test_a_side_is_found_whatever_its_key_holds(client: httpx.Client, engine: Engine) -> None:
+    batch, _ = make_batch(engine, [0.2, 0.3, 0.4, 0.9])
+    kinds = [{"a=b": "c=d"}, {"a=b": "c"}, {"s ": "x "}, {"s ": "x"}]
+    with engine.begin() as connection:
+        for place, metadata in enumerate(kinds, 1):
+            line = batch_lines.c.batch_id == batch, batch_lines.c.number == place
+            values = {"caller": {"metadata": metadata}}
+            connection.execute(update(batch_lines).where(*line).values(**values))
+    written = [f"{key}={value}" for one in kinds for key, value in one.items()]
+    for place, pair in enumerate(written, 1):
+        table = client.get(f"/batches/{batch}", params={"meta": pair}).text
+        assert "1 of 4 lines" in table
+        assert f"Choose line {place}" in table
+    for left, right in (written[:2], written[2:]):
+        sides = {"left": f"{batch}:metadata.{left}", "right": f"{batch}:metadata.{right}"}
+        answer = client.get("/compare", params=sides)
+        assert (answer.status_code, "is being made" in answer.text) == (200, True)
+        form = {"left": batch, "left_part": f"metadata.{left}", "right": sides["right"]}
+        moved = client.get("/compare", params=form | {"right_part": ""})
+        assert dict(parse_qsl(moved.headers["location"].partition("?")[2])) == sides
+    typed = client.get("/compare", params=sides | {"left": f"{batch}:metadata.a=b=c  "})
+    assert typed.status_code == 200
+    filters = {"change_from": "0.1", "left_verdict": "", "meta": ""}
+    moved = client.get("/compare", params=sides | filters)
+    assert moved.status_code == 303
+    assert dict(parse_qsl(moved.headers["location"].partition("?")[2])) == sides | {
+        "change_from": "0.1"
+    }
 
 
 def test_the_difference_is_shown_by_what_the_lines_say_of_themselves(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from argparse import Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -260,18 +260,20 @@ def compare(ts: Touchstone, asked: Namespace, output: Output) -> int:
     if asked.fail_if is not None and rule is None:
         raise WrongUse(f"--fail-if {asked.fail_if!r} is no rule, as in 'low < -0.02'")
     try:
-        first, _ = (ts.batches.get(part_of(one)["batch"]) for one in (asked.a, asked.b))
+        sides = [part_of(one) for one in (asked.a, asked.b)]
     except ValueError as error:
         raise WrongUse(str(error)) from error
-    with _named(asked.by):
-        found = ts.compare(asked.a, asked.b, by=() if asked.by is None else (asked.by,))
+    named = dict.fromkeys(one["batch"] for one in sides)
+    batches = {one: ts.batches.get(one) for one in named}
+    first = batches[sides[0]["batch"]]
+    found = _comparison(ts, first.metric, sides, asked.by)
     if empty := _without_lines(found, asked):
         output.say(empty)
         return REFUSED
     pairs = [_change(one) for one in found.changes]
-    sides = {"a": asked.a, "b": asked.b, "difference": "a - b"}
+    titles = {"a": asked.a, "b": asked.b, "difference": "a - b"}
     told = found.model_dump(mode="json", by_alias=True)
-    output.document({**sides, **told, "changes": pairs[:BIGGEST]})
+    output.document({**titles, **told, "changes": pairs[:BIGGEST]})
     if not output.is_json:
         output.line(f"A, the new one, is {asked.a}; B, the baseline, is {asked.b}")
         output.line(
@@ -283,6 +285,16 @@ def compare(ts: Touchstone, asked: Namespace, output: Output) -> int:
             output.line("")
             output.table((asked.by, "A - B", "low", "high", "n"), list(_slices(found)))
     return _judged(found, rule, output)
+
+
+def _comparison(
+    ts: Touchstone, metric: str, sides: Sequence[dict[str, Any]], by: str | None
+) -> Any:
+    """Of the first with the second, whose batches are known."""
+    new, baseline = sides
+    with _named(by):
+        made = ts.reports.make(metric, **new, against=baseline, by=None if by is None else [by])
+    return made.comparison
 
 
 def _without_lines(found: Any, asked: Namespace) -> str:
