@@ -7,6 +7,7 @@ A page begins after the last row of the one before, wherever that stands by now:
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -305,13 +306,15 @@ def count_of(connection: Connection, wanted: ResultFilter) -> int:
 @dataclass(frozen=True)
 class ResultCounts:
     """Of a whole batch. values: column → value → rows, the most frequent first. bins: rows by bin
-    of the score, lowest first. reasons: reason → rows."""
+    of the score, lowest first. reasons: reason → rows. numbers: `chance` or a part → rows that have
+    it."""
 
     rows: int
     scored: int
     values: Mapping[str, Mapping[str, int]]
     bins: Sequence[int]
     reasons: Mapping[str, int]
+    numbers: Mapping[str, int] = field(default_factory=dict)
 
 
 def counts_of(connection: Connection, wanted: ResultFilter, edges: Sequence[float]) -> ResultCounts:
@@ -319,30 +322,33 @@ def counts_of(connection: Connection, wanted: ResultFilter, edges: Sequence[floa
     belongs to the last bin."""
     inner = type_coerce(literal(list(edges[:-1]), ARRAY(Double)), ARRAY(Double))
     bucket = func.width_bucket(FACTS.score, inner).label("bucket")
-    some = select(*(FACTS[name] for name in COUNTED), bucket, FACTS.score)
+    numbers = _numbers(wanted.parts)
+    told = [number.label(f"number {name}") for name, number in numbers.items()]
+    some = select(*(FACTS[name] for name in COUNTED), bucket, *told)
     facts = some.where(*filters(wanted.batch_filter)).subquery("facts")
     names = (*COUNTED, "bucket")
     grouped = select(
         func.grouping(*(facts.c[name] for name in names)).label("by"),
         *(facts.c[name] for name in names),
         func.count().label("rows"),
-        func.count(facts.c.score).label("scored"),
+        *(func.count(facts.c[one.name]) for one in told),
     ).group_by(func.grouping_sets(*(facts.c[name] for name in names)))
     values: dict[str, dict[str, int]] = {name: {} for name in COUNTED}
-    bins, rows, scored = [0] * (len(edges) - 1), 0, 0
+    bins, rows, having = [0] * (len(edges) - 1), 0, Counter[str]()
     for row in connection.execute(grouped):
         name = names[_place(row.by, len(names))]
         value = getattr(row, name)
         if name == "bucket" and value is not None:
             bins[min(max(value, 1), len(bins)) - 1] += row.rows
         elif name == "status":
-            rows, scored = rows + row.rows, scored + row.scored
+            rows += row.rows
+            having.update(dict(zip(numbers, row[-len(numbers) :], strict=True)))
             values[name][value] = row.rows
         elif name != "bucket" and value is not None:
             values[name][value] = row.rows
     return ResultCounts(
-        rows, scored, {name: _most_common(found) for name, found in values.items()}, bins,
-        _reasons(connection, wanted),
+        rows, having["score"], {name: _most_common(found) for name, found in values.items()}, bins,
+        _reasons(connection, wanted), having,
     )  # fmt: skip
 
 
@@ -467,54 +473,6 @@ def explanations_of(connection: Connection, tenant: str, ids: Sequence[str]) -> 
         jobs.c.id.in_(list(ids)), jobs.c.tenant == tenant
     )
     return {job: written for job, written in connection.execute(query) if written}
-
-
-class ExportedRow(NamedTuple):
-    row: ResultRow
-    result: dict[str, Any] | None
-    error: dict[str, Any] | None
-
-
-def exported(
-    connection: Connection, wanted: ResultFilter, after_line: int, limit: int
-) -> list[ExportedRow]:
-    """The next rows in the order of the file."""
-    width = len(ResultRow._fields)
-    query = (
-        select(*(FACTS[name] for name in ResultRow._fields), jobs.c.result, jobs.c.error)
-        .select_from(result_facts.outerjoin(jobs, jobs.c.id == FACTS.job_id))
-        .where(*filters(wanted), FACTS.line > after_line)
-        .order_by(FACTS.line)
-        .limit(limit)
-    )
-    return [
-        ExportedRow(ResultRow(*row[:width]), row.result, row.error)
-        for row in connection.execute(query)
-    ]
-
-
-class RequestRow(NamedTuple):
-    line: int
-    custom_id: str
-    request: dict[str, Any]
-    result: dict[str, Any] | None
-
-
-def requests_of(
-    connection: Connection, wanted: ResultFilter, after_line: int, limit: int
-) -> list[RequestRow]:
-    """The next rows whose job is there, in the order of the file; metadata is the line's own."""
-    query = (
-        select(FACTS.line, FACTS.custom_id, jobs.c.request, jobs.c.result, FACTS.metadata)
-        .join(jobs, jobs.c.id == FACTS.job_id)
-        .where(*filters(wanted), FACTS.line > after_line)
-        .order_by(FACTS.line)
-        .limit(limit)
-    )
-    return [
-        RequestRow(line, custom_id, {**request, "metadata": metadata}, result)
-        for line, custom_id, request, result, metadata in connection.execute(query)
-    ]
 
 
 def has_missing_rows(connection: Connection, batch_id: str) -> bool:

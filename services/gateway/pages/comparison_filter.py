@@ -86,7 +86,7 @@ def parse_pair_query(
     query = (*_of_pairs(sent, bounds), *of_right)
     chips = [
         Chip(
-            _filter_label(name, value, bounds),
+            _filter_label(name, value, metric, bounds),
             f"{address}{_query_suffix(one for one in query if one != pair)}",
         )
         for pair in query
@@ -155,7 +155,9 @@ def _cell(value: str) -> tuple[int, int, int] | None:
     return (x, y, grid) if grid in GRIDS and max(x, y) < grid else None
 
 
-def _filter_label(name: str, value: str, bounds: tuple[float, float] | None) -> str:
+def _filter_label(
+    name: str, value: str, metric: MetricContract, bounds: tuple[float, float] | None
+) -> str:
     if name == "verdicts":
         return " → ".join(value.split(","))
     if name == "cell" and bounds is not None:
@@ -163,7 +165,9 @@ def _filter_label(name: str, value: str, bounds: tuple[float, float] | None) -> 
         return f"left {x[0]:.3f} to {x[1]:.3f}, right {y[0]:.3f} to {y[1]:.3f}"
     if name == "verdict":
         return f"right verdict: {value}"
-    return f"{OWN[name]} {value}" if name in OWN else filter_label(HERE.get(name, name), value)
+    if name in OWN:
+        return f"{OWN[name]} {value}"
+    return filter_label(HERE.get(name, name), value, metric.name)
 
 
 def _grid_bounds(value: str, bounds: tuple[float, float]) -> tuple[Bounds, Bounds]:

@@ -23,7 +23,7 @@ from services.gateway.state import State
 from services.registry import metrics
 from shared.batch_contracts import SplitKey
 from shared.errors import UnknownBatch
-from shared.ledger import result_pages
+from shared.ledger import result_exports, result_pages
 from shared.ledger.batches import Batch
 from shared.ledger.result_pages import ResultFilter, ResultSummary
 from shared.ledger.result_pairs import find_mixed
@@ -292,6 +292,6 @@ def settings_of(connection: Connection, side: CompareSide) -> dict[str, Any]:
     wanted = ResultFilter(
         tenant=side.batch.tenant, batch_id=side.batch.id, equal=equal, metadata=side.metadata
     )
-    rows = result_pages.requests_of(connection, wanted, 0, 1)
+    rows = result_exports.requests_of(connection, wanted, 0, 1)
     sent = rows[0].request if rows else {}
     return {name: sent[name] for name in ALIKE if sent.get(name) is not None}

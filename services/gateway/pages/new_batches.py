@@ -37,11 +37,12 @@ from services.gateway.table_mapping import ID, TableError, pause_between
 from services.registry import metrics
 from shared.elicitation import is_needed
 from shared.errors import BadInput, QuotaExceeded, ScoringError
-from shared.ledger import batches, files, result_pages, saved_views
+from shared.ledger import batches, files, result_exports, result_pages, saved_views
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
 from shared.ledger.files import File, NewFile
 from shared.ledger.jobs import check_file_limit
+from shared.ledger.result_exports import RequestRow
 from shared.service_contract import MetricContract
 
 PASTED_BYTES = 400_000
@@ -368,7 +369,7 @@ class SelectedLines:
     model: str | None
     like: Mapping[str, Any] | None = None
 
-    def request(self, row: result_pages.RequestRow) -> OtherRequest:
+    def request(self, row: RequestRow) -> OtherRequest:
         sent = row.request
         if self.like is not None:
             own = {name: value for name, value in sent.items() if name not in ALIKE}
@@ -393,6 +394,6 @@ def _selected_lines(gateway: State, view: ResultQuery, chosen: SelectedLines) ->
         raise BadInput(f"none of these lines can be scored by {chosen.target.name}: {why}")
 
 
-def _requests(gateway: State, view: ResultQuery, after_line: int) -> list[result_pages.RequestRow]:
+def _requests(gateway: State, view: ResultQuery, after_line: int) -> list[RequestRow]:
     with transaction(gateway.engine) as connection:
-        return result_pages.requests_of(connection, view.filter, after_line, AT_ONCE)
+        return result_exports.requests_of(connection, view.filter, after_line, AT_ONCE)

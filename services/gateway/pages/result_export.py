@@ -10,10 +10,10 @@ from sqlalchemy import Engine
 
 from services.gateway.batch_csv import csv_field, encode_rows
 from services.gateway.pages.result_query import ResultQuery
-from shared.ledger import result_pages
+from shared.ledger import result_exports, result_pages
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
-from shared.ledger.result_pages import ExportedRow
+from shared.ledger.result_exports import ExportedRow
 
 LINES_AT_ONCE = 200
 COLUMNS = (
@@ -33,7 +33,7 @@ def file_chunks(engine: Engine, batch: Batch, view: ResultQuery, ending: str) ->
     last = 0
     while True:
         with transaction(engine) as connection:
-            some = result_pages.exported(connection, view.filter, last, LINES_AT_ONCE)
+            some = result_exports.exported(connection, view.filter, last, LINES_AT_ONCE)
         if not some:
             return
         last = some[-1].row.line

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 from urllib.parse import urlencode
 
+from services.gateway.pages.terms import terms
 from services.registry import reported, surprising_rules
 from shared.contracts import VerdictWord
 from shared.errors import BadInput
@@ -42,6 +43,7 @@ NAMES = {  # of a filter → how a chip says it
     "judged": "judged",
     "by": "judged by",
 }
+ENDS = ("_from", "_to")
 ANSWERS = {"yes": True, "no": False}
 ELSEWHERE = frozenset({"after", "batch"})  # names of an address that say nothing of the rows
 REPEATED = frozenset({"col", "line"})  # of all other names, and keys of metadata, the last counts
@@ -77,6 +79,7 @@ class ResultQuery:
     order: ResultOrder
     columns: tuple[str, ...]  # keys of metadata
     ignored: tuple[str, ...] = ()
+    metric: str = ""
 
     @property
     def filters(self) -> tuple[Pair, ...]:
@@ -105,9 +108,17 @@ class ResultQuery:
 
     @property
     def chips(self) -> list[Chip]:
+        """Both bounds of a number are one."""
+        alike: dict[Pair, list[Pair]] = {}
+        for pair in self.filters:
+            column = ranged(pair[0])
+            alike.setdefault((column, "") if column else pair, []).append(pair)
         return [
-            Chip(filter_label(*pair), self._url(one for one in self.pairs if one != pair))
-            for pair in self.filters
+            Chip(
+                filters_label(some, self.metric),
+                self._url(one for one in self.pairs if one not in some),
+            )
+            for some in alike.values()
         ]
 
     def next(self, key: Sequence[Any]) -> str:
@@ -167,7 +178,7 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
         chosen.get("sort", "surprise"), "desc" in chosen, rules.higher_is_better, _key(pairs)
     )
     columns = tuple(value for name, value in known if name == "col")
-    return ResultQuery(f"/batches/{batch.id}", known, wanted, order, columns, ignored)
+    return ResultQuery(f"/batches/{batch.id}", known, wanted, order, columns, ignored, batch.metric)
 
 
 def filled_pairs(sent: Sequence[Pair]) -> list[Pair]:
@@ -297,9 +308,29 @@ def _is_key(value: Any) -> bool:
     return not math.isnan(value)
 
 
-def filter_label(name: str, value: str) -> str:
-    """A filter as a chip says it."""
+def ranged(name: str) -> str:
+    """The column that this filter bounds; empty: it bounds none."""
+    column, _, end = name.rpartition("_")
+    return column if end in ("from", "to") and name not in NAMES else ""
+
+
+def filter_label(name: str, value: str, metric: str = "") -> str:
+    """A filter as a chip says it. metric: whose parts are named as people call them."""
     if name in NAMES:
         return f"{NAMES[name]}: {value}"
-    column, _, end = name.rpartition("_")
-    return f"{column} {'from' if end == 'from' else 'below'} {value}"
+    end = "from" if name.endswith("_from") else "below"
+    return f"{_number_name(name, metric)} {end} {value}"
+
+
+def filters_label(some: Sequence[Pair], metric: str) -> str:
+    """One filter, or both bounds of a number."""
+    if len(some) == 1:
+        return filter_label(*some[0], metric)
+    low, high = (next(value for name, value in some if name.endswith(end)) for end in ENDS)
+    return f"{_number_name(some[0][0], metric)} from {low} to below {high}"
+
+
+def _number_name(name: str, metric: str) -> str:
+    column = ranged(name)
+    term = terms().of(metric).get(column) if metric else None
+    return "against chance" if column == "chance" else column if term is None else term.name

@@ -203,7 +203,7 @@ async def queue_page(request: Request, queue_id: str, gateway: Gateway, caller: 
         request,
         "queue.html",
         queue=queue,
-        filters=", ".join(filter_label(*pair) for pair in queue.query),
+        filters=", ".join(filter_label(name, value, queue.metric) for name, value in queue.query),
         address=urlencode([(name, value) for name, value in queue.query]),
         progress=progress,
         job=job,

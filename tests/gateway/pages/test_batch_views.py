@@ -202,6 +202,24 @@ def test_a_line_is_opened_as_a_page_or_as_a_part_of_one(
 
 
 @pytest.mark.usefixtures("_filled")
+def test_numbers_say_how_many_lines_have_them_and_both_bounds_are_one_filter(
+    client: httpx.Client,
+) -> None:
+    asked = {"qf_from": "0.25", "qf_to": "0.75", "chance_to": "0.5", "htc_from": "1"}
+    page = client.get(PATH, params=asked).text
+    assert page.count("(remove this filter)") == 3
+    assert "<bdi>Quotes what matters from 0.25 to below 0.75</bdi>" in page
+    assert "<bdi>against chance below 0.5</bdi>" in page
+    assert "<bdi>States its conclusion from 1</bdi>" in page
+    (chip,) = re.findall(r'class="chip" href="([^"]*)"><bdi>Quotes', page)
+    assert "qf_" not in chip
+    assert "chance_to=0.5" in chip
+    with_part = re.search(r"<legend>Quotes what matters \((\d+)\)</legend>", page)
+    assert with_part
+    assert int(with_part[1]) == LINES
+
+
+@pytest.mark.usefixtures("_filled")
 def test_a_selection_is_one_html_file_without_texts(client: httpx.Client) -> None:
     file = client.get(f"{PATH}/results.html?line=3&line=7")
     assert file.headers["content-disposition"].endswith(f'"{BATCH}.html"')

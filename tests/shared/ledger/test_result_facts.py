@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, Engine, select, text
 
 from services.registry import fact_plan, metrics, surprising_rules
-from shared.ledger import jobs, leases, result_facts, result_pages
+from shared.ledger import jobs, leases, result_exports, result_facts, result_pages
 from shared.ledger.result_facts import FactPlan
 from shared.ledger.result_pages import ResultFilter, ResultOrder, ResultRow
 from shared.ledger.tables import result_facts as table
@@ -295,7 +295,7 @@ class TestPages:
             rows, _, of = result_pages.rows_of(connection, wanted, ResultOrder("line"), 100)
             assert [row.line for row in rows] == lines, filters
             assert of == result_pages.count_of(connection, wanted) == len(lines)
-            exported = result_pages.exported(connection, wanted, 0, 100)
+            exported = result_exports.exported(connection, wanted, 0, 100)
             assert [one.row.line for one in exported] == lines
 
     def test_counts_add_up_and_bins_are_their_filters(self, connection: Connection) -> None:
@@ -311,13 +311,16 @@ class TestPages:
         assert counts.values["verdict"] == {"undecided": 8, "undefined": 2}
         assert counts.values["model"] == {"m0": 4, "m1": 3, "m2": 3}
         assert counts.reasons["undefined"] == 2
+        of_parts = replace(WANTED, parts=("htc", "qf", "tgi"))
+        numbers = result_pages.counts_of(connection, of_parts, edges).numbers
+        assert numbers == {"score": 8, "chance": 0, "htc": 10, "qf": 8, "tgi": 0}
         assert list(result_pages.metadata_keys(connection, WANTED)) == ["odd"]
 
     def test_another_tenant_sees_nothing(self, connection: Connection) -> None:
         foreign = ResultFilter(tenant="other", batch_id=BATCH)
         assert result_pages.rows_of(connection, foreign, ResultOrder(), 10) == ([], None, 0)
         assert result_pages.counts_of(connection, foreign, [0.0, 1.0]).rows == 0
-        assert result_pages.exported(connection, foreign, 0, 10) == []
+        assert result_exports.exported(connection, foreign, 0, 10) == []
 
 
 def test_a_page_of_many_batches_is_read_by_an_index(engine: Engine) -> None:
