@@ -1,4 +1,4 @@
-"""A batch as CSV, a row a line: scores, every number of the components and the control, and what
+"""A batch as CSV, a row a line: scores, verdicts, every number of components and control, and what
 else the metric says in numbers and words of its own; last what people say, where lines have it.
 
 Source of the form: RFC 4180. Texts that a spreadsheet would run as formulas are quoted.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -27,7 +27,8 @@ from shared.service_contract import ServiceContract
 
 LINES_AT_ONCE = 500
 MOST_FOR_PEOPLE = 5_000  # lines of a file that is looked at: of 300 cells each they are some MB
-FIRST = ("custom_id", "line", "job", "status", "score")
+FIRST = ("custom_id", "line", "job_id", "status", "score")
+JUDGED = (("verdict",), ("reason",))  # of a metric's result
 LAST = ("warnings", "error")
 PARTS = ("components", "control")
 TOLD_ELSEWHERE = frozenset({"warnings", "provenance"})  # of a result that is no metric's
@@ -70,7 +71,7 @@ def _tables(
     engine: Engine, batch: Batch, contract: ServiceContract | None
 ) -> Iterator[list[list[str]]]:
     """The header alone, then some rows at a time."""
-    columns = [] if contract is None else numbers_of(_result_type(contract))
+    columns = [*judged_columns(contract), *number_columns(contract)]
     with transaction(engine) as connection:
         keys = batch_lines.metadata_keys(connection, batch.id)
     people = [key for key in keys if has_gold({key: ""}, GoldColumns())]
@@ -83,6 +84,17 @@ def _tables(
             return
         last = lines[-1].number
         yield [[*_row(line, columns, batch), *_said_by_people(line, people)] for line in lines]
+
+
+def number_columns(contract: ServiceContract | None) -> list[tuple[str, ...]]:
+    """`numbers_of` the results of a batch of this service."""
+    return [] if contract is None else numbers_of(_result_type(contract))
+
+
+def judged_columns(contract: ServiceContract | None) -> list[tuple[str, ...]]:
+    """A metric's verdict and the reason for it."""
+    is_scored = contract is not None and issubclass(contract.report, Report)
+    return list(JUDGED) if is_scored else []
 
 
 def _result_type(contract: ServiceContract) -> Any:
@@ -179,10 +191,15 @@ def _row(line: FinishedLine, columns: list[tuple[str, ...]], batch: Batch) -> li
         csv_field(line.job_id),
         csv_field(line.status),
         csv_field(result.get("score")),
-        *(csv_field(_at(result, path)) for path in columns),
+        *cells_of(result, columns),
         csv_field(len(result.get("warnings", ())) if line.result is not None else None),
-        csv_field(_reason(line, batch)),
+        csv_field(why_none(line.status, line.error, batch)),
     ]
+
+
+def cells_of(result: Any, columns: Iterable[tuple[str, ...]]) -> list[str]:
+    """Of a result as JSON."""
+    return [csv_field(_at(result, path)) for path in columns]
 
 
 def _said_by_people(line: FinishedLine, keys: Sequence[str]) -> Iterator[str]:
@@ -204,13 +221,13 @@ def _at(result: Any, path: tuple[str, ...]) -> Any:
     return result if isinstance(result, SCALARS) else None
 
 
-def _reason(line: FinishedLine, batch: Batch) -> str | None:
-    """Why the line has no result."""
-    if line.error is not None:
-        return str(line.error.get("detail", ""))
-    if line.status == "failed":
+def why_none(status: str, error: Mapping[str, Any] | None, batch: Batch) -> str | None:
+    """Why a line of this status has no result."""
+    if error is not None:
+        return str(error.get("detail", ""))
+    if status == "failed":
         return "the line could not be read any more"
-    if line.status == "succeeded":
+    if status == "succeeded":
         return None
     if batch.status == "completed":
         return "the job was cancelled"

@@ -25,6 +25,7 @@ from sqlalchemy import (
     Float,
     ForeignKey,
     Index,
+    Integer,
     Numeric,
     Row,
     String,
@@ -421,9 +422,16 @@ def is_judged(job_id: ColumnElement[Any], wanted: JudgementFilter) -> ColumnElem
 
 
 def opinions_of(job_id: ColumnElement[Any], wanted: JudgementFilter) -> ColumnElement[int]:
-    """How many current judgements a job's score has; `count_by_job` tells them apart."""
-    given = select(func.count()).select_from(judgements).where(judgements.c.job_id == job_id)
-    return given.where(*wanted.filters, judgements.c.about == SCORE).scalar_subquery()
+    """How many current judgements a job's score has; `count_by_job` tells them apart. wanted: of
+    its batch: they are counted once, and not anew for each of its jobs."""
+    counted = (
+        select(judgements.c.job_id, func.count().label("given"))
+        .where(*wanted.filters, judgements.c.about == SCORE)
+        .group_by(judgements.c.job_id)
+        .subquery()
+    )
+    by_job = select(func.jsonb_object_agg(counted.c.job_id, counted.c.given)).scalar_subquery()
+    return func.coalesce(cast(by_job.op("->>")(job_id), Integer), 0)
 
 
 def _judgement(row: Row[Any]) -> ReviewerJudgement:

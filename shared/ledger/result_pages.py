@@ -171,7 +171,8 @@ def sort_columns(wanted: ResultFilter, order: ResultOrder) -> list[SortColumn]:
         signed = -number if order.descending else number
         return [SortColumn(func.coalesce(signed, INFINITE)), line]
     if order.by == "judged":
-        opinions = opinions_of(FACTS.job_id, JudgementFilter(wanted.tenant))
+        own = JudgementFilter(wanted.tenant, batch_id=wanted.batch_id)
+        opinions = opinions_of(FACTS.job_id, own)
         return [SortColumn(opinions, order.descending), line]
     if order.by == "text":
         return [SortColumn(_word("snippet"), order.descending, is_text=True, is_private=True), line]

@@ -96,7 +96,7 @@ def test_a_table_of_them_is_a_file(scene: Answered, path: str) -> None:
     file = scene.client.get(f"{path}/results.csv?label_stated=hateful").text
     found = list(csv.DictReader(io.StringIO(file)))
     assert [one["custom_id"] for one in found] == ["0", "3", "4"]
-    assert [bool(one["hatexscore"]) for one in found] == [True, True, False]
+    assert [bool(one["scores.hatexscore.score"]) for one in found] == [True, True, False]
 
 
 def test_texts_that_are_not_kept_are_not_shown(scene: Answered) -> None:

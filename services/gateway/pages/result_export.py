@@ -1,25 +1,72 @@
-"""A selection of a batch's lines as CSV or JSON Lines, with all that the table says of them."""
+"""A selection of a batch's lines as CSV or JSON Lines, with all that the table says of them.
+
+The columns of `items.csv` have the same names and places here; what only the table knows follows.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Engine
 
-from services.gateway.batch_csv import csv_field, encode_rows
+from services.gateway.batch_csv import (
+    FIRST,
+    LAST,
+    cells_of,
+    csv_field,
+    encode_rows,
+    number_columns,
+    why_none,
+)
 from services.gateway.pages.result_query import ResultQuery
+from services.registry import contracts
 from shared.ledger import result_exports, result_pages
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
 from shared.ledger.result_exports import ExportedRow
 
 LINES_AT_ONCE = 200
-COLUMNS = (
-    "line", "custom_id", "job_id", "status", "verdict", "sentence", "score", "chance",
-)  # fmt: skip
-MORE = ("label_sent", "label_stated", "language", "model", "warnings")
+OF_TABLE = ("chance", "label_sent", "label_stated", "language", "model")
+REASONS = "reasons"
+NAMES = {"sentence": "reason"}  # of a row → as results call it
+TOLD = (*FIRST, "verdict", "sentence", *OF_TABLE, "warnings")  # of a row
+
+
+@dataclass(frozen=True)
+class ExportColumns:
+    """numbers: paths into a result. keys: of metadata."""
+
+    numbers: Sequence[tuple[str, ...]]
+    keys: Sequence[str]
+
+    @property
+    def header(self) -> list[str]:
+        return [
+            *FIRST,
+            "verdict",
+            "reason",
+            *(".".join(path) for path in self.numbers),
+            *LAST,
+            *OF_TABLE,
+            REASONS,
+            *(f"metadata.{key}" for key in self.keys),
+        ]
+
+    def row(self, one: ExportedRow, batch: Batch) -> list[str]:
+        row = one.row
+        told = (*FIRST, "verdict", "sentence")
+        return [
+            *(csv_field(getattr(row, name)) for name in told),
+            *cells_of(one.result or {}, self.numbers),
+            csv_field(row.warnings if one.result is not None else None),
+            csv_field(why_none(row.status, one.error, batch)),
+            *(csv_field(getattr(row, name)) for name in OF_TABLE),
+            csv_field(" ".join(row.reasons)),
+            *(csv_field(row.metadata.get(key)) for key in self.keys),
+        ]
 
 
 def file_chunks(engine: Engine, batch: Batch, view: ResultQuery, ending: str) -> Iterator[bytes]:
@@ -27,9 +74,9 @@ def file_chunks(engine: Engine, batch: Batch, view: ResultQuery, ending: str) ->
     them. ending: `csv` or `jsonl`."""
     with transaction(engine) as connection:
         keys = result_pages.metadata_keys(connection, view.filter)
+    columns = ExportColumns(number_columns(contracts().get(batch.metric)), list(keys))
     if ending == "csv":
-        metadata = [f"metadata.{key}" for key in keys]
-        yield encode_rows([[*COLUMNS, *view.filter.parts, *MORE, "reasons", *metadata, "error"]])
+        yield encode_rows([columns.header])
     last = 0
     while True:
         with transaction(engine) as connection:
@@ -38,23 +85,10 @@ def file_chunks(engine: Engine, batch: Batch, view: ResultQuery, ending: str) ->
             return
         last = some[-1].row.line
         yield (
-            encode_rows(_csv_row(one, keys) for one in some)
+            encode_rows(columns.row(one, batch) for one in some)
             if ending == "csv"
             else _jsonl(some, batch)
         )
-
-
-def _csv_row(one: ExportedRow, keys: Iterable[str]) -> list[str]:
-    row = one.row
-    error = str((one.error or {}).get("detail", "")) or None
-    return [
-        *(csv_field(getattr(row, name)) for name in COLUMNS),
-        *(csv_field(part) for part in row.parts),
-        *(csv_field(getattr(row, name)) for name in MORE),
-        csv_field(" ".join(row.reasons)),
-        *(csv_field(row.metadata.get(key)) for key in keys),
-        csv_field(error),
-    ]
 
 
 def _jsonl(some: Iterable[ExportedRow], batch: Batch) -> bytes:
@@ -65,7 +99,7 @@ def _to_dict(one: ExportedRow, batch: Batch) -> dict[str, Any]:
     row = one.row
     return {
         "batch_id": batch.id,
-        **{name: getattr(row, name) for name in (*COLUMNS, *MORE)},
+        **{NAMES.get(name, name): getattr(row, name) for name in TOLD},
         "reasons": row.reasons,
         "metadata": row.metadata,
         "result": one.result,

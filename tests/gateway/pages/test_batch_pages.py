@@ -300,7 +300,7 @@ class TestTakenAway:
         page = scene.client.get(f"/batches/{batch['id']}/items.csv")
         assert api.headers["content-type"] == "text/csv; charset=utf-8"
         found, for_people = rows(api), rows(page)
-        always = {"custom_id", "line", "job", "status", "score", "warnings", "error"}
+        always = {"custom_id", "line", "job_id", "status", "score", "warnings", "error"}
         for one in set(found[0]) - set(for_people[0]):  # a column that no line fills
             assert not any(row[one] for row in found)
         for one in set(for_people[0]) - always:
@@ -315,7 +315,21 @@ class TestTakenAway:
         assert found[2]["control.mean_drop"] == "-0.25"
         assert found[2]["custom_id"] == f"'{HOSTILE}"
         assert (found[4]["status"], found[4]["error"]) == ("failed", "'@too bad, <i>")
-        assert re.fullmatch(r"job_[0-9a-f]{32}", found[4]["job"])
+        assert re.fullmatch(r"job_[0-9a-f]{32}", found[4]["job_id"])
+
+    def test_both_tables_have_one_layout(self, scene: Judged, batch: Json) -> None:
+        url = f"/batches/{batch['id']}/results"
+        chosen = scene.client.get(f"{url}.csv")
+        whole, table = rows(scene.client.get(f"/v1/batches/{batch['id']}/items.csv")), rows(chosen)
+        assert list(table[0])[: len(whole[0])] == list(whole[0])
+        assert {"chance", "label_sent", "reasons"} <= set(table[0]) - set(whole[0])
+        told = {"verdict", "reason"}  # results of before have none; the table tells of all
+        for one, other in zip(whole, table, strict=True):
+            assert all(other[name] == one[name] for name in set(one) - told)
+            assert all(one[name] in ("", other[name]) for name in told)
+        lines = map(json.loads, scene.client.get(f"{url}.jsonl").text.splitlines())
+        for one, other in zip(lines, table, strict=True):
+            assert (one["job_id"], one["reason"]) == (other["job_id"], other["reason"])
 
     def test_json_lines_are_the_files(self, scene: Judged, batch: Json) -> None:
         for kind, file_id in (
