@@ -13,6 +13,7 @@ from shared.ledger.keys import NewKey
 from shared.settings import Settings
 from tests.browser.conftest import Visits
 from tests.browser.keyboard import grave
+from tests.gateway.judged import make_batch
 from tests.gateway.serving import serving
 
 
@@ -48,6 +49,25 @@ def test_a_chosen_file_outlives_the_session(locked: str, engine: Engine, visits:
     page.get_by_role("button", name="Show what it holds").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("New batch of hatexscore")
     expect(page.get_by_text("posts.csv: 1 line")).to_be_visible()
+
+
+def test_a_row_opened_after_the_session_brings_one_back_to_the_table(
+    locked: str, engine: Engine, visits: Visits
+) -> None:
+    batch, _ = make_batch(engine, [0.2, 0.9], tenant="a")
+    with engine.begin() as connection:
+        _, secret = keys.make(connection, NewKey("a", "browser", ("score", "batch")))
+    page = visits(locked)
+    table = f"/batches/{batch}?contains=line-2&sort=score"
+    page.goto(table)
+    for _ in range(2):
+        page.get_by_label("API key").fill(secret)
+        page.get_by_role("button", name="Log in").click()
+        expect(page.locator("tbody .line")).to_have_text("2")
+        assert page.url == f"{locked}{table}"
+        page.context.clear_cookies()
+        page.locator("summary", has_text="open").click()
+        expect(page).to_have_title("Log in · Touchstone")
 
 
 def test_log_in_be_refused_and_log_out(locked: str, engine: Engine, visits: Visits) -> None:
