@@ -43,7 +43,6 @@ NAMES = {  # of a filter → how a chip says it
     "judged": "judged",
     "by": "judged by",
 }
-ENDS = ("_from", "_to")
 ANSWERS = {"yes": True, "no": False}
 ELSEWHERE = frozenset({"after", "batch"})  # names of an address that say nothing of the rows
 REPEATED = frozenset({"col", "line"})  # of all other names, and keys of metadata, the last counts
@@ -115,7 +114,7 @@ class ResultQuery:
             alike.setdefault((column, "") if column else pair, []).append(pair)
         return [
             Chip(
-                filters_label(some, self.metric),
+                filters_label(some, self.metric, self.filter.top),
                 self._url(one for one in self.pairs if one not in some),
             )
             for some in alike.values()
@@ -322,12 +321,15 @@ def filter_label(name: str, value: str, metric: str = "") -> str:
     return f"{_number_name(name, metric)} {end} {value}"
 
 
-def filters_label(some: Sequence[Pair], metric: str) -> str:
-    """One filter, or both bounds of a number."""
-    if len(some) == 1:
+def filters_label(some: Sequence[Pair], metric: str, top: float | None) -> str:
+    """One filter, or both bounds of a number. top: the upper bound that belongs to it."""
+    ends = {name.rpartition("_")[2]: value for name, value in some}
+    high = ends.get("to")
+    if not ranged(some[0][0]) or high is None:
         return filter_label(*some[0], metric)
-    low, high = (next(value for name, value in some if name.endswith(end)) for end in ENDS)
-    return f"{_number_name(some[0][0], metric)} from {low} to below {high}"
+    upper = f"up to {high}" if as_number(high) == top else f"below {high}"
+    low = f" from {ends['from']}" if "from" in ends else ""
+    return f"{_number_name(some[0][0], metric)}{low}{' and' if low else ''} {upper}"
 
 
 def _number_name(name: str, metric: str) -> str:

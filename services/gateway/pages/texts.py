@@ -195,13 +195,13 @@ async def score_metrics(
     if not ready:
         raise InvalidBody.at_root("no metric is chosen that could score this text")
     for one in ready:
-        await _accept(one, gateway, caller)
+        await _accept(one, gateway, caller, templates.once_key(form, f"text {one.metric}"))
     return RedirectResponse(f"/texts/{text_key}", 303)
 
 
-async def _accept(one: OtherRequest, gateway: State, caller: Caller) -> None:
+async def _accept(one: OtherRequest, gateway: State, caller: Caller, key: str | None) -> None:
     contract = metrics()[one.metric]
     asked = caller.apply_defaults(validated(contract, one.body or {}))
     check_request(contract, asked, gateway)
-    accepted = await commit(contract, asked, gateway, None, caller.owner(gateway.settings))
+    accepted = await commit(contract, asked, gateway, key, caller.owner(gateway.settings))
     gateway.messages.add(accepted.job.metric, accepted.job.id)

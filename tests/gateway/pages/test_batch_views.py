@@ -208,9 +208,11 @@ def test_numbers_say_how_many_lines_have_them_and_both_bounds_are_one_filter(
     asked = {"qf_from": "0.25", "qf_to": "0.75", "chance_to": "0.5", "htc_from": "1"}
     page = client.get(PATH, params=asked).text
     assert page.count("(remove this filter)") == 3
-    assert "<bdi>Quotes what matters from 0.25 to below 0.75</bdi>" in page
+    assert "<bdi>Quotes what matters from 0.25 and below 0.75</bdi>" in page
     assert "<bdi>against chance below 0.5</bdi>" in page
     assert "<bdi>States its conclusion from 1</bdi>" in page
+    last = client.get(PATH, params={"score_from": "0.95", "score_to": "1.0"}).text
+    assert "<bdi>score from 0.95 and up to 1.0</bdi>" in last  # the last bin has its end in it
     (chip,) = re.findall(r'class="chip" href="([^"]*)"><bdi>Quotes', page)
     assert "qf_" not in chip
     assert "chance_to=0.5" in chip
