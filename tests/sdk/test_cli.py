@@ -301,6 +301,7 @@ def test_a_rule_decides_how_a_comparison_ends(
     comparison = {"pairs": 3, "unpaired_a": 0, "unpaired_b": 1, "left_out": {}, "warnings": []}
     report["result"]["comparison"] = comparison | {"differences": [one]}
     typed.changed["POST /v1/reports/hatexscore"] = report
+    typed.asked.clear()
     assert main(["compare", BATCH, BATCH]) == 0
     assert typed.asked.count("GET /v1/batches/ID") == 1  # of each batch once
     said = capsys.readouterr().out
