@@ -214,6 +214,13 @@ class HafResult(ExplainableReport):
         "earlier reason first, and mirrored; 1 on the diagonal. Empty for more than 64 reasons",
     )
 
+    @property
+    def unasked(self) -> frozenset[str]:
+        """RS is asked of who calls the text toxic, or perhaps; RN of who calls it not toxic."""
+        if self.stance is None or self.stance == "unclear":
+            return frozenset()
+        return frozenset(["rs" if self.stance == "non-toxic" else "rn"])
+
 
 class HafBatchReportRequest(BatchReportRequest):
     """Which results, and which of their `metadata` say where they come from."""

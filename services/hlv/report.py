@@ -168,6 +168,15 @@ class HlvResult(Report):
     )
     control: HlvBaselines
 
+    @property
+    def unasked(self) -> frozenset[str]:
+        """An agreement has nothing beside which to put it, so no gain; and no baseline where the
+        judge was not asked without explanations."""
+        methods = self.components.methods
+        gains = ("kendall_gain", "spearman_gain") if self.score_of == "agreement" else ()
+        alone = ("kendall_baseline", "spearman_baseline")
+        return frozenset((*gains, *(alone if methods and methods[0].baseline is None else ())))
+
 
 class HlvEstimate(Message):
     """A number over items."""

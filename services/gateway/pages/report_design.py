@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from services.registry import page
-from shared.report_design import Block, CountBars, Record, count_bars, forest, record
+from shared.report_design import Block, Record, count_bars, forest, record
 
 
 def design_of(metric: str, report: Record | None) -> list[Block]:
@@ -17,7 +17,7 @@ def design_of(metric: str, report: Record | None) -> list[Block]:
     if design is None or report is None:
         return []
     blocks = [*design(report), *_common(report)]
-    return [one for one in blocks if (one.bars if isinstance(one, CountBars) else one.rows)]
+    return [one for one in blocks if not one.is_empty]
 
 
 def _common(report: Record) -> Iterator[Block]:
