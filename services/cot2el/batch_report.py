@@ -9,7 +9,15 @@ import numpy as np
 
 from services.cot2el.agreement import COLUMNS
 from services.cot2el.contract import Cot2elRequest
-from services.cot2el.report import Cot2elAgreement, Cot2elBatchReport, Cot2elResult, Cot2elValidated
+from services.cot2el.report import (
+    Cot2elAgreement,
+    Cot2elBatchReport,
+    Cot2elComponents,
+    Cot2elExplanationCounts,
+    Cot2elOptionCounts,
+    Cot2elResult,
+    Cot2elValidated,
+)
 from shared.batch_contracts import BatchReportRequest
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
@@ -33,6 +41,8 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2e
     return Cot2elBatchReport(
         **common,
         statuses=dict(sorted(Counter(report.status for report in reports).items())),
+        explanations=explanation_counts(parts),
+        options=option_counts(rows),
         faithfulness=common["score"],
         faithfulness_pooled=_ratio("pooled", [(p.kept, p.parsed) for p in parts], over),
         faithfulness_by_chance=over.mean(
@@ -50,6 +60,33 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2e
         parsed=_validated("parsed", [one.parsed for one in found], keys, over),
         refinement=over.mean("refinement", gains, keys, (-1.0, 1.0)) if found else None,
     )
+
+
+def explanation_counts(parts: Sequence[Cot2elComponents]) -> Cot2elExplanationCounts:
+    kept, contradicted = sum(p.kept for p in parts), sum(p.contradicted for p in parts)
+    whole = sum(p.parsed for p in parts)
+    return Cot2elExplanationCounts(
+        kept=kept, contradicted=contradicted, unlike=whole - kept - contradicted
+    )
+
+
+def option_counts(rows: Rows) -> Cot2elOptionCounts:
+    """Of results with a parse: where there is none, nothing could have been said."""
+    found: Counter[str] = Counter()
+    for row in rows:
+        options = getattr(row.request, "options", None)  # gone where no text is kept
+        if row.report.status != "ok":
+            continue
+        if not options:
+            found["unknown"] += 1
+            continue
+        sets = row.report.sets
+        supported = {pair.label for pair in sets.filtered_sup}
+        opposed = {pair.label for pair in sets.filtered_opp} - supported
+        found["supported"] += len(supported)
+        found["opposed"] += len(opposed)
+        found["unexplained"] += len(options) - len(supported) - len(opposed)
+    return Cot2elOptionCounts(**{name: found[name] for name in Cot2elOptionCounts.model_fields})
 
 
 def _ratio(
