@@ -325,7 +325,7 @@ def against_random(
     rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]
 ) -> FtcAgainstRandom | None:
     """Of the counterfactuals that have a null; None where no result has one."""
-    found = [(row, own) for row in rows if (own := _with_null(row.report))]
+    found = [(row, pairs) for row in rows if (pairs := _with_null(row.report))]
     if not found:
         return None
     keys = over.keys([row for row, _ in found])

@@ -226,9 +226,10 @@ def quote_counts(rows: Sequence[Row]) -> HatexscoreQuoteCounts:
 
 
 def _quotes_of(report: HatexscoreResult) -> Counter[str]:
-    found = Counter(one.match for one in report.evidence if one.kind == "quote")
-    missing = len(report.hallucinated_quotes)
-    return Counter({**found, "missing": missing, "unsearched": report.quotes_unsearched})
+    found: Counter[str] = Counter(one.match for one in report.evidence if one.kind == "quote")
+    found["missing"] = len(report.hallucinated_quotes)
+    found["unsearched"] = report.quotes_unsearched
+    return found
 
 
 def _worst(found: Counter[str]) -> str:

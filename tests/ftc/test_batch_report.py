@@ -277,7 +277,7 @@ def test_explanations_stand_beside_random_phrases_on_the_same_results() -> None:
         sides = (getattr(found.explanations, name), getattr(found.random_phrases, name))
         assert difference.value == pytest.approx(sides[0].value - sides[1].value)
         assert {one.of for one in (difference, *sides)} == {found.results}
-    gains = [row.report.components.gain for row in own]
+    gains = [gain for row in own if (gain := row.report.components.gain) is not None]
     assert found.difference["w_normalized"].value == pytest.approx(np.mean(gains))
     assert batch_report(scored([contradiction("x", explanation="")]), ASKED).against_random is None
 
