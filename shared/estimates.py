@@ -159,10 +159,12 @@ class BatchStatistics(Generic[BatchRequest]):
             not_applicable=unasked,
         )
 
-    def histogram(self, values: Values, bounds: tuple[float, float]) -> ValueHistogram:
+    def histogram(
+        self, values: Values, bounds: tuple[float, float], bins: int = BINS
+    ) -> ValueHistogram:
         """Of what is defined; None is left out. bounds: what the quantity can be."""
         found = np.array([value for value in values if value is not None], dtype=np.float64)
-        edges = bin_edges(*bounds, BINS)
+        edges = bin_edges(*bounds, bins)
         return ValueHistogram(low=bounds[0], high=bounds[1], counts=bin_counts(found, edges))
 
     def _by_language(self) -> dict[str, LanguageScores]:

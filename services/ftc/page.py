@@ -228,15 +228,15 @@ BASELINES = {  # the two that the paper names first
 
 def design(report: Record) -> Iterator[Block]:
     """The charts of a batch report."""
-    macro = record(report, "macro")
+    micro = record(report, "micro")
     baselines = {one.get("name"): one for one in records(report, "baselines")}
     for symbol, title in STATISTICS:
-        rows = [ForestRow("explanations", record(macro, symbol))]
+        rows = [ForestRow("explanations", record(micro, symbol))]
         rows += [
             ForestRow(words, point(record(baselines, name).get(symbol)))
             for name, words in BASELINES.items()
         ]
-        note = "Below the first line: what answers earn that have not seen the explanation."
+        note = "Means over results; below the first line those of answers without the explanation."
         yield _on_one_scale(title, rows, note)
     yield from _against_random(report)
     for symbol, title in STATISTICS:

@@ -40,6 +40,7 @@ Rows = Sequence[Scored[HlvRequest, HlvResult]]
 MIXED = "some scores are gains and some are agreements: they have no common mean"
 EQUAL = 1e-12  # gains: equal in theory, unequal in floats
 GAINS = (-2.0, 2.0)  # between two correlations
+ODD_BINS = 21  # so that no change lies in the middle of a bin, and not at its border
 NOTHING = Interval(value=None, low=None, high=None, of=0)
 
 
@@ -94,7 +95,7 @@ def _pair(
         closer=int(np.sum(gains > 0)),
         equal=int(np.sum(gains == 0)),
         farther=int(np.sum(gains < 0)),
-        gains=over.histogram(gains, GAINS),
+        gains=over.histogram(gains, GAINS, ODD_BINS),
     )
 
 

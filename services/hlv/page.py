@@ -278,7 +278,7 @@ def design(report: Record) -> Iterator[Block]:
         yield histogram_bars(
             f"What explanations change ({method})", record(one, "gains"), "items",
             mark=(0.0, "no change"), part="kendall_gain" if len(paired) == 1 else "",
-            note="Right of the line: closer to people.",
+            note="Right of the middle bar: closer to people.",
         )  # fmt: skip
         changes = {
             "closer to people with explanations": integer(one, "closer"),

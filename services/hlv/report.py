@@ -228,7 +228,7 @@ class HlvPaired(Message):
     closer: Count = Field(description="items where explanations bring the judge closer to people")
     equal: Count = Field(description="items where they change nothing")
     farther: Count
-    gains: ValueHistogram
+    gains: ValueHistogram = Field(description="21 bins: no change is in the middle one")
 
 
 class HlvBatchReport(BatchReport):

@@ -63,4 +63,5 @@ def _configuration(one: Record) -> str:
     shown = [found.get(name) for name in ("model", "explanation", "operator", "aspect")]
     usual = {"variant": "robust", "rows": "tokens"}
     shown += [found.get(name) for name, word in usual.items() if found.get(name) != word]
-    return " · ".join([*(str(word) for word in shown if word), f"k = {found.get('k')}"])
+    budget = [] if found.get("k") is None else [f"k = {found['k']}"]  # spans have none
+    return " · ".join([*(str(word) for word in shown if word), *budget])

@@ -165,6 +165,9 @@ def test_gains_are_paired_counted_and_in_the_histogram_once() -> None:
     assert found.closer + found.equal + found.farther == found.items == len(known)
     assert found.closer == sum(gain > 1e-9 for gain in known)
     assert sum(found.gains.counts) == found.items
+    middle = len(found.gains.counts) // 2
+    assert found.gains.counts[middle] >= found.equal
+    assert sum(found.gains.counts[middle + 1 :]) <= found.closer
     assert (found.gains.low, found.gains.high) == (-2, 2)
     assert found.gain.value == pytest.approx(np.mean(known))
     difference = (found.explained.value or 0) - (found.baseline.value or 0)

@@ -5526,7 +5526,9 @@ class HlvPaired(Message):
     ]
     equal: Annotated[int, Field(description='items where they change nothing')]
     farther: int
-    gains: ValueHistogram
+    gains: Annotated[
+        ValueHistogram, Field(description='21 bins: no change is in the middle one')
+    ]
 
 
 class HlvRequest(Message):
