@@ -277,7 +277,7 @@ def design(report: Record) -> Iterator[Block]:
         )
         yield histogram_bars(
             f"What explanations change ({method})", record(one, "gains"), "items",
-            mark=(0.0, "no change"), part="kendall_gain" if len(paired) == 1 else "",
+            mark=(0.0, "no change"), part="kendall_gain" if _is_whole(one, report) else "",
             note="Right of the middle bar: closer to people.",
         )  # fmt: skip
         changes = {
@@ -289,6 +289,12 @@ def design(report: Record) -> Iterator[Block]:
     gains = {str(one.get("method")): record(one, "gain") for one in paired}
     yield forest("Gain by method", gains, bounds=GAINS, level=0.0)
     yield from _side_by_side(report)
+
+
+def _is_whole(one: Record, report: Record) -> bool:
+    """Whether these gains are those that tables of results show: of the first method."""
+    gain = record(record(record(report, "parts"), "kendall_gain"), "mean")
+    return len(records(report, "paired")) == 1 and gain.get("of") == one.get("items")
 
 
 def _side_by_side(report: Record) -> Iterator[Block]:

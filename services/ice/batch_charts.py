@@ -25,12 +25,11 @@ VERDICTS = ("faithful", "inconclusive", "anti-faithful", "undecidable")
 def design(report: Record) -> Iterator[Block]:
     """The charts of a batch report."""
     named = {_configuration(one): one for one in records(report, "configurations")}
-    part = "win_rate" if len(named) == 1 else ""  # a line's own is that of its first test
     drawn = list(named.items())[:MOST_DRAWN]
     for name, one in drawn:
         yield histogram_bars(
             f"Random explanations beaten: {name}", record(one, "win_rates"), "tests",
-            mark=(CHANCE, "½, which chance has"), part=part,
+            mark=(CHANCE, "½, which chance has"), part="win_rate" if one.get("leads") else "",
         )  # fmt: skip
         verdicts = record(one, "verdicts")
         counted = {WORDS.get(word, word): integer(verdicts, word) for word in VERDICTS}

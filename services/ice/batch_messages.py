@@ -127,6 +127,10 @@ class IceConfigurationResult(Message):
         default=None, description="of the examples; null likewise, and where none has one"
     )
     over_examples: IceOverExamples
+    leads: bool = Field(
+        default=False,
+        description="whether it is the first test of every result: what tables of results show",
+    )
 
 
 class IceMeanDifference(Message):

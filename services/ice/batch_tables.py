@@ -154,7 +154,15 @@ def _summary(
         win_rates=over.histogram(rates, UNIT_RANGE),
         p_values=p_value_histogram(tests),
         over_examples=_over_examples(tests, alpha),
+        leads=_leads(tested, over.rows),
     )
+
+
+def _leads(tested: Sequence[JobTest], rows: Sequence[ScoredIce]) -> bool:
+    """Whether these are the first tests of all rows that have any."""
+    firsts = [row.report.components.tests[:1] for row in rows]
+    first = all(one.test is firsts[one.job][0] for one in tested)
+    return first and len(tested) == sum(map(len, firsts))
 
 
 def p_value_histogram(tests: Sequence[IceTest]) -> IcePValueHistogram | None:

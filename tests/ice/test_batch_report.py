@@ -327,3 +327,11 @@ def test_bins_are_even_for_every_number_of_draws_that_there_is() -> None:
     assert bins_for([99, 199]) == 20
     assert bins_for([9, 29]) == 10
     assert bins_for([]) == 20
+
+
+def test_one_configuration_is_that_of_every_first_test(report: IceBatchReport) -> None:
+    firsts = [job.report.components.tests[0] for job in scored(JOBS)]
+    leading = [one.configuration for one in report.configurations if one.leads]
+    assert [(one.explanation, one.operator) for one in leading] == list(
+        {(test.explanation, test.operator) for test in firsts}
+    )

@@ -5945,6 +5945,12 @@ class IceConfigurationResult(Message):
         Field(description='of the examples; null likewise, and where none has one'),
     ] = None
     over_examples: IceOverExamples
+    leads: Annotated[
+        bool,
+        Field(
+            description='whether it is the first test of every result: what tables of results show'
+        ),
+    ] = False
 
 
 class IceMeanDifference(Message):
