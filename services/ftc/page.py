@@ -132,15 +132,23 @@ def counterfactual_card(
         item=item,
         changes=_changes(request, report, item),
         answers=_distribution_plot(report.original, item),
-        lines=(
-            ScoreLine("with the premise", "what the score rests on", item.satisfaction),
-            ScoreLine(
-                "without the premise", "what the hypothesis alone gives away", item.blank_premise
-            ),
-        ),
+        lines=_score_lines(item),
         null=_null(item.null) if item.null else None,
         no_null=None if item.null else (reasons[0] if reasons else "no random phrase was drawn"),
     )
+
+
+def _score_lines(item: FtcCounterfactual) -> tuple[ScoreLine, ...]:
+    random = None if item.null is None else item.null.satisfaction
+    lines = (
+        ScoreLine("with the premise", "what the score rests on", item.satisfaction),
+        ScoreLine(
+            "without the premise", "what the hypothesis alone gives away", item.blank_premise
+        ),
+    )
+    if random is None:
+        return lines
+    return (*lines, ScoreLine("random phrases", "what others earn in its place: chance", random))
 
 
 def _changes(
