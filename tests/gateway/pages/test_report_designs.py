@@ -13,7 +13,7 @@ from services.gateway.pages.report_design import design_of
 from services.gateway.pages.templates import environment
 from services.registry import metrics
 from shared.ledger.tables import jobs
-from shared.report_design import Block, HistogramBars
+from shared.report_design import Block, CountBars, HistogramBars
 from tests.gateway.judged import make_batch, run_reports
 from tests.gateway.results import a_report
 
@@ -79,6 +79,14 @@ def test_a_report_of_an_earlier_version_tells_both_together(
 
 
 NEW = ("parts", "quotes", "text_lengths")
+
+
+def test_what_failed_is_counted_and_leads_to_its_lines() -> None:
+    report = a_report() | {"left_out": {"failed": 3, "text_not_kept": 2}}
+    block = design_of("hatexscore", report)[-1]
+    assert isinstance(block, CountBars)
+    assert list(block.bars) == [("failed", 3), ("text_not_kept", 2)]
+    assert block.filters == {"failed": ("status", "failed")}
 
 
 @pytest.mark.parametrize("metric", ["ice", "hlv"])
