@@ -8,11 +8,11 @@ from types import SimpleNamespace
 from shared.page_text import p_value
 from shared.report_contracts import Interval, PartSummary
 from tests.shared.test_gold_agreement import found, rated, row
+from touchstone_client._notebook import parts_without
 from touchstone_client.cli.reports import (
     beside_people,
     p_shown,
     parts_in,
-    parts_without,
     what_it_can_tell,
 )
 

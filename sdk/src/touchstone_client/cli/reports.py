@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from argparse import Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -147,7 +147,7 @@ def _numbers(ts: Touchstone, batch: Any, asked: Namespace, output: Output) -> No
 
 
 def _show_without(found: Any, output: Output) -> None:
-    if rows := list(parts_without(found)):
+    if rows := list(_notebook.parts_without(found)):
         output.line("")
         output.table(("results without", "undefined", "does not apply"), rows)
 
@@ -246,30 +246,12 @@ def parts_in(found: Any) -> Iterator[tuple[Any, ...]]:
         yield ("score", *_ends(found.score))
     for mean in means or ():
         yield (mean.metric, *_ends(mean.score))
-    for name, one in _part_means(found):
+    for name, one in _notebook.part_means(found):
         yield (name, *_ends(one))
     for name in CHANCE:
         one = getattr(found, name, None)
         if _is_interval(one):
             yield (f"chance: {name.replace('_', ' ')}", *_ends(one))
-
-
-def _part_means(found: Any) -> Iterator[tuple[str, Any]]:
-    """Of each part; a report of an earlier version has those of its `components`, if any."""
-    if parts := getattr(found, "parts", None):
-        yield from ((name, one.mean) for name, one in parts.items())
-        return
-    parts = getattr(found, "components", None)
-    listed = parts.items() if isinstance(parts, Mapping) else parts or ()
-    yield from ((name, one) for name, one in listed if _is_interval(one))
-
-
-def parts_without(found: Any) -> Iterator[tuple[str, int, int]]:
-    """Results without a part: how many of which it cannot be told, and to how many there is nothing
-    to ask; parts that every result has are left out."""
-    for name, one in (getattr(found, "parts", None) or {}).items():
-        if one.undefined or one.not_applicable:
-            yield name, one.undefined, one.not_applicable
 
 
 def _ends(one: Any) -> tuple[Any, ...]:
