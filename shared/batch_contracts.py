@@ -24,6 +24,7 @@ from shared.report_contracts import (
     HumanAgreement,
     Interval,
     LanguageScores,
+    PartSummary,
     ScoreSplit,
     SequenceInterval,
     SystemComparison,
@@ -262,6 +263,11 @@ class BatchReport(Message):
     by_language: dict[str, LanguageScores] = Field(
         default_factory=dict,
         description="language of the text → its results; those without one are left out",
+    )
+    parts: dict[str, PartSummary] = Field(
+        default_factory=dict,
+        description="part of the score → its mean over all results; empty in reports of earlier "
+        "versions, and where there is no score",
     )
     splits: tuple[ScoreSplit, ...] = Field(
         default=(), description="the scores by each of `by`; no p-value holds for several at once"

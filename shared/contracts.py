@@ -439,6 +439,12 @@ class Report(Message):
     )
     provenance: Provenance
 
+    @property
+    def unasked(self) -> frozenset[str]:
+        """Parts that are null because there is nothing to ask, and not because they cannot be told:
+        they do not apply."""
+        return frozenset()
+
 
 Request = TypeVar("Request", bound=JobRequest)
 Answer = TypeVar("Answer", bound=Message)

@@ -18,9 +18,16 @@ import numpy as np
 from shared.batch_contracts import BatchReport, BatchReportRequest, StudyPlan, WantedEffect
 from shared.contracts import Message, Scored
 from shared.job_context import check
-from shared.message_fields import messages_in
+from shared.message_fields import bounds_of, field_at, messages_in, number_at
 from shared.null_report import Null
-from shared.report_contracts import Interval, LanguageScores, SequenceInterval
+from shared.report_contracts import (
+    Interval,
+    LanguageScores,
+    PartSummary,
+    SequenceInterval,
+    ValueHistogram,
+    bin_edges,
+)
 from shared.service_contract import MetricContract, ReportedContract
 from shared.settings import SERVICE_VERSION
 from shared.statistics import intervals, power
@@ -28,6 +35,7 @@ from shared.statistics.bootstrap import Resampling
 from shared.statistics.clusters import FEW, Floats
 from shared.statistics.comparison import PairedTest, paired
 from shared.statistics.intervals import UNBOUNDED, Bounds, IntervalEstimate, Keys, OfSums
+from shared.statistics.ranks import BINS, bin_counts
 from shared.statistics.sequences import confidence_sequence
 
 BatchRequest = TypeVar("BatchRequest", bound=BatchReportRequest)
@@ -113,6 +121,7 @@ class BatchStatistics(Generic[BatchRequest]):
             "score": as_interval(found),
             "reasons": self._reasons(),
             "by_language": self._by_language(),
+            "parts": self._parts(),
             "sequence": self._sequence(scores, bounds) if self.request.sequence else None,
             "warnings": (*nothing, *found.warnings, *self._mixtures()),
             "seed": self.request.seed,
@@ -129,6 +138,34 @@ class BatchStatistics(Generic[BatchRequest]):
             for row in self.rows
         )
         return dict(Counter(chain.from_iterable(map(sorted, of_scores))).most_common())
+
+    def _parts(self) -> dict[str, PartSummary]:
+        """Of a metric; answers have metrics as their parts, and these reports of their own."""
+        if not isinstance(self.contract, MetricContract):
+            return {}
+        keys = self.keys()
+        return {name: self._part(name, path, keys) for name, path in self.contract.parts.items()}
+
+    def _part(self, name: str, path: str, keys: Keys) -> PartSummary:
+        values = [number_at(row.report, path) for row in self.rows]
+        unasked = sum(
+            value is None and name in row.report.unasked
+            for value, row in zip(values, self.rows, strict=True)
+        )
+        bounds = bounds_of(field_at(self.contract.report, path))
+        return PartSummary(
+            mean=self.mean(name, values, keys, bounds),
+            undefined=values.count(None) - unasked,
+            not_applicable=unasked,
+        )
+
+    def histogram(
+        self, values: Values, bounds: tuple[float, float], bins: int = BINS
+    ) -> ValueHistogram:
+        """Of what is defined; None is left out. bounds: what the quantity can be."""
+        found = np.array([value for value in values if value is not None], dtype=np.float64)
+        edges = bin_edges(*bounds, bins)
+        return ValueHistogram(low=bounds[0], high=bounds[1], counts=bin_counts(found, edges))
 
     def _by_language(self) -> dict[str, LanguageScores]:
         found: dict[str, list[Scored[Any, Any]]] = {}

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
+from pydantic.fields import FieldInfo
+
 from shared.contracts import Message
 
 
@@ -24,3 +26,44 @@ def messages_in(hint: Any) -> Iterator[type[Message]]:
         yield hint
     for argument in get_args(hint):
         yield from messages_in(argument)
+
+
+def number_at(message: Message, path: str) -> float | None:
+    """The number at a dotted path, places of lists included; None where it is null or not there."""
+    found: Any = message
+    for step in path.split("."):
+        if step.isdigit():
+            found = found[int(step)] if len(found) > int(step) else None
+        else:
+            found = getattr(found, step)
+        if found is None:
+            return None
+    return float(found)
+
+
+def field_at(message: type[Message], path: str) -> FieldInfo:
+    """The field that such a path leads to. Raises KeyError where there is none."""
+    *steps, last = [step for step in path.split(".") if not step.isdigit()]
+    for step in steps:
+        message = next(messages_in(message.model_fields[step].annotation))
+    return message.model_fields[last]
+
+
+def bounds_of(field: FieldInfo) -> tuple[float | None, float | None]:
+    """The least and the greatest value that a field may have, as far as it says."""
+    marks = list(_metadata(field))
+    least = [mark.ge for mark in marks if getattr(mark, "ge", None) is not None]
+    most = [mark.le for mark in marks if getattr(mark, "le", None) is not None]
+    return (float(max(least)) if least else None, float(min(most)) if most else None)
+
+
+def _metadata(field: FieldInfo) -> Iterator[Any]:
+    yield from field.metadata
+    yield from _inner_metadata(field.annotation)
+
+
+def _inner_metadata(hint: Any) -> Iterator[Any]:
+    for mark in getattr(hint, "__metadata__", ()):
+        yield from mark.metadata if isinstance(mark, FieldInfo) else (mark,)
+    for argument in get_args(hint):
+        yield from _inner_metadata(argument)

@@ -36,6 +36,32 @@ class Interval(Message):
     )
 
 
+class ValueHistogram(Message):
+    """Values in equal bins over the whole range of what they can be."""
+
+    low: float = Field(description="where the first bin begins")
+    high: float = Field(description="where the last bin ends")
+    counts: tuple[Count, ...] = Field(
+        min_length=1,
+        description="values in each bin, the lowest first: [a, b), the last one [a, b]; together "
+        "all that are defined",
+    )
+
+
+def bin_edges(low: float, high: float, bins: int) -> list[float]:
+    """The borders of equal bins, bins + 1, ascending; those of a page's links are the same."""
+    return [low + (high - low) * place / bins for place in range(bins)] + [high]
+
+
+class PartSummary(Message):
+    """A part of the score over all results: those that have it, and the two ways to be without it,
+    add up to all."""
+
+    mean: Interval = Field(description="over the results that have it")
+    undefined: Count = Field(description="results where it is asked for, and cannot be told")
+    not_applicable: Count = Field(description="results of which there is nothing to ask")
+
+
 class SequenceInterval(Message):
     """An interval of a mean that holds at every look, for values in the order of their arrival."""
 

@@ -1,4 +1,4 @@
-"""What a metric's batch report shows first: charts of counts and of intervals, as data.
+"""What a metric's batch report shows first: charts of counts, of values and of intervals, as data.
 
 A metric's `page.py` makes them in its `design`, out of the stored report, which may be of another
 version of the service: what is not there is left out.
@@ -7,30 +7,117 @@ version of the service: what is not there is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
+from shared.page_text import significant
+from shared.report_contracts import bin_edges
 from shared.report_summary import is_interval
 
 MOST_BARS = 15
 Bounds = tuple[float, float]
+Pair = tuple[str, str]  # a filter of the results table, and its value
+NO_FILTERS: Mapping[str, Pair] = MappingProxyType({})
 UNIT: Bounds = (0.0, 1.0)
 Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class CountBars:
-    """Counts of one kind. bars: (name, count), the most frequent first. other: of those not
-    shown."""
+    """Counts of one kind. bars: (name, count), the most frequent first, or in their own order.
+    other: of those not shown. filters: name of a bar → what an address says of its lines.
+    stacked: whether they are shares of one whole, which one bar shows besides."""
 
     title: str
     bars: Sequence[tuple[str, int]]
     note: str = ""
     other: int = 0
+    filters: Mapping[str, Pair] = field(default_factory=dict)
+    stacked: bool = False
 
     @property
     def most(self) -> int:
         return max((count for _, count in self.bars), default=0) or 1
+
+    @property
+    def whole(self) -> int:
+        return sum(count for _, count in self.bars) + self.other
+
+    @property
+    def segments(self) -> list[tuple[str, int, float, float]]:
+        """(name, count, where it begins, its share of the whole), side by side."""
+        found, start = [], 0
+        for name, count in self.bars:
+            found.append((name, count, start / self.whole, count / self.whole))
+            start += count
+        return found
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.bars
+
+
+@dataclass(frozen=True)
+class HistogramBin:
+    """low, high: its borders, as words. range: the borders that an address filters by."""
+
+    low: str
+    high: str
+    count: int
+    range: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class HistogramBars:
+    """Values in equal bins. unit: what lies in a bin. mark: a value with a line of its own, and
+    what it is. expected: the height of every bin if all were chance. part: the number of a result
+    that an address filters its lines by."""
+
+    title: str
+    counts: Sequence[int]
+    bounds: Bounds
+    unit: str
+    mark: tuple[float, str] | None = None
+    expected: float | None = None
+    part: str = ""
+    note: str = ""
+
+    @property
+    def bins(self) -> list[HistogramBin]:
+        edges = bin_edges(*self.bounds, len(self.counts))
+        return [
+            HistogramBin(significant(low), significant(high), count, (low, high))
+            for (low, high), count in zip(pairwise(edges), self.counts, strict=True)
+        ]
+
+    @property
+    def most(self) -> float:
+        """The height of the chart."""
+        return max(max(self.counts), self.expected or 0) or 1
+
+    @property
+    def mark_place(self) -> float | None:
+        """Where the mark lies, [0, 1]."""
+        if self.mark is None:
+            return None
+        low, high = self.bounds
+        return (self.mark[0] - low) / (high - low)
+
+    @property
+    def summary(self) -> str:
+        """The chart in words."""
+        fullest = max(self.bins, key=lambda one: one.count)
+        said = f"{sum(self.counts):,} {self.unit}; most, {fullest.count:,}, from {fullest.low} to "
+        said += f"{fullest.high}."
+        if self.expected is not None:
+            said += f" Chance alone would put {significant(self.expected)} in each bar."
+        return said
+
+    @property
+    def is_empty(self) -> bool:
+        return not sum(self.counts)
 
 
 @dataclass(frozen=True)
@@ -52,6 +139,10 @@ class Forest:
     bounds: Bounds = UNIT
     note: str = ""
 
+    @property
+    def is_empty(self) -> bool:
+        return not self.rows
+
     def place(self, value: float | None) -> float | None:
         """Where a value lies on the scale, [0, 1]."""
         if value is None:
@@ -60,14 +151,38 @@ class Forest:
         return min(max((value - low) / (high - low), 0.0), 1.0)
 
 
-Block = CountBars | Forest
+Block = CountBars | HistogramBars | Forest
 
 
-def count_bars(title: str, counted: Record, note: str = "") -> CountBars:
-    counts = [(str(name), count) for name, count in counted.items() if isinstance(count, int)]
+def count_bars(
+    title: str, counted: Record, note: str = "", filters: Mapping[str, Pair] = NO_FILTERS
+) -> CountBars:
+    counts = _counts(counted)
     ordered = sorted((one for one in counts if one[1]), key=lambda one: (-one[1], one[0]))
     left = sum(count for _, count in ordered[MOST_BARS:])
-    return CountBars(title, ordered[:MOST_BARS], note, left)
+    return CountBars(title, ordered[:MOST_BARS], note, left, filters)
+
+
+def stacked_bar(
+    title: str, counted: Record, note: str = "", filters: Mapping[str, Pair] = NO_FILTERS
+) -> CountBars:
+    """Shares of one whole, in their own order."""
+    counts = [one for one in _counts(counted) if one[1]]
+    return CountBars(title, counts, note, filters=filters, stacked=True)
+
+
+def histogram_bars(title: str, found: Record, unit: str, **more: Any) -> HistogramBars:
+    """Of a report's histogram; without bars where it has none. more: the other fields."""
+    counts, bounds = found.get("counts"), (found.get("low"), found.get("high"))
+    told = isinstance(counts, list) and all(isinstance(one, int) for one in counts)
+    low, high = (float(one) if isinstance(one, int | float) else None for one in bounds)
+    if not told or low is None or high is None or low >= high:
+        return HistogramBars(title, (0,), UNIT, unit)
+    return HistogramBars(title, counts or (0,), (low, high), unit, **more)
+
+
+def _counts(counted: Record) -> list[tuple[str, int]]:
+    return [(str(name), count) for name, count in counted.items() if isinstance(count, int)]
 
 
 def forest(

@@ -322,7 +322,8 @@ class ReportedContract(ServiceContract):
             needs_text=self.batch_needs_text,
             request=self.batch_request,
             report=self.batch_report,
-            intervals=self.batch_intervals + 1,  # by language: each result once more
+            # by language each result once more; and every part
+            intervals=self.batch_intervals + 1 + len(self.parts),
             parts=self.compared,
         )
 

@@ -19,7 +19,7 @@ from shared.comparison_details import ScoredPair, details_of
 from shared.contracts import Report, Scored
 from shared.errors import BadInput
 from shared.estimates import BatchStatistics, as_interval, origins_of
-from shared.message_fields import messages_in
+from shared.message_fields import bounds_of, messages_in
 from shared.page_text import counted
 from shared.report_contracts import ComparisonSlice, ComponentDifference, SystemComparison
 from shared.score_splits import FEWEST, MOST, value_of
@@ -302,7 +302,7 @@ def parts_of(report: type[Report]) -> list[ReportPart]:
     found = [ReportPart("score", _range_of(report))]
     for components in messages_in(report.model_fields["components"].annotation):
         fields = components.model_fields.items()
-        found += [ReportPart(name, _bounds(field)) for name, field in fields if is_number(field)]
+        found += [ReportPart(name, bounds_of(field)) for name, field in fields if is_number(field)]
     return found
 
 
@@ -330,23 +330,3 @@ def _alternatives(hint: Any) -> Iterator[Any]:
     else:
         for argument in get_args(hint):
             yield from _alternatives(argument)
-
-
-def _bounds(field: FieldInfo) -> Bounds:
-    """The least and the greatest value that a field may have, as far as it says."""
-    marks = list(_metadata(field))
-    least = [mark.ge for mark in marks if getattr(mark, "ge", None) is not None]
-    most = [mark.le for mark in marks if getattr(mark, "le", None) is not None]
-    return (float(max(least)) if least else None, float(min(most)) if most else None)
-
-
-def _metadata(field: FieldInfo) -> Iterator[Any]:
-    yield from field.metadata
-    yield from _inner_metadata(field.annotation)
-
-
-def _inner_metadata(hint: Any) -> Iterator[Any]:
-    for mark in getattr(hint, "__metadata__", ()):
-        yield from mark.metadata if isinstance(mark, FieldInfo) else (mark,)
-    for argument in get_args(hint):
-        yield from _inner_metadata(argument)

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from services.cot2el.agreement import COLUMNS
 from services.cot2el.contract import Cot2elRequest
-from services.cot2el.report import Cot2elAgreement, Cot2elBatchReport, Cot2elResult, Cot2elValidated
+from services.cot2el.report import (
+    Cot2elAgreement,
+    Cot2elBatchReport,
+    Cot2elComponents,
+    Cot2elExplanationCounts,
+    Cot2elOptionCounts,
+    Cot2elResult,
+    Cot2elValidated,
+)
 from shared.batch_contracts import BatchReportRequest
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
@@ -21,35 +30,75 @@ Rows = Sequence[Scored[Cot2elRequest, Cot2elResult]]
 
 def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2elBatchReport:
     """Means over items with intervals."""
-    reports = [row.report for row in rows]
-    parts = [report.components for report in reports]
+    parts = [row.report.components for row in rows]
     common = over.envelope()
-    controls = [report.control for report in reports]
-    others = [one.other_items if one else None for one in controls]
-    validated = [row for row in rows if row.report.validation]
-    found = [row.report.validation for row in validated if row.report.validation]
-    keys = over.keys(validated)
-    gains = [one.group_mean.f1 - one.parsed.f1 for one in found]
     return Cot2elBatchReport(
         **common,
-        statuses=dict(sorted(Counter(report.status for report in reports).items())),
+        statuses=dict(sorted(Counter(row.report.status for row in rows).items())),
+        explanations=explanation_counts(parts),
+        options=option_counts(rows),
         faithfulness=common["score"],
         faithfulness_pooled=_ratio("pooled", [(p.kept, p.parsed) for p in parts], over),
-        faithfulness_by_chance=over.mean(
-            "chance", [one.faithfulness if one else None for one in controls], over.keys(), UNIT
-        ),
-        faithfulness_of_others=over.mean(
-            "others", [one.faithfulness if one else None for one in others], over.keys(), UNIT
-        ),
+        **_by_chance(rows, over),
         contradicted=_ratio("contradicted", [(p.contradicted, p.parsed) for p in parts], over),
         mean_similarity=over.mean(
             "similarity", [p.mean_similarity for p in parts], over.keys(), UNIT
         ),
         kept_per_item=over.mean("kept", [p.distinct for p in parts], over.keys()),
-        filtered=_validated("filtered", [one.group_mean for one in found], keys, over),
-        parsed=_validated("parsed", [one.parsed for one in found], keys, over),
-        refinement=over.mean("refinement", gains, keys, (-1.0, 1.0)) if found else None,
+        **_against_people(rows, over),
     )
+
+
+def _by_chance(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> dict[str, Interval]:
+    """Faithfulness of explanations that are none of these."""
+    controls = [row.report.control for row in rows]
+    others = [one.other_items if one else None for one in controls]
+    shuffled = [one.faithfulness if one else None for one in controls]
+    elsewhere = [one.faithfulness if one else None for one in others]
+    return {
+        "faithfulness_by_chance": over.mean("chance", shuffled, over.keys(), UNIT),
+        "faithfulness_of_others": over.mean("others", elsewhere, over.keys(), UNIT),
+    }
+
+
+def _against_people(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> dict[str, Any]:
+    """Of the items that annotators gave pairs for."""
+    validated = [row for row in rows if row.report.validation]
+    found = [row.report.validation for row in validated if row.report.validation]
+    keys = over.keys(validated)
+    gains = [one.group_mean.f1 - one.parsed.f1 for one in found]
+    return {
+        "filtered": _validated("filtered", [one.group_mean for one in found], keys, over),
+        "parsed": _validated("parsed", [one.parsed for one in found], keys, over),
+        "refinement": over.mean("refinement", gains, keys, (-1.0, 1.0)) if found else None,
+    }
+
+
+def explanation_counts(parts: Sequence[Cot2elComponents]) -> Cot2elExplanationCounts:
+    kept, contradicted = sum(p.kept for p in parts), sum(p.contradicted for p in parts)
+    whole = sum(p.parsed for p in parts)
+    return Cot2elExplanationCounts(
+        kept=kept, contradicted=contradicted, unlike=whole - kept - contradicted
+    )
+
+
+def option_counts(rows: Rows) -> Cot2elOptionCounts:
+    """Of results with a parse: where there is none, nothing could have been said."""
+    found: Counter[str] = Counter()
+    for row in rows:
+        options = getattr(row.request, "options", None)  # gone where no text is kept
+        if row.report.status != "ok":
+            continue
+        if not options:
+            found["unknown"] += 1
+            continue
+        sets = row.report.sets
+        supported = {pair.label for pair in sets.filtered_sup}
+        opposed = {pair.label for pair in sets.filtered_opp} - supported
+        found["supported"] += len(supported)
+        found["opposed"] += len(opposed)
+        found["unexplained"] += len(options) - len(supported) - len(opposed)
+    return Cot2elOptionCounts(**{name: found[name] for name in Cot2elOptionCounts.model_fields})
 
 
 def _ratio(

@@ -21,10 +21,11 @@ from shared.report_design import (
     Forest,
     ForestRow,
     Record,
-    count_bars,
     forest,
+    integer,
     is_shown,
     record,
+    stacked_bar,
 )
 
 TEMPLATE = "cot2el/page.html"
@@ -174,17 +175,44 @@ def _match_rows(report: Cot2elResult) -> tuple[AnnotatorComparison, ...]:
     )
 
 
+STATUSES = {
+    "ok": "read into explanations",
+    "parse_failed": "the parse failed",
+    "no_reasoning": "no reasoning was written",
+    "not_read": "not read: the language is not known",
+}
+
+
 def design(report: Record) -> Iterator[Block]:
     """The charts of a batch report."""
+    explanations = record(report, "explanations")
+    became = {
+        "kept: said in the reasoning": integer(explanations, "kept"),
+        "dropped: the reasoning says the opposite": integer(explanations, "contradicted"),
+        "dropped: nothing in the reasoning is like it": integer(explanations, "unlike"),
+    }
+    yield stacked_bar("What became of the explanations", became)
     rows = [
-        ForestRow("the reasoning", record(report, "faithfulness")),
-        ForestRow("shuffled words", record(report, "faithfulness_by_chance")),
-        ForestRow("the reasoning of others", record(report, "faithfulness_of_others")),
+        ForestRow("the explanations", record(report, "faithfulness")),
+        ForestRow("with their words shuffled", record(report, "faithfulness_by_chance")),
+        ForestRow("of other items", record(report, "faithfulness_of_others")),
     ]
     kept = [row for row in rows if is_shown(row.interval)]
-    yield Forest("Really said in the reasoning", kept)
-    kept_share = {"kept": record(report, "faithfulness_pooled")}
-    yield forest("Of all explanations that were read, the share that is kept", kept_share)
+    yield Forest("Really said in the reasoning, beside two kinds of chance", kept)
     shares = {"contradicted": record(report, "contradicted")}
     yield forest("Explanations that the reasoning contradicts", shares, note="Lower is better.")
-    yield count_bars("What became of the results", record(report, "statuses"))
+    options = record(report, "options")
+    said = {
+        "supported": integer(options, "supported"),
+        "only opposed": integer(options, "opposed"),
+        "nothing is said of them": integer(options, "unexplained"),
+    }
+    yield stacked_bar("Options, by what is said for them", said, _unknown(options))
+    statuses = record(report, "statuses")
+    read = {words: integer(statuses, name) for name, words in STATUSES.items()}
+    yield stacked_bar("Parses, and why they failed", read)
+
+
+def _unknown(options: Record) -> str:
+    left = integer(options, "unknown")
+    return f"{left:,} results do not keep their options, and are left out." if left else ""

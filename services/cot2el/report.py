@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from shared.batch_contracts import BatchReport
-from shared.contracts import Evidence, Message, Report
+from shared.contracts import Count, Evidence, Message, Report
 from shared.questions import Key, Stance
 from shared.report_contracts import Interval
 
@@ -191,10 +191,31 @@ class Cot2elValidated(Message):
     columns: dict[str, Interval] = Field(description="Table 8, over items where it is measured")
 
 
+class Cot2elExplanationCounts(Message):
+    """The explanations of all parses, repeated ones of an item once."""
+
+    kept: Count = Field(description="aligned with a unit of the reasoning")
+    contradicted: Count = Field(description="dropped: a unit resembles it and says the opposite")
+    unlike: Count = Field(description="dropped: no unit resembles it")
+
+
+class Cot2elOptionCounts(Message):
+    """The options of the results with a parse: what EL filtered says of them."""
+
+    supported: Count = Field(description="options with a supporting explanation")
+    opposed: Count = Field(description="options with opposing ones alone")
+    unexplained: Count = Field(description="options with none")
+    unknown: Count = Field(description="results whose options are not kept; not in the counts")
+
+
 class Cot2elBatchReport(BatchReport):
     """How faithful parses are, and how close to annotators."""
 
     statuses: dict[str, int] = Field(description="of the results, by `status`")
+    explanations: Cot2elExplanationCounts | None = Field(
+        default=None, description="null in reports of earlier versions"
+    )
+    options: Cot2elOptionCounts | None = Field(default=None, description="null likewise")
     faithfulness: Interval = Field(description="over items; `pooled` is over explanations")
     faithfulness_pooled: Interval
     faithfulness_by_chance: Interval = Field(description="of explanations with shuffled words")

@@ -15,6 +15,7 @@ from services.ftc import kernel
 from services.ftc.batch_scores import (
     BOUNDS,
     STATISTICS,
+    against_random,
     components,
     las_of,
     lra_of,
@@ -71,6 +72,7 @@ def batch_report(
         micro=scores_of("micro", components(covered), over.keys(explained), over),
         baselines=tuple(_baselines(rows)),
         null_win_rate=over.mean("null", [c.null_win_rate for c in controls], keys, UNIT),
+        against_random=against_random(explained, over),
         null_significant=over.share(significant, keys),
         rules=_count(report.extraction.rule for report in covered),
         transformations=_count(report.extraction.transformation for report in covered),

@@ -18,6 +18,7 @@ from services.ftc.contract import FtcRequest
 from services.ftc.kernel import Floats
 from services.ftc.report import (
     Case,
+    FtcAgainstRandom,
     FtcBatchReportRequest,
     FtcCounterfactual,
     FtcInputScores,
@@ -318,3 +319,45 @@ def scores_of(
     mean_k = means["k"].value
     p = None if mean_k is None else kernel.geometric_mean_p(mean_k)
     return FtcScores(**means, geometric_mean_p=p)
+
+
+def against_random(
+    rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]
+) -> FtcAgainstRandom | None:
+    """Of the counterfactuals that have a null; None where no result has one."""
+    found = [(row, pairs) for row in rows if (pairs := _with_null(row.report))]
+    if not found:
+        return None
+    keys = over.keys([row for row, _ in found])
+    own = [[made.satisfaction for made, _ in pairs] for _, pairs in found]
+    random = [[drawn for _, drawn in pairs] for _, pairs in found]
+    return FtcAgainstRandom(
+        results=len(found),
+        explanations=scores_of("beside random", [_mean(one) for one in own], keys, over),
+        random_phrases=scores_of("random", [_mean(one) for one in random], keys, over),
+        difference={
+            name: over.mean(
+                f"beyond random {name}",
+                [
+                    getattr(_mean(first), name) - getattr(_mean(second), name)
+                    for first, second in zip(own, random, strict=True)
+                ],
+                keys,
+                (-1.0, 1.0) if name != "k" else (None, None),
+            )
+            for name in STATISTICS
+        },
+    )
+
+
+def _with_null(report: FtcResult) -> list[tuple[FtcCounterfactual, FtcSatisfaction]]:
+    return [
+        (made, made.null.satisfaction)
+        for made in report.counterfactuals
+        if made.null is not None and made.null.satisfaction is not None
+    ]
+
+
+def _mean(found: Sequence[FtcSatisfaction]) -> FtcSatisfaction:
+    means = {name: float(np.mean([getattr(one, name) for one in found])) for name in STATISTICS}
+    return FtcSatisfaction(**means, geometric_mean_p=kernel.geometric_mean_p(means["k"]))

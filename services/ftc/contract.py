@@ -232,7 +232,7 @@ CONTRACT = MetricContract(
     batch_needs_text=True,
     clustered_by=("premise", "hypothesis"),
     explained="label",
-    batch_intervals=30,
+    batch_intervals=42,
     form=(
         FormField(name="premise", label="Premise"),
         FormField(name="hypothesis", label="Hypothesis"),

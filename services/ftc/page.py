@@ -132,15 +132,23 @@ def counterfactual_card(
         item=item,
         changes=_changes(request, report, item),
         answers=_distribution_plot(report.original, item),
-        lines=(
-            ScoreLine("with the premise", "what the score rests on", item.satisfaction),
-            ScoreLine(
-                "without the premise", "what the hypothesis alone gives away", item.blank_premise
-            ),
-        ),
+        lines=_score_lines(item),
         null=_null(item.null) if item.null else None,
         no_null=None if item.null else (reasons[0] if reasons else "no random phrase was drawn"),
     )
+
+
+def _score_lines(item: FtcCounterfactual) -> tuple[ScoreLine, ...]:
+    random = None if item.null is None else item.null.satisfaction
+    lines = (
+        ScoreLine("with the premise", "what the score rests on", item.satisfaction),
+        ScoreLine(
+            "without the premise", "what the hypothesis alone gives away", item.blank_premise
+        ),
+    )
+    if random is None:
+        return lines
+    return (*lines, ScoreLine("random phrases", "what others earn in its place: chance", random))
 
 
 def _changes(
@@ -212,27 +220,62 @@ def _marked_spans(text: str, evidence: Sequence[FtcSpanEvidence]) -> list[Mark]:
     ]
 
 
+STATISTICS = (
+    ("delta", "Logic carried over: the satisfied share (δ)"),
+    ("k", "How surely it is carried over (K)"),
+    ("w", "How nearly it is carried over (W)"),
+)
+BASELINES = {  # the two that the paper names first
+    "always_entailment": "an answer that is always entailment",
+    "majority": "the most frequent target",
+    "uniform": "one third each",
+    "unedited": "the model's answer before the edit",
+    "blank_premise": "the model without the premise",
+}
+
+
 def design(report: Record) -> Iterator[Block]:
     """The charts of a batch report."""
-    macro = record(report, "macro")
+    micro = record(report, "micro")
     baselines = {one.get("name"): one for one in records(report, "baselines")}
-    for symbol, title in (
-        ("delta", "Logic carried over"),
-        ("w", "How nearly"),
-        ("k", "How surely"),
-    ):
-        rows = [ForestRow("explanations", record(macro, symbol))]
+    for symbol, title in STATISTICS:
+        rows = [ForestRow("explanations", record(micro, symbol))]
         rows += [
-            ForestRow(f"without them: {str(name).replace('_', ' ')}", point(one.get(symbol)))
-            for name, one in baselines.items()
+            ForestRow(words, point(record(baselines, name).get(symbol)))
+            for name, words in BASELINES.items()
         ]
-        kept = [row for row in rows if is_shown(row.interval)]
-        note = "Below the first line: what answers earn that have not seen the explanation."
-        yield Forest(f"{title} ({symbol})", kept, note=note)
-    null = {"random substitutions beaten": record(report, "null_win_rate")}
-    yield forest("Against random substitutions", null, level=0.5)
-    cases = {
-        str(one.get("case")): record(record(one, "scores"), "w") for one in records(report, "cases")
-    }
-    yield forest("By original label (w)", cases)
+        note = "Means over results; below the first line those of answers without the explanation."
+        yield _on_one_scale(title, rows, note)
+    yield from _against_random(report)
+    for symbol, title in STATISTICS:
+        cases = [
+            ForestRow(str(one.get("case")), record(record(one, "scores"), symbol))
+            for one in records(report, "cases")
+        ]
+        yield _on_one_scale(f"{title}, by original label", cases)
     yield count_bars("Abstentions, by reason", record(report, "abstentions"))
+
+
+def _against_random(report: Record) -> Iterator[Block]:
+    """The same three numbers of random phrases in the place of the explanation's."""
+    found = record(report, "against_random")
+    sides = {"explanations": "explanations", "random_phrases": "random phrases in their place"}
+    for symbol, title in STATISTICS:
+        rows = [
+            ForestRow(words, record(record(found, side), symbol)) for side, words in sides.items()
+        ]
+        yield _on_one_scale(f"{title}, against random substitutions", rows)
+    differences = record(found, "difference")
+    beyond = {title: record(differences, symbol) for symbol, title in STATISTICS}
+    note = "Right of the dashed line: more than random phrases."
+    yield forest("Beyond random substitutions", beyond, bounds=(-1.0, 1.0), level=0.0, note=note)
+    beaten = {"random substitutions beaten": record(report, "null_win_rate")}
+    yield forest("Random substitutions beaten (W)", beaten, level=0.5)
+
+
+def _on_one_scale(title: str, rows: Sequence[ForestRow], note: str = "") -> Forest:
+    """From 0, or the least value where that is below it, to 1; K has no least value."""
+    kept = [row for row in rows if is_shown(row.interval)]
+    ends = [row.interval[end] for row in kept for end in ("value", "low")]
+    least = min([0.0, *(one for one in ends if one is not None)])
+    return Forest(title, kept, (least, 1.0), note)

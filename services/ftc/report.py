@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from shared.batch_contracts import BatchReport, BatchReportRequest
-from shared.contracts import Evidence, Message, Word
+from shared.contracts import Count, Evidence, Message, Word
 from shared.elicitation import ExplainableReport
 from shared.null_report import Null, PValue
 from shared.report_contracts import Interval
@@ -114,6 +114,9 @@ class FtcNull(Null):
     mean: float = Field(ge=0, le=1, description="over the draws")
     win_rate: Share = Field(description="draws that score lower, ties half; chance is 0.5")
     p_value: PValue = Field(description="one-sided: a draw scores as high")
+    satisfaction: FtcSatisfaction | None = Field(
+        default=None, description="mean over the draws; null in results of earlier versions"
+    )
 
 
 class FtcCounterfactual(Message):
@@ -268,6 +271,18 @@ class FtcBaselineScores(Message):
     w_normalized: float
 
 
+class FtcAgainstRandom(Message):
+    """Explanations beside random phrases in their place, on the results that have both: means over
+    the counterfactuals of each, then over results. What is chance depends on the texts."""
+
+    results: Count
+    explanations: FtcScores
+    random_phrases: FtcScores
+    difference: dict[Statistic, Interval] = Field(
+        description="explanations - random phrases, result by result; 0 is chance"
+    )
+
+
 class FtcLas(Message):
     """Leakage-adjusted simulatability (Hase et al., 2020)."""
 
@@ -364,6 +379,9 @@ class FtcBatchReport(BatchReport):
     micro: FtcScores = Field(description="mean over results")
     baselines: tuple[FtcBaselineScores, ...]
     null_win_rate: Interval
+    against_random: FtcAgainstRandom | None = Field(
+        default=None, description="null where no result has a null, and in earlier reports"
+    )
     null_significant: Interval = Field(
         description="share of results with p <= 0.05, of those that could have reached it (`of`: "
         "how many); 0.05 is expected by chance"

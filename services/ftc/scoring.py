@@ -63,16 +63,18 @@ def counterfactual(
         null=_null(
             request,
             float(kernel.w_normalized(answers, targets, request.alpha)[0]),
-            _null_scores(request, collected.nulls[place], targets[0]),
+            collected.nulls[place],
+            targets[0],
             hypothesis.random,
         ),
     )
 
 
 def _null(
-    request: FtcRequest, observed: float, scores: Floats, random: RandomPhrases
+    request: FtcRequest, observed: float, drawn: Floats, target: Floats, random: RandomPhrases
 ) -> FtcNull | None:
-    """observed: w_normalized of the counterfactual. scores: (M,) the same of the random phrases."""
+    """observed: w_normalized of the counterfactual. drawn: (M, 3) answers to the random phrases."""
+    scores = _null_scores(request, drawn, target)
     if not scores.size:
         return None
     win_rate, p_value = _rank(request, observed, scores)
@@ -92,6 +94,7 @@ def _null(
         attainable_p=ranks.attainable_p(min(draw_count(request), random.placements)),
         ties=ranks.tie_rate(observed, scores),
         **ranks.null_summary(scores),
+        satisfaction=satisfaction(request, drawn, np.tile(target, (len(drawn), 1))),
     )
 
 

@@ -22,6 +22,7 @@ from services.haf.report import (
     HafMeans,
     HafResult,
     HafShares,
+    HafStageCounts,
     HafStagePart,
     HafStanceScores,
     Stage,
@@ -104,6 +105,7 @@ class _Group:
                 self.over.keys(self.rows),
             ),
             by_stance=tuple(self._by_stance()),
+            stages={stage: stage_counts(self.rows, stage) for stage in get_args(Stage)},
         )
 
     def _interval(
@@ -155,6 +157,22 @@ class _Group:
                 )
 
 
+def stage_counts(rows: Sequence[Row], stage: Stage) -> HafStageCounts:
+    """JUSTIFY leads to the strength of support, each later stage to a part of its own."""
+    reached = [
+        (row, own)
+        for row in rows
+        if (own := [part for part in row.report.stages if part.stage == stage])
+    ]
+    return HafStageCounts(
+        reached=len(reached),
+        refused=sum(all(part.refusal for part in own) for _, own in reached),
+        scored=sum(
+            getattr(row.report.components, PART_OF[stage]) is not None for row, _ in reached
+        ),
+    )
+
+
 def _component(name: str) -> Callable[[HafResult], float | None]:
     return lambda report: getattr(report.components, name)
 
@@ -173,6 +191,13 @@ def weighted_confidence(part: HafStagePart) -> float | None:
     return part.weight * part.decision.confidence
 
 
+PART_OF: dict[Stage, str] = {
+    "justify": "sos",
+    "internal": "uii",
+    "external": "uei",
+    "sufficiency": "rs",
+    "necessity": "rn",
+}
 PANELS = {
     "sos": "SoS (higher is better)",
     "dis": "DiS (higher is better)",

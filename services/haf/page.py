@@ -23,7 +23,17 @@ from services.haf.report import (
 from shared.charts.engine import Chart
 from shared.charts.shapes import MOST, matrix
 from shared.page_text import Mark, MarkedText, Warm, counted, pieces, runs
-from shared.report_design import Block, Record, count_bars, forest, integer, record, records
+from shared.report_design import (
+    Block,
+    CountBars,
+    Record,
+    count_bars,
+    forest,
+    integer,
+    record,
+    records,
+    stacked_bar,
+)
 
 STEPS = 5  # of relevance, against the statement's most relevant token
 UNSURE = (0.9, 0.5, 0.1)  # below each of these probabilities the underline grows
@@ -373,21 +383,33 @@ def design(report: Record) -> Iterator[Block]:
     """The charts of a batch report."""
     for group in records(report, "groups"):
         name = " · ".join(str(group[key]) for key in ("model", "dataset") if group.get(key))
+        means = record(group, "means")
+        parts = {_directed(one): record(means, one.name) for one in words.METRICS}
+        yield forest(f"The six parts: {name}", parts, note="↑ higher is better, ↓ lower is better.")
         stances = {
             str(one["stance"]): integer(one, "results") for one in records(group, "by_stance")
         }
-        yield count_bars(f"Stances: {name}", stances)
-        yield count_bars(f"Results that reach each stage: {name}", _reached(group))
+        yield stacked_bar(f"Stances: {name}", stances)
         refused = {"refuse to justify": record(group, "refused")}
-        yield forest(f"Refusals: {name}", refused)
+        yield forest(f"Refusals: {name}", refused, note="Lower is better.")
+        yield from _survival(name, record(group, "stages"))
         sufficient = record(group, "sufficient")
         yield forest(f"Decisions that say “sufficient”, by stage: {name}", sufficient)
         off = record(group, "irrelevant")
         yield forest(f"Answers beside the question, by stage: {name}", off, note="Lower is better.")
 
 
-def _reached(group: Record) -> Record:
-    """Stage → results with a response in it; the first stage is every result's."""
-    answered = record(group, "sufficient")
-    later = {stage: integer(record(answered, stage), "of") for stage in answered}
-    return {"justify": integer(group, "results")} | later
+def _directed(one: words.MetricWords) -> str:
+    return f"{'↓' if one.lower_is_better else '↑'} {one.title} ({one.short})"
+
+
+def _survival(name: str, stages: Record) -> Iterator[Block]:
+    """In the order of the stages, which tells where results are lost."""
+    counts = {title: record(stages, stage) for stage, title in words.TITLES.items()}
+    refused = {title: integer(one, "refused") for title, one in counts.items()}
+    note = "Sufficiency is asked of toxic stances, necessity of non-toxic ones."
+    for what, which in (("reach each stage", "reached"), ("have the part of a stage", "scored")):
+        bars = [(title, integer(one, which)) for title, one in counts.items() if one]
+        shown = bars if any(count for _, count in bars) else []
+        yield CountBars(f"Results that {what}: {name}", shown, note)
+    yield count_bars(f"Results whose responses refuse a stage: {name}", refused)

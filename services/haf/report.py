@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from shared.batch_contracts import BatchReport, BatchReportRequest
-from shared.contracts import Evidence, Message, MetadataKey, Word
+from shared.contracts import Count, Evidence, Message, MetadataKey, Word
 from shared.elicitation import ExplainableReport
 from shared.report_contracts import Interval
 
@@ -214,6 +214,13 @@ class HafResult(ExplainableReport):
         "earlier reason first, and mirrored; 1 on the diagonal. Empty for more than 64 reasons",
     )
 
+    @property
+    def unasked(self) -> frozenset[str]:
+        """RS is asked of who calls the text toxic, or perhaps; RN of who calls it not toxic."""
+        if self.stance is None or self.stance == "unclear":
+            return frozenset()
+        return frozenset(["rs" if self.stance == "non-toxic" else "rn"])
+
 
 class HafBatchReportRequest(BatchReportRequest):
     """Which results, and which of their `metadata` say where they come from."""
@@ -264,6 +271,14 @@ class HafStanceScores(Message):
     means: HafMeans
 
 
+class HafStageCounts(Message):
+    """How many results come through a stage: sufficiency and necessity are of one stance each."""
+
+    reached: Count = Field(description="results with a response in it")
+    refused: Count = Field(description="of these, results whose responses all refuse the task")
+    scored: Count = Field(description="of these, results with the part that the stage leads to")
+
+
 class HafGroup(Message):
     """One model on one data set."""
 
@@ -277,6 +292,9 @@ class HafGroup(Message):
     irrelevant: HafShares = Field(description="Table 5: decisions that do not answer the question")
     refused: Interval = Field(description="share of results that refuse at JUSTIFY")
     by_stance: tuple[HafStanceScores, ...]
+    stages: dict[Stage, HafStageCounts] = Field(
+        default_factory=dict, description="in their order; empty in reports of earlier versions"
+    )
 
 
 class HafBatchReport(BatchReport):

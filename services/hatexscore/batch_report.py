@@ -10,20 +10,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.report import (
+from services.hatexscore.batch_messages import (
     MOST_NAMED,
     Decision,
     HatexscoreBatchReport,
     HatexscoreBatchReportRequest,
-    HatexscoreComponents,
     HatexscoreDecisionMeans,
     HatexscoreLabelConflicts,
+    HatexscoreLengthScores,
     HatexscoreModelAgreement,
+    HatexscoreQuoteCounts,
     HatexscoreReaderScores,
-    HatexscoreResult,
-    Reader,
+    TextLength,
 )
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.quote_search import word_spans
+from services.hatexscore.report import HatexscoreComponents, HatexscoreResult, Language, Reader
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
 from shared.report_contracts import Interval
@@ -35,6 +37,8 @@ Statistics = BatchStatistics[HatexscoreBatchReportRequest]
 
 ROUNDING = 1e-12
 AGREEING = 0.5  # of P(hateful), from which the model itself decides so
+FOUND = ("exact", "inflected", "fuzzy", "missing", "unsearched")  # a quotation in its text
+LONG = 600  # characters: at most 50 words are short
 FAITHLESS = 0.8  # agreement under which QF tells about the model
 NOT_STANDARDISED = "no score is standardised: no result with a score was decided {decisions}"
 FOREIGN = (
@@ -57,7 +61,7 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport
         **common,
         label_mix={decision: len(own) for decision, own in _scored(rows).items()},
         standardised_score=standardised,
-        components=whole.components,
+        components={part: common["parts"][part].mean for part in HatexscoreComponents.model_fields},
         share_beaten=whole.share_beaten,
         by_decision={
             decision: _means(decision, own, over)
@@ -66,6 +70,8 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport
         model_agreement=agreement,
         evidence=_evidence(rows, over),
         labels=label_conflicts(rows),
+        quotes=quote_counts(rows),
+        text_lengths=_text_lengths(rows, over),
         groups=dict(sorted(Counter(g for row in rows for g in row.report.groups).items())),
         languages=dict(sorted(Counter(row.report.language for row in rows).items())),
         readers=_readers(rows, over),
@@ -206,6 +212,63 @@ def _scores_by(by: Reader, rows: Sequence[Row], over: Statistics) -> HatexscoreR
         tgi=means.components["tgi"],
         score=means.score,
     )
+
+
+def quote_counts(rows: Sequence[Row]) -> HatexscoreQuoteCounts:
+    """Of quotations, and of results by the worst of theirs."""
+    each = [_quotes_of(row.report) for row in rows]
+    whole: Counter[str] = sum(each, Counter())
+    worst = Counter(map(_worst, each))
+    return HatexscoreQuoteCounts(
+        **{way: whole[way] for way in FOUND},
+        **{f"results_{way}": worst[way] for way in ("exact", "rough", "missing", "without")},
+    )
+
+
+def _quotes_of(report: HatexscoreResult) -> Counter[str]:
+    found: Counter[str] = Counter(one.match for one in report.evidence if one.kind == "quote")
+    found["missing"] = len(report.hallucinated_quotes)
+    found["unsearched"] = report.quotes_unsearched
+    return found
+
+
+def _worst(found: Counter[str]) -> str:
+    if found["missing"]:
+        return "missing"
+    if not found.total():
+        return "without"
+    return "exact" if found["exact"] == found.total() else "rough"
+
+
+def _text_lengths(
+    rows: Sequence[Row], over: Statistics
+) -> dict[TextLength, HatexscoreLengthScores]:
+    found: dict[TextLength, list[Row]] = {}
+    for row in rows:
+        found.setdefault(text_length(row), []).append(row)
+    return {length: _of_length(length, own, over) for length, own in sorted(found.items())}
+
+
+def _of_length(length: str, rows: Sequence[Row], over: Statistics) -> HatexscoreLengthScores:
+    scores = [row.report.score for row in rows]
+    return HatexscoreLengthScores(
+        results=len(rows),
+        undefined=scores.count(None),
+        score=over.mean(f"score of {length} texts", scores, over.keys(rows), UNIT),
+    )
+
+
+def text_length(row: Row) -> TextLength:
+    """Words are those of the rule by which a short text may be quoted whole."""
+    text = getattr(row.request, "text", None)  # gone where it is not kept
+    if not text:
+        return "unknown"
+    if len(text) > LONG:
+        return "longer"
+    code = row.report.language
+    language: Language = "zh" if code == "zh" else "ko" if code == "ko" else "en"
+    counted = word_spans(text, language)
+    return "short" if len(counted) <= row.request.short_text_max_words else "longer"
 
 
 def label_conflicts(rows: Sequence[Row]) -> HatexscoreLabelConflicts:

@@ -18,11 +18,10 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from services.hatexscore.batch_messages import HatexscoreBatchReport, HatexscoreBatchReportRequest
 from services.hatexscore.quotes import quotations
 from services.hatexscore.report import (
     ConsistencyRule,
-    HatexscoreBatchReport,
-    HatexscoreBatchReportRequest,
     HatexscoreResult,
     Label,
     Language,
@@ -442,7 +441,7 @@ CONTRACT = MetricContract(
     batch_report=HatexscoreBatchReport,
     batch_request=HatexscoreBatchReportRequest,
     batch_summary="Means of the four parts with intervals, and label conflicts, over many results",
-    batch_intervals=20,
+    batch_intervals=21,
     form=(
         FormField(name="text", label="Text", hint="what was moderated"),
         FormField(
@@ -471,6 +470,11 @@ CONTRACT = MetricContract(
             name="label-conflict",
             path="$ ? (@.label_match == false && @.score >= 0.5)",
             says="the explanation states another label than the one sent, and scores well",
+        ),
+        SurprisingRule(
+            name="quote-not-in-text",
+            path="$.hallucinated_quotes[*]",
+            says="it quotes something that is not in the text",
         ),
     ),
 )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from services.hatexscore import kernel
+from services.hatexscore.batch_messages import HatexscoreBatchReport, HatexscoreBatchReportRequest
 from services.hatexscore.batch_report import batch_report
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.explanation import (
@@ -30,8 +31,6 @@ from services.hatexscore.model_calls import (
 from services.hatexscore.reader import read_by_model
 from services.hatexscore.report import (
     NO_WITNESS,
-    HatexscoreBatchReport,
-    HatexscoreBatchReportRequest,
     HatexscoreComponents,
     HatexscoreConclusion,
     HatexscoreHallucinatedQuote,

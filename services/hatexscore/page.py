@@ -22,7 +22,7 @@ from services.hatexscore.verdict import TIE, verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import strip
 from shared.page_text import Mark, MarkedText, Verdict, pieces, significant
-from shared.report_design import Block, Record, count_bars, forest, integer, record
+from shared.report_design import Block, Record, count_bars, forest, integer, record, stacked_bar
 
 TEMPLATE = "hatexscore/page.html"
 DETAILS = {"other_variants": True}  # fields of a request that only the page needs
@@ -230,14 +230,8 @@ def _difference(own: float | None, other: float | None) -> str:
 
 def design(report: Record) -> Iterator[Block]:
     """The charts of a batch report."""
-    labels = record(report, "labels")
-    compared, conflicting = integer(labels, "compared"), integer(labels, "conflicting")
-    stated = {
-        "state the decision that was sent": compared - conflicting,
-        "state another one": conflicting,
-        "state no decision": integer(labels, "no_conclusion"),
-    }
-    yield count_bars("What the explanations conclude", stated)
+    yield _conclusions(report)
+    yield from _quotes(record(report, "quotes"))
     decisions = record(report, "by_decision")
     means = {name: record(one, "score") for name, one in decisions.items()}
     yield forest("Mean score by decision", means, note="What is high for one is low for another.")
@@ -249,4 +243,53 @@ def design(report: Record) -> Iterator[Block]:
     note = "QF asks this model: it says little where the model decides otherwise."
     yield forest("Does the model make the decisions that are explained?", agreed, note=note)
     yield count_bars("Groups that are named as the target", record(report, "groups"))
-    yield count_bars("Languages", record(report, "languages"))
+    lengths = record(report, "text_lengths").items()
+    found = {LENGTHS.get(name, name): record(one, "score") for name, one in lengths}
+    if len(found) > 1:
+        yield forest("Mean score by the length of the text", found)
+    languages = record(report, "languages")
+    filters = {code: ("language", code) for code in languages if code != UNDECIDED}
+    yield count_bars("Languages of the texts; und: undecided", languages, filters=filters)
+
+
+UNDECIDED = "und"
+LENGTHS = {
+    "short": "short: it may be quoted whole",
+    "longer": "longer",
+    "unknown": "not known: it is not kept",
+}
+
+
+def _conclusions(report: Record) -> Block:
+    labels = record(report, "labels")
+    compared, conflicting = integer(labels, "compared"), integer(labels, "conflicting")
+    silent = integer(labels, "no_conclusion")
+    stated = {
+        "state the decision that was sent": compared - conflicting,
+        "state another one": conflicting,
+        "state one, and none was sent": integer(report, "scored") - compared - silent,
+        "state no decision": silent,
+    }
+    return stacked_bar("What the explanations conclude", stated)
+
+
+def _quotes(counted: Record) -> Iterator[Block]:
+    """What is quoted, by how it was found; results, by the worst of their quotations."""
+    roughly = ("inflected", "fuzzy", "unsearched")
+    quotations = {
+        "found exactly": integer(counted, "exact"),
+        "found roughly": sum(integer(counted, one) for one in roughly),
+        "not in the text": integer(counted, "missing"),
+    }
+    note = "Roughly: but for an ending, or for at most 15 % of the characters."
+    if (left := integer(counted, "unsearched")) > 0:
+        note += f" Of {left:,} only the exact words were looked for."
+    yield stacked_bar("Quotations of the texts", quotations, note)
+    results = {
+        "find all they quote exactly": integer(counted, "results_exact"),
+        "find some of it roughly": integer(counted, "results_rough"),
+        "quote something that is not in the text": integer(counted, "results_missing"),
+        "quote nothing": integer(counted, "results_without"),
+    }
+    filters = {"quote something that is not in the text": ("reason", "quote-not-in-text")}
+    yield stacked_bar("Explanations, by the worst of their quotations", results, filters=filters)

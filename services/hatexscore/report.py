@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from shared.batch_contracts import BatchReport, BatchReportRequest
 from shared.contracts import (
     Column,
-    Count,
     Evidence,
     Message,
     NullReason,
@@ -23,10 +21,7 @@ from shared.contracts import (
 from shared.elicitation import ExplainableReport
 from shared.models.judgement import Reading
 from shared.null_report import Null, PValue
-from shared.report_contracts import Interval
 
-ROUNDING = 1e-9  # of shares that add up to 1
-MOST_NAMED = 100  # results with a label conflict
 # Where the asked model cannot witness at all: a CC that is 0 for some such texts and null for the
 # others would have a mean that says nothing.
 NO_WITNESS: frozenset[ReasonCode] = frozenset(
@@ -400,102 +395,6 @@ class HatexscoreResult(ExplainableReport):
         description="what the other two variants give; absent unless requested",
     )
 
-
-class HatexscoreBatchReportRequest(BatchReportRequest):
-    """Whose results are summed up, and for which mix of decisions."""
-
-    reference_mix: dict[Label, Probability] | None = Field(
-        default=None,
-        examples=[{"hateful": 0.1, "non-hateful": 0.9}],
-        description="shares of the two decisions, which add up to 1, that the mean score is "
-        "standardised to: batches of other mixes can then be compared",
-    )
-
-    @field_validator("reference_mix")
-    @classmethod
-    def _adds_up(cls, mix: dict[Label, float] | None) -> dict[Label, float] | None:
-        if mix is not None and abs(sum(mix.values()) - 1) > ROUNDING:
-            raise ValueError("the shares of the two decisions must add up to 1")
-        return mix
-
-
-class HatexscoreLabelConflicts(Message):
-    """Where an explanation states another decision than the one it was sent for."""
-
-    compared: int = Field(ge=0, description="results with both a sent and a stated label")
-    conflicting: int = Field(ge=0, description="of these, results in which they differ")
-    no_conclusion: int = Field(ge=0, description="results whose explanation states no decision")
-    conflicts: tuple[str, ...] = Field(
-        max_length=MOST_NAMED, description="the first of them, by custom_id, else by job"
-    )
-
-
-Decision = Literal["hateful", "non-hateful", "unknown"]
-
-
-class HatexscoreDecisionMeans(Message):
-    """Means over the results of one decision: what should be high for one is low for another."""
-
-    results: int = Field(ge=0)
-    score: Interval
-    components: dict[str, Interval] = Field(description="mean of htc, qf, tgi and cc, each [0, 1]")
-    share_beaten: Interval = Field(description="as in the report")
-    qf_excess: Interval | None = Field(
-        default=None, description="QF above that of random quotes, mean; 0 is chance"
-    )
-
-
-class HatexscoreModelAgreement(Message):
-    """Does the asked model make the decisions that are explained? QF rests on that."""
-
-    agreement: Interval = Field(description="share of results where the model decides so")
-    by_decision: dict[Decision, Interval] = Field(description="the same of each decision")
-    kappa: float | None = Field(
-        ge=-1, le=1, description="Cohen's, of model and decision; null where both are constant"
-    )
-    qf_where_agreeing: Interval = Field(description="mean QF where the model makes the decision")
-    corr_p_qf: Interval = Field(description="Pearson's r of P(hateful) and QF")
-
-
-class HatexscoreReaderScores(Message):
-    """The results whose explanation was read by one of the two."""
-
-    results: Count
-    htc: Interval
-    tgi: Interval
-    score: Interval
-
-
-class HatexscoreBatchReport(BatchReport):
-    """Means over the results in which the quantity is defined."""
-
-    label_mix: dict[Decision, int] = Field(
-        default_factory=dict, description="decision → results with a score: what `score` is of"
-    )
-    standardised_score: Interval | None = Field(
-        default=None,
-        description="mean score of `reference_mix`: the mean of each decision, weighted by its "
-        "share; null where none was sent, or a decision that has a share has no score",
-    )
-    components: dict[str, Interval] = Field(description="mean of htc, qf, tgi and cc, each [0, 1]")
-    share_beaten: Interval = Field(
-        description="mean share of random spans that the quotations beat; 0.5 is chance"
-    )
-    by_decision: dict[Decision, HatexscoreDecisionMeans] = Field(
-        default_factory=dict, description="the same for each decision; `unknown`: none was found"
-    )
-    model_agreement: HatexscoreModelAgreement | None = Field(
-        default=None, description="null where no model was asked about a decision"
-    )
-    evidence: Interval | None = Field(
-        default=None,
-        description="share of hateful decisions whose quotes move P more than random spans do, "
-        "p <= 0.05, of those where so small a p can be had; 0.05 is chance",
-    )
-    labels: HatexscoreLabelConflicts
-    groups: dict[str, int] = Field(description="group that counts as identified → results")
-    languages: dict[str, int] = Field(description="language of the text → results")
-    readers: dict[Reader, HatexscoreReaderScores] = Field(
-        default_factory=dict,
-        description="what read the explanation → its results: rules and models are no same measure",
-    )
+    @property
+    def unasked(self) -> frozenset[str]:
+        return frozenset(self.not_applicable)

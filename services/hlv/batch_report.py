@@ -5,7 +5,9 @@ Source: Chen et al., EMNLP 2025, Appendix F. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,15 +20,17 @@ from services.hlv.report import (
     HlvGain,
     HlvMeasured,
     HlvMethodResult,
+    HlvPaired,
     HlvResult,
     HlvTable,
     Judged,
     Method,
 )
 from services.hlv.scoring import CORRELATIONS, DIVERGENCES, ERRORS
+from services.hlv.variants import VARIANTS
 from shared.batch_contracts import BatchReportRequest
 from shared.contracts import Scored
-from shared.estimates import BatchStatistics
+from shared.estimates import UNIT, BatchStatistics
 from shared.report_contracts import Interval
 from shared.statistics.clusters import Floats
 from shared.statistics.intervals import UNBOUNDED, Bounds
@@ -34,6 +38,9 @@ from shared.statistics.intervals import UNBOUNDED, Bounds
 Rows = Sequence[Scored[HlvRequest, HlvResult]]
 
 MIXED = "some scores are gains and some are agreements: they have no common mean"
+EQUAL = 1e-12  # gains: equal in theory, unequal in floats
+GAINS = (-2.0, 2.0)  # between two correlations
+ODD_BINS = 21  # so that no change lies in the middle of a bin, and not at its border
 NOTHING = Interval(value=None, low=None, high=None, of=0)
 
 
@@ -49,7 +56,64 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> HlvBa
         score_of=None if not kinds else kinds[0] if len(kinds) == 1 else "mixed",
         ceilings=_ceilings(reports, over.keys(), over),
         tables=tuple(_tables(reports, over.keys(), over)),
+        paired=tuple(_paired(rows, over)),
+        gold_tied=_tied("gold", [report.gold.ranks for report in reports], over.keys(), over),
     )
+
+
+def _paired(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Iterator[HlvPaired]:
+    """Of every method that was asked both ways."""
+    for method in METHODS:
+        found = [(row, _both(row, method)) for row in rows]
+        pairs = [(row, both) for row, both in found if both is not None]
+        if pairs:
+            sides = np.array([both for _, both in pairs], dtype=np.float64)
+            yield _pair(method, sides, over.keys([row for row, _ in pairs]), over)
+
+
+def _both(row: Scored[HlvRequest, HlvResult], method: Method) -> tuple[float, float] | None:
+    """(with explanations, without) of the variant's own coefficient."""
+    result, name = _result(row.report, method), VARIANTS[row.report.provenance.variant].kendall
+    if result is None or result.explained is None or result.baseline is None:
+        return None
+    explained, baseline = getattr(result.explained, name), getattr(result.baseline, name)
+    return None if explained is None or baseline is None else (explained, baseline)
+
+
+def _pair(
+    method: Method, sides: Floats, keys: Sequence[str], over: BatchStatistics[BatchReportRequest]
+) -> HlvPaired:
+    """sides: (n, 2), with explanations and without."""
+    gains = sides[:, 0] - sides[:, 1]
+    gains[np.abs(gains) < EQUAL] = 0.0
+    return HlvPaired(
+        method=method,
+        items=len(gains),
+        explained=over.mean(f"{method} paired explained", sides[:, 0], keys, (-1.0, 1.0)),
+        baseline=over.mean(f"{method} paired baseline", sides[:, 1], keys, (-1.0, 1.0)),
+        gain=over.mean(f"{method} paired gain", gains, keys, GAINS),
+        closer=int(np.sum(gains > 0)),
+        equal=int(np.sum(gains == 0)),
+        farther=int(np.sum(gains < 0)),
+        gains=over.histogram(gains, GAINS, ODD_BINS),
+    )
+
+
+def _tied(
+    name: str,
+    ranks: Sequence[Mapping[str, float]],
+    keys: Sequence[str],
+    over: BatchStatistics[BatchReportRequest],
+) -> Interval:
+    """Of rankings; one that could not be read has no pairs."""
+    return over.mean(f"{name} tied", [tied_share(one) for one in ranks], keys, UNIT)
+
+
+def tied_share(ranks: Mapping[str, float]) -> float | None:
+    """Of all pairs of options; None for fewer than two."""
+    pairs = math.comb(len(ranks), 2)
+    alike = sum(math.comb(count, 2) for count in Counter(ranks.values()).values())
+    return alike / pairs if pairs else None
 
 
 def _ceilings(
@@ -126,6 +190,7 @@ def _table(
         items=len(own),
         invalid_runs=sum(one.invalid_runs for one, _ in own),
         metrics=_estimate_all(name, own, over) | _micro_average(name, known, over),
+        tied=_tied(name, [one.ranks for one, _ in own], [key for _, key in own], over),
         normalised=_normalize_means(name, known, over),
     )
 

@@ -341,7 +341,7 @@ CONTRACT = MetricContract(
     batch_report=HlvBatchReport,
     batch_summary="Correlations and divergences over many results, with and without explanations",
     clustered_by=("question",),
-    batch_intervals=30,
+    batch_intervals=46,
     finding=in_a_word,
     facts=FactPaths(text="question", chance_score=0.0),
     surprising=(

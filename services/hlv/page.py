@@ -20,7 +20,17 @@ from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import bars, slope
 from shared.page_text import MarkedText, OptionRow, Verdict, choices, pieces
 from shared.questions import Explanation, to_prompt
-from shared.report_design import Block, Record, forest, record, records
+from shared.report_design import (
+    Block,
+    Bounds,
+    Record,
+    forest,
+    histogram_bars,
+    integer,
+    record,
+    records,
+    stacked_bar,
+)
 
 TEMPLATE = "hlv/page.html"
 
@@ -246,21 +256,62 @@ def _word(gain: float | None) -> str:
     return "closer to humans" if gain > 0 else "farther from humans" if gain < 0 else "no change"
 
 
+CORRELATIONS: Bounds = (-1.0, 1.0)
+GAINS: Bounds = (-2.0, 2.0)
+SIDES = {
+    "explained": "with explanations",
+    "baseline": "without explanations",
+    "majority": "who knows people's first choice only",
+}
+
+
 def design(report: Record) -> Iterator[Block]:
     """The charts of a batch report."""
-    for table in records(report, "tables"):
-        gain = table.get("judged") == "gain"
-        method = f" ({table['method']})" if table.get("method") else ""
-        found = {
-            name: record(one, "mean")
-            for name, one in record(table, "metrics").items()
-            if name in CORRELATIONS
+    paired = records(report, "paired")
+    for one in paired:
+        method = one.get("method")
+        sides = {words: record(one, side) for side, words in SIDES.items()}
+        note = "The same texts on both lines. Dashed: a judge that ranks at random."
+        yield forest(
+            f"Agreement with people ({method})", sides, bounds=CORRELATIONS, level=0.0, note=note
+        )
+        yield histogram_bars(
+            f"What explanations change ({method})", record(one, "gains"), "items",
+            mark=(0.0, "no change"), part="kendall_gain" if _is_whole(one, report) else "",
+            note="Right of the middle bar: closer to people.",
+        )  # fmt: skip
+        changes = {
+            "closer to people with explanations": integer(one, "closer"),
+            "tied: no change": integer(one, "equal"),
+            "farther from people": integer(one, "farther"),
         }
-        level = 0.0 if gain else None
-        note = "Right of the dashed line: closer to people with explanations." if gain else ""
-        bounds = (-2.0, 2.0) if gain else (-1.0, 1.0)
-        title = f"{str(table.get('judged')).replace('_', ' ').capitalize()}{method}"
-        yield forest(title, found, bounds=bounds, level=level, note=note)
+        yield stacked_bar(f"Items, by what explanations change ({method})", changes)
+    gains = {str(one.get("method")): record(one, "gain") for one in paired}
+    yield forest("Gain by method", gains, bounds=GAINS, level=0.0)
+    yield from _side_by_side(report)
 
 
-CORRELATIONS = ("kendall", "spearman")
+def _is_whole(one: Record, report: Record) -> bool:
+    """Whether these gains are those that tables of results show: of the first method."""
+    gain = record(record(record(report, "parts"), "kendall_gain"), "mean")
+    return len(records(report, "paired")) == 1 and gain.get("of") == one.get("items")
+
+
+def _side_by_side(report: Record) -> Iterator[Block]:
+    """All methods on one scale; what judges that read nothing have is below them."""
+    tables = {
+        _judge(table): table for table in records(report, "tables") if table.get("judged") in SIDES
+    }
+    found = {
+        name: record(record(record(table, "metrics"), "tau_b"), "mean")
+        for name, table in tables.items()
+    }
+    yield forest("Methods side by side (Kendall's tau-b)", found, bounds=CORRELATIONS, level=0.0)
+    tied = {"people": record(report, "gold_tied")}
+    tied |= {name: record(table, "tied") for name, table in tables.items()}
+    yield forest("Pairs of options that are ranked alike", tied)
+
+
+def _judge(table: Record) -> str:
+    words = SIDES[str(table.get("judged"))]
+    return f"{table['method']}, {words}" if table.get("method") else words

@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from shared.batch_contracts import BatchReport
-from shared.contracts import Evidence, Message, Report, Word
+from shared.contracts import Count, Evidence, Message, Report, Word
 from shared.questions import Key
-from shared.report_contracts import Interval
+from shared.report_contracts import Interval, ValueHistogram
 
 Method = Literal["rank", "logits", "score"]
 Judged = Literal["explained", "baseline", "gain", "uniform", "majority"]
@@ -168,6 +168,15 @@ class HlvResult(Report):
     )
     control: HlvBaselines
 
+    @property
+    def unasked(self) -> frozenset[str]:
+        """An agreement has nothing beside which to put it, so no gain; and no baseline where the
+        judge was not asked without explanations."""
+        methods = self.components.methods
+        gains = ("kendall_gain", "spearman_gain") if self.score_of == "agreement" else ()
+        alone = ("kendall_baseline", "spearman_baseline")
+        return frozenset((*gains, *(alone if methods and methods[0].baseline is None else ())))
+
 
 class HlvEstimate(Message):
     """A number over items."""
@@ -187,6 +196,11 @@ class HlvTable(Message):
     items: int = Field(ge=0)
     invalid_runs: int = Field(default=0, ge=0, description="answers that could not be read")
     metrics: dict[str, HlvEstimate]
+    tied: Interval | None = Field(
+        default=None,
+        description="share of an item's pairs of options that are ranked alike, mean over items; "
+        "null of gains, and in earlier reports",
+    )
     normalised: dict[str, Interval] = Field(
         default_factory=dict,
         description="metric → over all items together, sum of (value - chance) / sum of (ceiling - "
@@ -203,6 +217,20 @@ class HlvCeilings(Message):
     chance: Interval = Field(description="the uniform judge")
 
 
+class HlvPaired(Message):
+    """One method with and without explanations, on the items where both agreements are defined."""
+
+    method: Method
+    items: Count = Field(description="pairs; those where one is undefined are left out")
+    explained: Interval = Field(description="Kendall's tau in the variant's own form, [-1, 1]")
+    baseline: Interval = Field(description="the same of the judge without explanations")
+    gain: Interval = Field(description="explained - baseline, item by item, [-2, 2]")
+    closer: Count = Field(description="items where explanations bring the judge closer to people")
+    equal: Count = Field(description="items where they change nothing")
+    farther: Count
+    gains: ValueHistogram = Field(description="21 bins: no change is in the middle one")
+
+
 class HlvBatchReport(BatchReport):
     """Every judge beside the uniform one and the majority oracle."""
 
@@ -214,3 +242,9 @@ class HlvBatchReport(BatchReport):
         default_factory=dict, description="metric → what people themselves reach"
     )
     tables: tuple[HlvTable, ...]
+    paired: tuple[HlvPaired, ...] = Field(
+        default=(), description="methods that were asked both ways; empty in earlier reports"
+    )
+    gold_tied: Interval | None = Field(
+        default=None, description="as `tied`, of the people's ranking; null in earlier reports"
+    )

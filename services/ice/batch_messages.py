@@ -19,8 +19,8 @@ from services.ice.report import (
     Verdict,
 )
 from shared.batch_contracts import BatchReport, BatchReportRequest
-from shared.contracts import Message, Variant
-from shared.report_contracts import Interval
+from shared.contracts import Count, Message, Variant
+from shared.report_contracts import Interval, ValueHistogram
 
 
 class IceBatchReportRequest(BatchReportRequest):
@@ -70,6 +70,20 @@ class IceOverExamples(Message):
     raw: int = Field(ge=0, description="examples with p <= alpha, uncorrected")
 
 
+class IcePValueHistogram(Message):
+    """One-sided p-values in equal bins (a, b] from 0 to 1. Of random explanations all bins are
+    equally full, as far as the draws are fine enough; ties make p larger, never smaller."""
+
+    counts: tuple[Count, ...] = Field(
+        min_length=1,
+        description="p-values in each bin, the lowest first; as many bins, up to 20, as the "
+        "p-values that the draws allow are spread evenly over",
+    )
+    expected: float = Field(
+        ge=0, description="in each bin if all explanations were random: tests / bins"
+    )
+
+
 class IceConfigurationResult(Message):
     """One configuration over its examples."""
 
@@ -106,7 +120,17 @@ class IceConfigurationResult(Message):
     )
     exact: int = Field(ge=0, description="examples whose test was exact")
     verdicts: dict[Verdict, int] = Field(description="of the examples")
+    win_rates: ValueHistogram | None = Field(
+        default=None, description="of the examples; null in reports of earlier versions"
+    )
+    p_values: IcePValueHistogram | None = Field(
+        default=None, description="of the examples; null likewise, and where none has one"
+    )
     over_examples: IceOverExamples
+    leads: bool = Field(
+        default=False,
+        description="whether it is the first test of every result: what tables of results show",
+    )
 
 
 class IceMeanDifference(Message):

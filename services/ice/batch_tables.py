@@ -18,6 +18,7 @@ from services.ice.batch_messages import (
     IceConfiguration,
     IceConfigurationResult,
     IceOverExamples,
+    IcePValueHistogram,
     IceReadingCounts,
 )
 from services.ice.contract import IceRequest
@@ -26,12 +27,17 @@ from services.ice.report import IcePlausibility, IceResult, IceTest, Operator, R
 from services.ice.variants import VARIANTS
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
+from shared.report_contracts import bin_edges
 from shared.statistics.clusters import NO_SPREAD, clustered
 from shared.statistics.comparison import mean_test, min_flip_p, normal_p, omnibus_z
 from shared.statistics.families import benjamini_hochberg, holm, needed_at_least_p
+from shared.statistics.ranks import BINS, bin_counts
 
 ScoredIce = Scored[IceRequest, IceResult]
 
+UNIT_RANGE = (0.0, 1.0)
+FEWEST_BINS = 5
+FINE = 10  # p-values that can lie in a bin, from which one more or less is not seen
 VERDICTS: tuple[Verdict, ...] = ("faithful", "inconclusive", "anti-faithful", "undecidable")
 
 
@@ -145,8 +151,36 @@ def _summary(
         effect=over.median(f"effect {name(key)}", *_effects(known, keys)),
         exact=sum(test.null.exact for test in tests),
         verdicts={verdict: counted[verdict] for verdict in VERDICTS},
+        win_rates=over.histogram(rates, UNIT_RANGE),
+        p_values=p_value_histogram(tests),
         over_examples=_over_examples(tests, alpha),
+        leads=_leads(tested, over.rows),
     )
+
+
+def _leads(tested: Sequence[JobTest], rows: Sequence[ScoredIce]) -> bool:
+    """Whether these are the first tests of all rows that have any."""
+    firsts = [row.report.components.tests[:1] for row in rows]
+    first = all(one.test is firsts[one.job][0] for one in tested)
+    return first and len(tested) == sum(map(len, firsts))
+
+
+def p_value_histogram(tests: Sequence[IceTest]) -> IcePValueHistogram | None:
+    """None without p-values."""
+    p_values = _column(tests, "p_value")
+    if not p_values.size:
+        return None
+    bins = bins_for(sorted({test.null.draws for test in tests if test.null.draws}))
+    counts = bin_counts(p_values, bin_edges(0.0, 1.0, bins), closed="right")
+    return IcePValueHistogram(counts=counts, expected=p_values.size / bins)
+
+
+def bins_for(draws: Sequence[int]) -> int:
+    """Bins that the p-values (1 + reached) / (1 + M) of these numbers of draws M lie evenly in: the
+    most, up to 20, that divide every 1 + M; 20 where so many draws make the unevenness small."""
+    steps = [one + 1 for one in draws] or [BINS]
+    even = next(bins for bins in range(BINS, 0, -1) if all(one % bins == 0 for one in steps))
+    return even if even >= FEWEST_BINS else BINS if min(steps) >= FINE * BINS else FEWEST_BINS
 
 
 def keys_of(tested: Sequence[JobTest], over: BatchStatistics[IceBatchReportRequest]) -> list[str]:

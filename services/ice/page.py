@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import get_args
 
+from services.ice.batch_charts import design as design
 from services.ice.contract import IceRequest, MethodName
 from services.ice.report import (
     IceCausalReading,
@@ -37,7 +38,6 @@ from shared.page_text import (
     significant,
     stretches,
 )
-from shared.report_design import Block, Record, count_bars, forest, record, records
 
 TEMPLATE = "ice/page.html"
 DETAILS = {"token_values": True}  # fields of a request that only the page needs
@@ -454,33 +454,3 @@ def _count_template_tokens(report: IceResult, own: IceTokenValues | None) -> int
     if own is None:
         return 0
     return sum(report.tokens[place].of == "template" for place in own.rationale)
-
-
-def design(report: Record) -> Iterator[Block]:
-    """The charts of a batch report."""
-    named = {_configuration(one): one for one in records(report, "configurations")}
-    rates = {name: record(one, "win_rate") for name, one in named.items()}
-    yield forest("Random explanations beaten, by configuration", rates, level=0.5)
-    for name, one in named.items():
-        verdicts = record(one, "verdicts")
-        words = {UNDECIDABLE.get(word, word): count for word, count in verdicts.items()}
-        yield count_bars(
-            f"Single tests: {name}", words, note=_least_p(record(one, "over_examples"))
-        )
-
-
-UNDECIDABLE = {"undecidable": "too few rivals to tell"}  # a verdict's words
-
-
-def _least_p(found: Record) -> str:
-    least, alpha = found.get("least_p"), found.get("alpha")
-    if not isinstance(least, float) or not isinstance(alpha, float):
-        return ""
-    told = f"The least p-value that so many draws allow is {least:.3g}."
-    return f"{told} It cannot reach {alpha:.3g}: draw more." if least > alpha else told
-
-
-def _configuration(one: Record) -> str:
-    found = record(one, "configuration")
-    shown = [found.get(name) for name in ("model", "explanation", "operator", "aspect")]
-    return " · ".join([*(str(word) for word in shown if word), f"k = {found.get('k')}"])

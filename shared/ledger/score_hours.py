@@ -16,6 +16,7 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by, insert
 
 from shared.contracts import VerdictWord
 from shared.ledger.tables import score_hours
+from shared.report_contracts import bin_edges
 from shared.service_contract import ReportedContract
 
 BINS = 20
@@ -31,7 +32,7 @@ HOURS = score_hours.c
 def edges_of(contract: ReportedContract | None) -> list[float]:
     """The borders of the bins of a metric's score, BINS + 1, ascending."""
     low, high = (None if contract is None else contract.score_range) or UNBOUNDED
-    return [low + (high - low) * place / BINS for place in range(BINS)] + [high]
+    return bin_edges(low, high, BINS)
 
 
 @dataclass

@@ -8,8 +8,9 @@ null that is not finite raises ValueError.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,6 +130,19 @@ def histogram_of(values: Floats, bins: int = BINS) -> dict[str, Any] | None:
     places = ((values - low) / (high - low) * bins).astype(np.int64)
     counts = np.bincount(places.clip(max=bins - 1), minlength=bins)
     return {"low": low, "high": high, "counts": tuple(counts.tolist())}
+
+
+def bin_counts(
+    values: Floats, edges: Sequence[float], closed: Literal["left", "right"] = "left"
+) -> tuple[int, ...]:
+    """How many of (N,) values lie between every two of (B + 1,) ascending borders.
+
+    closed: the side of a bin that belongs to it: [a, b), or (a, b]. What lies at either end, or
+    beyond it by the rounding of floats, belongs to the outer bin.
+    """
+    side: Literal["left", "right"] = "right" if closed == "left" else "left"
+    places = np.searchsorted(np.asarray(edges[1:-1]), values, side=side)
+    return tuple(np.bincount(places, minlength=len(edges) - 1).tolist())
 
 
 def anytime_evidence(exceedances: int, draws: int, level: float) -> float:

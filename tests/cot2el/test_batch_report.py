@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -70,3 +71,20 @@ def test_no_results() -> None:
     report = batch_report([], ASKED)
     assert (report.scored, report.score.value) == (0, None)
     assert CONTRACT.batch.report.model_validate_json(report.model_dump_json()) == report
+
+
+def test_explanations_and_options_are_each_counted_once() -> None:
+    pairs = EXAMPLE["pairs"]
+    rows = [scored(sent(pairs=pairs[:count])) for count in (0, 1, 4, 5)]
+    unkept = rows[1].request.model_construct(do_not_store_text=True, metadata={})
+    report = batch_report([*rows, replace(rows[1], request=unkept)], ASKED)
+    parts = [row.report.components for row in [*rows, rows[1]]]
+    found, options = report.explanations, report.options
+    assert found is not None
+    assert options is not None
+    assert found.kept == sum(one.kept for one in parts)
+    assert found.kept + found.contradicted + found.unlike == sum(one.parsed for one in parts)
+    assert options.supported == sum(row.report.components.labels_with_support for row in rows)
+    whole = options.supported + options.opposed + options.unexplained
+    assert whole == sum(len(row.request.options) for row in rows)
+    assert (options.unexplained >= 3, options.unknown) == (True, 1)

@@ -265,3 +265,24 @@ def test_only_results_that_can_reach_the_level_are_counted() -> None:
 def test_the_door_sign() -> None:
     assert CONTRACT.batch.metric == CONTRACT.name
     assert CONTRACT.batch.path == "/v1/reports/ftc"
+
+
+def test_explanations_stand_beside_random_phrases_on_the_same_results() -> None:
+    some = rows()
+    found = batch_report(some, ASKED).against_random
+    assert found is not None
+    own = [row for row in some if any(made.null for made in row.report.counterfactuals)]
+    assert found.results == len(own)
+    for name, difference in found.difference.items():
+        sides = (getattr(found.explanations, name), getattr(found.random_phrases, name))
+        assert difference.value == pytest.approx(sides[0].value - sides[1].value)
+        assert {one.of for one in (difference, *sides)} == {found.results}
+    gains = [gain for row in own if (gain := row.report.components.gain) is not None]
+    assert found.difference["w_normalized"].value == pytest.approx(np.mean(gains))
+    assert batch_report(scored([contradiction("x", explanation="")]), ASKED).against_random is None
+
+
+def test_a_model_that_never_looks_is_no_better_than_random_phrases() -> None:
+    report = batch_report(scored([*map(contradiction, GAMES)], FakeJudge(always(0))), ASKED)
+    assert report.against_random is not None
+    assert {one.value for one in report.against_random.difference.values()} == {0.0}

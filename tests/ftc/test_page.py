@@ -103,7 +103,7 @@ def test_the_counterfactual_is_a_word_diff_with_a_and_b() -> None:
     assert {"b", "replaced"} <= marked
 
 
-NOT_NUMBERS = {"statistic", "histogram", "kind", "exact"}
+NOT_NUMBERS = {"statistic", "histogram", "kind", "exact", "satisfaction"}
 NOT_ON_THE_PAGE = {"deciles", "overlap", "p_anti", "p_two_sided"}  # its test is one-sided
 
 
@@ -118,7 +118,9 @@ def test_every_number_of_the_report_is_on_the_page() -> None:
     for one in report.counterfactuals:
         assert one.null is not None
         assert one.blank_premise is not None
-        for block in (one.target, one.answer, one.satisfaction, one.blank_premise):
+        assert one.null.satisfaction is not None
+        said = (one.target, one.answer, one.satisfaction, one.blank_premise, one.null.satisfaction)
+        for block in said:
             numbers += block.model_dump().values()
         numbers += one.null.model_dump(exclude=NOT_NUMBERS | NOT_ON_THE_PAGE).values()
     missing = [number for number in numbers if significant(number) not in page.bare]

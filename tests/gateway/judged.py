@@ -99,10 +99,26 @@ def _verdict(score: float | None) -> str:
     return "supported" if score >= 0.7 else "unsupported" if score < 0.4 else "undecided"
 
 
-def run_reports(engine: Engine) -> list[str]:
-    """Carry out every queued report; their ids."""
-    tasks.register(service(METRIC))
-    own = tasks.registered[f"{METRIC}-report"]
+def make_batch_of(engine: Engine, metric: str, scores: Sequence[float | None]) -> str:
+    """A batch of this metric's first example, whose recorded result has these scores."""
+    contract = metrics()[metric]
+    body = next(iter(contract.examples.values()))
+    asked = contract.request.model_validate(body).model_dump(mode="json")
+    batch_id, ids = make_batch(engine, scores)
+    with engine.begin() as connection:
+        own = {"metric": metric, "endpoint": f"/v1/scores/{metric}"}
+        connection.execute(batches.update().where(batches.c.id == batch_id).values(own))
+        for job_id, score in zip(ids, scores, strict=True):
+            result = a_result(0.0, metric) | {"score": score}
+            values = {"metric": metric, "request": asked, "result": result}
+            connection.execute(jobs.update().where(jobs.c.id == job_id).values(values))
+    return batch_id
+
+
+def run_reports(engine: Engine, metric: str = METRIC) -> list[str]:
+    """Carry out every queued report of this metric; their ids."""
+    tasks.register(service(metric))
+    own = tasks.registered[f"{metric}-report"]
     with engine.connect() as connection:
         queued = select(jobs.c.id).where(
             jobs.c.metric == own.contract.name, jobs.c.status == "queued"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 from statistics import mean
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from services.haf.batch_report import FEW, MIXED, Row
+from services.haf.batch_report import FEW, MIXED, PART_OF, Row
 from services.haf.contract import CONTRACT
 from services.haf.metric import SERVICE
-from services.haf.report import HafBatchReport, HafBatchReportRequest
+from services.haf.report import HafBatchReport, HafBatchReportRequest, Stage
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from tests.haf.fake import ENOUGH, MORE, PLAIN, bound
@@ -155,3 +155,26 @@ def test_nothing_and_mixtures_are_said() -> None:
 def test_the_sign_of_the_report_room() -> None:
     assert not CONTRACT.batch.needs_text  # results whose texts were not kept count too
     assert (CONTRACT.batch.name, CONTRACT.batch.path) == ("haf-report", "/v1/reports/haf")
+
+
+def test_stages_lose_results_and_never_gain_any(some: list[Row]) -> None:
+    for group in batch_report(some, REQUEST).groups:
+        first = group.stages["justify"]
+        assert first.reached == group.results
+        assert list(group.stages) == list(get_args(Stage))
+        for stage, found in group.stages.items():
+            assert found.scored + found.refused <= found.reached <= first.reached, stage
+            assert found.scored <= getattr(group.means, PART_OF[stage]).of
+    middle = batch_report(some, REQUEST).groups[1].stages
+    assert (middle["justify"].refused, middle["justify"].scored) == (1, 2)
+    assert (middle["sufficiency"].reached, middle["necessity"].reached) == (1, 1)
+
+
+def test_a_stance_is_asked_for_one_of_the_two_last_parts(some: list[Row]) -> None:
+    parts = batch_report(some, REQUEST).parts
+    for found in parts.values():
+        assert found.mean.of + found.undefined + found.not_applicable == len(some)
+    stances = [row.report.stance for row in some]
+    assert parts["rs"].not_applicable == stances.count("non-toxic")
+    assert parts["rn"].not_applicable == stances.count("toxic") + stances.count("maybe")
+    assert parts["sos"].not_applicable == 0

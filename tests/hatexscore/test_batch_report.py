@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from services.hatexscore.batch_messages import HatexscoreBatchReport, HatexscoreBatchReportRequest
 from services.hatexscore.batch_report import Row
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.report import HatexscoreBatchReport, HatexscoreBatchReportRequest
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 
@@ -29,7 +29,8 @@ REQUEST = HatexscoreBatchReportRequest(batch="batch_1")
 
 def row(name: str, **change: Any) -> Row:
     asked = CONTRACT.examples["your own probabilities"] | change
-    request = HatexscoreRequest.model_validate(asked | {"text": f"{asked['text']} {name}"})
+    text = change.get("text", f"{asked['text']} {name}")
+    request = HatexscoreRequest.model_validate(asked | {"text": text})
     return Scored(f"job_{name}", name, request, score(request))
 
 
@@ -181,3 +182,43 @@ def test_shares_that_do_not_add_up_are_refused() -> None:
         HatexscoreBatchReportRequest(
             batch="batch_1", reference_mix={"hateful": 0.5, "non-hateful": 0.6}
         )
+
+
+def test_quotations_and_results_are_each_counted_once(rows: list[Row]) -> None:
+    invented = row("invented", explanation='It says "cats are evil", so it is hateful.')
+    roughly = row(
+        "rough",
+        text="They are ruining our beautiful town again",
+        explanation='It says "ruining our beautifull town", so it is hateful.',
+    )
+    all_rows = [*rows, invented, roughly]
+    found = batch_report(all_rows, REQUEST).quotes
+    assert found is not None
+    results = (found.results_exact, found.results_rough, found.results_missing)
+    assert sum(results) + found.results_without == len(all_rows)
+    quoted = [one for own in all_rows for one in own.report.evidence if one.kind == "quote"]
+    assert found.exact + found.inflected + found.fuzzy == len(quoted)
+    assert found.missing == sum(len(own.report.hallucinated_quotes) for own in all_rows)
+    assert (found.results_missing, found.fuzzy, found.results_rough) == (1, 1, 1)
+
+
+def test_texts_of_every_length_are_all_results() -> None:
+    short = row("a", text="Go away!")
+    gone = Scored("job_x", None, short.request.model_copy(update={"text": ""}), short.report)
+    longer = row("b", text="one two three four five six seven")
+    found = batch_report([short, longer, gone], REQUEST).text_lengths
+    assert {length: own.results for length, own in found.items()} == {
+        "short": 1, "longer": 1, "unknown": 1,
+    }  # fmt: skip
+
+
+def test_a_part_is_there_undefined_or_not_asked_for(rows: list[Row]) -> None:
+    harmless = row("friendly", text="A day by the sea.", explanation="It is not hateful.")
+    every = [*rows, harmless]
+    report = batch_report(every, REQUEST)
+    for part, found in report.parts.items():
+        assert found.mean.of + found.undefined + found.not_applicable == report.scored
+        unasked = sum(part in one.report.not_applicable for one in every)
+        assert found.not_applicable == unasked
+    assert report.parts["tgi"].not_applicable == 1
+    assert {part: found.mean for part, found in report.parts.items()} == report.components

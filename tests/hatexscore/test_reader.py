@@ -12,15 +12,12 @@ from typing import Any, cast
 import pytest
 from pydantic import ValidationError
 
+from services.hatexscore.batch_messages import HatexscoreBatchReportRequest
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.page import view
 from services.hatexscore.reader import FILE
-from services.hatexscore.report import (
-    HatexscoreBatchReportRequest,
-    HatexscoreGroupEvidence,
-    HatexscoreResult,
-)
+from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreResult
 from shared.contracts import ModelUse, Scored
 from shared.errors import BadInput
 from shared.estimates import BatchStatistics

@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import bootstrap
 from sklearn.metrics import r2_score  # type: ignore[import-untyped]
 
+from services.hlv.batch_report import tied_share
 from services.hlv.contract import CONTRACT
 from services.hlv.metric import SERVICE
 from services.hlv.report import HlvBatchReport, HlvTable
@@ -153,3 +154,34 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
     assert one.model_dump_json() == other.model_dump_json()
     another = batch_report(rows, ASKED.model_copy(update={"seed": 1}))
     assert another.tables != one.tables
+
+
+def test_gains_are_paired_counted_and_in_the_histogram_once() -> None:
+    rows = [*distributions(30), *distributions(30)]
+    report = batch_report(rows, ASKED)
+    [found] = report.paired
+    gains = [row.report.components.kendall_gain for row in rows]
+    known = [gain for gain in gains if gain is not None]
+    assert found.closer + found.equal + found.farther == found.items == len(known)
+    assert found.closer == sum(gain > 1e-9 for gain in known)
+    assert sum(found.gains.counts) == found.items
+    middle = len(found.gains.counts) // 2
+    assert found.gains.counts[middle] >= found.equal
+    assert sum(found.gains.counts[middle + 1 :]) <= found.closer
+    assert (found.gains.low, found.gains.high) == (-2, 2)
+    assert found.gain.value == pytest.approx(np.mean(known))
+    difference = (found.explained.value or 0) - (found.baseline.value or 0)
+    assert found.gain.value == pytest.approx(difference)
+    assert batch_report(ratings(3), ASKED).paired == ()
+
+
+def test_ties_are_shares_of_all_pairs_of_options() -> None:
+    assert tied_share({"A": 1, "B": 2.5, "C": 2.5}) == pytest.approx(1 / 3)
+    assert tied_share({"A": 2, "B": 2, "C": 2}) == 1
+    assert tied_share({}) is None
+    report = batch_report(distributions(5), ASKED)
+    uniform = table(report, None, "uniform").tied
+    assert uniform is not None
+    assert uniform.value == 1
+    assert report.gold_tied is not None
+    assert report.gold_tied.value == 0

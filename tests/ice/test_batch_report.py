@@ -12,13 +12,15 @@ from scipy import stats
 from sklearn.metrics import average_precision_score  # type: ignore[import-untyped]
 
 from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
-from services.ice.batch_tables import CorrelationTest, ScoredIce, correlation
+from services.ice.batch_tables import CorrelationTest, ScoredIce, bins_for, correlation
 from services.ice.comparison import average_precision, overlap
 from services.ice.contract import CONTRACT, IceRequest
 from services.ice.metric import SERVICE
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
+from shared.report_contracts import bin_edges
 from shared.statistics.families import benjamini_hochberg, holm
+from shared.statistics.ranks import bin_counts
 from tests.ice.planted import noise, planted, weighted, word
 
 score_batch = SERVICE.score_batch
@@ -299,3 +301,37 @@ def test_both_sides_are_configurations_and_their_readings_are_counted() -> None:
     assert {one.examples for one in found.readings} == {8}
     for one in found.readings:
         assert sum(one.readings.values()) == 8
+
+
+def test_the_histograms_hold_every_test_once(report: IceBatchReport) -> None:
+    for one in report.configurations:
+        assert one.win_rates is not None
+        assert sum(one.win_rates.counts) == one.win_rate.of
+        assert one.p_values is not None
+        assert sum(one.p_values.counts) == one.win_rate.of
+        assert one.p_values.expected * len(one.p_values.counts) == pytest.approx(one.win_rate.of)
+
+
+@pytest.mark.parametrize("draws", [4, 19, 50, 99, 100, 199, 999, 1_000, 9_999])
+def test_p_values_of_random_explanations_lie_on_the_uniform_line(draws: int) -> None:
+    steps = draws + 1
+    bins = bins_for([draws])
+    p_values = np.arange(1, steps + 1) / steps  # each as likely as the next
+    counts = bin_counts(p_values, bin_edges(0.0, 1.0, bins), closed="right")
+    assert sum(counts) == steps
+    assert np.ptp(counts) <= (0 if steps % bins == 0 else 1)
+    assert np.max(np.abs(np.array(counts) - steps / bins)) <= 0.21 * steps / bins
+
+
+def test_bins_are_even_for_every_number_of_draws_that_there_is() -> None:
+    assert bins_for([99, 199]) == 20
+    assert bins_for([9, 29]) == 10
+    assert bins_for([]) == 20
+
+
+def test_one_configuration_is_that_of_every_first_test(report: IceBatchReport) -> None:
+    firsts = [job.report.components.tests[0] for job in scored(JOBS)]
+    leading = [one.configuration for one in report.configurations if one.leads]
+    assert [(one.explanation, one.operator) for one in leading] == list(
+        {(test.explanation, test.operator) for test in firsts}
+    )

@@ -6,9 +6,15 @@ import re
 from types import SimpleNamespace
 
 from shared.page_text import p_value
-from shared.report_contracts import Interval
+from shared.report_contracts import Interval, PartSummary
 from tests.shared.test_gold_agreement import found, rated, row
-from touchstone_client.cli.reports import beside_people, p_shown, parts_in, what_it_can_tell
+from touchstone_client._notebook import parts_without
+from touchstone_client.cli.reports import (
+    beside_people,
+    p_shown,
+    parts_in,
+    what_it_can_tell,
+)
 
 MEAN = Interval(value=0.4, low=0.2, high=0.6, of=12)
 
@@ -49,3 +55,16 @@ def test_a_p_value_is_never_shown_as_0() -> None:
     small = [0.0, *(factor * 10.0**-power for power in range(3, 300, 9) for factor in (1, 3.7))]
     assert all(re.search("[1-9]", str(p_shown(one))) for one in small)
     assert [p_shown(one) for one in small] == [p_value(one) for one in small]
+
+
+def test_what_does_not_apply_is_told_apart_from_what_is_undefined() -> None:
+    parts = {
+        "htc": PartSummary(mean=MEAN, undefined=0, not_applicable=0),
+        "tgi": PartSummary(mean=MEAN, undefined=2, not_applicable=5),
+    }
+    report = SimpleNamespace(score=MEAN, parts=parts, components={"qf": MEAN})
+    assert [name for name, *_ in parts_in(report)] == ["score", "htc", "tgi"]
+    assert list(parts_without(report)) == [("tgi", 2, 5)]
+    earlier = SimpleNamespace(score=MEAN, components={"qf": MEAN})
+    assert [name for name, *_ in parts_in(earlier)] == ["score", "qf"]
+    assert list(parts_without(earlier)) == []

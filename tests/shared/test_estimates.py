@@ -19,10 +19,10 @@ from shared.batch_contracts import BatchReport, BatchReportRequest, StudyPlan, W
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics, has_null, plan_of
 from shared.null_report import Histogram
-from shared.report_contracts import Interval
+from shared.report_contracts import Interval, bin_edges
 from shared.statistics import intervals
 from shared.statistics.power import spread_upper
-from shared.statistics.ranks import BINS, histogram_of
+from shared.statistics.ranks import BINS, bin_counts, histogram_of
 from tests.echo_metric import ECHO, EchoRequest, echo
 
 ASKED = BatchReportRequest(jobs=("job_1",), resamples=400)
@@ -234,3 +234,17 @@ def test_a_histogram_does_not_end_before_it_begins() -> None:
 def test_the_message_loads_no_numpy() -> None:
     program = "import sys, shared.contracts; assert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@given(
+    st.lists(st.floats(-1, 1), max_size=60),
+    st.integers(1, 30),
+)
+def test_bins_count_as_numpy_does_and_lose_nothing(values: list[float], bins: int) -> None:
+    edges = bin_edges(-1.0, 1.0, bins)
+    found = np.array(values, dtype=np.float64)
+    left = bin_counts(found, edges)
+    assert sum(left) == found.size
+    assert list(left) == np.histogram(found, edges)[0].tolist()
+    mirrored = bin_counts(-found, sorted(-edge for edge in edges), closed="right")
+    assert mirrored[::-1] == left

@@ -5,7 +5,7 @@ Texts may be abusive: they lie in a closed `<details>` unless `options.show_text
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
 
@@ -162,16 +162,34 @@ def scores_html(found: list[Any]) -> str:
 
 def report_html(found: Report) -> str:
     """Counts, mean score and parts with their intervals."""
-    parts = getattr(found, "components", None)
-    listed = parts.items() if isinstance(parts, Mapping) else ()
-    rows = [("score", interval(found.score)), *((name, interval(one)) for name, one in listed)]
+    means = ((name, interval(one)) for name, one in part_means(found))
+    rows = [("score", interval(found.score)), *means]
     rows = named(found.metric, rows)
     counted = f"{found.scored} results, {found.undefined} undefined"
     said = getattr(found, "finding", "") or counted
     head = f"<p><b>{escape(found.metric)}</b>: {escape(said)}</p>"
     warned = "".join(f"<li>{escape(one)}</li>" for one in found.warnings)
     ending = f"<ul>{warned}</ul>" if warned else ""
-    return head + table(("mean of", "value", NAMED), rows) + ending
+    without = table(("results without", "undefined", "does not apply"), parts_without(found))
+    return head + table(("mean of", "value", NAMED), rows) + without + ending
+
+
+def part_means(found: Any) -> Iterator[tuple[str, Any]]:
+    """Of each part; a report of an earlier version has those of its `components`, if any."""
+    if parts := getattr(found, "parts", None):
+        yield from ((name, one.mean) for name, one in parts.items())
+        return
+    parts = getattr(found, "components", None)
+    listed = parts.items() if isinstance(parts, Mapping) else parts or ()
+    yield from ((name, one) for name, one in listed if hasattr(one, "value"))
+
+
+def parts_without(found: Any) -> Iterator[tuple[str, int, int]]:
+    """Results without a part: how many of which it cannot be told, and to how many there is nothing
+    to ask; parts that every result has are left out."""
+    for name, one in (getattr(found, "parts", None) or {}).items():
+        if one.undefined or one.not_applicable:
+            yield name, one.undefined, one.not_applicable
 
 
 def comparison_html(found: models.SystemComparison) -> str:

@@ -296,10 +296,29 @@ class Cot2elDropped(Message):
     ] = None
 
 
+class Cot2elExplanationCounts(Message):
+    kept: Annotated[int, Field(description='aligned with a unit of the reasoning')]
+    contradicted: Annotated[
+        int, Field(description='dropped: a unit resembles it and says the opposite')
+    ]
+    unlike: Annotated[int, Field(description='dropped: no unit resembles it')]
+
+
 class Cot2elListedPair(Message):
     explanation: str
     label: str
     stance: Literal['support', 'oppose']
+
+
+class Cot2elOptionCounts(Message):
+    supported: Annotated[
+        int, Field(description='options with a supporting explanation')
+    ]
+    opposed: Annotated[int, Field(description='options with opposing ones alone')]
+    unexplained: Annotated[int, Field(description='options with none')]
+    unknown: Annotated[
+        int, Field(description='results whose options are not kept; not in the counts')
+    ]
 
 
 class Cot2elOtherItems(Message):
@@ -1093,6 +1112,17 @@ class HafSpread(Message):
     of: Annotated[int, Field(description='generations in which it is defined')]
 
 
+class HafStageCounts(Message):
+    reached: Annotated[int, Field(description='results with a response in it')]
+    refused: Annotated[
+        int, Field(description='of these, results whose responses all refuse the task')
+    ]
+    scored: Annotated[
+        int,
+        Field(description='of these, results with the part that the stage leads to'),
+    ]
+
+
 class HafTokenValue(Message):
     start: Annotated[
         int, Field(description="character offset into the stage's response")
@@ -1296,6 +1326,35 @@ class HatexscoreProbabilityReading(Message):
     ]
     uncertainty: Annotated[
         float, Field(description='of P because of the reading, the larger')
+    ]
+
+
+class HatexscoreQuoteCounts(Message):
+    exact: Annotated[int, Field(description='quotations found word for word')]
+    inflected: Annotated[
+        int, Field(description='found, but for the ending of one word')
+    ]
+    fuzzy: Annotated[
+        int, Field(description='found with at most 15 % of the characters edited')
+    ]
+    missing: Annotated[int, Field(description='not in the text: `hallucinated_quotes`')]
+    unsearched: Annotated[
+        int, Field(description='not found word for word; near passages not looked for')
+    ]
+    results_exact: Annotated[
+        int, Field(description='results whose quotations are all found exactly')
+    ]
+    results_rough: Annotated[
+        int,
+        Field(
+            description='results with a quotation found roughly, `inflected` or `fuzzy`, or `unsearched`, and none missing'
+        ),
+    ]
+    results_missing: Annotated[
+        int, Field(description='results with a quotation that the text has not')
+    ]
+    results_without: Annotated[
+        int, Field(description='results that quote nothing of their text')
     ]
 
 
@@ -1822,6 +1881,19 @@ class IceOverExamples(Message):
     raw: Annotated[int, Field(description='examples with p <= alpha, uncorrected')]
 
 
+class IcePValueHistogram(Message):
+    counts: Annotated[
+        list[int],
+        Field(
+            description='p-values in each bin, the lowest first; as many bins, up to 20, as the p-values that the draws allow are spread evenly over'
+        ),
+    ]
+    expected: Annotated[
+        float,
+        Field(description='in each bin if all explanations were random: tests / bins'),
+    ]
+
+
 class IcePlausibility(Message):
     explanation: str
     k: float | None
@@ -2236,6 +2308,16 @@ class PartExcess(Message):
     kept: Annotated[float, Field(description='share of the words that stayed')]
     excess: Annotated[
         float, Field(description='expected calibration error less its floor by chance')
+    ]
+
+
+class PartSummary(Message):
+    mean: Annotated[Interval, Field(description='over the results that have it')]
+    undefined: Annotated[
+        int, Field(description='results where it is asked for, and cannot be told')
+    ]
+    not_applicable: Annotated[
+        int, Field(description='results of which there is nothing to ask')
     ]
 
 
@@ -3026,6 +3108,17 @@ class Turn(Message):
 class Unread(Message):
     code: Literal['answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
     detail: str
+
+
+class ValueHistogram(Message):
+    low: Annotated[float, Field(description='where the first bin begins')]
+    high: Annotated[float, Field(description='where the last bin ends')]
+    counts: Annotated[
+        list[int],
+        Field(
+            description='values in each bin, the lowest first: [a, b), the last one [a, b]; together all that are defined'
+        ),
+    ]
 
 
 class VerdictChange(Message):
@@ -4445,6 +4538,10 @@ class FtcNull(Message):
     win_rate: Annotated[
         float, Field(description='draws that score lower, ties half; chance is 0.5')
     ]
+    satisfaction: Annotated[
+        FtcSatisfaction | None,
+        Field(description='mean over the draws; null in results of earlier versions'),
+    ] = None
 
 
 class FtcRequest(Message):
@@ -5064,6 +5161,12 @@ class HatexscoreDecisionMeans(Message):
     ] = None
 
 
+class HatexscoreLengthScores(Message):
+    results: int
+    undefined: Annotated[int, Field(description='of these, results without a score')]
+    score: Interval
+
+
 class HatexscoreModelAgreement(Message):
     agreement: Annotated[
         Interval, Field(description='share of results where the model decides so')
@@ -5403,6 +5506,31 @@ class HlvHuman(Message):
     scale: Annotated[HlvScale | None, Field(description='of `ratings`')] = None
 
 
+class HlvPaired(Message):
+    method: Literal['rank', 'logits', 'score']
+    items: Annotated[
+        int, Field(description='pairs; those where one is undefined are left out')
+    ]
+    explained: Annotated[
+        Interval, Field(description="Kendall's tau in the variant's own form, [-1, 1]")
+    ]
+    baseline: Annotated[
+        Interval, Field(description='the same of the judge without explanations')
+    ]
+    gain: Annotated[
+        Interval, Field(description='explained - baseline, item by item, [-2, 2]')
+    ]
+    closer: Annotated[
+        int,
+        Field(description='items where explanations bring the judge closer to people'),
+    ]
+    equal: Annotated[int, Field(description='items where they change nothing')]
+    farther: int
+    gains: Annotated[
+        ValueHistogram, Field(description='21 bins: no change is in the middle one')
+    ]
+
+
 class HlvRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -5518,6 +5646,12 @@ class HlvTable(Message):
         int, Field(description='answers that could not be read')
     ] = 0
     metrics: dict[str, HlvEstimate]
+    tied: Annotated[
+        Interval | None,
+        Field(
+            description="share of an item's pairs of options that are ranked alike, mean over items; null of gains, and in earlier reports"
+        ),
+    ] = None
     normalised: Annotated[
         dict[str, Interval] | None,
         Field(
@@ -5802,7 +5936,21 @@ class IceConfigurationResult(Message):
     ]
     exact: Annotated[int, Field(description='examples whose test was exact')]
     verdicts: Annotated[dict[str, int], Field(description='of the examples')]
+    win_rates: Annotated[
+        ValueHistogram | None,
+        Field(description='of the examples; null in reports of earlier versions'),
+    ] = None
+    p_values: Annotated[
+        IcePValueHistogram | None,
+        Field(description='of the examples; null likewise, and where none has one'),
+    ] = None
     over_examples: IceOverExamples
+    leads: Annotated[
+        bool,
+        Field(
+            description='whether it is the first test of every result: what tables of results show'
+        ),
+    ] = False
 
 
 class IceMeanDifference(Message):
@@ -6983,6 +7131,18 @@ class ExplanationsProvenance(Message):
     service_version: str
 
 
+class FtcAgainstRandom(Message):
+    results: int
+    explanations: FtcScores
+    random_phrases: FtcScores
+    difference: Annotated[
+        dict[str, Interval],
+        Field(
+            description='explanations - random phrases, result by result; 0 is chance'
+        ),
+    ]
+
+
 class FtcBulkRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -7094,6 +7254,10 @@ class HafGroup(Message):
         Interval, Field(description='share of results that refuse at JUSTIFY')
     ]
     by_stance: list[HafStanceScores]
+    stages: Annotated[
+        dict[str, HafStageCounts] | None,
+        Field(description='in their order; empty in reports of earlier versions'),
+    ] = None
 
 
 class HafRequest(Message):
@@ -7224,6 +7388,12 @@ class HatexscoreBatchReport(Report):
             description='language of the text → its results; those without one are left out'
         ),
     ] = None
+    parts: Annotated[
+        dict[str, PartSummary] | None,
+        Field(
+            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
+        ),
+    ] = None
     splits: Annotated[
         list[ScoreSplit],
         Field(
@@ -7306,6 +7476,16 @@ class HatexscoreBatchReport(Report):
         ),
     ] = None
     labels: HatexscoreLabelConflicts
+    quotes: Annotated[
+        HatexscoreQuoteCounts | None,
+        Field(description='null in reports of earlier versions'),
+    ] = None
+    text_lengths: Annotated[
+        dict[str, HatexscoreLengthScores] | None,
+        Field(
+            description='`short`: of at most `short_text_max_words` words of its request; `unknown`: the text is not kept'
+        ),
+    ] = None
     groups: Annotated[
         dict[str, int], Field(description='group that counts as identified → results')
     ]
@@ -7401,6 +7581,12 @@ class HlvBatchReport(Report):
             description='language of the text → its results; those without one are left out'
         ),
     ] = None
+    parts: Annotated[
+        dict[str, PartSummary] | None,
+        Field(
+            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
+        ),
+    ] = None
     splits: Annotated[
         list[ScoreSplit],
         Field(
@@ -7459,6 +7645,19 @@ class HlvBatchReport(Report):
         Field(description='metric → what people themselves reach'),
     ] = None
     tables: list[HlvTable]
+    paired: Annotated[
+        list[HlvPaired],
+        Field(
+            description='methods that were asked both ways; empty in earlier reports',
+            validate_default=True,
+        ),
+    ] = []
+    gold_tied: Annotated[
+        Interval | None,
+        Field(
+            description="as `tied`, of the people's ranking; null in earlier reports"
+        ),
+    ] = None
 
 
 class HlvBulkRequest(Message):
@@ -7595,6 +7794,12 @@ class IceBatchReport(Report):
         dict[str, LanguageScores] | None,
         Field(
             description='language of the text → its results; those without one are left out'
+        ),
+    ] = None
+    parts: Annotated[
+        dict[str, PartSummary] | None,
+        Field(
+            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
         ),
     ] = None
     splits: Annotated[
@@ -8021,6 +8226,12 @@ class SorBatchReport(Report):
             description='language of the text → its results; those without one are left out'
         ),
     ] = None
+    parts: Annotated[
+        dict[str, PartSummary] | None,
+        Field(
+            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
+        ),
+    ] = None
     splits: Annotated[
         list[ScoreSplit],
         Field(
@@ -8315,6 +8526,12 @@ class ConsistencyBatchReport(Report):
             description='language of the text → its results; those without one are left out'
         ),
     ] = None
+    parts: Annotated[
+        dict[str, PartSummary] | None,
+        Field(
+            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
+        ),
+    ] = None
     splits: Annotated[
         list[ScoreSplit],
         Field(
@@ -8478,6 +8695,12 @@ class Cot2elBatchReport(Report):
             description='language of the text → its results; those without one are left out'
         ),
     ] = None
+    parts: Annotated[
+        dict[str, PartSummary] | None,
+        Field(
+            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
+        ),
+    ] = None
     splits: Annotated[
         list[ScoreSplit],
         Field(
@@ -8528,6 +8751,13 @@ class Cot2elBatchReport(Report):
     statuses: Annotated[
         dict[str, int], Field(description='of the results, by `status`')
     ]
+    explanations: Annotated[
+        Cot2elExplanationCounts | None,
+        Field(description='null in reports of earlier versions'),
+    ] = None
+    options: Annotated[
+        Cot2elOptionCounts | None, Field(description='null likewise')
+    ] = None
     faithfulness: Annotated[
         Interval, Field(description='over items; `pooled` is over explanations')
     ]
@@ -8740,6 +8970,12 @@ class ExplanationsBatchReport(Report):
             description='language of the text → its results; those without one are left out'
         ),
     ] = None
+    parts: Annotated[
+        dict[str, PartSummary] | None,
+        Field(
+            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
+        ),
+    ] = None
     splits: Annotated[
         list[ScoreSplit],
         Field(
@@ -8868,6 +9104,12 @@ class FtcBatchReport(Report):
             description='language of the text → its results; those without one are left out'
         ),
     ] = None
+    parts: Annotated[
+        dict[str, PartSummary] | None,
+        Field(
+            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
+        ),
+    ] = None
     splits: Annotated[
         list[ScoreSplit],
         Field(
@@ -8938,6 +9180,10 @@ class FtcBatchReport(Report):
     micro: Annotated[FtcScores, Field(description='mean over results')]
     baselines: list[FtcBaselineScores]
     null_win_rate: Interval
+    against_random: Annotated[
+        FtcAgainstRandom | None,
+        Field(description='null where no result has a null, and in earlier reports'),
+    ] = None
     null_significant: Annotated[
         Interval,
         Field(
@@ -9100,6 +9346,12 @@ class HafBatchReport(Report):
         dict[str, LanguageScores] | None,
         Field(
             description='language of the text → its results; those without one are left out'
+        ),
+    ] = None
+    parts: Annotated[
+        dict[str, PartSummary] | None,
+        Field(
+            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
         ),
     ] = None
     splits: Annotated[

@@ -51,11 +51,13 @@ class Scale:
 
 @dataclass(frozen=True)
 class PartRow:
-    """A part of the score over the batch. interval: the report's, null where it has none."""
+    """A part of the score over the batch. interval: the report's. undefined, not_applicable: shares
+    of its results; None: not known, and of an earlier report `undefined` is both together."""
 
     term: Term
     interval: Mapping[str, Any]
     undefined: float | None
+    not_applicable: float | None = None
 
     def place(self, value: float | None) -> float | None:
         """Where a value lies on the part's range, [0, 1]."""
@@ -157,11 +159,18 @@ def _parts(contract: ReportedContract | None, report: Mapping[str, Any]) -> list
     """The parts that the report has an interval of, and what beats chance first."""
     if contract is None:
         return []
+    named = terms().of(contract.name).items()
+    return [row for name, term in named if (row := _part(name, term, report)) is not None]
+
+
+def _part(name: str, term: Term, report: Mapping[str, Any]) -> PartRow | None:
+    """None where the report says nothing of it."""
     whole = (report.get("scored") or 0) or None
-    rows = []
-    for name, term in terms().of(contract.name).items():
-        interval = interval_in(report, name)
-        if interval is not None:
-            share = None if whole is None else max(0.0, 1 - interval["of"] / whole)
-            rows.append(PartRow(term, interval, share))
-    return rows
+    told: Any = (report.get("parts") or {}).get(name)
+    if told is not None:
+        without = (told["undefined"], told["not_applicable"])
+        return PartRow(term, told["mean"], *(None if whole is None else n / whole for n in without))
+    interval = interval_in(report, name)
+    if interval is None:
+        return None
+    return PartRow(term, interval, None if whole is None else max(0.0, 1 - interval["of"] / whole))

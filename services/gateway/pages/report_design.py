@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from services.registry import page
-from shared.report_design import Block, CountBars, Record, count_bars, forest, record
+from shared.ledger.batch_lines import STATUSES
+from shared.report_design import Block, Pair, Record, count_bars, forest, record
 
 
 def design_of(metric: str, report: Record | None) -> list[Block]:
@@ -17,11 +18,13 @@ def design_of(metric: str, report: Record | None) -> list[Block]:
     if design is None or report is None:
         return []
     blocks = [*design(report), *_common(report)]
-    return [one for one in blocks if (one.bars if isinstance(one, CountBars) else one.rows)]
+    return [one for one in blocks if not one.is_empty]
 
 
 def _common(report: Record) -> Iterator[Block]:
     languages = {code: record(one, "score") for code, one in record(report, "by_language").items()}
     if len(languages) > 1:
         yield forest("Mean score by language of the text", languages)
-    yield count_bars("Left out, by state", record(report, "left_out"))
+    left_out = record(report, "left_out")
+    filters: dict[str, Pair] = {one: ("status", one) for one in STATUSES if one in left_out}
+    yield count_bars("Left out, by state", left_out, filters=filters)

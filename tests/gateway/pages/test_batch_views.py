@@ -12,12 +12,13 @@ from sqlalchemy import Engine, delete, event, text
 from bench.pages import BATCH, PATH, fill
 from services.gateway.pages.page_route import POLICY
 from services.gateway.pages.report_design import design_of
+from services.gateway.pages.result_query import NAMES
 from services.registry import metrics
 from shared.ledger import leases, saved_views
 from shared.ledger.result_pages import ResultFilter, count_undefined
 from shared.ledger.saved_views import MOST
 from shared.ledger.tables import jobs, result_facts
-from shared.report_design import CountBars, Forest
+from shared.report_design import CountBars, Forest, HistogramBars
 from tests.batches import MINUTE
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch, run_reports
@@ -272,7 +273,18 @@ def test_a_design_shows_what_the_report_says(metric: str) -> None:
     report = a_report(metric)
     for block in design_of(metric, report):
         if isinstance(block, CountBars):
-            assert all(count > 0 for _, count in block.bars)
+            counts = [count for _, count in block.bars]
+            assert min(counts) >= 0
+            assert sum(counts) > 0
+            assert {name for name, _ in block.filters.values()} <= NAMES.keys()
+            assert sum(share for *_, share in block.segments) == pytest.approx(1) or block.other
+        elif isinstance(block, HistogramBars):
+            assert block.bins[0].range[0] == block.bounds[0]
+            assert block.bins[-1].range[1] == block.bounds[1]
+            assert 600 / len(block.bins) >= 6  # pixels a bar
+            assert block.part in ("", *metrics()[metric].parts)
+            assert block.mark_place is None or 0 < block.mark_place < 1
+            assert str(sum(block.counts)) in block.summary
         else:
             assert isinstance(block, Forest)
             for row in block.rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -130,6 +130,7 @@ def _numbers(ts: Touchstone, batch: Any, asked: Namespace, output: Output) -> No
     output.line("")
     titles = ("mean of", "value", "low", "high", "n", _notebook.NAMED)
     output.table(titles, _notebook.named(batch.metric, parts_in(found)))
+    _show_without(found, output)
     if worth := what_it_can_tell(found.score):
         output.line(worth)
     if told := list(beside_people(found)):
@@ -143,6 +144,12 @@ def _numbers(ts: Touchstone, batch: Any, asked: Namespace, output: Output) -> No
     gold = getattr(found, "gold", None)
     for one in (*found.warnings, *(() if gold is None else gold.warnings)):
         output.say(f"warning: {one}")
+
+
+def _show_without(found: Any, output: Output) -> None:
+    if rows := list(_notebook.parts_without(found)):
+        output.line("")
+        output.table(("results without", "undefined", "does not apply"), rows)
 
 
 def _split_report(ts: Touchstone, batch: Any, by: str) -> Any:
@@ -239,11 +246,8 @@ def parts_in(found: Any) -> Iterator[tuple[Any, ...]]:
         yield ("score", *_ends(found.score))
     for mean in means or ():
         yield (mean.metric, *_ends(mean.score))
-    parts = getattr(found, "components", None)
-    listed = parts.items() if isinstance(parts, Mapping) else parts or ()
-    for name, one in listed:
-        if _is_interval(one):
-            yield (name, *_ends(one))
+    for name, one in _notebook.part_means(found):
+        yield (name, *_ends(one))
     for name in CHANCE:
         one = getattr(found, name, None)
         if _is_interval(one):

@@ -1,0 +1,117 @@
+"""A batch's page and its report: counts that lead to their lines, charts with tables and words."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+
+from services.gateway.pages.report_design import design_of
+from services.gateway.pages.templates import environment
+from services.registry import metrics
+from shared.ledger.tables import jobs
+from shared.report_design import Block, CountBars, HistogramBars
+from tests.gateway.judged import make_batch, run_reports
+from tests.gateway.results import a_report
+
+INVENTED = {"start": 0, "end": 4, "text": "made"}
+OF_CHARTS = "{% import 'batch_charts.html' as charts %}{{ charts.block(block) }}"
+
+
+def render_block(block: Block) -> str:
+    """As the HTML file of a report has it."""
+    return environment().from_string(OF_CHARTS).render(block=block)
+
+
+def changed(engine: Engine, job_id: str, **fields: Any) -> None:
+    """This job's result has these fields."""
+    mine = jobs.c.id == job_id
+    with engine.begin() as connection:
+        result = connection.execute(jobs.select().where(mine)).one().result
+        connection.execute(jobs.update().where(mine).values(result=result | fields))
+
+
+def test_a_quote_that_is_not_in_the_text_leads_to_its_lines(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, ids = make_batch(engine, [0.9, 0.2, 0.5, 0.7])
+    changed(engine, ids[1], hallucinated_quotes=[INVENTED])
+    parts = {"htc": 1.0, "qf": 0.5, "tgi": None, "cc": 1.0}
+    changed(engine, ids[2], components=parts, not_applicable={"tgi": "the text names no group"})
+    path = f"/batches/{batch_id}"
+    assert "The report is being made" in client.get(path).text
+    run_reports(engine)
+    page = client.get(path).text
+    link = f"{path}?reason=quote-not-in-text#items"
+    assert f'<a href="{link}"><bdi>quote something that is not in the text</bdi></a>' in page
+    assert "1 of 4 lines" in client.get(link.removesuffix("#items")).text
+    assert "Quotations of the texts: " in page  # spoken
+    assert f'<a href="{path}?language=en#items"><bdi>en</bdi></a>' in page
+    assert page.count('scope="col" class="number">Does not apply') == 1
+    row = page.partition("Names who is targeted")[2].partition("</tr>")[0]
+    told = dict(re.findall(r'data-h="([^"]+)">([^<]*)<', row))
+    assert (told["n"], told["Undefined"], told["Does not apply"]) == ("3", "0 %", "25 %")
+    file = client.get(f"{path}/report.html").text
+    assert "quote something that is not in the text" in file
+    assert "quote-not-in-text#items" not in file
+
+
+def test_a_report_of_an_earlier_version_tells_both_together(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, _ = make_batch(engine, [0.9, 0.2])
+    client.get(f"/batches/{batch_id}")
+    run_reports(engine)
+    with engine.begin() as connection:
+        mine = jobs.c.metric == "hatexscore-report"
+        found = connection.execute(jobs.select().where(mine)).all()
+        for job in found:
+            earlier = {name: value for name, value in job.result.items() if name not in NEW}
+            one = jobs.update().where(jobs.c.id == job.id)
+            connection.execute(one.values(result=earlier))
+    page = client.get(f"/batches/{batch_id}").text
+    assert "Without: undefined, or it does not apply" in page
+    assert "Names who is targeted" in page
+    assert "Does not apply" not in page
+
+
+NEW = ("parts", "quotes", "text_lengths")
+
+
+def test_what_failed_is_counted_and_leads_to_its_lines() -> None:
+    report = a_report() | {"left_out": {"failed": 3, "text_not_kept": 2}}
+    block = design_of("hatexscore", report)[-1]
+    assert isinstance(block, CountBars)
+    assert list(block.bars) == [("failed", 3), ("text_not_kept", 2)]
+    assert block.filters == {"failed": ("status", "failed")}
+
+
+@pytest.mark.parametrize("metric", ["ice", "hlv"])
+def test_a_histogram_has_its_line_its_table_and_is_spoken(metric: str) -> None:
+    drawn = [one for one in design_of(metric, a_report(metric)) if isinstance(one, HistogramBars)]
+    assert drawn
+    for block in drawn:
+        page = render_block(block)
+        assert page.count('<rect class="bin"') == sum(count > 0 for count in block.counts)
+        table = page.partition("Show as table")[2]
+        assert table.count('<th scope="row">') == len(block.counts)
+        assert f'aria-label="{block.title}: {block.summary}"' in page
+        assert ('class="expected"' in page) == (block.expected is not None)
+        assert ('class="chance"' in page) == (block.mark is not None)
+
+
+def test_the_uniform_line_is_as_high_as_all_bars_together_would_be() -> None:
+    block = HistogramBars("p", (4, 0, 2, 2), (0.0, 1.0), "p-values", expected=2.0)
+    page = render_block(block)
+    [level] = re.findall(r'class="expected" x1="0" y1="([\d.]+)"', page)
+    heights = [float(one) for one in re.findall(r'class="bin".*? height="([\d.]+)"', page)]
+    assert 125 - float(level) == pytest.approx(sum(heights) / len(block.counts))
+
+
+@pytest.mark.parametrize("metric", sorted(metrics()))
+def test_every_chart_of_a_report_can_be_drawn(metric: str) -> None:
+    for block in design_of(metric, a_report(metric)):
+        assert "<figure" in render_block(block)
