@@ -8,6 +8,7 @@ itself is cut down by the ledger.) Pure: pydantic alone.
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -21,6 +22,7 @@ from shared.problems import Problem
 RUN = 12  # characters of the request in a row that count as a repetition
 SENTENCE = 500  # characters: a warning, or the detail of a problem
 PRIVATE = b"do_not_store_text"  # the field, as what cannot be read may still name it
+SPELLED = re.compile(rb"\\u00[567]")  # as JSON may write its letters, too
 STAYING = ("metadata", "context", "trace", "model", "variant")  # of the request
 
 
@@ -29,6 +31,11 @@ def untold(error: Exception) -> Exception:
     those of what caused it, may quote the text."""
     kind = type(error).__qualname__
     return RuntimeError(f"{kind} (do_not_store_text)").with_traceback(error.__traceback__)
+
+
+def may_be_private(raw: bytes) -> bool:
+    """Whether what was sent, read or not, may ask that no text is stored."""
+    return PRIVATE in raw or SPELLED.search(raw) is not None
 
 
 def repeats(said: str, sent: Sequence[str]) -> bool:
