@@ -10,8 +10,7 @@ from sqlalchemy import Engine
 
 from bench.pages import PATH, fill
 from tests.browser.conftest import Visits
-from tests.browser.keyboard import grave
-from tests.browser.test_accessibility import PHONE
+from tests.browser.keyboard import PHONE, grave
 from tests.gateway.judged import make_batch
 from tests.gateway.results import a_report
 
