@@ -21,8 +21,9 @@ from shared.problems import Problem
 
 RUN = 12  # characters of the request in a row that count as a repetition
 SENTENCE = 500  # characters: a warning, or the detail of a problem
-PRIVATE = b"do_not_store_text"  # the field, as what cannot be read may still name it
-SPELLED = re.compile(rb"\\u00[567]")  # as JSON may write its letters, too
+# the field, as what cannot be read may still name it, or any letter as JSON may spell it
+PRIVATE = re.compile(rb"do_not_store_text|\\u00[567]")
+PRIVATE_BYTES = len("do_not_store_text")
 STAYING = ("metadata", "context", "trace", "model", "variant")  # of the request
 
 
@@ -31,11 +32,6 @@ def untold(error: Exception) -> Exception:
     those of what caused it, may quote the text."""
     kind = type(error).__qualname__
     return RuntimeError(f"{kind} (do_not_store_text)").with_traceback(error.__traceback__)
-
-
-def may_be_private(raw: bytes) -> bool:
-    """Whether what was sent, read or not, may ask that no text is stored."""
-    return PRIVATE in raw or SPELLED.search(raw) is not None
 
 
 def repeats(said: str, sent: Sequence[str]) -> bool:

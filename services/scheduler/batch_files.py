@@ -43,7 +43,7 @@ from shared.ledger.jobs import fingerprint
 from shared.ledger.private_requests import check_encryption_key
 from shared.models.catalogue import Catalogue
 from shared.problems import parse_strict, pointer, repeated_key, type_name, validation_problem
-from shared.redaction import may_be_private, untold
+from shared.redaction import PRIVATE, untold
 from shared.request_cost import WorkLimit
 from shared.service_contract import ServiceContract
 from shared.settings import Settings
@@ -291,7 +291,7 @@ class Reader:
                 part.faults.append(Fault("too_many_lines", limit, part.read_lines))
                 return part.step(at_end=True, fatal=True)
             found = self.line(raw, part.read_lines, part.read_bytes, length)
-            part.add(found, private=may_be_private(raw) or len(raw) != length)
+            part.add(found, private=bool(PRIVATE.search(raw)) or len(raw) != length)
             part.read_bytes += length
             if (
                 part.read_lines - batch.read_lines >= LINES_AT_ONCE
@@ -325,7 +325,7 @@ class Reader:
         except TooCostly as error:
             return Fault("too_costly", error.detail, number, f"#/body{error.pointer or ''}")
         except Exception as error:  # whatever a line can hold, it is this line's fault alone
-            told = untold(error) if may_be_private(raw) else error
+            told = untold(error) if PRIVATE.search(raw) else error
             logger.error("batch.line_crashed", line=number, exc_info=told)
             return Fault("unreadable_line", "this line cannot be read", number, "#")
 

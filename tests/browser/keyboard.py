@@ -81,12 +81,30 @@ SMALL = r"""() => [...document.querySelectorAll(
   const box = one.getBoundingClientRect()
   return `a target of ${box.width | 0} x ${box.height | 0}: ${one.outerHTML.slice(0, 160)}`
 })"""
-UNSAID = """() => [...document.querySelectorAll(".sensitive, svg, a, button")].filter(one => {
+UNSAID = r"""() => [
+  ...document.querySelectorAll(".sensitive, svg, figure, a, button")
+].filter(one => {
   if (one.matches("a, button")) return one.closest("[aria-hidden=true]:not(svg)")
   if (one.matches("svg[aria-hidden], code")) return false
-  if (one.matches("svg")) return !one.getAttribute("aria-label") && !one.querySelector("title")
+  if (one.matches("figure")) {
+    const around = one.querySelector("img") ? one.closest("details") : one  // of a report
+    return !around?.querySelector("table, ul")
+  }
+  if (one.matches("svg")) {
+    const said = one.getAttribute("aria-label") ?? one.querySelector("title")?.textContent
+    return !said || one.matches(".chart") && !/\d/.test(said)
+  }
   return !one.hasAttribute("lang") || !(one.dir === "auto" || one.matches("bdi"))
 }).map(one => `says too little: ${one.outerHTML.slice(0, 160)}`)"""
+LONG = 12  # characters of a text that are nothing else's
+TOLD = """least => {
+  const texts = [...document.querySelectorAll(".sensitive")].map(one => one.textContent.trim())
+  const titles = [...document.querySelectorAll("[title], svg title, title")]
+  const places = titles.map(one => one.getAttribute("title") ?? one.textContent)
+  return [decodeURIComponent(location.href), ...places]
+    .filter(place => texts.some(text => text.length >= least && place.includes(text)))
+    .map(place => `a text stands in a title or the address: ${place}`)
+}"""
 MOVES = """document.getAnimations().length > 0
   || getComputedStyle(document.body).transitionProperty !== 'none'"""
 
@@ -132,10 +150,10 @@ def small(page: Page) -> list[str]:
 
 
 def unlike(page: Page) -> list[str]:
-    """Texts without a direction or a language, pictures without a finding in words, controls that
-    are hidden with a text."""
+    """Texts without a direction or a language, pictures without a finding in words or without a
+    table, controls that are hidden with a text, texts where nobody hides them."""
     found: list[str] = page.evaluate(UNSAID)
-    return found
+    return found + list(page.evaluate(TOLD, LONG))
 
 
 class Keyboard:
