@@ -18,6 +18,7 @@ from shared.charts.engine import (
     LINE,
     ORANGE,
     Caption,
+    Cell,
     Chart,
     ChartTable,
     render,
@@ -194,8 +195,8 @@ def matrix(values: Sequence[Sequence[float]], *, what: str, title: str, summary:
             },
         ],
     }
-    rows = tuple((f"{what} {place}", *row) for place, row in enumerate(shown, 1))
-    table = ChartTable((what, *(str(place) for place in range(1, len(shown) + 1))), rows)
+    rows: list[tuple[Cell, ...]] = [(f"{what} {place}", *row) for place, row in enumerate(shown, 1)]
+    table = ChartTable((what, *(str(place) for place in range(1, len(shown) + 1))), tuple(rows))
     return render(spec, table, title=title, summary=summary)
 
 

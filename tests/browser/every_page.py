@@ -32,7 +32,8 @@ NEW = [0.5, 0.6, 0.8, 0.95, 0.5, 0.8, None, 0.7]
 def page_routes() -> set[str]:
     """The paths of the app's pages."""
     routes = (one for part in PARTS for one in part.router.routes if isinstance(one, APIRoute))
-    return {one.path for one in routes if "GET" in one.methods and not NO_PAGE.search(one.path)}
+    read = (one.path for one in routes if "GET" in (one.methods or ()))
+    return {path for path in read if not NO_PAGE.search(path)}
 
 
 def addresses(app: Filled, engine: Engine) -> dict[str, list[str]]:

@@ -28,6 +28,16 @@ def looked_at(page: Page, path: str) -> list[str]:
     return found + faults(page)
 
 
+def exported(page: Page, known: dict[str, list[str]]) -> list[str]:
+    """What is wrong with the file that a batch's page gives away, opened as it is."""
+    batch = known["/batches/{batch_id}"][0].partition("?")[0]
+    file = page.request.get(f"{batch}/report.html")
+    page.goto("about:blank")
+    page.set_content(file.text())
+    assert page.locator("#report").count() == 1
+    return faults(page)
+
+
 def test_every_page_can_be_used_by_all_on_a_wide_screen(
     filled: Filled, visits: Visits, engine: Engine
 ) -> None:
@@ -44,19 +54,21 @@ def test_every_page_can_be_used_by_all_on_a_wide_screen(
             found[path] = told
     assert found == {}
     assert page.evaluate(STORED) == []
+    assert exported(page, known) == []
 
 
 def test_every_page_can_be_used_by_all_on_a_phone_in_the_dark(
     filled: Filled, visits: Visits, engine: Engine
 ) -> None:
-    found = {}
+    known, found = addresses(filled, engine), {}
     size = {"width": 390, "height": HEIGHT}
     page = visits(filled.url, color_scheme="dark", reduced_motion="reduce", viewport=size)
-    for path in chain.from_iterable(addresses(filled, engine).values()):
+    for path in chain.from_iterable(known.values()):
         if told := looked_at(page, path) + small(page) + still(page):
             found[path] = told
     assert found == {}
     assert page.evaluate(STORED) == []
+    assert exported(page, known) == []
 
 
 def test_a_violation_and_a_request_to_elsewhere_are_counted(

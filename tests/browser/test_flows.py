@@ -40,7 +40,7 @@ WORST = text(
 
 
 @pytest.fixture
-def walks(open_gateway: str, visits: Visits) -> Iterator[Iterator[Keyboard]]:
+def walks(open_gateway: str, visits: Visits) -> Iterator[Keyboard]:
     """A visitor on each screen in turn."""
 
     def walk() -> Iterator[Keyboard]:

@@ -17,6 +17,7 @@ from fastapi.routing import APIRoute
 from sqlalchemy import Engine, update
 
 from services.gateway.pages.assets import PARTS
+from shared.ledger.keys import Scope
 from shared.ledger.tables import result_facts
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch
@@ -26,7 +27,7 @@ from tests.gateway.test_webhooks import made as made_endpoint
 
 NAMED = re.compile(r"\{(\w+)\}")
 KEY = "fedcba9876543210" * 2
-SCOPES = ("score", "batch", "review", "admin")
+SCOPES: tuple[Scope, ...] = ("score", "batch", "review", "admin")
 NOBODYS = {"/v1/models/{name}"}  # models are everybody's
 FORMS = {"ending": "csv", "kind": "output", "form": "csv", "name": "means"}  # of a page's file
 WHO = {"reviewer": "Ann"}
@@ -79,7 +80,7 @@ def described(api: httpx.Client) -> dict[Asked, dict[str, Any]]:
 def page_operations() -> Iterator[Asked]:
     for one in (one for part in PARTS for one in part.router.routes):
         if isinstance(one, APIRoute) and "{" in one.path:
-            yield from ((method, one.path) for method in sorted(one.methods))
+            yield from ((method, one.path) for method in sorted(one.methods or ()))
 
 
 def sent_by(asked: Asked, told: dict[str, Any]) -> dict[str, Any]:
