@@ -8,6 +8,7 @@ itself is cut down by the ledger.) Pure: pydantic alone.
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -20,7 +21,9 @@ from shared.problems import Problem
 
 RUN = 12  # characters of the request in a row that count as a repetition
 SENTENCE = 500  # characters: a warning, or the detail of a problem
-PRIVATE = b"do_not_store_text"  # the field, as what cannot be read may still name it
+# the field, as what cannot be read may still name it, or any letter as JSON may spell it
+PRIVATE = re.compile(rb"do_not_store_text|\\u00[567]")
+PRIVATE_BYTES = len("do_not_store_text")
 STAYING = ("metadata", "context", "trace", "model", "variant")  # of the request
 
 

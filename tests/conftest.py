@@ -131,6 +131,14 @@ def pytest_sessionfinish() -> None:
         answers_met.write()
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What the pages took, beside what they may take."""
+    for report in terminalreporter.stats.get("passed", ()):
+        for name, told in getattr(report, "user_properties", ()):
+            if name == "budget" and report.when == "call":
+                terminalreporter.write_line(told)
+
+
 @pytest.fixture(autouse=True)
 def _no_switch_stays() -> Iterator[None]:
     """What `disable_download` sets for the rest of a process ends with the test."""

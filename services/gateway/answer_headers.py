@@ -1,4 +1,5 @@
-"""Headers of every answer that says nothing else: kept by nobody, and what its type says it is.
+"""Headers of every answer that says nothing else: kept by nobody, and what its type says it is; and
+whoever is sent to another address stays on the host that they asked.
 
 And HEAD wherever GET is: the same status and the same headers, and no body (RFC 9110, sections 9.1
 and 9.3.2). Both are ASGI middleware, so that no route can be forgotten.
@@ -29,9 +30,20 @@ class DefaultHeadersMiddleware:
                 headers = MutableHeaders(scope=message)
                 for name, value in wanted.items():
                     headers.setdefault(name, value)
+                if "location" in headers:
+                    headers["location"] = without_host(headers["location"])
             await send(message)
 
         await self.app(scope, receive, send_with_headers)
+
+
+def without_host(location: str) -> str:
+    """Starlette's own redirects, to an address without its last slash, repeat whatever host was
+    sent: a cache would send others there."""
+    scheme, mark, rest = location.partition("://")
+    if not mark or not scheme.isalpha():
+        return location
+    return "/" + rest.partition("/")[2].lstrip("/")
 
 
 class HeadMiddleware:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
@@ -29,7 +30,13 @@ from shared.contracts import Message
 from shared.errors import BadInput
 from shared.file_store import PIECE_BYTES, FileStore, store_error
 from shared.ledger.engine import Order, Slice
-from shared.problems import invalid, parse_strict, unique_members, validation_problem
+from shared.problems import (
+    RepeatedKey,
+    invalid,
+    parse_strict,
+    unique_members,
+    validation_problem,
+)
 
 M = TypeVar("M", bound=Message)
 WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,18})\"?(?=$|[,;\s])", re.IGNORECASE)
@@ -40,6 +47,7 @@ SMALL_BYTES = 50_000  # a larger body is read beside the other requests, not bef
 # Printable ASCII, in quotes or bare; a quote inside would need escapes that nobody writes.
 KEY_FORM = re.compile(r'"[ !#-~]{1,255}"|[!#-~]([ !#-~]{0,253}[!#-~])?')
 MOST_ON_A_PAGE = 100
+MOST_DIGITS = sys.get_int_max_str_digits()  # of an integer
 
 
 def _in_digits(sent: Any) -> Any:
@@ -117,13 +125,23 @@ def decode(raw: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise InvalidBody.at_root(f"the body is not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
-        raise InvalidBody.at_root(f"the body is not JSON: {error}") from None
-    except (ValueError, RecursionError) as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise InvalidBody.at_root(f"the body is not JSON from {where} on") from None
+    except (RepeatedKey, InvalidConstant) as error:
         raise InvalidBody.at_root(f"the body cannot be read: {error}") from None
+    except RecursionError:
+        raise InvalidBody.at_root("the body cannot be read: it is nested too deeply") from None
+    except ValueError:
+        told = f"the body cannot be read: an integer has over {MOST_DIGITS:,} digits"
+        raise InvalidBody.at_root(told) from None
+
+
+class InvalidConstant(ValueError):
+    """What Python's decoder takes for a number, and JSON does not."""
 
 
 def _invalid_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+    raise InvalidConstant(f"{name} is not JSON")
 
 
 def parse_wait(prefer: str | None, *, most: int) -> int:

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from services.gateway.caller import Caller
 from services.gateway.refusals import internal_error
 from shared import telemetry
-from shared.redaction import PRIVATE, untold
+from shared.redaction import PRIVATE, PRIVATE_BYTES, untold
 from shared.settings import Settings
 from shared.telemetry import REQUEST_SECONDS, new_request_id
 
@@ -50,8 +50,8 @@ class Record:
         """Something of its body came."""
         body = message.get("body", b"")
         self._bytes_in += len(body)
-        self._private = self._private or PRIVATE in self._last + body
-        self._last = (self._last + body)[1 - len(PRIVATE) :]
+        self._private = self._private or bool(PRIVATE.search(self._last + body))
+        self._last = (self._last + body)[1 - PRIVATE_BYTES :]
 
     def loggable(self, error: Exception) -> Exception:
         """What of its crash a log may hold: no words of a body that asks for `do_not_store_text`,

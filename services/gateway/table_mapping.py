@@ -37,6 +37,10 @@ IN_ORDER = ("predicted_label",)  # fields whose first synonym counts: `label` ma
 ID = "custom_id"
 IDS = (ID, "id")
 MOST_COLUMNS = 200
+NO_CSV = (
+    "is no CSV: its quotation marks do not pair, one cell is longer than "
+    f"{csv.field_size_limit():,} characters, or a line ends in the middle of one"
+)
 LONGEST_NAME = 200  # characters of a column's name
 LONGEST_KEY, LONGEST_VALUE = 64, 40  # characters of what becomes metadata by itself
 MOST_VALUES = 20  # of a column that does
@@ -203,8 +207,8 @@ def _of_csv(first: str, lines: Iterable[str]) -> Iterator[tuple[int, Row]]:
                 told = f"has {len(cells)} cells; there are {len(names)} columns"
                 raise TableError(reader.line_num, told)
             yield reader.line_num, dict(zip(names, cells, strict=True))
-    except csv.Error as error:
-        raise TableError(reader.line_num, f"is no CSV: {error}") from None
+    except csv.Error:
+        raise TableError(reader.line_num, NO_CSV) from None
 
 
 def _of_json(lines: Iterable[str]) -> Iterator[tuple[int, Row]]:

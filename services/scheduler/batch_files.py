@@ -291,7 +291,7 @@ class Reader:
                 part.faults.append(Fault("too_many_lines", limit, part.read_lines))
                 return part.step(at_end=True, fatal=True)
             found = self.line(raw, part.read_lines, part.read_bytes, length)
-            part.add(found, private=PRIVATE in raw or len(raw) != length)
+            part.add(found, private=bool(PRIVATE.search(raw)) or len(raw) != length)
             part.read_bytes += length
             if (
                 part.read_lines - batch.read_lines >= LINES_AT_ONCE
@@ -325,7 +325,7 @@ class Reader:
         except TooCostly as error:
             return Fault("too_costly", error.detail, number, f"#/body{error.pointer or ''}")
         except Exception as error:  # whatever a line can hold, it is this line's fault alone
-            told = untold(error) if PRIVATE in raw else error
+            told = untold(error) if PRIVATE.search(raw) else error
             logger.error("batch.line_crashed", line=number, exc_info=told)
             return Fault("unreadable_line", "this line cannot be read", number, "#")
 

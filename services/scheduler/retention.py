@@ -21,7 +21,7 @@ from shared.file_store import FileStore
 from shared.ledger import files, partitions, retention, score_hours
 from shared.ledger.engine import transaction
 from shared.ledger.retention import FinishedInput
-from shared.redaction import PRIVATE
+from shared.redaction import PRIVATE, PRIVATE_BYTES
 from shared.settings import Settings
 
 FILES_AT_ONCE = 100
@@ -198,9 +198,9 @@ class PrivateInputs:
             with self._store.open_read(one.file_id, one.read_bytes) as stream:
                 kept = b""
                 while piece := stream.read(PIECE_BYTES):
-                    if PRIVATE in kept + piece:
+                    if PRIVATE.search(kept + piece):
                         return True
-                    kept = piece[-len(PRIVATE) :]
+                    kept = piece[-PRIVATE_BYTES:]
         except UnknownFile:
             return False
         return False

@@ -91,16 +91,31 @@ class Caption:
     unit: str
 
 
+Cell = str | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChartTable:
+    """A chart's marks as numbers: names of columns, and rows; the first cell names its row."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A picture, and the same in words for whoever does not see it. svg: empty: words alone."""
+    """A picture, and the same in words and as a table for whoever does not see it.
+
+    svg: empty: words and table alone.
+    """
 
     title: str
     summary: str
     svg: Markup
+    table: ChartTable
 
 
-def render(spec: dict[str, Any], *, title: str, summary: str) -> Chart:
+def render(spec: dict[str, Any], table: ChartTable, *, title: str, summary: str) -> Chart:
     """The chart of this specification; the page's colours where it names none.
 
     Waits for a process that draws: not for the event loop. A picture that fails is left out.
@@ -109,8 +124,9 @@ def render(spec: dict[str, Any], *, title: str, summary: str) -> Chart:
         svg = painter().draw(_with_defaults(spec))
     except DrawError as error:
         logger.warning("chart.not_drawn", detail=str(error))
-        return Chart(title, summary, Markup())
-    return Chart(title, summary, Markup(_to_page(svg)))  # noqa: S704 (vl-convert escapes texts)
+        return Chart(title, summary, Markup(), table)
+    drawn = Markup(_to_page(svg))  # noqa: S704 (vl-convert escapes texts)
+    return Chart(title, summary, drawn, table)
 
 
 def render_plot(

@@ -18,10 +18,13 @@ from shared.charts.engine import (
     LINE,
     ORANGE,
     Caption,
+    Cell,
     Chart,
+    ChartTable,
     render,
 )
 from shared.null_report import Histogram
+from shared.page_text import significant
 
 BARS_WIDTH, BAR_HEIGHT = 220, 18  # pixels: the longest bar, one bar's height
 LETTER = 7.5  # pixels for each letter of a name: browsers' fonts differ in width
@@ -52,7 +55,14 @@ def bars(
         "spec": _group(across, [name for name, _ in series]),
         "spacing": 8,
     }
-    return render(spec, title=caption.title, summary=caption.summary)
+    table = _by_group(series)
+    return render(spec, table, title=caption.title, summary=caption.summary)
+
+
+def _by_group(series: Sequence[tuple[str, Values]]) -> ChartTable:
+    groups = dict.fromkeys(group for _, values in series for group in values)
+    rows = ((group, *(values.get(group) for _, values in series)) for group in groups)
+    return ChartTable(("Of", *(name for name, _ in series)), tuple(rows))
 
 
 def _groups(rows: list[Part]) -> Part:
@@ -90,6 +100,7 @@ def _group(across: Part, names: list[str]) -> Part:
 
 
 HISTOGRAM_WIDTH, HISTOGRAM_HEIGHT = 320, 130
+DRAWS = "random draws"
 HALF = 0.005  # of a single bar's width
 
 
@@ -100,12 +111,17 @@ def histogram(counted: Histogram, observed: float, caption: Caption) -> Chart:
         "scale": {"zero": False, "nice": True},
         "title": caption.unit,
     }
+    bins = _bins(counted)
     spec = {
         "width": HISTOGRAM_WIDTH,
         "height": HISTOGRAM_HEIGHT,
-        "layer": [_counts(_bins(counted), across), *_mark(observed, across)],
+        "layer": [_counts(bins, across), *_mark(observed, across)],
     }
-    return render(spec, title=caption.title, summary=caption.summary)
+    rows = (
+        (f"{significant(one['from'])} to {significant(one['to'])}", one["count"]) for one in bins
+    )
+    table = ChartTable((caption.unit, DRAWS), tuple(rows))
+    return render(spec, table, title=caption.title, summary=caption.summary)
 
 
 def _bins(counted: Histogram) -> list[Part]:
@@ -127,7 +143,7 @@ def _counts(bins: list[Part], across: Part) -> Part:
         "encoding": {
             "x": {"field": "from", "bin": {"binned": True}, **across},
             "x2": {"field": "to"},
-            "y": {"field": "count", "type": "quantitative", "title": "random draws"},
+            "y": {"field": "count", "type": "quantitative", "title": DRAWS},
             "y2": {"datum": 0},  # else a bar with two ends across has no height
         },
     }
@@ -179,7 +195,9 @@ def matrix(values: Sequence[Sequence[float]], *, what: str, title: str, summary:
             },
         ],
     }
-    return render(spec, title=title, summary=summary)
+    rows: list[tuple[Cell, ...]] = [(f"{what} {place}", *row) for place, row in enumerate(shown, 1)]
+    table = ChartTable((what, *(str(place) for place in range(1, len(shown) + 1))), tuple(rows))
+    return render(spec, table, title=title, summary=summary)
 
 
 def _cells(values: Sequence[Sequence[float]]) -> list[dict[str, Any]]:
@@ -218,7 +236,10 @@ def slope(columns: Sequence[Column], *, title: str, summary: str) -> Chart:
             _points([point for column in columns for point in _add_labels(column)], place),
         ],
     }
-    return render(spec, title=title, summary=summary)
+    options = dict.fromkeys(option for _, ranks in columns for option in ranks)
+    rows = ((option, *(ranks.get(option) for _, ranks in columns)) for option in options)
+    table = ChartTable(("option", *(name for name, _ in columns)), tuple(rows))
+    return render(spec, table, title=title, summary=summary)
 
 
 def _rankings(names: list[str]) -> Part:
@@ -312,6 +333,8 @@ def strip(draws: Sequence[float], observed: float, caption: Caption, *, says: st
         "axis": {"title": caption.unit, "grid": False, "tickCount": 6},
     }
     data = {"values": [{"at": observed, "says": says}]}
+    counts = Counter(significant(draw) for draw in sorted(draws))
+    table = ChartTable((caption.unit, DRAWS), tuple(counts.items()))
     at = {"field": "at", **across}
     label = {"type": "text", "color": INK, "baseline": "top", **_side(observed / high)}
     spec = {
@@ -331,7 +354,7 @@ def strip(draws: Sequence[float], observed: float, caption: Caption, *, says: st
             },
         ],
     }
-    return render(spec, title=caption.title, summary=caption.summary)
+    return render(spec, table, title=caption.title, summary=caption.summary)
 
 
 def _dots(dots: list[dict[str, float]], across: dict[str, Any]) -> dict[str, Any]:

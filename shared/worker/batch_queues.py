@@ -37,6 +37,7 @@ from shared.errors import Unavailable
 from shared.ledger.leases import Claim
 from shared.priority import RECENT_SECONDS, stand_back
 from shared.queue import app, is_call, pop, sort_queues
+from shared.redaction import untold
 from shared.redis_client import LEAST_WAIT_SECONDS
 
 BLOCK_SECONDS = 1.0
@@ -131,16 +132,16 @@ class BatchQueues:
         self._queues.append(queue)  # the others first, next time
         try:
             return TaskMessage.of(queue, raw)
-        except (ValueError, KeyError, IndexError, TypeError):
-            logger.exception("batch_queues.unreadable", queue=queue)
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            logger.error("batch_queues.unreadable", queue=queue, exc_info=untold(error))
             return None
 
     def _run(self, task: TaskMessage) -> None:
         begun = time.thread_time()
         try:
             task.run()
-        except Exception:
-            logger.exception("batch_queues.crashed", task=task.name)
+        except Exception as error:  # its words may quote a call's text
+            logger.error("batch_queues.crashed", task=task.name, exc_info=untold(error))
         finally:
             if not is_call(task.queue):
                 self._pace.end(time.thread_time() - begun)

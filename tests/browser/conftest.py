@@ -32,6 +32,9 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 NO_FAULT = (  # a page of status 404; no network, or another request came first
     "Failed to load resource", "htmx:afterRequest", "htmx:sendError", "htmx:sendAbort",
 )  # fmt: skip
+WATCH = """addEventListener("securitypolicyviolation", (event) => console.error(
+  `policy: ${event.effectiveDirective} ${event.blockedURI}`), true)"""
+OWN = ("data:", "blob:", "about:")  # what a page makes itself
 FAR = timedelta(hours=1)
 FAILURE = make("bad-input", "The request cannot be scored", 422, "the model has no such label")
 
@@ -59,14 +62,22 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def visits(browser: Browser) -> Iterator[Visits]:
-    """Opens windows; whatever a page's script or policy complains of fails the test."""
+def complaints() -> list[str]:
+    """What the windows of a test complain of: faults of scripts, violations of the policy, requests
+    to another host."""
+    return []
+
+
+@pytest.fixture
+def visits(browser: Browser, complaints: list[str]) -> Iterator[Visits]:
+    """Opens windows; one complaint fails the test."""
     contexts: list[BrowserContext] = []
-    complaints: list[str] = []
 
     def visit(url: str, **options: Any) -> Page:
         context = browser.new_context(base_url=url, **options)
         context.set_default_timeout(1_000 * SECONDS)
+        context.add_init_script(WATCH)
+        context.on("request", lambda one: _asked(one.url, url, complaints))
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -79,6 +90,11 @@ def visits(browser: Browser) -> Iterator[Visits]:
             page.unroute_all(behavior="ignoreErrors")
         context.close()
     assert complaints == []
+
+
+def _asked(address: str, origin: str, complaints: list[str]) -> None:
+    if not address.startswith((f"{origin}/", *OWN)):
+        complaints.append(f"asks {address}")
 
 
 def _heard(kind: str, text: str, complaints: list[str]) -> None:

@@ -15,9 +15,11 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 Scheme = Literal["light", "dark"]
 SCREENS: tuple[tuple[Scheme, int], ...] = (("light", 1280), ("dark", 390))
 HEIGHT = 840
+PHONE = ViewportSize(width=360, height=740)
 GRAVE = ("serious", "critical")
 MOST_STOPS = 400  # of Tab; a page has fewer controls
 MOST_OPTIONS = 60
+MOST_SHIFT = 0.1  # of a page that loads: web.dev's "good" (CLS)
 FOCUSED = "one => one === document.activeElement"
 SHOWN = "one => one.matches(':focus-visible') && getComputedStyle(one).outlineStyle !== 'none'"
 CUT = """() => [...document.querySelectorAll("main *")].filter(one => {
@@ -56,6 +58,55 @@ COLUMNS = r"""() => {
   }
   return faults
 }"""
+SHIFT = """() => new Promise(done => {
+  let sum = 0
+  new PerformanceObserver(list => {
+    for (const one of list.getEntries()) if (!one.hadRecentInput) sum += one.value
+  }).observe({type: "layout-shift", buffered: true})
+  requestAnimationFrame(() => requestAnimationFrame(() => done(sum)))
+})"""
+# A press of a label is one of its field. Not a target of its own: a word of a sentence, a mark of a
+# picture (its table has the same links), and what stands in no layer that is open.
+SMALL = r"""() => [...document.querySelectorAll(
+  "a[href], button, select, summary, textarea, input:not([type=hidden])")].filter(one => {
+  const boxes = [one, one.closest("label") ?? one].map(target => target.getBoundingClientRect())
+  if (!boxes[0].width || one.closest("svg, .skip:not(:focus)")) return false
+  if (boxes.some(box => box.width >= 43.5 && box.height >= 43.5)) return false
+  let block = one.parentElement
+  while (getComputedStyle(block).display.startsWith("inline")) block = block.parentElement
+  const links = [...block.querySelectorAll("a, button, summary, .visually-hidden")]
+  const said = links.reduce((rest, link) => rest.replace(link.textContent, ""), block.textContent)
+  return !(one.matches("a") && /\p{L}{2}/u.test(said))
+}).map(one => {
+  const box = one.getBoundingClientRect()
+  return `a target of ${box.width | 0} x ${box.height | 0}: ${one.outerHTML.slice(0, 160)}`
+})"""
+UNSAID = r"""() => [
+  ...document.querySelectorAll(".sensitive, svg, figure, a, button")
+].filter(one => {
+  if (one.matches("a, button")) return one.closest("[aria-hidden=true]:not(svg)")
+  if (one.matches("svg[aria-hidden], code")) return false
+  if (one.matches("figure")) {
+    const around = one.querySelector("img") ? one.closest("details") : one  // of a report
+    return !around?.querySelector("table, ul")
+  }
+  if (one.matches("svg")) {
+    const said = one.getAttribute("aria-label") ?? one.querySelector("title")?.textContent
+    return !said || one.matches(".chart") && !/\d/.test(said)
+  }
+  return !one.hasAttribute("lang") || !(one.dir === "auto" || one.matches("bdi"))
+}).map(one => `says too little: ${one.outerHTML.slice(0, 160)}`)"""
+LONG = 12  # characters of a text that are nothing else's
+TOLD = """least => {
+  const texts = [...document.querySelectorAll(".sensitive")].map(one => one.textContent.trim())
+  const titles = [...document.querySelectorAll("[title], svg title, title")]
+  const places = titles.map(one => one.getAttribute("title") ?? one.textContent)
+  return [decodeURIComponent(location.href), ...places]
+    .filter(place => texts.some(text => text.length >= least && place.includes(text)))
+    .map(place => `a text stands in a title or the address: ${place}`)
+}"""
+MOVES = """document.getAnimations().length > 0
+  || getComputedStyle(document.body).transitionProperty !== 'none'"""
 
 
 def grave(page: Page) -> list[str]:
@@ -70,10 +121,39 @@ def grave(page: Page) -> list[str]:
 
 def faults(page: Page) -> list[str]:
     """What is wrong with this screen: for axe-core, beyond its edge, in columns of numbers."""
-    found = [*grave(page), *page.evaluate(CUT), *page.evaluate(COLUMNS)]
+    return [*grave(page), *across(page), *page.evaluate(COLUMNS)]
+
+
+def across(page: Page) -> list[str]:
+    """What lies beyond the edge of the screen."""
+    found: list[str] = page.evaluate(CUT)
     if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
         found.append("the page scrolls sideways")
     return found
+
+
+def jump(page: Page) -> list[str]:
+    """How far a page's parts have moved since it was asked for."""
+    shift = page.evaluate(SHIFT)
+    return [f"it jumps by {shift:.2f}"] if shift > MOST_SHIFT else []
+
+
+def still(page: Page) -> list[str]:
+    """Of who wants it still."""
+    return ["something moves"] if page.evaluate(MOVES) else []
+
+
+def small(page: Page) -> list[str]:
+    """What a finger misses: targets of less than 44 pixels."""
+    found: list[str] = page.evaluate(SMALL)
+    return found
+
+
+def unlike(page: Page) -> list[str]:
+    """Texts without a direction or a language, pictures without a finding in words or without a
+    table, controls that are hidden with a text, texts where nobody hides them."""
+    found: list[str] = page.evaluate(UNSAID)
+    return found + list(page.evaluate(TOLD, LONG))
 
 
 class Keyboard:

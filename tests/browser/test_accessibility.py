@@ -1,87 +1,88 @@
-"""Every page, light and dark, narrow and wide: no serious violation for axe-core, nothing cut, and
-columns of numbers that can be compared at a glance."""
+"""Every page, light and dark, narrow and wide: no serious violation for axe-core, nothing cut,
+nothing that moves or jumps, targets for fingers, and columns of numbers that can be compared at a
+glance. The policy is kept, no other host is asked, and the browser keeps nothing but a setting."""
 
 from __future__ import annotations
 
+from itertools import chain
+
 import pytest
+from playwright.sync_api import Error, Page
 from sqlalchemy import Engine
 
-from services.registry import fact_plan, metrics
-from shared.ledger import result_facts
-from tests.browser.conftest import Filled, Visits, example, put
-from tests.browser.keyboard import faults, grave, screens
-from tests.gateway.results import a_result
+from tests.browser.conftest import Filled, Visits
+from tests.browser.every_page import addresses, page_routes
+from tests.browser.keyboard import HEIGHT, across, faults, jump, small, still, unlike
 
-PATHS = ("/", "/jobs", "/batches", "/batches/new", "/views", "/drift", "/docs")
-PHONE = {"width": 360, "height": 740}
-MOST_SHIFT = 0.1
-KEY = "0123456789abcdef" * 2
-SHIFT = """() => new Promise(done => {
-  let sum = 0
-  new PerformanceObserver(list => {
-    for (const one of list.getEntries()) if (!one.hadRecentInput) sum += one.value
-  }).observe({type: "layout-shift", buffered: true})
-  requestAnimationFrame(() => requestAnimationFrame(() => done(sum)))
-})"""
+WIDTHS = (360, 640, 768, 1920)  # 640: 1,280 at 200 %
+STORED = "Object.keys({...localStorage, ...sessionStorage})"
 
 
-def of_one_text(engine: Engine) -> list[str]:
-    """Two results of one text, whose rows are written."""
-    made = []
-    for score in (0.25, 0.75):
-        result = a_result(score)
-        result["provenance"] |= {"text_key": KEY}
-        made.append(put(engine, "hatexscore", "succeeded", example("hatexscore"), result))
-    with engine.begin() as connection:
-        while result_facts.write_job_rows(connection, fact_plan, 100):
-            pass
-    return made
+def looked_at(page: Page, path: str) -> list[str]:
+    """What is wrong with the page of this address, with everything of it unfolded and shown."""
+    page.goto(path)
+    found = jump(page) + unlike(page)
+    for key in ("?", "Escape", "j", "k", "t"):
+        page.keyboard.press(key)
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    return found + faults(page)
 
 
-def test_the_pages_can_be_used_by_all(filled: Filled, visits: Visits, engine: Engine) -> None:
-    found, two = {}, of_one_text(engine)
-    for scheme, viewport in screens():
-        page = visits(filled.url, color_scheme=scheme, viewport=viewport)
-        for path in (*PATHS, *(f"/try?metric={name}" for name in metrics())):
-            page.goto(path)
-            found[path, scheme] = faults(page)
-        for state in ("failed", "running", "queued"):
-            page.goto(f"/jobs/{filled.jobs['hatexscore', state]}", wait_until="domcontentloaded")
-            found[state, scheme] = faults(page)
-        for path in (f"/texts/{KEY}", f"/jobs/{two[0]}?with={two[1]}"):
-            page.goto(path)
-            page.get_by_role("button", name="Show texts").click()
-            found[path, scheme] = faults(page)
-    assert {path: told for path, told in found.items() if told} == {}
+def exported(page: Page, known: dict[str, list[str]]) -> list[str]:
+    """What is wrong with the file that a batch's page gives away, opened as it is."""
+    batch = known["/batches/{batch_id}"][0].partition("?")[0]
+    file = page.request.get(f"{batch}/report.html")
+    page.goto("about:blank")
+    page.set_content(file.text())
+    assert page.locator("#report").count() == 1
+    return faults(page)
 
 
-@pytest.mark.parametrize("metric", sorted(metrics()))
-def test_a_result_can_be_read_by_all(filled: Filled, visits: Visits, metric: str) -> None:
-    for scheme, viewport in screens():
-        page = visits(filled.url, color_scheme=scheme, viewport=viewport)
-        page.goto(f"/jobs/{filled.jobs[metric, 'succeeded']}")
-        hidden = grave(page)
-        page.get_by_role("button", name="Show texts").click()
-        page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
-        assert hidden + faults(page) == []
-
-
-@pytest.mark.parametrize("metric", sorted(metrics()))
-def test_a_phone_scrolls_down_only(filled: Filled, visits: Visits, metric: str) -> None:
-    page = visits(filled.url, viewport=PHONE)
-    for path in ("/", f"/try?metric={metric}", f"/jobs/{filled.jobs[metric, 'succeeded']}"):
-        page.goto(path)
-        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-
-
-def test_at_200_percent_nothing_is_cut_and_nothing_jumps(filled: Filled, visits: Visits) -> None:
-    """A window of 1280 pixels at 200 % is one of 640; the shift is web.dev's "good" (CLS)."""
-    page = visits(filled.url, viewport={"width": 640, "height": 360}, device_scale_factor=2)
-    jobs = (f"/jobs/{filled.jobs[name, 'succeeded']}" for name in metrics())
-    found = {}
-    for path in (*PATHS, "/try?metric=hatexscore", *jobs):
-        page.goto(path, wait_until="load")
-        width, shift = page.evaluate("document.documentElement.scrollWidth"), page.evaluate(SHIFT)
-        if width > 640 or shift > MOST_SHIFT:
-            found[path] = (width, shift)
+def test_every_page_can_be_used_by_all_on_a_wide_screen(
+    filled: Filled, visits: Visits, engine: Engine
+) -> None:
+    known, found = addresses(filled, engine), {}
+    assert known.keys() == page_routes()
+    page = visits(filled.url, viewport={"width": 1280, "height": HEIGHT})
+    for path in chain.from_iterable(known.values()):
+        told = looked_at(page, path)
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": HEIGHT})
+            told += [f"{width}: {one}" for one in across(page)]
+        page.set_viewport_size({"width": 1280, "height": HEIGHT})
+        if told:
+            found[path] = told
     assert found == {}
+    assert page.evaluate(STORED) == []
+    assert exported(page, known) == []
+
+
+def test_every_page_can_be_used_by_all_on_a_phone_in_the_dark(
+    filled: Filled, visits: Visits, engine: Engine
+) -> None:
+    known, found = addresses(filled, engine), {}
+    size = {"width": 390, "height": HEIGHT}
+    page = visits(filled.url, color_scheme="dark", reduced_motion="reduce", viewport=size)
+    for path in chain.from_iterable(known.values()):
+        if told := looked_at(page, path) + small(page) + still(page):
+            found[path] = told
+    assert found == {}
+    assert page.evaluate(STORED) == []
+    assert exported(page, known) == []
+
+
+def test_a_violation_and_a_request_to_elsewhere_are_counted(
+    open_gateway: str, visits: Visits, complaints: list[str]
+) -> None:
+    """So that the windows of all these tests are known to listen."""
+    page = visits(open_gateway)
+    page.goto("/docs")
+    page.evaluate(
+        "document.head.append(Object.assign(document.createElement('script'), {text: 1}))"
+    )
+    page.evaluate("document.body.setAttribute('style', 'color: red')")
+    with pytest.raises(Error):
+        page.goto("http://127.0.0.1:9/")
+    for told in ("policy: script-src-elem inline", "policy: style-src-attr inline", "asks http"):
+        assert any(one.startswith(told) for one in complaints), complaints
+    complaints.clear()

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
 
 from bench.pages import PATH, fill
-from services.registry import metrics
 from tests.browser.conftest import Filled
+from tests.browser.every_page import addresses
 from tests.browser.firefox import Marionette, firefox, started
-from tests.browser.test_accessibility import PATHS
 from tests.browser.test_try import TEXT
 from tests.gateway.results import a_report
 from tests.patience import eventually
@@ -33,11 +33,10 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marionette]:
 
 @pytest.mark.nightly
 def test_no_page_is_wider_than_its_window_and_scripts_run(
-    window: Marionette, filled: Filled
+    window: Marionette, filled: Filled, engine: Engine
 ) -> None:
-    shown = [*PATHS, *(f"/jobs/{filled.jobs[metric, 'succeeded']}" for metric in metrics())]
     faults = {}
-    for path in (*shown, *(f"/try?metric={metric}" for metric in metrics())):
+    for path in chain.from_iterable(addresses(filled, engine).values()):
         window.goto(filled.url + path)
         assert window.run("return document.querySelectorAll('h1').length") == 1, path
         texts = window.run("return document.querySelector('.sensitive') !== null")

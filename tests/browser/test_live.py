@@ -9,8 +9,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 from sqlalchemy import Engine
 
-from services.registry import metrics
-from tests.browser.conftest import Filled, Visits, example, put
+from tests.browser.conftest import Visits, example, put
 from tests.gateway.serving import PAGE_LOOK_SECONDS
 from tests.servers import finish_next
 
@@ -126,14 +125,6 @@ def test_without_a_stream_the_page_still_follows(
     page.goto(f"/jobs/{queued(engine)}")
     finish_next(engine, RESULT)
     expect(page.locator(".score p.figure")).to_have_text("0.75")
-
-
-def test_nothing_moves_for_who_wants_it_still(filled: Filled, visits: Visits) -> None:
-    page = visits(filled.url, reduced_motion="reduce")
-    for path in ("/", *(f"/jobs/{filled.jobs[name, 'succeeded']}" for name in metrics())):
-        page.goto(path)
-        assert page.evaluate("document.getAnimations().length") == 0
-        assert page.evaluate("getComputedStyle(document.body).transitionProperty") == "none"
 
 
 def test_a_korean_text_breaks_between_words(

@@ -12,7 +12,7 @@ from shared.ledger import keys
 from shared.ledger.keys import NewKey
 from shared.settings import Settings
 from tests.browser.conftest import Visits
-from tests.browser.keyboard import grave
+from tests.browser.keyboard import PHONE, faults, small, unlike
 from tests.gateway.judged import make_batch
 from tests.gateway.serving import serving
 
@@ -76,7 +76,10 @@ def test_log_in_be_refused_and_log_out(locked: str, engine: Engine, visits: Visi
     page = visits(locked)
     page.goto("/jobs")
     expect(page).to_have_title("Log in · Touchstone")
-    assert grave(page) == []
+    assert faults(page) + unlike(page) == []
+    page.set_viewport_size(PHONE)
+    page.emulate_media(color_scheme="dark")
+    assert faults(page) + small(page) == []
     page.get_by_label("API key").fill("tsk_" + "x" * 43)
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("alert")).to_contain_text("unknown")

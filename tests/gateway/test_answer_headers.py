@@ -6,6 +6,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from services.gateway.answer_headers import without_host
 from services.gateway.app import create_app
 from services.gateway.server import start_metrics_server
 from services.stack.servers import HOST
@@ -38,6 +39,29 @@ def test_assets_are_still_kept(client: httpx.Client) -> None:
     page = client.get("/")
     asset = page.text.partition('href="/static/')[2].partition('"')[0]
     assert "immutable" in client.get(f"/static/{asset}").headers["cache-control"]
+
+
+@pytest.mark.parametrize("path", ["/jobs/", "/batches/new/?a=b", "/static", "/v1/jobs/"])
+def test_who_is_sent_on_stays_here_whatever_host_was_named(opens: Opens, path: str) -> None:
+    """With keys a gateway answers to any name; a cache may keep what it says."""
+    answer = opens().get(path, headers={"Host": "elsewhere.example"})
+    assert answer.status_code == 307
+    assert answer.headers["location"].startswith("/")
+    assert not answer.headers["location"].startswith("//")
+    assert "elsewhere" not in str(answer.headers)
+
+
+@pytest.mark.parametrize(
+    ("said", "sent"),
+    [
+        ("http://h/jobs?a=b", "/jobs?a=b"),
+        ("http://h//other.example/", "/other.example/"),
+        ("https://[", "/"),
+        ("/login?next=http://h/jobs", "/login?next=http://h/jobs"),
+    ],
+)
+def test_an_address_loses_its_host_alone(said: str, sent: str) -> None:
+    assert without_host(said) == sent
 
 
 def test_a_crash_is_kept_by_nobody_either(

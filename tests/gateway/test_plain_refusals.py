@@ -15,7 +15,7 @@ import pytest
 
 from services.explanations.explained_requests import as_checked
 from services.gateway import routes
-from services.gateway.http_requests import parse_body
+from services.gateway.http_requests import decode, parse_body
 from services.gateway.refusals import InvalidBody
 from services.registry import all_contracts, metrics
 from shared.contracts import JobRequest, Message
@@ -92,3 +92,20 @@ def test_no_detail_speaks_python(name: str) -> None:
     said = {refusal(name, kind, one) for one in spoiled(kind, body)}
     assert len(said) > 1
     assert not [one for one in said if FOREIGN.search(one)]
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        (b'{"text":\n "a" "b"}', "is not JSON from line 2, column 6 on"),
+        (b'{"tau": %s}' % (b"9" * 5_000), "an integer has over 4,300 digits"),
+        (b"[" * 100_000, "it is nested too deeply"),
+        (b'{"tau": NaN}', "NaN is not JSON"),
+        (b'{"a": 1, "a": 2}', "the key 'a' more than once"),
+        (b"\xff", "not UTF-8 at byte 0"),
+    ],
+)
+def test_what_is_no_json_is_refused_in_words_of_ours(sent: bytes, told: str) -> None:
+    with pytest.raises(InvalidBody) as refusal:
+        decode(sent)
+    assert told in refusal.value.detail

@@ -227,17 +227,19 @@ def test_head_of_a_stream_is_its_head_and_an_end(
         assert head.content == b""
 
 
-@pytest.mark.parametrize("private", [True, False])
+@pytest.mark.parametrize("field", ["do_not_store_text", "do\\u005fnot_store_text", "metadata"])
 def test_a_crash_of_a_private_request_is_logged_without_its_words(
-    client: httpx.Client, log: Log, monkeypatch: pytest.MonkeyPatch, private: bool
+    client: httpx.Client, log: Log, monkeypatch: pytest.MonkeyPatch, field: str
 ) -> None:
-    """However its body is cut: the field's name may come in two pieces."""
+    """However its body is cut and spelled: the field's name may come in two pieces, and in
+    escapes."""
 
     def crash(raw: bytes, _: object) -> None:
         raise RuntimeError(f"a bug about {raw.decode()}")
 
     monkeypatch.setattr("services.gateway.http_requests.parse_body", crash)
-    body = json.dumps(GOOD | ({"do_not_store_text": True} if private else {})).encode()
+    private = field != "metadata"
+    body = json.dumps(GOOD | {"field": True}).replace('"field"', f'"{field}"').encode()
     pieces = body.partition(b"not_store" if private else b"text")
     headers = {"content-type": "application/json"}
     answer = client.post(URL, content=(one for one in pieces), headers=headers)

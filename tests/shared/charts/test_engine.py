@@ -14,7 +14,7 @@ import pytest
 
 from services.gateway.pages.templates import environment
 from shared.charts import engine
-from shared.charts.engine import DrawError, Painter, render
+from shared.charts.engine import ChartTable, DrawError, Painter, render
 from shared.charts.intervals import IntervalRow, interval_plot
 from shared.report_contracts import Interval
 from tests.end_to_end.service import ROOT
@@ -24,9 +24,9 @@ HANGS = "import time; time.sleep(600)"
 DIES = "raise SystemExit(1)"
 OUTSIDE = """
 import sys
-from shared.charts.engine import render
-from shared.charts.engine import painter
-chart = render({"data": {"values": [{"a": 1}]}, "mark": "point"}, title="t", summary="s")
+from shared.charts.engine import ChartTable, painter, render
+table = ChartTable(("a",), ())
+chart = render({"data": {"values": [{"a": 1}]}, "mark": "point"}, table, title="t", summary="s")
 assert chart.svg.startswith("<svg") and "vl_convert" not in sys.modules
 print(painter().number, flush=True)
 """
@@ -119,11 +119,14 @@ def test_without_a_picture_the_words_are_shown(
     (tmp_path / "program.py").write_text(DIES)
     poor = Painter(tmp_path / "program.py")
     monkeypatch.setattr(engine, "painter", lambda: poor)
-    chart = render({"mark": "point"}, title="The title", summary="All in words.")
+    table = ChartTable(("value", "draws"), (("0 to 1", 3), ("1 to 2", None)))
+    chart = render({"mark": "point"}, table, title="The title", summary="All in words.")
     macros = environment().get_template("macros.html").module
     html = macros.figure(chart)  # type: ignore[attr-defined]
     assert "<p>All in words.</p>" in html
     assert "picture" not in html
+    assert "Show as table" in html
+    assert html.count("<tr>") == 3
 
 
 def test_a_program_ends_and_leaves_nobody_behind() -> None:

@@ -44,6 +44,8 @@ def test_a_value_that_is_missing_has_no_bar() -> None:
     series = [("one", {"A": 0.5, "B": 0.5}), ("two", {"A": 1.0})]
     chart = bars(series, Caption("t", "s", "share"), top=1)
     assert [word for word in words(chart) if word in {"0.50", "1.00"}] == ["0.50", "1.00", "0.50"]
+    assert chart.table.heads[1:] == ("one", "two")
+    assert chart.table.rows == (("A", 0.5, 1.0), ("B", 0.5, None))
 
 
 def test_options_that_tie_share_a_label() -> None:
@@ -52,6 +54,7 @@ def test_options_that_tie_share_a_label() -> None:
     said = words(chart)
     assert said.count("A, C") == 1
     assert [said.count(key) for key in "ABC"] == [1, 2, 1]
+    assert chart.table.rows == (("A", 1.5, 1), ("B", 3.0, 2), ("C", 1.5, 3))
     assert {"humans", "judge", "rank, 1 = best"} <= set(said)
 
 
@@ -89,6 +92,7 @@ def test_the_bars_of_a_histogram_stand_on_the_ground() -> None:
     shapes = re.findall(
         r'd="M[\d.]+,([\d.]+)h[\d.]+v([\d.]+)h-[\d.]+Z?"[^>]*var\(--grey\)', chart.svg
     )
+    assert chart.table.rows == (("0 to 1", 1), ("1 to 2", 4), ("2 to 3", 2))
     bars_drawn = [(float(top), float(height)) for top, height in shapes]
     assert [height / bars_drawn[0][1] for _, height in bars_drawn] == pytest.approx([1, 4, 2])
     assert len({round(top + height, 6) for top, height in bars_drawn}) == 1

@@ -26,7 +26,8 @@ const here = (next) => {
 };
 const focusOn = (selector) => {
   const found = document.querySelector(selector);
-  found?.closest("details")?.setAttribute("open", "");
+  const folded = found?.closest("details") ?? (found?.offsetParent ? null : found?.form?.querySelector("details"));
+  folded?.setAttribute("open", "");
   found?.focus();
 };
 const move = (step) => {
