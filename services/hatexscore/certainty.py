@@ -55,7 +55,7 @@ _NEUTRAL = (
     r"|sentiments?|views?|afraid|glad|pleased|left|relieved|good|territory|gets?|got|begin\w*"
     r"|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable"
     r"|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two"
-    r"|both"
+    r"|both|sides?|lands?|landed|err(?:s|ed)?|status|pending|outcome"
 )
 # What hateful texts do: beside a verdict they are more of the same.
 _HOSTILE = (

@@ -373,6 +373,8 @@ def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause |
         denials = len(label_patterns.DENIAL.findall(key["value"])) + (ends["ko"] is not None)
         if label_patterns.CROSSED.match(after):  # crossed out, or marked as bad: either
             return Clause("final", "hedged", denials)
+        if label_patterns.is_low_grade(key) and word.label(denials) == "hateful":
+            return Clause("final", "hedged", denials)
         return Clause("final", "earlier" if key["earlier"] else "asserted", denials)
     keyed = word.word.line_only and label_patterns.KEYED.search(before)
     if ends is not None and (

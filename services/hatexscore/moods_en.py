@@ -84,7 +84,8 @@ REVEALS = re.compile(
 # "The very opposite of hateful"; "Going with hate."
 OPPOSITE = re.compile(r"\b(?:(?:an?|the|quite\s+the)\s+)?(?:very\s+)?opposite\s+of\s+")
 GOING_WITH = re.compile(
-    r"^(\W*)(?:going|settling|siding|sticking|opting)\s+(?:with|for|on)\s+(?=(?:\w+\s+){0,2}[\s\"]*$)"
+    r"^(\W*)(?:(?:going|settling|siding|sticking|opting)\s+(?:with|for|on)|(?:chang|switch|revis|amend|updat|correct)ing"
+    r"\s+(?:it|this|(?:the|my|our|its)\s+\w+)\s+(?:from\s+[\w-]+\s+)?to)\s+(?=(?:\w+\s+){0,2}[\s\"]*$)"
 )
 UNDONE = re.compile(
     r"(?<!\bnot )(?<!\bnot be )(?<!n['\u2019]t be )(?<!\bnever be )"
@@ -289,7 +290,7 @@ WOULD = re.compile(
 WOULD_JUDGE = re.compile(
     rf"\b(?:(?:i|we|one|few|nobody|no\s+one|everyone|most(?:\s+\w+)?|moderators?|annotators?"
     rf"|reviewers?)(?:\s+would(?:n['\u2019]t)?|['\u2019]d)|would\s+(?:i|we|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|answer|argue|conclude|agree|disagree|deny|dispute"
-    rf"|go\s+(?:with|for|so\s+far\s+as\s+to|as\s+far\s+as\s+to)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|lean|tend|incline|side|bet)\b"
+    rf"|go\s+(?:with|for|so\s+far\s+as\s+to|as\s+far\s+as\s+to)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|come\s+down|land|err|lean|tend|incline|side|bet)\b"
     rf"|\b(?:readers?|persons?|observers?|members?|audience)\b[^,;:]{{0,60}}?\bwould\s+"
     rf"(?:\w+ly\s+)?(?:{JUDGE})\b"
 )
