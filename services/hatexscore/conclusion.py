@@ -371,9 +371,8 @@ def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause |
     ends = label_patterns.ENDS.match(after)
     if key is not None and ends is not None:
         denials = len(label_patterns.DENIAL.findall(key["value"])) + (ends["ko"] is not None)
-        if label_patterns.CROSSED.match(after):  # crossed out, or marked as bad: either
-            return Clause("final", "hedged", denials)
-        if label_patterns.is_low_grade(key) and word.label(denials) == "hateful":
+        low = label_patterns.is_low_grade(key) and word.label(denials) == "hateful"
+        if low or label_patterns.CROSSED.match(after):  # crossed out, or marked as bad: either
             return Clause("final", "hedged", denials)
         return Clause("final", "earlier" if key["earlier"] else "asserted", denials)
     keyed = word.word.line_only and label_patterns.KEYED.search(before)

@@ -158,7 +158,7 @@ def _word_context(sentence: str, word: WordInText) -> tuple[str, str]:
     before = _without_gloss(before)
     if labels.BRACKETED.search(before) and labels.CLOSED.match(after):
         return before.rstrip('( "'), labels.CLOSED.sub(r"\1 ", after)
-    return before, after
+    return labels.concluded(before, after)
 
 
 def _inverse_order(sentence: str, own: str, after: str) -> Clause | None:

@@ -177,9 +177,14 @@ _EVIDENT = re.compile(
     "|十分明显|非常明显|很明显)"
 )
 _LABEL_AFTER = re.compile(r"^\W?(?:的|这一|这个|这种)?(?:标签|分类|归类|判断|判定|说法|结论|认定)")
+# "维持仇恨的认定", "撤销仇恨的认定": what an appeal ends with.
+_UPHELD = re.compile(
+    "(?:维持|确认|支持|认可|[作做给]出|(?P<no>撤销|推翻|取消|驳回|否决|更正))"
+    "(?:原先?的?|该|此)?\\W*$"
+)
 _MEETS = re.compile(r"(?:符合|满足|达到|不到|够得上)\W*$")
 _UNRELATED = re.compile(
-    r"^(?:毫|完全|并)?(?:无关|不沾边|没有?(?:任何)?关系|相去甚远|相距甚远|还?(?:差得|差着|相差"
+    r"^(?:毫|完全|并)?(?:无关|不沾边|不相[干关]|无涉|没有?(?:任何)?关系|相去甚远|相距甚远|还?(?:差得|差着|相差"
     r"|隔得)?(?:很|太|还)?远)"
 )
 # "以仇恨言论为由删除": what is done to the text judges it.
@@ -276,6 +281,9 @@ def _rejection(own: str, after: str) -> bool | None:
     described = _DESCRIBED.match(after)
     if described and _DISBELIEVED.match(after, described.end()):
         return True
+    upheld = _UPHELD.search(own) if _LABEL_AFTER.match(after) else None
+    if upheld is not None:
+        return upheld["no"] is not None
     if not (_LABEL_SUBJECT.search(own) or _JUDGE.search(own) or _LABEL_AFTER.match(after)):
         return None
     if _DISBELIEVED.match(after):

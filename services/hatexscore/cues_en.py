@@ -23,7 +23,7 @@ FINITE = (
 )
 SUBJECT_OPENS = (
     r"it|this|these|those|they|there|i|we|he|she|you|nothing|nobody|none|no\s+one|neither|the|what"
-    r"|my|our|its|his|her|their|such|all\s+of|that(?=\s+(?:is|\w+\s+is)\b|['\u2019]s\b)"
+    r"|my|our|its|his|her|their|such|all\s+of|that(?=\s+(?:is|\w+\s+is|tips?|tipped|settles?|settled|makes?|made|pushe[sd]|moves?|moved|brings?|puts?|leaves?|takes?)\b|['\u2019]s\b)"
 )
 JUDGES = (  # finite forms by which a subject sorts a text
     r"(?:classif(?:y|ies)|categori[sz]es?|qualif(?:y|ies)|makes?|plac(?:e|es)|puts?|justif(?:y|ies)"
@@ -409,7 +409,7 @@ FIELD_OF_VERDICT = re.compile(
     rf"\b(?:this|it|{TEXT_NOUN}|my|in|short|overall|summary|assessment|evaluation|determination"
     r"|recommendation|action|enforcement|measure|sanction|resolution|safety|toxicity|outcome"
     r"|decided|confirmed|overruled|overturned|upheld|therefore|thus|so|hence|verdict|conclusion|final(?:ly)?"
-    r"|q|question|criteria|met|nothing|decide|conclude|tl;?dr|dr|line|upshot|gist|ruling|view|opinion|step"
+    r"|q|question|a(?=\s*:)|criteria|met|nothing|decide|conclude|tl;?dr|dr|line|upshot|gist|ruling|view|opinion|step"
     r"|label|decision|classification|class|category|prediction|rating|result"
     r"|judge?ment|word|finding|point|item|yes|no|reason\s+why)\b[^:]*:\s*$"
 )

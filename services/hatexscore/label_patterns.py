@@ -35,7 +35,7 @@ KEY = (
     r"|kept|keep|(?:classified|labell?ed|rated|marked|judged|tagged|categori[sz]ed)(?:\s+as)?|classification|class|category|prediction|answer|rating|score|grade"
     r"|result|judge?ment|assessment|revised|updated|amended|corrected|mine|final|ruling|tag|status"
     r"|disposition|resolution"
-    r"|determination|evaluation|output|outcome|finding|标签|结论|判断|判定|分类|类别|答案|结果|预测|评定|裁定|决定|라벨"
+    r"|determination|evaluation|output|outcome|finding|overall|标签|结论|判断|判定|分类|类别|答案|结果|预测|评定|裁定|决定|라벨"
     r"|레이블|결론|판단|판정|분류|정답|답변?|결과|예측|평가"
 )
 VALUE = (
@@ -340,8 +340,7 @@ LABEL_SUBJECT = re.compile(
     rf"|claim|say|argue|maintain))\b"
 )
 LABEL_NOUN_AFTER = re.compile(
-    r"^[\s\"']*(?:labels?|flags?|tags?|ratings?|classifications?|verdicts?|predictions?"
-    r"|readings?)\b"
+    r"^[\s\"']*(?:label|flag|tag|rating|classification|verdict|prediction|reading)s?\b"
 )
 
 # "A thin line between mockery and hate": named, and not yet said on which side this text is.
@@ -423,9 +422,23 @@ def level_before(own: str) -> bool | None:
     return None if score is None else _is_low(score)
 
 
+# "…, hence the hateful label".
+_CONCLUDED = re.compile(
+    r"[,;]?\s*\b(?:hence|therefore|thus|so)\s+(?:the|an?|my|our|this)\s+[\s\"]*$"
+)
+
+
+def concluded(before: str, after: str) -> tuple[str, str]:
+    """What stands around a label word, "hence the" before it and "label" behind it as a verb."""
+    noun = LABEL_NOUN_AFTER.match(after) if _CONCLUDED.search(before) else None
+    if noun is None:
+        return before, after
+    return _CONCLUDED.sub("; labelled as ", before), after[noun.end() :]
+
+
 # "It scores low on toxicity", "a high degree of toxicity".
 LEVEL_BEFORE = re.compile(
-    r"\b(?:(?:scor|rank|rat)\w+\s+(?:\w+ly\s+)?(?:high|(?P<low>low))\s+(?:on|in|for)"
+    r"\b(?:(?:scor|rank|rat)\w+\s+(?:\w+ly\s+)?(?:high|(?P<low>low|(?:near|close\s+to|around|at)[\s-]+(?:zero|nil|the\s+bottom)|zero))\s+(?:on|in|for)"
     r"|(?:high|considerable|(?P<little>low|minimal|negligible))\s+(?:level|degree|score|rating"
     r"|amount)s?\s+(?:of|for|on|in))\s+(?:the\s+)?$"
 )

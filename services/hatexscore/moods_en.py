@@ -360,7 +360,7 @@ PARTIAL = re.compile(
     r"|\b(?:word|title|phrase|hashtag|emoji|ending|opening)s?\s+alone\b"
     r"|\bin\s+(?:other|another|different|some|certain)\s+(?:\w+\s+)?(?:settings?|contexts?|cases?"
     r"|places|circumstances)\b|\belsewhere\b"
-    r"|\b(?:beginning|opening|ending|end|start)\s+of\s+(?:the|this)\b|\bat\s+times\b"
+    r"|\b(?:beginning|opening|ending|end|start)\s+of\s+(?:the|this)\b(?!\s+(?:\w+\s+)?(?:scale|spectrum|range)\b)|\bat\s+times\b"
     r"|\bin\s+(?:one|the\s+(?:first|second|other))(?:\s+of\s+(?:them|these|those)|\s+reading|\s+case"
     r"|\s+sense)?\s+(?:it|this|the)\b"
     r"|\bin\s+places\b|\bpartly\b|\bin\s+part\b"
