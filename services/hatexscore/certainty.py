@@ -74,7 +74,7 @@ _COUNTED = (
     r"|hard|difficult|impossible|insufficient|other|but|den(?:y|ies|ied)|doubts?|disagrees?"
     r"|rejects?|against|outside|hesitate|claim|few|wrongly|harsh|generous|paranoid|petty|dishonest"
     r"|absurd|ridiculous|odd|strange|silly|foolish|premature|unreasonable|excessive|hasty|unwise"
-    r"|disingenuous|irresponsible"
+    r"|disingenuous|irresponsible|longer"
 )
 _KNOWN = re.compile(
     rf"(?<!\w)(?:{_NEUTRAL}|{_HOSTILE}|{_COUNTED}|{cues.TEXT_NOUN}|{cues.BE}|{cues.AUXILIARY}|{cues.JUDGE}"
@@ -375,6 +375,8 @@ def _has_unknown_governor(own: str, clause: Clause) -> bool:
         return False
     if _NUMBER.search(own):
         return True
+    if moods.SAYING.match(own.strip()) and '"' in own:
+        own = own[own.rindex('"') :]  # 'calling the neighbours "lazy" is hateful'
     said = _LISTED.sub(" ", _PREFERRED.sub(" ", _JOINED.sub(" ", _MORE_THAN.sub(" not ", own))))
     words = [*_TOKEN.findall(said), ""]
     verb = next((place for place, one in enumerate(words) if _STARTS.fullmatch(one)), len(words))

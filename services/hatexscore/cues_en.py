@@ -81,6 +81,8 @@ BORDER = re.compile(
     rf"|(?:,\s*)?\b(?:and|or)\b(?=\s+(?:{SUBJECT_OPENS}|{FINITE})\b)"
     r"|(?=\bnor\s+(?:is|are|does|do|did|has|have|can|should|would|am|was)\b)"
     rf"|,\s*(?:(?:then|so|and|thus|therefore|hence)\s+)?(?=(?:{SUBJECT_OPENS})\b)"
+    r"|,?\s*\band\s+(?:so|for\s+(?:that|this|these|those)\s+reasons?|on\s+(?:that|this)\s+basis|as\s+such"
+    rf"|as\s+a\s+(?:result|consequence)|(?:in|to)\s+(?:my|our)\s+(?:view|opinion|mind)),?\s+(?=(?:{SUBJECT_OPENS})\b)"
     r"|,\s*(?=(?:which|who|whose)\b)|,\s*(?=no\s*$)|(?:(?<=\w{4})|(?<=n['\u2019]t))[.!]\s+(?=[a-z])"
     r"|,\s*(?:and\s+)?(?:so|hence|thus|therefore)\s+(?=(?:no|not|non|hardly|an?)\b|$)"
     # "Decision overturned, post removed as hateful"
@@ -355,7 +357,7 @@ SPECIFIC = re.compile(
 JUDGED_AS = re.compile(rf"\b(?:{JUDGE})\b[^,;:]*\bas\s+(?:(?:an?|being|\w+ly)\s+){{0,2}}$")
 JUDGED_OBJECT = re.compile(
     rf"\b(?:{JUDGE})\s+(?:(?:the|its|his|her|their|your)\s+\w+|that\s*(?:(?:as|to\s+be|an?"
-    rf"|\w+ly)\s+)*$)"
+    rf"|\w+ly|[\w-]+\s+rather\s+than)\s+)*$)"
 )
 OWN_VIEW = re.compile(
     r"\b(?:(?:see|find|detect|found)(?=\s+(?:(?:\w+\s+)?\w+\s+(?:and|but|or)\s+)?(?:(?:an?\s+)?(?:clear"
