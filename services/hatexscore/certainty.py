@@ -235,6 +235,7 @@ _PLAIN = re.compile(
     rf"(?:\s+(?:not|no|an?|any|contain|constitute|qualify\s+as|amount\s+to|\w+ly))*[\s\"]*"
 )
 # "The explanation should quote the words that make it hateful", "a score of 3 for toxic".
+_MORE = re.compile(r"(?<!\bno )(?<!hardly )\bmore\s*$")  # "not more hateful than another"
 _ASKS_FOR = re.compile(r"\b(?:should|must|needs?\s+to|has\s+to|have\s+to|please|asked|explain)\b")
 _NUMBER = re.compile(r"\d[.,]\d|\d\s*%|\d\s*/\s*\d|\bout\s+of\b|\bpercent\b")
 _MORE_THAN = re.compile(rf"\b{moods.MORE_THAN}")  # counted as a negation
@@ -302,6 +303,7 @@ def is_uncertain(around: WordContext, clause: Clause, later: str) -> bool:
         or _is_answered(around, later)
         or _only_appears(around, clause)
         or _is_subject(around.own, around.after)
+        or (clause.denials and _MORE.search(around.own) and moods.THAN.match(around.after))
         or (_COMPARED.search(_MORE_THAN.sub(" ", around.own)) and not _is_lesser(around))
         or _has_unknown_governor(around.own, clause)
     )

@@ -56,7 +56,7 @@ ADJUNCT = re.compile(
     r"|granted|of|out\s+of|among|between|considering|admittedly|unlike|no(?=\s*,)|yes"
     r"|not\s+\w+ing)\b[^,;:]{0,300},"
     # without a comma: "Even without the emoji the post would be"
-    r"|^\W*(?:in\s+the\s+absence\s+of|even\s+without|even\s+in\s+the\s+absence\s+of|despite"
+    r"|^\W*(?:in\s+the\s+absence\s+of|even\s+without|without(?=[^,;:]{1,80}?\sstill\b)|even\s+in\s+the\s+absence\s+of|despite"
     r"|in\s+spite\s+of|regardless\s+of|notwithstanding)\s+"
     rf"(?:[\w'\u2019-]+\s+){{1,5}}?(?=(?:the|this|that)\s+(?:\w+\s+)?(?:{TEXT_NOUN}|label"
     rf"|verdict|classification|answer)\s+(?:{AUXILIARY}|remains)\b|it\s+(?:{AUXILIARY}|remains)\b)"

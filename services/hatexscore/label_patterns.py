@@ -422,20 +422,6 @@ def level_before(own: str) -> bool | None:
     return None if score is None else _is_low(score)
 
 
-# "…, hence the hateful label".
-_CONCLUDED = re.compile(
-    r"[,;]?\s*\b(?:hence|therefore|thus|so)\s+(?:the|an?|my|our|this)\s+[\s\"]*$"
-)
-
-
-def concluded(before: str, after: str) -> tuple[str, str]:
-    """What stands around a label word, "hence the" before it and "label" behind it as a verb."""
-    noun = LABEL_NOUN_AFTER.match(after) if _CONCLUDED.search(before) else None
-    if noun is None:
-        return before, after
-    return _CONCLUDED.sub("; labelled as ", before), after[noun.end() :]
-
-
 # "It scores low on toxicity", "a high degree of toxicity".
 LEVEL_BEFORE = re.compile(
     r"\b(?:(?:scor|rank|rat)\w+\s+(?:\w+ly\s+)?(?:high|(?P<low>low|(?:near|close\s+to|around|at)[\s-]+(?:zero|nil|the\s+bottom)|zero))\s+(?:on|in|for)"

@@ -278,8 +278,9 @@ IF = re.compile(
     r"|(?:i|we)\s+(?:had|have)\s+to|we\s+(?:look|read|take)|\w+\s*(?:$|[.;!])))|\bunless\b"
     r"|\b(?:provided\s+that|assuming|supposing|suppose|imagine)\b|^\W*(?:had|were|should"
     r"|replace|swap|insert)\s+(?!(?:not|never|be|have|therefore|thus|also|still)\b)\S"
-    r"|\b(?:only|had)\s+(?:it|the\s+\w+|this|they|he|she)\s+been\b|\bin\s+place\s+of\b"
-    r"|\ba\s+version\b"
+    r"|\b(?:only|had)\s+(?:it|the\s+\w+|this|they|he|she)\s+been\b|\bin\s+place\s+of\b|\ba\s+version\b"
+    r"|^\W*(?:without|but\s+for|absent)\s+(?!(?:an?\s+|any\s+)?(?:doubt|question|hesitation))[^,;:]{1,60}?"
+    r"\s(?:it|this|the\s+\w+)\s+(?:would|could|might)\b(?!\s+(?:still|also))"
 )
 WOULD = re.compile(
     r"\bwould\b(?!\s*$|\s*(?:not\s+)?be\s+(?:wrong|incorrect|a\s+mistake|an\s+error|fair"
