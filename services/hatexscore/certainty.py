@@ -109,6 +109,18 @@ _OPINION = re.compile(
     r"|difference|distinction|reporting|rejecting|denying|accusing|suspecting|pretending|topic"
     r"|subject|theme|title|name|focus|previous|earlier|former|original|other|another|different)\b"
 )
+# "The charge that it is hateful fails": unless a rule knows what is said of it.
+_OPINION_THAT = re.compile(
+    r"\W*(?:\w+ly\W+)?(?:the|this|that|any|every|your|his|her|their)\s+(?:\w+\s+)?(?:claim|idea|notion|suggestion"
+    r"|allegation|accusation|assumption|impression|objection|argument|charge|defen[cs]e|excuse|plea|theory"
+    r"|contention|assertion|explanation|suspicion|view|belief|fear|worry)\s+that\b(?!\s*\")"
+)
+_POSTED = r"(?:post|text|comment|tweet|message|statement|caption)"
+# "The reply is hateful; the post is not": which of them is this text?
+_THE_OTHER_NOT = re.compile(
+    rf"\s{{0,3}}[,;.]\s{{0,3}}(?:(?:and|but|while)\s)?(?:the|this)\s(?:\w+\s)?{_POSTED}\s"
+    r"(?:itself\s)?(?:is|was|does)(?:n['\u2019]t|\s(?:certainly\s|clearly\s)?not)\s{0,3}(?:$|[.;!])"
+)
 _OTHER_JUDGE = re.compile(
     r"\b(?:colleagues?|filters?|models?|systems?|classifiers?|detectors?|algorithms?|tools?|bots?"
     r"|moderators?|annotators?|reviewers?|raters?|teams?|users?|readers?|someone|somebody|whoever"
@@ -240,6 +252,8 @@ _ASKS_FOR = re.compile(r"\b(?:should|must|needs?\s+to|has\s+to|have\s+to|please|
 _NUMBER = re.compile(r"\d[.,]\d|\d\s*%|\d\s*/\s*\d|\bout\s+of\b|\bpercent\b")
 _MORE_THAN = re.compile(rf"\b{moods.MORE_THAN}")  # counted as a negation
 # "No intent", "no ground": of other things that are absent ("no hesitation") no rule knows.
+# "혐오라고 하기에는 근거가 약하다": what speaks against it is said next.
+_TOO_KO = re.compile(r"(?:하|보|부르)기(?:에는|엔)\s(?!\s*(?:어렵|힘들)|[^.]{0,12}없)")
 _WITHOUT_KO = re.compile("(?<=\\s)([가-힣]{2,12}?)(?:이|가|은|는|도|조차)?\\s*없")
 _MISSING_KO = re.compile(
     ".{0,12}?(?:의도|내용|요소|표현|발언|근거|이유|대상|증거|흔적|수|관련|관계|바|것|점|필요|사람"
@@ -281,7 +295,8 @@ def is_uncertain_ko(before: str, own: str, rest: str, clause: Clause, later: str
     contrasted = own.rstrip(" ,").endswith(("지만", "으나")) or _CONTRASTED_KO.match(said)
     answered = _JUDGES_KO.search(before) and (contrasted or _TAKEN_BACK_KO.search(said))
     words = own.replace("\x00", " ").split("(")[0].rstrip(" .,!\"'”’)").split()
-    if any(not _MISSING_KO.fullmatch(noun) for noun in _WITHOUT_KO.findall(own)):
+    missing = any(not _MISSING_KO.fullmatch(noun) for noun in _WITHOUT_KO.findall(own))
+    if missing or _TOO_KO.search(own):
         return True
     known = not words or len(words[-1]) < 2 or _KNOWN_KO.search(words[-1])
     return bool(answered or not known or _OBJECTS_KO.search(own) or clause.denials > 2)
@@ -303,6 +318,8 @@ def is_uncertain(around: WordContext, clause: Clause, later: str) -> bool:
         or _is_answered(around, later)
         or _only_appears(around, clause)
         or _is_subject(around.own, around.after)
+        or _THE_OTHER_NOT.match(around.after)
+        or (_OPINION_THAT.match(around.own) and clause.form != "final")
         or (clause.denials and _MORE.search(around.own) and moods.THAN.match(around.after))
         or (_COMPARED.search(_MORE_THAN.sub(" ", around.own)) and not _is_lesser(around))
         or _has_unknown_governor(around.own, clause)

@@ -81,7 +81,9 @@ _HEDGE = re.compile(
     r"|难以(?:判断|确定|断定|判定)|无法(?:判断|确定|断定|判定|决定)|(?:很)?难说|要么|没有?把握|说不准|接近|近乎|几近|边缘"
     r"|有人会|某些人会|疑似|嫌疑|有待|看情况|如何理解"
 )
-_LOOKS = re.compile("看似|貌似|看(?:起来|上去)(?:像|好像)")  # "看似仇恨，实则自嘲"
+_LOOKS = re.compile(
+    "[本原]想|[本原]打算|[本原]以为|看似|貌似|看(?:起来|上去)(?:像|好像)"
+)  # "看似仇恨，实则自嘲"
 _FIRST_SIGHT = re.compile(r"乍一?看|初看|起初|最初|一开始|表面上|表面看|原本|原先|先前|之前")
 _IF = re.compile(
     r"如果|假如|要是|若(?!无其事)|倘若|假设|假使|倘使|一旦|除非|换成|换作|换做|只要|只有|要不是"
@@ -177,6 +179,10 @@ _EVIDENT = re.compile(
     "|十分明显|非常明显|很明显)"
 )
 _LABEL_AFTER = re.compile(r"^\W?(?:的|这一|这个|这种)?(?:标签|分类|归类|判断|判定|说法|结论|认定)")
+# "不能因为有脏话就说它是": the denial is of what follows.
+_NOT_BECAUSE = re.compile(
+    "(?:不能|不可|不应该?|不该|不要)(?:仅仅?|只|单单)?因为?[^，。；不]{1,30}?[就便]"
+)
 # "维持仇恨的认定", "撤销仇恨的认定": what an appeal ends with.
 _UPHELD = re.compile(
     "(?:维持|确认|支持|认可|[作做给]出|(?P<no>撤销|推翻|取消|驳回|否决|更正))"
@@ -257,6 +263,7 @@ def _mentions(before: str, after: str) -> bool:
 def _scope(before: str) -> tuple[str, str]:
     """The piece that holds the word; a list ("不含威胁、侮辱或") stays whole."""
     cut = 0
+    before = _NOT_BECAUSE.sub("不", before)
     for border in _BORDER.finditer(before):
         listed = _NEGATION.search(before, cut, border.start()) or _COPULA.search(
             before, cut, border.start()
